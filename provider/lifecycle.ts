@@ -1,0 +1,60 @@
+import type { GenericSchema } from "valibot";
+import type { Client } from "../client/client";
+
+/** How the engine writes a value that is not known yet. It may stand anywhere in inputs. */
+export const unknownValue = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+
+/** Properties by name: inputs, or state. */
+export type Properties = Record<string, unknown>;
+
+/** Whether a value is not known yet, or has a part that is not. */
+export function hasUnknown(value: unknown): boolean {
+  if (value === unknownValue) return true;
+  return typeof value === "object" && value !== null && Object.values(value).some(hasUnknown);
+}
+
+/** What is wrong with inputs: never the value itself, which may be a secret. */
+export interface Problem {
+  /** The path of the property, such as `tlsTermination.minVersion`. */
+  path: string;
+  /** What is wrong and what to do. */
+  reason: string;
+}
+
+/** What a check of inputs found. */
+export interface Checked {
+  /** The inputs in their canonical form, with what follows from them added. */
+  inputs: Properties;
+  problems: Problem[];
+  warnings: string[];
+}
+
+/**
+ * What one kind of resource does, told to whatever protocol calls it. Values that are not known
+ * yet come as {@link unknownValue} to `check`, `replaces` and `same`, and to nothing else.
+ */
+export interface Lifecycle {
+  /** The field's own name for the resource, for messages: "TLS edge". */
+  title: string;
+  /** The inputs that a program may give. */
+  schema: GenericSchema;
+  /** The state properties in which a difference on the service is drift. */
+  watched: readonly string[];
+  /** What the schema can't say. `olds` are the inputs of the last deployment, if there was one. */
+  check(news: Properties, olds: Properties | undefined, now: Date): Checked;
+  /** Whether two values of a property mean the same. */
+  same(property: string, a: unknown, b: unknown): boolean;
+  /** The inputs whose change can't be made in place. */
+  replaces(state: Properties, inputs: Properties): string[];
+  /** Whether the service has nothing to be told. */
+  unchanged(state: Properties, inputs: Properties): boolean;
+  create(client: Client, inputs: Properties): Promise<{ id: string; state: Properties }>;
+  /** Without `state`, everything the service tells; with it, what the program left out is left out. */
+  read(
+    client: Client,
+    id: string,
+    state: Properties | undefined,
+  ): Promise<{ state: Properties; inputs: Properties }>;
+  update(client: Client, id: string, state: Properties, inputs: Properties): Promise<Properties>;
+  delete(client: Client, id: string): Promise<void>;
+}

@@ -1,0 +1,140 @@
+import { createHash, createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+
+/** Something in PEM text is wrong. The message never quotes the text. */
+export class PemError extends Error {
+  override readonly name = "PemError";
+}
+
+const block = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]*?-----END \1-----/g;
+const labels = (text: string) => [...text.matchAll(block)].map((match) => match[1] ?? "");
+
+/**
+ * The certificates of a PEM chain, leaf first, each signed by the next.
+ *
+ * @throws PemError for what no service would take.
+ */
+export function parseChain(text: string): X509Certificate[] {
+  const found = labels(text);
+  if (!found.includes("CERTIFICATE")) {
+    if (found.some((label) => label.endsWith("PRIVATE KEY"))) {
+      throw new PemError(
+        "holds a private key, not a certificate. Are certificatePem and privateKeyPem swapped?",
+      );
+    }
+    throw new PemError("holds no PEM certificate (-----BEGIN CERTIFICATE----- … -----END …)");
+  }
+  const stray = found.find((label) => label !== "CERTIFICATE");
+  if (stray) throw new PemError(`holds a ${stray} block: give certificates only, leaf first`);
+  const chain = [...text.matchAll(block)].map(([pem], index) => {
+    try {
+      return new X509Certificate(pem);
+    } catch {
+      throw new PemError(`certificate ${index + 1} can't be parsed`);
+    }
+  });
+  chain.forEach((certificate, index) => {
+    const issuer = chain[index + 1];
+    if (issuer && !(certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey))) {
+      throw new PemError(
+        `certificate ${index + 2} did not sign certificate ${index + 1}: ` +
+          "the leaf comes first, then each certificate's issuer",
+      );
+    }
+  });
+  return chain;
+}
+
+/** The same chain in the one form that is stored: blocks only, 64 columns, LF. */
+export function formatChain(chain: X509Certificate[]): string {
+  return chain
+    .map(({ raw }) => {
+      const body = raw.toString("base64").replace(/.{64}(?=.)/g, "$&\n");
+      return `-----BEGIN CERTIFICATE-----\n${body}\n-----END CERTIFICATE-----\n`;
+    })
+    .join("");
+}
+
+/**
+ * The private key in PEM text: PKCS#8, PKCS#1 or SEC1, not encrypted.
+ *
+ * @throws PemError when there is none.
+ */
+export function parseKey(text: string): KeyObject {
+  const found = labels(text);
+  const keys = found.filter((label) => label.endsWith("PRIVATE KEY"));
+  if (keys.length === 0) {
+    if (found.includes("CERTIFICATE")) {
+      throw new PemError(
+        "holds a certificate, not a private key. Are certificatePem and privateKeyPem swapped?",
+      );
+    }
+    throw new PemError("holds no PEM private key (-----BEGIN PRIVATE KEY----- … -----END …)");
+  }
+  if (keys.length > 1) throw new PemError("holds more than one private key");
+  if (keys[0] === "ENCRYPTED PRIVATE KEY" || /^Proc-Type:.*ENCRYPTED/m.test(text)) {
+    throw new PemError("is encrypted: give the key without its passphrase (`openssl pkey -in …`)");
+  }
+  try {
+    return createPrivateKey(text);
+  } catch {
+    throw new PemError("can't be parsed");
+  }
+}
+
+/** `rsa`, `ecdsa` or `ed25519` (api.md §2.2), or undefined for what the service does not take. */
+export function keyType(key: KeyObject): string | undefined {
+  return { rsa: "rsa", ec: "ecdsa", ed25519: "ed25519" }[key.asymmetricKeyType as string];
+}
+
+/** SHA-256 over the whole decoded chain, in order, as lower-case hex. */
+export function chainFingerprint(chain: X509Certificate[]): string {
+  const hash = createHash("sha256");
+  for (const { raw } of chain) hash.update(raw);
+  return hash.digest("hex");
+}
+
+/** What is known of a certificate from its leaf alone, in this package's names. */
+export function describeLeaf(leaf: X509Certificate) {
+  const { subject, issuer } = leaf.toLegacyObject() as unknown as {
+    subject: DistinguishedName | undefined;
+    issuer: DistinguishedName | undefined;
+  };
+  return {
+    subjectCommonName: first(subject?.CN),
+    subjectAlternativeNames: alternativeNames(leaf.subjectAltName ?? ""),
+    issuerCommonName: first(issuer?.CN),
+    serialNumber: leaf.serialNumber.toLowerCase(),
+    notBefore: timestamp(leaf.validFrom),
+    notAfter: timestamp(leaf.validTo),
+    privateKeyType: keyType(leaf.publicKey),
+    fingerprint: leaf.fingerprint256.replaceAll(":", "").toLowerCase(),
+    subjectOrganization: first(subject?.O),
+    subjectOrganizationalUnit: first(subject?.OU),
+    subjectLocality: first(subject?.L),
+    subjectProvince: first(subject?.ST),
+    subjectCountry: first(subject?.C),
+  };
+}
+
+/** An attribute that stands more than once is a list. */
+type DistinguishedName = Partial<Record<string, string | string[]>>;
+
+function first(value: string | string[] | undefined): string {
+  return (Array.isArray(value) ? value[0] : value) ?? "";
+}
+
+function timestamp(date: string): string {
+  return new Date(date).toISOString().replace(".000Z", "Z");
+}
+
+/** Node writes `DNS:a.example, IP Address:127.0.0.1`, with odd values as JSON strings. */
+function alternativeNames(text: string): { dnsNames: string[]; ips: string[] } {
+  const names: { dnsNames: string[]; ips: string[] } = { dnsNames: [], ips: [] };
+  for (const match of text.matchAll(/([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,]*)(?:, |$)/g)) {
+    const [, kind, written = ""] = match;
+    const value = written.startsWith('"') ? String(JSON.parse(written)) : written;
+    if (kind === "DNS") names.dnsNames.push(value);
+    if (kind === "IP Address") names.ips.push(value);
+  }
+  return names;
+}

@@ -1,0 +1,198 @@
+import type { KeyObject, X509Certificate } from "node:crypto";
+import * as v from "valibot";
+import {
+  type TLSCertificateUpdate,
+  type TLSCertificateWire,
+  tlsCertificates,
+} from "../client/tlsCertificate";
+import { description, metadata } from "./fields";
+import { type Lifecycle, type Problem, type Properties, unknownValue } from "./lifecycle";
+import {
+  chainFingerprint,
+  describeLeaf,
+  formatChain,
+  keyType,
+  PemError,
+  parseChain,
+  parseKey,
+} from "./pem";
+
+/** What a program may say of a TLS certificate (api.md §4.2). */
+export const schema = v.strictObject({
+  /** What the certificate is for, for people. At most 255 bytes of UTF-8. Updates in place. */
+  description,
+  /** Anything, for machines. At most 4096 bytes of UTF-8. Updates in place. */
+  metadata,
+  /** The PEM chain, leaf first, each certificate signed by the next. Changing it replaces. */
+  certificatePem: v.string(),
+  /**
+   * The leaf's private key in PEM: PKCS#8, PKCS#1 or SEC1, not encrypted. Always a secret; kept
+   * once, encrypted, and never given back by the service.
+   */
+  privateKeyPem: v.optional(v.string()),
+  /** The config namespace of the account. Default `tlsedge`; changing it replaces. */
+  connection: v.optional(v.string()),
+});
+
+/** The inputs of a TLS certificate, all known. */
+export type TLSCertificateInputs = v.InferInput<typeof schema>;
+
+/** How a TLS certificate lives. */
+export const lifecycle: Lifecycle = {
+  title: "TLS certificate",
+  schema,
+  watched: ["description", "metadata", "chainFingerprint"],
+
+  check(news, olds, now) {
+    const { certificatePem, privateKeyPem } = news;
+    const problems: Problem[] = [];
+    const chain = attempt(problems, "certificatePem", certificatePem, parseChain);
+    const key = attempt(problems, "privateKeyPem", privateKeyPem, parseKey);
+    if (!chain) return { inputs: news, problems, warnings: [] };
+    const leaf = chain[0] as X509Certificate;
+    const derived = fromChain(chain);
+    // A certificate that is there already may have outlived its leaf, or lost its key to a refresh.
+    const isNew = olds?.chainFingerprint !== derived.chainFingerprint;
+    problems.push(...problemsOfKey(leaf, key, isNew && privateKeyPem === undefined));
+    const expired = new Date(derived.notAfter) <= now;
+    const expiry = `the leaf certificate expired on ${derived.notAfter}: renew it`;
+    if (expired && isNew) problems.push({ path: "certificatePem", reason: expiry });
+    return {
+      inputs: {
+        ...news,
+        certificatePem: formatChain(chain),
+        // The key that matches the same leaf says nothing new, however it is written.
+        ...(!isNew && key && olds?.privateKeyPem ? { privateKeyPem: olds.privateKeyPem } : {}),
+        ...derived,
+      },
+      problems,
+      warnings:
+        expired && !isNew ? [`TLS certificate ${derived.subjectCommonName}: ${expiry}`] : [],
+    };
+  },
+
+  same: (_property, a, b) => JSON.stringify(a) === JSON.stringify(b),
+
+  // A chain that is not known yet has no fingerprint.
+  replaces: (state, inputs) =>
+    state.chainFingerprint === inputs.chainFingerprint ? [] : ["certificatePem"],
+
+  unchanged: (state, inputs) => Object.keys(changes(state, inputs)).length === 0,
+
+  async create(client, inputs) {
+    const { certificatePem, privateKeyPem, description, metadata } = inputs as TLSCertificateInputs;
+    const wire = await tlsCertificates.create(client, {
+      certificate_pem: certificatePem,
+      private_key_pem: privateKeyPem ?? "",
+      ...(description && { description }),
+      ...(metadata && { metadata }),
+    });
+    return { id: wire.id, state: toState(wire, parseChain(certificatePem)) };
+  },
+
+  async read(client, certificateId, known) {
+    const full = fromWire(await tlsCertificates.get(client, certificateId));
+    const { certificatePem, ...state } = full;
+    const { description, metadata } = state;
+    return {
+      // Managed, the chain stands in the inputs and needs no second copy.
+      state: known ? state : full,
+      inputs: {
+        ...(description && { description }),
+        ...(metadata && { metadata }),
+        certificatePem,
+        ...fromChain(parseChain(certificatePem)),
+      },
+    };
+  },
+
+  async update(client, certificateId, state, inputs) {
+    const patch = changes(state, inputs);
+    const wire =
+      Object.keys(patch).length > 0
+        ? await tlsCertificates.update(client, certificateId, patch)
+        : await tlsCertificates.get(client, certificateId);
+    return toState(wire, parseChain(inputs.certificatePem as string));
+  },
+
+  delete: (client, certificateId) => tlsCertificates.delete(client, certificateId),
+};
+
+/** Parses a value that is there and known; what is wrong with it becomes a problem. */
+function attempt<T>(
+  problems: Problem[],
+  path: string,
+  value: unknown,
+  parse: (text: string) => T,
+): T | undefined {
+  if (typeof value !== "string" || value === unknownValue) return undefined;
+  try {
+    return parse(value);
+  } catch (error) {
+    if (!(error instanceof PemError)) throw error;
+    problems.push({ path, reason: error.message });
+    return undefined;
+  }
+}
+
+function problemsOfKey(
+  leaf: X509Certificate,
+  key: KeyObject | undefined,
+  missing: boolean,
+): Problem[] {
+  const problems: Problem[] = [];
+  if (keyType(leaf.publicKey) === undefined) {
+    problems.push({
+      path: "certificatePem",
+      reason: "the leaf's key must be rsa, ecdsa or ed25519",
+    });
+  }
+  if (missing) {
+    problems.push({ path: "privateKeyPem", reason: "is missing: a new certificate needs its key" });
+  }
+  if (key && !leaf.checkPrivateKey(key)) {
+    problems.push({
+      path: "privateKeyPem",
+      reason: `is not the key of the leaf certificate (serial ${leaf.serialNumber.toLowerCase()})`,
+    });
+  }
+  return problems;
+}
+
+/** What follows from the chain: known in every plan in which the chain is. */
+function fromChain(chain: X509Certificate[]) {
+  return {
+    ...describeLeaf(chain[0] as X509Certificate),
+    chainFingerprint: chainFingerprint(chain),
+  };
+}
+
+function changes(state: Properties, inputs: Properties): TLSCertificateUpdate {
+  const changed: TLSCertificateUpdate = {};
+  for (const property of ["description", "metadata"] as const) {
+    const wanted = (inputs[property] ?? "") as string;
+    if (wanted !== (state[property] ?? "")) changed[property] = wanted;
+  }
+  return changed;
+}
+
+/** The leaf's fields come from the chain itself, so that they are what the plan has shown. */
+function toState(wire: TLSCertificateWire, chain: X509Certificate[]) {
+  const { description, metadata, issued_at } = wire;
+  return {
+    uri: wire.uri,
+    createdAt: wire.created_at,
+    ...(description && { description }),
+    ...(metadata && { metadata }),
+    ...(issued_at && { issuedAt: issued_at }),
+    keyUsages: wire.key_usages ?? [],
+    extendedKeyUsages: wire.extended_key_usages ?? [],
+    ...fromChain(chain),
+  };
+}
+
+/** All that the service tells of a certificate, its chain in canonical form. */
+export function fromWire(wire: TLSCertificateWire) {
+  const chain = parseChain(wire.certificate_pem);
+  return { ...toState(wire, chain), certificatePem: formatChain(chain) };
+}

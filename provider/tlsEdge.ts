@@ -1,0 +1,277 @@
+import * as v from "valibot";
+import {
+  type Ref,
+  type TLSEdgeModule,
+  type TLSEdgeMutation,
+  type TLSEdgeWire,
+  tlsEdges,
+} from "../client/tlsEdge";
+import { description, enabled, id, metadata } from "./fields";
+import {
+  hasUnknown,
+  type Lifecycle,
+  type Problem,
+  type Properties,
+  unknownValue,
+} from "./lifecycle";
+
+const hostport = v.pipe(
+  v.string(),
+  v.check(isHostport, "must be a host name, a colon and a port, such as app.example.com:443"),
+);
+
+/** What a program may say of a TLS edge (api.md §4.1). */
+export const schema = v.strictObject({
+  /** What the edge is for, for people. At most 255 bytes of UTF-8. */
+  description,
+  /** Anything, for machines. At most 4096 bytes of UTF-8. */
+  metadata,
+  /** What the edge serves, each a host and a port: `app.example.com:443`. Order says nothing. */
+  hostports: v.optional(
+    v.pipe(v.array(hostport), v.check(hasNoTwins, "names the same hostport twice")),
+  ),
+  /** The backend behind the edge. */
+  backend: v.optional(v.strictObject({ enabled, backendId: id })),
+  /** Who may connect, by source address. */
+  ipRestriction: v.optional(v.strictObject({ enabled, ipPolicyIds: v.array(id) })),
+  /** Which authorities sign the certificates that clients must present. */
+  mutualTls: v.optional(v.strictObject({ enabled, certificateAuthorityIds: v.array(id) })),
+  /** Where TLS ends, and from which version on it is spoken. */
+  tlsTermination: v.optional(
+    v.strictObject({
+      enabled,
+      /** `edge`: at the service. `upstream`: behind it. Left out, the service decides. */
+      terminateAt: v.optional(v.picklist(["edge", "upstream"])),
+      /** The lowest TLS version, such as `1.2`. Left out, the service picks a safe one. */
+      minVersion: v.optional(id),
+    }),
+  ),
+  /**
+   * What removing a module from the program does, as no update can remove it: `disable` switches
+   * it off in place, `delete` calls the service's delete-module operation (not every service has
+   * it), `replace` makes a new edge. Default `disable`.
+   */
+  onModuleRemoval: v.optional(v.picklist(["disable", "delete", "replace"])),
+  /** The config namespace of the account. Default `tlsedge`; changing it replaces. */
+  connection: v.optional(v.string()),
+});
+
+/** The inputs of a TLS edge, all known. */
+export type TLSEdgeInputs = v.InferInput<typeof schema>;
+
+/** What the service keeps of an edge; the modules have the shape of the inputs. */
+export interface TLSEdgeState extends Omit<TLSEdgeInputs, "onModuleRemoval" | "connection"> {
+  uri: string;
+  createdAt: string;
+}
+
+const moduleNames = {
+  backend: "backend",
+  ipRestriction: "ip_restriction",
+  mutualTls: "mutual_tls",
+  tlsTermination: "tls_termination",
+} as const satisfies Partial<Record<keyof TLSEdgeInputs, TLSEdgeModule>>;
+type Module = keyof typeof moduleNames;
+const modules = Object.keys(moduleNames) as Module[];
+
+/** How a TLS edge lives. */
+export const lifecycle: Lifecycle = {
+  title: "TLS edge",
+  schema,
+  watched: ["description", "metadata", "hostports", ...modules],
+
+  check(news) {
+    const inputs: Properties = { ...news };
+    for (const module of modules) {
+      const value = inputs[module];
+      if (isObject(value)) inputs[module] = { ...value, enabled: value.enabled ?? true };
+    }
+    return { inputs, problems: problemsOfTermination(news), warnings: [] };
+  },
+
+  same: (property, a, b) => canonical(property, a) === canonical(property, b),
+
+  replaces(state, inputs) {
+    if (inputs.onModuleRemoval !== "replace") return [];
+    return modules.filter((module) => isOn(state[module]) && inputs[module] === undefined);
+  },
+
+  unchanged: (state, inputs) =>
+    Object.keys(changes(state, inputs)).length === 0 && leftovers(state, inputs).length === 0,
+
+  async create(client, inputs) {
+    const wire = await tlsEdges.create(client, toWire(inputs));
+    return { id: wire.id, state: toState(wire, inputs) };
+  },
+
+  async read(client, edgeId, state) {
+    const found = toState(await tlsEdges.get(client, edgeId), state);
+    const { uri, createdAt, ...inputs } = found;
+    return { state: found, inputs };
+  },
+
+  async update(client, edgeId, state, inputs) {
+    for (const module of leftovers(state, inputs)) {
+      await tlsEdges.deleteModule(client, edgeId, moduleNames[module]);
+    }
+    const patch = toWire(changes(state, inputs));
+    const wire =
+      Object.keys(patch).length > 0
+        ? await tlsEdges.update(client, edgeId, patch)
+        : await tlsEdges.get(client, edgeId);
+    return toState(wire, inputs);
+  },
+
+  delete: (client, edgeId) => tlsEdges.delete(client, edgeId),
+};
+
+/** The properties to be told to the service, each whole. */
+function changes(state: Properties, inputs: Properties): Properties {
+  const wanted: Properties = {
+    description: inputs.description ?? "",
+    metadata: inputs.metadata ?? "",
+    hostports: inputs.hostports ?? [],
+  };
+  const found: Properties = { description: "", metadata: "", hostports: [], ...state };
+  for (const module of modules)
+    wanted[module] = inputs[module] ?? switchedOff(found[module], inputs);
+  return Object.fromEntries(
+    Object.entries(wanted).filter(
+      ([property, value]) =>
+        value !== undefined && !lifecycle.same(property, value, found[property]),
+    ),
+  );
+}
+
+/** What a module becomes that the program no longer has. */
+function switchedOff(found: unknown, { onModuleRemoval }: Properties): Properties | undefined {
+  if (!isObject(found) || onModuleRemoval === "delete") return undefined;
+  return { ...found, enabled: false };
+}
+
+/** The modules that the program no longer has and that the service is to delete. */
+function leftovers(state: Properties, inputs: Properties): Module[] {
+  if (inputs.onModuleRemoval !== "delete") return [];
+  return modules.filter((module) => isObject(state[module]) && inputs[module] === undefined);
+}
+
+function toWire(properties: Properties): TLSEdgeMutation {
+  const { description, metadata, hostports, ...rest } = properties as TLSEdgeInputs;
+  const { backend, ipRestriction, mutualTls, tlsTermination } = rest;
+  return defined({
+    description,
+    metadata,
+    hostports,
+    backend: backend && defined({ enabled: backend.enabled, backend_id: backend.backendId }),
+    ip_restriction:
+      ipRestriction &&
+      defined({ enabled: ipRestriction.enabled, ip_policy_ids: ipRestriction.ipPolicyIds }),
+    mutual_tls:
+      mutualTls &&
+      defined({
+        enabled: mutualTls.enabled,
+        certificate_authority_ids: mutualTls.certificateAuthorityIds,
+      }),
+    tls_termination:
+      tlsTermination &&
+      defined({
+        enabled: tlsTermination.enabled,
+        terminate_at: tlsTermination.terminateAt,
+        min_version: tlsTermination.minVersion,
+      }),
+  });
+}
+
+/** From the service's answer; `wanted` tells what the program leaves to the service. */
+export function toState(wire: TLSEdgeWire, wanted?: Properties): TLSEdgeState & Properties {
+  const { backend, ip_restriction, mutual_tls, tls_termination } = wire;
+  const termination = wanted?.tlsTermination as TLSEdgeInputs["tlsTermination"];
+  const kept = (key: "terminateAt" | "minVersion", value: string | null | undefined) =>
+    termination && termination[key] === undefined ? undefined : (value ?? undefined);
+  return defined({
+    uri: wire.uri,
+    createdAt: wire.created_at,
+    description: wire.description || undefined,
+    metadata: wire.metadata || undefined,
+    hostports: wire.hostports ?? [],
+    backend: backend && {
+      enabled: backend.enabled ?? true,
+      backendId: backend.backend?.id ?? "",
+    },
+    ipRestriction: ip_restriction && {
+      enabled: ip_restriction.enabled ?? true,
+      ipPolicyIds: ids(ip_restriction.ip_policies),
+    },
+    mutualTls: mutual_tls && {
+      enabled: mutual_tls.enabled ?? true,
+      certificateAuthorityIds: ids(mutual_tls.certificate_authorities),
+    },
+    tlsTermination:
+      tls_termination &&
+      defined({
+        enabled: tls_termination.enabled ?? true,
+        terminateAt: kept("terminateAt", tls_termination.terminate_at),
+        minVersion: kept("minVersion", tls_termination.min_version),
+      }),
+  }) as TLSEdgeState & Properties;
+}
+
+function ids(refs: Ref | Ref[] | null | undefined): string[] {
+  return [refs ?? []].flat().map((ref) => ref.id);
+}
+
+/** With `upstream` the service never sees the traffic (api.md §2.1). */
+function problemsOfTermination({ tlsTermination, mutualTls }: Properties): Problem[] {
+  if (!isObject(tlsTermination) || tlsTermination.terminateAt !== "upstream") return [];
+  const problems: Problem[] = [];
+  if (tlsTermination.minVersion !== undefined && tlsTermination.minVersion !== unknownValue) {
+    problems.push({
+      path: "tlsTermination.minVersion",
+      reason: "can't be set when terminateAt is upstream: whoever terminates TLS sets it there",
+    });
+  }
+  if (isOn(mutualTls)) {
+    problems.push({
+      path: "mutualTls",
+      reason: "needs terminateAt edge: with upstream the service never sees client certificates",
+    });
+  }
+  return problems;
+}
+
+function isObject(value: unknown): value is Properties {
+  return typeof value === "object" && value !== null;
+}
+
+/** Once a module is removed, present but switched off means the same as absent. */
+function isOn(module: unknown): boolean {
+  return isObject(module) && module.enabled !== false && module.enabled !== unknownValue;
+}
+
+/** Lists are sets, host names know no case, and keys have no order. */
+function canonical(property: string, value: unknown): string {
+  return JSON.stringify(value, (_key, part) => {
+    if (Array.isArray(part)) {
+      const parts = property === "hostports" ? part.map((p) => String(p).toLowerCase()) : part;
+      return [...parts].sort();
+    }
+    return isObject(part) ? Object.fromEntries(Object.entries(part).sort()) : part;
+  });
+}
+
+function defined<T extends object>(value: T): T {
+  return Object.fromEntries(
+    Object.entries(value).filter(([, part]) => part !== undefined && part !== null),
+  ) as T;
+}
+
+function isHostport(value: string): boolean {
+  const match = /^(?:\*\.)?((?:[\w-]{1,63}\.)*[\w-]{1,63}):(\d{1,5})$/.exec(value);
+  const port = Number(match?.[2]);
+  return match !== null && (match[1] ?? "").length <= 253 && port >= 1 && port <= 65535;
+}
+
+function hasNoTwins(hostports: string[]): boolean {
+  const known = hostports.filter((hostport) => !hasUnknown(hostport)).map((h) => h.toLowerCase());
+  return new Set(known).size === known.length;
+}

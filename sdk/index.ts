@@ -1,0 +1,33 @@
+export { LookupError } from "./lookup";
+export {
+  type GetTLSCertificateArgs,
+  type GetTLSCertificateResult,
+  type GetTLSCertificatesArgs,
+  getTLSCertificate,
+  getTLSCertificateOutput,
+  getTLSCertificates,
+  getTLSCertificatesOutput,
+  type SubjectAlternativeNames,
+  TLSCertificate,
+  type TLSCertificateArgs,
+} from "./tlsCertificate";
+export {
+  type GetTLSEdgeArgs,
+  type GetTLSEdgeResult,
+  type GetTLSEdgesArgs,
+  getTLSEdge,
+  getTLSEdgeOutput,
+  getTLSEdges,
+  getTLSEdgesOutput,
+  TLSEdge,
+  type TLSEdgeArgs,
+} from "./tlsEdge";
+export {
+  type GetTunnelArgs,
+  type GetTunnelResult,
+  type GetTunnelsArgs,
+  getTunnel,
+  getTunnelOutput,
+  getTunnels,
+  getTunnelsOutput,
+} from "./tunnel";

@@ -1,0 +1,77 @@
+import * as pulumi from "@pulumi/pulumi";
+import type { Client } from "../client/client";
+import { ServiceError } from "../client/errors";
+import { connect, defaultConnection } from "../provider/connection";
+import { checkConnection, stackConfig } from "./resource";
+
+/** What every lookup may be told. */
+export interface LookupArgs {
+  /** The config namespace of the account. Default `tlsedge`. */
+  connection?: string;
+}
+
+/** None, or several, match a lookup that is for one. */
+export class LookupError extends pulumi.RunError {}
+
+/** The client of the account that a lookup is for. */
+export function connectTo({ connection = defaultConnection }: LookupArgs): Client {
+  checkConnection(connection);
+  return connect(connection, stackConfig);
+}
+
+/** What matches of a listing, read page by page. */
+export async function all<Wire, Result>(
+  items: AsyncIterable<Wire>,
+  result: (wire: Wire) => Result,
+  matches: (result: Result) => boolean,
+): Promise<Result[]> {
+  const found: Result[] = [];
+  for await (const item of items) {
+    const candidate = result(item);
+    if (matches(candidate)) found.push(candidate);
+  }
+  return found;
+}
+
+const mostCandidates = 10;
+
+/** The one that is meant: by id, else the only one of those that match. */
+export async function only<Result extends { id: string }>(
+  title: string,
+  args: LookupArgs & { id?: string },
+  ways: {
+    get: (id: string) => Promise<Result>;
+    list: () => Promise<Result[]>;
+    label: (result: Result) => string;
+  },
+): Promise<Result> {
+  const { id, connection, ...filter } = args;
+  if (id !== undefined) return byId(title, id, ways.get);
+  const asked = JSON.stringify(filter);
+  if (asked === "{}") throw new LookupError(`a ${title} is looked up by id or by a filter`);
+  const found = await ways.list();
+  const [first, second] = found;
+  if (!first) {
+    throw new LookupError(`no ${title} matches ${asked}`);
+  }
+  if (!second) return first;
+  const listed = found.slice(0, mostCandidates).map((candidate) => `\n  ${ways.label(candidate)}`);
+  const rest = found.length - listed.length;
+  throw new LookupError(
+    `${found.length} ${title}s match ${asked}: narrow it down, or give an id:` +
+      `${listed.join("")}${rest > 0 ? `\n  and ${rest} more` : ""}`,
+  );
+}
+
+async function byId<Result>(
+  title: string,
+  id: string,
+  get: (id: string) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await get(id);
+  } catch (error) {
+    if (!(error instanceof ServiceError && error.status === 404)) throw error;
+    throw new LookupError(`no ${title} has the id ${id}`);
+  }
+}

@@ -1,0 +1,72 @@
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import * as pulumi from "@pulumi/pulumi";
+import {
+  ConfigurationError,
+  defaultConnection,
+  readSettings,
+  waysToSet,
+} from "../provider/connection";
+
+/** A value, or parts of it, that may come from outputs. */
+export type InputOf<T> = pulumi.Input<T extends object ? { [K in keyof T]: InputOf<T[K]> } : T>;
+
+/** The type token of a resource. Policies and state know it: it stays for ever. */
+export const typeToken = (name: string) => `pulumi-nodejs:dynamic/tlsedge:${name}`;
+
+/**
+ * What the engine is given for a resource: the arguments, the provider's text, and a place for
+ * each output. The text is a promise to every state: constant to the letter, free of code.
+ */
+export function registration(
+  provider: "tlsEdge" | "tlsCertificate",
+  args: pulumi.Inputs & { connection?: string },
+  outputs: readonly string[],
+): pulumi.Inputs {
+  checkConnection(args.connection ?? defaultConnection);
+  checkResolvable();
+  return {
+    ...Object.fromEntries(outputs.map((output) => [output, undefined])),
+    ...args,
+    __provider: `exports.handler = () => require("pulumi-tlsedge/provider").${provider}`,
+  };
+}
+
+/** Reads a value of the running stack's config. */
+export const stackConfig = (key: string): string | undefined => pulumi.runtime.getConfig(key);
+
+/** Fails early and once, rather than in every resource of the program. */
+export function checkConnection(connection: string): void {
+  const { configKey, text } = waysToSet(connection, "apiKey");
+  if (stackConfig(configKey) !== undefined && !isConfigSecret(configKey)) {
+    throw new pulumi.RunError(
+      `${configKey} stands in the stack's config in plain text, and would in its state: ${text}`,
+    );
+  }
+  try {
+    readSettings(connection, stackConfig, process.env);
+  } catch (error) {
+    throw error instanceof ConfigurationError ? new pulumi.RunError(error.message) : error;
+  }
+}
+
+/** Pulumi exports this function but not its type. */
+const { isConfigSecret } = pulumi.runtime as unknown as {
+  isConfigSecret: (key: string) => boolean;
+};
+
+let resolvable = false;
+
+/** The engine loads the provider from the program's folder: found there, or nowhere. */
+function checkResolvable(): void {
+  if (resolvable) return;
+  try {
+    createRequire(join(process.cwd(), "index.js")).resolve("pulumi-tlsedge/provider");
+    resolvable = true;
+  } catch {
+    throw new pulumi.RunError(
+      `pulumi-tlsedge can't be found from ${process.cwd()}, where the engine looks for it: ` +
+        "add pulumi-tlsedge to this project's dependencies",
+    );
+  }
+}

@@ -1,0 +1,210 @@
+import * as pulumi from "@pulumi/pulumi";
+import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
+import { fromWire, type TLSCertificateInputs } from "../provider/tlsCertificate";
+import { all, connectTo, type LookupArgs, only } from "./lookup";
+import { type InputOf, registration, typeToken } from "./resource";
+
+/** What a program says of a {@link TLSCertificate}. */
+export type TLSCertificateArgs = {
+  [K in keyof Omit<TLSCertificateInputs, "connection">]: InputOf<TLSCertificateInputs[K]>;
+} & Pick<TLSCertificateInputs, "connection">;
+
+/** The names that a certificate is valid for, beside its common name. */
+export interface SubjectAlternativeNames {
+  /** Domains, wildcards included. */
+  dnsNames: string[];
+  /** IP addresses. */
+  ips: string[];
+}
+
+/**
+ * A TLS certificate: a PEM chain with its private key, uploaded (api.md §2.2).
+ *
+ * Only `description` and `metadata` update in place. Another chain is another certificate: the new
+ * one is made first, then the old one is deleted. PEM text that means the same is no change.
+ *
+ * @example
+ * const certificate = new TLSCertificate("app", {
+ *   certificatePem: readFileSync("app.pem", "utf8"),
+ *   privateKeyPem: config.requireSecret("appKey"),
+ * });
+ */
+export class TLSCertificate extends pulumi.CustomResource {
+  /** @internal Policies match by it. */
+  static readonly __pulumiType: string = typeToken("TLSCertificate");
+
+  /** The URI of the certificate. */
+  declare readonly uri: pulumi.Output<string>;
+  /** When the certificate was uploaded, RFC 3339 in UTC. */
+  declare readonly createdAt: pulumi.Output<string>;
+  /** What the certificate is for; undefined when unset. */
+  declare readonly description: pulumi.Output<string | undefined>;
+  /** Anything, for machines; undefined when unset. */
+  declare readonly metadata: pulumi.Output<string | undefined>;
+  /** The PEM chain, leaf first. */
+  declare readonly certificatePem: pulumi.Output<string>;
+  /** The leaf's common name; empty when it has none. */
+  declare readonly subjectCommonName: pulumi.Output<string>;
+  /** The other names that the leaf is valid for. */
+  declare readonly subjectAlternativeNames: pulumi.Output<SubjectAlternativeNames>;
+  /** When the service issued the certificate itself; undefined for an uploaded one. */
+  declare readonly issuedAt: pulumi.Output<string | undefined>;
+  /** Start of validity, RFC 3339 in UTC. */
+  declare readonly notBefore: pulumi.Output<string>;
+  /** End of validity, RFC 3339 in UTC. */
+  declare readonly notAfter: pulumi.Output<string>;
+  /** What the key may be used for, in the service's words. */
+  declare readonly keyUsages: pulumi.Output<string[]>;
+  /** The extended set of such uses, in the service's words. */
+  declare readonly extendedKeyUsages: pulumi.Output<string[]>;
+  /** `rsa`, `ecdsa` or `ed25519`. */
+  declare readonly privateKeyType: pulumi.Output<string>;
+  /** The common name of the leaf's issuer; empty when it has none. */
+  declare readonly issuerCommonName: pulumi.Output<string>;
+  /** The leaf's serial number, lower-case hex. */
+  declare readonly serialNumber: pulumi.Output<string>;
+  /** From the leaf's subject; empty when absent. */
+  declare readonly subjectOrganization: pulumi.Output<string>;
+  /** From the leaf's subject; empty when absent. */
+  declare readonly subjectOrganizationalUnit: pulumi.Output<string>;
+  /** From the leaf's subject; empty when absent. */
+  declare readonly subjectLocality: pulumi.Output<string>;
+  /** From the leaf's subject; empty when absent. */
+  declare readonly subjectProvince: pulumi.Output<string>;
+  /** From the leaf's subject; empty when absent. */
+  declare readonly subjectCountry: pulumi.Output<string>;
+  /** SHA-256 of the leaf, lower-case hex. */
+  declare readonly fingerprint: pulumi.Output<string>;
+  /** SHA-256 over the decoded chain in order, lower-case hex: another one is another chain. */
+  declare readonly chainFingerprint: pulumi.Output<string>;
+
+  constructor(name: string, args: TLSCertificateArgs, opts?: pulumi.CustomResourceOptions) {
+    const { privateKeyPem } = args;
+    super(
+      TLSCertificate.__pulumiType,
+      name,
+      registration(
+        "tlsCertificate",
+        // A secret whatever the program passed: the engine encrypts it in state.
+        {
+          ...args,
+          ...(privateKeyPem !== undefined && { privateKeyPem: pulumi.secret(privateKeyPem) }),
+        },
+        [
+          "uri",
+          "createdAt",
+          "description",
+          "metadata",
+          "certificatePem",
+          "subjectCommonName",
+          "subjectAlternativeNames",
+          "issuedAt",
+          "notBefore",
+          "notAfter",
+          "keyUsages",
+          "extendedKeyUsages",
+          "privateKeyType",
+          "issuerCommonName",
+          "serialNumber",
+          "subjectOrganization",
+          "subjectOrganizationalUnit",
+          "subjectLocality",
+          "subjectProvince",
+          "subjectCountry",
+          "fingerprint",
+          "chainFingerprint",
+        ],
+      ),
+      opts,
+    );
+  }
+
+  /**
+   * A certificate that is there already, read without being managed.
+   *
+   * @param state Where it is: `connection` names another account.
+   * @throws when no certificate has this id.
+   */
+  static get(
+    name: string,
+    id: pulumi.Input<pulumi.ID>,
+    state?: { connection?: string },
+    opts?: pulumi.CustomResourceOptions,
+  ): TLSCertificate {
+    return new TLSCertificate(name, { ...state } as TLSCertificateArgs, { ...opts, id });
+  }
+
+  /** Whether a value is a TLSCertificate, of whichever copy of this package. */
+  static override isInstance(value: unknown): value is TLSCertificate {
+    const type = (value as { __pulumiType?: unknown } | null)?.__pulumiType;
+    return type === TLSCertificate.__pulumiType;
+  }
+}
+
+/** A TLS certificate as a lookup gives it; fields that are unset are undefined. */
+export type GetTLSCertificateResult = ReturnType<typeof fromWire> & { id: string };
+
+/** Which certificates to look up. */
+export interface GetTLSCertificatesArgs extends LookupArgs {
+  /** Only certificates valid for this domain; a wildcard covers one label (RFC 6125). */
+  domain?: string;
+}
+
+/** Which certificate to look up: by `id`, or the only one that covers `domain`. */
+export interface GetTLSCertificateArgs extends GetTLSCertificatesArgs {
+  id?: string;
+}
+
+const result = (wire: TLSCertificateWire): GetTLSCertificateResult => ({
+  id: wire.id,
+  ...fromWire(wire),
+});
+
+function covers({ subjectAlternativeNames }: GetTLSCertificateResult, domain: string): boolean {
+  const wanted = domain.toLowerCase();
+  const parent = wanted.replace(/^[^.]+/, "*");
+  return subjectAlternativeNames.dnsNames.some((name) =>
+    [wanted, parent].includes(name.toLowerCase()),
+  );
+}
+
+/** Every certificate of the account that matches, newest first. */
+export async function getTLSCertificates(
+  args: GetTLSCertificatesArgs = {},
+): Promise<GetTLSCertificateResult[]> {
+  const { domain } = args;
+  return all(tlsCertificates.list(connectTo(args)), result, (certificate) =>
+    domain ? covers(certificate, domain) : true,
+  );
+}
+
+/**
+ * One certificate of the account, not managed by this program.
+ *
+ * @throws LookupError when none or several match; it lists the candidates.
+ * @example
+ * const { notAfter } = await getTLSCertificate({ domain: "app.example.com" });
+ */
+export async function getTLSCertificate(
+  args: GetTLSCertificateArgs,
+): Promise<GetTLSCertificateResult> {
+  return only("TLS certificate", args, {
+    get: async (id) => result(await tlsCertificates.get(connectTo(args), id)),
+    list: () => getTLSCertificates(args),
+    label: ({ id, subjectCommonName, notAfter }) => `${id} (${subjectCommonName}, to ${notAfter})`,
+  });
+}
+
+/** {@link getTLSCertificate} for arguments that are outputs. */
+export function getTLSCertificateOutput(
+  args: InputOf<GetTLSCertificateArgs>,
+): pulumi.Output<GetTLSCertificateResult> {
+  return pulumi.output(args).apply((known) => getTLSCertificate(known as GetTLSCertificateArgs));
+}
+
+/** {@link getTLSCertificates} for arguments that are outputs. */
+export function getTLSCertificatesOutput(
+  args: InputOf<GetTLSCertificatesArgs> = {},
+): pulumi.Output<GetTLSCertificateResult[]> {
+  return pulumi.output(args).apply((known) => getTLSCertificates(known as GetTLSCertificatesArgs));
+}

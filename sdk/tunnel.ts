@@ -1,0 +1,103 @@
+import * as pulumi from "@pulumi/pulumi";
+import type { Ref } from "../client/tlsEdge";
+import { type TunnelWire, tunnels } from "../client/tunnel";
+import { all, connectTo, type LookupArgs, only } from "./lookup";
+import type { InputOf } from "./resource";
+
+/** A tunnel that is online (api.md §2.3); fields that the service leaves out are undefined. */
+export interface GetTunnelResult {
+  id: string;
+  /** The URL of the tunnel's public endpoint. */
+  publicUrl?: string;
+  /** When the tunnel was started, RFC 3339 in UTC. */
+  startedAt?: string;
+  /** What the agent's configuration says of the tunnel. */
+  metadata?: string;
+  /** `http`, `https`, `tcp` or `tls`. */
+  proto?: string;
+  /** The region in which the tunnel runs. */
+  region?: string;
+  /** The session on which the tunnel was started. */
+  tunnelSession?: Ref;
+  /** The endpoint of a tunnel that an agent started. */
+  endpoint?: Ref;
+  /** The labels that backends match. */
+  labels?: Record<string, string>;
+  /** The backends that the tunnel serves. */
+  backends?: Ref[];
+  /** Where the agent forwards traffic to: a URL or an address. */
+  forwardsTo?: string;
+}
+
+/** Which tunnels to look up: all that have everything that is said here. */
+export interface GetTunnelsArgs extends LookupArgs {
+  publicUrl?: string;
+  /** Labels that a tunnel must have; it may have more. */
+  labels?: Record<string, string>;
+  metadata?: string;
+  proto?: string;
+  region?: string;
+  forwardsTo?: string;
+}
+
+/** Which tunnel to look up: by `id`, or the only one that has everything that is said here. */
+export interface GetTunnelArgs extends GetTunnelsArgs {
+  id?: string;
+}
+
+function result(wire: TunnelWire): GetTunnelResult {
+  return {
+    id: wire.id,
+    publicUrl: wire.public_url ?? undefined,
+    startedAt: wire.started_at ?? undefined,
+    metadata: wire.metadata ?? undefined,
+    proto: wire.proto ?? undefined,
+    region: wire.region ?? undefined,
+    tunnelSession: wire.tunnel_session ?? undefined,
+    endpoint: wire.endpoint ?? undefined,
+    labels: wire.labels ?? undefined,
+    backends: wire.backends ? [wire.backends].flat() : undefined,
+    forwardsTo: wire.forwards_to ?? undefined,
+  };
+}
+
+const scalars = ["publicUrl", "metadata", "proto", "region", "forwardsTo"] as const;
+
+function matches(tunnel: GetTunnelResult, wanted: GetTunnelsArgs): boolean {
+  return (
+    scalars.every((field) => wanted[field] === undefined || wanted[field] === tunnel[field]) &&
+    Object.entries(wanted.labels ?? {}).every(([label, value]) => tunnel.labels?.[label] === value)
+  );
+}
+
+/** Every tunnel that is online and matches, newest first, over any number of pages. */
+export async function getTunnels(args: GetTunnelsArgs = {}): Promise<GetTunnelResult[]> {
+  return all(tunnels.list(connectTo(args)), result, (tunnel) => matches(tunnel, args));
+}
+
+/**
+ * One tunnel that is online.
+ *
+ * @throws LookupError when none or several match; it lists the candidates.
+ * @example
+ * const { publicUrl } = await getTunnel({ labels: { app: "web", env: "prod" } });
+ */
+export async function getTunnel(args: GetTunnelArgs): Promise<GetTunnelResult> {
+  return only("tunnel", args, {
+    get: async (id) => result(await tunnels.get(connectTo(args), id)),
+    list: () => getTunnels(args),
+    label: ({ id, publicUrl, forwardsTo }) => `${id} (${publicUrl ?? "no URL"} → ${forwardsTo})`,
+  });
+}
+
+/** {@link getTunnel} for arguments that are outputs. */
+export function getTunnelOutput(args: InputOf<GetTunnelArgs>): pulumi.Output<GetTunnelResult> {
+  return pulumi.output(args).apply((known) => getTunnel(known as GetTunnelArgs));
+}
+
+/** {@link getTunnels} for arguments that are outputs. */
+export function getTunnelsOutput(
+  args: InputOf<GetTunnelsArgs> = {},
+): pulumi.Output<GetTunnelResult[]> {
+  return pulumi.output(args).apply((known) => getTunnels(known as GetTunnelsArgs));
+}
