@@ -1,0 +1,68 @@
+import { newId } from "./store";
+
+/** Why a request is refused: the HTTP status, and the code that is this reason's alone. */
+export interface Reason {
+  status: 400 | 401 | 404 | 405 | 409 | 413 | 415 | 429 | 500;
+  code: string;
+}
+
+/** Every reason for which the emulator refuses a request. Branch on `code`, never on the message. */
+export const reasons = {
+  keyRefused: { status: 401, code: "ERR_TLSE_101" },
+  versionRefused: { status: 400, code: "ERR_TLSE_102" },
+  tooManyRequests: { status: 429, code: "ERR_TLSE_103" },
+  unknownPath: { status: 404, code: "ERR_TLSE_104" },
+  wrongMethod: { status: 405, code: "ERR_TLSE_105" },
+  notFound: { status: 404, code: "ERR_TLSE_106" },
+  contentType: { status: 415, code: "ERR_TLSE_110" },
+  bodyTooLarge: { status: 413, code: "ERR_TLSE_111" },
+  bodyNotJSON: { status: 400, code: "ERR_TLSE_112" },
+  unknownField: { status: 400, code: "ERR_TLSE_113" },
+  fieldInvalid: { status: 400, code: "ERR_TLSE_114" },
+  fieldTooLong: { status: 400, code: "ERR_TLSE_115" },
+  unknownParameter: { status: 400, code: "ERR_TLSE_120" },
+  limitInvalid: { status: 400, code: "ERR_TLSE_121" },
+  beforeIdUnknown: { status: 400, code: "ERR_TLSE_122" },
+  hostportMalformed: { status: 400, code: "ERR_TLSE_216" },
+  hostportRepeated: { status: 400, code: "ERR_TLSE_217" },
+  hostportTaken: { status: 400, code: "ERR_TLSE_218" },
+  moduleNull: { status: 400, code: "ERR_TLSE_219" },
+  moduleAbsent: { status: 404, code: "ERR_TLSE_220" },
+  minVersionUpstream: { status: 400, code: "ERR_TLSE_221" },
+  mutualTLSUpstream: { status: 400, code: "ERR_TLSE_222" },
+  certificateMissing: { status: 400, code: "ERR_TLSE_301" },
+  certificateUnparsable: { status: 400, code: "ERR_TLSE_302" },
+  keyMissing: { status: 400, code: "ERR_TLSE_303" },
+  keyUnparsable: { status: 400, code: "ERR_TLSE_304" },
+  keyEncrypted: { status: 400, code: "ERR_TLSE_305" },
+  keyTypeUnsupported: { status: 400, code: "ERR_TLSE_306" },
+  keyMismatch: { status: 400, code: "ERR_TLSE_307" },
+  chainOutOfOrder: { status: 400, code: "ERR_TLSE_308" },
+  tunnelOnline: { status: 409, code: "ERR_TLSE_401" },
+  internal: { status: 500, code: "ERR_TLSE_500" },
+} as const satisfies Record<string, Reason>;
+
+/**
+ * A request that the service refuses. The message goes to the caller as it is, so it never holds
+ * a key, nor a value that might be one.
+ */
+export class Refusal extends Error {
+  constructor(
+    readonly reason: Reason,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+    this.name = "Refusal";
+  }
+}
+
+/** The JSON body of an error, in the shape that services of this family share. */
+export function errorBody(reason: Reason, message: string) {
+  return {
+    error_code: reason.code,
+    status_code: reason.status,
+    msg: message,
+    details: { operation_id: newId("op") },
+  };
+}

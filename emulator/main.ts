@@ -1,0 +1,123 @@
+#!/usr/bin/env node
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { type Emulator, type EmulatorOptions, startEmulator } from "./server";
+
+const usage = `Usage: pulumi-tlsedge-emulator [options]
+
+  --port N                 serve on this port of loopback (default: any that is free)
+  --data FILE              keep data, CA and API key in this SQLite file (default: in memory)
+  --ca-file FILE           write the CA here (default: FILE.ca.pem beside the data file, or a
+                           temporary file)
+  --api-key KEY            the bearer key to ask for (default: the kept one, or a random one)
+  --latency MS             delay every answer by so many milliseconds
+  --requests-per-minute N  answer 429 beyond this (default: no limit; the service has 120)
+  --json                   print one line of JSON: url, apiKey, caFile
+  --help                   print this
+`;
+
+/** A mistake on the command line. */
+class UsageError extends Error {}
+
+interface Command {
+  options: EmulatorOptions;
+  caFile?: string;
+  json: boolean;
+  help: boolean;
+}
+
+function readCommand(args: string[]): Command {
+  const { values } = parseArgs({
+    args,
+    options: {
+      port: { type: "string" },
+      data: { type: "string" },
+      "ca-file": { type: "string" },
+      "api-key": { type: "string" },
+      latency: { type: "string" },
+      "requests-per-minute": { type: "string" },
+      json: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  return {
+    options: {
+      port: whole("--port", values.port, 0, 65_535),
+      dataFile: values.data,
+      apiKey: values["api-key"],
+      latencyMs: whole("--latency", values.latency, 0, 600_000),
+      requestsPerMinute: whole("--requests-per-minute", values["requests-per-minute"], 1, 1e9),
+    },
+    caFile: values["ca-file"],
+    json: values.json,
+    help: values.help,
+  };
+}
+
+function whole(name: string, text: string | undefined, min: number, max: number) {
+  if (text === undefined) return undefined;
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= min && value <= max) return value;
+  throw new UsageError(`${name} takes a whole number from ${min} to ${max}, not ${text}`);
+}
+
+/** Writes the CA to a file; `remove` undoes it when the file is a temporary one. */
+function writeCA(ca: string, { caFile, options }: Command) {
+  const named = caFile ?? (options.dataFile && `${options.dataFile}.ca.pem`);
+  const file = resolve(named ?? join(mkdtempSync(join(tmpdir(), "tlsedge-")), "ca.pem"));
+  writeFileSync(file, ca);
+  const remove = () => {
+    if (!named) rmSync(dirname(file), { recursive: true });
+  };
+  return { file, remove };
+}
+
+function describe({ url, apiKey }: Emulator, caFile: string, json: boolean): string {
+  if (json) return JSON.stringify({ url, apiKey, caFile });
+  return `export TLSEDGE_BASE_URL=${quoted(url)}
+export TLSEDGE_API_KEY=${quoted(apiKey)}
+export TLSEDGE_CA_FILE=${quoted(caFile)}
+# The emulator runs until Ctrl-C.`;
+}
+
+/** A word that a POSIX shell reads back as it is. */
+function quoted(text: string): string {
+  return /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+async function run(command: Command): Promise<void> {
+  const emulator = await startEmulator(command.options);
+  try {
+    const { file, remove } = writeCA(emulator.ca, command);
+    const stop = () => {
+      remove();
+      emulator.close().catch(fail);
+    };
+    process.once("SIGINT", stop);
+    process.once("SIGTERM", stop);
+    // Last: whoever reads it may send a signal at once.
+    console.log(describe(emulator, file, command.json));
+  } catch (error) {
+    await emulator.close();
+    throw error;
+  }
+}
+
+function fail(error: unknown): void {
+  const { code, message } = error as NodeJS.ErrnoException;
+  const isUsage = error instanceof UsageError || code?.startsWith("ERR_PARSE_ARGS_");
+  const taken = "That port is taken: choose another with --port, or leave it out for a free one.";
+  console.error(`pulumi-tlsedge-emulator: ${code === "EADDRINUSE" ? taken : message}`);
+  if (isUsage) console.error(`\n${usage}`);
+  process.exitCode = isUsage ? 2 : 1;
+}
+
+async function main(): Promise<void> {
+  const command = readCommand(process.argv.slice(2));
+  if (command.help) process.stdout.write(usage);
+  else await run(command);
+}
+
+main().catch(fail);

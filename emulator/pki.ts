@@ -1,0 +1,148 @@
+import "reflect-metadata";
+import { webcrypto } from "node:crypto";
+import * as x509 from "@peculiar/x509";
+
+const hour = 3_600_000;
+const year = 365 * 24 * hour;
+
+const algorithms = {
+  ecdsa: { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" },
+  ed25519: { name: "Ed25519" },
+  rsa: {
+    name: "RSASSA-PKCS1-v1_5",
+    hash: "SHA-256",
+    modulusLength: 2048,
+    publicExponent: new Uint8Array([1, 0, 1]),
+  },
+};
+
+/** What `makeCertificate` makes a certificate from. */
+export interface CertificateOptions {
+  commonName: string;
+  organization?: string;
+  organizationalUnit?: string;
+  locality?: string;
+  province?: string;
+  /** Two letters. */
+  country?: string;
+  /** DNS names it is valid for, wildcards included. Default: none. */
+  dnsNames?: string[];
+  /** IPv4 and IPv6 addresses it is valid for. Default: none. */
+  ips?: string[];
+  /** Default `ecdsa` (P-256); `rsa` has 2048 bits. */
+  keyType?: "ecdsa" | "ed25519" | "rsa";
+  /** Default: an hour ago. */
+  notBefore?: Date;
+  /** Default: a year from now. */
+  notAfter?: Date;
+  /** An earlier result that signs this one. Default: it signs itself. */
+  issuer?: MadeCertificate;
+  /** Whether it may sign others. Default false. */
+  isCa?: boolean;
+}
+
+/** A certificate and its key. Plain data: it can be kept as JSON. */
+export interface MadeCertificate {
+  /** The certificate, then those that signed it, leaf first, up to but without the root. */
+  certificatePem: string;
+  /** Its private key, PKCS#8, unencrypted. */
+  privateKeyPem: string;
+  keyType: "ecdsa" | "ed25519" | "rsa";
+}
+
+/**
+ * Makes a key and a certificate for tests and examples: a root, an intermediate or a leaf.
+ * Throws when the issuer's PEM can't be read.
+ */
+export async function makeCertificate(options: CertificateOptions): Promise<MadeCertificate> {
+  const { issuer, isCa = false, keyType = "ecdsa" } = options;
+  const keys = await newKeys(keyType);
+  const signer = issuer && {
+    certificate: new x509.X509Certificate(x509.PemConverter.decodeFirst(issuer.certificatePem)),
+    key: await importKey(issuer),
+  };
+  const subject = subjectOf(options);
+  const certificate = await x509.X509CertificateGenerator.create({
+    subject,
+    issuer: signer?.certificate.subjectName ?? subject,
+    publicKey: keys.publicKey,
+    signingKey: signer?.key ?? keys.privateKey,
+    signingAlgorithm: algorithms[issuer?.keyType ?? keyType],
+    notBefore: options.notBefore ?? new Date(Date.now() - hour),
+    notAfter: options.notAfter ?? new Date(Date.now() + year),
+    extensions: [
+      ...usages(isCa),
+      ...names(options),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+      await x509.AuthorityKeyIdentifierExtension.create(
+        signer?.certificate.publicKey ?? keys.publicKey,
+      ),
+    ],
+  });
+  const isRoot = !signer || signer.certificate.subject === signer.certificate.issuer;
+  const privateKey = await webcrypto.subtle.exportKey("pkcs8", keys.privateKey);
+  return {
+    certificatePem: `${certificate.toString("pem")}\n${isRoot ? "" : issuer?.certificatePem}`,
+    privateKeyPem: `${x509.PemConverter.encode(privateKey, "PRIVATE KEY")}\n`,
+    keyType,
+  };
+}
+
+/** A CA of the emulator's own. Valid for ten years, so that a kept one can stay trusted. */
+export function makeAuthority(): Promise<MadeCertificate> {
+  return makeCertificate({
+    commonName: "pulumi-tlsedge-emulator CA",
+    isCa: true,
+    notAfter: new Date(Date.now() + 10 * year),
+  });
+}
+
+/** The certificate that the emulator serves with, for every name of loopback. */
+export function makeServerCertificate(issuer: MadeCertificate): Promise<MadeCertificate> {
+  return makeCertificate({
+    commonName: "localhost",
+    dnsNames: ["localhost"],
+    ips: ["127.0.0.1", "::1"],
+    issuer,
+  });
+}
+
+async function newKeys(keyType: MadeCertificate["keyType"]): Promise<webcrypto.CryptoKeyPair> {
+  const keys = await webcrypto.subtle.generateKey(algorithms[keyType], true, ["sign", "verify"]);
+  return keys as webcrypto.CryptoKeyPair;
+}
+
+function importKey({ privateKeyPem, keyType }: MadeCertificate): Promise<webcrypto.CryptoKey> {
+  const key = x509.PemConverter.decodeFirst(privateKeyPem);
+  return webcrypto.subtle.importKey("pkcs8", key, algorithms[keyType], false, ["sign"]);
+}
+
+function subjectOf(options: CertificateOptions): x509.JsonName {
+  const parts = {
+    CN: options.commonName,
+    O: options.organization,
+    OU: options.organizationalUnit,
+    L: options.locality,
+    ST: options.province,
+    C: options.country,
+  };
+  return Object.entries(parts).flatMap(([name, value]) => (value ? [{ [name]: [value] }] : []));
+}
+
+function usages(isCa: boolean): x509.Extension[] {
+  const { cRLSign, digitalSignature, keyCertSign } = x509.KeyUsageFlags;
+  const basic = new x509.BasicConstraintsExtension(isCa, undefined, true);
+  if (isCa) return [basic, new x509.KeyUsagesExtension(keyCertSign | cRLSign, true)];
+  return [
+    basic,
+    new x509.KeyUsagesExtension(digitalSignature, true),
+    new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+  ];
+}
+
+function names({ dnsNames = [], ips = [] }: CertificateOptions): x509.Extension[] {
+  const dns = dnsNames.map((value) => ({ type: "dns" as const, value }));
+  const ip = ips.map((value) => ({ type: "ip" as const, value }));
+  const all = [...dns, ...ip];
+  return all.length > 0 ? [new x509.SubjectAlternativeNameExtension(all)] : [];
+}

@@ -1,0 +1,180 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:https";
+import type { AddressInfo } from "node:net";
+import { createAdaptorServer } from "@hono/node-server";
+import { Hono } from "hono";
+import type { TunnelWire } from "pulumi-tlsedge/client";
+import { Refusal, reasons } from "./errors";
+import {
+  answerError,
+  gate,
+  late,
+  type RecordedRequest,
+  type Respond,
+  RollingLimit,
+  record,
+  rewrite,
+} from "./middleware";
+import { type MadeCertificate, makeAuthority, makeServerCertificate } from "./pki";
+import { refuseOtherMethods, refuseParameters, type Served } from "./requests";
+import { newId, Store } from "./store";
+import { serveTLSCertificates } from "./tlsCertificate";
+import { serveTLSEdges } from "./tlsEdge";
+import { serveTunnels } from "./tunnel";
+
+export { type Reason, reasons } from "./errors";
+export type { RecordedRequest, Respond } from "./middleware";
+export { type CertificateOptions, type MadeCertificate, makeCertificate } from "./pki";
+export type { Direct } from "./store";
+export type { Tunnels } from "./tunnel";
+
+const hostname = "127.0.0.1";
+
+/** How the emulator runs. Every option may be left out. */
+export interface EmulatorOptions {
+  /** The port on loopback. Default 0: any that is free. */
+  port?: number;
+  /**
+   * A SQLite file that keeps the data, the CA and the API key for the next start. Whoever reads
+   * it can pose as the CA: it is made readable by its owner alone. Default: all in memory.
+   */
+  dataFile?: string;
+  /** The bearer key that clients must send. Default: the kept one, else one made at random. */
+  apiKey?: string;
+  /** Milliseconds by which every answer is delayed. Default 0. */
+  latencyMs?: number;
+  /** Requests admitted in a rolling 60 seconds before 429. Default: no limit. */
+  requestsPerMinute?: number;
+  /** The tunnels, newest first, that a new store and `reset` start from. Default: six usual ones. */
+  tunnels?: Partial<TunnelWire>[];
+  /**
+   * Rewrites the body of a response, errors included: to see whether a client tolerates it.
+   * Default: none.
+   */
+  respond?: Respond;
+}
+
+/** Each resource of the service: the only list to add another to. */
+const resources = {
+  tlsEdges: serveTLSEdges,
+  tlsCertificates: serveTLSCertificates,
+  tunnels: serveTunnels,
+};
+
+type Directs = {
+  [Name in keyof typeof resources]: ReturnType<(typeof resources)[Name]>["direct"];
+};
+
+/** A running emulator; `tlsEdges`, `tlsCertificates` and `tunnels` act behind clients' backs. */
+export interface Emulator extends Directs {
+  /** The base URL, such as `https://localhost:50443`; its certificate also fits 127.0.0.1. */
+  url: string;
+  /** The CA to trust, PEM. */
+  ca: string;
+  /** The bearer key. */
+  apiKey: string;
+  /** Every request since the start or the last `reset`, refused ones too, in order of arrival. */
+  requests: RecordedRequest[];
+  /** Removes all data, seeds the tunnels again, forgets `requests` and the rate limit's count. */
+  reset(): void;
+  /** Stops serving and cuts open connections. Safe to call twice. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the service on loopback, over HTTPS with a CA of its own. Rejects when the port is taken
+ * or the data file can't be used.
+ *
+ * @example
+ * const emulator = await startEmulator();
+ * process.env.TLSEDGE_BASE_URL = emulator.url;
+ * process.env.TLSEDGE_API_KEY = emulator.apiKey;
+ * // … and emulator.ca in the file that TLSEDGE_CA_FILE names
+ * await emulator.close();
+ */
+export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
+  const store = new Store(options.dataFile);
+  try {
+    return await startOn(store, options);
+  } catch (error) {
+    store.close();
+    throw error;
+  }
+}
+
+async function startOn(store: Store, options: EmulatorOptions): Promise<Emulator> {
+  const isNew = store.setting("ca") === undefined;
+  const ca = store.setting<MadeCertificate>("ca") ?? (await makeAuthority());
+  const apiKey = options.apiKey ?? store.setting<string>("apiKey") ?? newId("tlse");
+  const served = Object.entries(resources).map(([name, serve]) => ({
+    name,
+    ...serve(store, options),
+  }));
+  const requests: RecordedRequest[] = [];
+  const limit = new RollingLimit(options.requestsPerMinute);
+  const app = new Hono();
+  app.use(record(requests));
+  if (options.latencyMs) app.use(late(options.latencyMs));
+  if (options.respond) app.use(rewrite(options.respond));
+  app.use(gate(apiKey, limit));
+  serveRoot(app, store, served);
+  const server = await listen(app, await makeServerCertificate(ca), options.port ?? 0);
+  const url = `https://localhost:${(server.address() as AddressInfo).port}`;
+
+  store.baseUrl = url;
+  store.keep("ca", ca);
+  store.keep("apiKey", apiKey);
+  const seed = () => served.forEach((resource) => void resource.seed?.());
+  if (isNew) seed();
+  let closing: Promise<void> | undefined;
+  return {
+    ...(Object.fromEntries(served.map(({ name, direct }) => [name, direct])) as unknown as Directs),
+    url,
+    ca: ca.certificatePem,
+    apiKey,
+    requests,
+    reset() {
+      store.clear();
+      seed();
+      requests.length = 0;
+      limit.reset();
+    },
+    close() {
+      closing ??= stop(server).then(() => store.close());
+      return closing;
+    },
+  };
+}
+
+function serveRoot(app: Hono, store: Store, served: Served<unknown>[]): void {
+  app.get("/", (c) => {
+    refuseParameters(c);
+    const uris = served.map(({ documents }) => [documents.name, documents.uri]);
+    return c.json({ ...Object.fromEntries(uris), uri: store.baseUrl });
+  });
+  refuseOtherMethods(app, "/", "GET");
+  for (const { routes } of served) app.route("/", routes);
+  app.notFound((c) => {
+    throw new Refusal(reasons.unknownPath, `There is no ${c.req.path} here.`);
+  });
+  app.onError(answerError);
+}
+
+async function listen(app: Hono, identity: MadeCertificate, port: number): Promise<Server> {
+  const server = createAdaptorServer({
+    fetch: app.fetch,
+    overrideGlobalObjects: false,
+    createServer,
+    serverOptions: { key: identity.privateKeyPem, cert: identity.certificatePem },
+  }) as Server;
+  server.listen(port, hostname);
+  await once(server, "listening");
+  return server;
+}
+
+async function stop(server: Server): Promise<void> {
+  const closed = once(server, "close");
+  server.close();
+  server.closeAllConnections();
+  await closed;
+}

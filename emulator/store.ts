@@ -1,0 +1,212 @@
+import { randomInt } from "node:crypto";
+import { closeSync, openSync } from "node:fs";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+
+/** A uri inside the store: the emulator's own address changes with its port, so it stays out. */
+const relative = "emulator:";
+
+const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/** A new identifier: a type prefix, an underscore and 27 random letters and digits. */
+export function newId(prefix: string): string {
+  const suffix = Array.from({ length: 27 }, () => alphabet[randomInt(alphabet.length)]);
+  return `${prefix}_${suffix.join("")}`;
+}
+
+/** A time as the service writes it: RFC 3339, UTC, whole seconds. Now when not given. */
+export function timestamp(time = new Date()): string {
+  return `${time.toISOString().slice(0, 19)}Z`;
+}
+
+/** What a test does to a collection behind the clients' backs; no request is recorded for it. */
+export interface Direct<T> {
+  /** Everything stored, newest first. */
+  list(): T[];
+  /** One object, or undefined when there is none. */
+  get(id: string): T | undefined;
+  /** Overwrites fields with no check at all; a module set to null is unset. Throws for no object. */
+  patch(id: string, fields: Partial<T>): T;
+  /** Removes an object. Throws when there is none. */
+  delete(id: string): void;
+}
+
+/** The JSON documents of one kind, from newest to oldest. */
+export class Collection<T extends { id: string }> {
+  readonly #store: Store;
+
+  /** `name` is the list's name in an answer, `path` the path under which it is served. */
+  constructor(
+    store: Store,
+    readonly name: string,
+    readonly path: string,
+  ) {
+    this.#store = store;
+  }
+
+  /** The full URL of the list. */
+  get uri(): string {
+    return `${this.#store.baseUrl}${this.path}`;
+  }
+
+  /** A reference to an object of this or of another kind, by the path of its kind. */
+  ref(id: string, path = this.path) {
+    return { id, uri: `${this.#store.baseUrl}${path}/${encodeURIComponent(id)}` };
+  }
+
+  /** Stores an object as the newest; it takes the place of a removed one of the same id. */
+  add(document: T): T {
+    const sql = "INSERT OR REPLACE INTO documents (collection, id, body) VALUES (?, ?, ?)";
+    this.#store.sql(sql).run(this.name, document.id, this.#store.encode(document));
+    return document;
+  }
+
+  get(id: string): T | undefined {
+    const sql = "SELECT body FROM documents WHERE collection = ? AND id = ? AND body IS NOT NULL";
+    const row = this.#store.sql(sql).get(this.name, id);
+    return row && this.#store.decode<T>(row.body);
+  }
+
+  list(): T[] {
+    return this.#before(Number.MAX_SAFE_INTEGER, -1);
+  }
+
+  /** A page of objects made before `beforeId`, or undefined when that id was never given out. */
+  page(limit: number, beforeId?: string): { items: T[]; more: boolean } | undefined {
+    const seq = beforeId === undefined ? Number.MAX_SAFE_INTEGER : this.#seq(beforeId);
+    if (seq === undefined) return undefined;
+    const items = this.#before(seq, limit + 1);
+    return { items: items.slice(0, limit), more: items.length > limit };
+  }
+
+  /** Overwrites an object, which keeps its place in the order. */
+  put(document: T): T {
+    const sql = "UPDATE documents SET body = ? WHERE collection = ? AND id = ?";
+    this.#store.sql(sql).run(this.#store.encode(document), this.name, document.id);
+    return document;
+  }
+
+  /** Removes an object; false when there is none. Its place in the order stays, for `before_id`. */
+  remove(id: string): boolean {
+    const sql =
+      "UPDATE documents SET body = NULL WHERE collection = ? AND id = ? AND body IS NOT NULL";
+    return this.#store.sql(sql).run(this.name, id).changes > 0;
+  }
+
+  /** The id of an object other than `except` whose list `field` has `value`, in any letter case. */
+  holder(field: keyof T & string, value: string, except: string): string | undefined {
+    const sql = `SELECT documents.id FROM documents, json_each(body, '$.' || ?) AS item
+      WHERE collection = ? AND documents.id <> ? AND lower(item.value) = lower(?) LIMIT 1`;
+    return this.#store.sql(sql).get(field, this.name, except, value)?.id as string | undefined;
+  }
+
+  /** The handle that a test gets on this collection. */
+  direct(): Direct<T> {
+    const found = (id: string): T => {
+      const document = this.get(id);
+      if (!document) throw new Error(`The emulator has no ${id} in ${this.name}`);
+      return document;
+    };
+    return {
+      list: () => this.list(),
+      get: (id) => this.get(id),
+      patch: (id, fields) => this.put({ ...found(id), ...fields }),
+      delete: (id) => void this.remove(found(id).id),
+    };
+  }
+
+  #seq(id: string): number | undefined {
+    const sql = "SELECT seq FROM documents WHERE collection = ? AND id = ?";
+    return this.#store.sql(sql).get(this.name, id)?.seq as number | undefined;
+  }
+
+  #before(seq: number, limit: number): T[] {
+    const sql = `SELECT body FROM documents
+      WHERE collection = ? AND seq < ? AND body IS NOT NULL ORDER BY seq DESC LIMIT ?`;
+    const rows = this.#store.sql(sql).all(this.name, seq, limit);
+    return rows.map((row) => this.#store.decode<T>(row.body));
+  }
+}
+
+/** All that the emulator knows, in one SQLite table; in memory when no file is named. */
+export class Store {
+  /** Where the emulator is served; known only once it listens. */
+  baseUrl = "";
+  readonly #database: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+  readonly #settings = new Collection<{ id: string; value: unknown }>(this, "settings", "");
+
+  /** Throws when `file` is not a SQLite database or can't be written. */
+  constructor(file?: string) {
+    // The file holds the CA's private key and the API key, so nobody else may read it.
+    if (file !== undefined) closeSync(openSync(file, "a", 0o600));
+    this.#database = openDatabase(file ?? ":memory:");
+    this.#database.exec(`PRAGMA journal_mode = WAL;
+      CREATE TABLE IF NOT EXISTS documents (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT, collection TEXT NOT NULL, id TEXT NOT NULL,
+        body TEXT, UNIQUE (collection, id));
+      CREATE INDEX IF NOT EXISTS newest ON documents (collection, seq)`);
+  }
+
+  /** A value kept for the next start; `reset` leaves it alone. */
+  setting<V>(name: string): V | undefined {
+    return this.#settings.get(name)?.value as V | undefined;
+  }
+
+  /** Keeps a value for the next start. */
+  keep(name: string, value: unknown): void {
+    const save = this.#settings.get(name) ? "put" : "add";
+    this.#settings[save]({ id: name, value });
+  }
+
+  /** Removes every object, deleted ones and their ids included. */
+  clear(): void {
+    this.sql("DELETE FROM documents WHERE collection <> 'settings'").run();
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  /** A prepared statement, prepared once. */
+  sql(text: string): StatementSync {
+    const statement = this.#statements.get(text) ?? this.#database.prepare(text);
+    this.#statements.set(text, statement);
+    return statement;
+  }
+
+  /** A document as it is stored. */
+  encode(document: object): string {
+    const own = `${this.baseUrl}/`;
+    return JSON.stringify(document, (key, value: unknown) =>
+      key === "uri" && typeof value === "string" && value.startsWith(own)
+        ? `${relative}${value.slice(this.baseUrl.length)}`
+        : value,
+    );
+  }
+
+  /** A document as it is served. */
+  decode<T>(body: unknown): T {
+    return JSON.parse(String(body), (key, value: unknown) =>
+      key === "uri" && typeof value === "string" && value.startsWith(relative)
+        ? `${this.baseUrl}${value.slice(relative.length)}`
+        : value,
+    );
+  }
+}
+
+/** Opens a database with no warning that node:sqlite is experimental; other warnings pass. */
+function openDatabase(location: string): DatabaseSync {
+  const warn = process.emitWarning;
+  process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
+    if (!String(warning).startsWith("SQLite is an experimental")) {
+      Reflect.apply(warn, process, [warning, ...rest]);
+    }
+  };
+  try {
+    const sqlite = process.getBuiltinModule("node:sqlite");
+    if (!sqlite) throw new Error(`The emulator needs Node 22.13 or newer, not ${process.version}`);
+    return new sqlite.DatabaseSync(location);
+  } finally {
+    process.emitWarning = warn;
+  }
+}
