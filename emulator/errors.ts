@@ -6,7 +6,7 @@ export interface Reason {
   code: string;
 }
 
-/** Every reason for which the emulator refuses a request. Branch on `code`, never on the message. */
+/** Every reason to refuse a request. Branch on `code`, never on the message. */
 export const reasons = {
   keyRefused: { status: 401, code: "ERR_TLSE_101" },
   versionRefused: { status: 400, code: "ERR_TLSE_102" },

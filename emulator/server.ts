@@ -45,7 +45,7 @@ export interface EmulatorOptions {
   latencyMs?: number;
   /** Requests admitted in a rolling 60 seconds before 429. Default: no limit. */
   requestsPerMinute?: number;
-  /** The tunnels, newest first, that a new store and `reset` start from. Default: six usual ones. */
+  /** Tunnels, newest first, that a new store and `reset` start from. Default: six usual ones. */
   tunnels?: Partial<TunnelWire>[];
   /**
    * Rewrites the body of a response, errors included: to see whether a client tolerates it.

@@ -24,7 +24,7 @@ export interface Direct<T> {
   list(): T[];
   /** One object, or undefined when there is none. */
   get(id: string): T | undefined;
-  /** Overwrites fields with no check at all; a module set to null is unset. Throws for no object. */
+  /** Overwrites fields, unchecked; a module set to null is unset. Throws when there is none. */
   patch(id: string, fields: Partial<T>): T;
   /** Removes an object. Throws when there is none. */
   delete(id: string): void;

@@ -170,7 +170,9 @@ export class Project {
     const metadata = events.flatMap(({ resourcePreEvent }) => resourcePreEvent?.metadata ?? []);
     const ours = metadata.filter(({ type }) => type.includes("tlsedge:"));
     const name = (urn: string) => urn.split("::").at(-1) as string;
-    const changes = { ...events.find((event) => event.summaryEvent)?.summaryEvent?.resourceChanges };
+    const changes = {
+      ...events.find((event) => event.summaryEvent)?.summaryEvent?.resourceChanges,
+    };
     return {
       code,
       output,

@@ -1,0 +1,303 @@
+import assert from "node:assert/strict";
+import { generateKeyPairSync } from "node:crypto";
+import { type MadeCertificate, makeCertificate } from "../../emulator/server";
+import { Project } from "./engine";
+
+describe("a stack on the real engine", () => {
+  let project: Project;
+  let authority: MadeCertificate;
+
+  /** What stands between the braces of the arguments. */
+  const write = (edge: string, certificate = "", more = "") =>
+    project.program(`
+      const file = (name) => readFileSync(name, "utf8");
+      const certificate = new tlsedge.TLSCertificate("certificate", {
+        certificatePem: file("chain.pem"), privateKeyPem: file("key.pem"), ${certificate}
+      });
+      const edge = new tlsedge.TLSEdge("edge", { ${edge} });
+      exports.notAfter = certificate.notAfter;
+      exports.chain = certificate.certificatePem;
+      exports.edgeId = edge.id;
+      ${more}`);
+
+  const issue = async (commonName: string) => {
+    const made = await makeCertificate({ commonName, dnsNames: [commonName], issuer: authority });
+    project.keepSecret("the private key", made.privateKeyPem);
+    await project.file("key.pem", made.privateKeyPem);
+    await project.file("chain.pem", made.certificatePem);
+    return made;
+  };
+
+  const hostports = 'hostports: ["app.example.com:443", "www.example.com:443"],';
+  const backend = 'backend: { backendId: "bkdtg_1" },';
+  const ipRestriction = 'ipRestriction: { ipPolicyIds: ["ipp_1", "ipp_2"] },';
+  const mutualTls = 'mutualTls: { certificateAuthorityIds: ["ca_1"] },';
+  const termination = 'tlsTermination: { terminateAt: "edge" },';
+  const modules = backend + ipRestriction + mutualTls + termination;
+  const edgeOnService = () => {
+    const [edge] = project.emulator.tlsEdges.list();
+    assert.ok(edge);
+    return edge;
+  };
+  const bodies = () => project.emulator.requests.map(({ body }) => body).filter(Boolean);
+  const lastBody = () => bodies().at(-1);
+
+  before(async () => {
+    project = await Project.create();
+    authority = await makeCertificate({ commonName: "Test CA", isCa: true });
+  });
+  after(() => project?.close());
+
+  it("C14 shows names and dates in the plan, and asks the service nothing", async () => {
+    await issue("app.example.com");
+    await write(hostports + modules);
+    const plan = await project.preview();
+    assert.match(plan.output, /notAfter +: "20\d\d-/);
+    assert.match(plan.output, /subjectCommonName +: "app\.example\.com"/);
+    assert.match(plan.output, /privateKeyPem +: \[secret\]/);
+    assert.deepEqual(plan.requests, []);
+  });
+
+  it("C30 creates each with one request", async () => {
+    const run = await project.up();
+    assert.deepEqual(run.changes, { create: 3 });
+    assert.deepEqual(run.requests.sort(), ["POST /edges/tls", "POST /tls_certificates"]);
+  });
+
+  it("C50 C52 stores the key once, encrypted, and a constant text for the provider", async () => {
+    const { certificate, edge } = await project.exported();
+    assert.ok(certificate && edge);
+    assert.ok("ciphertext" in (certificate.inputs.privateKeyPem as object));
+    assert.ok(!("privateKeyPem" in certificate.outputs));
+    // To the letter: every stack that exists holds these texts.
+    assert.equal(
+      certificate.outputs.__provider,
+      'exports.handler = () => require("pulumi-tlsedge/provider").tlsCertificate',
+    );
+    assert.equal(
+      edge.outputs.__provider,
+      'exports.handler = () => require("pulumi-tlsedge/provider").tlsEdge',
+    );
+    assert.match(String(await project.output("chain")), /^-----BEGIN CERTIFICATE-----/);
+  });
+
+  it("C25 a second up changes nothing and makes no request", async () => {
+    const run = await project.up();
+    assert.deepEqual(run.changes, { same: 3 });
+    assert.deepEqual(run.requests, []);
+  });
+
+  it("C31 a refresh without drift changes nothing, and the up after it writes no state", async () => {
+    const run = await project.refresh();
+    assert.deepEqual(run.changes, { same: 3 });
+    assert.deepEqual(run.requests.sort(), ["GET /edges/tls/:id", "GET /tls_certificates/:id"]);
+    const before = JSON.stringify(await project.exported());
+    const up = await project.up();
+    assert.deepEqual(up.changes, { same: 3 });
+    assert.equal(JSON.stringify(await project.exported()), before);
+  });
+
+  const updates: [what: string, edge: string, body: object][] = [
+    [
+      "description",
+      `${hostports}${modules}description: "Front door",`,
+      { description: "Front door" },
+    ],
+    [
+      "metadata",
+      `${hostports}${modules}description: "Front door", metadata: "m",`,
+      { metadata: "m" },
+    ],
+    [
+      "description and metadata, cleared",
+      `${hostports}${modules}`,
+      { description: "", metadata: "" },
+    ],
+    [
+      "hostports",
+      `hostports: ["www.example.com:443"],${modules}`,
+      { hostports: ["www.example.com:443"] },
+    ],
+    [
+      "backend",
+      `hostports: ["www.example.com:443"],backend: { backendId: "bkdtg_2" },${ipRestriction}${mutualTls}${termination}`,
+      { backend: { enabled: true, backend_id: "bkdtg_2" } },
+    ],
+    [
+      "ipRestriction",
+      `hostports: ["www.example.com:443"],backend: { backendId: "bkdtg_2" },ipRestriction: { ipPolicyIds: ["ipp_3"], enabled: false },${mutualTls}${termination}`,
+      { ip_restriction: { enabled: false, ip_policy_ids: ["ipp_3"] } },
+    ],
+    [
+      "mutualTls",
+      `hostports: ["www.example.com:443"],backend: { backendId: "bkdtg_2" },ipRestriction: { ipPolicyIds: ["ipp_3"], enabled: false },mutualTls: { certificateAuthorityIds: ["ca_1", "ca_2"] },${termination}`,
+      { mutual_tls: { enabled: true, certificate_authority_ids: ["ca_1", "ca_2"] } },
+    ],
+    [
+      "tlsTermination",
+      `hostports: ["www.example.com:443"],backend: { backendId: "bkdtg_2" },ipRestriction: { ipPolicyIds: ["ipp_3"], enabled: false },mutualTls: { certificateAuthorityIds: ["ca_1", "ca_2"] },tlsTermination: { terminateAt: "edge", minVersion: "1.3" },`,
+      { tls_termination: { enabled: true, terminate_at: "edge", min_version: "1.3" } },
+    ],
+  ];
+  for (const [what, edge, body] of updates) {
+    it(`C22 C30 updates an edge's ${what} with one PATCH that holds only it`, async () => {
+      await write(edge);
+      const run = await project.up();
+      assert.deepEqual(run.changes, { same: 2, update: 1 });
+      assert.deepEqual(run.requests, ["PATCH /edges/tls/:id"]);
+      assert.deepEqual(lastBody(), body);
+    });
+  }
+
+  it("C22 hostports in another order are no change", async () => {
+    await write(hostports + modules);
+    await project.up();
+    await write(`hostports: ["www.example.com:443", "app.example.com:443"],${modules}`);
+    const run = await project.up();
+    assert.deepEqual(run.changes, { same: 3 });
+    assert.deepEqual(run.requests, []);
+  });
+
+  it("C20 C30 updates a certificate's description and metadata with one PATCH", async () => {
+    await write(hostports + modules, 'description: "For the app", metadata: "owner=web",');
+    const run = await project.up();
+    assert.deepEqual(run.changes, { same: 2, update: 1 });
+    assert.deepEqual(run.requests, ["PATCH /tls_certificates/:id"]);
+    assert.deepEqual(lastBody(), { description: "For the app", metadata: "owner=web" });
+  });
+
+  it("C16 keeps the id and the derived fields known in an update's plan", async () => {
+    await write(
+      hostports + modules,
+      'description: "Again", metadata: "owner=web",',
+      'new tlsedge.TLSEdge("reader", { description: pulumi.interpolate`${certificate.id} ${certificate.notAfter}` });',
+    );
+    const plan = await project.preview();
+    assert.match(plan.output, /description *: "cert_\w+ 20\d\d-/);
+    await write(hostports + modules, 'description: "For the app", metadata: "owner=web",');
+  });
+
+  it("C21 a PEM that is written another way is no change", async () => {
+    const { readFile } = await import("node:fs/promises");
+    const chain = await readFile(`${project.folder}/chain.pem`, "utf8");
+    await project.file("chain.pem", `# the leaf\n\n${chain.replaceAll("\n", "\r\n")}\r\n\r\n`);
+    const run = await project.up();
+    assert.deepEqual(run.changes, { same: 3 });
+    assert.deepEqual(run.requests, []);
+  });
+
+  it("C21 the same key in another encoding is no change", async () => {
+    const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    assert.ok(privateKey);
+    const { createPrivateKey } = await import("node:crypto");
+    const { readFile } = await import("node:fs/promises");
+    const pem = await readFile(`${project.folder}/key.pem`, "utf8");
+    const sec1 = createPrivateKey(pem).export({ type: "sec1", format: "pem" }).toString();
+    project.keepSecret("the SEC1 key", sec1);
+    await project.file("key.pem", sec1);
+    const run = await project.up();
+    assert.deepEqual(run.changes, { same: 3 });
+    assert.deepEqual(run.requests, []);
+  });
+
+  it("C20 another chain replaces: the new one is made first", async () => {
+    await issue("app.example.com");
+    const run = await project.up();
+    assert.deepEqual(run.requests, ["POST /tls_certificates", "DELETE /tls_certificates/:id"]);
+    assert.deepEqual(
+      run.steps.filter((step) => step.endsWith(":certificate")),
+      ["create-replacement:certificate", "replace:certificate", "delete-replaced:certificate"],
+    );
+    assert.equal(project.emulator.tlsCertificates.list().length, 1);
+  });
+
+  it("C31 finds drift in every mutable field of an edge, and puts it right", async () => {
+    const { id } = edgeOnService();
+    const drifts: Parameters<typeof project.emulator.tlsEdges.patch>[1][] = [
+      { description: "changed" },
+      { metadata: "changed" },
+      { hostports: ["other.example.com:443"] },
+      { backend: { enabled: true, backend: { id: "bkdtg_9", uri: "https://x/9" } } },
+      { ip_restriction: { enabled: false, ip_policies: [{ id: "ipp_1", uri: "https://x/1" }] } },
+      { mutual_tls: null },
+      { tls_termination: { enabled: true, terminate_at: "upstream", min_version: null } },
+    ];
+    const wanted = JSON.stringify(edgeOnService());
+    for (const drift of drifts) {
+      project.emulator.tlsEdges.patch(id, drift);
+      const refreshed = await project.refresh();
+      assert.deepEqual(refreshed.changes, { same: 2, update: 1 }, JSON.stringify(drift));
+      const run = await project.up();
+      assert.deepEqual(run.requests, ["PATCH /edges/tls/:id"], JSON.stringify(drift));
+      assert.deepEqual(Object.keys(lastBody() as object), Object.keys(drift));
+      assert.deepEqual(JSON.parse(JSON.stringify(edgeOnService())), JSON.parse(wanted));
+    }
+  });
+
+  it("C31 finds drift in a certificate, and keeps its key", async () => {
+    const [certificate] = project.emulator.tlsCertificates.list();
+    project.emulator.tlsCertificates.patch(certificate?.id as string, { description: "changed" });
+    assert.deepEqual((await project.refresh()).changes, { same: 2, update: 1 });
+    const run = await project.up();
+    assert.deepEqual(run.requests, ["PATCH /tls_certificates/:id"]);
+    assert.deepEqual(lastBody(), { description: "For the app" });
+    const stored = (await project.exported()).certificate;
+    assert.ok("ciphertext" in (stored?.inputs.privateKeyPem as object));
+  });
+
+  it("C31 what was deleted behind the engine's back is gone, and made anew", async () => {
+    project.emulator.tlsEdges.delete(edgeOnService().id);
+    assert.deepEqual((await project.refresh()).changes, { delete: 1, same: 2 });
+    const run = await project.up();
+    assert.deepEqual(run.requests, ["POST /edges/tls"]);
+  });
+
+  it("C32 an update of something gone names pulumi refresh", async () => {
+    project.emulator.tlsEdges.delete(edgeOnService().id);
+    await write(`${hostports}${modules}description: "new",`);
+    const run = await project.fails("up", "--yes", "--skip-preview");
+    assert.match(run.output, /gone from the service.*pulumi refresh/);
+    await project.up("--refresh");
+    assert.equal(edgeOnService().description, "new");
+  });
+
+  it("C23 a module that is removed is switched off in place", async () => {
+    await write(hostports + backend + mutualTls + termination);
+    const run = await project.up();
+    assert.deepEqual(run.requests, ["PATCH /edges/tls/:id"]);
+    const { ip_restriction } = lastBody() as { ip_restriction: object };
+    assert.deepEqual(ip_restriction, { enabled: false, ip_policy_ids: ["ipp_1", "ipp_2"] });
+    assert.deepEqual((await project.up()).changes, { same: 3 });
+    assert.deepEqual((await project.refresh()).changes, { same: 3 });
+    assert.deepEqual((await project.up()).changes, { same: 3 });
+  });
+
+  it('C23 with onModuleRemoval: "delete" it is deleted by the service', async () => {
+    await write(`${hostports}${backend}${termination}onModuleRemoval: "delete",`);
+    const run = await project.up();
+    assert.deepEqual(run.requests.slice(0, 2).sort(), [
+      "DELETE /edges/tls/:id/ip_restriction",
+      "DELETE /edges/tls/:id/mutual_tls",
+    ]);
+    assert.equal(edgeOnService().mutual_tls, null);
+    assert.equal(edgeOnService().ip_restriction, null);
+    assert.deepEqual((await project.up()).changes, { same: 3 });
+  });
+
+  it('C23 C24 with onModuleRemoval: "replace" the edge is replaced, deleted first', async () => {
+    await write(`${hostports}${termination}onModuleRemoval: "replace",`);
+    const plan = await project.preview();
+    assert.ok(plan.steps.includes("replace:edge"), plan.steps.join());
+    const run = await project.up();
+    assert.deepEqual(run.requests, ["DELETE /edges/tls/:id", "POST /edges/tls"]);
+    assert.equal(edgeOnService().backend, null);
+  });
+
+  it("C32 destroys everything, what is gone already included", async () => {
+    project.emulator.tlsEdges.delete(edgeOnService().id);
+    const run = await project.destroy();
+    assert.deepEqual(run.changes, { delete: 3 });
+    assert.deepEqual(project.emulator.tlsCertificates.list(), []);
+    assert.deepEqual(await project.exported(), {});
+  });
+});

@@ -1,0 +1,211 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { parseArgs, promisify, stripVTControlCharacters } from "node:util";
+import { type Emulator, startEmulator } from "pulumi-tlsedge-emulator";
+import { findOrBuildPulumi, type PulumiCli } from "./pulumi.ts";
+
+const usage = `Usage: npm run check:package
+
+Packs this package and tries the tarball as its users do: installed by npm, pnpm and Yarn Classic,
+type-checked, and run by the real Pulumi engine against the emulator, in CommonJS and ESM programs.`;
+
+/** How each package manager installs what package.json says, without running any script. */
+const layouts: Record<string, string> = {
+  npm: "npm install --no-audit --no-fund --ignore-scripts --prefer-offline",
+  pnpm: "npx --yes pnpm@10 install --ignore-scripts --prefer-offline",
+  // A cache of its own: Yarn's takes another tarball of the same version for this one.
+  yarn: "npx --yes yarn@1 install --ignore-scripts --non-interactive --cache-folder .cache",
+};
+
+/** The same two-line program in both module systems. */
+const flavours = {
+  CommonJS: {
+    type: "commonjs",
+    program: `const { TLSEdge } = require("pulumi-tlsedge");
+exports.id = new TLSEdge("app", { hostports: ["commonjs.example.com:443"] }).id;`,
+  },
+  ESM: {
+    type: "module",
+    program: `import { TLSEdge } from "pulumi-tlsedge";
+export const { id } = new TLSEdge("app", { hostports: ["esm.example.com:443"] });`,
+  },
+};
+
+const consumer = `import * as pulumi from "@pulumi/pulumi";
+import { getTunnelOutput, TLSCertificate, TLSEdge, type TLSEdgeArgs } from "pulumi-tlsedge";
+const tunnel = getTunnelOutput({ labels: { app: "web" } });
+const args: TLSEdgeArgs = { description: tunnel.id, tlsTermination: { terminateAt: "edge" } };
+export const id: pulumi.Output<string> = new TLSEdge("app", args).id;
+export const { notAfter } = new TLSCertificate("app", { certificatePem: pulumi.output("pem") });
+// @ts-expect-error A misspelt property is an error.
+new TLSEdge("typo", { hostport: ["app.example.com:443"] });
+`;
+/** `.cts` is CommonJS and `.mts` is ESM, whatever package.json says. */
+const tsc = "tsc --noEmit --strict --module node16 --target es2022 consumer.cts consumer.mts";
+
+/** What a tarball may hold. */
+const packed =
+  /^(dist\/(client|provider|sdk)\/\w+\.(js|d\.ts)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/;
+const required = [
+  "README.md",
+  "LICENSE",
+  "CHANGELOG.md",
+  "dist/sdk/index.js",
+  "dist/sdk/index.d.ts",
+];
+/** What only the emulator needs: a production install goes without. */
+const unwanted = ["hono", "@hono", "@peculiar", "pulumi-tlsedge-emulator"];
+
+/** A check that failed, with what was printed. */
+class Failure extends Error {}
+
+const run = promisify(execFile);
+
+/** Runs a command line, its words parted by spaces, and gives what it printed. */
+async function sh(
+  line: string,
+  cwd: string,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<string> {
+  const [command = "", ...args] = line.split(" ");
+  try {
+    const options = { cwd, env, maxBuffer: 1 << 26, timeout: 300_000 };
+    const { stdout, stderr } = await run(command, args, options);
+    return stdout + stderr;
+  } catch (error) {
+    const { stdout = "", stderr = "", message } = error as Error & Record<string, string>;
+    throw new Failure(`${line}\n${stdout}${stderr || message}`);
+  }
+}
+
+/** Does the work and prints one line of it; whether it went well. */
+async function check(name: string, work: () => Promise<unknown>): Promise<boolean> {
+  const started = Date.now();
+  try {
+    await work();
+    console.log(`ok ${name} (${Math.round((Date.now() - started) / 1000)} s)`);
+    return true;
+  } catch (error) {
+    const said = error instanceof Failure ? error.message : String((error as Error).stack);
+    console.error(`FAILED ${name}\n${stripVTControlCharacters(said).trimEnd()}\n`);
+    process.exitCode = 1;
+    return false;
+  }
+}
+
+/** Packs what is built; the tarball's absolute path. */
+async function pack(folder: string): Promise<string> {
+  await sh(`npm pack --silent --ignore-scripts --pack-destination ${folder}`, process.cwd());
+  const [tarball] = await readdir(folder);
+  if (!tarball) throw new Failure("npm pack made no tarball");
+  return path.join(folder, tarball);
+}
+
+async function checkFiles(tarball: string): Promise<void> {
+  const list = (await sh(`tar -tzf ${tarball}`, process.cwd())).trim().split("\n");
+  const files = list.map((file) => file.replace(/^package\//, ""));
+  const stray = files.filter((file) => !packed.test(file));
+  const missing = required.filter((file) => !files.includes(file));
+  if (stray.length > 0) throw new Failure(`it should not hold ${stray.join(", ")}`);
+  if (missing.length > 0) throw new Failure(`it should hold ${missing.join(", ")}`);
+}
+
+/** A project as its users have it, but for `type`, which each flavour sets. */
+async function writeManifest(folder: string, tarball: string, type: string): Promise<void> {
+  const ours = JSON.parse(await readFile("package.json", "utf8"));
+  const dependencies = {
+    "@pulumi/pulumi": ours.devDependencies["@pulumi/pulumi"],
+    "pulumi-tlsedge": `file:${tarball}`,
+    typescript: "~5.9.3",
+  };
+  const manifest = { name: "consumer", private: true, main: "index.js", type, dependencies };
+  await writeFile(path.join(folder, "package.json"), JSON.stringify(manifest, null, 2));
+}
+
+async function install(folder: string, tarball: string, command: string): Promise<void> {
+  await mkdir(folder);
+  await writeManifest(folder, tarball, "commonjs");
+  await sh(command, folder);
+  const modules = path.join(folder, "node_modules");
+  const found = [modules, path.join(modules, ".pnpm", "node_modules")].flatMap((where) =>
+    unwanted.map((name) => path.join(where, name)).filter((place) => existsSync(place)),
+  );
+  if (found.length > 0) throw new Failure(`a production install holds\n  ${found.join("\n  ")}`);
+}
+
+async function typeCheck(folder: string): Promise<void> {
+  for (const file of ["consumer.cts", "consumer.mts"]) {
+    await writeFile(path.join(folder, file), consumer);
+  }
+  await sh(path.join(folder, "node_modules", ".bin", tsc), folder);
+}
+
+async function environment(folder: string, { env }: PulumiCli, emulator: Emulator) {
+  const inFolder = (name: string) => path.join(folder, name);
+  const yaml = "name: consumer\nruntime: { name: nodejs, options: { typescript: false } }\n";
+  await writeFile(inFolder("Pulumi.yaml"), yaml);
+  await writeFile(inFolder("ca.pem"), emulator.ca);
+  await mkdir(inFolder("state"), { recursive: true });
+  return {
+    ...env,
+    PULUMI_HOME: inFolder("home"),
+    PULUMI_BACKEND_URL: `file://${inFolder("state")}`,
+    PULUMI_CONFIG_PASSPHRASE: "check",
+    TLSEDGE_BASE_URL: emulator.url,
+    TLSEDGE_API_KEY: emulator.apiKey,
+    TLSEDGE_CA_FILE: inFolder("ca.pem"),
+  };
+}
+
+/** Two lines of program through a whole life, on the real engine. */
+async function live(folder: string, stack: string, cli: PulumiCli): Promise<void> {
+  const emulator = await startEmulator();
+  try {
+    const env = await environment(folder, cli, emulator);
+    const pulumi = (line: string) => sh(`${cli.command} ${line} --non-interactive`, folder, env);
+    await pulumi(`stack init ${stack}`);
+    await pulumi("up --yes --skip-preview");
+    await pulumi("up --yes --skip-preview --expect-no-changes");
+    await pulumi("destroy --yes --skip-preview");
+    const heard = emulator.requests.map(({ method }) => method).join(", ");
+    if (heard !== "POST, DELETE") throw new Failure(`the service heard ${heard || "nothing"}`);
+  } finally {
+    await emulator.close();
+  }
+}
+
+async function checkLayout(layout: string, tarball: string, cli: PulumiCli): Promise<void> {
+  const folder = path.join(path.dirname(tarball), "..", layout);
+  const command = layouts[layout] as string;
+  if (!(await check(`${layout}: install`, () => install(folder, tarball, command)))) return;
+  await check(`${layout}: types, CommonJS and ESM`, () => typeCheck(folder));
+  for (const [name, { type, program }] of Object.entries(flavours)) {
+    await writeManifest(folder, tarball, type);
+    await writeFile(path.join(folder, "index.js"), program);
+    await check(`${layout}, ${name}: up, no change, destroy`, () => live(folder, type, cli));
+  }
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { help: { type: "boolean", short: "h" } } });
+  if (values.help) return console.log(usage);
+  const folder = await mkdtemp(path.join(tmpdir(), "tlsedge-package-"));
+  try {
+    await mkdir(path.join(folder, "tarball"));
+    const tarball = await pack(path.join(folder, "tarball"));
+    await check("tarball: its files", () => checkFiles(tarball));
+    const cli = await findOrBuildPulumi();
+    const names = Object.keys(layouts);
+    await Promise.all(names.map((layout) => checkLayout(layout, tarball, cli)));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+main().catch((error) => {
+  console.error(error instanceof Failure ? error.message : error);
+  process.exitCode = 1;
+});
