@@ -146,10 +146,10 @@ function usual(): Partial<TunnelWire>[] {
     },
     {
       started_at: ago(60 * 31),
-      metadata: '{"host":"web-2"}',
+      metadata: '{"host":"api-1"}',
       region: "eu",
-      labels: { app: "web", env: "production" },
-      forwards_to: "https://web-2.internal:8443",
+      labels: { app: "api", env: "production" },
+      forwards_to: "https://api-1.internal:8443",
     },
   ];
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Emulator, type EmulatorOptions, startEmulator } from "../../emulator/server";
@@ -22,6 +22,8 @@ export interface Run {
   diffs: Record<string, string[]>;
   /** The requests that the service got, as `GET /edges/tls/…`. */
   requests: string[];
+  /** How many times the engine wrote its state. */
+  writes: number;
   /** What the engine told of itself, its debug messages left out. */
   events: EngineEvent[];
 }
@@ -84,6 +86,8 @@ export class Project {
         PULUMI_BACKEND_URL: `file://${inFolder("state")}`,
         PULUMI_CONFIG_PASSPHRASE: passphrase,
         PULUMI_SKIP_UPDATE_CHECK: "true",
+        // One file for each write of the state.
+        PULUMI_RETAIN_CHECKPOINTS: "true",
         // For --event-log.
         PULUMI_DEBUG_COMMANDS: "true",
         NO_COLOR: "1",
@@ -159,6 +163,7 @@ export class Project {
     const log = join(this.folder, "events.json");
     await rm(log, { force: true });
     const before = this.emulator.requests.length;
+    const written = (await this.checkpoints()).length;
     const { code, output } = await this.pulumi(...args, "--stack", "dev", "--event-log", log);
     const text = await readFile(log, "utf8").catch(() => "");
     const lines = text.split("\n").filter(Boolean);
@@ -182,8 +187,14 @@ export class Project {
       requests: this.emulator.requests
         .slice(before)
         .map(({ method, path }) => `${method} ${path.replace(/(?:edgtls|cert)_\w+/, ":id")}`),
+      writes: (await this.checkpoints()).length - written,
       events,
     };
+  }
+
+  private async checkpoints(): Promise<string[]> {
+    const names = await readdir(join(this.folder, "state"), { recursive: true });
+    return names.filter((name) => /stacks.*dev\.json\.\d+/.test(name));
   }
 
   /** Any command of the CLI. */

@@ -1,0 +1,469 @@
+import assert from "node:assert/strict";
+import type { TLSEdgeWire } from "../client/client";
+import { type Emulator, type Respond, startEmulator } from "../emulator/server";
+import { tlsEdge } from "../provider/dynamic";
+import { failureOf, type Properties, Stack, setEnvFor, unknown } from "./support";
+
+/** An edge with everything. */
+const full = {
+  description: "what it is for",
+  metadata: '{"team":"web"}',
+  hostports: ["a.example.com:443", "b.example.com:443"],
+  backend: { backendId: "bkdtg_1" },
+  ipRestriction: { ipPolicyIds: ["ipp_1", "ipp_2"] },
+  mutualTls: { certificateAuthorityIds: ["ca_1", "ca_2"] },
+  tlsTermination: { terminateAt: "edge", minVersion: "1.3" },
+};
+
+describe("a TLS edge", () => {
+  let emulator: Emulator;
+  let restore: () => void;
+  let respond: Respond;
+  let stack: Stack;
+
+  before(async () => {
+    emulator = await startEmulator({ respond: (body, request) => respond(body, request) });
+    restore = setEnvFor(emulator);
+  });
+  beforeEach(() => {
+    emulator.reset();
+    respond = (body) => body;
+    stack = new Stack(tlsEdge);
+  });
+  after(() => {
+    restore();
+    return emulator.close();
+  });
+
+  /** What was asked of the service since the last time. */
+  function heard() {
+    const requests = emulator.requests.map(({ method, body }) => ({ method, body }));
+    emulator.requests.length = 0;
+    return requests;
+  }
+  const methods = () => heard().map(({ method }) => method);
+  const found = () => emulator.tlsEdges.get(stack.id);
+
+  /** What is wrong with inputs; no failure may name a property, whose value would be printed. */
+  async function reasons(args: Properties): Promise<string[]> {
+    const { failures } = await new Stack(tlsEdge).check(args);
+    for (const { property } of failures) assert.equal(property, "");
+    assert.deepEqual(emulator.requests, []);
+    return failures.map(({ reason }) => reason);
+  }
+
+  describe("its inputs", () => {
+    const limits: [string, number][] = [
+      ["description", 255],
+      ["metadata", 4096],
+    ];
+    for (const [property, limit] of limits) {
+      it(`C10 ${property} may have ${limit} bytes of UTF-8 and not one more`, async () => {
+        const emoji = "😀".repeat(Math.floor(limit / 4));
+        const rest = "x".repeat(limit - Buffer.byteLength(emoji));
+        for (const text of ["x".repeat(limit), emoji + rest]) {
+          assert.equal(Buffer.byteLength(text), limit);
+          assert.deepEqual(await reasons({ [property]: text }), []);
+          const [reason = "", ...more] = await reasons({ [property]: `${text}y` });
+          assert.ok(reason.startsWith(`${property}: `), reason);
+          assert.ok(reason.includes(String(limit)), reason);
+          assert.ok(!reason.includes(text.slice(0, 8)), reason);
+          assert.deepEqual(more, []);
+        }
+      });
+    }
+
+    it("C12 minVersion with terminateAt upstream is refused, so is mutualTls", async () => {
+      const upstream = { terminateAt: "upstream" };
+      assert.deepEqual(await reasons({ tlsTermination: upstream }), []);
+      const withVersion = await reasons({ tlsTermination: { ...upstream, minVersion: "1.2" } });
+      assert.equal(withVersion.length, 1);
+      assert.ok(withVersion[0]?.startsWith("tlsTermination.minVersion: "));
+      const withMutual = await reasons({ tlsTermination: upstream, mutualTls: full.mutualTls });
+      assert.equal(withMutual.length, 1);
+      assert.ok(withMutual[0]?.startsWith("mutualTls: "));
+    });
+
+    const deep: [string, Properties][] = [
+      ["a scalar", { description: unknown, metadata: unknown }],
+      ["a list", { hostports: unknown }],
+      ["an element of a list", { hostports: [unknown, "a.example.com:443", unknown] }],
+      ["a module", { backend: unknown, mutualTls: unknown, tlsTermination: unknown }],
+      ["a scalar in a module", { backend: { backendId: unknown, enabled: unknown } }],
+      ["a list in a module", { ipRestriction: { ipPolicyIds: unknown } }],
+      ["an element of a list in a module", { ipRestriction: { ipPolicyIds: ["ipp_1", unknown] } }],
+      ["a choice", { tlsTermination: { terminateAt: unknown, minVersion: "1.2" } }],
+      ["a version", { tlsTermination: { terminateAt: "upstream", minVersion: unknown } }],
+      ["mutualTls", { tlsTermination: { terminateAt: "upstream" }, mutualTls: unknown }],
+      ["the removal mode", { onModuleRemoval: unknown }],
+    ];
+    for (const [kind, args] of deep) {
+      it(`C13 ${kind} not known yet passes, and its known siblings are still checked`, async () => {
+        assert.deepEqual(await reasons(args), []);
+        const [reason, ...more] = await reasons({ ...args, typo: 1 });
+        assert.ok(reason?.startsWith("typo: "));
+        assert.deepEqual(more, []);
+      });
+    }
+
+    it("C13 a wrong value beside an unknown one, deep inside, is refused by its path", async () => {
+      const wrong = await reasons({
+        hostports: [unknown, "no port"],
+        backend: { backendId: unknown, enabled: "yes" },
+        ipRestriction: { ipPolicyIds: [unknown, 7] },
+      });
+      const paths = wrong.map((reason) => reason.split(": ")[0]);
+      assert.deepEqual(paths, ["hostports[1]", "backend.enabled", "ipRestriction.ipPolicyIds[1]"]);
+    });
+
+    const malformed: [string, Properties][] = [
+      ["hostport", { hostport: ["a.example.com:443"] }],
+      ["hostports", { hostports: "a.example.com:443" }],
+      ["hostports", { hostports: ["a.example.com:443", "A.example.com:443"] }],
+      ["backend", { backend: "bkdtg_1" }],
+      ["backend.backendId", { backend: {} }],
+      ["backend.backendId", { backend: { backendId: "" } }],
+      ["backend.id", { backend: { backendId: "b", id: "b" } }],
+      ["ipRestriction.ipPolicyIds", { ipRestriction: { ipPolicyIds: "ipp_1" } }],
+      ["mutualTls.enabled", { mutualTls: { enabled: 1, certificateAuthorityIds: [] } }],
+      ["tlsTermination.terminateAt", { tlsTermination: { terminateAt: "nowhere" } }],
+      ["onModuleRemoval", { onModuleRemoval: "forget" }],
+      ["description", { description: 7 }],
+      ...["", "a.example.com", ":443", "a:0", "a:65536", "a:x", "https://a:443", "a b:1"].map(
+        (hostport): [string, Properties] => ["hostports[0]", { hostports: [hostport] }],
+      ),
+    ];
+    for (const [path, args] of malformed) {
+      it(`C15 ${JSON.stringify(args)} is refused as ${path}`, async () => {
+        const [reason = "", ...more] = await reasons(args);
+        assert.equal(reason.split(": ")[0], path);
+        assert.deepEqual(more, []);
+      });
+    }
+
+    it("C15 every usual hostport passes, wildcards too", async () => {
+      const hostports = ["a.example.com:443", "*.example.com:8443", "localhost:1", "x_y.z:65535"];
+      assert.deepEqual(await reasons({ hostports }), []);
+    });
+  });
+
+  describe("what changes", () => {
+    it("C25 a second up of the same program is no change and asks nothing", async () => {
+      assert.equal(await stack.up(full), "create");
+      assert.equal(stack.state.uri, found()?.uri);
+      assert.equal(stack.state.createdAt, found()?.created_at);
+      emulator.requests.length = 0;
+      assert.equal(await stack.up(full), "same");
+      assert.deepEqual(methods(), []);
+    });
+
+    it("C25 whatever form the service echoes values in, it stays no change", async () => {
+      respond = (body) => {
+        const { tls_termination, hostports, ip_restriction, ...edge } = body as TLSEdgeWire;
+        return {
+          tls_termination: { min_version: "1.3", ...tls_termination, added: true },
+          ...edge,
+          ip_restriction: ip_restriction && { ip_policies: ip_restriction.ip_policies },
+          hostports: hostports?.map((hostport) => hostport.toUpperCase()).reverse(),
+          added: { later: true },
+        };
+      };
+      await stack.up(full);
+      assert.equal(await stack.up(full), "same");
+      assert.equal(await stack.refresh(), "same");
+      assert.equal(await stack.up(full), "same");
+      assert.deepEqual(methods(), ["POST", "GET"]);
+    });
+
+    it("C25 null, absent and empty are the same, in the program and in the answer", async () => {
+      respond = (body) => {
+        const { description, metadata, hostports, mutual_tls, ...edge } = body as TLSEdgeWire;
+        return { ...edge, description: null, hostports: null };
+      };
+      await stack.up({ description: "", metadata: null, hostports: [] });
+      assert.equal(await stack.refresh(), "same");
+      assert.equal(await stack.up({}), "same");
+    });
+
+    it("C22 hostports are a set: another order or letter case is no change", async () => {
+      await stack.up(full);
+      const reordered = { ...full, hostports: ["B.example.com:443", "a.example.com:443"] };
+      assert.equal(await stack.up(reordered), "same");
+      // The old text stays, so that a plan shows no noise.
+      assert.deepEqual(stack.inputs.hostports, full.hostports);
+      assert.equal(await stack.up({ ...full, hostports: ["a.example.com:443"] }), "update");
+      assert.deepEqual(found()?.hostports, ["a.example.com:443"]);
+    });
+
+    const patches: [string, Properties, Properties][] = [
+      ["description", { description: "new" }, { description: "new" }],
+      ["description", { description: undefined }, { description: "" }],
+      ["metadata", { metadata: "" }, { metadata: "" }],
+      ["hostports", { hostports: undefined }, { hostports: [] }],
+      [
+        "backend",
+        { backend: { backendId: "bkdtg_2" } },
+        { backend: { enabled: true, backend_id: "bkdtg_2" } },
+      ],
+      [
+        "ipRestriction",
+        { ipRestriction: { ipPolicyIds: ["ipp_1"] } },
+        { ip_restriction: { enabled: true, ip_policy_ids: ["ipp_1"] } },
+      ],
+      [
+        "mutualTls",
+        { mutualTls: { ...full.mutualTls, enabled: false } },
+        { mutual_tls: { enabled: false, certificate_authority_ids: ["ca_1", "ca_2"] } },
+      ],
+      [
+        "tlsTermination",
+        { tlsTermination: { terminateAt: "edge", minVersion: "1.2" } },
+        { tls_termination: { enabled: true, terminate_at: "edge", min_version: "1.2" } },
+      ],
+    ];
+    for (const [property, change, body] of patches) {
+      it(`C22 ${JSON.stringify(change)} updates ${property} and sends nothing else`, async () => {
+        await stack.up(full);
+        heard();
+        assert.equal(await stack.up({ ...full, ...change }), "update");
+        assert.deepEqual(heard(), [{ method: "PATCH", body }]);
+        assert.equal(await stack.up({ ...full, ...change }), "same");
+      });
+    }
+
+    it("C13 known to unknown is a change, and so is a module that becomes unknown", async () => {
+      await stack.up(full);
+      for (const change of [{ description: unknown }, { backend: { backendId: unknown } }]) {
+        assert.equal((await stack.preview({ ...full, ...change })).verdict, "update");
+      }
+    });
+
+    it("C26 the verdict is left to the engine where something changed", async () => {
+      await stack.up(full);
+      const { inputs } = await stack.check({ ...full, description: "new" });
+      const verdict = await tlsEdge.diff?.(stack.id, stack.state, inputs);
+      assert.deepEqual(verdict, {});
+    });
+
+    it("a minVersion left out is the service's to choose, and no change", async () => {
+      const { tlsTermination: _, ...rest } = full;
+      const args = { ...rest, tlsTermination: { terminateAt: "edge" } };
+      await stack.up(args);
+      assert.equal(found()?.tls_termination?.min_version, "1.2");
+      emulator.tlsEdges.patch(stack.id, {
+        tls_termination: { enabled: true, terminate_at: "edge", min_version: "1.3" },
+      });
+      assert.equal(await stack.refresh(), "same");
+      assert.equal(await stack.up(args), "same");
+    });
+
+    it("C22 a minVersion removed goes back to the service's choice", async () => {
+      await stack.up(full);
+      heard();
+      const args = { ...full, tlsTermination: { terminateAt: "edge" } };
+      assert.equal(await stack.up(args), "update");
+      const body = { tls_termination: { enabled: true, terminate_at: "edge" } };
+      assert.deepEqual(heard(), [{ method: "PATCH", body }]);
+      assert.equal(found()?.tls_termination?.min_version, "1.2");
+      assert.equal(await stack.up(args), "same");
+    });
+  });
+
+  describe("a module that the program no longer has", () => {
+    const { backend: _, ...without } = full;
+
+    it("C23 is switched off in place, and then equals an absent one", async () => {
+      await stack.up(full);
+      heard();
+      assert.equal(await stack.up(without), "update");
+      const body = { backend: { enabled: false, backend_id: "bkdtg_1" } };
+      assert.deepEqual(heard(), [{ method: "PATCH", body }]);
+      assert.equal(await stack.up(without), "same");
+      assert.equal(await stack.refresh(), "same");
+      assert.equal(await stack.up(without), "same");
+      assert.deepEqual(methods(), ["GET"]);
+    });
+
+    it("C23 comes back when the program has it again", async () => {
+      await stack.up(full);
+      await stack.up(without);
+      assert.equal(await stack.up(full), "update");
+      assert.equal(found()?.backend?.enabled, true);
+    });
+
+    it("C23 is deleted by the service's own operation when so told", async () => {
+      await stack.up({ ...full, onModuleRemoval: "delete" });
+      heard();
+      const args = { ...without, description: "new", onModuleRemoval: "delete" };
+      assert.equal(await stack.up(args), "update");
+      assert.deepEqual(
+        emulator.requests.map(({ method, path }) => [method, path]),
+        [
+          ["DELETE", `/edges/tls/${stack.id}/backend`],
+          ["PATCH", `/edges/tls/${stack.id}`],
+        ],
+      );
+      assert.equal(found()?.backend, null);
+      assert.equal(await stack.up(args), "same");
+    });
+
+    it("C23 replaces the edge when so told, unless it is off already", async () => {
+      await stack.up({ ...full, onModuleRemoval: "replace" });
+      const { verdict, replaces } = await stack.preview({ ...without, onModuleRemoval: "replace" });
+      assert.equal(verdict, "replace");
+      assert.deepEqual(replaces, ["backend"]);
+      await stack.up(without);
+      const later = await stack.preview({ ...without, onModuleRemoval: "replace" });
+      assert.notEqual(later.verdict, "replace");
+    });
+  });
+
+  describe("its life", () => {
+    it("C30 is one request for each step", async () => {
+      await stack.up(full);
+      await stack.refresh();
+      await stack.up({ ...full, description: "new" });
+      await stack.destroy();
+      assert.deepEqual(methods(), ["POST", "GET", "PATCH", "DELETE"]);
+      assert.deepEqual(emulator.tlsEdges.list(), []);
+    });
+
+    it("C30 a refused create makes one request and leaves nothing", async () => {
+      await stack.up(full);
+      heard();
+      const twin = new Stack(tlsEdge);
+      await failureOf(twin.up({ hostports: full.hostports }), Error);
+      assert.deepEqual(methods(), ["POST"]);
+      assert.equal(emulator.tlsEdges.list().length, 1);
+    });
+
+    const policies = (ids: string[]) => ids.map((id) => ({ id, uri: `https://x/${id}` }));
+    const drifts: [string, Partial<TLSEdgeWire>][] = [
+      ["description", { description: "by hand" }],
+      ["description unset", { description: "" }],
+      ["metadata", { metadata: "by hand" }],
+      ["hostports", { hostports: ["c.example.com:443"] }],
+      ["backend", { backend: { enabled: true, backend: { id: "bkdtg_2", uri: "https://x/b" } } }],
+      ["backend off", { backend: { enabled: false, backend: { id: "bkdtg_1", uri: "x" } } }],
+      ["backend removed", { backend: null }],
+      ["ipRestriction", { ip_restriction: { enabled: true, ip_policies: policies(["ipp_9"]) } }],
+      ["ipRestriction removed", { ip_restriction: null }],
+      ["mutualTls", { mutual_tls: { enabled: true, certificate_authorities: policies(["ca_1"]) } }],
+      [
+        "terminateAt",
+        { tls_termination: { enabled: true, terminate_at: "upstream", min_version: null } },
+      ],
+      [
+        "a terminateAt of tomorrow",
+        { tls_termination: { enabled: true, terminate_at: "agent", min_version: null } },
+      ],
+      [
+        "minVersion",
+        { tls_termination: { enabled: true, terminate_at: "edge", min_version: "1.0" } },
+      ],
+      [
+        "tlsTermination off",
+        { tls_termination: { enabled: false, terminate_at: "edge", min_version: "1.3" } },
+      ],
+    ];
+    for (const [kind, fields] of drifts) {
+      it(`C31 drift in ${kind} is found by refresh and put right by up`, async () => {
+        await stack.up(full);
+        const before = found();
+        emulator.tlsEdges.patch(stack.id, fields);
+        assert.equal(await stack.refresh(), "drifted");
+        heard();
+        assert.equal(await stack.up(full), "update");
+        const [{ method, body } = { method: "", body: {} }, ...more] = heard();
+        assert.equal(method, "PATCH");
+        assert.deepEqual(Object.keys(body as object), Object.keys(fields));
+        assert.deepEqual(more, []);
+        const pure = (edge: unknown) =>
+          JSON.parse(JSON.stringify(edge).replace(/"uri":"[^"]*"/g, '"uri":""'));
+        assert.deepEqual(pure(found()), pure(before));
+        assert.equal(await stack.refresh(), "same");
+        assert.equal(await stack.up(full), "same");
+      });
+    }
+
+    it("C31 a module that someone added is drift, and up switches it off", async () => {
+      await stack.up({});
+      emulator.tlsEdges.patch(stack.id, {
+        ip_restriction: { enabled: true, ip_policies: policies(["ipp_1"]) },
+      });
+      assert.equal(await stack.refresh(), "drifted");
+      assert.deepEqual(stack.inputs.ipRestriction, { enabled: true, ipPolicyIds: ["ipp_1"] });
+      assert.equal(await stack.up({}), "update");
+      assert.equal(found()?.ip_restriction?.enabled, false);
+    });
+
+    it("C31 an edge removed behind the engine's back is gone, and made anew", async () => {
+      await stack.up(full);
+      emulator.tlsEdges.delete(stack.id);
+      assert.equal(await stack.refresh(), "gone");
+      assert.equal(await stack.up(full), "create");
+      assert.equal(emulator.tlsEdges.list().length, 1);
+    });
+
+    it("C32 deleting what is gone succeeds; updating it names pulumi refresh", async () => {
+      await stack.up(full);
+      emulator.tlsEdges.delete(stack.id);
+      const error = await failureOf(stack.up({ ...full, description: "new" }), Error);
+      assert.match(error.message, /pulumi refresh/);
+      assert.ok(error.message.includes(stack.id));
+      await stack.destroy();
+    });
+
+    it("C35 an update that has nothing to send reads instead", async () => {
+      await stack.up(full);
+      heard();
+      await tlsEdge.update?.(stack.id, stack.state, stack.inputs);
+      assert.deepEqual(methods(), ["GET"]);
+    });
+
+    it("C36 two edges with the same content are two objects", async () => {
+      const twin = new Stack(tlsEdge);
+      await Promise.all([stack.up({ metadata: "m" }), twin.up({ metadata: "m" })]);
+      assert.notEqual(stack.id, twin.id);
+      assert.equal(emulator.tlsEdges.list().length, 2);
+    });
+
+    it("C43 a read that knows the id alone tells everything, and no inputs", async () => {
+      await stack.up({ ...full, tlsTermination: {} });
+      const { id, props, inputs } = await stack.get(stack.id);
+      assert.equal(id, stack.id);
+      assert.equal(inputs, undefined);
+      assert.deepEqual(props?.tlsTermination, {
+        enabled: true,
+        terminateAt: "edge",
+        minVersion: "1.2",
+      });
+      assert.deepEqual(props?.hostports, full.hostports);
+      assert.equal((await stack.get("edgtls_none")).id, "");
+    });
+
+    const ref = { id: "ipp_1", uri: "https://x/ipp_1" };
+    const shapes: [string, unknown, string[]][] = [
+      ["one Ref", ref, ["ipp_1"]],
+      ["a list of Ref", [ref, { ...ref, id: "ipp_2" }], ["ipp_1", "ipp_2"]],
+      ["null", null, []],
+    ];
+    for (const [kind, refs, ids] of shapes) {
+      it(`C25 IP policies and authorities are read from ${kind}`, async () => {
+        respond = (body) => ({
+          ...(body as object),
+          ip_restriction: { enabled: null, ip_policies: refs },
+          mutual_tls: { certificate_authorities: refs },
+        });
+        const args = {
+          ipRestriction: { ipPolicyIds: ids },
+          mutualTls: { certificateAuthorityIds: [...ids].reverse() },
+        };
+        await stack.up(args);
+        assert.deepEqual(stack.state.ipRestriction, { enabled: true, ipPolicyIds: ids });
+        assert.equal(await stack.up(args), "same");
+        assert.equal(await stack.refresh(), "same");
+      });
+    }
+  });
+});
