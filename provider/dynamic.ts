@@ -97,8 +97,10 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
           const inputs = withConnection(found.inputs, known);
           return { id, props: now, ...(state && drifted && { inputs }) };
         } catch (error) {
-          if (isGone(error)) return { id: "" };
-          throw error;
+          if (!isGone(error)) throw error;
+          // Managed, it is gone. Asked for by a program's `get`, the engine would take gone for read.
+          if (state) return { id: "" };
+          throw new Error(`no ${lifecycle.title} has the id ${id}`);
         }
       }),
 

@@ -176,7 +176,7 @@ describe("the client", () => {
       ["a list", "[]"],
       ["a string", '"ok"'],
     ] as const) {
-      it(`because it is ${kind} is an error, ambiguous when it was to change something`, async () => {
+      it(`because it is ${kind} is an error, ambiguous after a change`, async () => {
         const { client, requests } = await scripted([answer(201, body), answer(200, body)]);
         const post = await failureOf(tlsEdges.create(client, {}), ConnectionError);
         assert.equal(post.code, "EBADANSWER");
@@ -417,10 +417,10 @@ describe("the client", () => {
         { timeoutSeconds: 1 },
       );
       const create = () => tlsEdges.create(client, { metadata: "secret body" });
-      const failures = [create, create, create, create, () => tlsEdges.list(client).next(), create];
+      const list = () => tlsEdges.list(client).next();
+      const failures: (() => Promise<unknown>)[] = [create, create, create, create, list, create];
       for (const fail of failures) {
-        // A list's first page is empty: its next step is the one that fails.
-        const error = await failureOf(Promise.resolve().then(fail), Error);
+        const error = await failureOf(fail(), Error);
         const text = shown(error);
         for (const hidden of [apiKey, Buffer.from(apiKey).toString("base64"), "secret body"]) {
           assert.ok(!text.includes(hidden), text);

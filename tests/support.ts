@@ -141,7 +141,7 @@ export class PlanFailure extends Error {
   }
 }
 
-/** One resource, driven as Pulumi's engine drives a dynamic provider (dynamic-provider/index.js). */
+/** One resource, driven as the engine drives a dynamic provider (its dynamic-provider/index.js). */
 export class Stack {
   readonly #provider: Required<dynamic.ResourceProvider>;
   readonly #config: Record<string, string>;

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { parseArgs, promisify, stripVTControlCharacters } from "node:util";
+import { promisify, stripVTControlCharacters } from "node:util";
 import { type Emulator, startEmulator } from "pulumi-tlsedge-emulator";
 import { findOrBuildPulumi, type PulumiCli } from "./pulumi.ts";
 
@@ -13,11 +13,11 @@ Packs this package and tries the tarball as its users do: installed by npm, pnpm
 type-checked, and run by the real Pulumi engine against the emulator, in CommonJS and ESM programs.`;
 
 /** How each package manager installs what package.json says, without running any script. */
-const layouts: Record<string, string> = {
-  npm: "npm install --no-audit --no-fund --ignore-scripts --prefer-offline",
-  pnpm: "npx --yes pnpm@10 install --ignore-scripts --prefer-offline",
+const layouts: Record<string, [command: string, line: string]> = {
+  npm: ["npm", "install --no-audit --no-fund --ignore-scripts --prefer-offline"],
+  pnpm: ["npx", "--yes pnpm@10 install --ignore-scripts --prefer-offline"],
   // A cache of its own: Yarn's takes another tarball of the same version for this one.
-  yarn: "npx --yes yarn@1 install --ignore-scripts --non-interactive --cache-folder .cache",
+  yarn: ["npx", "--yes yarn@1 install --ignore-scripts --non-interactive --cache-folder .cache"],
 };
 
 /** The same two-line program in both module systems. */
@@ -44,7 +44,7 @@ export const { notAfter } = new TLSCertificate("app", { certificatePem: pulumi.o
 new TLSEdge("typo", { hostport: ["app.example.com:443"] });
 `;
 /** `.cts` is CommonJS and `.mts` is ESM, whatever package.json says. */
-const tsc = "tsc --noEmit --strict --module node16 --target es2022 consumer.cts consumer.mts";
+const tsc = "--noEmit --strict --module node16 --target es2022 consumer.cts consumer.mts";
 
 /** What a tarball may hold, and what it must. */
 const built = /^dist\/(client|provider|sdk)\/\w+\.(js|d\.ts)$/;
@@ -57,16 +57,15 @@ class Failure extends Error {}
 
 const run = promisify(execFile);
 
-/** Runs a command line, its words parted by spaces, and gives what it printed. */
-async function sh(line: string, cwd: string, env = process.env): Promise<string> {
-  const [command = "", ...args] = line.split(" ");
+/** Runs a command with arguments parted by spaces, and gives what it printed. */
+async function sh(command: string, line: string, cwd: string, env = process.env): Promise<string> {
   try {
     const options = { cwd, env, maxBuffer: 1 << 26, timeout: 300_000 };
-    const { stdout, stderr } = await run(command, args, options);
+    const { stdout, stderr } = await run(command, line.split(" "), options);
     return stdout + stderr;
   } catch (error) {
     const { stdout = "", stderr = "", message } = error as Error & Record<string, string>;
-    throw new Failure(`${line}\n${stdout}${stderr || message}`);
+    throw new Failure(`${command} ${line}\n${stdout}${stderr || message}`);
   }
 }
 
@@ -87,14 +86,17 @@ async function check(name: string, work: () => Promise<unknown>): Promise<boolea
 
 /** Packs what is built; the tarball's absolute path. */
 async function pack(folder: string): Promise<string> {
-  await sh(`npm pack --silent --ignore-scripts --pack-destination ${folder}`, process.cwd());
+  const env = { ...process.env, npm_config_pack_destination: folder };
+  await sh("npm", "pack --silent --ignore-scripts", process.cwd(), env);
   const [tarball] = await readdir(folder);
   if (!tarball) throw new Failure("npm pack made no tarball");
   return path.join(folder, tarball);
 }
 
 async function checkFiles(tarball: string): Promise<void> {
-  const list = (await sh(`tar -tzf ${tarball}`, process.cwd())).trim().split("\n");
+  const list = (await sh("tar", `-tzf ${path.basename(tarball)}`, path.dirname(tarball)))
+    .trim()
+    .split("\n");
   const files = list.map((file) => file.replace(/^package\//, ""));
   const stray = files.filter((file) => !built.test(file) && !beside.includes(file));
   const missing = beside.filter((file) => !files.includes(file));
@@ -114,10 +116,11 @@ async function writeManifest(folder: string, tarball: string, type: string): Pro
   await writeFile(path.join(folder, "package.json"), JSON.stringify(manifest, null, 2));
 }
 
-async function install(folder: string, tarball: string, command: string): Promise<void> {
+async function install(layout: string, folder: string, tarball: string): Promise<void> {
+  const [command, line] = layouts[layout] as [string, string];
   await mkdir(folder);
   await writeManifest(folder, tarball, "commonjs");
-  await sh(command, folder);
+  await sh(command, line, folder);
   const modules = path.join(folder, "node_modules");
   const found = [modules, path.join(modules, ".pnpm", "node_modules")].flatMap((where) =>
     unwanted.map((name) => path.join(where, name)).filter((place) => existsSync(place)),
@@ -129,7 +132,7 @@ async function typeCheck(folder: string): Promise<void> {
   for (const file of ["consumer.cts", "consumer.mts"]) {
     await writeFile(path.join(folder, file), consumer);
   }
-  await sh(path.join(folder, "node_modules", ".bin", tsc), folder);
+  await sh(path.join(folder, "node_modules", ".bin", "tsc"), tsc, folder);
 }
 
 async function environment(folder: string, { env }: PulumiCli, emulator: Emulator) {
@@ -154,7 +157,7 @@ async function live(folder: string, stack: string, cli: PulumiCli): Promise<void
   const emulator = await startEmulator();
   try {
     const env = await environment(folder, cli, emulator);
-    const pulumi = (line: string) => sh(`${cli.command} ${line} --non-interactive`, folder, env);
+    const pulumi = (line: string) => sh(cli.command, `${line} --non-interactive`, folder, env);
     await pulumi(`stack init ${stack}`);
     await pulumi("up --yes --skip-preview");
     await pulumi("up --yes --skip-preview --expect-no-changes");
@@ -168,8 +171,7 @@ async function live(folder: string, stack: string, cli: PulumiCli): Promise<void
 
 async function checkLayout(layout: string, tarball: string, cli: PulumiCli): Promise<void> {
   const folder = path.join(path.dirname(tarball), "..", layout);
-  const command = layouts[layout] as string;
-  if (!(await check(`${layout}: install`, () => install(folder, tarball, command)))) return;
+  if (!(await check(`${layout}: install`, () => install(layout, folder, tarball)))) return;
   await check(`${layout}: types, CommonJS and ESM`, () => typeCheck(folder));
   for (const [name, { type, program }] of Object.entries(flavours)) {
     await writeManifest(folder, tarball, type);
@@ -179,16 +181,14 @@ async function checkLayout(layout: string, tarball: string, cli: PulumiCli): Pro
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { help: { type: "boolean", short: "h" } } });
-  if (values.help) return console.log(usage);
+  if (process.argv.includes("--help")) return console.log(usage);
   const folder = await mkdtemp(path.join(tmpdir(), "tlsedge-package-"));
   try {
     await mkdir(path.join(folder, "tarball"));
     const tarball = await pack(path.join(folder, "tarball"));
     await check("tarball: its files", () => checkFiles(tarball));
     const cli = await findOrBuildPulumi();
-    const names = Object.keys(layouts);
-    await Promise.all(names.map((layout) => checkLayout(layout, tarball, cli)));
+    await Promise.all(Object.keys(layouts).map((layout) => checkLayout(layout, tarball, cli)));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -109,10 +109,13 @@ export class Project {
   }
 
   /** Writes the program. `tlsedge` and `pulumi` are in scope; exports are stack outputs. */
-  async program(text: string): Promise<void> {
+  async program(
+    text: string,
+    imports = 'const tlsedge = require("pulumi-tlsedge");',
+  ): Promise<void> {
     await this.file(
       "index.js",
-      'const pulumi = require("@pulumi/pulumi");\nconst tlsedge = require("pulumi-tlsedge");\n' +
+      `const pulumi = require("@pulumi/pulumi");\n${imports}\n` +
         `const { readFileSync } = require("node:fs");\n${text}\n`,
     );
   }
@@ -156,6 +159,12 @@ export class Project {
     const run = await this.engine(...args);
     assert.notEqual(run.code, 0, `pulumi ${args.join(" ")} should have failed:\n${run.output}`);
     return run;
+  }
+
+  /** A command that does not run the engine, such as `config set`. */
+  async succeedsQuietly(...args: string[]): Promise<void> {
+    const { code, output } = await this.pulumi(...args, "--stack", "dev");
+    assert.equal(code, 0, `pulumi ${args[0]} ${args[1]} failed:\n${output}`);
   }
 
   /** A command that runs the engine, with what it did read from the engine's own event log. */

@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { createPrivateKey } from "node:crypto";
+import { cp, mkdir, readFile, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type MadeCertificate, makeCertificate } from "../../emulator/server";
+import { Project } from "./engine";
+
+describe("inputs, at plan time on the real engine", () => {
+  let project: Project;
+  let certificate: MadeCertificate;
+  let other: MadeCertificate;
+
+  before(async () => {
+    project = await Project.create();
+    certificate = await makeCertificate({
+      commonName: "a.example.com",
+      dnsNames: ["a.example.com"],
+    });
+    other = await makeCertificate({ commonName: "b.example.com", dnsNames: ["b.example.com"] });
+    project.keepSecret("the private key", certificate.privateKeyPem);
+    project.keepSecret("the other private key", other.privateKeyPem);
+  });
+  after(() => project?.close());
+
+  const upload = (certificatePem: string, privateKeyPem: string) =>
+    project.program(
+      `new tlsedge.TLSCertificate("c", ${JSON.stringify({ certificatePem, privateKeyPem })});`,
+    );
+
+  /** Fails with this said, before any request; the secrets are looked for by the harness. */
+  const refused = async (said: RegExp) => {
+    for (const format of ["--diff", "--json"]) {
+      const run = await project.fails("preview", format);
+      assert.match(run.output, said);
+      assert.deepEqual(run.requests, []);
+    }
+  };
+
+  it("C10 C11 C50 a key of another certificate is refused, and not shown", async () => {
+    await upload(certificate.certificatePem, other.privateKeyPem);
+    await refused(/privateKeyPem: is not the key of the leaf/);
+  });
+
+  it("C10 C11 C50 swapped certificate and key are refused, and not shown", async () => {
+    await upload(certificate.privateKeyPem, certificate.certificatePem);
+    await refused(/certificatePem: holds a private key.*swapped/);
+  });
+
+  it("C10 C11 C50 an encrypted key is refused, and not shown", async () => {
+    const encrypted = createPrivateKey(certificate.privateKeyPem)
+      .export({ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "p" })
+      .toString();
+    project.keepSecret("the encrypted key", encrypted);
+    await upload(certificate.certificatePem, encrypted);
+    await refused(/privateKeyPem: is encrypted/);
+  });
+
+  it("C15 a typo, a wrong type and a malformed hostport are refused by name", async () => {
+    await project.program(
+      'new tlsedge.TLSEdge("e", { hostport: ["x"], description: 5, hostports: ["nope"] });',
+    );
+    await refused(/hostport: no such property/);
+    await refused(/description: must be string/);
+    await refused(/hostports\[0\]: must be a host name, a colon and a port/);
+  });
+
+  it("C13 the chain of another resource is not known in the plan, and then it is", async () => {
+    project.keepSecret("the made key", certificate.privateKeyPem);
+    await project.program(`
+      const made = new tlsedge.TLSEdge("made", { hostports: ["m.example.com:443"] });
+      const pem = made.id.apply(() => ${JSON.stringify(certificate.certificatePem)});
+      const key = made.id.apply(() => ${JSON.stringify(certificate.privateKeyPem)});
+      const c = new tlsedge.TLSCertificate("c", { certificatePem: pem, privateKeyPem: key });
+      new tlsedge.TLSEdge("reader", { backend: { backendId: c.id }, description: c.notAfter });`);
+    const plan = await project.preview();
+    assert.deepEqual(plan.changes, { create: 4 });
+    assert.deepEqual(plan.requests, []);
+    const run = await project.up();
+    assert.equal(run.requests.length, 3);
+    const sent = JSON.stringify(project.emulator.requests);
+    assert.ok(!sent.includes("04da6b54-80e4-46f7-96ec-b56ff0331ba9"));
+    await project.destroy();
+  });
+
+  it("C1 missing settings are one error that names both ways, before any request", async () => {
+    await project.program('for (const n of ["a", "b"]) new tlsedge.TLSEdge(n, {});');
+    const { TLSEDGE_API_KEY, TLSEDGE_BASE_URL, ...env } = project.env;
+    const whole = project.env;
+    Object.assign(project, { env });
+    const run = await project.fails("preview");
+    assert.match(run.output, /TLSEDGE_API_KEY.*pulumi config set --secret tlsedge:apiKey/);
+    assert.match(run.output, /TLSEDGE_BASE_URL.*pulumi config set tlsedge:baseUrl/);
+    assert.equal(run.output.match(/no API key is set/g)?.length, 2, run.output);
+    Object.assign(project, { env: whole });
+  });
+
+  it("C4 a key in plain text in config is refused at plan time", async () => {
+    await project.program('new tlsedge.TLSEdge("e", {});');
+    await project.succeedsQuietly("config", "set", "--plaintext", "tlsedge:apiKey", "plain");
+    const run = await project.fails("preview");
+    assert.match(run.output, /tlsedge:apiKey stands in the stack's config in plain text/);
+    await project.succeedsQuietly("config", "rm", "tlsedge:apiKey");
+  });
+
+  it("C5 a connection has an account, a limit and a CA of its own", async () => {
+    const staging = await Project.create();
+    await project.file("staging-ca.pem", staging.emulator.ca);
+    Object.assign(project.env, {
+      TLSEDGE_STAGING_BASE_URL: staging.emulator.url,
+      TLSEDGE_STAGING_API_KEY: staging.emulator.apiKey,
+      TLSEDGE_STAGING_CA_FILE: join(project.folder, "staging-ca.pem"),
+    });
+    project.keepSecret("the staging API key", staging.emulator.apiKey);
+    await project.program(`
+      new tlsedge.TLSEdge("here", { hostports: ["here.example.com:443"] });
+      new tlsedge.TLSEdge("there", {
+        hostports: ["there.example.com:443"], connection: "tlsedge-staging",
+      });`);
+    await project.up();
+    const hostports = (on: Project) => on.emulator.tlsEdges.list().map((edge) => edge.hostports);
+    assert.deepEqual(hostports(project), [["here.example.com:443"]]);
+    assert.deepEqual(hostports(staging), [["there.example.com:443"]]);
+    assert.deepEqual((await project.refresh()).changes, { same: 3 });
+    await project.destroy();
+    assert.deepEqual(hostports(staging), []);
+    await staging.close();
+  });
+
+  it("C6 a program whose folder can't find the package is told to add it", async () => {
+    const modules = join(project.folder, "node_modules");
+    const linked = await readFile(join(modules, "pulumi-tlsedge", "package.json"), "utf8");
+    assert.match(linked, /pulumi-tlsedge/);
+    // A strict layout: the program's folder has Pulumi and a component that brings us along.
+    const shared = await realpath(modules);
+    await rename(modules, `${modules}.all`);
+    await mkdir(join(modules, "component"), { recursive: true });
+    await symlink(join(shared, "@pulumi"), join(modules, "@pulumi"));
+    const deep = join(project.folder, "store", "node_modules");
+    await mkdir(deep, { recursive: true });
+    await cp(join(shared, "..", "dist"), join(deep, "pulumi-tlsedge", "dist"), { recursive: true });
+    await writeFile(join(deep, "pulumi-tlsedge", "package.json"), linked);
+    for (const name of ["@pulumi", "valibot", "debug", "ms", "axios", "axios-retry", "limiter"]) {
+      await symlink(join(shared, name), join(deep, name));
+    }
+    await project.program(
+      'const deep = require("./store/node_modules/pulumi-tlsedge"); new deep.TLSEdge("e", {});',
+      "",
+    );
+    const run = await project.fails("preview");
+    assert.match(run.output, /add pulumi-tlsedge to this project's dependencies/);
+    await rm(modules, { recursive: true });
+    await rename(`${modules}.all`, modules);
+  });
+});

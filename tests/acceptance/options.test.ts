@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { makeCertificate } from "../../emulator/server";
+import { Project } from "./engine";
+
+const urn = (type: string, name: string) =>
+  `urn:pulumi:dev::acceptance::pulumi-nodejs:dynamic/tlsedge:${type}::${name}`;
+
+describe("the engine's own options", () => {
+  let project: Project;
+  const edges = () => project.emulator.tlsEdges.list();
+  const described = (description: string, options = "") => `
+    for (const name of ["a", "b"]) {
+      new tlsedge.TLSEdge(name, {
+        hostports: [name + ".example.com:443"], description: "${description}",
+      }, { ${options} });
+    }`;
+
+  beforeEach(async () => {
+    project = await Project.create();
+    await project.program(described("one"));
+    await project.up();
+  });
+  afterEach(() => project?.close());
+
+  it("C37 --target touches only what it names, in up and in destroy", async () => {
+    await project.program(described("two"));
+    const run = await project.up("--target", urn("TLSEdge", "a"));
+    assert.deepEqual(run.requests, ["PATCH /edges/tls/:id"]);
+    const gone = await project.destroy("--target", urn("TLSEdge", "b"));
+    assert.deepEqual(gone.requests, ["DELETE /edges/tls/:id"]);
+    assert.deepEqual(
+      edges().map(({ description }) => description),
+      ["two"],
+    );
+  });
+
+  it("C24 C37 --target-replace and taint delete an edge before making it anew", async () => {
+    const replaced = ["DELETE /edges/tls/:id", "POST /edges/tls"];
+    const run = await project.up("--target-replace", urn("TLSEdge", "a"));
+    assert.deepEqual(run.requests, replaced);
+    await project.succeedsQuietly("state", "taint", urn("TLSEdge", "b"), "--yes");
+    assert.deepEqual((await project.up()).requests, replaced);
+    assert.equal(edges().length, 2);
+  });
+
+  it("C37 up --refresh finds drift and puts it right in one go", async () => {
+    const [edge] = edges();
+    project.emulator.tlsEdges.patch(edge?.id as string, { description: "drifted" });
+    const run = await project.up("--refresh");
+    assert.ok(run.requests.includes("PATCH /edges/tls/:id"), run.requests.join());
+    assert.deepEqual(
+      edges().map(({ description }) => description),
+      ["one", "one"],
+    );
+  });
+
+  it("C4 C37 refresh --run-program takes a rotated key from config", async () => {
+    const { TLSEDGE_API_KEY: key, ...env } = project.env;
+    Object.assign(project, { env });
+    await project.succeedsQuietly("config", "set", "--secret", "tlsedge:apiKey", key as string);
+    const run = await project.refresh("--run-program");
+    assert.deepEqual(run.requests, ["GET /edges/tls/:id", "GET /edges/tls/:id"]);
+  });
+
+  it("C26 C37 ignoreChanges holds, for drift too", async () => {
+    await project.program(described("two", 'ignoreChanges: ["description"]'));
+    assert.deepEqual((await project.up()).requests, []);
+    const [edge] = edges();
+    project.emulator.tlsEdges.patch(edge?.id as string, { description: "drifted" });
+    await project.refresh();
+    assert.deepEqual((await project.up()).requests, []);
+    assert.equal(project.emulator.tlsEdges.get(edge?.id as string)?.description, "drifted");
+  });
+
+  it("C26 C37 replaceOnChanges replaces", async () => {
+    await project.program(described("two", 'replaceOnChanges: ["description"]'));
+    const run = await project.up();
+    assert.equal(run.changes.replace, 2);
+    assert.deepEqual([...new Set(run.requests)], ["DELETE /edges/tls/:id", "POST /edges/tls"]);
+  });
+
+  it("C37 protect keeps an edge from being deleted", async () => {
+    await project.program(described("one", "protect: true"));
+    await project.up();
+    const run = await project.fails("destroy", "--yes", "--skip-preview");
+    assert.match(run.output, /protected/);
+    assert.deepEqual(run.requests, []);
+  });
+
+  it("C37 retainOnDelete leaves an edge on the service", async () => {
+    await project.program(described("one", "retainOnDelete: true"));
+    await project.up();
+    assert.deepEqual((await project.destroy()).requests, []);
+    assert.equal(edges().length, 2);
+  });
+
+  it("C37 aliases and parent move an edge without touching it", async () => {
+    await project.program(`
+      const home = new pulumi.ComponentResource("acceptance:index:Home", "home");
+      for (const name of ["a", "b"]) {
+        new tlsedge.TLSEdge(name + "-moved", {
+          hostports: [name + ".example.com:443"], description: "one",
+        }, { parent: home, aliases: [{ name, parent: pulumi.rootStackResource }] });
+      }`);
+    const run = await project.up();
+    assert.deepEqual(run.requests, []);
+    assert.equal(run.changes.delete, undefined);
+  });
+
+  it("C43 get reads without managing, and a missing id fails", async () => {
+    const made = await makeCertificate({
+      commonName: "c.example.com",
+      dnsNames: ["c.example.com"],
+    });
+    project.keepSecret("the private key", made.privateKeyPem);
+    await project.program(`
+      ${described("one")}
+      const made = new tlsedge.TLSCertificate("made", {
+        certificatePem: ${JSON.stringify(made.certificatePem)},
+        privateKeyPem: ${JSON.stringify(made.privateKeyPem)},
+      });
+      const edge = tlsedge.TLSEdge.get("edge", "${edges()[0]?.id}");
+      const certificate = tlsedge.TLSCertificate.get("certificate", made.id);
+      exports.edge = pulumi.output(edge.hostports);
+      exports.certificate = pulumi.all([certificate.certificatePem, certificate.notAfter]);
+      exports.isInstance = [edge, certificate].map((r) =>
+        tlsedge.TLSEdge.isInstance(r) + " " + tlsedge.TLSCertificate.isInstance(r));`);
+    await project.up();
+    assert.match(String(await project.output("edge")), /^[ab]\.example\.com:443$/);
+    assert.deepEqual(await project.output("isInstance"), ["true false", "false true"]);
+    const [pem, notAfter] = (await project.output("certificate")) as string[];
+    assert.equal(pem, made.certificatePem);
+    assert.match(notAfter ?? "", /^20\d\d-.*Z$/);
+    await project.program(`${described("one")} tlsedge.TLSEdge.get("edge", "edgtls_none");`);
+    const run = await project.fails("up", "--yes", "--skip-preview");
+    assert.match(run.output, /no TLS edge has the id edgtls_none/);
+  });
+});

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { copyFile, cp, mkdir, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { makeCertificate } from "../../emulator/server";
+import { version } from "../../package.json";
+import { Project } from "./engine";
+
+const fixtures = join(__dirname, "..", "fixtures", "states");
+
+/** The program of every fixture; it stands here because what it says must not change either. */
+const program = `
+  const file = (name) => readFileSync(name, "utf8");
+  new tlsedge.TLSCertificate("certificate", {
+    certificatePem: file("chain.pem"), privateKeyPem: file("key.pem"), description: "Kept",
+  });
+  new tlsedge.TLSEdge("edge", {
+    description: "Kept", metadata: "m", hostports: ["b.example.com:443", "a.example.com:443"],
+    backend: { backendId: "bkdtg_1" }, ipRestriction: { ipPolicyIds: ["ipp_1"] },
+    mutualTls: { certificateAuthorityIds: ["ca_1"], enabled: false },
+    tlsTermination: { terminateAt: "edge" },
+  });`;
+
+/** Files of a stack that the next version must take as they are. */
+const kept = ["state.json", "Pulumi.dev.yaml", "chain.pem", "key.pem"];
+
+/** Writes this version's fixture: RECORD=1 npx mocha tests/acceptance/state.test.ts */
+async function record(): Promise<void> {
+  const project = await Project.create();
+  const folder = join(fixtures, version);
+  await mkdir(folder, { recursive: true });
+  const made = await makeCertificate({
+    commonName: "a.example.com",
+    dnsNames: ["a.example.com", "*.a.example.com"],
+    notBefore: new Date("2026-01-01T00:00:00Z"),
+    notAfter: new Date("2126-01-01T00:00:00Z"),
+    issuer: await makeCertificate({ commonName: "Fixture CA", isCa: true }),
+  });
+  await project.file("chain.pem", made.certificatePem);
+  await project.file("key.pem", made.privateKeyPem);
+  await project.program(program);
+  await project.up();
+  const exported = await project.pulumi("stack", "export", "--stack", "dev");
+  // Where the engine says the program stood on this machine is not the package's, nor of use.
+  const state = JSON.parse(exported.output, (key, value) =>
+    ["sourcePosition", "stackTrace"].includes(key) ? undefined : value,
+  );
+  await project.file("state.json", `${JSON.stringify(state, null, 2)}\n`);
+  for (const name of kept) await copyFile(join(project.folder, name), join(folder, name));
+  await project.close();
+}
+
+describe("the state of every version", () => {
+  before(async () => {
+    if (process.env.RECORD) await record();
+  });
+
+  it(`C51 has a fixture for ${version}`, async () => {
+    assert.ok((await readdir(fixtures)).includes(version), "see record() in this file");
+  });
+
+  it("C51 is taken by this one: no change, no request, then destroyed", async () => {
+    for (const name of await readdir(fixtures)) {
+      const project = await Project.create();
+      await cp(join(fixtures, name), project.folder, { recursive: true });
+      await project.program(program);
+      await project.succeedsQuietly("stack", "import", "--file", "state.json");
+      const run = await project.up();
+      assert.deepEqual(run.changes, { same: 3 }, name);
+      assert.deepEqual(run.requests, [], name);
+      const destroyed = await project.destroy();
+      assert.deepEqual(
+        destroyed.requests.sort(),
+        ["DELETE /edges/tls/:id", "DELETE /tls_certificates/:id"],
+        name,
+      );
+      await project.close();
+    }
+  });
+
+  it("C51 holds no path of the machine, no version and no code", async () => {
+    const project = await Project.create();
+    await cp(join(fixtures, version), project.folder, { recursive: true });
+    await project.program(program);
+    await project.up();
+    const { __provider, ...others } = (await project.exported()).edge?.outputs ?? {};
+    assert.match(String(__provider), /^exports\.handler = \(\) => require\("[\w/-]+"\)\.\w+$/);
+    const stored = JSON.stringify(
+      Object.values(await project.exported()).map(({ inputs, outputs }) => [inputs, outputs]),
+    );
+    for (const text of [project.folder, __dirname, version, "function"]) {
+      assert.ok(!stored.includes(text), text);
+    }
+    assert.ok("createdAt" in others);
+    await project.close();
+  });
+});

@@ -1,0 +1,434 @@
+import assert from "node:assert/strict";
+import os from "node:os";
+import * as pulumi from "@pulumi/pulumi";
+import { ServiceError } from "../client/errors";
+import {
+  type Emulator,
+  type MadeCertificate,
+  makeCertificate,
+  type Respond,
+  startEmulator,
+} from "../emulator/server";
+import { tlsCertificate, tlsEdge } from "../provider/dynamic";
+import * as sdk from "../sdk";
+import { failureOf, type Properties, Stack, setEnv, setEnvFor } from "./support";
+
+const { LookupError } = sdk;
+
+/** What an output holds, once it is known. */
+const known = <T>(output: pulumi.Output<T>) =>
+  new Promise<T>((resolve) => void output.apply(resolve));
+
+const webs = [
+  { id: "tn_1", labels: { app: "web", env: "production" }, region: "eu", metadata: "web-1" },
+  { id: "tn_2", labels: { app: "web", env: "production" }, region: "eu", metadata: "web-2" },
+  { id: "tn_3", labels: { app: "web", env: "staging" }, region: "us", metadata: "web-3" },
+];
+const seeds = [
+  ...webs,
+  { id: "tn_4", public_url: "https://hooks.example", proto: "https", forwards_to: "http://a:80" },
+  { id: "tn_5", public_url: "tcp://ssh.example:22", proto: "tcp", forwards_to: "a:22" },
+];
+
+describe("the SDK", () => {
+  let emulator: Emulator;
+  let restore: () => void;
+  let respond: Respond;
+
+  before(async () => {
+    emulator = await startEmulator({
+      tunnels: seeds,
+      respond: (body, request) => respond(body, request),
+    });
+    restore = setEnvFor(emulator);
+  });
+  beforeEach(() => {
+    emulator.reset();
+    respond = (body) => body;
+  });
+  after(() => {
+    restore();
+    return emulator.close();
+  });
+
+  const idsOf = (found: { id: string }[]) => found.map(({ id }) => id);
+
+  describe("a lookup of tunnels", () => {
+    it("C60 by id gives every field that the service tells", async () => {
+      const [, , , hooks] = emulator.tunnels.list();
+      const found = await sdk.getTunnel({ id: "tn_4" });
+      assert.equal(emulator.requests.length, 1);
+      assert.deepEqual(found, {
+        id: "tn_4",
+        publicUrl: "https://hooks.example",
+        startedAt: hooks?.started_at,
+        metadata: "",
+        proto: "https",
+        region: "us",
+        tunnelSession: hooks?.tunnel_session,
+        endpoint: hooks?.endpoint,
+        labels: undefined,
+        backends: undefined,
+        forwardsTo: "http://a:80",
+      });
+    });
+
+    const filters: [sdk.GetTunnelsArgs, string[]][] = [
+      [{}, ["tn_1", "tn_2", "tn_3", "tn_4", "tn_5"]],
+      [{ labels: { app: "web" } }, ["tn_1", "tn_2", "tn_3"]],
+      [{ labels: { app: "web", env: "staging" } }, ["tn_3"]],
+      [{ labels: { app: "web" }, region: "eu" }, ["tn_1", "tn_2"]],
+      [{ publicUrl: "tcp://ssh.example:22" }, ["tn_5"]],
+      [{ metadata: "web-2" }, ["tn_2"]],
+      [{ proto: "tcp" }, ["tn_5"]],
+      [{ region: "us" }, ["tn_3", "tn_4", "tn_5"]],
+      [{ forwardsTo: "http://a:80" }, ["tn_4"]],
+      [{ proto: "tcp", region: "eu" }, []],
+    ];
+    for (const [args, ids] of filters) {
+      it(`C60 by ${JSON.stringify(args)} finds ${ids.join(", ") || "none"}`, async () => {
+        assert.deepEqual(idsOf(await sdk.getTunnels(args)), ids);
+        assert.deepEqual(idsOf(await known(sdk.getTunnelsOutput(args))), ids);
+      });
+    }
+
+    it("C60 for one that nothing matches fails and says what was asked", async () => {
+      const error = await failureOf(sdk.getTunnel({ region: "mars" }), LookupError);
+      assert.ok(error.message.includes('"region":"mars"'), error.message);
+      const byId = await failureOf(sdk.getTunnel({ id: "tn_none" }), LookupError);
+      assert.ok(byId.message.includes("tn_none"), byId.message);
+    });
+
+    it("C60 for one that several match fails and lists the candidates", async () => {
+      const asked = sdk.getTunnel({ labels: { app: "web" } });
+      const { message } = await failureOf(asked, LookupError);
+      for (const { id } of webs) assert.ok(message.includes(id), message);
+      assert.ok(!message.includes("tn_4"), message);
+    });
+
+    it("C60 for one that very many match lists ten and counts the rest", async () => {
+      for (let n = 0; n < 9; n++) emulator.tunnels.online({ labels: { app: "web" } });
+      const asked = sdk.getTunnel({ labels: { app: "web" } });
+      const { message } = await failureOf(asked, LookupError);
+      assert.equal(message.match(/tn_/g)?.length, 10);
+      assert.match(message, /^12 /);
+      assert.match(message, /2 more/);
+    });
+
+    it("C60 for one with nothing said fails before any request", async () => {
+      await failureOf(sdk.getTunnel({}), LookupError);
+      await failureOf(sdk.getTunnel({ connection: "tlsedge" }), LookupError);
+      assert.deepEqual(emulator.requests, []);
+    });
+
+    it("C60 goes over every page", async () => {
+      for (let n = 0; n < 220; n++) emulator.tunnels.online({ region: "ap" });
+      assert.equal((await sdk.getTunnels({ region: "ap" })).length, 220);
+      assert.equal(emulator.requests.length, 3);
+      // The oldest stands on the last page.
+      assert.equal((await sdk.getTunnel({ proto: "tcp" })).id, "tn_5");
+    });
+
+    it("C60 takes outputs in its Output form", async () => {
+      const app = pulumi.output("web");
+      const found = await known(sdk.getTunnelOutput({ labels: { app, env: "staging" } }));
+      assert.equal(found.id, "tn_3");
+    });
+
+    it("C62 leaves out what the service leaves out, and ignores what it adds", async () => {
+      respond = () => ({ id: "tn_5", region: null, colour: "red", labels: null });
+      const found = await sdk.getTunnel({ id: "tn_5" });
+      assert.equal("colour" in found, false);
+      assert.deepEqual(JSON.parse(JSON.stringify(found)), { id: "tn_5" });
+      respond = () => ({ tunnels: [{ id: "tn_9" }, { id: "tn_8", proto: "quic" }] });
+      assert.deepEqual(idsOf(await sdk.getTunnels({ proto: "quic" })), ["tn_8"]);
+    });
+
+    it("C62 gives backends as a list, whether the service sends one Ref or several", async () => {
+      const ref = { id: "bkdtg_1", uri: "https://x/bkdtg_1" };
+      for (const backends of [ref, [ref]]) {
+        respond = () => ({ id: "tn_5", backends });
+        assert.deepEqual((await sdk.getTunnel({ id: "tn_5" })).backends, [ref]);
+      }
+    });
+
+    it("fails as the request does when that is not for want of a match", async () => {
+      const undo = setEnv({ TLSEDGE_API_KEY: "refused" });
+      try {
+        assert.equal((await failureOf(sdk.getTunnel({ id: "tn_1" }), ServiceError)).status, 401);
+      } finally {
+        undo();
+      }
+    });
+  });
+
+  describe("a lookup of edges", () => {
+    let first: Stack;
+    let second: Stack;
+    beforeEach(async () => {
+      [first, second] = [new Stack(tlsEdge), new Stack(tlsEdge)];
+      await first.up({ hostports: ["a.example.com:443", "b.example.com:443"] });
+      await second.up({ hostports: ["c.example.com:443"], tlsTermination: {} });
+    });
+
+    it("C61 by id gives the edge in the shape of the inputs", async () => {
+      const found = await sdk.getTLSEdge({ id: second.id });
+      assert.equal(found.id, second.id);
+      assert.deepEqual(found.hostports, ["c.example.com:443"]);
+      const termination = { enabled: true, terminateAt: "edge", minVersion: "1.2" };
+      assert.deepEqual(found.tlsTermination, termination);
+      assert.equal(found.backend, undefined);
+      assert.equal(found.description, undefined);
+    });
+
+    it("C61 by hostport finds the one that serves it, whatever the letter case", async () => {
+      const hostport = "B.Example.com:443";
+      assert.equal((await sdk.getTLSEdge({ hostport })).id, first.id);
+      const output = sdk.getTLSEdgeOutput({ hostport: pulumi.output(hostport) });
+      assert.equal((await known(output)).id, first.id);
+      await failureOf(sdk.getTLSEdge({ hostport: "b.example.com:8443" }), LookupError);
+      await failureOf(sdk.getTLSEdge({ id: "edgtls_none" }), LookupError);
+    });
+
+    it("C61 that several match lists them", async () => {
+      const twin = { ...emulator.tlsEdges.get(first.id), hostports: ["c.example.com:443"] };
+      emulator.tlsEdges.patch(first.id, twin);
+      const asked = sdk.getTLSEdge({ hostport: "c.example.com:443" });
+      const { message } = await failureOf(asked, LookupError);
+      for (const { id } of [first, second]) assert.ok(message.includes(id), message);
+    });
+
+    it("C61 of all gives all, newest first", async () => {
+      assert.deepEqual(idsOf(await sdk.getTLSEdges()), [second.id, first.id]);
+      const output = sdk.getTLSEdgesOutput({ hostport: "a.example.com:443" });
+      assert.deepEqual(idsOf(await known(output)), [first.id]);
+      assert.deepEqual(idsOf(await known(sdk.getTLSEdgesOutput())), [second.id, first.id]);
+    });
+
+    it("C62 copes with an edge that has next to nothing in a list", async () => {
+      respond = () => ({ tls_edges: [{ id: "edgtls_1", backend: null, hostports: null, new: 1 }] });
+      const [found] = await sdk.getTLSEdges();
+      assert.deepEqual(JSON.parse(JSON.stringify(found)), { id: "edgtls_1", hostports: [] });
+    });
+  });
+
+  describe("a lookup of certificates", () => {
+    let made: MadeCertificate;
+    let stack: Stack;
+    before(async () => {
+      const dnsNames = ["app.example.com", "*.sub.example.com"];
+      made = await makeCertificate({ commonName: "cn.example.com", dnsNames });
+    });
+    beforeEach(async () => {
+      const { certificatePem, privateKeyPem } = made;
+      stack = new Stack(tlsCertificate);
+      await stack.up({ certificatePem, privateKeyPem });
+    });
+
+    it("C61 by id gives the chain and what follows from the leaf", async () => {
+      const found = await sdk.getTLSCertificate({ id: stack.id });
+      assert.equal(found.id, stack.id);
+      assert.equal(found.subjectCommonName, "cn.example.com");
+      assert.equal(found.certificatePem.trim(), made.certificatePem.trim());
+      await failureOf(sdk.getTLSCertificate({ id: "cert_none" }), LookupError);
+    });
+
+    const domains: [string, boolean][] = [
+      ["app.example.com", true],
+      ["APP.example.com", true],
+      ["a.sub.example.com", true],
+      ["sub.example.com", false],
+      ["a.b.sub.example.com", false],
+      ["example.com", false],
+      ["x.app.example.com", false],
+    ];
+    for (const [domain, covered] of domains) {
+      it(`C61 by domain says that ${domain} is ${covered ? "" : "not "}covered`, async () => {
+        const found = await sdk.getTLSCertificates({ domain });
+        assert.deepEqual(idsOf(found), covered ? [stack.id] : []);
+      });
+    }
+
+    it("C61 by domain finds one, and lists the candidates when there are two", async () => {
+      const domain = "app.example.com";
+      assert.equal((await sdk.getTLSCertificate({ domain })).id, stack.id);
+      const output = sdk.getTLSCertificateOutput({ domain: pulumi.output(domain) });
+      assert.equal((await known(output)).id, stack.id);
+      const { certificatePem, privateKeyPem } = made;
+      const twin = new Stack(tlsCertificate);
+      await twin.up({ certificatePem, privateKeyPem });
+      const { message } = await failureOf(sdk.getTLSCertificate({ domain }), LookupError);
+      for (const { id } of [stack, twin]) assert.ok(message.includes(id), message);
+      assert.equal((await known(sdk.getTLSCertificatesOutput())).length, 2);
+    });
+  });
+
+  describe("the configuration of a lookup", () => {
+    afterEach(() => pulumi.runtime.setAllConfig({}));
+
+    it("C1 that is missing fails before any request", async () => {
+      const undo = setEnv({ TLSEDGE_API_KEY: undefined });
+      try {
+        const { message } = await failureOf(sdk.getTunnels(), pulumi.RunError);
+        assert.match(message, /TLSEDGE_API_KEY.*--secret tlsedge:apiKey/);
+        assert.deepEqual(emulator.requests, []);
+      } finally {
+        undo();
+      }
+    });
+
+    it("C4 that holds the key in plain text is refused, and the key is not shown", async () => {
+      pulumi.runtime.setAllConfig({ "tlsedge:apiKey": "in-plain-text" }, []);
+      const { message } = await failureOf(sdk.getTunnels(), pulumi.RunError);
+      assert.match(message, /--secret tlsedge:apiKey/);
+      assert.ok(!message.includes("in-plain-text"));
+      assert.deepEqual(emulator.requests, []);
+    });
+
+    it("C1 that stands in the stack, the key as a secret, is taken", async () => {
+      const undo = setEnv({ TLSEDGE_API_KEY: undefined });
+      try {
+        pulumi.runtime.setAllConfig({ "tlsedge:apiKey": emulator.apiKey }, ["tlsedge:apiKey"]);
+        assert.equal((await sdk.getTunnels()).length, seeds.length);
+      } finally {
+        undo();
+      }
+    });
+
+    it("C5 is that of the connection it names", async () => {
+      await failureOf(sdk.getTunnels({ connection: "tlsedge-staging" }), pulumi.RunError);
+      const undo = setEnvFor(emulator, "TLSEDGE_STAGING");
+      try {
+        const found = await sdk.getTunnels({ connection: "tlsedge-staging", proto: "tcp" });
+        assert.deepEqual(idsOf(found), ["tn_5"]);
+      } finally {
+        undo();
+      }
+    });
+  });
+
+  describe("a resource in a program", () => {
+    type Registered = pulumi.runtime.MockResourceArgs;
+    let registered: Registered[];
+
+    before(() => {
+      // Stands in for the engine alone: what reaches it is what these tests are about.
+      pulumi.runtime.setMocks({
+        newResource: (args) => {
+          registered.push(args);
+          return { id: args.id || `${args.name}-id`, state: args.inputs };
+        },
+        call: () => ({}),
+      });
+    });
+    beforeEach(() => {
+      registered = [];
+    });
+
+    /** What the engine was told, once the resource is registered. */
+    async function told(resource: pulumi.CustomResource): Promise<Registered> {
+      await known(resource.urn);
+      const [only, ...more] = registered;
+      assert.deepEqual(more, []);
+      assert.ok(only);
+      return only;
+    }
+
+    it("C6 can't be made where this package can't be found, and is told what to do", () => {
+      const folder = process.cwd();
+      process.chdir(os.tmpdir());
+      try {
+        assert.throws(
+          () => new sdk.TLSEdge("e"),
+          (error: Error) => {
+            assert.ok(error instanceof pulumi.RunError);
+            assert.match(error.message, /add pulumi-tlsedge to this project's dependencies/);
+            return true;
+          },
+        );
+      } finally {
+        process.chdir(folder);
+      }
+    });
+
+    it("C52 carries a provider's text of at most 100 bytes, constant to the letter", async () => {
+      const edge = await told(new sdk.TLSEdge("e", { hostports: ["a.example.com:443"] }));
+      assert.equal(edge.type, "pulumi-nodejs:dynamic/tlsedge:TLSEdge");
+      const text = 'exports.handler = () => require("pulumi-tlsedge/provider").tlsEdge';
+      assert.equal(edge.inputs.__provider, text);
+      registered = [];
+      const { certificatePem } = await makeCertificate({ commonName: "c" });
+      const certificate = await told(new sdk.TLSCertificate("c", { certificatePem }));
+      assert.equal(certificate.type, "pulumi-nodejs:dynamic/tlsedge:TLSCertificate");
+      assert.equal(certificate.inputs.__provider, text.replace("tlsEdge", "tlsCertificate"));
+      assert.ok(Buffer.byteLength(certificate.inputs.__provider) <= 100);
+    });
+
+    /** What the constructor hands on, seen by a transformation: options, and which are secret. */
+    async function handedOn(make: (opts: pulumi.CustomResourceOptions) => pulumi.CustomResource) {
+      let seen: pulumi.ResourceTransformationArgs | undefined;
+      const look = (args: pulumi.ResourceTransformationArgs) => {
+        seen = args;
+        return undefined;
+      };
+      await told(make({ transformations: [look] }));
+      const props = Object.entries((seen?.props ?? {}) as Properties);
+      const secrets: string[] = [];
+      for (const [name, value] of props) {
+        if (pulumi.Output.isInstance(value) && (await pulumi.isSecret(value))) secrets.push(name);
+      }
+      return { opts: seen?.opts as pulumi.CustomResourceOptions, secrets };
+    }
+
+    it("C24 is deleted before it is replaced, if an edge, unless told otherwise", async () => {
+      const usual = await handedOn((opts) => new sdk.TLSEdge("e", {}, opts));
+      assert.equal(usual.opts.deleteBeforeReplace, true);
+      registered = [];
+      const other = await handedOn(
+        (opts) => new sdk.TLSEdge("e", {}, { ...opts, deleteBeforeReplace: false }),
+      );
+      assert.equal(other.opts.deleteBeforeReplace, false);
+      registered = [];
+      const { certificatePem } = await makeCertificate({ commonName: "c" });
+      const certificate = await handedOn(
+        (opts) => new sdk.TLSCertificate("c", { certificatePem }, opts),
+      );
+      assert.notEqual(certificate.opts.deleteBeforeReplace, true);
+    });
+
+    it("C50 gives the key, and nothing else, as a secret whatever was passed", async () => {
+      const { certificatePem, privateKeyPem } = await makeCertificate({ commonName: "c" });
+      for (const key of [privateKeyPem, pulumi.output(privateKeyPem)]) {
+        registered = [];
+        const args = { certificatePem, privateKeyPem: key };
+        const { secrets } = await handedOn((opts) => new sdk.TLSCertificate("c", args, opts));
+        assert.deepEqual(secrets, ["privateKeyPem"]);
+      }
+    });
+
+    it("C43 is read, not made, by get", async () => {
+      const edge = await told(sdk.TLSEdge.get("e", "edgtls_1", { connection: "tlsedge" }));
+      assert.equal(edge.id, "edgtls_1");
+      registered = [];
+      const certificate = await told(sdk.TLSCertificate.get("c", "cert_1"));
+      assert.equal(certificate.id, "cert_1");
+    });
+
+    it("C70 is known by its class", async () => {
+      const edge = new sdk.TLSEdge("e");
+      assert.equal(sdk.TLSEdge.isInstance(edge), true);
+      assert.equal(sdk.TLSCertificate.isInstance(edge), false);
+      assert.equal(sdk.TLSEdge.isInstance({ __pulumiType: sdk.TLSEdge.__pulumiType }), true);
+      for (const other of [null, undefined, "edge", {}]) {
+        assert.equal(sdk.TLSEdge.isInstance(other), false);
+        assert.equal(sdk.TLSCertificate.isInstance(other), false);
+      }
+      await told(edge);
+    });
+
+    it("C5 has no connection that is not configured", () => {
+      const args = { connection: "tlsedge-nowhere" };
+      assert.throws(() => new sdk.TLSEdge("e", args), pulumi.RunError);
+    });
+  });
+});

@@ -1,0 +1,458 @@
+import assert from "node:assert/strict";
+import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import { mock } from "node:test";
+import { inspect } from "node:util";
+import {
+  type Emulator,
+  type MadeCertificate,
+  makeCertificate,
+  startEmulator,
+} from "../emulator/server";
+import { tlsCertificate } from "../provider/dynamic";
+import { failureOf, type Properties, Stack, setEnvFor, unknown } from "./support";
+
+const hour = 3_600_000;
+const passphrase = "a passphrase";
+const text = (key: string | Buffer) => key.toString();
+
+/** The same key in every form that a tool may write it in. */
+function forms(key: KeyObject): Record<string, string> {
+  const all: Record<string, string> = {
+    "PKCS#8": text(key.export({ type: "pkcs8", format: "pem" })),
+  };
+  if (key.asymmetricKeyType === "rsa") {
+    all["PKCS#1"] = text(key.export({ type: "pkcs1", format: "pem" }));
+  }
+  if (key.asymmetricKeyType === "ec") {
+    all.SEC1 = text(key.export({ type: "sec1", format: "pem" }));
+  }
+  return all;
+}
+
+const argsOf = ({ certificatePem, privateKeyPem }: MadeCertificate) => ({
+  certificatePem,
+  privateKeyPem,
+});
+
+describe("a TLS certificate", () => {
+  let emulator: Emulator;
+  let restore: () => void;
+  let stack: Stack;
+  let intermediate: MadeCertificate;
+  let leaf: MadeCertificate;
+  let rsa: MadeCertificate;
+  let ed25519: MadeCertificate;
+  let expired: MadeCertificate;
+  /** What every good program says. */
+  let args: { certificatePem: string; privateKeyPem: string };
+
+  before(async () => {
+    emulator = await startEmulator();
+    restore = setEnvFor(emulator);
+    const root = await makeCertificate({ commonName: "root", isCa: true });
+    intermediate = await makeCertificate({ commonName: "between", isCa: true, issuer: root });
+    leaf = await makeCertificate({
+      commonName: "app.example.com",
+      organization: "Acme, Inc.",
+      organizationalUnit: "Web",
+      locality: "Zürich",
+      province: "ZH",
+      country: "CH",
+      dnsNames: ["app.example.com", "*.app.example.com"],
+      ips: ["192.0.2.1"],
+      issuer: intermediate,
+      notBefore: new Date("2026-01-02T03:04:05Z"),
+      notAfter: new Date("2999-01-02T03:04:05Z"),
+    });
+    rsa = await makeCertificate({ commonName: "rsa.example.com", keyType: "rsa" });
+    ed25519 = await makeCertificate({ commonName: "ed.example.com", keyType: "ed25519" });
+    expired = await makeCertificate({
+      commonName: "old.example.com",
+      notBefore: new Date(Date.now() - 2 * hour),
+      notAfter: new Date(Date.now() - hour),
+    });
+    args = argsOf(leaf);
+  });
+  beforeEach(() => {
+    emulator.reset();
+    stack = new Stack(tlsCertificate);
+  });
+  afterEach(() => mock.restoreAll());
+  after(() => {
+    restore();
+    return emulator.close();
+  });
+
+  /** What was asked of the service since the last time. */
+  function heard() {
+    const requests = emulator.requests.map(({ method, body }) => ({ method, body }));
+    emulator.requests.length = 0;
+    return requests;
+  }
+  const methods = () => heard().map(({ method }) => method);
+
+  /** What is wrong: no failure names a property or holds a line of what was passed. */
+  async function reasons(inputs: Properties, olds: Properties = {}): Promise<string[]> {
+    const { failures } = await stack.check(inputs, olds);
+    const lines = Object.values(inputs).flatMap((value) => String(value).split(/\r?\n/));
+    for (const { property, reason } of failures) {
+      assert.equal(property, "");
+      for (const line of lines.filter(({ length }) => length > 20)) {
+        assert.ok(!reason.includes(line), reason);
+      }
+    }
+    assert.deepEqual(emulator.requests, []);
+    return failures.map(({ reason }) => reason);
+  }
+
+  describe("its inputs", () => {
+    /** The blocks of leaf and issuer, and keys that no service would take. */
+    function blocks() {
+      const [first = "", second = ""] = leaf.certificatePem.split(/(?<=-----END CERTIFICATE-----)/);
+      return { first: first.trim(), second: second.trim() };
+    }
+    const encrypted = (type: "pkcs8" | "sec1") => {
+      const how = { format: "pem", cipher: "aes-256-cbc", passphrase } as const;
+      const key = createPrivateKey(leaf.privateKeyPem);
+      return text(type === "pkcs8" ? key.export({ type, ...how }) : key.export({ type, ...how }));
+    };
+
+    const bad: [string, () => Properties, string, RegExp][] = [
+      ["no certificate", () => ({ certificatePem: undefined }), "certificatePem", /missing/],
+      ["no key", () => ({ privateKeyPem: undefined }), "privateKeyPem", /missing/],
+      [
+        "an encrypted PKCS#8 key",
+        () => ({ privateKeyPem: encrypted("pkcs8") }),
+        "privateKeyPem",
+        /encrypted/,
+      ],
+      [
+        "an encrypted SEC1 key",
+        () => ({ privateKeyPem: encrypted("sec1") }),
+        "privateKeyPem",
+        /encrypted/,
+      ],
+      [
+        "another certificate's key",
+        () => ({ privateKeyPem: rsa.privateKeyPem }),
+        "privateKeyPem",
+        /not the key/,
+      ],
+      [
+        "the issuer's key",
+        () => ({ privateKeyPem: intermediate.privateKeyPem }),
+        "privateKeyPem",
+        /not the key/,
+      ],
+      [
+        "a key that is no PEM",
+        () => ({ privateKeyPem: "hunter2 ".repeat(9) }),
+        "privateKeyPem",
+        /PEM/,
+      ],
+      [
+        "a key that can't be parsed",
+        () => ({ privateKeyPem: leaf.privateKeyPem.replace(/\n.{20}/, "\n") }),
+        "privateKeyPem",
+        /parsed/,
+      ],
+      [
+        "two keys",
+        () => ({ privateKeyPem: leaf.privateKeyPem + rsa.privateKeyPem }),
+        "privateKeyPem",
+        /more than one/,
+      ],
+      ["a chain that is no PEM", () => ({ certificatePem: "garbage" }), "certificatePem", /PEM/],
+      [
+        "a certificate that can't be parsed",
+        () => ({ certificatePem: leaf.certificatePem.replace(/\n.{20}/, "\n") }),
+        "certificatePem",
+        /certificate 1 /,
+      ],
+      [
+        "a key among the certificates",
+        () => ({ certificatePem: leaf.certificatePem + leaf.privateKeyPem }),
+        "certificatePem",
+        /PRIVATE KEY/,
+      ],
+      [
+        "a stranger in the chain",
+        () => ({ certificatePem: leaf.certificatePem + rsa.certificatePem }),
+        "certificatePem",
+        /certificate 3 did not sign certificate 2/,
+      ],
+      [
+        "an expired leaf",
+        () => ({ certificatePem: expired.certificatePem, privateKeyPem: expired.privateKeyPem }),
+        "certificatePem",
+        /expired/,
+      ],
+      ["a misspelt property", () => ({ privateKey: "x" }), "privateKey", /misspelt/],
+      ["a wrong type", () => ({ description: ["x"] }), "description", /string/],
+    ];
+    for (const [kind, change, path, said] of bad) {
+      it(`C11 ${kind} is refused at plan time, and nothing else is complained of`, async () => {
+        const [reason = "", ...more] = await reasons({ ...args, ...change() });
+        assert.equal(reason.split(": ")[0], path);
+        assert.match(reason, said);
+        assert.deepEqual(more, []);
+      });
+    }
+
+    it("C11 a chain whose leaf doesn't come first is refused", async () => {
+      const { first, second } = blocks();
+      const found = await reasons({ ...args, certificatePem: `${second}\n${first}\n` });
+      assert.ok(found.some((reason) => reason.startsWith("certificatePem: ")));
+    });
+
+    it("C11 swapped certificate and key each get a message of their own", async () => {
+      const swapped = {
+        certificatePem: leaf.privateKeyPem,
+        privateKeyPem: leaf.certificatePem,
+      };
+      const found = await reasons(swapped);
+      assert.equal(found.length, 2);
+      for (const reason of found) assert.match(reason, /swapped/);
+    });
+
+    it("C11 rsa, ecdsa and ed25519 keys pass in each of their encodings", async () => {
+      for (const made of [rsa, leaf, ed25519]) {
+        for (const privateKeyPem of Object.values(forms(createPrivateKey(made.privateKeyPem)))) {
+          assert.deepEqual(await reasons({ ...argsOf(made), privateKeyPem }), []);
+        }
+      }
+    });
+
+    it("C11 an expired leaf that is there already warns; in a changed chain it fails", async () => {
+      const warn = mock.method(console, "error", () => {});
+      const { inputs } = await stack.check(argsOf(expired), {});
+      assert.deepEqual(await reasons(argsOf(expired), inputs), []);
+      assert.equal(warn.mock.callCount(), 1);
+      assert.match(String(warn.mock.calls[0]?.arguments[0]), /^warning: .*expired/);
+      const { inputs: others } = await stack.check(args, {});
+      assert.equal((await reasons(argsOf(expired), others)).length, 1);
+      assert.equal(warn.mock.callCount(), 1);
+    });
+
+    it("C11 a missing key is refused only when the certificate or its chain is new", async () => {
+      const { privateKeyPem: _, ...keyless } = args;
+      const { inputs } = await stack.check(args, {});
+      assert.deepEqual(await reasons(keyless, inputs), []);
+      const { inputs: others } = await stack.check(argsOf(rsa), {});
+      assert.equal((await reasons(keyless, others)).length, 1);
+    });
+
+    it("C10 description and metadata are limited in bytes", async () => {
+      const at = { description: "é".repeat(127), metadata: "é".repeat(2048) };
+      assert.deepEqual(await reasons({ ...args, ...at }), []);
+      const over = { description: "é".repeat(128), metadata: `${at.metadata}x` };
+      const paths = (await reasons({ ...args, ...over })).map((reason) => reason.split(": ")[0]);
+      assert.deepEqual(paths, ["description", "metadata"]);
+    });
+
+    it("C13 unknown values pass, and what is known beside them is checked", async () => {
+      const hidden = { certificatePem: unknown, privateKeyPem: unknown };
+      for (const known of [
+        {},
+        { certificatePem: args.certificatePem },
+        { privateKeyPem: args.privateKeyPem },
+      ]) {
+        assert.deepEqual(await reasons({ ...hidden, ...known, description: unknown }), []);
+      }
+      assert.equal((await reasons({ ...hidden, privateKeyPem: "no key" })).length, 1);
+      assert.equal((await reasons({ ...hidden, certificatePem: "no chain" })).length, 1);
+    });
+
+    it("C14 the plan knows what follows from the leaf, as the service will say it", async () => {
+      const { inputs } = await stack.preview(args);
+      const parsed = new X509Certificate(leaf.certificatePem);
+      const expected = {
+        subjectCommonName: "app.example.com",
+        subjectAlternativeNames: {
+          dnsNames: ["app.example.com", "*.app.example.com"],
+          ips: ["192.0.2.1"],
+        },
+        issuerCommonName: "between",
+        serialNumber: parsed.serialNumber.toLowerCase(),
+        notBefore: "2026-01-02T03:04:05Z",
+        notAfter: "2999-01-02T03:04:05Z",
+        privateKeyType: "ecdsa",
+        fingerprint: parsed.fingerprint256.replaceAll(":", "").toLowerCase(),
+        subjectOrganization: "Acme, Inc.",
+        subjectOrganizationalUnit: "Web",
+        subjectLocality: "Zürich",
+        subjectProvince: "ZH",
+        subjectCountry: "CH",
+      };
+      const planned = Object.keys(expected).map((property) => [property, inputs[property]]);
+      assert.deepEqual(Object.fromEntries(planned), expected);
+      await stack.up(args);
+      for (const [property, value] of Object.entries(expected)) {
+        assert.deepEqual(stack.state[property], value, property);
+      }
+      const wire = emulator.tlsCertificates.get(stack.id);
+      assert.equal(wire?.serial_number, expected.serialNumber);
+      assert.equal(wire?.not_after, expected.notAfter);
+      assert.deepEqual(wire?.subject_alternative_names?.dns_names, [
+        "app.example.com",
+        "*.app.example.com",
+      ]);
+      assert.deepEqual(stack.state.keyUsages, wire?.key_usages);
+      assert.deepEqual(stack.state.extendedKeyUsages, wire?.extended_key_usages);
+    });
+
+    it("C14 a leaf that names nobody has empty fields, not missing ones", async () => {
+      const { inputs } = await stack.preview(argsOf(ed25519));
+      assert.equal(inputs.subjectOrganization, "");
+      assert.deepEqual(inputs.subjectAlternativeNames, { dnsNames: [], ips: [] });
+      assert.equal(inputs.privateKeyType, "ed25519");
+    });
+  });
+
+  describe("what changes", () => {
+    it("C20 description and metadata update in place, and are sent alone", async () => {
+      await stack.up({ ...args, description: "a", metadata: "m" });
+      heard();
+      assert.equal(await stack.up({ ...args, description: "b", metadata: "m" }), "update");
+      assert.equal(await stack.up(args), "update");
+      assert.deepEqual(heard(), [
+        { method: "PATCH", body: { description: "b" } },
+        { method: "PATCH", body: { description: "", metadata: "" } },
+      ]);
+    });
+
+    it("C20 another chain replaces: a new leaf, or the same leaf with less behind it", async () => {
+      await stack.up(args);
+      const [block = ""] = leaf.certificatePem.split(/(?<=-----END CERTIFICATE-----)/);
+      for (const news of [argsOf(rsa), { ...args, certificatePem: block }]) {
+        const { verdict, replaces } = await stack.preview(news);
+        assert.equal(verdict, "replace");
+        assert.deepEqual(replaces, ["certificatePem"]);
+      }
+    });
+
+    it("C13 a chain not known yet is a replacement; a description is only a change", async () => {
+      await stack.up(args);
+      const hidden = { certificatePem: unknown, privateKeyPem: unknown };
+      assert.deepEqual((await stack.preview(hidden)).replaces, ["certificatePem"]);
+      assert.equal((await stack.preview({ ...args, description: unknown })).verdict, "update");
+    });
+
+    const reformatted: [string, (pem: string) => string][] = [
+      ["CRLF", (pem) => pem.replaceAll("\n", "\r\n")],
+      ["blank lines", (pem) => `\n\n${pem.replaceAll("-----\n-----", "-----\n\n\n-----")}\n\n`],
+      ["comments", (pem) => pem.replaceAll("-----BEGIN", "# subject: CN=x\n-----BEGIN")],
+      ["no trailing newline", (pem) => pem.trimEnd()],
+    ];
+    for (const [kind, reformat] of reformatted) {
+      it(`C21 a chain and key with ${kind} are no change`, async () => {
+        await stack.up(args);
+        const kept = stack.inputs;
+        heard();
+        const news = {
+          certificatePem: reformat(args.certificatePem),
+          privateKeyPem: reformat(args.privateKeyPem),
+        };
+        assert.notEqual(news.certificatePem, args.certificatePem);
+        assert.equal(await stack.up(news), "same");
+        assert.deepEqual(stack.inputs, kept);
+        assert.deepEqual(methods(), []);
+      });
+    }
+
+    it("C21 a key in another encoding that still matches is no change", async () => {
+      for (const made of [leaf, rsa]) {
+        const managed = new Stack(tlsCertificate);
+        await managed.up(argsOf(made));
+        const kept = managed.inputs;
+        for (const privateKeyPem of Object.values(forms(createPrivateKey(made.privateKeyPem)))) {
+          assert.equal(await managed.up({ ...argsOf(made), privateKeyPem }), "same");
+          assert.deepEqual(managed.inputs, kept);
+        }
+      }
+      assert.deepEqual(methods(), ["POST", "POST"]);
+    });
+  });
+
+  describe("its life", () => {
+    it("C30 is one request for each step, and C25 none when nothing changed", async () => {
+      await stack.up({ ...args, description: "a", metadata: "m" });
+      await stack.up({ ...args, description: "a", metadata: "m" });
+      assert.equal(await stack.refresh(), "same");
+      await stack.up(args);
+      await stack.destroy();
+      assert.deepEqual(methods(), ["POST", "GET", "PATCH", "DELETE"]);
+      assert.deepEqual(emulator.tlsCertificates.list(), []);
+    });
+
+    it("C50 the key is in no output, neither is it in an error", async () => {
+      await stack.up(args);
+      const body = args.privateKeyPem.split("\n")[1] ?? "";
+      assert.ok(!JSON.stringify(stack.state).includes(body));
+      assert.equal("privateKeyPem" in stack.state, false);
+      assert.equal("certificatePem" in stack.state, false);
+      const { id } = stack;
+      emulator.tlsCertificates.delete(id);
+      const error = await failureOf(stack.up({ ...args, description: "b" }), Error);
+      assert.ok(!inspect(error, { depth: Number.POSITIVE_INFINITY }).includes(body));
+    });
+
+    for (const fields of [{ description: "by hand" }, { metadata: "by hand" }]) {
+      const [property = ""] = Object.keys(fields);
+      it(`C31 drift in ${property} is found with all inputs, and up puts it right`, async () => {
+        await stack.up({ ...args, description: "a", metadata: "m" });
+        const { privateKeyPem: _, ...inputs } = stack.inputs;
+        emulator.tlsCertificates.patch(stack.id, fields);
+        assert.equal(await stack.refresh(), "drifted");
+        const told: Properties = { ...inputs, ...fields };
+        assert.deepEqual(stack.inputs, told);
+        heard();
+        assert.equal(await stack.up({ ...args, description: "a", metadata: "m" }), "update");
+        const [{ method, body } = { method: "", body: {} }] = heard();
+        assert.equal(method, "PATCH");
+        assert.deepEqual(Object.keys(body as object), [property]);
+        assert.equal(stack.inputs.privateKeyPem, args.privateKeyPem);
+        assert.equal(await stack.refresh(), "same");
+      });
+    }
+
+    it("C31 another chain under the same id is drift, and a replacement", async () => {
+      await stack.up(args);
+      emulator.tlsCertificates.patch(stack.id, { certificate_pem: rsa.certificatePem });
+      assert.equal(await stack.refresh(), "drifted");
+      assert.equal((await stack.preview(args)).verdict, "replace");
+    });
+
+    it("C31 a certificate removed behind the engine's back is gone, and made anew", async () => {
+      await stack.up(args);
+      emulator.tlsCertificates.delete(stack.id);
+      assert.equal(await stack.refresh(), "gone");
+      assert.equal(await stack.up(args), "create");
+    });
+
+    it("C32 deleting what is gone succeeds; updating it names pulumi refresh", async () => {
+      await stack.up(args);
+      emulator.tlsCertificates.delete(stack.id);
+      const error = await failureOf(stack.up({ ...args, description: "b" }), Error);
+      assert.match(error.message, /pulumi refresh/);
+      await stack.destroy();
+    });
+
+    it("C35 an update that has nothing to send reads instead", async () => {
+      await stack.up(args);
+      heard();
+      await tlsCertificate.update?.(stack.id, stack.state, stack.inputs);
+      assert.deepEqual(methods(), ["GET"]);
+    });
+
+    it("C43 a read that knows the id alone tells the chain too, and no inputs", async () => {
+      await stack.up(args);
+      const { props, inputs } = await stack.get(stack.id);
+      assert.equal(inputs, undefined);
+      assert.equal(props?.subjectCommonName, "app.example.com");
+      const { raw } = new X509Certificate(String(props?.certificatePem));
+      assert.deepEqual(raw, new X509Certificate(args.certificatePem).raw);
+      assert.equal((await stack.get("cert_none")).id, "");
+    });
+  });
+});
