@@ -452,7 +452,8 @@ describe("a TLS certificate", () => {
       assert.equal(props?.subjectCommonName, "app.example.com");
       const { raw } = new X509Certificate(String(props?.certificatePem));
       assert.deepEqual(raw, new X509Certificate(args.certificatePem).raw);
-      assert.equal((await stack.get("cert_none")).id, "");
+      const missing = await failureOf(stack.get("cert_none"), Error);
+      assert.ok(missing.message.includes("cert_none"));
     });
   });
 });

@@ -222,7 +222,7 @@ describe("a TLS edge", () => {
       ],
     ];
     for (const [property, change, body] of patches) {
-      it(`C22 ${JSON.stringify(change)} updates ${property} and sends nothing else`, async () => {
+      it(`C22 changing ${property} sends ${JSON.stringify(body)} and nothing else`, async () => {
         await stack.up(full);
         heard();
         assert.equal(await stack.up({ ...full, ...change }), "update");
@@ -439,7 +439,8 @@ describe("a TLS edge", () => {
         minVersion: "1.2",
       });
       assert.deepEqual(props?.hostports, full.hostports);
-      assert.equal((await stack.get("edgtls_none")).id, "");
+      const missing = await failureOf(stack.get("edgtls_none"), Error);
+      assert.ok(missing.message.includes("edgtls_none"));
     });
 
     const ref = { id: "ipp_1", uri: "https://x/ipp_1" };
