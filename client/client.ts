@@ -56,14 +56,25 @@ const broken = new Set(["ECONNRESET", "EPIPE", "ETIMEDOUT", "ECONNABORTED"]);
 /** Whether asking again can neither do the work twice nor be in vain. */
 function canRetry(method: string, error: AxiosError): boolean {
   const post = method === "POST";
-  if (error.response) {
-    const { status, headers } = error.response;
+  const answer = answered(error);
+  if (answer) {
+    const { status, headers } = answer;
     if (status === 429) return true;
     if (status === 503 && headers["retry-after"]) return true;
     return !post && (status === 502 || status === 503 || status === 504);
   }
-  const code = error.code ?? "";
+  const code = codeOf(error);
   return refused.has(code) || (!post && broken.has(code));
+}
+
+/** The answer, when there is one; a success that was cut off half-way is none. */
+function answered(error: AxiosError) {
+  return error.response && error.response.status >= 300 ? error.response : undefined;
+}
+
+function codeOf(error: AxiosError): string {
+  if (error.response && !answered(error)) return "ECONNRESET";
+  return error.code === "ERR_CANCELED" ? "ETIMEDOUT" : (error.code ?? "EUNKNOWN");
 }
 
 /**
@@ -188,16 +199,17 @@ export class Client {
         attempts,
       );
     let delay = 0;
+    const signal = AbortSignal.timeout(this.#deadlineMs);
     const request: AxiosRequestConfig = {
       method,
       url: path,
       data: body,
       ...(body && { headers: { "Content-Type": "application/json" } }),
       timeout: Math.min(attemptTimeoutMs, this.#deadlineMs),
-      signal: AbortSignal.timeout(this.#deadlineMs),
+      signal,
       "axios-retry": {
         retryCondition: (error) => {
-          log(String(error.response?.status ?? error.code));
+          log(String(answered(error)?.status ?? codeOf(error)));
           const backoff = Math.min(longestBackoffMs, firstBackoffMs * 2 ** (attempts - 1));
           delay = error.response?.headers["retry-after"]
             ? retryAfter(error)
@@ -205,9 +217,10 @@ export class Client {
           return canRetry(method, error) && Date.now() + delay < deadline;
         },
         retryDelay: () => delay,
-        onRetry: async (_count, _error, config) => {
+        onRetry: async (_count, error, config) => {
           debug("%s %s again in %d ms", method, asked.path, Math.round(delay));
-          await this.#limiter?.removeTokens(1);
+          await Promise.race([this.#limiter?.removeTokens(1), aborted(signal)]);
+          if (signal.aborted) throw error;
           attempts += 1;
           started = Date.now() + delay;
           config.timeout = Math.max(1, Math.min(attemptTimeoutMs, deadline - Date.now() - delay));
@@ -237,6 +250,13 @@ export class Client {
   }
 }
 
+/** Settles when the deadline is over. */
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
 function parseJson(text: unknown): unknown {
   try {
     return JSON.parse(String(text));
@@ -247,18 +267,18 @@ function parseJson(text: unknown): unknown {
 
 /** Turns axios' error, which carries the key in its config, into one that does not. */
 function failure(asked: Attempted, error: AxiosError): ServiceError | ConnectionError {
-  if (error.response) {
-    const body = parseJson(error.response.data) as Record<string, unknown> | null | undefined;
+  const answer = answered(error);
+  if (answer) {
+    const body = parseJson(answer.data) as Record<string, unknown> | null | undefined;
     const details = body?.details as { operation_id?: unknown } | undefined;
     return new ServiceError(text(body?.msg) ?? "", {
       ...asked,
-      status: error.response.status,
+      status: answer.status,
       code: text(body?.error_code),
       operationId: text(details?.operation_id),
     });
   }
-  const timedOut = error.code === "ERR_CANCELED" || error.code === "ETIMEDOUT";
-  const code = timedOut ? "ETIMEDOUT" : (error.code ?? "EUNKNOWN");
+  const code = codeOf(error);
   return new ConnectionError(explain(code, error.message), {
     ...asked,
     code,

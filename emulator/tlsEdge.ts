@@ -116,7 +116,7 @@ function applied(edges: Collection<TLSEdgeWire>, edge: TLSEdgeWire, body: Mutati
     };
   }
   if (tls_termination) next.tls_termination = terminated(tls_termination);
-  if (next.mutual_tls && next.tls_termination?.terminate_at === "upstream") {
+  if (next.mutual_tls?.enabled && next.tls_termination?.terminate_at === "upstream") {
     throw new Refusal(
       reasons.mutualTLSUpstream,
       "mutual_tls needs tls_termination.terminate_at to be edge: upstream passes TLS through.",

@@ -106,7 +106,7 @@ function checkBaseUrl(value: string): string | Complaint {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   if (!url?.host) return new Complaint("is not a URL");
   if (url.protocol !== "https:") return new Complaint("must start with https://");
-  if (url.username || url.search || url.hash) {
+  if (url.username || url.password || url.search || url.hash) {
     return new Complaint("must be no more than https://, a host and a path");
   }
   return value.replace(/\/+$/, "");

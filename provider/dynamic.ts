@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import type { dynamic } from "@pulumi/pulumi";
 import { type BaseIssue, safeParse } from "valibot";
 import type { Client } from "../client/client";
@@ -91,16 +90,14 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
           const now = keepOld(lifecycle, known, withConnection(found.state, known));
           // Inputs only when something drifted: a read is not told the private key, so returning
           // them always would take the key out of the stored inputs.
-          const drifted = lifecycle.watched.some(
-            (property) => !isDeepStrictEqual(now[property], known[property]),
-          );
-          const inputs = withConnection(found.inputs, known);
-          return { id, props: now, ...(state && drifted && { inputs }) };
+          const drifted = state && lifecycle.drifted(state, now);
+          return {
+            id,
+            props: now,
+            ...(drifted && { inputs: withConnection(found.inputs, known) }),
+          };
         } catch (error) {
-          if (!isGone(error)) throw error;
-          // Managed, it is gone. Asked for by a program's `get`, the engine would take gone for read.
-          if (state) return { id: "" };
-          throw new Error(`no ${lifecycle.title} has the id ${id}`);
+          return gone(error, state, `no ${lifecycle.title} has the id ${id}`);
         }
       }),
 
@@ -127,6 +124,14 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
         }
       }),
   };
+}
+
+/** What a read gives back when the service has no such thing. */
+function gone(error: unknown, state: Properties | undefined, otherwise: string): { id: "" } {
+  if (!isGone(error)) throw error;
+  if (state) return { id: "" };
+  // Asked for by a program's `get`, which the engine would take for read.
+  throw new Error(otherwise);
 }
 
 function isGone(error: unknown): boolean {

@@ -38,14 +38,14 @@ export interface Lifecycle {
   title: string;
   /** The inputs that a program may give. */
   schema: GenericSchema;
-  /** The state properties in which a difference on the service is drift. */
-  watched: readonly string[];
   /** What the schema can't say. `olds` are the inputs of the last deployment, if there was one. */
   check(news: Properties, olds: Properties | undefined, now: Date): Checked;
   /** Whether two values of a property mean the same. */
   same(property: string, a: unknown, b: unknown): boolean;
   /** The inputs whose change can't be made in place. */
   replaces(state: Properties, inputs: Properties): string[];
+  /** Whether what the service has now differs from what it had. */
+  drifted(before: Properties, now: Properties): boolean;
   /** Whether the service has nothing to be told. */
   unchanged(state: Properties, inputs: Properties): boolean;
   create(client: Client, inputs: Properties): Promise<{ id: string; state: Properties }>;

@@ -1,4 +1,5 @@
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import { isIPv6 } from "node:net";
 
 /** Something in PEM text is wrong. The message never quotes the text. */
 export class PemError extends Error {
@@ -9,9 +10,9 @@ const block = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]*?-----END \1-----/g;
 const labels = (text: string) => [...text.matchAll(block)].map((match) => match[1] ?? "");
 
 /**
- * The certificates of a PEM chain, leaf first, each signed by the next.
+ * The certificates of a PEM chain, as they stand.
  *
- * @throws PemError for what no service would take.
+ * @throws PemError when there is none, or one can't be parsed.
  */
 export function parseChain(text: string): X509Certificate[] {
   const found = labels(text);
@@ -25,13 +26,22 @@ export function parseChain(text: string): X509Certificate[] {
   }
   const stray = found.find((label) => label !== "CERTIFICATE");
   if (stray) throw new PemError(`holds a ${stray} block: give certificates only, leaf first`);
-  const chain = [...text.matchAll(block)].map(([pem], index) => {
+  return [...text.matchAll(block)].map(([pem], index) => {
     try {
       return new X509Certificate(pem);
     } catch {
       throw new PemError(`certificate ${index + 1} can't be parsed`);
     }
   });
+}
+
+/**
+ * The certificates of a PEM chain, leaf first, each signed by the next.
+ *
+ * @throws PemError for what no service would take.
+ */
+export function parseOrderedChain(text: string): X509Certificate[] {
+  const chain = parseChain(text);
   chain.forEach((certificate, index) => {
     const issuer = chain[index + 1];
     if (issuer && !(certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey))) {
@@ -127,6 +137,9 @@ function timestamp(date: string): string {
   return new Date(date).toISOString().replace(".000Z", "Z");
 }
 
+/** RFC 5952, as a URL writes it. */
+const shortest = (address: string) => new URL(`https://[${address}]`).hostname.slice(1, -1);
+
 /** Node writes `DNS:a.example, IP Address:127.0.0.1`, with odd values as JSON strings. */
 function alternativeNames(text: string): { dnsNames: string[]; ips: string[] } {
   const names: { dnsNames: string[]; ips: string[] } = { dnsNames: [], ips: [] };
@@ -134,7 +147,8 @@ function alternativeNames(text: string): { dnsNames: string[]; ips: string[] } {
     const [, kind, written = ""] = match;
     const value = written.startsWith('"') ? String(JSON.parse(written)) : written;
     if (kind === "DNS") names.dnsNames.push(value);
-    if (kind === "IP Address") names.ips.push(value);
+    // OpenSSL writes IPv6 in full and in capitals: 2001:DB8:0:0:0:0:0:1.
+    if (kind === "IP Address") names.ips.push(isIPv6(value) ? shortest(value) : value);
   }
   return names;
 }

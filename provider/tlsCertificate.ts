@@ -15,6 +15,7 @@ import {
   PemError,
   parseChain,
   parseKey,
+  parseOrderedChain,
 } from "./pem";
 
 /** What a program may say of a TLS certificate (api.md §4.2). */
@@ -41,12 +42,11 @@ export type TLSCertificateInputs = v.InferInput<typeof schema>;
 export const lifecycle: Lifecycle = {
   title: "TLS certificate",
   schema,
-  watched: ["description", "metadata", "chainFingerprint"],
 
   check(news, olds, now) {
     const { certificatePem, privateKeyPem } = news;
     const problems: Problem[] = [];
-    const chain = attempt(problems, "certificatePem", certificatePem, parseChain);
+    const chain = attempt(problems, "certificatePem", certificatePem, parseOrderedChain);
     const key = attempt(problems, "privateKeyPem", privateKeyPem, parseKey);
     if (!chain) return { inputs: news, problems, warnings: [] };
     const leaf = chain[0] as X509Certificate;
@@ -76,6 +76,9 @@ export const lifecycle: Lifecycle = {
   // A chain that is not known yet has no fingerprint.
   replaces: (state, inputs) =>
     state.chainFingerprint === inputs.chainFingerprint ? [] : ["certificatePem"],
+
+  drifted: (before, now) =>
+    ["description", "metadata", "chainFingerprint"].some((name) => before[name] !== now[name]),
 
   unchanged: (state, inputs) => Object.keys(changes(state, inputs)).length === 0,
 

@@ -1,4 +1,6 @@
 import * as v from "valibot";
+import type { Client } from "../client/client";
+import { ServiceError } from "../client/errors";
 import {
   type Ref,
   type TLSEdgeModule,
@@ -6,19 +8,8 @@ import {
   type TLSEdgeWire,
   tlsEdges,
 } from "../client/tlsEdge";
-import { description, enabled, id, metadata } from "./fields";
-import {
-  hasUnknown,
-  type Lifecycle,
-  type Problem,
-  type Properties,
-  unknownValue,
-} from "./lifecycle";
-
-const hostport = v.pipe(
-  v.string(),
-  v.check(isHostport, "must be a host name, a colon and a port, such as app.example.com:443"),
-);
+import { description, enabled, hostports, id, metadata } from "./fields";
+import { type Lifecycle, type Problem, type Properties, unknownValue } from "./lifecycle";
 
 /** What a program may say of a TLS edge (api.md §4.1). */
 export const schema = v.strictObject({
@@ -27,9 +18,7 @@ export const schema = v.strictObject({
   /** Anything, for machines. At most 4096 bytes of UTF-8. */
   metadata,
   /** What the edge serves, each a host and a port: `app.example.com:443`. Order says nothing. */
-  hostports: v.optional(
-    v.pipe(v.array(hostport), v.check(hasNoTwins, "names the same hostport twice")),
-  ),
+  hostports,
   /** The backend behind the edge. */
   backend: v.optional(v.strictObject({ enabled, backendId: id })),
   /** Who may connect, by source address. */
@@ -78,7 +67,6 @@ const modules = Object.keys(moduleNames) as Module[];
 export const lifecycle: Lifecycle = {
   title: "TLS edge",
   schema,
-  watched: ["description", "metadata", "hostports", ...modules],
 
   check(news) {
     const inputs: Properties = { ...news };
@@ -96,11 +84,18 @@ export const lifecycle: Lifecycle = {
     return modules.filter((module) => isOn(state[module]) && inputs[module] === undefined);
   },
 
+  drifted: (before, now) =>
+    ["description", "metadata", "hostports"].some(
+      (property) => !lifecycle.same(property, before[property], now[property]),
+    ) || modules.some((module) => !sameModule(module, before[module], now[module])),
+
   unchanged: (state, inputs) =>
     Object.keys(changes(state, inputs)).length === 0 && leftovers(state, inputs).length === 0,
 
   async create(client, inputs) {
-    const wire = await tlsEdges.create(client, toWire(inputs));
+    const wire = await tlsEdges
+      .create(client, toWire(inputs))
+      .catch((error) => explainConflict(client, inputs, error));
     return { id: wire.id, state: toState(wire, inputs) };
   },
 
@@ -112,18 +107,52 @@ export const lifecycle: Lifecycle = {
 
   async update(client, edgeId, state, inputs) {
     for (const module of leftovers(state, inputs)) {
-      await tlsEdges.deleteModule(client, edgeId, moduleNames[module]);
+      await tlsEdges.deleteModule(client, edgeId, moduleNames[module]).catch(ifMissing);
     }
     const patch = toWire(changes(state, inputs));
     const wire =
       Object.keys(patch).length > 0
-        ? await tlsEdges.update(client, edgeId, patch)
+        ? await tlsEdges
+            .update(client, edgeId, patch)
+            .catch((error) => explainConflict(client, inputs, error))
         : await tlsEdges.get(client, edgeId);
-    return toState(wire, inputs);
+    const updated = toState(wire, inputs);
+    const [left] = leftovers(updated, inputs);
+    if (!left) return updated;
+    throw new Error(
+      `the service did not delete ${left} of the TLS edge ${edgeId}: ` +
+        'set onModuleRemoval to "disable" or "replace"',
+    );
   },
 
   delete: (client, edgeId) => tlsEdges.delete(client, edgeId),
 };
+
+/** The module is gone already, or the service can't delete it: what it answers next tells. */
+function ifMissing(error: unknown): void {
+  if (error instanceof ServiceError && [404, 405].includes(error.status)) return;
+  throw error;
+}
+
+/** Services name a taken hostport in words of their own, if at all: who has it can be looked up. */
+async function explainConflict(
+  client: Client,
+  { hostports = [] }: TLSEdgeInputs,
+  error: unknown,
+): Promise<never> {
+  if (!(error instanceof ServiceError && [400, 409].includes(error.status))) throw error;
+  const wanted = new Set(hostports.map((hostport) => hostport.toLowerCase()));
+  for await (const edge of tlsEdges.list(client)) {
+    const taken = edge.hostports?.find((hostport) => wanted.has(hostport.toLowerCase()));
+    if (taken) {
+      throw new Error(
+        `${error.message}. The edge ${edge.id} serves ${taken}: ` +
+          "take it off there, or delete that edge, first",
+      );
+    }
+  }
+  throw error;
+}
 
 /** The properties to be told to the service, each whole. */
 function changes(state: Properties, inputs: Properties): Properties {
@@ -230,7 +259,7 @@ function problemsOfTermination({ tlsTermination, mutualTls }: Properties): Probl
       reason: "can't be set when terminateAt is upstream: whoever terminates TLS sets it there",
     });
   }
-  if (isOn(mutualTls)) {
+  if (isObject(mutualTls)) {
     problems.push({
       path: "mutualTls",
       reason: "needs terminateAt edge: with upstream the service never sees client certificates",
@@ -248,6 +277,11 @@ function isOn(module: unknown): boolean {
   return isObject(module) && module.enabled !== false && module.enabled !== unknownValue;
 }
 
+function sameModule(module: Module, before: unknown, now: unknown): boolean {
+  if (before === undefined || now === undefined) return isOn(before) === isOn(now);
+  return lifecycle.same(module, before, now);
+}
+
 /** Lists are sets, host names know no case, and keys have no order. */
 function canonical(property: string, value: unknown): string {
   return JSON.stringify(value, (_key, part) => {
@@ -263,15 +297,4 @@ function defined<T extends object>(value: T): T {
   return Object.fromEntries(
     Object.entries(value).filter(([, part]) => part !== undefined && part !== null),
   ) as T;
-}
-
-function isHostport(value: string): boolean {
-  const match = /^(?:\*\.)?((?:[\w-]{1,63}\.)*[\w-]{1,63}):(\d{1,5})$/.exec(value);
-  const port = Number(match?.[2]);
-  return match !== null && (match[1] ?? "").length <= 253 && port >= 1 && port <= 65535;
-}
-
-function hasNoTwins(hostports: string[]): boolean {
-  const known = hostports.filter((hostport) => !hasUnknown(hostport)).map((h) => h.toLowerCase());
-  return new Set(known).size === known.length;
 }
