@@ -328,12 +328,12 @@ describe("a TLS edge", () => {
       assert.deepEqual(emulator.tlsEdges.list(), []);
     });
 
-    it("C30 a refused create makes one request and leaves nothing", async () => {
+    it("C30 a refused create leaves nothing, and looks up who has the hostport", async () => {
       await stack.up(full);
       heard();
       const twin = new Stack(tlsEdge);
       await failureOf(twin.up({ hostports: full.hostports }), Error);
-      assert.deepEqual(methods(), ["POST"]);
+      assert.deepEqual(methods(), ["POST", "GET"]);
       assert.equal(emulator.tlsEdges.list().length, 1);
     });
 
