@@ -10,7 +10,12 @@ export type Properties = Record<string, unknown>;
 /** Whether a value is not known yet, or has a part that is not. */
 export function hasUnknown(value: unknown): boolean {
   if (value === unknownValue) return true;
-  return typeof value === "object" && value !== null && Object.values(value).some(hasUnknown);
+  return isObject(value) && Object.values(value).some(hasUnknown);
+}
+
+/** Whether a value has properties of its own. */
+export function isObject(value: unknown): value is Properties {
+  return typeof value === "object" && value !== null;
 }
 
 /** What is wrong with inputs: never the value itself, which may be a secret. */

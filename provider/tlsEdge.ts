@@ -9,7 +9,7 @@ import {
   tlsEdges,
 } from "../client/tlsEdge";
 import { description, enabled, hostports, id, metadata } from "./fields";
-import { type Lifecycle, type Problem, type Properties, unknownValue } from "./lifecycle";
+import { isObject, type Lifecycle, type Problem, type Properties, unknownValue } from "./lifecycle";
 
 /** What a program may say of a TLS edge (api.md §4.1). */
 export const schema = v.strictObject({
@@ -109,12 +109,12 @@ export const lifecycle: Lifecycle = {
     for (const module of leftovers(state, inputs)) {
       await tlsEdges.deleteModule(client, edgeId, moduleNames[module]).catch(ifMissing);
     }
-    const patch = toWire(changes(state, inputs));
+    const changed = changes(state, inputs);
     const wire =
-      Object.keys(patch).length > 0
+      Object.keys(changed).length > 0
         ? await tlsEdges
-            .update(client, edgeId, patch)
-            .catch((error) => explainConflict(client, inputs, error))
+            .update(client, edgeId, toWire(changed))
+            .catch((error) => explainConflict(client, changed, error, edgeId))
         : await tlsEdges.get(client, edgeId);
     const updated = toState(wire, inputs);
     const [left] = leftovers(updated, inputs);
@@ -139,12 +139,14 @@ async function explainConflict(
   client: Client,
   { hostports = [] }: TLSEdgeInputs,
   error: unknown,
+  ownId?: string,
 ): Promise<never> {
-  if (!(error instanceof ServiceError && [400, 409].includes(error.status))) throw error;
+  const refused = error instanceof ServiceError && [400, 409].includes(error.status);
+  if (!refused || hostports.length === 0) throw error;
   const wanted = new Set(hostports.map((hostport) => hostport.toLowerCase()));
   for await (const edge of tlsEdges.list(client)) {
     const taken = edge.hostports?.find((hostport) => wanted.has(hostport.toLowerCase()));
-    if (taken) {
+    if (taken && edge.id !== ownId) {
       throw new Error(
         `${error.message}. The edge ${edge.id} serves ${taken}: ` +
           "take it off there, or delete that edge, first",
@@ -184,31 +186,29 @@ function leftovers(state: Properties, inputs: Properties): Module[] {
   return modules.filter((module) => isObject(state[module]) && inputs[module] === undefined);
 }
 
+/** What is undefined here is left out of the JSON. */
 function toWire(properties: Properties): TLSEdgeMutation {
   const { description, metadata, hostports, ...rest } = properties as TLSEdgeInputs;
   const { backend, ipRestriction, mutualTls, tlsTermination } = rest;
-  return defined({
+  return {
     description,
     metadata,
     hostports,
-    backend: backend && defined({ enabled: backend.enabled, backend_id: backend.backendId }),
-    ip_restriction:
-      ipRestriction &&
-      defined({ enabled: ipRestriction.enabled, ip_policy_ids: ipRestriction.ipPolicyIds }),
-    mutual_tls:
-      mutualTls &&
-      defined({
-        enabled: mutualTls.enabled,
-        certificate_authority_ids: mutualTls.certificateAuthorityIds,
-      }),
-    tls_termination:
-      tlsTermination &&
-      defined({
-        enabled: tlsTermination.enabled,
-        terminate_at: tlsTermination.terminateAt,
-        min_version: tlsTermination.minVersion,
-      }),
-  });
+    backend: backend && { enabled: backend.enabled, backend_id: backend.backendId },
+    ip_restriction: ipRestriction && {
+      enabled: ipRestriction.enabled,
+      ip_policy_ids: ipRestriction.ipPolicyIds,
+    },
+    mutual_tls: mutualTls && {
+      enabled: mutualTls.enabled,
+      certificate_authority_ids: mutualTls.certificateAuthorityIds,
+    },
+    tls_termination: tlsTermination && {
+      enabled: tlsTermination.enabled,
+      terminate_at: tlsTermination.terminateAt,
+      min_version: tlsTermination.minVersion,
+    },
+  };
 }
 
 /** From the service's answer; `wanted` tells what the program leaves to the service. */
@@ -266,10 +266,6 @@ function problemsOfTermination({ tlsTermination, mutualTls }: Properties): Probl
     });
   }
   return problems;
-}
-
-function isObject(value: unknown): value is Properties {
-  return typeof value === "object" && value !== null;
 }
 
 /** Once a module is removed, present but switched off means the same as absent. */

@@ -28,10 +28,10 @@ describe("inputs, at plan time on the real engine", () => {
     );
 
   /** Fails with this said, before any request; the secrets are looked for by the harness. */
-  const refused = async (said: RegExp) => {
+  const refused = async (...said: RegExp[]) => {
     for (const format of ["--diff", "--json"]) {
       const run = await project.fails("preview", format);
-      assert.match(run.output, said);
+      for (const reason of said) assert.match(run.output, reason);
       assert.deepEqual(run.requests, []);
     }
   };
@@ -59,9 +59,11 @@ describe("inputs, at plan time on the real engine", () => {
     await project.program(
       'new tlsedge.TLSEdge("e", { hostport: ["x"], description: 5, hostports: ["nope"] });',
     );
-    await refused(/hostport: no such property/);
-    await refused(/description: must be string/);
-    await refused(/hostports\[0\]: must be a host name, a colon and a port/);
+    await refused(
+      /hostport: no such property/,
+      /description: must be string/,
+      /hostports\[0\]: must be a host name, a colon and a port/,
+    );
   });
 
   it("C13 the chain of another resource is not known in the plan, and then it is", async () => {
