@@ -29,6 +29,7 @@ const debug = createDebug("pulumi-tlsedge:request");
 const attemptTimeoutMs = 30_000;
 const firstBackoffMs = 500;
 const longestBackoffMs = 20_000;
+const longestReason = 1000;
 
 /** What a {@link Client} needs to reach one account of the service. */
 export interface ClientOptions {
@@ -91,11 +92,13 @@ function codeOf(error: AxiosError): string {
 export class Client {
   readonly #http: AxiosInstance;
   readonly #base: URL;
+  readonly #apiKey: string;
   readonly #deadlineMs: number;
   readonly #limiter: RateLimiter | undefined;
 
   constructor(options: ClientOptions) {
     this.#base = new URL(options.baseUrl);
+    this.#apiKey = options.apiKey;
     if (this.#base.protocol !== "https:") {
       throw new TypeError("the base URL must start with https: the API key is sent to it");
     }
@@ -232,12 +235,19 @@ export class Client {
       log(String(response.status));
       return this.#parse<T>({ ...asked, attempts }, response.data, response.status);
     } catch (error) {
-      throw axios.isAxiosError(error) ? failure({ ...asked, attempts }, error) : error;
+      if (!axios.isAxiosError(error)) throw error;
+      throw failure({ ...asked, attempts }, error, (said) => this.#redact(said, body));
     }
   }
 
+  /** Without the keys that a service may quote from the request. */
+  #redact(said: string, body: { private_key_pem?: string } = {}): string {
+    const lines = (body.private_key_pem ?? "").split(/\s+/).filter((line) => line.length >= 16);
+    return [this.#apiKey, ...lines].reduce((text, key) => text.replaceAll(key, "[secret]"), said);
+  }
+
   #parse<T>(asked: Attempted, text: string, status: number): T {
-    if (status === 204) return undefined as T;
+    if (asked.method === "DELETE" || status === 204) return undefined as T;
     const value = parseJson(text);
     if (value === null || typeof value !== "object" || Array.isArray(value)) {
       throw new ConnectionError(`the answer (status ${status}) is not a JSON object`, {
@@ -266,12 +276,19 @@ function parseJson(text: unknown): unknown {
 }
 
 /** Turns axios' error, which carries the key in its config, into one that does not. */
-function failure(asked: Attempted, error: AxiosError): ServiceError | ConnectionError {
+function failure(
+  asked: Attempted,
+  error: AxiosError,
+  redact: (said: string) => string,
+): ServiceError | ConnectionError {
   const answer = answered(error);
   if (answer) {
-    const body = parseJson(answer.data) as Record<string, unknown> | null | undefined;
+    const body = parseJson(redact(String(answer.data))) as
+      | Record<string, unknown>
+      | null
+      | undefined;
     const details = body?.details as { operation_id?: unknown } | undefined;
-    return new ServiceError(text(body?.msg) ?? "", {
+    return new ServiceError(text(body?.msg)?.slice(0, longestReason) ?? "", {
       ...asked,
       status: answer.status,
       code: text(body?.error_code),

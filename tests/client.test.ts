@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import type { ServerResponse } from "node:http";
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import { type AddressInfo, connect } from "node:net";
 import { mock } from "node:test";
 import { inspect } from "node:util";
 import createDebug from "debug";
@@ -166,6 +168,11 @@ describe("the client", () => {
         assert.equal(requests.length, 1);
       });
     }
+  });
+
+  it("a delete is done whatever a success says", async () => {
+    const { client } = await scripted([answer(200), answer(204), answer(202, "deleted")]);
+    for (let n = 0; n < 3; n++) await tlsEdges.delete(client, "edgtls_1");
   });
 
   describe("a success that can't be used", () => {
@@ -429,6 +436,62 @@ describe("the client", () => {
       }
       const stranger = emulated({ caFile: undefined });
       assert.ok(!shown(await failureOf(stranger.get("/"), ConnectionError)).includes(apiKey));
+    });
+
+    it("C4 a key that the service quotes from the request is not shown", async () => {
+      const line = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg";
+      const body = { certificate_pem: "chain", private_key_pem: `-----BEGIN X-----\n${line}\n` };
+      const { client } = await scripted([
+        answer(400, {
+          msg: `no key: ${body.private_key_pem}, said ${apiKey}`,
+          error_code: "ERR_1",
+        }),
+        answer(400, { msg: "very long ".repeat(10_000) }),
+      ]);
+      const error = await failureOf(tlsCertificates.create(client, body), ServiceError);
+      assert.match(error.message, /no key: .*\[secret\]/s);
+      assert.equal(error.code, "ERR_1");
+      for (const hidden of [apiKey, line]) assert.ok(!shown(error).includes(hidden), shown(error));
+      const long = await failureOf(tlsCertificates.create(client, body), ServiceError);
+      assert.ok(long.message.length < 2000);
+    });
+
+    it("C4 a proxy hears the name of the service, and nothing of what is said to it", async () => {
+      const { client, requests, url } = await scripted([answer(200, edge)]);
+      const heard: string[] = [];
+      const proxy = createServer((_request, response) => {
+        heard.push("a request in clear");
+        response.writeHead(500).end();
+      });
+      proxy.on("connect", (request, socket) => {
+        heard.push(`${request.method} ${request.url} ${Object.keys(request.headers)}`);
+        const [, port] = (request.url ?? "").split(":");
+        const through = connect(Number(port), "127.0.0.1", () => {
+          socket.write("HTTP/1.1 200 Connection Established\r\n\r\n");
+          through.pipe(socket).pipe(through);
+        });
+        through.on("error", () => socket.destroy());
+        socket.on("error", () => through.destroy());
+      });
+      proxy.listen(0, "127.0.0.1");
+      await once(proxy, "listening");
+      const restore = setEnv({
+        HTTPS_PROXY: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+        https_proxy: undefined,
+        NO_PROXY: undefined,
+        no_proxy: undefined,
+      });
+      try {
+        await tlsEdges.get(client, "edgtls_1");
+      } finally {
+        restore();
+        proxy.closeAllConnections();
+        proxy.close();
+      }
+      assert.equal(requests[0]?.headers.authorization, `Bearer ${apiKey}`);
+      assert.equal(heard.length, 1, heard.join());
+      assert.ok(heard[0]?.startsWith(`CONNECT ${new URL(url).host} `), heard[0]);
+      assert.ok(!/authorization/i.test(heard[0] ?? ""), heard[0]);
     });
 
     it("C34 debug logging tells what was retried and why, with no key and no body", async () => {
