@@ -65,9 +65,9 @@ export function readSettings(
     apiVersion: read("apiVersion", matching(/^\d+$/, "must be a number")),
     versionHeader: read("versionHeader", matching(/^[\w-]+$/, "must be a header's name")),
     caFile: read("caFile", checkCaFile),
-    timeoutSeconds: read("timeoutSeconds", atLeast(1)),
-    maxRetries: read("maxRetries", atLeast(0)),
-    requestsPerMinute: read("requestsPerMinute", atLeast(0)),
+    timeoutSeconds: read("timeoutSeconds", between(1, 86_400)),
+    maxRetries: read("maxRetries", between(0, 1000)),
+    requestsPerMinute: read("requestsPerMinute", between(0, 1_000_000)),
   };
   if (problems.length > 0) throw new ConfigurationError(problems.join("; "));
   return settings;
@@ -131,9 +131,9 @@ function matching(pattern: RegExp, otherwise: string): (value: string) => string
   return (value) => (pattern.test(value) ? value : new Complaint(otherwise));
 }
 
-function atLeast(minimum: number): (value: string) => number | Complaint {
+function between(least: number, most: number): (value: string) => number | Complaint {
   return (value) =>
-    /^\d+$/.test(value) && Number(value) >= minimum
+    /^\d+$/.test(value) && Number(value) >= least && Number(value) <= most
       ? Number(value)
-      : new Complaint(`must be a whole number from ${minimum} up`);
+      : new Complaint(`must be a whole number from ${least} to ${most}`);
 }

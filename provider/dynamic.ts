@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { dynamic } from "@pulumi/pulumi";
 import { type BaseIssue, safeParse } from "valibot";
 import type { Client } from "../client/client";
@@ -11,6 +12,7 @@ import {
 } from "./connection";
 import {
   hasUnknown,
+  isObject,
   type Lifecycle,
   type Problem,
   type Properties,
@@ -43,7 +45,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
     check: (olds: Properties, raw: Properties) =>
       clean(async () => {
         const before = Object.keys(olds ?? {}).length > 0 ? olds : undefined;
-        const news = prune(raw);
+        const news = prune(lifecycle, raw, olds ?? {});
         const shape = problemsOfShape(lifecycle, news);
         const { inputs, problems, warnings } = lifecycle.check(news, before, new Date());
         const failures = [
@@ -78,64 +80,73 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
     create: (inputs: Properties) =>
       clean(async () => {
         const { id, state } = await lifecycle.create(client(inputs), inputs);
-        return { id, outs: withConnection(state, inputs) };
+        return { id, outs: withSettings(lifecycle, state, inputs) };
       }),
 
     read: (id: string, props: Properties = {}) =>
       clean(async () => {
         const { __provider, ...known } = props;
+        // A program's `get` knows nothing yet.
         const state = "uri" in known ? known : undefined;
-        try {
-          const found = await lifecycle.read(client(known), id, state);
-          const now = keepOld(lifecycle, known, withConnection(found.state, known));
-          // Inputs only when something drifted: a read is not told the private key, so returning
-          // them always would take the key out of the stored inputs.
-          const drifted = state && lifecycle.drifted(state, now);
-          return {
-            id,
-            props: now,
-            ...(drifted && { inputs: withConnection(found.inputs, known) }),
-          };
-        } catch (error) {
-          return gone(error, state, `no ${lifecycle.title} has the id ${id}`);
+        const service = client(known);
+        const found = await ifThere(lifecycle, service, lifecycle.read(service, id, state));
+        if (!found) {
+          if (state) return { id: "" };
+          // The engine would take gone for read.
+          throw new Error(`no ${lifecycle.title} has the id ${id}`);
         }
+        const now = keepOld(lifecycle, known, withSettings(lifecycle, found.state, known));
+        // Inputs only when something drifted: a read is not told the private key, so returning
+        // them always would take the key out of the stored inputs.
+        const drifted = state && lifecycle.drifted(state, now);
+        const inputs = withSettings(lifecycle, found.inputs, known);
+        return { id, props: now, ...(drifted && { inputs }) };
       }),
 
     update: (id: string, state: Properties, inputs: Properties) =>
       clean(async () => {
-        try {
-          const outs = await lifecycle.update(client(inputs), id, state, inputs);
-          return { outs: withConnection(outs, inputs) };
-        } catch (error) {
-          if (!isGone(error)) throw error;
-          throw new Error(
-            `the ${lifecycle.title} ${id} is gone from the service. ` +
-              "Run `pulumi refresh`, then `pulumi up` makes it anew",
-          );
-        }
+        const service = client(inputs);
+        const updating = lifecycle.update(service, id, state, inputs);
+        const outs = await ifThere(lifecycle, service, updating);
+        if (outs) return { outs: withSettings(lifecycle, outs, inputs) };
+        throw new Error(
+          `the ${lifecycle.title} ${id} is gone from the service. ` +
+            "Run `pulumi refresh`, then `pulumi up` makes it anew",
+        );
       }),
 
     delete: (id: string, state: Properties) =>
       clean(async () => {
-        try {
-          await lifecycle.delete(client(state), id);
-        } catch (error) {
-          if (!isGone(error)) throw error;
-        }
+        const service = client(state);
+        await ifThere(lifecycle, service, lifecycle.delete(service, id));
       }),
   };
 }
 
-/** What a read gives back when the service has no such thing. */
-function gone(error: unknown, state: Properties | undefined, otherwise: string): { id: "" } {
-  if (!isGone(error)) throw error;
-  if (state) return { id: "" };
-  // Asked for by a program's `get`, which the engine would take for read.
-  throw new Error(otherwise);
-}
-
-function isGone(error: unknown): boolean {
-  return error instanceof ServiceError && error.status === 404;
+/**
+ * What the work gives, or undefined when the service has no such thing. As a wrong base URL is
+ * answered 404 too, and a proxy may answer it for everything, the list is asked: it must be there.
+ */
+async function ifThere<T>(
+  lifecycle: Lifecycle,
+  client: Client,
+  work: Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof ServiceError && error.status === 404)) throw error;
+    await lifecycle
+      .list(client)
+      .next()
+      .catch((cause: Error) => {
+        throw new Error(
+          `${error.message}. Nor can the ${lifecycle.title}s be listed, so it is not taken for ` +
+            `gone: check the base URL and its path (${cause.message})`,
+        );
+      });
+    return undefined;
+  }
 }
 
 /** The engine prints an error's stack: a person is served by its message alone. */
@@ -148,18 +159,29 @@ async function clean<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Without the provider's own text and what says nothing: null, undefined, an empty description. */
-function prune(properties: Properties): Properties {
-  const { __provider, ...rest } = properties;
+/** Without the provider's own text, what says nothing, and what an earlier check has added. */
+function prune(lifecycle: Lifecycle, raw: Properties, olds: Properties): Properties {
+  const { __provider, ...rest } = withoutNull(raw) as Properties;
   return Object.fromEntries(
-    Object.entries(rest).filter(([, value]) => value != null && value !== ""),
+    Object.entries(rest).filter(([property, value]) => {
+      // With `ignoreChanges` the engine gives back what check has derived before.
+      const derived = !(property in lifecycle.schema.entries) && property in olds;
+      return value !== "" && !(derived && isDeepStrictEqual(value, olds[property]));
+    }),
   );
 }
 
-function withConnection(properties: Properties, from: Properties): Properties {
-  return from.connection === undefined
-    ? properties
-    : { ...properties, connection: from.connection };
+/** A property that is null says the same as none, at any depth. */
+function withoutNull(value: unknown): unknown {
+  if (Array.isArray(value) || !isObject(value)) return value;
+  const parts = Object.entries(value).filter(([, part]) => part !== null && part !== undefined);
+  return Object.fromEntries(parts.map(([property, part]) => [property, withoutNull(part)]));
+}
+
+/** Reads and deletes see state alone, so what tells them how stands there too. */
+function withSettings(lifecycle: Lifecycle, properties: Properties, from: Properties): Properties {
+  const given = lifecycle.settings.filter((setting) => from[setting] !== undefined);
+  return { ...properties, ...Object.fromEntries(given.map((name) => [name, from[name]])) };
 }
 
 /** Where the old value means the same as the new one, the old text stays: no noise in plans. */
@@ -185,14 +207,27 @@ function problemsOfConnection(connection: string, config: ConfigReader): Problem
 
 /** What the schema says, less what it says of values that are not known yet. */
 function problemsOfShape(lifecycle: Lifecycle, news: Properties): Problem[] {
-  const result = safeParse(lifecycle.schema, news);
-  return (result.issues ?? [])
-    .filter((issue) => !isUnknown(issue))
-    .map((issue) => ({ path: pathOf(issue), reason: reasonOf(issue) }));
+  const rest = structuredClone(news);
+  const strays: Problem[] = [];
+  for (;;) {
+    const issues: BaseIssue<unknown>[] = safeParse(lifecycle.schema, rest).issues ?? [];
+    const problems = issues.map((issue) => ({ path: pathOf(issue), reason: reasonOf(issue) }));
+    // Of several misspelt properties valibot names the first: it is taken out to see the next.
+    const stray = issues.findIndex(isStray);
+    const place = issues[stray]?.path?.at(-1);
+    if (!place) return [...strays, ...problems.filter((_, index) => !ofUnknown(issues[index]))];
+    strays.push(problems[stray] as Problem);
+    delete (place.input as Properties)[place.key as string];
+  }
 }
 
-function isUnknown(issue: BaseIssue<unknown>): boolean {
-  return issue.input === unknownValue || issue.path?.at(-1)?.value === unknownValue;
+/** Said of a property that the schema does not have, whatever its value. */
+function isStray(issue: BaseIssue<unknown>): boolean {
+  return issue.type === "strict_object" && issue.expected === "never";
+}
+
+function ofUnknown(issue: BaseIssue<unknown> | undefined): boolean {
+  return issue?.input === unknownValue || issue?.path?.at(-1)?.value === unknownValue;
 }
 
 function pathOf(issue: BaseIssue<unknown>): string {
@@ -205,7 +240,7 @@ function pathOf(issue: BaseIssue<unknown>): string {
 /** Never valibot's own message, which quotes the value. */
 function reasonOf(issue: BaseIssue<unknown>): string {
   if (issue.kind === "validation") return issue.message;
-  if (issue.type === "strict_object" && issue.expected === "never") {
+  if (isStray(issue)) {
     return "no such property: is it misspelt?";
   }
   return issue.received === "undefined"

@@ -1,4 +1,4 @@
-import type { GenericSchema } from "valibot";
+import type { ObjectEntries, StrictObjectSchema } from "valibot";
 import type { Client } from "../client/client";
 
 /** How the engine writes a value that is not known yet. It may stand anywhere in inputs. */
@@ -16,6 +16,12 @@ export function hasUnknown(value: unknown): boolean {
 /** Whether a value has properties of its own. */
 export function isObject(value: unknown): value is Properties {
   return typeof value === "object" && value !== null;
+}
+
+/** Without what is undefined or null. */
+export function defined<T extends object>(value: T): T {
+  const parts = Object.entries(value).filter(([, part]) => part !== undefined && part !== null);
+  return Object.fromEntries(parts) as T;
 }
 
 /** What is wrong with inputs: never the value itself, which may be a secret. */
@@ -42,7 +48,9 @@ export interface Lifecycle {
   /** The field's own name for the resource, for messages: "TLS edge". */
   title: string;
   /** The inputs that a program may give. */
-  schema: GenericSchema;
+  schema: StrictObjectSchema<ObjectEntries, undefined>;
+  /** The inputs that are for this package alone: kept in state as they are. */
+  settings: readonly string[];
   /** What the schema can't say. `olds` are the inputs of the last deployment, if there was one. */
   check(news: Properties, olds: Properties | undefined, now: Date): Checked;
   /** Whether two values of a property mean the same. */
@@ -62,4 +70,6 @@ export interface Lifecycle {
   ): Promise<{ state: Properties; inputs: Properties }>;
   update(client: Client, id: string, state: Properties, inputs: Properties): Promise<Properties>;
   delete(client: Client, id: string): Promise<void>;
+  /** All that the account has, page by page. */
+  list(client: Client): AsyncGenerator<unknown, void, undefined>;
 }

@@ -7,7 +7,13 @@ export class PemError extends Error {
 }
 
 const block = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]*?-----END \1-----/g;
-const labels = (text: string) => [...text.matchAll(block)].map((match) => match[1] ?? "");
+
+/** The labels of the blocks, each of which must have its end. */
+function labels(text: string): string[] {
+  const found = [...text.matchAll(block)].map((match) => match[1] ?? "");
+  if (found.length === (text.match(/-----BEGIN /g) ?? []).length) return found;
+  throw new PemError(`has a block without an end after ${found.length}: is it cut off?`);
+}
 
 /**
  * The certificates of a PEM chain, as they stand.
@@ -92,8 +98,14 @@ export function parseKey(text: string): KeyObject {
 }
 
 /** `rsa`, `ecdsa` or `ed25519` (api.md §2.2), or undefined for what the service does not take. */
-export function keyType(key: KeyObject): string | undefined {
-  return { rsa: "rsa", ec: "ecdsa", ed25519: "ed25519" }[key.asymmetricKeyType as string];
+export function keyType(leaf: X509Certificate): string | undefined {
+  try {
+    const type = leaf.publicKey.asymmetricKeyType as string;
+    return { rsa: "rsa", ec: "ecdsa", ed25519: "ed25519" }[type];
+  } catch {
+    // A kind of key that this Node.js knows nothing of.
+    return undefined;
+  }
 }
 
 /** SHA-256 over the whole decoded chain, in order, as lower-case hex. */
@@ -116,7 +128,7 @@ export function describeLeaf(leaf: X509Certificate) {
     serialNumber: leaf.serialNumber.toLowerCase(),
     notBefore: timestamp(leaf.validFrom),
     notAfter: timestamp(leaf.validTo),
-    privateKeyType: keyType(leaf.publicKey),
+    privateKeyType: keyType(leaf),
     fingerprint: leaf.fingerprint256.replaceAll(":", "").toLowerCase(),
     subjectOrganization: first(subject?.O),
     subjectOrganizationalUnit: first(subject?.OU),

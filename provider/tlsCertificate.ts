@@ -42,6 +42,7 @@ export type TLSCertificateInputs = v.InferInput<typeof schema>;
 export const lifecycle: Lifecycle = {
   title: "TLS certificate",
   schema,
+  settings: ["connection"],
 
   check(news, olds, now) {
     const { certificatePem, privateKeyPem } = news;
@@ -119,6 +120,7 @@ export const lifecycle: Lifecycle = {
   },
 
   delete: (client, certificateId) => tlsCertificates.delete(client, certificateId),
+  list: (client) => tlsCertificates.list(client),
 };
 
 /** Parses a value that is there and known; what is wrong with it becomes a problem. */
@@ -144,7 +146,7 @@ function problemsOfKey(
   missing: boolean,
 ): Problem[] {
   const problems: Problem[] = [];
-  if (keyType(leaf.publicKey) === undefined) {
+  if (keyType(leaf) === undefined) {
     problems.push({
       path: "certificatePem",
       reason: "the leaf's key must be rsa, ecdsa or ed25519",
@@ -196,6 +198,11 @@ function toState(wire: TLSCertificateWire, chain: X509Certificate[]) {
 
 /** All that the service tells of a certificate, its chain in canonical form. */
 export function fromWire(wire: TLSCertificateWire) {
-  const chain = parseChain(wire.certificate_pem);
-  return { ...toState(wire, chain), certificatePem: formatChain(chain) };
+  try {
+    const chain = parseChain(wire.certificate_pem);
+    return { ...toState(wire, chain), certificatePem: formatChain(chain) };
+  } catch (error) {
+    if (!(error instanceof PemError)) throw error;
+    throw new Error(`certificate_pem of the TLS certificate ${wire.id} ${error.message}`);
+  }
 }

@@ -9,7 +9,14 @@ import {
   tlsEdges,
 } from "../client/tlsEdge";
 import { description, enabled, hostports, id, metadata } from "./fields";
-import { isObject, type Lifecycle, type Problem, type Properties, unknownValue } from "./lifecycle";
+import {
+  defined,
+  isObject,
+  type Lifecycle,
+  type Problem,
+  type Properties,
+  unknownValue,
+} from "./lifecycle";
 
 /** What a program may say of a TLS edge (api.md §4.1). */
 export const schema = v.strictObject({
@@ -67,6 +74,7 @@ const modules = Object.keys(moduleNames) as Module[];
 export const lifecycle: Lifecycle = {
   title: "TLS edge",
   schema,
+  settings: ["connection", "onModuleRemoval"],
 
   check(news) {
     const inputs: Properties = { ...news };
@@ -90,7 +98,9 @@ export const lifecycle: Lifecycle = {
     ) || modules.some((module) => !sameModule(module, before[module], now[module])),
 
   unchanged: (state, inputs) =>
-    Object.keys(changes(state, inputs)).length === 0 && leftovers(state, inputs).length === 0,
+    state.onModuleRemoval === inputs.onModuleRemoval &&
+    Object.keys(changes(state, inputs)).length === 0 &&
+    leftovers(state, inputs).length === 0,
 
   async create(client, inputs) {
     const wire = await tlsEdges
@@ -101,7 +111,7 @@ export const lifecycle: Lifecycle = {
 
   async read(client, edgeId, state) {
     const found = toState(await tlsEdges.get(client, edgeId), state);
-    const { uri, createdAt, ...inputs } = found;
+    const { uri: _uri, createdAt: _createdAt, ...inputs } = found;
     return { state: found, inputs };
   },
 
@@ -126,6 +136,7 @@ export const lifecycle: Lifecycle = {
   },
 
   delete: (client, edgeId) => tlsEdges.delete(client, edgeId),
+  list: (client) => tlsEdges.list(client),
 };
 
 /** The module is gone already, or the service can't delete it: what it answers next tells. */
@@ -143,17 +154,20 @@ async function explainConflict(
 ): Promise<never> {
   const refused = error instanceof ServiceError && [400, 409].includes(error.status);
   if (!refused || hostports.length === 0) throw error;
+  const holder = await holderOf(client, hostports, ownId).catch(() => undefined);
+  throw holder ? new Error(`${error.message}. ${holder}`) : error;
+}
+
+/** Which other edge serves one of the hostports, and what to do. */
+async function holderOf(client: Client, hostports: string[], ownId?: string) {
   const wanted = new Set(hostports.map((hostport) => hostport.toLowerCase()));
-  for await (const edge of tlsEdges.list(client)) {
-    const taken = edge.hostports?.find((hostport) => wanted.has(hostport.toLowerCase()));
-    if (taken && edge.id !== ownId) {
-      throw new Error(
-        `${error.message}. The edge ${edge.id} serves ${taken}: ` +
-          "take it off there, or delete that edge, first",
-      );
+  for await (const { id, hostports } of tlsEdges.list(client)) {
+    const taken = hostports?.find((hostport) => wanted.has(hostport.toLowerCase()));
+    if (taken && id !== ownId) {
+      return `The edge ${id} serves ${taken}: take it off there, or delete that edge, first`;
     }
   }
-  throw error;
+  return undefined;
 }
 
 /** The properties to be told to the service, each whole. */
@@ -287,10 +301,4 @@ function canonical(property: string, value: unknown): string {
     }
     return isObject(part) ? Object.fromEntries(Object.entries(part).sort()) : part;
   });
-}
-
-function defined<T extends object>(value: T): T {
-  return Object.fromEntries(
-    Object.entries(value).filter(([, part]) => part !== undefined && part !== null),
-  ) as T;
 }

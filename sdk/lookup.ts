@@ -23,12 +23,11 @@ export function connectTo({ connection = defaultConnection }: LookupArgs): Clien
 export async function all<Wire, Result>(
   items: AsyncIterable<Wire>,
   result: (wire: Wire) => Result,
-  matches: (result: Result) => boolean,
+  matches: (wire: Wire) => boolean,
 ): Promise<Result[]> {
   const found: Result[] = [];
   for await (const item of items) {
-    const candidate = result(item);
-    if (matches(candidate)) found.push(candidate);
+    if (matches(item)) found.push(result(item));
   }
   return found;
 }
@@ -45,7 +44,9 @@ export async function only<Result extends { id: string }>(
     label: (result: Result) => string;
   },
 ): Promise<Result> {
-  const { id, connection, ...filter } = args;
+  const { id, connection: _, ...filter } = args;
+  const empty = Object.entries({ id, ...filter }).find(([, value]) => isEmpty(value));
+  if (empty) throw new LookupError(`the ${empty[0]} to look a ${title} up by is empty`);
   if (id !== undefined) return byId(title, id, ways.get);
   const asked = JSON.stringify(filter);
   if (asked === "{}") throw new LookupError(`a ${title} is looked up by id or by a filter`);
@@ -61,6 +62,11 @@ export async function only<Result extends { id: string }>(
     `${found.length} ${title}s match ${asked}: narrow it down, or give an id:` +
       `${listed.join("")}${rest > 0 ? `\n  and ${rest} more` : ""}`,
   );
+}
+
+/** What would match anything, such as a config value that is not set. */
+function isEmpty(value: unknown): boolean {
+  return value === "" || (typeof value === "object" && Object.keys(value ?? {}).length === 0);
 }
 
 async function byId<Result>(

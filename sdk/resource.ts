@@ -32,6 +32,15 @@ export function registration(
   };
 }
 
+/** The id to `get`: with none, Pulumi would make a resource instead of reading one. */
+export function idToGet(type: string, id: pulumi.Input<pulumi.ID>): pulumi.Input<pulumi.ID> {
+  const given = (known: pulumi.ID) => {
+    if (known) return known;
+    throw new pulumi.RunError(`${type}.get needs the id of the ${type} to read`);
+  };
+  return typeof id === "string" || !id ? given(id) : pulumi.output(id).apply(given);
+}
+
 /** Reads a value of the running stack's config. */
 export const stackConfig = (key: string): string | undefined => pulumi.runtime.getConfig(key);
 

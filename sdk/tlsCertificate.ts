@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
 import { fromWire, type TLSCertificateInputs } from "../provider/tlsCertificate";
 import { all, connectTo, type LookupArgs, only } from "./lookup";
-import { type InputOf, registration, typeToken } from "./resource";
+import { type InputOf, idToGet, registration, typeToken } from "./resource";
 
 /** What a program says of a {@link TLSCertificate}. */
 export type TLSCertificateArgs = {
@@ -41,6 +41,8 @@ export class TLSCertificate extends pulumi.CustomResource {
   declare readonly description: pulumi.Output<string | undefined>;
   /** Anything, for machines; undefined when unset. */
   declare readonly metadata: pulumi.Output<string | undefined>;
+  /** The config namespace of the account, when the program names one. */
+  declare readonly connection: pulumi.Output<string | undefined>;
   /** The PEM chain, leaf first. */
   declare readonly certificatePem: pulumi.Output<string>;
   /** The leaf's common name; empty when it has none. */
@@ -113,6 +115,7 @@ export class TLSCertificate extends pulumi.CustomResource {
           "subjectCountry",
           "fingerprint",
           "chainFingerprint",
+          "connection",
         ],
       ),
       opts,
@@ -131,7 +134,10 @@ export class TLSCertificate extends pulumi.CustomResource {
     state?: { connection?: string },
     opts?: pulumi.CustomResourceOptions,
   ): TLSCertificate {
-    return new TLSCertificate(name, { ...state } as TLSCertificateArgs, { ...opts, id });
+    return new TLSCertificate(name, { ...state } as TLSCertificateArgs, {
+      ...opts,
+      id: idToGet("TLSCertificate", id),
+    });
   }
 
   /** Whether a value is a TLSCertificate, of whichever copy of this package. */
@@ -160,12 +166,10 @@ const result = (wire: TLSCertificateWire): GetTLSCertificateResult => ({
   ...fromWire(wire),
 });
 
-function covers({ subjectAlternativeNames }: GetTLSCertificateResult, domain: string): boolean {
+function covers({ subject_alternative_names: names }: TLSCertificateWire, domain: string): boolean {
   const wanted = domain.toLowerCase();
   const parent = wanted.replace(/^[^.]+/, "*");
-  return subjectAlternativeNames.dnsNames.some((name) =>
-    [wanted, parent].includes(name.toLowerCase()),
-  );
+  return (names?.dns_names ?? []).some((name) => [wanted, parent].includes(name.toLowerCase()));
 }
 
 /** Every certificate of the account that matches, newest first. */
@@ -173,8 +177,8 @@ export async function getTLSCertificates(
   args: GetTLSCertificatesArgs = {},
 ): Promise<GetTLSCertificateResult[]> {
   const { domain } = args;
-  return all(tlsCertificates.list(connectTo(args)), result, (certificate) =>
-    domain ? covers(certificate, domain) : true,
+  return all(tlsCertificates.list(connectTo(args)), result, (wire) =>
+    domain === undefined ? true : covers(wire, domain),
   );
 }
 

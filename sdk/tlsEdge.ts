@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
 import { type TLSEdgeInputs, type TLSEdgeState, toState } from "../provider/tlsEdge";
 import { all, connectTo, type LookupArgs, only } from "./lookup";
-import { type InputOf, registration, typeToken } from "./resource";
+import { type InputOf, idToGet, registration, typeToken } from "./resource";
 
 type Settings = "onModuleRemoval" | "connection";
 
@@ -45,6 +45,8 @@ export class TLSEdge extends pulumi.CustomResource {
   declare readonly ipRestriction: pulumi.Output<TLSEdgeState["ipRestriction"]>;
   /** Whose client certificates are asked for; undefined when not configured. */
   declare readonly mutualTls: pulumi.Output<TLSEdgeState["mutualTls"]>;
+  /** The config namespace of the account, when the program names one. */
+  declare readonly connection: pulumi.Output<string | undefined>;
   /** Where TLS ends; undefined when not configured, and in it what the program left out. */
   declare readonly tlsTermination: pulumi.Output<TLSEdgeState["tlsTermination"]>;
 
@@ -62,6 +64,7 @@ export class TLSEdge extends pulumi.CustomResource {
         "ipRestriction",
         "mutualTls",
         "tlsTermination",
+        "connection",
       ]),
       // As an option rather than from diff, so that it holds in a forced replacement too.
       pulumi.mergeOptions({ deleteBeforeReplace: true }, opts),
@@ -80,7 +83,7 @@ export class TLSEdge extends pulumi.CustomResource {
     state?: { connection?: string },
     opts?: pulumi.CustomResourceOptions,
   ): TLSEdge {
-    return new TLSEdge(name, state, { ...opts, id });
+    return new TLSEdge(name, state, { ...opts, id: idToGet("TLSEdge", id) });
   }
 
   /** Whether a value is a TLSEdge, of whichever copy of this package. */
@@ -108,8 +111,10 @@ const result = (wire: TLSEdgeWire): GetTLSEdgeResult => ({ id: wire.id, ...toSta
 /** Every edge of the account that matches, newest first. */
 export async function getTLSEdges(args: GetTLSEdgesArgs = {}): Promise<GetTLSEdgeResult[]> {
   const hostport = args.hostport?.toLowerCase();
-  return all(tlsEdges.list(connectTo(args)), result, ({ hostports = [] }) =>
-    hostport ? hostports.some((served) => served.toLowerCase() === hostport) : true,
+  return all(tlsEdges.list(connectTo(args)), result, ({ hostports }) =>
+    hostport === undefined
+      ? true
+      : (hostports ?? []).some((served) => served.toLowerCase() === hostport),
   );
 }
 

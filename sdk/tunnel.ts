@@ -72,7 +72,7 @@ function matches(tunnel: GetTunnelResult, wanted: GetTunnelsArgs): boolean {
 
 /** Every tunnel that is online and matches, newest first, over any number of pages. */
 export async function getTunnels(args: GetTunnelsArgs = {}): Promise<GetTunnelResult[]> {
-  return all(tunnels.list(connectTo(args)), result, (tunnel) => matches(tunnel, args));
+  return all(tunnels.list(connectTo(args)), result, (wire) => matches(result(wire), args));
 }
 
 /**

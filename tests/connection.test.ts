@@ -65,6 +65,7 @@ describe("the settings of a connection", () => {
     ["TLSEDGE_CA_FILE", "/no/such/file.pem"],
     ["TLSEDGE_TIMEOUT_SECONDS", "0"],
     ["TLSEDGE_TIMEOUT_SECONDS", "soon"],
+    ["TLSEDGE_TIMEOUT_SECONDS", "86401"],
     ["TLSEDGE_MAX_RETRIES", "-1"],
     ["TLSEDGE_REQUESTS_PER_MINUTE", "1.5"],
   ];

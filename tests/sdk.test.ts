@@ -118,6 +118,11 @@ describe("the SDK", () => {
     it("C60 for one with nothing said fails before any request", async () => {
       await failureOf(sdk.getTunnel({}), LookupError);
       await failureOf(sdk.getTunnel({ connection: "tlsedge" }), LookupError);
+      for (const empty of [{ id: "" }, { labels: {} }, { publicUrl: "" }]) {
+        await failureOf(sdk.getTunnel({ region: "us", ...empty }), LookupError);
+      }
+      await failureOf(sdk.getTLSEdge({ hostport: "" }), LookupError);
+      await failureOf(sdk.getTLSCertificate({ domain: "" }), LookupError);
       assert.deepEqual(emulator.requests, []);
     });
 
@@ -412,6 +417,14 @@ describe("the SDK", () => {
       registered = [];
       const certificate = await told(sdk.TLSCertificate.get("c", "cert_1"));
       assert.equal(certificate.id, "cert_1");
+    });
+
+    it("C43 is not made by a get that has no id", async () => {
+      for (const id of ["", undefined as unknown as string]) {
+        assert.throws(() => sdk.TLSEdge.get("e", id), pulumi.RunError);
+        assert.throws(() => sdk.TLSCertificate.get("c", id), pulumi.RunError);
+      }
+      assert.deepEqual(registered, []);
     });
 
     it("C70 is known by its class", async () => {

@@ -162,6 +162,18 @@ describe("a TLS certificate", () => {
         "privateKeyPem",
         /more than one/,
       ],
+      [
+        "a chain that is cut off in its second block",
+        () => ({ certificatePem: leaf.certificatePem.trimEnd().slice(0, -60) }),
+        "certificatePem",
+        /cut off/,
+      ],
+      [
+        "a key that is cut off",
+        () => ({ privateKeyPem: leaf.privateKeyPem.trimEnd().slice(0, -60) }),
+        "privateKeyPem",
+        /cut off/,
+      ],
       ["a chain that is no PEM", () => ({ certificatePem: "garbage" }), "certificatePem", /PEM/],
       [
         "a certificate that can't be parsed",
@@ -232,6 +244,14 @@ describe("a TLS certificate", () => {
       const { inputs: others } = await stack.check(args, {});
       assert.equal((await reasons(argsOf(expired), others)).length, 1);
       assert.equal(warn.mock.callCount(), 1);
+    });
+
+    it("C37 what ignoreChanges gives back of an earlier check is no stray", async () => {
+      const { inputs } = await stack.check(args);
+      assert.deepEqual(await reasons({ ...inputs, description: "new" }, inputs), []);
+      // Written by a program, it is.
+      const [reason = ""] = await reasons({ ...args, notAfter: "2030-01-01T00:00:00Z" });
+      assert.ok(reason.startsWith("notAfter: "), reason);
     });
 
     it("C11 a missing key is refused only when the certificate or its chain is new", async () => {

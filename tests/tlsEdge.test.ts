@@ -1,8 +1,18 @@
 import assert from "node:assert/strict";
 import type { TLSEdgeWire } from "../client/client";
+import { ServiceError } from "../client/errors";
 import { type Emulator, type Respond, startEmulator } from "../emulator/server";
 import { tlsEdge } from "../provider/dynamic";
-import { failureOf, type Properties, Stack, setEnvFor, unknown } from "./support";
+import {
+  answer,
+  failureOf,
+  type Properties,
+  Stack,
+  script,
+  setEnv,
+  setEnvFor,
+  unknown,
+} from "./support";
 
 /** An edge with everything. */
 const full = {
@@ -116,6 +126,16 @@ describe("a TLS edge", () => {
       assert.deepEqual(paths, ["hostports[1]", "backend.enabled", "ipRestriction.ipPolicyIds[1]"]);
     });
 
+    it("C15 every misspelt property is named, with or without a known value", async () => {
+      const wrong = await reasons({
+        hostport: unknown,
+        backends: {},
+        backend: { backendId: "b", port: unknown, id: unknown },
+      });
+      const paths = wrong.map((reason) => reason.split(": ")[0]).sort();
+      assert.deepEqual(paths, ["backend.id", "backend.port", "backends", "hostport"]);
+    });
+
     const malformed: [string, Properties][] = [
       ["hostport", { hostport: ["a.example.com:443"] }],
       ["hostports", { hostports: "a.example.com:443" }],
@@ -180,9 +200,10 @@ describe("a TLS edge", () => {
         const { description, metadata, hostports, mutual_tls, ...edge } = body as TLSEdgeWire;
         return { ...edge, description: null, hostports: null };
       };
-      await stack.up({ description: "", metadata: null, hostports: [] });
+      const nothing = { enabled: null, terminateAt: null, minVersion: null };
+      await stack.up({ description: "", metadata: null, hostports: [], tlsTermination: nothing });
       assert.equal(await stack.refresh(), "same");
-      assert.equal(await stack.up({}), "same");
+      assert.equal(await stack.up({ tlsTermination: {} }), "same");
     });
 
     it("C22 hostports are a set: another order or letter case is no change", async () => {
@@ -307,6 +328,45 @@ describe("a TLS edge", () => {
       assert.equal(await stack.up(args), "same");
     });
 
+    for (const status of [404, 405]) {
+      it(`C23 a service that answers ${status} to deleting a module is told of`, async () => {
+        await stack.up({ ...full, onModuleRemoval: "delete" });
+        const { url, caFile, requests, close } = await script(
+          answer(status, { msg: "no such operation" }),
+          answer(200, found() as object),
+        );
+        const restore = setEnv({ TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile });
+        try {
+          const args = { ...without, onModuleRemoval: "delete" };
+          const { message } = await failureOf(stack.up(args), Error);
+          assert.match(message, /backend.*onModuleRemoval/s);
+          assert.deepEqual(
+            requests.map(({ method }) => method),
+            ["DELETE", "GET"],
+          );
+        } finally {
+          restore();
+          await close();
+        }
+      });
+    }
+
+    it("C23 how modules are removed outlives a refresh that finds drift", async () => {
+      await stack.up({ ...full, onModuleRemoval: "delete" });
+      emulator.tlsEdges.patch(stack.id, { description: "by hand" });
+      assert.equal(await stack.refresh(), "drifted");
+      assert.equal(stack.inputs.onModuleRemoval, "delete");
+      assert.equal(stack.state.onModuleRemoval, "delete");
+    });
+
+    it("C23 how modules are removed changes with nothing sent to the service", async () => {
+      await stack.up(full);
+      heard();
+      assert.equal(await stack.up({ ...full, onModuleRemoval: "replace" }), "update");
+      assert.deepEqual(methods(), ["GET"]);
+      assert.equal(await stack.up({ ...full, onModuleRemoval: "replace" }), "same");
+    });
+
     it("C23 replaces the edge when so told, unless it is off already", async () => {
       await stack.up({ ...full, onModuleRemoval: "replace" });
       const { verdict, replaces } = await stack.preview({ ...without, onModuleRemoval: "replace" });
@@ -335,6 +395,48 @@ describe("a TLS edge", () => {
       await failureOf(twin.up({ hostports: full.hostports }), Error);
       assert.deepEqual(methods(), ["POST", "GET"]);
       assert.equal(emulator.tlsEdges.list().length, 1);
+    });
+
+    it("an update that is refused looks up who else has the hostport", async () => {
+      const other = new Stack(tlsEdge);
+      await other.up({ hostports: ["taken.example.com:443"] });
+      await stack.up({ hostports: ["a.example.com:443"] });
+      const args = { hostports: ["a.example.com:443", "taken.example.com:443"] };
+      const { message } = await failureOf(stack.up(args), Error);
+      assert.ok(message.includes(other.id), message);
+      assert.ok(!message.includes(`edge ${stack.id} serves`), message);
+    });
+
+    it("a refusal stands as it is when who has the hostport can't be looked up", async () => {
+      const refused = answer(409, { msg: "taken", error_code: "ERR_7" });
+      const { url, caFile, close } = await script(refused, answer(403, { msg: "no lists" }));
+      const restore = setEnv({ TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile });
+      try {
+        const error = await failureOf(stack.up({ hostports: full.hostports }), ServiceError);
+        assert.equal(error.code, "ERR_7");
+      } finally {
+        restore();
+        await close();
+      }
+    });
+
+    it("C31 C32 a 404 from what is not the service is not taken for gone", async () => {
+      await stack.up(full);
+      const lost = answer(404, "<html>");
+      const { url, caFile, close } = await script(lost, lost, lost, lost, lost, lost);
+      const restore = setEnv({ TLSEDGE_BASE_URL: `${url}/wrong`, TLSEDGE_CA_FILE: caFile });
+      try {
+        const changed = { ...full, description: "new" };
+        const works = [() => stack.refresh(), () => stack.destroy(), () => stack.up(changed)];
+        for (const work of works) {
+          const { message } = await failureOf(work(), Error);
+          assert.match(message, /check the base URL/);
+        }
+      } finally {
+        restore();
+        await close();
+      }
+      assert.equal(await stack.refresh(), "same");
     });
 
     const policies = (ids: string[]) => ids.map((id) => ({ id, uri: `https://x/${id}` }));

@@ -72,6 +72,25 @@ describe("the engine's own options", () => {
     assert.equal(project.emulator.tlsEdges.get(edge?.id as string)?.description, "drifted");
   });
 
+  it("C37 ignoreChanges of everything holds for a certificate, whose derived fields stay", async () => {
+    const { certificatePem, privateKeyPem } = await makeCertificate({
+      commonName: "a.example.com",
+    });
+    project.keepSecret("the private key", privateKeyPem);
+    const certificate = (description: string) => `
+      new tlsedge.TLSCertificate("c", {
+        certificatePem: ${JSON.stringify(certificatePem)},
+        privateKeyPem: ${JSON.stringify(privateKeyPem)},
+        description: "${description}",
+      }, { ignoreChanges: ["*"] });`;
+    await project.program(described("one") + certificate("one"));
+    await project.up();
+    await project.program(described("one") + certificate("two"));
+    const run = await project.up();
+    assert.deepEqual(run.requests, []);
+    assert.equal(run.changes.same, 4);
+  });
+
   it("C26 C37 replaceOnChanges replaces", async () => {
     await project.program(described("two", 'replaceOnChanges: ["description"]'));
     const run = await project.up();
