@@ -55,11 +55,10 @@ export const schema = v.strictObject({
 /** The inputs of a TLS edge, all known. */
 export type TLSEdgeInputs = v.InferInput<typeof schema>;
 
-/** What the service keeps of an edge; the modules have the shape of the inputs. */
-export interface TLSEdgeState extends Omit<TLSEdgeInputs, "onModuleRemoval" | "connection"> {
-  uri: string;
-  createdAt: string;
-}
+/** What the service keeps of an edge; a module that is there is complete. */
+export type TLSEdgeState = Pick<TLSEdgeInputs, "description" | "metadata"> & {
+  [M in Module]?: NonNullable<TLSEdgeInputs[M]> & { enabled: boolean };
+} & { uri: string; createdAt: string; hostports: string[] };
 
 const moduleNames = {
   backend: "backend",

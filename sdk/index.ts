@@ -21,6 +21,7 @@ export {
   getTLSEdgesOutput,
   TLSEdge,
   type TLSEdgeArgs,
+  type TLSEdgeState,
 } from "./tlsEdge";
 export {
   type GetTunnelArgs,

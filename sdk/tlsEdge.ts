@@ -4,6 +4,8 @@ import { type TLSEdgeInputs, type TLSEdgeState, toState } from "../provider/tlsE
 import { all, connectTo, type LookupArgs, only } from "./lookup";
 import { type InputOf, idToGet, registration, typeToken } from "./resource";
 
+export type { TLSEdgeState };
+
 type Settings = "onModuleRemoval" | "connection";
 
 /** What a program says of a {@link TLSEdge}. */
@@ -129,7 +131,7 @@ export async function getTLSEdge(args: GetTLSEdgeArgs): Promise<GetTLSEdgeResult
   return only("TLS edge", args, {
     get: async (id) => result(await tlsEdges.get(connectTo(args), id)),
     list: () => getTLSEdges(args),
-    label: ({ id, hostports = [] }) => `${id} (${hostports.join(", ")})`,
+    label: ({ id, hostports }) => `${id} (${hostports.join(", ")})`,
   });
 }
 
