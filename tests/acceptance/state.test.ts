@@ -70,7 +70,13 @@ describe("the state of every version", () => {
       const destroyed = await project.destroy();
       assert.deepEqual(
         destroyed.requests.sort(),
-        ["DELETE /edges/tls/:id", "DELETE /tls_certificates/:id"],
+        // They are not on this service, so that it is asked whether its lists are there.
+        [
+          "DELETE /edges/tls/:id",
+          "DELETE /tls_certificates/:id",
+          "GET /edges/tls?limit=100",
+          "GET /tls_certificates?limit=100",
+        ],
         name,
       );
       await project.close();
