@@ -50,6 +50,9 @@ async function record(): Promise<void> {
 }
 
 describe("the state of every version", () => {
+  let project: Project;
+  afterEach(() => project?.close());
+
   before(async () => {
     if (process.env.RECORD) await record();
   });
@@ -60,7 +63,7 @@ describe("the state of every version", () => {
 
   it("C51 is taken by this one: no change, no request, then destroyed", async () => {
     for (const name of await readdir(fixtures)) {
-      const project = await Project.create();
+      project = await Project.create();
       await cp(join(fixtures, name), project.folder, { recursive: true });
       await project.program(program);
       await project.succeedsQuietly("stack", "import", "--file", "state.json");
@@ -84,7 +87,7 @@ describe("the state of every version", () => {
   });
 
   it("C51 holds no path of the machine, no version and no code", async () => {
-    const project = await Project.create();
+    project = await Project.create();
     await cp(join(fixtures, version), project.folder, { recursive: true });
     await project.program(program);
     await project.up();
@@ -97,6 +100,5 @@ describe("the state of every version", () => {
       assert.ok(!stored.includes(text), text);
     }
     assert.ok("createdAt" in others);
-    await project.close();
   });
 });
