@@ -1,11 +1,14 @@
 #!/usr/bin/env node
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { type Emulator, type EmulatorOptions, startEmulator } from "./server";
+import { type Emulator, type EmulatorOptions, makeCertificate, startEmulator } from "./server";
 
 const usage = `Usage: pulumi-tlsedge-emulator [options]
+       pulumi-tlsedge-emulator certificate DOMAIN… --out FOLDER [--days N]
+
+Serves the API over HTTPS on loopback:
 
   --port N                 serve on this port of loopback (default: any that is free)
   --data FILE              keep data, CA and API key in this SQLite file (default: in memory)
@@ -16,6 +19,11 @@ const usage = `Usage: pulumi-tlsedge-emulator [options]
   --requests-per-minute N  answer 429 beyond this (default: no limit; the service has 120)
   --json                   print one line of JSON: url, apiKey, caFile
   --help                   print this
+
+Or makes a certificate to try with, as an ACME client would write it, signed by a new authority:
+
+  --out FOLDER             write fullchain.pem and privkey.pem here, over what is there
+  --days N                 valid for so many days (default: 90)
 `;
 
 /** A mistake on the command line. */
@@ -26,12 +34,17 @@ interface Command {
   caFile?: string;
   json: boolean;
   help: boolean;
+  /** Make a certificate instead of serving. */
+  certificate?: { domains: string[]; folder: string; days: number };
 }
 
 function readCommand(args: string[]): Command {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
     args,
+    allowPositionals: true,
     options: {
+      out: { type: "string" },
+      days: { type: "string" },
       port: { type: "string" },
       data: { type: "string" },
       "ca-file": { type: "string" },
@@ -53,7 +66,16 @@ function readCommand(args: string[]): Command {
     caFile: values["ca-file"],
     json: values.json,
     help: values.help,
+    certificate: positionals.length > 0 ? readCertificate(positionals, values) : undefined,
   };
+}
+
+function readCertificate(words: string[], { out, days }: { out?: string; days?: string }) {
+  const [command, ...domains] = words;
+  if (command !== "certificate") throw new UsageError(`there is no command ${command}`);
+  if (domains.length === 0) throw new UsageError("name the domains that the certificate is for");
+  if (out === undefined) throw new UsageError("say with --out where to write the certificate");
+  return { domains, folder: resolve(out), days: whole("--days", days, 1, 36_500) ?? 90 };
 }
 
 function whole(name: string, text: string | undefined, min: number, max: number) {
@@ -105,6 +127,24 @@ async function run(command: Command): Promise<void> {
   }
 }
 
+/** Root, intermediate and leaf, as public authorities have them. */
+async function writeCertificate({ domains, folder, days }: Required<Command>["certificate"]) {
+  const root = await makeCertificate({ commonName: "Trial Root CA", isCa: true });
+  const issuer = await makeCertificate({ commonName: "Trial CA", isCa: true, issuer: root });
+  const { certificatePem, privateKeyPem } = await makeCertificate({
+    commonName: domains[0] as string,
+    dnsNames: domains,
+    issuer,
+    notAfter: new Date(Date.now() + days * 86_400_000),
+  });
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "privkey.pem"), privateKeyPem, { mode: 0o600 });
+  writeFileSync(join(folder, "fullchain.pem"), certificatePem);
+  console.log(
+    `${join(folder, "fullchain.pem")} and privkey.pem: ${domains.join(", ")}, ${days} days`,
+  );
+}
+
 function fail(error: unknown): void {
   const { code, message } = error as NodeJS.ErrnoException;
   const isUsage = error instanceof UsageError || code?.startsWith("ERR_PARSE_ARGS_");
@@ -117,6 +157,7 @@ function fail(error: unknown): void {
 async function main(): Promise<void> {
   const command = readCommand(process.argv.slice(2));
   if (command.help) process.stdout.write(usage);
+  else if (command.certificate) await writeCertificate(command.certificate);
   else await run(command);
 }
 

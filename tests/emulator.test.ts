@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
-import { X509Certificate } from "node:crypto";
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import fs from "node:fs";
 import https from "node:https";
@@ -781,8 +781,31 @@ describe("the emulator", () => {
       assert.match(output, /^export TLSEDGE_CA_FILE=.*ca\.pem'?$/m);
     });
 
+    it("makes a certificate as an ACME client writes it, for the days that are asked", async () => {
+      const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tlsedge-certificate-"));
+      try {
+        const names = ["a.example.com", "*.a.example.com"];
+        const args = ["certificate", ...names, "--out", path.join(folder, "new"), "--days", "7"];
+        const { code } = await ended(start(...args));
+        assert.equal(code, 0);
+        const read = (name: string) => fs.readFileSync(path.join(folder, "new", name), "utf8");
+        const blocks = read("fullchain.pem").split(/(?<=-----END CERTIFICATE-----\n)/);
+        const [leaf, issuer] = blocks.map((block) => new X509Certificate(block)) as [
+          X509Certificate,
+          X509Certificate,
+        ];
+        assert.equal(leaf.subjectAltName, "DNS:a.example.com, DNS:*.a.example.com");
+        assert.ok(leaf.checkPrivateKey(createPrivateKey(read("privkey.pem"))));
+        assert.ok(leaf.checkIssued(issuer));
+        const days = (Date.parse(leaf.validTo) - Date.now()) / 86_400_000;
+        assert.ok(days > 6.9 && days <= 7, String(days));
+      } finally {
+        fs.rmSync(folder, { recursive: true });
+      }
+    });
+
     it("refuses a typo with 2, a taken port with 1", async () => {
-      for (const args of [["--prot", "1"], ["--port", "x"], ["extra"]]) {
+      for (const args of [["--prot", "1"], ["--port", "x"], ["extra"], ["certificate"]]) {
         assert.equal((await ended(start(...args))).code, 2);
       }
       const { code, errors } = await ended(start("--port", new URL(emulator.url).port));
