@@ -71,7 +71,10 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
           replaces.push("connection");
         }
         if (replaces.length > 0) return { replaces };
-        const nothing = !hasUnknown(inputs) && lifecycle.unchanged(state, inputs);
+        const nothing =
+          !hasUnknown(inputs) &&
+          lifecycle.settings.every((setting) => state[setting] === inputs[setting]) &&
+          lifecycle.unchanged(state, inputs);
         // Otherwise the engine's own comparison of inputs decides: so that `replaceOnChanges` and
         // `ignoreChanges` work, and what the program leaves to the service is no change.
         return nothing ? { changes: false } : {};

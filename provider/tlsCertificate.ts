@@ -31,6 +31,16 @@ export const schema = v.strictObject({
    * once, encrypted, and never given back by the service.
    */
   privateKeyPem: v.optional(v.string()),
+  /**
+   * How many days before the leaf expires a plan starts to warn, 1 to 3650. Default: never. Nothing
+   * is sent to the service.
+   */
+  renewBeforeDays: v.optional(
+    v.pipe(
+      v.number(),
+      v.check((days) => Number.isInteger(days) && days >= 1 && days <= 3650, "must be 1 to 3650"),
+    ),
+  ),
   /** The config namespace of the account. Default `tlsedge`; changing it replaces. */
   connection: v.optional(v.string()),
 });
@@ -42,7 +52,7 @@ export type TLSCertificateInputs = v.InferInput<typeof schema>;
 export const lifecycle: Lifecycle = {
   title: "TLS certificate",
   schema,
-  settings: ["connection"],
+  settings: ["connection", "renewBeforeDays"],
 
   check(news, olds, now) {
     const { certificatePem, privateKeyPem } = news;
@@ -55,9 +65,9 @@ export const lifecycle: Lifecycle = {
     // A certificate that is there already may have outlived its leaf, or lost its key to a refresh.
     const isNew = olds?.chainFingerprint !== derived.chainFingerprint;
     problems.push(...problemsOfKey(leaf, key, isNew && privateKeyPem === undefined));
-    const expired = new Date(derived.notAfter) <= now;
-    const expiry = `the leaf certificate expired on ${derived.notAfter}: renew it`;
-    if (expired && isNew) problems.push({ path: "certificatePem", reason: expiry });
+    const expiry = expiryOf(derived.notAfter, news.renewBeforeDays, now);
+    if (expiry?.expired && isNew) problems.push({ path: "certificatePem", reason: expiry.text });
+    const warns = expiry && !(expiry.expired && isNew);
     return {
       inputs: {
         ...news,
@@ -67,8 +77,7 @@ export const lifecycle: Lifecycle = {
         ...derived,
       },
       problems,
-      warnings:
-        expired && !isNew ? [`TLS certificate ${derived.subjectCommonName}: ${expiry}`] : [],
+      warnings: warns ? [`TLS certificate ${derived.subjectCommonName}: ${expiry.text}`] : [],
     };
   },
 
@@ -162,6 +171,21 @@ function problemsOfKey(
     });
   }
   return problems;
+}
+
+/** What to say of a leaf that has expired, or is about to. */
+function expiryOf(notAfter: string, renewBeforeDays: unknown, now: Date) {
+  const days = (Date.parse(notAfter) - now.getTime()) / 86_400_000;
+  if (days <= 0)
+    return { expired: true, text: `the leaf certificate expired on ${notAfter}: renew it` };
+  if (typeof renewBeforeDays !== "number" || days >= renewBeforeDays) return undefined;
+  const left = days < 2 ? `${Math.floor(days * 24)} hours` : `${Math.floor(days)} days`;
+  return {
+    expired: false,
+    text:
+      `the leaf certificate expires on ${notAfter}, in ${left} (renewBeforeDays: ` +
+      `${renewBeforeDays}): renew it, and the next \`pulumi up\` puts the new chain in its place`,
+  };
 }
 
 /** What follows from the chain: known in every plan in which the chain is. */

@@ -97,9 +97,7 @@ export const lifecycle: Lifecycle = {
     ) || modules.some((module) => !sameModule(module, before[module], now[module])),
 
   unchanged: (state, inputs) =>
-    state.onModuleRemoval === inputs.onModuleRemoval &&
-    Object.keys(changes(state, inputs)).length === 0 &&
-    leftovers(state, inputs).length === 0,
+    Object.keys(changes(state, inputs)).length === 0 && leftovers(state, inputs).length === 0,
 
   async create(client, inputs) {
     const wire = await tlsEdges

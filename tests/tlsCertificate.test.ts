@@ -246,6 +246,66 @@ describe("a TLS certificate", () => {
       assert.equal(warn.mock.callCount(), 1);
     });
 
+    describe("that is to be renewed", () => {
+      const warnings: string[] = [];
+      beforeEach(() => {
+        warnings.length = 0;
+        mock.method(console, "error", (line: string) => void warnings.push(line));
+      });
+      /** A leaf with so many days left, and an hour. */
+      const leafWith = async (days: number) =>
+        argsOf(
+          await makeCertificate({
+            commonName: "soon.example.com",
+            notBefore: new Date(Date.now() - hour),
+            notAfter: new Date(Date.now() + days * 24 * hour + hour),
+          }),
+        );
+
+      it("is warned of within renewBeforeDays, with the date, the days left and what to do", async () => {
+        const soon = { ...(await leafWith(10)), renewBeforeDays: 11 };
+        await stack.up(soon);
+        const { notAfter } = stack.inputs;
+        assert.equal(warnings.length, 1);
+        for (const part of [String(notAfter), "10 days", "soon.example.com", "pulumi up"]) {
+          assert.ok(warnings[0]?.includes(part), warnings[0]);
+        }
+        assert.equal(await stack.up(soon), "same");
+        assert.equal(warnings.length, 2);
+      });
+
+      it("is counted in hours on its last days", async () => {
+        await stack.check({ ...(await leafWith(1)), renewBeforeDays: 30 });
+        assert.match(warnings[0] ?? "", /in 25 hours|in 24 hours/);
+      });
+
+      it("is not warned of before, or when nothing was said", async () => {
+        const soon = await leafWith(10);
+        await stack.check({ ...soon, renewBeforeDays: 10 });
+        await stack.check({ ...soon, renewBeforeDays: unknown });
+        await stack.check(soon);
+        assert.deepEqual(warnings, []);
+      });
+
+      it("keeps renewBeforeDays out of requests, and through a refresh that finds drift", async () => {
+        await stack.up(args);
+        heard();
+        assert.equal(await stack.up({ ...args, renewBeforeDays: 30 }), "update");
+        assert.deepEqual(methods(), ["GET"]);
+        emulator.tlsCertificates.patch(stack.id, { description: "by hand" });
+        assert.equal(await stack.refresh(), "drifted");
+        assert.equal(stack.inputs.renewBeforeDays, 30);
+      });
+
+      it("takes whole days from 1 to 3650", async () => {
+        for (const renewBeforeDays of [0, -1, 1.5, 3651, "30"]) {
+          const [reason = "", ...more] = await reasons({ ...args, renewBeforeDays });
+          assert.ok(reason.startsWith("renewBeforeDays: "), reason);
+          assert.deepEqual(more, []);
+        }
+      });
+    });
+
     it("C37 what ignoreChanges gives back of an earlier check is no stray", async () => {
       const { inputs } = await stack.check(args);
       assert.deepEqual(await reasons({ ...inputs, description: "new" }, inputs), []);
