@@ -23,6 +23,7 @@ export {
   type TLSEdgeArgs,
   type TLSEdgeState,
 } from "./tlsEdge";
+export { TLSSite, type TLSSiteAccess, type TLSSiteArgs, type TLSSiteCertificate } from "./tlsSite";
 export {
   type GetTunnelArgs,
   type GetTunnelResult,

@@ -1,0 +1,169 @@
+import { readFileSync } from "node:fs";
+import * as pulumi from "@pulumi/pulumi";
+import type { InputOf } from "./resource";
+import { TLSCertificate, type TLSCertificateArgs } from "./tlsCertificate";
+import { TLSEdge } from "./tlsEdge";
+
+/** A chain and its key: given, or the files that hold them, which are read at each run. */
+export type TLSSiteCertificate =
+  | Pick<TLSCertificateArgs, "certificatePem" | "privateKeyPem">
+  | {
+      /** A PEM file of the chain, leaf first, such as an ACME client's `fullchain.pem`. */
+      chainFile: string;
+      /** A PEM file of the leaf's private key, such as `privkey.pem`. */
+      keyFile: string;
+    };
+
+/** Who may connect to a site; with both, a client must satisfy both. */
+export interface TLSSiteAccess {
+  /** The IP policies that say from which addresses. */
+  ipPolicyIds?: InputOf<string[]>;
+  /** The authorities that sign the certificates which clients must present. */
+  certificateAuthorityIds?: InputOf<string[]>;
+}
+
+/** What a program says of a {@link TLSSite}. */
+export interface TLSSiteArgs {
+  /** What the site serves, each a host and a port: `app.example.com:443`. */
+  hostports: InputOf<string[]>;
+  /** The certificate of the site; one that sites share is made once and given to each. */
+  certificate: TLSCertificate | TLSSiteCertificate;
+  /** The backend behind the site. */
+  backendId: pulumi.Input<string>;
+  /** Who may connect. To open a site to the world is a decision: `"anyone"` says so. */
+  access: "anyone" | TLSSiteAccess;
+  /** The lowest TLS version. Default `1.2`. */
+  minVersion?: pulumi.Input<string>;
+  /** How many days before it expires a plan warns of the site's own certificate. Default 21. */
+  renewBeforeDays?: pulumi.Input<number>;
+  /** For people; at most 255 bytes. Default: the name of the site and of the stack. */
+  description?: pulumi.Input<string>;
+  /**
+   * Kept with each child as JSON, for machines. To it come, unless it has them: `environment` (the
+   * stack), and `repository` and `commit` where a CI system tells them (`GITHUB_REPOSITORY`,
+   * `GITHUB_SHA`, `CI_PROJECT_PATH`, `CI_COMMIT_SHA`). These are left out where all would not fit
+   * into 4096 bytes; a null leaves one out.
+   */
+  metadata?: Record<string, pulumi.Input<string> | null>;
+  /** Who answers for the site: `owner` in the metadata. */
+  owner?: pulumi.Input<string>;
+  /** The config namespace of the account. Default `tlsedge`; changing it replaces. */
+  connection?: string;
+}
+
+/**
+ * A certificate and the edge that serves it, with the defaults of a careful engineer: TLS ends at
+ * the edge, from version 1.2 on; who may connect must be said; the certificate is there before the
+ * edge is, and until it is gone.
+ *
+ * @throws pulumi.RunError when a certificate's file can't be read.
+ * @example
+ * const site = new TLSSite("app", {
+ *   hostports: ["app.example.com:443"],
+ *   certificate: { chainFile: "app/fullchain.pem", keyFile: "app/privkey.pem" },
+ *   backendId: "bkdtg_…",
+ *   access: { ipPolicyIds: ["ipp_…"] },
+ *   owner: "web",
+ * });
+ */
+export class TLSSite extends pulumi.ComponentResource {
+  /** @internal */
+  static readonly __pulumiType: string = "tlsedge:index:TLSSite";
+
+  /** The certificate of the site. */
+  readonly certificate: TLSCertificate;
+  /** The edge of the site. */
+  readonly edge: TLSEdge;
+  /** What the site serves. */
+  readonly hostports: pulumi.Output<string[]>;
+  /** When its certificate expires, RFC 3339 in UTC. */
+  readonly expires: pulumi.Output<string>;
+
+  constructor(name: string, args: TLSSiteArgs, opts?: pulumi.ComponentResourceOptions) {
+    super(TLSSite.__pulumiType, name, {}, opts);
+    const { connection, certificate } = args;
+    const about = {
+      description: args.description ?? cut(`${name} (${pulumi.getStack()})`),
+      metadata: metadataOf(args),
+      ...(connection !== undefined && { connection }),
+    };
+    // Type and name of a child stand in every state: who changes one gives the child an alias.
+    this.certificate = TLSCertificate.isInstance(certificate)
+      ? certificate
+      : new TLSCertificate(
+          name,
+          { ...about, ...pemOf(name, certificate), renewBeforeDays: args.renewBeforeDays ?? 21 },
+          { parent: this },
+        );
+    this.edge = new TLSEdge(
+      name,
+      {
+        ...about,
+        hostports: args.hostports,
+        backend: { backendId: args.backendId },
+        tlsTermination: { terminateAt: "edge", minVersion: args.minVersion ?? "1.2" },
+        ...modulesOf(name, args.access),
+      },
+      { parent: this, dependsOn: this.certificate },
+    );
+    this.hostports = this.edge.hostports;
+    this.expires = this.certificate.notAfter;
+    this.registerOutputs({
+      certificateId: this.certificate.id,
+      edgeId: this.edge.id,
+      hostports: this.hostports,
+      expires: this.expires,
+    });
+  }
+}
+
+function pemOf(site: string, given: TLSSiteCertificate) {
+  if (!("chainFile" in given)) return given;
+  const read = (file: string) => {
+    try {
+      return readFileSync(file, "utf8");
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      throw new pulumi.RunError(
+        `the certificate of the site ${site}: ${file} can't be read from ${process.cwd()} (${code})`,
+      );
+    }
+  };
+  return { certificatePem: read(given.chainFile), privateKeyPem: read(given.keyFile) };
+}
+
+function modulesOf(site: string, access: TLSSiteArgs["access"]) {
+  if (access === "anyone") return {};
+  const { ipPolicyIds, certificateAuthorityIds } = access ?? {};
+  if (!ipPolicyIds && !certificateAuthorityIds) {
+    throw new pulumi.RunError(
+      `the site ${site} does not say who may connect: give access ipPolicyIds or ` +
+        'certificateAuthorityIds, or open it to the world with access: "anyone"',
+    );
+  }
+  return {
+    ...(ipPolicyIds && { ipRestriction: { ipPolicyIds } }),
+    ...(certificateAuthorityIds && { mutualTls: { certificateAuthorityIds } }),
+  };
+}
+
+/** No longer than a description may be, and no character cut in two. */
+function cut(text: string): string {
+  return new TextDecoder().decode(Buffer.from(text).subarray(0, 255), { stream: true });
+}
+
+/** JSON of what the program says, and of what is known of the deployment as far as it fits. */
+function metadataOf({ metadata = {}, owner }: TLSSiteArgs): pulumi.Output<string> {
+  const { env } = process;
+  return pulumi.output({ ...(owner !== undefined && { owner }), ...metadata }).apply((said) => {
+    const known = {
+      environment: pulumi.getStack(),
+      repository: env.GITHUB_REPOSITORY ?? env.CI_PROJECT_PATH,
+      commit: env.GITHUB_SHA ?? env.CI_COMMIT_SHA,
+    };
+    const parts = Object.entries({ ...known, ...said }).filter(([, value]) => value != null);
+    const all = JSON.stringify(Object.fromEntries(parts));
+    if (Buffer.byteLength(all) <= 4096) return all;
+    return JSON.stringify(Object.fromEntries(parts.filter(([name]) => name in said)));
+  });
+}

@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import * as pulumi from "@pulumi/pulumi";
+import { type MadeCertificate, makeCertificate } from "../emulator/server";
+import { TLSCertificate, TLSSite, type TLSSiteArgs } from "../sdk";
+import { fileWith, type Properties, setEnv } from "./support";
+
+/** What an output holds, once it is known. */
+const known = <T>(output: pulumi.Output<T>) =>
+  new Promise<T>((resolve) => void output.apply(resolve));
+
+describe("a TLS site", () => {
+  let made: MadeCertificate;
+  let registered: pulumi.runtime.MockResourceArgs[];
+  let restore: () => void;
+
+  before(async () => {
+    // Stands in for the engine alone: what reaches it is what these tests are about.
+    pulumi.runtime.setMocks(
+      {
+        newResource: (args) => {
+          registered.push(args);
+          return { id: `${args.name}-id`, state: args.inputs };
+        },
+        call: () => ({}),
+      },
+      "shop",
+      "staging",
+    );
+    made = await makeCertificate({ commonName: "app.example.com" });
+  });
+  beforeEach(() => {
+    registered = [];
+    restore = setEnv({
+      TLSEDGE_BASE_URL: "https://localhost:1",
+      TLSEDGE_API_KEY: "key",
+      GITHUB_REPOSITORY: undefined,
+      GITHUB_SHA: undefined,
+      CI_PROJECT_PATH: undefined,
+      CI_COMMIT_SHA: undefined,
+    });
+  });
+  afterEach(() => restore());
+
+  const args = (): TLSSiteArgs => ({
+    hostports: ["app.example.com:443"],
+    certificate: { certificatePem: made.certificatePem, privateKeyPem: made.privateKeyPem },
+    backendId: "bkdtg_1",
+    access: "anyone",
+  });
+
+  /** The inputs of the children: of the edge, and of the certificate when it has its own. */
+  async function children(change: Partial<TLSSiteArgs> = {}) {
+    const site = new TLSSite("app", { ...args(), ...change });
+    await known(site.edge.urn);
+    const of = (type: string) => registered.find((one) => one.type.endsWith(type))?.inputs;
+    return {
+      edge: of(":TLSEdge") as Properties,
+      certificate: of(":TLSCertificate") as Properties | undefined,
+    };
+  }
+  const metadataOf = async (change: Partial<TLSSiteArgs>) =>
+    JSON.parse(String((await children(change)).edge.metadata));
+
+  it("has the defaults of a careful engineer", async () => {
+    const { edge, certificate } = await children();
+    assert.deepEqual(edge.tlsTermination, { terminateAt: "edge", minVersion: "1.2" });
+    assert.deepEqual(edge.backend, { backendId: "bkdtg_1" });
+    assert.equal(edge.ipRestriction, undefined);
+    assert.equal(edge.mutualTls, undefined);
+    assert.equal(edge.description, "app (staging)");
+    assert.equal(certificate?.description, "app (staging)");
+    assert.equal(certificate?.renewBeforeDays, 21);
+    assert.deepEqual(JSON.parse(String(certificate?.metadata)), { environment: "staging" });
+  });
+
+  it("restricts who may connect, by address, by certificate or by both", async () => {
+    const access = { ipPolicyIds: ["ipp_1"], certificateAuthorityIds: ["ca_1"] };
+    const { edge } = await children({ access, minVersion: "1.3" });
+    assert.deepEqual(edge.ipRestriction, { ipPolicyIds: ["ipp_1"] });
+    assert.deepEqual(edge.mutualTls, { certificateAuthorityIds: ["ca_1"] });
+    assert.deepEqual(edge.tlsTermination, { terminateAt: "edge", minVersion: "1.3" });
+  });
+
+  for (const access of [{}, undefined as unknown as TLSSiteArgs["access"]]) {
+    it(`that says of access ${JSON.stringify(access)} is not made: it must be said`, async () => {
+      assert.throws(() => new TLSSite("app", { ...args(), access }), pulumi.RunError);
+    });
+  }
+
+  it("reads its certificate from files, and names one that is not there", async () => {
+    const files = {
+      chainFile: fileWith(made.certificatePem),
+      keyFile: fileWith(made.privateKeyPem),
+    };
+    const { certificate } = await children({ certificate: files });
+    assert.equal(certificate?.certificatePem, made.certificatePem);
+    assert.throws(
+      () => new TLSSite("b", { ...args(), certificate: { ...files, keyFile: "/no/such.pem" } }),
+      (error: Error) => error instanceof pulumi.RunError && error.message.includes("/no/such.pem"),
+    );
+  });
+
+  it("shares a certificate that it is given, and makes none", async () => {
+    const certificate = new TLSCertificate("shared", { certificatePem: made.certificatePem });
+    await known(certificate.urn);
+    registered = [];
+    assert.equal((await children({ certificate })).certificate, undefined);
+  });
+
+  it("tells where it comes from where a CI system says so, and what the program says wins", async () => {
+    const undo = setEnv({ GITHUB_REPOSITORY: "acme/shop", GITHUB_SHA: "abc" });
+    try {
+      const owner = pulumi.output("web");
+      assert.deepEqual(await metadataOf({ owner }), {
+        environment: "staging",
+        repository: "acme/shop",
+        commit: "abc",
+        owner: "web",
+      });
+      registered = [];
+      const metadata = { environment: "demo", commit: null, tier: "1" };
+      assert.deepEqual(await metadataOf({ metadata }), {
+        environment: "demo",
+        repository: "acme/shop",
+        tier: "1",
+      });
+    } finally {
+      undo();
+    }
+  });
+
+  it("keeps within the limits in bytes: its own additions go first", async () => {
+    const note = "é".repeat(2030);
+    assert.deepEqual(await metadataOf({ owner: "web", metadata: { note } }), {
+      owner: "web",
+      note,
+    });
+    const site = new TLSSite("ü".repeat(200), args());
+    await known(site.edge.urn);
+    const description = String(await known(site.edge.description));
+    assert.equal(Buffer.byteLength(description), 254);
+    assert.ok(!description.includes("\uFFFD"));
+  });
+});
