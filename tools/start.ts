@@ -86,7 +86,7 @@ async function makeCertificateOnce(): Promise<void> {
 
 function run(command: string, args: string[], env: NodeJS.ProcessEnv): Promise<number> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd: repository, env, stdio: "inherit" });
+    const child = spawn(command, args, { cwd: program, env, stdio: "inherit" });
     child.on("error", reject);
     child.on("close", (code) => resolve(code ?? 1));
   });

@@ -1,9 +1,16 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Emulator, type EmulatorOptions, startEmulator } from "../../emulator/server";
+import {
+  type CertificateOptions,
+  type Emulator,
+  type EmulatorOptions,
+  type MadeCertificate,
+  makeCertificate,
+  startEmulator,
+} from "../../emulator/server";
 import { findOrBuildPulumi } from "../../tools/pulumi";
 
 const repository = join(__dirname, "..", "..");
@@ -56,6 +63,9 @@ export interface ExportedResource {
  * Whatever the engine prints or stores, in every command, is searched for the secrets.
  */
 export class Project {
+  /** The stack that commands are about. */
+  stack = "dev";
+
   private constructor(
     readonly folder: string,
     readonly emulator: Emulator,
@@ -64,18 +74,34 @@ export class Project {
     private readonly secrets: Map<string, string>,
   ) {}
 
+  /** A project whose program a test writes, with an empty stack `dev`. */
   static async create(options: EmulatorOptions = {}): Promise<Project> {
+    const project = await Project.empty(options);
+    await project.file(
+      "Pulumi.yaml",
+      "name: acceptance\nruntime: { name: nodejs, options: { typescript: false } }\n",
+    );
+    await project.file("package.json", '{ "name": "acceptance", "main": "index.js" }');
+    await project.select("dev");
+    return project;
+  }
+
+  /** A copy of these files and folders of the repository, with no stack yet. */
+  static async copyOf(paths: Record<string, string>, options?: EmulatorOptions): Promise<Project> {
+    const project = await Project.empty(options ?? {});
+    for (const [from, to] of Object.entries(paths)) {
+      await cp(join(repository, from), join(project.folder, to), { recursive: true });
+    }
+    return project;
+  }
+
+  private static async empty(options: EmulatorOptions): Promise<Project> {
     const { command, env } = await findOrBuildPulumi();
     const emulator = await startEmulator(options);
     const folder = await mkdtemp(join(tmpdir(), "tlsedge-"));
     const inFolder = (name: string) => join(folder, name);
     await mkdir(inFolder("state"));
     await symlink(join(repository, "node_modules"), inFolder("node_modules"));
-    await writeFile(
-      inFolder("Pulumi.yaml"),
-      "name: acceptance\nruntime: { name: nodejs, options: { typescript: false } }\n",
-    );
-    await writeFile(inFolder("package.json"), '{ "name": "acceptance", "main": "index.js" }');
     await writeFile(inFolder("ca.pem"), emulator.ca);
     const project = new Project(
       folder,
@@ -99,8 +125,23 @@ export class Project {
       new Map(),
     );
     project.keepSecret("the API key", emulator.apiKey);
-    await project.pulumi("stack", "init", "dev");
     return project;
+  }
+
+  /** Commands are about this stack from now on; it is made if need be. */
+  async select(stack: string): Promise<void> {
+    this.stack = stack;
+    await this.succeedsQuietly("stack", "select", "--create");
+  }
+
+  /** Writes a certificate and its key as an ACME client does; the key is kept secret. */
+  async certificate(folder: string, options: CertificateOptions): Promise<MadeCertificate> {
+    const made = await makeCertificate(options);
+    this.keepSecret(`the key of ${folder}`, made.privateKeyPem);
+    await mkdir(join(this.folder, folder), { recursive: true });
+    await this.file(join(folder, "fullchain.pem"), made.certificatePem);
+    await this.file(join(folder, "privkey.pem"), made.privateKeyPem);
+    return made;
   }
 
   async close(): Promise<void> {
@@ -163,7 +204,7 @@ export class Project {
 
   /** A command that does not run the engine, such as `config set`. */
   async succeedsQuietly(...args: string[]): Promise<void> {
-    const { code, output } = await this.pulumi(...args, "--stack", "dev");
+    const { code, output } = await this.pulumi(...args, "--stack", this.stack);
     assert.equal(code, 0, `pulumi ${args[0]} ${args[1]} failed:\n${output}`);
   }
 
@@ -173,7 +214,7 @@ export class Project {
     await rm(log, { force: true });
     const before = this.emulator.requests.length;
     const written = (await this.checkpoints()).length;
-    const { code, output } = await this.pulumi(...args, "--stack", "dev", "--event-log", log);
+    const { code, output } = await this.pulumi(...args, "--stack", this.stack, "--event-log", log);
     const text = await readFile(log, "utf8").catch(() => "");
     const lines = text.split("\n").filter(Boolean);
     // Pulumi's own debug messages quote its RPCs, secrets too; no other way to read events has them.
@@ -203,16 +244,27 @@ export class Project {
 
   private async checkpoints(): Promise<string[]> {
     const names = await readdir(join(this.folder, "state"), { recursive: true });
-    return names.filter((name) => /stacks.*dev\.json\.\d+/.test(name));
+    return names.filter((name) => /stacks.*\.json\.\d+/.test(name));
   }
 
   /** Any command of the CLI. */
   async pulumi(...args: string[]): Promise<{ code: number; output: string }> {
+    return this.run(args);
+  }
+
+  /** Sets a secret of the config, told as a person would tell a long one: through a pipe. */
+  async setSecret(path: string, value: string): Promise<void> {
+    const args = ["config", "set", "--secret", "--path", path, "--stack", this.stack];
+    const { code, output } = await this.run(args, value);
+    assert.equal(code, 0, output);
+  }
+
+  private async run(args: string[], input = ""): Promise<{ code: number; output: string }> {
     const child = spawn(this.command, [...args, "--non-interactive"], {
       cwd: this.folder,
       env: this.env,
-      stdio: ["ignore", "pipe", "pipe"],
     });
+    child.stdin.end(input);
     let output = "";
     child.stdout.on("data", (data) => (output += data));
     child.stderr.on("data", (data) => (output += data));
@@ -226,14 +278,14 @@ export class Project {
 
   /** The stack's resources of this package, by name; their secrets still encrypted. */
   async exported(): Promise<Record<string, ExportedResource>> {
-    const { output } = await this.pulumi("stack", "export", "--stack", "dev");
+    const { output } = await this.pulumi("stack", "export", "--stack", this.stack);
     const { deployment } = JSON.parse(output) as { deployment: { resources?: ExportedResource[] } };
     const ours = (deployment.resources ?? []).filter(({ type }) => type.includes("tlsedge:"));
     return Object.fromEntries(ours.map((found) => [found.urn.split("::").at(-1), found]));
   }
 
   async output(name: string): Promise<unknown> {
-    const { output } = await this.pulumi("stack", "output", "--json", "--stack", "dev");
+    const { output } = await this.pulumi("stack", "output", "--json", "--stack", this.stack);
     return (JSON.parse(output) as Record<string, unknown>)[name];
   }
 

@@ -1,0 +1,27 @@
+import { join } from "node:path";
+import * as pulumi from "@pulumi/pulumi";
+import { TLSSite } from "pulumi-tlsedge";
+
+// What differs between environments stands in Pulumi.<stack>.yaml, and nothing else does.
+const config = new pulumi.Config();
+const folder = config.require("certificateFolder");
+const ipPolicyIds = config.requireObject<string[]>("ipPolicyIds");
+
+const site = new TLSSite(
+  "app",
+  {
+    hostports: [`app.${config.require("domain")}:443`],
+    certificate: {
+      chainFile: join(folder, "fullchain.pem"),
+      keyFile: join(folder, "privkey.pem"),
+    },
+    backendId: config.require("backendId"),
+    access: ipPolicyIds.length > 0 ? { ipPolicyIds } : "anyone",
+    minVersion: config.require("minVersion"),
+    owner: "web",
+  },
+  { protect: config.requireBoolean("protect") },
+);
+
+export const hostports = site.hostports;
+export const expires = site.expires;

@@ -1,0 +1,248 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { Project } from "./engine";
+
+const day = 86_400_000;
+
+/** A copy of an example, with a stack. */
+async function example(name: string, stack = "dev"): Promise<Project> {
+  const project = await Project.copyOf({ [`examples/${name}`]: "." });
+  await project.select(stack);
+  return project;
+}
+
+describe("the examples, on the real engine", () => {
+  let project: Project;
+  afterEach(() => project?.close());
+
+  /** Up, a second up without a change, destroy. */
+  async function lives(resources: number) {
+    const first = await project.up();
+    assert.equal(first.changes.create, resources, first.output);
+    const { edges, certificates } = held();
+    assert.ok(edges.length > 0);
+    assert.ok(certificates.length > 0);
+    const second = await project.up();
+    assert.deepEqual(second.changes, { same: resources });
+    assert.deepEqual(
+      second.requests.filter((request) => !request.startsWith("GET /tunnels")),
+      [],
+    );
+  }
+  async function dies() {
+    await project.destroy();
+    assert.deepEqual(held(), { edges: [], certificates: [] });
+  }
+  const held = () => ({
+    edges: project.emulator.tlsEdges.list(),
+    certificates: project.emulator.tlsCertificates.list(),
+  });
+  const metadata = () =>
+    Object.values(held()).flatMap((all) => all.map((one) => JSON.parse(one.metadata ?? "{}")));
+
+  it("site: two sites share a certificate", async () => {
+    project = await example("site");
+    await project.certificate("certificate", {
+      commonName: "example.com",
+      dnsNames: ["example.com", "*.example.com"],
+    });
+    await lives(6);
+    const { edges, certificates } = held();
+    assert.equal(edges.length, 2);
+    assert.equal(certificates.length, 1);
+    const internal = edges.find(({ hostports }) => hostports?.includes("internal.example.com:443"));
+    assert.equal(internal?.tls_termination?.min_version, "1.3");
+    assert.equal(internal?.ip_restriction?.enabled, true);
+    const { owner, environment } = JSON.parse(internal?.metadata ?? "{}");
+    assert.deepEqual([owner, environment], ["platform", "dev"]);
+    await dies();
+  });
+
+  it("site: names of a site's children are in every state, and stay", async () => {
+    project = await example("site");
+    await project.certificate("certificate", { commonName: "example.com" });
+    await project.up();
+    const urns = Object.values(await project.exported()).map(({ urn }) => urn);
+    const site = "urn:pulumi:dev::tlsedge-site::tlsedge:index:TLSSite";
+    const edge = "$pulumi-nodejs:dynamic/tlsedge:TLSEdge";
+    for (const name of ["web", "internal"]) {
+      assert.ok(urns.includes(`${site}${edge}::${name}`), urns.join("\n"));
+    }
+  });
+
+  describe("stack: described in config alone", () => {
+    beforeEach(async () => {
+      project = await Project.copyOf({
+        "Pulumi.yaml": "Pulumi.yaml",
+        "Pulumi.dev.yaml": "Pulumi.dev.yaml",
+        "Pulumi.prod.yaml": "Pulumi.prod.yaml",
+        "examples/stack": "examples/stack",
+      });
+      for (const stack of ["dev", "prod"]) {
+        await project.certificate(join("certificates", stack), {
+          commonName: `${stack}.example.com`,
+        });
+      }
+    });
+
+    it("makes what dev and prod describe", async () => {
+      await project.select("dev");
+      await lives(4);
+      await project.select("prod");
+      await project.up();
+      const { edges } = held();
+      const admin = edges.find(({ hostports }) => hostports?.includes("admin.example.com:443"));
+      assert.equal(admin?.mutual_tls?.enabled, true);
+      assert.equal(admin?.tls_termination?.min_version, "1.3");
+      assert.deepEqual(
+        metadata()
+          .map(({ owner, environment }) => `${owner} ${environment}`)
+          .sort(),
+        ["platform dev", "platform dev", "platform prod", "platform prod", "platform prod"],
+      );
+      await project.destroy();
+      await project.select("dev");
+      await dies();
+    });
+
+    it("takes a private key that stands in config as a secret", async () => {
+      await project.select("dev");
+      const key = await readFile(join(project.folder, "certificates/dev/privkey.pem"), "utf8");
+      await project.setSecret('privateKeys["wildcard"]', key);
+      await project.succeedsQuietly("config", "rm", "--path", "certificates.wildcard.keyFile");
+      const run = await project.up();
+      assert.equal(run.changes.create, 4);
+    });
+
+    it("refuses private keys that stand in config in plain text", async () => {
+      await project.select("dev");
+      await project.succeedsQuietly("config", "set", "--path", "privateKeys.wildcard", "a key");
+      const run = await project.fails("preview");
+      assert.match(run.output, /privateKeys: stands in config in plain text/);
+      assert.doesNotMatch(run.output, /a key/);
+    });
+
+    const bad: [string, string[], RegExp][] = [
+      ["an unknown setting", ["edges.app.hostport", "x"], /edges\.app\.hostport: no such setting/],
+      ["an unknown key", ["edgse.app", "x"], /edgse: no such setting/],
+      [
+        "a wrong type",
+        ["certificates.wildcard.renewBeforeDays", "soon"],
+        /certificates\.wildcard\.renewBeforeDays: must be number/,
+      ],
+      [
+        "a choice that is none",
+        ["edges.app.access", "everybody"],
+        /edges\.app\.access: must be anyone/,
+      ],
+      [
+        "a certificate that is not there",
+        ["edges.app.certificate", "wild"],
+        /edges\.app\.certificate: names none of wildcard/,
+      ],
+      [
+        "a file that is not there",
+        ["certificates.wildcard.chainFile", "none.pem"],
+        /certificates\.wildcard\.chainFile: none\.pem can't be read/,
+      ],
+      [
+        "a malformed hostport",
+        ["edges.app.hostports[0]", "app"],
+        /hostports\[0\]: must be a host name/,
+      ],
+    ];
+    for (const [kind, [at = "", value = ""], said] of bad) {
+      it(`refuses ${kind} by its path, before any request`, async () => {
+        await project.select("dev");
+        await project.succeedsQuietly("config", "set", "--path", at, value);
+        const run = await project.fails("preview");
+        assert.match(run.output, said);
+        assert.deepEqual(run.requests, []);
+      });
+    }
+
+    it("consumer: has what the other stack's outputs tell", async () => {
+      await project.select("dev");
+      await project.up();
+      const consumer = await Project.copyOf({ "examples/consumer": "." });
+      try {
+        // Stacks of one backend, as a team has them.
+        Object.assign(consumer.env, { PULUMI_BACKEND_URL: project.env.PULUMI_BACKEND_URL });
+        await consumer.select("other");
+        await consumer.succeedsQuietly(
+          "config",
+          "set",
+          "edgeStack",
+          "organization/tlsedge-stack/dev",
+        );
+        await consumer.up();
+        assert.deepEqual(await consumer.output("urls"), ["https://app.dev.example.com:443"]);
+        await consumer.succeedsQuietly("config", "set", "edge", "nope");
+        assert.match((await consumer.fails("preview")).output, /has no edge nope: it has app/);
+      } finally {
+        await consumer.close();
+      }
+    });
+  });
+
+  it("environments: one program, three stacks", async () => {
+    project = await Project.copyOf({ "examples/environments": "." });
+    for (const stack of ["dev", "staging", "prod"]) {
+      const host = stack === "prod" ? "app.example.com" : `app.${stack}.example.com`;
+      await project.certificate(join("certificates", stack), {
+        commonName: host,
+        dnsNames: [host],
+      });
+      await project.select(stack);
+      await lives(4);
+      assert.deepEqual(await project.output("hostports"), [`${host}:443`]);
+    }
+    const refused = await project.fails("destroy", "--yes", "--skip-preview");
+    assert.match(refused.output, /protected/);
+    assert.equal(held().edges.length, 3);
+    for (const stack of ["dev", "staging"]) {
+      await project.select(stack);
+      await project.destroy();
+    }
+    assert.equal(held().edges.length, 1);
+  });
+
+  it("rotation: the domain has a valid certificate at every poll", async () => {
+    project = await example("rotation");
+    const domain = "app.example.com";
+    const leaf = { commonName: domain, dnsNames: [domain] };
+    const soon = new Date(Date.now() + 10 * day + day / 2);
+    await project.certificate("certificate", { ...leaf, notAfter: soon });
+    const first = await project.up();
+    assert.match(first.output, /expires on .*, in 10 days/);
+    const watcher = spawn(process.execPath, [join(project.folder, "watch.mts"), domain], {
+      cwd: project.folder,
+      env: project.env,
+    });
+    const timeline: string[] = [];
+    const lines = createInterface({ input: watcher.stdout });
+    lines.on("line", (line) => timeline.push(line));
+    const closed = once(watcher, "close");
+    try {
+      await once(lines, "line");
+      await project.certificate("certificate", leaf);
+      const second = await project.up();
+      assert.doesNotMatch(second.output, /expires on/);
+      assert.deepEqual(
+        second.requests.filter((request) => !request.startsWith("GET ")),
+        ["POST /tls_certificates", "DELETE /tls_certificates/:id"],
+      );
+      watcher.kill("SIGTERM");
+      const [code] = await closed;
+      assert.equal(code, 0, timeline.join("\n"));
+    } finally {
+      watcher.kill("SIGKILL");
+    }
+    assert.match(timeline.at(-1) ?? "", /^\d+ polls, 0 of them without/);
+    await dies();
+  });
+});
