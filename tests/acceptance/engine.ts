@@ -165,6 +165,10 @@ export class Project {
     await writeFile(join(this.folder, name), text);
   }
 
+  async remove(name: string): Promise<void> {
+    await rm(join(this.folder, name));
+  }
+
   /** From now on no command may show or store this text: plain, in base64 or URL-encoded. */
   keepSecret(name: string, text: string): void {
     // Of a PEM block, a line of its body: how its line breaks are escaped must not matter.
@@ -249,21 +253,27 @@ export class Project {
 
   /** Any command of the CLI. */
   async pulumi(...args: string[]): Promise<{ code: number; output: string }> {
-    return this.run(args);
+    return this.run(this.command, [...args, "--non-interactive"]);
+  }
+
+  /** A script of the project. */
+  async node(script: string, ...args: string[]): Promise<{ code: number; output: string }> {
+    return this.run(process.execPath, [script, ...args]);
   }
 
   /** Sets a secret of the config, told as a person would tell a long one: through a pipe. */
   async setSecret(path: string, value: string): Promise<void> {
     const args = ["config", "set", "--secret", "--path", path, "--stack", this.stack];
-    const { code, output } = await this.run(args, value);
+    const { code, output } = await this.run(this.command, args, value);
     assert.equal(code, 0, output);
   }
 
-  private async run(args: string[], input = ""): Promise<{ code: number; output: string }> {
-    const child = spawn(this.command, [...args, "--non-interactive"], {
-      cwd: this.folder,
-      env: this.env,
-    });
+  private async run(
+    command: string,
+    args: string[],
+    input = "",
+  ): Promise<{ code: number; output: string }> {
+    const child = spawn(command, args, { cwd: this.folder, env: this.env });
     child.stdin.end(input);
     let output = "";
     child.stdout.on("data", (data) => (output += data));
@@ -272,7 +282,7 @@ export class Project {
       child.on("error", reject);
       child.on("close", (exit) => resolve(exit ?? -1));
     });
-    this.scan(`the output of pulumi ${args.join(" ")}`, output);
+    this.scan(`the output of ${args.join(" ")}`, output);
     return { code, output };
   }
 

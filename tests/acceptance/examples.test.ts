@@ -245,4 +245,63 @@ describe("the examples, on the real engine", () => {
     assert.match(timeline.at(-1) ?? "", /^\d+ polls, 0 of them without/);
     await dies();
   });
+
+  describe("fleet: one program, many stacks at a time", () => {
+    interface Outcome {
+      stack: string;
+      result: string;
+      changes: Record<string, number>;
+      error?: string;
+    }
+
+    beforeEach(async () => {
+      project = await Project.copyOf({ "examples/fleet": "." });
+      await project.certificate("certificate", { commonName: "*.example.com" });
+    });
+    const three = ["ap-1", "eu-1", "eu-2"];
+
+    const fleet = (...args: string[]) => project.node("fleet.mts", ...args);
+    async function outcomes(...args: string[]) {
+      const { code, output } = await fleet(...args, "--json");
+      return { code, outcomes: JSON.parse(output) as Outcome[] };
+    }
+    const results = (all: Outcome[]) => all.map(({ stack, result }) => `${stack} ${result}`);
+
+    it("makes all, changes nothing the second time, and takes all away", async () => {
+      for (const region of ["us-1", "us-2"]) await project.remove(`Pulumi.${region}.yaml`);
+      const first = await fleet("up", "--concurrency", "2");
+      assert.equal(first.code, 0, first.output);
+      assert.deepEqual(
+        held()
+          .edges.map(({ hostports }) => String(hostports))
+          .sort(),
+        three.map((region) => `${region}.example.com:443`),
+      );
+      assert.match(first.output, /3 of 3 done/);
+      const second = await outcomes("up");
+      assert.equal(second.outcomes.length, 3);
+      for (const { changes } of second.outcomes) assert.deepEqual(changes, { same: 4 });
+      assert.equal((await fleet("destroy")).code, 0);
+      assert.deepEqual(held(), { edges: [], certificates: [] });
+    });
+
+    it("stops at the first that fails, or carries on when told to", async () => {
+      await project.file("Pulumi.eu-1.yaml", "config:\n  tlsedge-fleet:backendId: bkdtg_1\n");
+      const stopped = await outcomes("up", ...three, "--concurrency", "1");
+      assert.equal(stopped.code, 1);
+      assert.deepEqual(results(stopped.outcomes), ["ap-1 done", "eu-1 failed", "eu-2 not started"]);
+      assert.match(stopped.outcomes[1]?.error ?? "", /hostport/);
+      const carried = await outcomes("up", ...three, "--concurrency", "1", "--carry-on");
+      assert.equal(carried.code, 1);
+      assert.deepEqual(results(carried.outcomes), ["ap-1 done", "eu-1 failed", "eu-2 done"]);
+    });
+
+    it("refuses a stack that has no config, and a typo", async () => {
+      for (const args of [["up", "eu-9"], ["upp"], ["up", "--concurency", "2"], []]) {
+        const { code, output } = await fleet(...args);
+        assert.equal(code, 1);
+        assert.match(output, /^error: |^Usage: /m);
+      }
+    });
+  });
 });

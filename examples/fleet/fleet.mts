@@ -1,0 +1,131 @@
+// Rolls one program out to many stacks: see README.md, or node fleet.mts --help.
+import { readdirSync } from "node:fs";
+import { styleText } from "node:util";
+import * as automation from "@pulumi/pulumi/automation/index.js";
+import Table from "cli-table3";
+import { Argument, Command, InvalidArgumentError, Option } from "commander";
+import { Listr } from "listr2";
+
+type Action = "up" | "preview" | "destroy";
+type Outcome = {
+  stack: string;
+  result: "done" | "failed" | "not started";
+  seconds: number;
+  /** Resources by what was done with them: `{ create: 2, same: 1 }`. */
+  changes: Record<string, number>;
+  /** What went wrong, in one line. */
+  error?: string;
+};
+
+const workDir = import.meta.dirname;
+
+/** The stacks that have a config file here. */
+const configured = () =>
+  readdirSync(workDir).flatMap((name) => /^Pulumi\.(.+)\.yaml$/.exec(name)?.[1] ?? []);
+
+/** The engine's own first error, without what it wraps around it. */
+function firstError({ message }: Error): string {
+  const lines = message.split("\n").map((line) => line.trim());
+  const said = lines.find(
+    (line) => /^error: /.test(line) && !/preview failed|update failed/.test(line),
+  );
+  return (said ?? lines.find((line) => line) ?? "no reason was given").replace(/^error: /, "");
+}
+
+async function run(stack: automation.Stack, action: Action, tell: (line: string) => void) {
+  const changes: Record<string, number> = {};
+  const onEvent = ({ resourcePreEvent, summaryEvent }: automation.EngineEvent) => {
+    const { op, urn } = resourcePreEvent?.metadata ?? {};
+    if (urn && op !== "same") tell(`${op} ${urn.split("::").at(-1)}`);
+    Object.assign(changes, summaryEvent?.resourceChanges);
+  };
+  await stack[action]({ onEvent, onOutput: () => {}, onError: () => {} } as automation.UpOptions);
+  return changes;
+}
+
+/** Runs the action in each stack; after a failure no other is started, unless told to carry on. */
+async function rollOut(
+  action: Action,
+  names: string[],
+  { concurrency, carryOn, json }: { concurrency: number; carryOn: boolean; json: boolean },
+): Promise<Outcome[]> {
+  const outcomes = names.map<Outcome>((stack) => ({
+    stack,
+    result: "not started",
+    seconds: 0,
+    changes: {},
+  }));
+  // One after the other: each selects its stack in a file that all share.
+  const stacks: automation.Stack[] = [];
+  for (const stackName of names) {
+    stacks.push(await automation.LocalWorkspace.createOrSelectStack({ stackName, workDir }));
+  }
+  const stopped = () => !carryOn && outcomes.find(({ result }) => result === "failed");
+  const tasks = outcomes.map((outcome, place) => ({
+    title: outcome.stack,
+    task: async (_: unknown, task: { output: string; title: string; skip(why: string): void }) => {
+      const failed = stopped();
+      if (failed) return task.skip(`${outcome.stack}: not started, as ${failed.stack} failed`);
+      const started = Date.now();
+      try {
+        const stack = stacks[place] as automation.Stack;
+        outcome.changes = await run(stack, action, (line) => (task.output = line));
+        outcome.result = "done";
+      } catch (error) {
+        outcome.result = "failed";
+        outcome.error = firstError(error as Error);
+        throw new Error(`${outcome.stack}: ${outcome.error}`);
+      } finally {
+        outcome.seconds = Math.round((Date.now() - started) / 100) / 10;
+      }
+    },
+  }));
+  const options = { concurrent: concurrency, exitOnError: false, fallbackRenderer: "simple" };
+  await new Listr(tasks, { ...options, renderer: json ? "silent" : "default" } as object).run();
+  return outcomes;
+}
+
+function summary(outcomes: Outcome[]): string {
+  const colours = { done: "green", failed: "red", "not started": "yellow" } as const;
+  const table = new Table({
+    head: ["stack", "result", "changes", "seconds"],
+    style: { head: [], border: [] },
+  });
+  for (const { stack, result, changes, seconds } of outcomes) {
+    const counts = Object.entries(changes)
+      .map(([what, count]) => `${count} ${what}`)
+      .join(", ");
+    table.push([stack, styleText(colours[result], result), counts, seconds.toFixed(1)]);
+  }
+  const done = outcomes.filter(({ result }) => result === "done").length;
+  const errors = outcomes.flatMap(({ stack, error }) => (error ? [`${stack}: ${error}`] : []));
+  return [table.toString(), ...errors, `${done} of ${outcomes.length} done`].join("\n");
+}
+
+function atLeastOne(text: string): number {
+  if (/^[1-9]\d{0,2}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("It must be a whole number from 1 to 999.");
+}
+
+const command = new Command("node fleet.mts")
+  .description("Rolls the program in this folder out to each stack that has a Pulumi.<stack>.yaml.")
+  .addArgument(new Argument("<action>").choices(["up", "preview", "destroy"]))
+  .argument("[stacks...]", "only these, in this order (default: all, by name)")
+  .addOption(new Option("--concurrency <n>", "how many at a time").default(4).argParser(atLeastOne))
+  .option("--carry-on", "start the others when one fails (default: stop)", false)
+  .option("--json", "print the summary as JSON", false)
+  .action(async (action: Action, asked: string[], options) => {
+    const known = configured();
+    const strange = asked.filter((stack) => !known.includes(stack));
+    if (strange.length > 0) {
+      command.error(`error: no Pulumi.${strange[0]}.yaml here: there are ${known.join(", ")}`);
+    }
+    const outcomes = await rollOut(action, asked.length > 0 ? asked : known, options);
+    console.log(options.json ? JSON.stringify(outcomes, null, 2) : `\n${summary(outcomes)}`);
+    process.exitCode = outcomes.every(({ result }) => result === "done") ? 0 : 1;
+  });
+
+await command.parseAsync().catch((error: Error) => {
+  console.error(`error: ${firstError(error)}`);
+  process.exitCode = 1;
+});
