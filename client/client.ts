@@ -129,18 +129,22 @@ export class Client {
     axiosRetry(this.#http, { retries: options.maxRetries ?? 8, shouldResetTimeout: true });
   }
 
+  /** Reads what is at a path. */
   get<T>(path: string): Promise<T> {
     return this.#send("GET", path);
   }
 
+  /** Makes something; sent again only when the service has certainly not taken it. */
   post<T>(path: string, body: object): Promise<T> {
     return this.#send("POST", path, body);
   }
 
+  /** Changes what is at a path. */
   patch<T>(path: string, body: object): Promise<T> {
     return this.#send("PATCH", path, body);
   }
 
+  /** Takes away what is at a path. */
   delete(path: string): Promise<void> {
     return this.#send("DELETE", path);
   }

@@ -1,6 +1,8 @@
 /** What every error of a request says of that request. */
 export interface Attempted {
+  /** The HTTP method. */
   method: string;
+  /** The path, below the base URL. */
   path: string;
   /** How many times the request was sent. */
   attempts: number;
@@ -8,8 +10,11 @@ export interface Attempted {
 
 /** The service answered, and the answer is not a success. */
 export class ServiceError extends Error implements Attempted {
+  /** For those who tell errors apart across copies of this package. */
   override readonly name = "ServiceError";
+  /** The HTTP method. */
   declare readonly method: string;
+  /** The path, below the base URL. */
   declare readonly path: string;
   declare readonly attempts: number;
   /** The HTTP status. */
@@ -35,8 +40,11 @@ export class ServiceError extends Error implements Attempted {
 
 /** No answer that can be used: no connection, no answer in time, or one that is not JSON. */
 export class ConnectionError extends Error implements Attempted {
+  /** For those who tell errors apart across copies of this package. */
   override readonly name = "ConnectionError";
+  /** The HTTP method. */
   declare readonly method: string;
+  /** The path, below the base URL. */
   declare readonly path: string;
   declare readonly attempts: number;
   /** Node's code for the cause, such as `ECONNREFUSED`, `ETIMEDOUT` or `EBADANSWER`. */

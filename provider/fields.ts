@@ -7,10 +7,18 @@ const atMostBytes = (limit: number) =>
 
 export const description = v.optional(v.pipe(v.string(), atMostBytes(255)));
 export const metadata = v.optional(v.pipe(v.string(), atMostBytes(4096)));
-/** Whether the module is applied to traffic. Default true. */
-export const enabled = v.optional(v.boolean());
 /** An identifier of the service, opaque. */
 export const id = v.pipe(v.string(), v.nonEmpty("must not be empty"));
+
+/** A module of an edge. */
+export const module = <Entries extends v.ObjectEntries>(entries: Entries) =>
+  v.optional(
+    v.strictObject({
+      /** Whether the module is applied to traffic. Default true. */
+      enabled: v.optional(v.boolean()),
+      ...entries,
+    }),
+  );
 
 const hostport = v.pipe(
   v.string(),

@@ -8,7 +8,7 @@ import {
   type TLSEdgeWire,
   tlsEdges,
 } from "../client/tlsEdge";
-import { description, enabled, hostports, id, metadata } from "./fields";
+import { description, hostports, id, metadata, module } from "./fields";
 import {
   defined,
   isObject,
@@ -27,21 +27,27 @@ export const schema = v.strictObject({
   /** What the edge serves, each a host and a port: `app.example.com:443`. Order says nothing. */
   hostports,
   /** The backend behind the edge. */
-  backend: v.optional(v.strictObject({ enabled, backendId: id })),
+  backend: module({
+    /** The id of the backend. */
+    backendId: id,
+  }),
   /** Who may connect, by source address. */
-  ipRestriction: v.optional(v.strictObject({ enabled, ipPolicyIds: v.array(id) })),
+  ipRestriction: module({
+    /** The ids of the IP policies. Order says nothing. */
+    ipPolicyIds: v.array(id),
+  }),
   /** Which authorities sign the certificates that clients must present. */
-  mutualTls: v.optional(v.strictObject({ enabled, certificateAuthorityIds: v.array(id) })),
+  mutualTls: module({
+    /** The ids of the certificate authorities. Order says nothing. */
+    certificateAuthorityIds: v.array(id),
+  }),
   /** Where TLS ends, and from which version on it is spoken. */
-  tlsTermination: v.optional(
-    v.strictObject({
-      enabled,
-      /** `edge`: at the service. `upstream`: behind it. Left out, the service decides. */
-      terminateAt: v.optional(v.picklist(["edge", "upstream"])),
-      /** The lowest TLS version, such as `1.2`. Left out, the service picks a safe one. */
-      minVersion: v.optional(id),
-    }),
-  ),
+  tlsTermination: module({
+    /** `edge`: at the service. `upstream`: behind it. Left out, the service decides. */
+    terminateAt: v.optional(v.picklist(["edge", "upstream"])),
+    /** The lowest TLS version, such as `1.2`. Left out, the service picks a safe one. */
+    minVersion: v.optional(id),
+  }),
   /**
    * What removing a module from the program does, as no update can remove it: `disable` switches
    * it off in place, `delete` calls the service's delete-module operation (not every service has
@@ -57,8 +63,18 @@ export type TLSEdgeInputs = v.InferInput<typeof schema>;
 
 /** What the service keeps of an edge; a module that is there is complete. */
 export type TLSEdgeState = Pick<TLSEdgeInputs, "description" | "metadata"> & {
-  [M in Module]?: NonNullable<TLSEdgeInputs[M]> & { enabled: boolean };
-} & { uri: string; createdAt: string; hostports: string[] };
+  [M in Module]?: NonNullable<TLSEdgeInputs[M]> & {
+    /** Whether the module is applied to traffic. */
+    enabled: boolean;
+  };
+} & {
+  /** Where the service serves the edge. */
+  uri: string;
+  /** When the edge was made, RFC 3339 in UTC. */
+  createdAt: string;
+  /** What the edge serves, each a host and a port. */
+  hostports: string[];
+};
 
 const moduleNames = {
   backend: "backend",

@@ -148,7 +148,10 @@ export class TLSCertificate extends pulumi.CustomResource {
 }
 
 /** A TLS certificate as a lookup gives it; fields that are unset are undefined. */
-export type GetTLSCertificateResult = ReturnType<typeof fromWire> & { id: string };
+export type GetTLSCertificateResult = ReturnType<typeof fromWire> & {
+  /** Assigned by the service, opaque. */
+  id: string;
+};
 
 /** Which certificates to look up. */
 export interface GetTLSCertificatesArgs extends LookupArgs {
@@ -158,10 +161,12 @@ export interface GetTLSCertificatesArgs extends LookupArgs {
 
 /** Which certificate to look up: by `id`, or the only one that covers `domain`. */
 export interface GetTLSCertificateArgs extends GetTLSCertificatesArgs {
+  /** The id of the certificate; then nothing else is looked at. */
   id?: string;
 }
 
 const result = (wire: TLSCertificateWire): GetTLSCertificateResult => ({
+  /** The id of the certificate; then nothing else is looked at. */
   id: wire.id,
   ...fromWire(wire),
 });

@@ -95,7 +95,10 @@ export class TLSEdge extends pulumi.CustomResource {
 }
 
 /** A TLS edge as a lookup gives it; fields that are unset are undefined. */
-export type GetTLSEdgeResult = TLSEdgeState & { id: string };
+export type GetTLSEdgeResult = TLSEdgeState & {
+  /** Assigned by the service, opaque. */
+  id: string;
+};
 
 /** Which edges to look up. */
 export interface GetTLSEdgesArgs extends LookupArgs {
@@ -105,6 +108,7 @@ export interface GetTLSEdgesArgs extends LookupArgs {
 
 /** Which edge to look up: by `id`, or the only one that serves `hostport`. */
 export interface GetTLSEdgeArgs extends GetTLSEdgesArgs {
+  /** The id of the edge; then nothing else is looked at. */
   id?: string;
 }
 

@@ -6,6 +6,7 @@ import type { InputOf } from "./resource";
 
 /** A tunnel that is online (api.md §2.3); fields that the service leaves out are undefined. */
 export interface GetTunnelResult {
+  /** Assigned by the service, opaque. */
   id: string;
   /** The URL of the tunnel's public endpoint. */
   publicUrl?: string;
@@ -31,22 +32,29 @@ export interface GetTunnelResult {
 
 /** Which tunnels to look up: all that have everything that is said here. */
 export interface GetTunnelsArgs extends LookupArgs {
+  /** The URL of the public endpoint, to the letter. */
   publicUrl?: string;
   /** Labels that a tunnel must have; it may have more. */
   labels?: Record<string, string>;
+  /** The metadata, to the letter. */
   metadata?: string;
+  /** `http`, `https`, `tcp` or `tls`. */
   proto?: string;
+  /** Where the tunnel runs. */
   region?: string;
+  /** Where the agent forwards to, to the letter. */
   forwardsTo?: string;
 }
 
 /** Which tunnel to look up: by `id`, or the only one that has everything that is said here. */
 export interface GetTunnelArgs extends GetTunnelsArgs {
+  /** The id of the tunnel; then nothing else is looked at. */
   id?: string;
 }
 
 function result(wire: TunnelWire): GetTunnelResult {
   return {
+    /** The id of the tunnel; then nothing else is looked at. */
     id: wire.id,
     publicUrl: wire.public_url ?? undefined,
     startedAt: wire.started_at ?? undefined,
