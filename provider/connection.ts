@@ -20,9 +20,10 @@ const clients = new Map<string, Client>();
  * A connection is a config namespace; `tlsedge-staging` reads `tlsedge-staging:apiKey` and
  * `TLSEDGE_STAGING_API_KEY`, and the environment wins.
  *
+ * @param config Left out where there is no stack: then the environment is all there is.
  * @throws ConfigurationError naming everything that is missing or malformed.
  */
-export function connect(connection: string, config: ConfigReader): Client {
+export function connect(connection: string, config?: ConfigReader): Client {
   const settings = readSettings(connection, config, process.env);
   const account = JSON.stringify(settings);
   const known = clients.get(account);
@@ -37,7 +38,7 @@ export function connect(connection: string, config: ConfigReader): Client {
 /** The settings of a connection, checked, without connecting. */
 export function readSettings(
   connection: string,
-  config: ConfigReader,
+  config: ConfigReader | undefined,
   env: NodeJS.ProcessEnv,
 ): ClientOptions {
   if (!/^[a-z][a-z0-9-]*$/.test(connection)) {
@@ -48,15 +49,16 @@ export function readSettings(
   const problems: string[] = [];
   const read = <T>(key: string, check: (value: string) => T | Complaint): T | undefined => {
     const ways = waysToSet(connection, key);
-    const value = env[ways.variable] || config(ways.configKey);
+    const toDo = config ? ways.text : `set ${ways.variable} in the environment`;
+    const value = env[ways.variable] || config?.(ways.configKey);
     if (!value) {
       if (key !== "baseUrl" && key !== "apiKey") return undefined;
-      problems.push(`no ${names[key]} is set: ${ways.text}`);
+      problems.push(`no ${names[key]} is set: ${toDo}`);
       return undefined;
     }
     const checked = check(value);
     if (!(checked instanceof Complaint)) return checked;
-    problems.push(`the ${names[key]} ${checked.text}: ${ways.text}`);
+    problems.push(`the ${names[key]} ${checked.text}: ${toDo}`);
     return undefined;
   };
   const settings = {

@@ -138,6 +138,13 @@ export function describeLeaf(leaf: X509Certificate) {
   };
 }
 
+/** Whether DNS names of a certificate fit a domain; a wildcard covers one label (RFC 6125). */
+export function coversDomain(dnsNames: string[], domain: string): boolean {
+  const wanted = domain.toLowerCase();
+  const parent = wanted.replace(/^[^.]+/, "*");
+  return dnsNames.some((name) => [wanted, parent].includes(name.toLowerCase()));
+}
+
 /** An attribute that stands more than once is a list. */
 type DistinguishedName = Partial<Record<string, string | string[]>>;
 

@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
+import { coversDomain } from "../provider/pem";
 import { fromWire, type TLSCertificateInputs } from "../provider/tlsCertificate";
 import { all, connectTo, type LookupArgs, only } from "./lookup";
 import { type InputOf, idToGet, registration, typeToken } from "./resource";
@@ -171,19 +172,16 @@ const result = (wire: TLSCertificateWire): GetTLSCertificateResult => ({
   ...fromWire(wire),
 });
 
-function covers({ subject_alternative_names: names }: TLSCertificateWire, domain: string): boolean {
-  const wanted = domain.toLowerCase();
-  const parent = wanted.replace(/^[^.]+/, "*");
-  return (names?.dns_names ?? []).some((name) => [wanted, parent].includes(name.toLowerCase()));
-}
-
 /** Every certificate of the account that matches, newest first. */
 export async function getTLSCertificates(
   args: GetTLSCertificatesArgs = {},
 ): Promise<GetTLSCertificateResult[]> {
   const { domain } = args;
-  return all(tlsCertificates.list(connectTo(args)), result, (wire) =>
-    domain === undefined ? true : covers(wire, domain),
+  return all(
+    tlsCertificates.list(connectTo(args)),
+    result,
+    ({ subject_alternative_names: names }) =>
+      domain === undefined ? true : coversDomain(names?.dns_names ?? [], domain),
   );
 }
 

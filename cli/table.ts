@@ -1,0 +1,138 @@
+import { stripVTControlCharacters, styleText } from "node:util";
+import Table from "cli-table3";
+
+/** What a terminal can show. */
+export interface Display {
+  /** Columns that a line may take. */
+  width: number;
+  /** Whether colours and weights are wanted. */
+  colour: boolean;
+}
+
+/** One line of a cell. */
+export interface Line {
+  text: string;
+  paint?: Paint;
+}
+
+/** How a line looks where colours are wanted. */
+export type Paint = "bold" | "dim" | "green" | "red" | "yellow";
+
+/** One object of a table: its id, and the cells that say something of it. */
+export interface Row {
+  id: string;
+  cells: Line[][];
+}
+
+const gap = "  ";
+
+const none = { "top-left": "", "top-right": "", "bottom-left": "", "bottom-right": "" };
+const noBorders = {
+  ...none,
+  ...{ top: "", "top-mid": "", bottom: "", "bottom-mid": "", left: "", "left-mid": "" },
+  ...{ mid: "", "mid-mid": "", right: "", "right-mid": "", middle: gap },
+};
+
+/** A text in a colour, where colours are wanted. */
+export function painted(text: string, paint: Paint | undefined, { colour }: Display): string {
+  // Whether they are is settled already, so the stream is not asked again.
+  return paint && colour ? styleText(paint, text, { validateStream: false }) : text;
+}
+
+/** On one line and without the escape sequences that a terminal would obey: others wrote it. */
+export function plain(text: string): string {
+  return stripVTControlCharacters(text)
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
+    .replace(/\p{Cf}/gu, "");
+}
+
+/** A text over as many lines as it takes, broken at spaces. */
+export function wrapped(text: string, width: number): string {
+  return text.replace(new RegExp(`(.{1,${width}})(?: |$)`, "g"), "$1\n").trimEnd();
+}
+
+/**
+ * A table whose first column is the id. Where there is no room for that, the ids stand below what
+ * the next column says, so that they can still be copied whole.
+ *
+ * @param heads The heading of the ids, then one for each cell.
+ */
+export function table([id = "", first = "", ...heads]: string[], rows: Row[], display: Display) {
+  const beside = [
+    [id, first, ...heads].map(heading),
+    ...rows.map((row) => [[{ text: row.id }], ...row.cells]),
+  ];
+  const below = [
+    [`${first}, ${id}`, ...heads].map(heading),
+    ...rows.map(({ id, cells: [lines = [], ...cells] }) => [
+      [...lines, { text: `${gap}${id}`, paint: "dim" as const }],
+      ...cells,
+    ]),
+  ];
+  const cells = roomFor(beside, display) - sum(longest(beside, items)) >= 0 ? beside : below;
+  return drawn(cells, display);
+}
+
+const heading = (text: string): Line[] => [{ text, paint: "bold" }];
+
+/** Lines are broken between the items of a list, and elsewhere only when they have to be. */
+const items = ({ text }: Line) => text.split(/(?<=,) /);
+const whole = ({ text }: Line) => [text];
+
+const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0);
+
+/** The length of the longest part in each column. */
+function longest(cells: Line[][][], parts: (line: Line) => string[]): number[] {
+  const [first = []] = cells;
+  return first.map((_, column) => {
+    const texts = cells.flatMap((row) => (row[column] ?? []).flatMap(parts));
+    return Math.max(1, ...texts.map((text) => text.length));
+  });
+}
+
+/** The characters that all columns have together. */
+function roomFor([first = []]: Line[][][], { width }: Display): number {
+  return width - gap.length * (first.length - 1);
+}
+
+function drawn(cells: Line[][][], display: Display): string {
+  const widths = columnWidths(cells, roomFor(cells, display));
+  const drawing = new Table({
+    chars: noBorders,
+    style: { "padding-left": 0, "padding-right": 0, head: [], border: [] },
+    colWidths: widths,
+    wordWrap: true,
+  });
+  for (const row of cells) {
+    drawing.push(
+      row.map((lines, column) =>
+        lines
+          .map(({ text, paint }) => painted(broken(text, widths[column] ?? 1), paint, display))
+          .join("\n"),
+      ),
+    );
+  }
+  return drawing.toString().replace(/ +$/gm, "");
+}
+
+/** As wide as the longest items, then as the lines; the widest gives way when there is no room. */
+function columnWidths(cells: Line[][][], room: number): number[] {
+  const widths = longest(cells, items);
+  let spare = room - sum(widths);
+  for (; spare < 0 && Math.max(...widths) > 1; spare++) {
+    const widest = widths.indexOf(Math.max(...widths));
+    widths[widest] = (widths[widest] ?? 1) - 1;
+  }
+  return longest(cells, whole).map((wanted, column) => {
+    const width = widths[column] ?? 1;
+    const more = Math.max(0, Math.min(spare, wanted - width));
+    spare -= more;
+    return width + more;
+  });
+}
+
+/** Words that are longer than a line, in pieces: the library would cut them off. */
+function broken(text: string, width: number): string {
+  const indented = `^${gap}\\S{${Math.max(1, width - gap.length)}}`;
+  return text.replace(new RegExp(`(${indented}|\\S{${width}})(?=\\S)`, "gu"), "$&\n");
+}
