@@ -49,8 +49,9 @@ async function readAccount(connection: string, tell: boolean): Promise<Account> 
   }
 }
 
+/** Of the terminal, else as the shell says; columns would be too narrow below 60. */
 function terminalWidth(): number {
-  return Math.max(40, process.stdout.columns || Number(process.env.COLUMNS) || 80);
+  return Math.max(60, process.stdout.columns || Number(process.env.COLUMNS) || 80);
 }
 
 /** As Node.js itself decides, which it does only for terminals. */

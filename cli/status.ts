@@ -2,7 +2,7 @@ import { isIP, isIPv6 } from "node:net";
 import type { TLSCertificateWire } from "../client/tlsCertificate";
 import type { TLSEdgeWire } from "../client/tlsEdge";
 import type { TunnelWire } from "../client/tunnel";
-import { coversDomain, describeLeaf, parseChain } from "../provider/pem";
+import { describeLeaf, namesCovering, parseChain } from "../provider/pem";
 import {
   type Display,
   type Line,
@@ -96,11 +96,15 @@ export function statusOf(account: Account, now: Date, failWithin?: number): Stat
     ({ daysLeft }) => failWithin !== undefined && daysLeft !== null && daysLeft < failWithin,
   );
   const valid = certificates.filter((certificate) => isValid(certificate, now));
+  const covered = {
+    names: new Set(valid.flatMap(({ dnsNames }) => dnsNames.map((name) => name.toLowerCase()))),
+    addresses: new Set(valid.flatMap(({ ips }) => ips.map(canonical))),
+  };
   return {
     at: now.toISOString(),
     failWithin: failWithin ?? null,
     failing: failing.map(({ id }) => id),
-    edges: account.edges.map((wire) => edgeStatus(wire, valid)),
+    edges: account.edges.map((wire) => edgeStatus(wire, covered)),
     certificates,
     tunnels: account.tunnels.map(tunnelStatus),
   };
@@ -146,7 +150,7 @@ function isValid({ notBefore, notAfter }: CertificateStatus, now: Date): boolean
   return (timeOf(notBefore) ?? 0) <= now.getTime() && now.getTime() <= (timeOf(notAfter) ?? 0);
 }
 
-function edgeStatus(wire: TLSEdgeWire, valid: CertificateStatus[]): EdgeStatus {
+function edgeStatus(wire: TLSEdgeWire, covered: Covered): EdgeStatus {
   const hostports = wire.hostports ?? [];
   const termination = wire.tls_termination;
   const passedOn = termination?.terminate_at === "upstream" && isOn(termination);
@@ -156,7 +160,7 @@ function edgeStatus(wire: TLSEdgeWire, valid: CertificateStatus[]): EdgeStatus {
     hostports,
     uncoveredHostports: passedOn
       ? []
-      : hostports.filter((hostport) => !valid.some((each) => covers(each, hostport))),
+      : hostports.filter((hostport) => !isCovered(hostport, covered)),
     backend: wire.backend ? { enabled: isOn(wire.backend) } : null,
     ipRestriction: wire.ip_restriction ? { enabled: isOn(wire.ip_restriction) } : null,
     mutualTls: wire.mutual_tls ? { enabled: isOn(wire.mutual_tls) } : null,
@@ -173,15 +177,20 @@ function edgeStatus(wire: TLSEdgeWire, valid: CertificateStatus[]): EdgeStatus {
 /** A module applies unless it says that it doesn't (api.md §2.1). */
 const isOn = ({ enabled }: { enabled?: boolean | null }) => enabled ?? true;
 
-/** Whether a client that connects to the hostport would take the certificate for its own. */
-function covers({ dnsNames, ips }: CertificateStatus, hostport: string): boolean {
-  const host = hostport.replace(/:\d+$/, "").replace(/^\[|\]$/g, "");
-  return isIP(host)
-    ? ips.some((ip) => canonical(ip) === canonical(host))
-    : coversDomain(dnsNames, host);
+/** What the certificates that are valid now are valid for. */
+interface Covered {
+  names: Set<string>;
+  addresses: Set<string>;
 }
 
-/** An address as a URL writes it: IPv6 can be written in many ways. */
+/** Whether a client that connects to the hostport would find a certificate for it. */
+function isCovered(hostport: string, { names, addresses }: Covered): boolean {
+  const host = hostport.replace(/:\d+$/, "").replace(/^\[|\]$/g, "");
+  if (isIP(host)) return addresses.has(canonical(host));
+  return namesCovering(host).some((name) => names.has(name));
+}
+
+/** As a URL writes it: an IPv6 address can be written in many ways. */
 function canonical(address: string): string {
   const url = `https://[${address}]`;
   return isIPv6(address) && URL.canParse(url) ? new URL(url).hostname : address;

@@ -1,5 +1,6 @@
 import { stripVTControlCharacters, styleText } from "node:util";
 import Table from "cli-table3";
+import stringWidth from "string-width";
 
 /** What a terminal can show. */
 export interface Display {
@@ -25,6 +26,8 @@ export interface Row {
 }
 
 const gap = "  ";
+/** The library takes time with the square of the rows. */
+const rowsAtOnce = 100;
 
 const none = { "top-left": "", "top-right": "", "bottom-left": "", "bottom-right": "" };
 const noBorders = {
@@ -73,7 +76,7 @@ export function table([id = "", first = "", ...heads]: string[], rows: Row[], di
   return drawn(cells, display);
 }
 
-const heading = (text: string): Line[] => [{ text, paint: "bold" }];
+const heading = (text: string): Line[] => [{ text, paint: "dim" }];
 
 /** Lines are broken between the items of a list, and elsewhere only when they have to be. */
 const items = ({ text }: Line) => text.split(/(?<=,) /);
@@ -81,12 +84,12 @@ const whole = ({ text }: Line) => [text];
 
 const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0);
 
-/** The length of the longest part in each column. */
+/** How wide the longest part in each column is. */
 function longest(cells: Line[][][], parts: (line: Line) => string[]): number[] {
   const [first = []] = cells;
   return first.map((_, column) => {
     const texts = cells.flatMap((row) => (row[column] ?? []).flatMap(parts));
-    return Math.max(1, ...texts.map((text) => text.length));
+    return texts.reduce((most, text) => Math.max(most, stringWidth(text)), 1);
   });
 }
 
@@ -97,22 +100,21 @@ function roomFor([first = []]: Line[][][], { width }: Display): number {
 
 function drawn(cells: Line[][][], display: Display): string {
   const widths = columnWidths(cells, roomFor(cells, display));
-  const drawing = new Table({
-    chars: noBorders,
-    style: { "padding-left": 0, "padding-right": 0, head: [], border: [] },
-    colWidths: widths,
-    wordWrap: true,
-  });
-  for (const row of cells) {
-    drawing.push(
-      row.map((lines, column) =>
-        lines
-          .map(({ text, paint }) => painted(broken(text, widths[column] ?? 1), paint, display))
-          .join("\n"),
-      ),
-    );
+  const style = { "padding-left": 0, "padding-right": 0, head: [], border: [] };
+  const texts = cells.map((row) =>
+    row.map((lines, column) =>
+      lines
+        .map(({ text, paint }) => painted(broken(text, widths[column] ?? 1), paint, display))
+        .join("\n"),
+    ),
+  );
+  const parts: string[] = [];
+  for (let row = 0; row < texts.length; row += rowsAtOnce) {
+    const part = new Table({ chars: noBorders, style, colWidths: widths, wordWrap: true });
+    part.push(...texts.slice(row, row + rowsAtOnce));
+    parts.push(part.toString());
   }
-  return drawing.toString().replace(/ +$/gm, "");
+  return parts.join("\n").replace(/ +$/gm, "");
 }
 
 /** As wide as the longest items, then as the lines; the widest gives way when there is no room. */

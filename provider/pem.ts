@@ -138,11 +138,10 @@ export function describeLeaf(leaf: X509Certificate) {
   };
 }
 
-/** Whether DNS names of a certificate fit a domain; a wildcard covers one label (RFC 6125). */
-export function coversDomain(dnsNames: string[], domain: string): boolean {
-  const wanted = domain.toLowerCase();
-  const parent = wanted.replace(/^[^.]+/, "*");
-  return dnsNames.some((name) => [wanted, parent].includes(name.toLowerCase()));
+/** The names that cover a domain, in lower case: a wildcard stands for one label (RFC 6125). */
+export function namesCovering(domain: string): string[] {
+  const name = domain.toLowerCase();
+  return [name, name.replace(/^[^.]+/, "*")];
 }
 
 /** An attribute that stands more than once is a list. */

@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
-import { coversDomain } from "../provider/pem";
+import { namesCovering } from "../provider/pem";
 import { fromWire, type TLSCertificateInputs } from "../provider/tlsCertificate";
 import { all, connectTo, type LookupArgs, only } from "./lookup";
 import { type InputOf, idToGet, registration, typeToken } from "./resource";
@@ -176,12 +176,12 @@ const result = (wire: TLSCertificateWire): GetTLSCertificateResult => ({
 export async function getTLSCertificates(
   args: GetTLSCertificatesArgs = {},
 ): Promise<GetTLSCertificateResult[]> {
-  const { domain } = args;
+  const wanted = args.domain === undefined ? undefined : namesCovering(args.domain);
   return all(
     tlsCertificates.list(connectTo(args)),
     result,
     ({ subject_alternative_names: names }) =>
-      domain === undefined ? true : coversDomain(names?.dns_names ?? [], domain),
+      wanted ? (names?.dns_names ?? []).some((name) => wanted.includes(name.toLowerCase())) : true,
   );
 }
 

@@ -51,7 +51,7 @@ new TLSEdge("typo", { hostport: ["app.example.com:443"] });
 const tsc = "--noEmit --strict --module node16 --target es2022 consumer.cts consumer.mts";
 
 /** What a tarball may hold, and what it must. */
-const built = /^dist\/(client|provider|sdk)\/\w+\.(js|d\.ts)$/;
+const built = /^dist\/(cli|client|provider|sdk)\/\w+\.(js|d\.ts)$/;
 const beside = ["package.json", "README.md", "LICENSE", "CHANGELOG.md"];
 /** What only the emulator needs: a production install goes without. */
 const unwanted = ["hono", "@hono", "@peculiar", "pulumi-tlsedge-emulator"];
@@ -156,16 +156,28 @@ async function typeCheck(folder: string): Promise<void> {
   await sh(path.join(folder, "node_modules", ".bin", "tsc"), tsc, folder);
 }
 
+/** The command, as its file and its dependencies were installed. */
+async function runCommand(folder: string): Promise<void> {
+  const { version } = JSON.parse(await readFile("package.json", "utf8")) as { version: string };
+  const env = withLowestNode(process.env, folder);
+  const printed = await sh("npx", "--no pulumi-tlsedge -- --version", folder, env);
+  if (!printed.split("\n").includes(version)) throw new Failure(`it printed ${printed}`);
+}
+
+/** With --lowest, an environment in which `node` is the one that was installed. */
+function withLowestNode(env: NodeJS.ProcessEnv, folder: string): NodeJS.ProcessEnv {
+  const node = path.join(folder, "node_modules", lowestNode, "bin");
+  return lowest ? { ...env, PATH: `${node}${path.delimiter}${env.PATH}` } : env;
+}
+
 async function environment(folder: string, { env }: PulumiCli, emulator: Emulator) {
   const inFolder = (name: string) => path.join(folder, name);
   const yaml = "name: consumer\nruntime: { name: nodejs, options: { typescript: false } }\n";
   await writeFile(inFolder("Pulumi.yaml"), yaml);
   await writeFile(inFolder("ca.pem"), emulator.ca);
   await mkdir(inFolder("state"), { recursive: true });
-  const node = inFolder(path.join("node_modules", lowestNode, "bin"));
   return {
-    ...env,
-    ...(lowest && { PATH: `${node}${path.delimiter}${env.PATH}` }),
+    ...withLowestNode(env, folder),
     PULUMI_HOME: inFolder("home"),
     PULUMI_BACKEND_URL: `file://${inFolder("state")}`,
     PULUMI_CONFIG_PASSPHRASE: "check",
@@ -195,6 +207,7 @@ async function live(folder: string, stack: string, cli: PulumiCli): Promise<void
 async function checkLayout(layout: string, tarball: string, cli: PulumiCli): Promise<void> {
   const folder = path.join(path.dirname(tarball), "..", layout);
   if (!(await check(`${layout}: install`, () => install(layout, folder, tarball)))) return;
+  await check(`${layout}: npx pulumi-tlsedge --version`, () => runCommand(folder));
   await check(`${layout}: types, CommonJS and ESM`, () => typeCheck(folder));
   for (const [name, { type, program }] of Object.entries(flavours)) {
     await writeManifest(folder, tarball, type);

@@ -1,0 +1,690 @@
+import assert from "node:assert/strict";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import path from "node:path";
+import { text } from "node:stream/consumers";
+import { stripVTControlCharacters } from "node:util";
+import { type Account, type Status, statusOf, statusText } from "../cli/status";
+import { Client, tlsCertificates, tlsEdges } from "../client/client";
+import type { TLSCertificateWire } from "../client/tlsCertificate";
+import type { TLSEdgeWire } from "../client/tlsEdge";
+import { type Emulator, makeCertificate, type Respond, startEmulator } from "../emulator/server";
+import manifest from "../package.json";
+import { answer, fileWith, script } from "./support";
+
+const dayMs = 86_400_000;
+const now = new Date("2026-03-01T12:00:00Z");
+const inDays = (days: number, from = now) => new Date(from.getTime() + days * dayMs);
+
+/** A certificate as the service tells it, with a PEM that nothing can parse. */
+const certificateOf = (
+  id: string,
+  days: number,
+  names: string[] = [],
+  more: Partial<TLSCertificateWire> = {},
+): TLSCertificateWire => ({
+  id,
+  uri: `https://x/${id}`,
+  created_at: "2025-01-01T00:00:00Z",
+  certificate_pem: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+  not_before: "2025-01-01T00:00:00Z",
+  not_after: inDays(days).toISOString(),
+  subject_alternative_names: { dns_names: names, ips: [] },
+  ...more,
+});
+const edgeOf = (hostports: string[], more: Partial<TLSEdgeWire> = {}): TLSEdgeWire => ({
+  id: "edgtls_1",
+  uri: "https://x/edgtls_1",
+  created_at: "2025-01-01T00:00:00Z",
+  hostports,
+  ...more,
+});
+const account = (parts: Partial<Account>): Account => ({
+  edges: [],
+  certificates: [],
+  tunnels: [],
+  ...parts,
+});
+
+/** How many columns a text takes: two for each character of this test's one wide alphabet. */
+const columns = (line: string) => line.length + (line.match(/\p{Script=Katakana}/gu) ?? []).length;
+
+function assertFits(report: string, width: number): void {
+  for (const line of stripVTControlCharacters(report).split("\n")) {
+    assert.ok(columns(line) <= width, `${columns(line)} columns: ${line}`);
+  }
+}
+
+describe("what the status says", () => {
+  describe("of certificates", () => {
+    const idsOf = ({ certificates }: Status) => certificates.map(({ id }) => id);
+    const certificates = [
+      certificateOf("year", 365),
+      certificateOf("gone", -1.5),
+      certificateOf("week", 7.5),
+      certificateOf("unknown", 0, [], { not_after: null }),
+      certificateOf("today", 0.5),
+      certificateOf("longGone", -30),
+    ];
+
+    it("has the most urgent first, with whole days left", () => {
+      const status = statusOf(account({ certificates }), now);
+      assert.deepEqual(idsOf(status), ["longGone", "gone", "unknown", "today", "week", "year"]);
+      const left = status.certificates.map(({ daysLeft }) => daysLeft);
+      assert.deepEqual(left, [-30, -2, null, 0, 7, 365]);
+    });
+
+    const limits: [number | undefined, string[]][] = [
+      [undefined, []],
+      [0, ["longGone", "gone"]],
+      [1, ["longGone", "gone", "today"]],
+      [7, ["longGone", "gone", "today"]],
+      [8, ["longGone", "gone", "today", "week"]],
+    ];
+    for (const [limit, failing] of limits) {
+      it(`fails for ${failing.join(", ") || "none"}, given ${limit} days`, () => {
+        assert.deepEqual(statusOf(account({ certificates }), now, limit).failing, failing);
+      });
+    }
+
+    it("takes the leaf's word, and the service's when the leaf can't be parsed", async () => {
+      const dates = { notBefore: inDays(-1), notAfter: inDays(40) };
+      const names = { dnsNames: ["leaf.example"], ips: ["2001:db8::1"] };
+      const made = await makeCertificate({ commonName: "leaf", ...names, ...dates });
+      const { certificates } = statusOf(
+        account({
+          certificates: [
+            certificateOf("cert_1", 50, ["told.example"], { certificate_pem: made.certificatePem }),
+            certificateOf("cert_2", 50, ["told.example"], { subject_common_name: "told" }),
+            { id: "cert_3", uri: "", created_at: "", certificate_pem: "", not_after: "soon" },
+          ],
+        }),
+        now,
+      );
+      const [nothing, leaf, told] = certificates;
+      assert.deepEqual(leaf, {
+        id: "cert_1",
+        description: null,
+        subjectCommonName: "leaf",
+        ...names,
+        notBefore: "2026-02-28T12:00:00Z",
+        notAfter: "2026-04-10T12:00:00Z",
+        daysLeft: 40,
+      });
+      assert.deepEqual(told, {
+        id: "cert_2",
+        description: null,
+        subjectCommonName: "told",
+        dnsNames: ["told.example"],
+        ips: [],
+        notBefore: "2025-01-01T00:00:00Z",
+        notAfter: inDays(50).toISOString(),
+        daysLeft: 50,
+      });
+      assert.deepEqual(nothing, {
+        id: "cert_3",
+        description: null,
+        subjectCommonName: null,
+        dnsNames: [],
+        ips: [],
+        notBefore: null,
+        notAfter: null,
+        daysLeft: null,
+      });
+    });
+  });
+
+  describe("of hostports", () => {
+    const certificates = [
+      certificateOf("named", 100, ["App.example.com", "192.0.2.7"]),
+      certificateOf("wild", 100, ["*.wild.example.com"]),
+      certificateOf("expired", -1, ["expired.example.com"]),
+      certificateOf("early", 100, ["early.example.com"], { not_before: inDays(1).toISOString() }),
+      certificateOf("addresses", 100, [], {
+        subject_common_name: "cn.example.com",
+        subject_alternative_names: { ips: ["192.0.2.1", "2001:DB8:0:0:0:0:0:1"] },
+      }),
+    ];
+    const hostports: [string, boolean][] = [
+      ["app.example.com:443", true],
+      ["APP.example.com:8443", true],
+      ["x.app.example.com:443", false],
+      ["a.wild.example.com:443", true],
+      ["*.wild.example.com:443", true],
+      ["wild.example.com:443", false],
+      ["a.b.wild.example.com:443", false],
+      ["*.a.wild.example.com:443", false],
+      ["expired.example.com:443", false],
+      ["early.example.com:443", false],
+      ["cn.example.com:443", false],
+      ["192.0.2.1:443", true],
+      ["192.0.2.2:443", false],
+      ["192.0.2.7:443", false],
+      ["[2001:db8::1]:443", true],
+      ["[2001:db8::2]:443", false],
+    ];
+    for (const [hostport, covered] of hostports) {
+      it(`has ${hostport} ${covered ? "" : "not "}covered`, () => {
+        const edges = [edgeOf([hostport])];
+        const [edge] = statusOf(account({ edges, certificates }), now).edges;
+        assert.deepEqual(edge?.uncoveredHostports, covered ? [] : [hostport]);
+      });
+    }
+
+    const terminations: [TLSEdgeWire["tls_termination"], boolean][] = [
+      [{ terminate_at: "upstream" }, false],
+      [{ terminate_at: "upstream", enabled: true }, false],
+      [{ terminate_at: "upstream", enabled: false }, true],
+      [{ terminate_at: "edge", enabled: true }, true],
+      [null, true],
+    ];
+    for (const [tls_termination, needed] of terminations) {
+      it(`${needed ? "misses" : "needs no"} certificate for ${JSON.stringify(tls_termination)}`, () => {
+        const edges = [edgeOf(["x.example:443"], { tls_termination })];
+        const [edge] = statusOf(account({ edges }), now).edges;
+        assert.deepEqual(edge?.uncoveredHostports, needed ? ["x.example:443"] : []);
+      });
+    }
+  });
+
+  it("of an edge is null for what is not configured, and on for what does not say", () => {
+    const bare = { id: "edgtls_2", uri: "", created_at: "" };
+    const modules = {
+      backend: {},
+      ip_restriction: { enabled: false },
+      mutual_tls: { enabled: null },
+    };
+    const { edges } = statusOf(account({ edges: [bare, edgeOf([], modules)] }), now);
+    assert.deepEqual(edges[0], {
+      id: "edgtls_2",
+      description: null,
+      hostports: [],
+      uncoveredHostports: [],
+      backend: null,
+      ipRestriction: null,
+      mutualTls: null,
+      tlsTermination: null,
+    });
+    const { backend, ipRestriction, mutualTls } = edges[1] ?? {};
+    assert.deepEqual(
+      [backend, ipRestriction, mutualTls].map((module) => module?.enabled),
+      [true, false, true],
+    );
+  });
+
+  it("in text fits every width, wide characters and long words too", () => {
+    const id = "edgtls_0123456789abcdefghijklmnopq";
+    const long = `${"long-".repeat(20)}name.example.com`;
+    const status = statusOf(
+      account({
+        edges: [edgeOf([`${long}:443`, "a.example:443"], { id })],
+        certificates: [certificateOf("cert_1", 3, [long, "a.example", "b.example"])],
+        tunnels: [{ id: "tn_1", labels: { name: "トンネル", [long]: long } }, { id: "tn_2" }],
+      }),
+      now,
+      7,
+    );
+    for (const width of [60, 80, 100, 120, 200, 400]) {
+      const report = statusText(status, { width, colour: width % 200 === 0 });
+      assertFits(report, width);
+      const unbroken = stripVTControlCharacters(report).replace(/\n */g, "");
+      if (width >= 80)
+        for (const part of [id, "cert_1", "tn_2"]) assert.ok(unbroken.includes(part));
+      if (width >= 120) assert.ok(unbroken.includes("トンネル"), report);
+    }
+  });
+
+  it("in text obeys no escape sequence that others wrote", () => {
+    const labels = { "\u001b[31mred": "a\nb\u202e\u001b]0;title\u0007" };
+    const status = statusOf(account({ tunnels: [{ id: "tn_1", labels }] }), now);
+    const report = statusText(status, { width: 80, colour: false });
+    assert.match(report, /red=a b\s/);
+    for (const control of ["\u001b", "\u0007", "\u202e"]) assert.ok(!report.includes(control));
+  });
+
+  it("in text has every row of a large account, under one heading", () => {
+    const ids = Array.from({ length: 250 }, (_, n) => `cert_${n + 1000}`);
+    const certificates = ids.map((id, n) => certificateOf(id, n));
+    const status = statusOf(account({ certificates }), now);
+    const report = statusText(status, { width: 80, colour: false });
+    assert.deepEqual(report.match(/cert_\d+/g), ids);
+    assert.equal(report.match(/EXPIRES/g)?.length, 1);
+  });
+});
+
+describe("npx pulumi-tlsedge", () => {
+  const bin = path.resolve(manifest.bin["pulumi-tlsedge"]);
+  let emulator: Emulator;
+  let settings: Record<string, string>;
+  let respond: Respond;
+
+  before(async () => {
+    emulator = await startEmulator({
+      tunnels: [
+        { id: "tn_web", labels: { app: "web", env: "production" }, region: "eu" },
+        { id: "tn_ssh", public_url: "tcp://ssh.example:22", proto: "tcp", forwards_to: "h:22" },
+      ],
+      respond: (body, request) => respond(body, request),
+    });
+    settings = {
+      TLSEDGE_BASE_URL: emulator.url,
+      TLSEDGE_API_KEY: emulator.apiKey,
+      TLSEDGE_CA_FILE: fileWith(emulator.ca),
+      TLSEDGE_REQUESTS_PER_MINUTE: "0",
+      TLSEDGE_MAX_RETRIES: "0",
+    };
+  });
+  beforeEach(() => {
+    respond = (body) => body;
+    emulator.reset();
+  });
+  after(() => emulator.close());
+
+  /** The environment of these tests without what would colour a report, and with settings. */
+  function environment(more: Record<string, string | undefined>): NodeJS.ProcessEnv {
+    const { NO_COLOR: _, FORCE_COLOR: __, COLUMNS: ___, NODE_OPTIONS: ____, ...rest } = process.env;
+    return { ...rest, ...settings, ...more };
+  }
+
+  interface Outcome {
+    code: number;
+    stdout: string;
+    stderr: string;
+  }
+
+  function run(line: string, env: Record<string, string | undefined> = {}): Promise<Outcome> {
+    const args = [bin, ...line.split(" ").filter(Boolean)];
+    return new Promise((resolve) => {
+      execFile(process.execPath, args, { env: environment(env) }, (error, stdout, stderr) => {
+        resolve({ code: Number(error?.code ?? 0), stdout, stderr });
+      });
+    });
+  }
+
+  /** Loaded before the program, so that it finds a terminal where there is a pipe. */
+  const terminal = (stream: "stdout" | "stderr", columns = 80) => {
+    const file = fileWith(`
+      const { hasColors, getColorDepth } = require("node:tty").WriteStream.prototype;
+      const terminal = { isTTY: true, columns: ${columns}, hasColors, getColorDepth };
+      Object.assign(process.${stream}, terminal);`);
+    return { NODE_OPTIONS: `--require=${file}`, TERM: "xterm-256color", CI: undefined };
+  };
+
+  const accountOf = () => new Client({ ...clientOptions(), requestsPerMinute: 0 });
+  const clientOptions = () => ({
+    baseUrl: emulator.url,
+    apiKey: emulator.apiKey,
+    caFile: settings.TLSEDGE_CA_FILE,
+  });
+
+  async function upload(days: number, dnsNames: string[]): Promise<string> {
+    const made = await makeCertificate({
+      commonName: dnsNames[0] ?? "",
+      dnsNames,
+      notBefore: new Date(Date.now() - 400 * dayMs),
+      // Half a day more, so that the days left are the same however long the tests take.
+      notAfter: inDays(days + 0.5, new Date()),
+    });
+    const { certificatePem: certificate_pem, privateKeyPem: private_key_pem } = made;
+    return (await tlsCertificates.create(accountOf(), { certificate_pem, private_key_pem })).id;
+  }
+
+  /** Certificates from the newest to the oldest, in an order that is not that of urgency. */
+  async function seed() {
+    const ids = {
+      later: await upload(300, ["later.example.com"]),
+      expired: await upload(-3, ["expired.example.com"]),
+      month: await upload(20, ["month.example.com", "www.month.example.com"]),
+      soon: await upload(3, ["*.soon.example.com"]),
+    };
+    const client = accountOf();
+    const covered = await tlsEdges.create(client, {
+      hostports: ["a.soon.example.com:443", "later.example.com:443"],
+      backend: { backend_id: "bkdtg_1" },
+      ip_restriction: { enabled: false, ip_policy_ids: ["ipp_1"] },
+      tls_termination: { terminate_at: "edge", min_version: "1.3" },
+    });
+    const bare = await tlsEdges.create(client, {
+      hostports: ["expired.example.com:443", "b.a.soon.example.com:443", "month.example.com:443"],
+    });
+    const upstream = await tlsEdges.create(client, {
+      hostports: ["passed-on.example.com:443"],
+      tls_termination: { terminate_at: "upstream" },
+    });
+    return { ...ids, covered: covered.id, bare: bare.id, upstream: upstream.id };
+  }
+
+  /** The lines of the part of a report under a title. */
+  function part(report: string, title: string): string[] {
+    const found = report.split("\n\n").find((each) => each.startsWith(title));
+    assert.ok(found, `no ${title} in ${report}`);
+    return found.split("\n").slice(1);
+  }
+
+  it("status shows what the account holds, and nothing on stderr", async () => {
+    const ids = await seed();
+    const { code, stdout, stderr } = await run("status", { COLUMNS: "200" });
+    assert.deepEqual([code, stderr], [0, ""]);
+    const row = (title: string, text: string) =>
+      part(stdout, title)
+        .find((line) => line.includes(text))
+        ?.split(/ {2,}/) ?? [];
+    const days = (text: string) => row("Certificates", text).at(-1);
+    assert.deepEqual([ids.expired, ids.soon, ids.month, ids.later].map(days), [
+      "expired",
+      "3",
+      "20",
+      "300",
+    ]);
+    const order = part(stdout, "Certificates").map((line) => line.split(" ")[0]);
+    assert.deepEqual(order.slice(1), [ids.expired, ids.soon, ids.month, ids.later]);
+    assert.deepEqual(row("Edges", ids.covered).slice(1), [
+      "a.soon.example.com:443",
+      "on",
+      "off",
+      "-",
+      "edge 1.3+",
+    ]);
+    assert.equal(row("Edges", ids.upstream).at(-1), "upstream");
+    const bare = part(stdout, "Hostports without a certificate").slice(1);
+    assert.deepEqual(
+      bare.map((line) => line.split(/ {2,}/)),
+      [
+        [ids.bare, "expired.example.com:443"],
+        [ids.bare, "b.a.soon.example.com:443"],
+      ],
+    );
+    assert.deepEqual(row("Tunnels", "tn_ssh"), [
+      "tn_ssh",
+      "tcp://ssh.example:22",
+      "h:22",
+      "tcp",
+      "us",
+    ]);
+    assert.ok(row("Tunnels", "tn_web").includes("app=web, env=production"));
+    const summary = stdout.trimEnd().split("\n").at(-1) ?? "";
+    for (const said of ["3 edges", "2 hostports", "4 certificates", "1 expired", "2 tunnels"]) {
+      assert.ok(summary.includes(said), summary);
+    }
+  });
+
+  for (const width of [80, 120]) {
+    it(`status has no line longer than ${width} columns, and breaks no id`, async () => {
+      const ids = await seed();
+      const { stdout } = await run("status --fail-within 30", { COLUMNS: `${width}` });
+      assertFits(stdout, width);
+      for (const id of Object.values(ids)) assert.ok(stdout.includes(id), id);
+    });
+  }
+
+  it("status takes the width of its terminal, and 80 columns where there is none", async () => {
+    await seed();
+    const inPipe = (await run("status")).stdout;
+    assertFits(inPipe, 80);
+    const { stdout } = await run("status", {
+      ...terminal("stdout", 120),
+      COLUMNS: "80",
+    });
+    assertFits(stdout, 120);
+    assert.throws(() => assertFits(stdout, 80));
+  });
+
+  it("status of an account that holds nothing says so", async () => {
+    for (const { id } of emulator.tunnels.list()) emulator.tunnels.offline(id);
+    const { code, stdout } = await run("status --fail-within 30");
+    assert.equal(code, 0);
+    for (const what of ["edges", "certificates", "hostports", "tunnels"]) {
+      assert.match(stdout, new RegExp(`^No ${what}`, "m"));
+    }
+  });
+
+  const limits: [string, number][] = [
+    ["", 0],
+    ["--fail-within 3", 0],
+    ["--fail-within 4", 2],
+    ["--fail-within 4 --json", 2],
+    ["--fail-within 21", 2],
+  ];
+  for (const [options, expected] of limits) {
+    it(`status ${options} exits with ${expected} when one has 3 days left`, async () => {
+      await upload(3, ["soon.example.com"]);
+      assert.equal((await run(`status ${options}`)).code, expected);
+    });
+  }
+
+  it("status --fail-within 0 exits with 2 for one that has expired", async () => {
+    await upload(-2, ["expired.example.com"]);
+    assert.equal((await run("status")).code, 0);
+    assert.equal((await run("status --fail-within 0")).code, 2);
+  });
+
+  it("status --json prints one object, uncoloured, with dates and numbers", async () => {
+    const ids = await seed();
+    const env = { FORCE_COLOR: "1", ...terminal("stderr") };
+    const { code, stdout, stderr } = await run("status --json --fail-within 10", env);
+    assert.deepEqual([code, stderr], [2, ""]);
+    const status = JSON.parse(stdout) as Status;
+    assert.deepEqual(Object.keys(status), [
+      "at",
+      "failWithin",
+      "failing",
+      "edges",
+      "certificates",
+      "tunnels",
+    ]);
+    assert.match(status.at, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+    assert.equal(status.failWithin, 10);
+    assert.deepEqual(status.failing, [ids.expired, ids.soon]);
+    const { notAfter, notBefore, ...soon } = status.certificates[1] ?? {};
+    assert.deepEqual(soon, {
+      id: ids.soon,
+      description: null,
+      subjectCommonName: "*.soon.example.com",
+      dnsNames: ["*.soon.example.com"],
+      ips: [],
+      daysLeft: 3,
+    });
+    for (const date of [notAfter, notBefore])
+      assert.match(String(date), /^\d{4}-\d\d-\d\dT[\d:]+Z$/);
+    assert.deepEqual(status.edges.at(-1), {
+      id: ids.covered,
+      description: null,
+      hostports: ["a.soon.example.com:443", "later.example.com:443"],
+      uncoveredHostports: [],
+      backend: { enabled: true },
+      ipRestriction: { enabled: false },
+      mutualTls: null,
+      tlsTermination: { enabled: true, terminateAt: "edge", minVersion: "1.3" },
+    });
+    assert.deepEqual(status.tunnels[0], {
+      id: "tn_web",
+      publicUrl: null,
+      proto: null,
+      region: "eu",
+      labels: { app: "web", env: "production" },
+      forwardsTo: "http://localhost:80",
+    });
+  });
+
+  it("status goes on when the service tells a certificate that can't be parsed", async () => {
+    const id = await upload(3, ["soon.example.com"]);
+    emulator.tlsCertificates.patch(id, { certificate_pem: "cut off" });
+    const { code, stdout } = await run("status --json --fail-within 4");
+    assert.equal(code, 2);
+    const [certificate] = (JSON.parse(stdout) as Status).certificates;
+    assert.deepEqual([certificate?.daysLeft, certificate?.dnsNames], [3, ["soon.example.com"]]);
+  });
+
+  it("status reads every page, and tells of it on a terminal alone", async () => {
+    for (let n = 0; n < 220; n++) emulator.tunnels.online({ region: "ap" });
+    const piped = await run("status");
+    assert.equal(piped.stderr, "");
+    assert.match(piped.stdout, /222 tunnels\n$/);
+    const { stdout, stderr } = await run("status", terminal("stderr"));
+    assert.equal(stdout, piped.stdout);
+    for (const told of ["edges…", "certificates…", "tunnels…", "tunnels… 200"]) {
+      assert.ok(stderr.includes(`Reading ${told}`), stderr);
+    }
+    assert.ok(stderr.endsWith("\r\u001b[K"), "it is cleared");
+  });
+
+  describe("colours", () => {
+    const red = "\u001b[31m";
+    const terminalOut = () => terminal("stdout");
+    const cases: [string, () => Record<string, string | undefined>, boolean][] = [
+      ["no terminal", () => ({}), false],
+      ["a terminal", terminalOut, true],
+      ["a terminal and NO_COLOR", () => ({ ...terminalOut(), NO_COLOR: "1" }), false],
+      ["no terminal and FORCE_COLOR", () => ({ FORCE_COLOR: "1" }), true],
+      ["a terminal and FORCE_COLOR=0", () => ({ ...terminalOut(), FORCE_COLOR: "0" }), false],
+      ["a terminal that has none", () => ({ ...terminalOut(), TERM: "dumb" }), false],
+    ];
+    for (const [where, env, coloured] of cases) {
+      it(`are ${coloured ? "" : "not "}used with ${where}`, async () => {
+        await upload(-3, ["expired.example.com"]);
+        const { stdout } = await run("status", env());
+        assert.equal(stdout.includes(red), coloured);
+        assert.equal(stdout !== stripVTControlCharacters(stdout), coloured);
+      });
+    }
+
+    const paints: [number, string, string][] = [
+      [-3, "", "31"],
+      [6, "", "31"],
+      [7, "", "33"],
+      [29, "", "33"],
+      [30, "", "32"],
+      [60, "--fail-within 90", "31"],
+    ];
+    for (const [days, options, paint] of paints) {
+      it(`say how urgent ${days} days are ${options}`, async () => {
+        await upload(days, ["x.example.com"]);
+        const { stdout } = await run(`status ${options}`, { FORCE_COLOR: "1" });
+        const said = days < 0 ? "expired" : `${days}`;
+        assert.ok(stdout.includes(`\u001b[${paint}m${said}\u001b[39m`), stdout);
+      });
+    }
+  });
+
+  describe("when it fails", () => {
+    const secret = "tlse_a-key-that-must-not-be-seen";
+
+    /** One line on stderr, exit code 1, nothing on stdout, no stack, no key. */
+    function assertFailure({ code, stdout, stderr }: Outcome, ...says: (string | RegExp)[]): void {
+      assert.deepEqual([code, stdout], [1, ""], stderr);
+      assert.match(stderr, /^error: [^\n]+\n$/);
+      assert.doesNotMatch(stderr, /\n\s+at /);
+      for (const key of [secret, emulator.apiKey]) assert.ok(!stderr.includes(key), stderr);
+      for (const said of says) assert.match(stderr, new RegExp(said));
+    }
+
+    it("for want of settings, it names the variables and no config", async () => {
+      const none = { TLSEDGE_API_KEY: undefined, TLSEDGE_BASE_URL: undefined };
+      const outcome = await run("status", none);
+      assertFailure(outcome, "TLSEDGE_API_KEY", "TLSEDGE_BASE_URL");
+      assert.ok(!outcome.stderr.includes("pulumi config"), outcome.stderr);
+      const other = await run("status --connection tlsedge-staging");
+      assertFailure(other, "TLSEDGE_STAGING_API_KEY", "TLSEDGE_STAGING_BASE_URL");
+      assertFailure(await run("status --connection UPPER"), "lower-case");
+    });
+
+    it("for a key that the service refuses, it names the variable of the connection", async () => {
+      assertFailure(await run("status", { TLSEDGE_API_KEY: secret }), "401", "TLSEDGE_API_KEY");
+      const staging = Object.fromEntries(
+        Object.entries(settings).map(([name, value]) => [name.replace("_", "_STAGING_"), value]),
+      );
+      const outcome = await run("status --connection tlsedge-staging", {
+        ...staging,
+        TLSEDGE_STAGING_API_KEY: secret,
+      });
+      assertFailure(outcome, "401", "TLSEDGE_STAGING_API_KEY");
+      assert.equal((await run("status --connection tlsedge-staging", staging)).code, 0);
+    });
+
+    it("for a key that the service quotes, it leaves the key out", async () => {
+      const server = await script(answer(400, { msg: `no such\n\u001b[1mkey: ${secret}` }));
+      try {
+        const { url, caFile } = server;
+        const env = { TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile, TLSEDGE_API_KEY: secret };
+        assertFailure(await run("status", env), "400", "no such key");
+      } finally {
+        await server.close();
+      }
+    });
+
+    it("for an address that is not the service's, it names the base URL", async () => {
+      const at = (url: string) => run("status", { TLSEDGE_BASE_URL: url });
+      assertFailure(await at("https://localhost:1"), "ECONNREFUSED", "TLSEDGE_BASE_URL");
+      assertFailure(await at("http://localhost"), "https://", "TLSEDGE_BASE_URL");
+      assertFailure(await at(`${emulator.url}/v9`), "404", "TLSEDGE_BASE_URL");
+      const server = await script(answer(200, "<html>"));
+      try {
+        const { url, caFile } = server;
+        const outcome = await run("status", { TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile });
+        assertFailure(outcome, "JSON", "TLSEDGE_BASE_URL");
+      } finally {
+        await server.close();
+      }
+    });
+
+    it("for an authority that is not trusted, it names the CA file", async () => {
+      const outcome = await run("status", { TLSEDGE_CA_FILE: undefined });
+      assertFailure(outcome, "TLSEDGE_CA_FILE");
+    });
+
+    const mistakes: [string, RegExp][] = [
+      ["statsu", /Did you mean status\?/],
+      ["status --jsno", /Did you mean --json\?/],
+      ["status more", /too many arguments/],
+      ["status --fail-within", /argument missing/],
+      ["status --fail-within soon", /whole number of days/],
+      ["status --fail-within=-1", /whole number of days/],
+    ];
+    for (const [line, says] of mistakes) {
+      it(`for \`${line}\`, it says what is meant`, async () => {
+        const { code, stdout, stderr } = await run(line);
+        assert.deepEqual([code, stdout], [1, ""]);
+        assert.match(stderr, /^error: /);
+        assert.match(stderr, says);
+        assert.match(stderr, /--help/);
+        assert.deepEqual(emulator.requests, []);
+      });
+    }
+
+    it("for a reader that has gone, it says nothing", async () => {
+      const child = spawn(process.execPath, [bin, "status"], { env: environment({}) });
+      child.stdout.destroy();
+      const said = text(child.stderr);
+      const [code] = await once(child, "close");
+      assert.deepEqual([code, await said], [0, ""]);
+    });
+  });
+
+  it("--version and --help tell of it", async () => {
+    assert.equal((await run("--version")).stdout, `${manifest.version}\n`);
+    const { code, stdout } = await run("status --help");
+    assert.equal(code, 0);
+    for (const said of ["--json", "--fail-within", "--connection", "TLSEDGE_API_KEY"]) {
+      assert.ok(stdout.includes(said), stdout);
+    }
+    assert.match((await run("--help")).stdout, /status/);
+    assert.equal((await run("")).code, 1);
+  });
+
+  it("is not loaded, nor its libraries, by a program that imports the package", async () => {
+    const files = `Object.keys(require.cache).filter((file) => /dist.cli.main|dist.cli.status|commander|cli-table3/.test(file))`;
+    const program = `require("pulumi-tlsedge"); console.log(JSON.stringify(${files}))`;
+    const child = spawn(process.execPath, ["-e", program], { env: environment({}) });
+    assert.equal((await text(child.stdout)).trim(), "[]");
+  });
+
+  it("does not load Pulumi", async () => {
+    const file = fileWith(
+      `process.on("exit", () => console.error(Object.keys(require.cache).join()))`,
+    );
+    const { code, stderr } = await run("status", { NODE_OPTIONS: `--require=${file}` });
+    assert.equal(code, 0);
+    assert.match(stderr, /commander/);
+    assert.ok(!stderr.includes("@pulumi"), stderr);
+  });
+});
