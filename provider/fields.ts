@@ -11,7 +11,7 @@ export const metadata = v.optional(v.pipe(v.string(), atMostBytes(4096)));
 export const id = v.pipe(v.string(), v.nonEmpty("must not be empty"));
 
 /** A module of an edge. */
-export const module = <Entries extends v.ObjectEntries>(entries: Entries) =>
+export const edgeModule = <Entries extends v.ObjectEntries>(entries: Entries) =>
   v.optional(
     v.strictObject({
       /** Whether the module is applied to traffic. Default true. */

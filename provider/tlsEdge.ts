@@ -8,7 +8,7 @@ import {
   type TLSEdgeWire,
   tlsEdges,
 } from "../client/tlsEdge";
-import { description, hostports, id, metadata, module } from "./fields";
+import { description, edgeModule, hostports, id, metadata } from "./fields";
 import {
   defined,
   isObject,
@@ -27,22 +27,22 @@ export const schema = v.strictObject({
   /** What the edge serves, each a host and a port: `app.example.com:443`. Order says nothing. */
   hostports,
   /** The backend behind the edge. */
-  backend: module({
+  backend: edgeModule({
     /** The id of the backend. */
     backendId: id,
   }),
   /** Who may connect, by source address. */
-  ipRestriction: module({
+  ipRestriction: edgeModule({
     /** The ids of the IP policies. Order says nothing. */
     ipPolicyIds: v.array(id),
   }),
   /** Which authorities sign the certificates that clients must present. */
-  mutualTls: module({
+  mutualTls: edgeModule({
     /** The ids of the certificate authorities. Order says nothing. */
     certificateAuthorityIds: v.array(id),
   }),
   /** Where TLS ends, and from which version on it is spoken. */
-  tlsTermination: module({
+  tlsTermination: edgeModule({
     /** `edge`: at the service. `upstream`: behind it. Left out, the service decides. */
     terminateAt: v.optional(v.picklist(["edge", "upstream"])),
     /** The lowest TLS version, such as `1.2`. Left out, the service picks a safe one. */
