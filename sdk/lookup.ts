@@ -26,10 +26,19 @@ export async function all<Wire, Result>(
   matches: (wire: Wire) => boolean,
 ): Promise<Result[]> {
   const found: Result[] = [];
-  for await (const item of items) {
-    if (matches(item)) found.push(result(item));
+  try {
+    for await (const item of items) {
+      if (matches(item)) found.push(result(item));
+    }
+  } catch (error) {
+    throw withoutStack(error);
   }
   return found;
+}
+
+/** Pulumi prints the stack of an error that is not marked so: a person is served by its message. */
+function withoutStack(error: unknown): unknown {
+  return error instanceof Error ? Object.assign(error, { __pulumiRunError: true }) : error;
 }
 
 const mostCandidates = 10;
@@ -77,7 +86,7 @@ async function byId<Result>(
   try {
     return await get(id);
   } catch (error) {
-    if (!(error instanceof ServiceError && error.status === 404)) throw error;
+    if (!(error instanceof ServiceError && error.status === 404)) throw withoutStack(error);
     throw new LookupError(`no ${title} has the id ${id}`);
   }
 }

@@ -160,7 +160,12 @@ describe("the SDK", () => {
     it("fails as the request does when that is not for want of a match", async () => {
       const undo = setEnv({ TLSEDGE_API_KEY: "refused" });
       try {
-        assert.equal((await failureOf(sdk.getTunnel({ id: "tn_1" }), ServiceError)).status, 401);
+        for (const ask of [() => sdk.getTunnel({ id: "tn_1" }), () => sdk.getTunnels()]) {
+          const error = await failureOf(ask(), ServiceError);
+          assert.equal(error.status, 401);
+          // Pulumi prints the message alone of such an error.
+          assert.ok(pulumi.RunError.isInstance(error));
+        }
       } finally {
         undo();
       }
