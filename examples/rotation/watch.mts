@@ -6,7 +6,7 @@ import { setTimeout } from "node:timers/promises";
 import { getTLSCertificates } from "pulumi-tlsedge";
 
 const [domain = "app.example.com"] = process.argv.slice(2);
-const everyMs = 50;
+const everyMs = 100;
 const started = Date.now();
 let polls = 0;
 let without = 0;

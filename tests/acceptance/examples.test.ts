@@ -59,19 +59,13 @@ describe("the examples, on the real engine", () => {
     assert.equal(internal?.ip_restriction?.enabled, true);
     const { owner, environment } = JSON.parse(internal?.metadata ?? "{}");
     assert.deepEqual([owner, environment], ["platform", "dev"]);
-    await dies();
-  });
-
-  it("site: names of a site's children are in every state, and stay", async () => {
-    project = await example("site");
-    await project.certificate("certificate", { commonName: "example.com" });
-    await project.up();
+    // The names of a site's children are in every state, and stay.
     const urns = Object.values(await project.exported()).map(({ urn }) => urn);
-    const site = "urn:pulumi:dev::tlsedge-site::tlsedge:index:TLSSite";
-    const edge = "$pulumi-nodejs:dynamic/tlsedge:TLSEdge";
     for (const name of ["web", "internal"]) {
-      assert.ok(urns.includes(`${site}${edge}::${name}`), urns.join("\n"));
+      const site = "urn:pulumi:dev::tlsedge-site::tlsedge:index:TLSSite";
+      assert.ok(urns.includes(`${site}$pulumi-nodejs:dynamic/tlsedge:TLSEdge::${name}`));
     }
+    await dies();
   });
 
   describe("stack: described in config alone", () => {
@@ -126,44 +120,42 @@ describe("the examples, on the real engine", () => {
       assert.doesNotMatch(run.output, /a key/);
     });
 
-    const bad: [string, string[], RegExp][] = [
-      ["an unknown setting", ["edges.app.hostport", "x"], /edges\.app\.hostport: no such setting/],
-      ["an unknown key", ["edgse.app", "x"], /edgse: no such setting/],
-      [
-        "a wrong type",
-        ["certificates.wildcard.renewBeforeDays", "soon"],
-        /certificates\.wildcard\.renewBeforeDays: must be number/,
-      ],
-      [
-        "a choice that is none",
-        ["edges.app.access", "everybody"],
-        /edges\.app\.access: must be anyone/,
-      ],
-      [
-        "a certificate that is not there",
-        ["edges.app.certificate", "wild"],
-        /edges\.app\.certificate: names none of wildcard/,
-      ],
-      [
-        "a file that is not there",
-        ["certificates.wildcard.chainFile", "none.pem"],
-        /certificates\.wildcard\.chainFile: none\.pem can't be read/,
-      ],
-      [
-        "a malformed hostport",
-        ["edges.app.hostports[0]", "app"],
-        /hostports\[0\]: must be a host name/,
-      ],
-    ];
-    for (const [kind, [at = "", value = ""], said] of bad) {
-      it(`refuses ${kind} by its path, before any request`, async () => {
-        await project.select("dev");
+    /** What a preview says of config that is set so; it must ask nothing of the service. */
+    async function complaint(...settings: [string, string][]): Promise<string> {
+      await project.select("dev");
+      for (const [at, value] of settings) {
         await project.succeedsQuietly("config", "set", "--path", at, value);
-        const run = await project.fails("preview");
-        assert.match(run.output, said);
-        assert.deepEqual(run.requests, []);
-      });
+      }
+      const run = await project.fails("preview");
+      assert.deepEqual(run.requests, []);
+      return run.output;
     }
+
+    it("refuses all that is wrong in config at once, each by its path", async () => {
+      const said = await complaint(
+        ["edges.app.hostport", "x"],
+        ["edgse.app", "x"],
+        ["certificates.wildcard.renewBeforeDays", "soon"],
+        ["edges.app.access", "everybody"],
+      );
+      assert.match(said, /edges\.app\.hostport: no such setting/);
+      assert.match(said, /edgse: no such setting/);
+      assert.match(said, /certificates\.wildcard\.renewBeforeDays: must be number/);
+      assert.match(said, /edges\.app\.access: must be anyone/);
+      assert.doesNotMatch(said, /everybody|soon/);
+    });
+
+    it("refuses an edge whose certificate is not there", async () => {
+      const said = await complaint(["edges.app.certificate", "wild"]);
+      assert.match(said, /edges\.app\.certificate: names none of wildcard/);
+    });
+
+    it("refuses a file that is not there, and a malformed hostport", async () => {
+      const hostport = await complaint(["edges.app.hostports[0]", "app"]);
+      assert.match(hostport, /hostports\[0\]: must be a host name/);
+      const file = await complaint(["certificates.wildcard.chainFile", "none.pem"]);
+      assert.match(file, /certificates\.wildcard\.chainFile: none\.pem can't be read/);
+    });
 
     it("consumer: has what the other stack's outputs tell", async () => {
       await project.select("dev");
