@@ -99,13 +99,23 @@ export function parseKey(text: string): KeyObject {
 
 /** `rsa`, `ecdsa` or `ed25519` (api.md §2.2), or undefined for what the service does not take. */
 export function keyType(leaf: X509Certificate): string | undefined {
+  const type = publicKey(leaf)?.asymmetricKeyType as string;
+  return { rsa: "rsa", ec: "ecdsa", ed25519: "ed25519" }[type];
+}
+
+/** Undefined for a kind of key that this Node.js knows nothing of. */
+function publicKey(leaf: X509Certificate): KeyObject | undefined {
   try {
-    const type = leaf.publicKey.asymmetricKeyType as string;
-    return { rsa: "rsa", ec: "ecdsa", ed25519: "ed25519" }[type];
+    return leaf.publicKey;
   } catch {
-    // A kind of key that this Node.js knows nothing of.
     return undefined;
   }
+}
+
+/** SHA-256 of the public key (SPKI, DER) as lower-case hex: the same for every leaf of one key. */
+function publicKeyFingerprint(leaf: X509Certificate): string | undefined {
+  const der = publicKey(leaf)?.export({ type: "spki", format: "der" });
+  return der && createHash("sha256").update(der).digest("hex");
 }
 
 /** SHA-256 over the whole decoded chain, in order, as lower-case hex. */
@@ -130,6 +140,7 @@ export function describeLeaf(leaf: X509Certificate) {
     notAfter: timestamp(leaf.validTo),
     privateKeyType: keyType(leaf),
     fingerprint: leaf.fingerprint256.replaceAll(":", "").toLowerCase(),
+    publicKeyFingerprint: publicKeyFingerprint(leaf),
     subjectOrganization: first(subject?.O),
     subjectOrganizationalUnit: first(subject?.OU),
     subjectLocality: first(subject?.L),

@@ -78,6 +78,8 @@ export class TLSCertificate extends pulumi.CustomResource {
   declare readonly subjectCountry: pulumi.Output<string>;
   /** SHA-256 of the leaf, lower-case hex. */
   declare readonly fingerprint: pulumi.Output<string>;
+  /** SHA-256 of the leaf's public key (SPKI), lower-case hex: one for all leaves of one key. */
+  declare readonly publicKeyFingerprint: pulumi.Output<string>;
   /** SHA-256 over the decoded chain in order, lower-case hex: another one is another chain. */
   declare readonly chainFingerprint: pulumi.Output<string>;
 
@@ -115,6 +117,7 @@ export class TLSCertificate extends pulumi.CustomResource {
           "subjectProvince",
           "subjectCountry",
           "fingerprint",
+          "publicKeyFingerprint",
           "chainFingerprint",
           "connection",
         ],

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import { createHash, createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { mock } from "node:test";
 import { inspect } from "node:util";
 import {
@@ -358,6 +358,9 @@ describe("a TLS certificate", () => {
         notAfter: "2999-01-02T03:04:05Z",
         privateKeyType: "ecdsa",
         fingerprint: parsed.fingerprint256.replaceAll(":", "").toLowerCase(),
+        publicKeyFingerprint: createHash("sha256")
+          .update(parsed.publicKey.export({ type: "spki", format: "der" }))
+          .digest("hex"),
         subjectOrganization: "Acme, Inc.",
         subjectOrganizationalUnit: "Web",
         subjectLocality: "Zürich",
