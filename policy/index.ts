@@ -1,0 +1,39 @@
+import type { ResourcePolicy, StackPolicy } from "./policy";
+import { hostportCertificate, keyReuse, owner } from "./stack";
+import {
+  certificateChain,
+  certificateExpiry,
+  certificateKey,
+  certificateSignature,
+} from "./tlsCertificate";
+import { edgeAccess, edgeModules, edgeProtected, edgeTlsVersion } from "./tlsEdge";
+
+export type { Explained, ResourcePolicy, StackPolicy } from "./policy";
+export {
+  certificateChain,
+  certificateExpiry,
+  certificateKey,
+  certificateSignature,
+  edgeAccess,
+  edgeModules,
+  edgeProtected,
+  edgeTlsVersion,
+  hostportCertificate,
+  keyReuse,
+  owner,
+};
+
+/** Every policy of the pack, for a pack of your own or to be read by a program. */
+export const policies: (ResourcePolicy | StackPolicy)[] = [
+  edgeTlsVersion,
+  edgeAccess,
+  edgeModules,
+  edgeProtected,
+  certificateExpiry,
+  certificateKey,
+  certificateSignature,
+  certificateChain,
+  hostportCertificate,
+  keyReuse,
+  owner,
+];

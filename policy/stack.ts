@@ -1,0 +1,157 @@
+import type { PolicyResource } from "@pulumi/policy";
+import { TLSCertificate, TLSEdge } from "pulumi-tlsedge";
+import { any, each, type ResourcePolicy, type StackPolicy, uploaded } from "./policy";
+
+/** Someone can be asked. */
+export const owner: ResourcePolicy = {
+  name: "owner",
+  displayName: "Owner in metadata",
+  description: "The metadata of a TLS edge or TLS certificate is JSON that names an owner.",
+  why:
+    "When a certificate leaks or a host name is taken over at night, the owner is whom to call. " +
+    "In metadata the name travels with the object, for whoever reads the account by API.",
+  remediationSteps:
+    'Set metadata to JSON with the property, such as JSON.stringify({ owner: "payments" }).',
+  severity: "low",
+  enforcementLevel: "advisory",
+  configSchema: {
+    properties: {
+      property: {
+        type: "string",
+        minLength: 1,
+        default: "owner",
+        description: "The property of the metadata that names the owner.",
+      },
+    },
+  },
+  example: {
+    violation: 'new TLSEdge("app", { metadata: "payments" });',
+    fix: 'new TLSEdge("app", { metadata: JSON.stringify({ owner: "payments" }) });',
+  },
+  validateResource(args, report) {
+    const resource = args.asType(TLSEdge) ?? args.asType(TLSCertificate);
+    if (!resource) return args.notApplicable("Policy only applies to TLS edges and certificates");
+    const { property } = args.getConfig<{ property: string }>();
+    if (namesOwner(resource.metadata, property)) return;
+    report(
+      `The metadata of "${args.name}" names no owner. ` +
+        `Set it to JSON with the property "${property}".`,
+    );
+  },
+};
+
+function namesOwner(metadata: string | undefined, property: string): boolean {
+  try {
+    const name = JSON.parse(metadata ?? "null")?.[property];
+    return typeof name === "string" && name.trim() !== "";
+  } catch {
+    return false;
+  }
+}
+
+/** Clients find a certificate for every name. */
+export const hostportCertificate: StackPolicy = {
+  name: "hostport-certificate",
+  displayName: "A certificate for every hostport",
+  description: "Every hostport of the stack's TLS edges is covered by a certificate of the stack.",
+  why:
+    "A host name that no certificate is valid for ends in an error in every client. A wildcard " +
+    "covers one label, no more (RFC 6125): `*.example.com` is valid neither for `example.com` nor " +
+    "for `a.b.example.com`.",
+  remediationSteps:
+    "Add a TLSCertificate whose subject alternative names have the host name, of the same " +
+    "connection. Edges with terminateAt `upstream` are not judged: the certificate is behind " +
+    "them. Pulumi shows policies only what a stack manages, so where certificates are in another " +
+    "stack, set this policy to `disabled`.",
+  severity: "high",
+  enforcementLevel: "advisory",
+  example: {
+    violation: `new TLSEdge("app", { hostports: ["a.b.example.com:443"] });\n${uploaded("wildcard")}`,
+    fix: `new TLSEdge("app", { hostports: ["b.example.com:443"] });\n${uploaded("wildcard")}`,
+  },
+  validateStack({ resources }, report) {
+    const certificates = resources.filter((resource) => resource.isType(TLSCertificate));
+    const edges = resources.filter((resource) => resource.isType(TLSEdge));
+    each(edges, ({ name, urn, props: edge }) => {
+      if (edge.tlsTermination?.terminateAt === "upstream") return;
+      each((edge.hostports ?? []) as string[], (hostport) => {
+        const host = hostport.replace(/:\d+$/, "");
+        const covered = any(
+          certificates.map((certificate) => () => {
+            const sameAccount = accountOf(certificate.props) === accountOf(edge);
+            return sameAccount && covers(leafOf(certificate).names, host);
+          }),
+        );
+        if (covered) return;
+        report(
+          `No certificate of the stack is valid for ${host}, which the TLS edge "${name}" ` +
+            "serves. Add a TLSCertificate that has it among its subject alternative names.",
+          urn,
+        );
+      });
+    });
+  },
+};
+
+function accountOf({ connection = "tlsedge" }: PolicyResource["props"]): string {
+  return connection;
+}
+
+/** The facts of a leaf. They are missing while the chain is not known yet: reading it throws. */
+function leafOf({ props }: PolicyResource) {
+  void props.certificatePem;
+  const { subjectAlternativeNames: names, publicKeyFingerprint } = props;
+  return { names: names ?? { dnsNames: [], ips: [] }, publicKeyFingerprint };
+}
+
+/** RFC 6125, 6.4: no case; a wildcard is the whole leftmost label and stands for one label. */
+function covers({ dnsNames, ips }: { dnsNames: string[]; ips: string[] }, host: string): boolean {
+  const wanted = host.toLowerCase();
+  const wildcard = wanted.replace(/^[^.]+/, "*");
+  return (
+    ips.includes(wanted) || dnsNames.some((name) => [wanted, wildcard].includes(name.toLowerCase()))
+  );
+}
+
+/** A leak of one key is a leak of one certificate. */
+export const keyReuse: StackPolicy = {
+  name: "key-reuse",
+  displayName: "One key, one certificate",
+  description: "No two TLS certificates of the stack have the same key.",
+  why:
+    "Who gets hold of a shared key can pose as every name it serves, and revoking it takes all of " +
+    "them down at once.",
+  remediationSteps: "Make a key for each certificate, and have each issued for its own.",
+  severity: "high",
+  enforcementLevel: "advisory",
+  example: {
+    violation: `${uploaded("shop", "shop")}\n${uploaded("shop-again", "blog")}`,
+    fix: `${uploaded("shop", "shop")}\n${uploaded("blog", "blog")}`,
+  },
+  validateStack({ resources }, report) {
+    const certificates = resources.filter((resource) => resource.isType(TLSCertificate));
+    const pairs = certificates.flatMap((one, index) =>
+      certificates.slice(index + 1).map((other) => [one, other].sort(byName)),
+    );
+    each(pairs, ([one, other]) => {
+      if (!one || !other || !shareKey(one, other)) return;
+      report(
+        `The TLS certificates "${one.name}" and "${other.name}" have the same key. ` +
+          "Make a new key for one of them, and have its certificate issued anew.",
+        other.urn,
+      );
+    });
+  },
+};
+
+function byName(one: PolicyResource, other: PolicyResource): number {
+  return one.name < other.name ? -1 : 1;
+}
+
+function shareKey(one: PolicyResource, other: PolicyResource): boolean {
+  const { publicKeyFingerprint } = leafOf(one);
+  return (
+    publicKeyFingerprint !== undefined &&
+    publicKeyFingerprint === leafOf(other).publicKeyFingerprint
+  );
+}

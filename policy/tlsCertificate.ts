@@ -1,0 +1,199 @@
+import "reflect-metadata"; // Which @peculiar/x509 needs.
+import { X509Certificate as NodeCertificate } from "node:crypto";
+import { PemConverter, X509Certificate } from "@peculiar/x509";
+import { validateResourceOfType } from "@pulumi/policy";
+import { TLSCertificate } from "pulumi-tlsedge";
+import { type ResourcePolicy, uploaded } from "./policy";
+
+const day = 24 * 3_600_000;
+
+/** Certificates are renewed in time. */
+export const certificateExpiry: ResourcePolicy = {
+  name: "certificate-expiry",
+  displayName: "Certificate expiry",
+  description: "A TLS certificate does not expire soon.",
+  why:
+    "From the moment a certificate has expired, clients refuse to connect. Renewing it in a hurry " +
+    "is where keys are reused and chains cut short.",
+  remediationSteps: "Renew the certificate and give its new chain and key.",
+  severity: "high",
+  enforcementLevel: "advisory",
+  configSchema: {
+    properties: {
+      days: {
+        type: "integer",
+        minimum: 1,
+        default: 30,
+        description: "How many days a certificate must still be valid.",
+      },
+    },
+  },
+  example: {
+    violation: uploaded("expires-in-a-week"),
+    fix: uploaded("expires-in-a-year"),
+  },
+  validateResource: validateResourceOfType(TLSCertificate, ({ certificatePem }, args, report) => {
+    const { days } = args.getConfig<{ days: number }>();
+    const [leaf] = parse(certificatePem);
+    if (!leaf || leaf.notAfter.getTime() - Date.now() >= days * day) return;
+    report(
+      `The TLS certificate "${args.name}" expires on ${leaf.notAfter.toISOString()}, in fewer ` +
+        `than ${days} days. Renew it.`,
+    );
+  }),
+};
+
+/** No key is so short that it can be broken. */
+export const certificateKey: ResourcePolicy = {
+  name: "certificate-key",
+  displayName: "Key strength",
+  description: "No certificate of a chain has a weak key.",
+  why:
+    "Who breaks a key can pose as its owner, and a chain is as strong as the weakest key in it. " +
+    "RSA below 2048 bits and curves below P-256 are within reach; public authorities may not sign " +
+    "them and browsers refuse them.",
+  remediationSteps:
+    "Make a new key, RSA with 2048 bits or more, ECDSA on P-256 or better, or Ed25519, and have a " +
+    "certificate issued for it. If an intermediate is weak, ask its authority for another one.",
+  severity: "critical",
+  enforcementLevel: "mandatory",
+  configSchema: {
+    properties: {
+      minRsaBits: {
+        type: "integer",
+        minimum: 2048,
+        default: 2048,
+        description: "The fewest bits of an RSA key.",
+      },
+      minEcdsaBits: {
+        type: "integer",
+        minimum: 256,
+        default: 256,
+        description: "The fewest bits of an ECDSA key: 256 for P-256, 384 for P-384.",
+      },
+    },
+  },
+  example: { violation: uploaded("rsa-1024"), fix: uploaded("ecdsa-p256") },
+  validateResource: validateResourceOfType(TLSCertificate, ({ certificatePem }, args, report) => {
+    const minimum = args.getConfig<{ minRsaBits: number; minEcdsaBits: number }>();
+    parse(certificatePem).forEach((certificate, index) => {
+      const weakness = weaknessOf(certificate, minimum);
+      if (!weakness) return;
+      report(
+        `${ordinal(index)} of the TLS certificate "${args.name}" has ${weakness}. ` +
+          "Make a stronger key, and have a certificate issued for it.",
+      );
+    });
+  }),
+};
+
+/** OpenSSL's names of the curves that are at least as strong as P-256. Others count as weak. */
+const curveBits: Partial<Record<string, number>> = {
+  prime256v1: 256,
+  secp256k1: 256,
+  brainpoolP256r1: 256,
+  secp384r1: 384,
+  brainpoolP384r1: 384,
+  brainpoolP512r1: 512,
+  secp521r1: 521,
+};
+
+/** Ed25519 has one strength, and is not judged. */
+function weaknessOf(
+  { rawData }: X509Certificate,
+  { minRsaBits, minEcdsaBits }: { minRsaBits: number; minEcdsaBits: number },
+): string | undefined {
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = new NodeCertificate(
+    Buffer.from(rawData),
+  ).publicKey;
+  const { modulusLength, namedCurve = "an unnamed curve" } = details ?? {};
+  if (modulusLength !== undefined && modulusLength < minRsaBits) {
+    return `an RSA key of ${modulusLength} bits, fewer than ${minRsaBits}`;
+  }
+  if (type === "ec" && (curveBits[namedCurve] ?? 0) < minEcdsaBits) {
+    return `an ECDSA key on ${namedCurve}, weaker than ${minEcdsaBits} bits`;
+  }
+  return undefined;
+}
+
+/** No signature can be forged. */
+export const certificateSignature: ResourcePolicy = {
+  name: "certificate-signature",
+  displayName: "Signature algorithm",
+  description: "No certificate of a chain is signed with SHA-1 or MD5.",
+  why:
+    "Collisions of SHA-1 and MD5 can be computed, so such a signature may be moved to another " +
+    "certificate. Clients refuse them.",
+  remediationSteps:
+    "Have the certificate issued again, signed with SHA-256 or better. A root at the end of a " +
+    "chain is not judged: clients trust it as it stands, not for its signature.",
+  severity: "critical",
+  enforcementLevel: "mandatory",
+  example: { violation: uploaded("sha1"), fix: uploaded("sha256") },
+  validateResource: validateResourceOfType(TLSCertificate, ({ certificatePem }, { name }, report) =>
+    parse(certificatePem).forEach((certificate, index) => {
+      const hash = brokenHash(certificate);
+      const isRoot = index > 0 && signsItself(certificate);
+      if (!hash || isRoot) return;
+      report(
+        `${ordinal(index)} of the TLS certificate "${name}" is signed with ${hash}. ` +
+          "Have it issued again, signed with SHA-256 or better.",
+      );
+    }),
+  ),
+};
+
+/** RFC 8017, appendix C: an algorithm that WebCrypto, and so the library, has no name for. */
+const md5WithRSAEncryption = "1.2.840.113549.1.1.4";
+
+function brokenHash({ signatureAlgorithm }: X509Certificate): string | undefined {
+  const { name, hash } = signatureAlgorithm as { name: string; hash?: { name: string } };
+  if (name === md5WithRSAEncryption) return "MD5";
+  return hash?.name === "SHA-1" ? "SHA-1" : undefined;
+}
+
+/** Clients get what they need to trust the leaf. */
+export const certificateChain: ResourcePolicy = {
+  name: "certificate-chain",
+  displayName: "Complete chain",
+  description: "A certificate that another one has signed comes with its intermediates.",
+  why:
+    "Clients know roots, not intermediates. Where one is missing, browsers may find it elsewhere " +
+    "while other programs fail, so the mistake is seen late and looks like something else.",
+  remediationSteps:
+    "Append the intermediates to certificatePem, each after the one that it signed; authorities " +
+    'publish them as the "full chain". The policy knows no roots: it takes any second ' +
+    "certificate for enough. Where a root that clients trust signs leaves itself, append the " +
+    "root, or set this policy to `disabled`.",
+  severity: "high",
+  enforcementLevel: "advisory",
+  example: { violation: uploaded("leaf-alone"), fix: uploaded("full-chain") },
+  validateResource: validateResourceOfType(
+    TLSCertificate,
+    ({ certificatePem }, { name }, report) => {
+      const [leaf, intermediate] = parse(certificatePem);
+      if (!leaf || intermediate || signsItself(leaf)) return;
+      report(
+        `The TLS certificate "${name}" comes without the certificate of its issuer ` +
+          `(${leaf.issuer}). Append the intermediates to certificatePem.`,
+      );
+    },
+  ),
+};
+
+/** The chain, leaf first; empty when it can't be read, as the resource's own check then fails. */
+function parse(pem: string): X509Certificate[] {
+  try {
+    return PemConverter.decode(pem).map((raw) => new X509Certificate(raw));
+  } catch {
+    return [];
+  }
+}
+
+function signsItself({ subject, issuer }: X509Certificate): boolean {
+  return subject === issuer;
+}
+
+function ordinal(index: number): string {
+  return index === 0 ? "The leaf" : `Certificate ${index + 1}`;
+}

@@ -1,0 +1,480 @@
+import assert from "node:assert/strict";
+import { generateKeyPairSync } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  type PolicyConfigSchema,
+  type PolicyResource,
+  type ResourceValidationArgs,
+  UnknownValueError,
+  unknownCheckingProxy,
+} from "@pulumi/policy";
+import { makeCertificate } from "../emulator/pki";
+import * as pack from "../policy/index";
+import { tlsCertificate, tlsEdge } from "../provider/dynamic";
+import { TLSCertificate, TLSEdge } from "../sdk";
+import { certificates, type Pair, signed, unknowns } from "../tools/policyCases";
+import { page, readProfiles } from "../tools/policyPages";
+import { type Properties, Stack, unknown } from "./support";
+
+const repository = join(__dirname, "..");
+const profiles = readProfiles(repository);
+const { policies } = pack;
+type Policy = (typeof policies)[number];
+
+/** A resource as a program declares it. */
+interface Declared {
+  type: typeof TLSEdge | typeof TLSCertificate;
+  name: string;
+  args: Properties;
+  protect?: boolean;
+}
+
+/** What a policy says: its violations, and whether it could not judge something not known yet. */
+interface Verdict {
+  violations: string[];
+  unknown: boolean;
+}
+
+/** What a program declares, were it run. */
+function declared(program: string, files: Record<string, Pair>): Declared[] {
+  const found: Declared[] = [];
+  const recorder = (type: Declared["type"]) =>
+    function record(name: string, args: Properties, options: { protect?: boolean } = {}) {
+      found.push({ type, name, args, ...options });
+    };
+  const read = (file: string) => {
+    const [, name = "", kind] = /^(.*)\.(pem|key)$/.exec(file) ?? [];
+    return kind === "pem" ? files[name]?.certificatePem : files[name]?.privateKeyPem;
+  };
+  const run = new Function("TLSEdge", "TLSCertificate", "readFileSync", "unknown", program);
+  run(recorder(TLSEdge), recorder(TLSCertificate), read, unknown);
+  return found;
+}
+
+function defaults({ configSchema }: Policy): Properties {
+  const settings = Object.entries(configSchema?.properties ?? {});
+  return Object.fromEntries(settings.map(([name, schema]) => [name, schema.default]));
+}
+
+/** As far as the schemas of the policies go. */
+function isValid(schema: PolicyConfigSchema["properties"][string] = {}, value: unknown): boolean {
+  const { type, enum: values = [value], minimum = 0 } = schema;
+  const isOfType = type === "integer" ? Number.isInteger(value) : typeof value === type;
+  const isLarge = typeof value !== "number" || value >= minimum;
+  return isOfType && isLarge && values.includes(value as string);
+}
+
+const isType = (type: string) => (resource: object) =>
+  (resource as { __pulumiType?: string }).__pulumiType === type;
+
+/** A resource as Pulumi shows it to policies: its inputs checked by the provider. */
+async function shown({ type, name, args, protect = false }: Declared): Promise<PolicyResource> {
+  const { inputs } = await new Stack(type === TLSEdge ? tlsEdge : tlsCertificate).check(args);
+  const props = unknownCheckingProxy(inputs);
+  return {
+    type: type.__pulumiType,
+    name,
+    urn: `urn:pulumi:dev::test::${type.__pulumiType}::${name}`,
+    props,
+    opts: {
+      protect,
+      ignoreChanges: [],
+      aliases: [],
+      customTimeouts: { createSeconds: 0, updateSeconds: 0, deleteSeconds: 0 },
+      additionalSecretOutputs: [],
+    },
+    dependencies: [],
+    propertyDependencies: {},
+    isType: isType(type.__pulumiType),
+    asType: (wanted: object) => (isType(type.__pulumiType)(wanted) ? props : undefined),
+  } as PolicyResource;
+}
+
+/** What a policy says of the resources, as the engine would ask it. */
+async function judge(
+  policy: Policy,
+  resources: Declared[],
+  settings: Properties = {},
+): Promise<Verdict> {
+  const verdict: Verdict = { violations: [], unknown: false };
+  const report = (message: string) => void verdict.violations.push(message);
+  const common = {
+    stackTags: new Map<string, string>(),
+    getConfig: <T>() => ({ ...defaults(policy), ...settings }) as T,
+    notApplicable: (reason?: string): never => {
+      throw new NotApplicable(reason);
+    },
+  };
+  const attempt = async (work: () => Promise<void> | void) => {
+    try {
+      await work();
+    } catch (error) {
+      if (error instanceof UnknownValueError) verdict.unknown = true;
+      else if (!(error instanceof NotApplicable)) throw error;
+    }
+  };
+  const all = await Promise.all(resources.map(shown));
+  if ("validateStack" in policy) {
+    await attempt(() => policy.validateStack({ ...common, resources: all }, report));
+    return verdict;
+  }
+  const { validateResource } = policy;
+  assert.ok(typeof validateResource === "function");
+  for (const resource of all) {
+    const args = { ...resource, ...common } as unknown as ResourceValidationArgs;
+    await attempt(() => validateResource(args, report));
+  }
+  return verdict;
+}
+
+class NotApplicable extends Error {}
+
+const edge = (args: Properties, name = "app"): Declared => ({ type: TLSEdge, name, args });
+const certificate = ({ certificatePem, privateKeyPem }: Pair, name = "app"): Declared => ({
+  type: TLSCertificate,
+  name,
+  args: { certificatePem, privateKeyPem },
+});
+
+describe("policies", () => {
+  let files: Record<string, Pair>;
+  before(async () => {
+    files = await certificates();
+  });
+
+  for (const policy of policies) {
+    describe(policy.name, () => {
+      it("finds the violation of its example, and names the resource", async () => {
+        const { violations } = await judge(policy, declared(policy.example.violation, files));
+        assert.equal(violations.length, 1);
+        assert.match(violations[0] as string, /"(app|shop)"/);
+      });
+
+      it("finds none in the fix of its example", async () => {
+        const verdict = await judge(policy, declared(policy.example.fix, files));
+        assert.deepEqual(verdict, { violations: [], unknown: false });
+      });
+
+      it("leaves alone what is not known yet", async () => {
+        const program = unknowns[policy.name] as string;
+        const verdict = await judge(policy, declared(program, files));
+        const looksAtInputs = policy !== pack.edgeProtected;
+        assert.deepEqual(verdict, { violations: [], unknown: looksAtInputs });
+      });
+
+      it("judges only this package's resources", async () => {
+        if ("validateStack" in policy) return;
+        const { validateResource } = policy;
+        assert.ok(typeof validateResource === "function");
+        const resource = await shown(edge({}));
+        const foreign = { ...resource, type: "aws:s3:Bucket", isType: () => false };
+        const args = {
+          ...foreign,
+          asType: () => undefined,
+          notApplicable: () => assert.ok(true),
+        } as unknown as ResourceValidationArgs;
+        await validateResource(args, () => assert.fail("it judged an S3 bucket"));
+      });
+
+      it("says what its page needs", () => {
+        assert.match(policy.name, /^[a-z][a-z-]+$/);
+        for (const text of [policy.description, policy.why, policy.remediationSteps]) {
+          assert.match(text, /\.$/);
+        }
+      });
+
+      it("has a page that is not stale: npm run docs:policies", () => {
+        const file = join(repository, "docs", "policies", `${policy.name}.md`);
+        assert.equal(readFileSync(file, "utf8"), page(policy, profiles));
+      });
+    });
+  }
+
+  describe("the pack", () => {
+    it("has a page and a row of the engine's table for each policy, and no others", () => {
+      const folder = join(repository, "docs", "policies");
+      const names = policies.map(({ name }) => name);
+      const pages = readdirSync(folder).filter((file) => file !== "README.md");
+      assert.deepEqual(pages.sort(), names.map((name) => `${name}.md`).sort());
+      const rows = readFileSync(join(folder, "README.md"), "utf8").match(/^\| \[.*$/gm) ?? [];
+      assert.deepEqual(
+        rows.map((row) => /^\| \[`(.*?)`\]/.exec(row)?.[1]),
+        names,
+      );
+    });
+
+    it("has the levels and settings of baseline.json as defaults", () => {
+      const own = policies.map((policy) => {
+        const { name, enforcementLevel } = policy;
+        return [name, { enforcementLevel, ...defaults(policy) }];
+      });
+      assert.deepEqual(profiles.baseline, Object.fromEntries(own));
+    });
+
+    for (const [profileName, profile] of Object.entries(profiles)) {
+      it(`has a profile ${profileName} that names every policy, with settings that it knows`, () => {
+        const names = policies.map(({ name }) => name);
+        assert.deepEqual(Object.keys(profile), names);
+        for (const policy of policies) {
+          const { enforcementLevel, ...settings } = profile[policy.name] ?? {};
+          assert.match(String(enforcementLevel), /^(advisory|mandatory|disabled)$/);
+          assert.deepEqual(Object.keys(settings), Object.keys(defaults(policy)));
+          for (const [name, value] of Object.entries(settings)) {
+            assert.ok(isValid(policy.configSchema?.properties[name], value), name);
+          }
+        }
+      });
+    }
+
+    it("is no weaker in production than in baseline", () => {
+      const order = ["disabled", "advisory", "mandatory"];
+      for (const { name } of policies) {
+        const [low, high] = [profiles.baseline, profiles.production].map((profile) =>
+          order.indexOf(profile?.[name]?.enforcementLevel ?? ""),
+        );
+        assert.ok((low as number) <= (high as number), name);
+      }
+    });
+
+    it("shows no key in what it says", async () => {
+      const keys = Object.values(files).map(({ privateKeyPem }) => privateKeyPem.split("\n")[1]);
+      for (const policy of policies) {
+        const resources = declared(policy.example.violation, files);
+        const { violations } = await judge(policy, resources);
+        const said = violations.join();
+        assert.ok(keys.every((key) => !said.includes(key as string)));
+      }
+    });
+  });
+
+  describe("edge-tls-version in detail", () => {
+    const { edgeTlsVersion } = pack;
+    const verdict = (tlsTermination: Properties | undefined, settings: Properties = {}) =>
+      judge(edgeTlsVersion, [edge({ tlsTermination })], settings);
+
+    for (const [termination, count] of [
+      [undefined, 0],
+      [{}, 0],
+      [{ terminateAt: "edge" }, 0],
+      [{ minVersion: "1.0" }, 1],
+      [{ minVersion: "1.1", terminateAt: "edge" }, 1],
+      [{ minVersion: "1.2" }, 0],
+      [{ minVersion: "1.3" }, 0],
+      [{ minVersion: "SSLv3" }, 1],
+      [{ minVersion: "1.0", terminateAt: "upstream" }, 0],
+      [{ minVersion: "1.2", terminateAt: unknown }, 0],
+    ] as const) {
+      it(`finds ${count} violations in ${JSON.stringify(termination)}`, async () => {
+        assert.equal((await verdict(termination)).violations.length, count);
+      });
+    }
+
+    it("takes its minimum from config", async () => {
+      const { violations } = await verdict({ minVersion: "1.2" }, { minVersion: "1.3" });
+      assert.match(violations.join(), /"1\.3"/);
+    });
+
+    it("remediates what violates, in place, and nothing else", async () => {
+      const remediate = async (tlsTermination: Properties | undefined) => {
+        const resource = await shown(edge({ tlsTermination, description: unknown }));
+        const args = { ...resource, getConfig: () => ({ minVersion: "1.2" }) };
+        return edgeTlsVersion.remediateResource?.(args as unknown as ResourceValidationArgs);
+      };
+      const changed = (await remediate({ minVersion: "1.0" })) as Properties;
+      assert.deepEqual(Object.keys(changed).sort(), [
+        "__provider",
+        "description",
+        "tlsTermination",
+      ]);
+      assert.equal((changed.tlsTermination as Properties).minVersion, "1.2");
+      assert.equal(await remediate({ minVersion: "1.3" }), undefined);
+      assert.equal(await remediate(undefined), undefined);
+    });
+  });
+
+  describe("edge-access in detail", () => {
+    const { edgeAccess } = pack;
+    const ip = { ipPolicyIds: ["ipp_1"] };
+    const mutual = { certificateAuthorityIds: ["ca_1"] };
+
+    for (const [args, count, isUnknown] of [
+      [{ mutualTls: mutual }, 0, false],
+      [{ ipRestriction: ip, mutualTls: { ...mutual, enabled: false } }, 0, false],
+      [{ ipRestriction: { ...ip, enabled: false } }, 1, false],
+      [{ ipRestriction: { ipPolicyIds: [] } }, 1, false],
+      [{ mutualTls: { certificateAuthorityIds: [] } }, 1, false],
+      [{ ipRestriction: unknown, mutualTls: mutual }, 0, false],
+      [{ ipRestriction: { ipPolicyIds: [unknown] } }, 0, false],
+      [{ ipRestriction: { ...ip, enabled: unknown } }, 0, true],
+    ] as const) {
+      it(`finds ${count} violations in ${JSON.stringify(args)}`, async () => {
+        const { violations, unknown } = await judge(edgeAccess, [edge(args)]);
+        assert.deepEqual([violations.length, unknown], [count, isUnknown]);
+      });
+    }
+  });
+
+  it("edge-modules judges what is known beside what is not", async () => {
+    const args = {
+      ipRestriction: unknown,
+      mutualTls: { enabled: false, certificateAuthorityIds: [unknown] },
+      tlsTermination: { enabled: false },
+    };
+    const { violations, unknown: some } = await judge(pack.edgeModules, [edge(args)]);
+    assert.deepEqual([violations.length, some], [2, true]);
+  });
+
+  describe("certificate policies in detail", () => {
+    const ca = {
+      name: "CN=CA",
+      key: generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey,
+    };
+    const ecdsa = (namedCurve: string) =>
+      signed(generateKeyPairSync("ec", { namedCurve }).privateKey, "SHA-256", ca);
+    const count = async (policy: Policy, pair: Pair, settings: Properties = {}) =>
+      (await judge(policy, [certificate(pair)], settings)).violations.length;
+
+    it("certificate-key judges curves and sizes by its settings", async () => {
+      const { certificateKey } = pack;
+      assert.equal(await count(certificateKey, await ecdsa("secp224r1")), 1);
+      assert.equal(await count(certificateKey, await ecdsa("P-256")), 0);
+      assert.equal(await count(certificateKey, await ecdsa("P-256"), { minEcdsaBits: 384 }), 1);
+      assert.equal(await count(certificateKey, await ecdsa("P-521"), { minEcdsaBits: 384 }), 0);
+      const rsa = await makeCertificate({ commonName: "a", keyType: "rsa" });
+      assert.equal(await count(certificateKey, rsa), 0);
+      assert.equal(await count(certificateKey, rsa, { minRsaBits: 3072 }), 1);
+      const ed25519 = await makeCertificate({ commonName: "a", keyType: "ed25519" });
+      assert.equal(await count(certificateKey, ed25519), 0);
+    });
+
+    it("certificate-key and certificate-signature judge the whole chain, but no root's signature", async () => {
+      const rsa = (modulusLength: number) =>
+        generateKeyPairSync("rsa", { modulusLength }).privateKey;
+      const rootKey = rsa(1024);
+      const name = "CN=app.example.com";
+      const root = await signed(rootKey, "SHA-1", { key: rootKey, name });
+      const leaf = await signed(rsa(2048), "SHA-256", { key: rootKey, name });
+      const chain = { ...leaf, certificatePem: leaf.certificatePem + root.certificatePem };
+      const { violations } = await judge(pack.certificateKey, [certificate(chain)]);
+      assert.match(violations.join(), /^Certificate 2 .* RSA key of 1024 bits/);
+      assert.equal(await count(pack.certificateSignature, chain), 0);
+    });
+
+    it("certificate-expiry counts days by its setting, and what has expired", async () => {
+      const soon = files["expires-in-a-week"] as Pair;
+      assert.equal(await count(pack.certificateExpiry, soon, { days: 6 }), 0);
+      assert.equal(await count(pack.certificateExpiry, soon, { days: 8 }), 1);
+      const notBefore = new Date("2020-01-01");
+      const notAfter = new Date("2021-01-01");
+      const expired = await makeCertificate({ commonName: "a", notBefore, notAfter });
+      assert.equal(await count(pack.certificateExpiry, expired, { days: 1 }), 1);
+    });
+
+    it("certificate-chain takes a certificate that signs itself, and any second one", async () => {
+      assert.equal(await count(pack.certificateChain, files.shop as Pair), 0);
+      assert.equal(await count(pack.certificateChain, files["full-chain"] as Pair), 0);
+    });
+
+    it("leave a chain that can't be read to the provider's own check", async () => {
+      for (const certificatePem of [
+        "",
+        "no PEM",
+        "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----",
+      ]) {
+        for (const policy of policies.filter(({ name }) => name.startsWith("certificate-"))) {
+          assert.equal(await count(policy, { ...(files.shop as Pair), certificatePem }), 0);
+        }
+      }
+    });
+  });
+
+  describe("hostport-certificate in detail", () => {
+    const uncovered = async (hostport: string, dnsNames: string[], args: Properties = {}) => {
+      const pair = await makeCertificate({ commonName: hostport, dnsNames, ips: ["192.0.2.1"] });
+      const resources = [edge({ hostports: [hostport], ...args }), certificate(pair)];
+      return (await judge(pack.hostportCertificate, resources)).violations.length;
+    };
+
+    for (const [hostport, names, count] of [
+      ["app.example.com:443", ["app.example.com"], 0],
+      ["APP.example.com:8443", ["app.EXAMPLE.com"], 0],
+      ["app.example.com:443", ["*.example.com"], 0],
+      ["example.com:443", ["*.example.com"], 1],
+      ["a.b.example.com:443", ["*.example.com"], 1],
+      ["a.b.example.com:443", ["*.b.example.com"], 0],
+      ["*.example.com:443", ["*.example.com"], 0],
+      ["*.example.com:443", ["app.example.com"], 1],
+      ["app.example.com:443", ["a*.example.com"], 1],
+      ["app.example.com:443", ["example.com"], 1],
+      ["app.example.com:443", [], 1],
+      ["192.0.2.1:443", [], 0],
+      ["192.0.2.2:443", ["*.0.2.2"], 0],
+    ] as const) {
+      it(`${hostport} with a certificate for ${names.join() || "its common name alone"}: ${count}`, async () => {
+        assert.equal(await uncovered(hostport, [...names]), count);
+      });
+    }
+
+    it("does not judge an edge that passes TLS through", async () => {
+      const args = { tlsTermination: { terminateAt: "upstream" } };
+      assert.equal(await uncovered("app.example.com:443", [], args), 0);
+    });
+
+    it("wants the certificate in the edge's account", async () => {
+      const names = ["app.example.com"];
+      assert.equal(await uncovered("app.example.com:443", names, { connection: "other" }), 1);
+      assert.equal(await uncovered("app.example.com:443", names, { connection: "tlsedge" }), 0);
+    });
+
+    it("judges known hostports beside unknown ones, of every edge", async () => {
+      const { violations, unknown: some } = await judge(pack.hostportCertificate, [
+        edge({ hostports: [unknown, "a.example.com:443"] }, "a"),
+        edge({ hostports: unknown }, "b"),
+        edge({ hostports: ["c.example.com:443"] }, "c"),
+      ]);
+      assert.deepEqual([violations.length, some], [2, true]);
+    });
+  });
+
+  it("key-reuse names both certificates, whatever their order, and judges beside unknowns", async () => {
+    const [one, other] = [files.shop as Pair, files["shop-again"] as Pair];
+    const resources = [
+      certificate({ ...one, certificatePem: unknown }, "c"),
+      certificate(other, "b"),
+      certificate(one, "a"),
+    ];
+    const { violations, unknown: some } = await judge(pack.keyReuse, resources);
+    assert.equal(violations.length, 1);
+    assert.match(violations.join(), /"a" and "b"/);
+    assert.ok(some);
+  });
+
+  describe("owner in detail", () => {
+    for (const [metadata, count] of [
+      [undefined, 1],
+      ["not JSON", 1],
+      ["null", 1],
+      ['"owner"', 1],
+      ['{"owner":""}', 1],
+      ['{"owner":" "}', 1],
+      ['{"owner":7}', 1],
+      ['{"team":"a"}', 1],
+      ['{"owner":"a"}', 0],
+    ] as const) {
+      it(`finds ${count} violations in ${metadata}, of an edge or a certificate`, async () => {
+        const resources = [edge({ metadata }), certificate(files.shop as Pair)];
+        if (resources[1]) resources[1].args.metadata = metadata;
+        const { violations } = await judge(pack.owner, resources);
+        assert.equal(violations.length, 2 * count);
+        assert.ok(!violations.join().includes("not JSON"));
+      });
+    }
+
+    it("takes the property from config", async () => {
+      const resources = [edge({ metadata: '{"team":"a"}' })];
+      const { violations } = await judge(pack.owner, resources, { property: "team" });
+      assert.deepEqual(violations, []);
+    });
+  });
+});

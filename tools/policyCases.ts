@@ -1,0 +1,94 @@
+import "reflect-metadata"; // Which @peculiar/x509 needs.
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+} from "node:crypto";
+import * as x509 from "@peculiar/x509";
+import { makeCertificate } from "pulumi-tlsedge-emulator";
+
+const day = 24 * 3_600_000;
+
+/** A certificate with its key, as the programs below and the policies' examples read it. */
+export interface Pair {
+  certificatePem: string;
+  privateKeyPem: string;
+}
+
+/**
+ * For each policy, the start of a program in which what the policy looks at is not known in the
+ * plan: `unknown` is such a value. Violations and their fixes are the policies' own examples.
+ */
+export const unknowns: Record<string, string> = {
+  "edge-tls-version": 'new TLSEdge("app", { tlsTermination: { minVersion: unknown } });',
+  "edge-access": 'new TLSEdge("app", { ipRestriction: unknown });',
+  "edge-modules": 'new TLSEdge("app", { mutualTls: unknown });',
+  "edge-protected": 'new TLSEdge("app", { hostports: unknown }, { protect: true });',
+  "certificate-expiry": uploadOfUnknown("app"),
+  "certificate-key": uploadOfUnknown("app"),
+  "certificate-signature": uploadOfUnknown("app"),
+  "certificate-chain": uploadOfUnknown("app"),
+  "hostport-certificate": `new TLSEdge("app", { hostports: ["app.example.com:443"] });
+${uploadOfUnknown("wildcard")}`,
+  "key-reuse": `${uploadOfUnknown("shop")}\n${uploadOfUnknown("blog")}`,
+  owner: 'new TLSEdge("app", { metadata: unknown });',
+};
+
+function uploadOfUnknown(name: string): string {
+  return `new TLSCertificate("${name}", {
+  certificatePem: unknown,
+  privateKeyPem: readFileSync("shop.key", "utf8"),
+});`;
+}
+
+/** The certificates that the examples read, by the name of the file. */
+export async function certificates(): Promise<Record<string, Pair>> {
+  const root = await makeCertificate({ commonName: "Root", isCa: true });
+  const issuer = await makeCertificate({ commonName: "Intermediate", isCa: true, issuer: root });
+  const app = { commonName: "app.example.com", dnsNames: ["app.example.com"] };
+  const fullChain = await makeCertificate({ ...app, issuer });
+  const [leaf = ""] = fullChain.certificatePem.split(/(?<=-----END CERTIFICATE-----\n)/);
+  const shop = await makeCertificate(app);
+  const shopKey = createPrivateKey(shop.privateKeyPem);
+  const week = new Date(Date.now() + 7 * day);
+  return {
+    "expires-in-a-week": await makeCertificate({ ...app, notAfter: week }),
+    "expires-in-a-year": await makeCertificate(app),
+    "rsa-1024": await signed(generateKeyPairSync("rsa", { modulusLength: 1024 }).privateKey),
+    "ecdsa-p256": await makeCertificate(app),
+    sha1: await signed(generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey, "SHA-1"),
+    sha256: await signed(generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey),
+    "leaf-alone": { ...fullChain, certificatePem: leaf },
+    "full-chain": fullChain,
+    wildcard: await makeCertificate({ ...app, dnsNames: ["*.example.com"] }),
+    shop,
+    "shop-again": await signed(shopKey),
+    blog: await makeCertificate(app),
+  };
+}
+
+/** A certificate for a key of any kind, however weak; by default it signs itself. */
+export async function signed(
+  key: KeyObject,
+  hash = "SHA-256",
+  signer = { key, name: "CN=app.example.com" },
+): Promise<Pair> {
+  const algorithm =
+    signer.key.asymmetricKeyType === "rsa"
+      ? { name: "RSASSA-PKCS1-v1_5", hash }
+      : { name: "ECDSA", namedCurve: "P-256", hash };
+  const publicKey = createPublicKey(key.export({ type: "pkcs8", format: "pem" }));
+  const certificate = await x509.X509CertificateGenerator.create({
+    subject: "CN=app.example.com",
+    issuer: signer.name,
+    notAfter: new Date(Date.now() + 365 * day),
+    publicKey: new x509.PublicKey(publicKey.export({ type: "spki", format: "der" })),
+    signingKey: signer.key.toCryptoKey(algorithm, false, ["sign"]),
+    signingAlgorithm: algorithm,
+  });
+  return {
+    certificatePem: `${certificate.toString("pem")}\n`,
+    privateKeyPem: String(key.export({ type: "pkcs8", format: "pem" })),
+  };
+}
