@@ -39,6 +39,8 @@ interface EngineEvent {
   resourcePreEvent?: { metadata: StepMetadata };
   resOutputsEvent?: { metadata: StepMetadata };
   summaryEvent?: { resourceChanges: Record<string, number> };
+  policyEvent?: { policyName: string; enforcementLevel: string; resourceUrn?: string };
+  policyRemediationEvent?: { policyName: string };
 }
 
 interface StepMetadata {

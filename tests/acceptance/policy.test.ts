@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { certificates } from "../../tools/policyCases";
+import { Project, type Run } from "./engine";
+
+const pack = join(__dirname, "..", "..", "node_modules", "pulumi-tlsedge-policy");
+const profile = (name: string) => join(pack, "profiles", `${name}.json`);
+const withPack = ["--policy-pack", pack];
+
+/** What the policies said: `mandatory edge-tls-version:app`. */
+const said = ({ events }: Run) =>
+  events
+    .flatMap(({ policyEvent }) => policyEvent ?? [])
+    .map(({ enforcementLevel, policyName, resourceUrn = "" }) => {
+      return `${enforcementLevel} ${policyName}:${resourceUrn.split("::").at(-1)}`;
+    })
+    .sort();
+
+describe("policies on the engine", () => {
+  let project: Project;
+
+  before(async () => {
+    project = await Project.create();
+    for (const [name, pair] of Object.entries(await certificates())) {
+      project.keepSecret(`the key of ${name}`, pair.privateKeyPem);
+      await project.file(`${name}.pem`, pair.certificatePem);
+      await project.file(`${name}.key`, pair.privateKeyPem);
+    }
+  });
+  afterEach(async () => {
+    await project.succeedsQuietly("state", "unprotect", "--all", "--yes");
+    await project.destroy();
+  });
+  after(() => project?.close());
+
+  /** Writes a program, and a config for the pack beside it. */
+  async function given(program: string, config: Record<string, unknown> = {}): Promise<string[]> {
+    await project.program(
+      `const upload = (name, file = name) => new tlsedge.TLSCertificate(name, {
+        certificatePem: readFileSync(file + ".pem", "utf8"),
+        privateKeyPem: readFileSync(file + ".key", "utf8"),
+        metadata: JSON.stringify({ owner: "payments" }),
+      });
+      const owned = (args) => ({ metadata: JSON.stringify({ owner: "payments" }), ...args });
+      ${program}`,
+    );
+    await project.file("policies.json", JSON.stringify(config));
+    return [...withPack, "--policy-pack-config", "policies.json"];
+  }
+
+  it("C16 C70 a mandatory violation stops an update before any request, with a preview or without", async () => {
+    const options = await given(`upload("weak", "rsa-1024");`);
+    for (const skip of [[], ["--skip-preview"]]) {
+      const run = await project.fails("up", "--yes", ...skip, ...options);
+      assert.deepEqual(said(run), ["mandatory certificate-key:weak"]);
+      assert.deepEqual(run.requests, []);
+      assert.match(run.output, /has an RSA key of 1024 bits/);
+    }
+    assert.deepEqual(await project.exported(), {});
+  });
+
+  it("C70 a mandatory violation of a stack policy stops an update in its preview", async () => {
+    const options = await given(
+      `upload("wildcard");
+      new tlsedge.TLSEdge("app", owned({
+        hostports: ["a.example.com:443", "a.b.example.com:443", "example.com:443"],
+      }));`,
+      { "hostport-certificate": "mandatory" },
+    );
+    const run = await project.fails("up", "--yes", ...options);
+    const violation = "mandatory hostport-certificate:app";
+    assert.deepEqual(said(run), [violation, violation]);
+    assert.deepEqual(run.requests, []);
+    assert.doesNotMatch(run.output, /valid for a\.example\.com/);
+  });
+
+  it("C70 a remediation changes what is deployed, and is stable", async () => {
+    const options = await given(
+      `new tlsedge.TLSEdge("app", owned({ tlsTermination: { minVersion: "1.0" } }));`,
+      { "edge-tls-version": { enforcementLevel: "remediate", minVersion: "1.3" } },
+    );
+    const run = await project.up(...options);
+    const remediated = run.events.flatMap(({ policyRemediationEvent }) => {
+      return policyRemediationEvent?.policyName ?? [];
+    });
+    assert.deepEqual(remediated, ["edge-tls-version"]);
+    assert.deepEqual(said(run), []);
+    const [edge] = project.emulator.tlsEdges.list();
+    assert.equal(edge?.tls_termination?.min_version, "1.3");
+    const again = await project.up(...options);
+    assert.deepEqual(again.changes, { same: 2 });
+    assert.deepEqual(again.requests, []);
+  });
+
+  it("C70 config changes a threshold, and a setting that is not valid is refused", async () => {
+    const program = `upload("app", "expires-in-a-week");`;
+    const days = (days: number) => ({
+      "certificate-expiry": { enforcementLevel: "mandatory", days },
+    });
+    await project.fails("preview", ...(await given(program, days(8))));
+    await project.preview(...(await given(program, days(6))));
+    const run = await project.fails("preview", ...(await given(program, days(0))));
+    assert.match(run.output, /days/);
+  });
+
+  it("C70 values that are not known yet stop nothing, and what is known beside them is judged", async () => {
+    const program = (enabled: boolean) => `
+      const source = new tlsedge.TLSEdge("source", owned({ tlsTermination: {} }));
+      new tlsedge.TLSEdge("app", {
+        hostports: [source.id.apply(() => "b.example.com:443")],
+        metadata: source.id.apply((owner) => JSON.stringify({ owner })),
+        tlsTermination: { minVersion: source.id.apply(() => "1.2") },
+        mutualTls: { enabled: ${enabled}, certificateAuthorityIds: [source.id] },
+      });
+      new tlsedge.TLSCertificate("app", {
+        certificatePem: source.id.apply(() => readFileSync("wildcard.pem", "utf8")),
+        privateKeyPem: readFileSync("wildcard.key", "utf8"),
+        metadata: JSON.stringify({ owner: "payments" }),
+      });`;
+    const all = { all: "mandatory", "edge-access": "disabled", "edge-protected": "disabled" };
+    const off = await project.fails("preview", ...(await given(program(false), all)));
+    const mandatory = said(off).filter((line) => line.startsWith("mandatory"));
+    assert.deepEqual(mandatory, ["mandatory edge-modules:app"]);
+    const run = await project.up(...(await given(program(true), all)));
+    assert.deepEqual(said(run), []);
+  });
+
+  it("C70 sees the keys of what was deployed before", async () => {
+    const options = await given(`upload("shop");`, { "key-reuse": "mandatory" });
+    await project.up(...options);
+    await given(`upload("shop"); upload("blog", "shop-again");`, { "key-reuse": "mandatory" });
+    const run = await project.fails("up", "--yes", ...options);
+    assert.deepEqual(said(run), ["mandatory key-reuse:shop"]);
+    assert.deepEqual(run.requests, []);
+  });
+
+  it("C70 what a program only reads is not judged", async () => {
+    const hostports = '{ hostports: ["other.example.com:443"] }';
+    await given(`new tlsedge.TLSEdge("app", ${hostports}, { retainOnDelete: true });`);
+    await project.up();
+    const [edge] = project.emulator.tlsEdges.list();
+    const id = edge?.id as string;
+    await given(`tlsedge.TLSEdge.get("other", "${id}");`);
+    const run = await project.up(...withPack, "--policy-pack-config", profile("production"));
+    assert.deepEqual(said(run), []);
+    project.emulator.tlsEdges.delete(id);
+  });
+
+  it("C70 baseline.json changes nothing, and production.json wants more", async () => {
+    await given(`upload("wildcard");
+      new tlsedge.TLSEdge("app", owned({ hostports: ["a.example.com:443"] }));`);
+    const plain = await project.preview(...withPack);
+    const baseline = [...withPack, "--policy-pack-config", profile("baseline")];
+    assert.deepEqual(said(plain), []);
+    assert.deepEqual(said(await project.preview(...baseline)), []);
+    const production = [...withPack, "--policy-pack-config", profile("production")];
+    assert.deepEqual(said(await project.fails("preview", ...production)), [
+      "mandatory edge-access:app",
+      "mandatory edge-protected:app",
+    ]);
+    await given(`upload("wildcard");
+      new tlsedge.TLSEdge("app", owned({
+        hostports: ["a.example.com:443"], ipRestriction: { ipPolicyIds: ["ipp_office"] },
+      }), { protect: true });`);
+    assert.deepEqual(said(await project.up(...production)), []);
+  });
+});
