@@ -12,7 +12,8 @@ const usage = `Usage: npm run check:package [-- --lowest]
 --lowest installs the lowest version of everything that package.json promises, Node.js too.
 
 Packs this package and tries the tarball as its users do: installed by npm, pnpm and Yarn Classic,
-type-checked, and run by the real Pulumi engine against the emulator, in CommonJS and ESM programs.`;
+type-checked, and run by the real Pulumi engine against the emulator, in CommonJS and ESM programs.
+Then the policy pack's tarball: it stops an update.`;
 
 const lowest = process.argv.includes("--lowest");
 
@@ -88,10 +89,11 @@ async function check(name: string, work: () => Promise<unknown>): Promise<boolea
   }
 }
 
-/** Packs what is built; the tarball's absolute path. */
-async function pack(folder: string): Promise<string> {
+/** Packs what is built of this package or of a workspace; the tarball's absolute path. */
+async function pack(folder: string, from = "."): Promise<string> {
+  await mkdir(folder);
   const env = { ...process.env, npm_config_pack_destination: folder };
-  await sh("npm", "pack --silent --ignore-scripts", process.cwd(), env);
+  await sh("npm", "pack --silent --ignore-scripts", path.resolve(from), env);
   const [tarball] = await readdir(folder);
   if (!tarball) throw new Failure("npm pack made no tarball");
   return path.join(folder, tarball);
@@ -125,12 +127,18 @@ type Manifest = Record<
 >;
 
 /** A project as its users have it, but for `type`, which each flavour sets. */
-async function writeManifest(folder: string, tarball: string, type: string): Promise<void> {
+async function writeManifest(
+  folder: string,
+  tarball: string,
+  type: string,
+  more: Record<string, string> = {},
+): Promise<void> {
   const ours = JSON.parse(await readFile("package.json", "utf8")) as Manifest;
   const dependencies = {
     "@pulumi/pulumi": ours.devDependencies["@pulumi/pulumi"],
     ...(lowest && lowestOf(ours)),
     "pulumi-tlsedge": `file:${tarball}`,
+    ...more,
     typescript: "~5.9.3",
   };
   const manifest = { name: "consumer", private: true, main: "index.js", type, dependencies };
@@ -204,6 +212,30 @@ async function live(folder: string, stack: string, cli: PulumiCli): Promise<void
   }
 }
 
+const violation = `const { TLSEdge } = require("pulumi-tlsedge");
+new TLSEdge("app", { tlsTermination: { minVersion: "1.0" } });`;
+
+/** The policy pack, installed from its tarball, stops an update before any request. */
+async function stopUpdate(tarball: string, policy: string, cli: PulumiCli): Promise<void> {
+  const folder = path.join(path.dirname(tarball), "..", "stopped");
+  const name = "pulumi-tlsedge-policy";
+  const emulator = await startEmulator();
+  try {
+    await mkdir(folder);
+    await writeManifest(folder, tarball, "commonjs", { [name]: `file:${policy}` });
+    await sh(...(layouts.npm as [string, string]), folder);
+    await writeFile(path.join(folder, "index.js"), violation);
+    const env = await environment(folder, cli, emulator);
+    await sh(cli.command, "stack init dev --non-interactive", folder, env);
+    const up = `up --yes --skip-preview --non-interactive --policy-pack node_modules/${name}`;
+    const said = await sh(cli.command, up, folder, env).catch(({ message }) => message as string);
+    if (!/mandatory.*edge-tls-version/.test(said)) throw new Failure(said);
+    if (emulator.requests.length > 0) throw new Failure("the service was asked");
+  } finally {
+    await emulator.close();
+  }
+}
+
 async function checkLayout(layout: string, tarball: string, cli: PulumiCli): Promise<void> {
   const folder = path.join(path.dirname(tarball), "..", layout);
   if (!(await check(`${layout}: install`, () => install(layout, folder, tarball)))) return;
@@ -220,12 +252,13 @@ async function main(): Promise<void> {
   if (process.argv.includes("--help")) return console.log(usage);
   const folder = await mkdtemp(path.join(tmpdir(), "tlsedge-package-"));
   try {
-    await mkdir(path.join(folder, "tarball"));
     const tarball = await pack(path.join(folder, "tarball"));
     await check("tarball: its files", () => checkFiles(tarball));
     const cli = await findOrBuildPulumi();
     const which = lowest ? ["npm"] : Object.keys(layouts);
     await Promise.all(which.map((layout) => checkLayout(layout, tarball, cli)));
+    const policy = await pack(path.join(folder, "policy"), "policy");
+    await check("policy pack: stops an update", () => stopUpdate(tarball, policy, cli));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
