@@ -1,5 +1,5 @@
 import "reflect-metadata"; // Which @peculiar/x509 needs.
-import { X509Certificate as NodeCertificate } from "node:crypto";
+import { type KeyObject, X509Certificate as NodeCertificate } from "node:crypto";
 import { PemConverter, X509Certificate } from "@peculiar/x509";
 import { validateResourceOfType } from "@pulumi/policy";
 import { TLSCertificate } from "pulumi-tlsedge";
@@ -100,20 +100,27 @@ const curveBits: Partial<Record<string, number>> = {
 
 /** Ed25519 has one strength, and is not judged. */
 function weaknessOf(
-  { rawData }: X509Certificate,
+  certificate: X509Certificate,
   { minRsaBits, minEcdsaBits }: { minRsaBits: number; minEcdsaBits: number },
 ): string | undefined {
-  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = new NodeCertificate(
-    Buffer.from(rawData),
-  ).publicKey;
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = publicKey(certificate) ?? {};
   const { modulusLength, namedCurve = "an unnamed curve" } = details ?? {};
   if (modulusLength !== undefined && modulusLength < minRsaBits) {
-    return `an RSA key of ${modulusLength} bits, fewer than ${minRsaBits}`;
+    return `a key of ${modulusLength} bits (${type}), fewer than ${minRsaBits}`;
   }
   if (type === "ec" && (curveBits[namedCurve] ?? 0) < minEcdsaBits) {
-    return `an ECDSA key on ${namedCurve}, weaker than ${minEcdsaBits} bits`;
+    return `a key on ${namedCurve}, a curve of fewer than ${minEcdsaBits} bits`;
   }
   return undefined;
+}
+
+/** Undefined for a kind of key that this Node.js knows nothing of: the service judges that. */
+function publicKey({ rawData }: X509Certificate): KeyObject | undefined {
+  try {
+    return new NodeCertificate(Buffer.from(rawData)).publicKey;
+  } catch {
+    return undefined;
+  }
 }
 
 /** No signature can be forged. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { generateKeyPairSync } from "node:crypto";
+import { generateKeyPairSync, X509Certificate } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -129,6 +129,10 @@ async function judge(
 }
 
 class NotApplicable extends Error {}
+
+/** Bytes with others put in the place of some, all in hex. */
+const replaced = (bytes: Buffer, some: string, others: string) =>
+  Buffer.from(bytes.toString("hex").replace(some, others), "hex");
 
 const edge = (args: Properties, name = "app"): Declared => ({ type: TLSEdge, name, args });
 const certificate = ({ certificatePem, privateKeyPem }: Pair, name = "app"): Declared => ({
@@ -357,8 +361,28 @@ describe("policies", () => {
       const leaf = await signed(rsa(2048), "SHA-256", { key: rootKey, name });
       const chain = { ...leaf, certificatePem: leaf.certificatePem + root.certificatePem };
       const { violations } = await judge(pack.certificateKey, [certificate(chain)]);
-      assert.match(violations.join(), /^Certificate 2 .* RSA key of 1024 bits/);
+      assert.match(violations.join(), /^Certificate 2 .* a key of 1024 bits/);
       assert.equal(await count(pack.certificateSignature, chain), 0);
+    });
+
+    it("certificate-key leaves alone a kind of key that Node.js knows nothing of", async () => {
+      const spki = generateKeyPairSync("ed25519").publicKey.export({ type: "spki", format: "der" });
+      const { certificatePem } = await signed(
+        ca.key,
+        "SHA-256",
+        ca,
+        replaced(spki, "2b6570", "2b6579"),
+      );
+      assert.throws(() => new X509Certificate(certificatePem).publicKey);
+      const shop = files.shop as Pair;
+      const pair = { ...shop, certificatePem: shop.certificatePem + certificatePem };
+      assert.equal(await count(pack.certificateKey, pair), 0);
+    });
+
+    it("certificate-signature knows MD5", async () => {
+      const certificatePem = readFileSync(join(__dirname, "fixtures", "md5.pem"), "utf8");
+      const pair = { ...(files.shop as Pair), certificatePem };
+      assert.equal(await count(pack.certificateSignature, pair), 1);
     });
 
     it("certificate-expiry counts days by its setting, and what has expired", async () => {
@@ -448,6 +472,12 @@ describe("policies", () => {
     assert.equal(violations.length, 1);
     assert.match(violations.join(), /"a" and "b"/);
     assert.ok(some);
+  });
+
+  it("key-reuse takes no two certificates without a known key for a pair", async () => {
+    const unread = { ...(files.shop as Pair), certificatePem: "no PEM" };
+    const resources = [certificate(unread, "a"), certificate(unread, "b")];
+    assert.deepEqual((await judge(pack.keyReuse, resources)).violations, []);
   });
 
   describe("owner in detail", () => {

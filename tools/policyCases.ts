@@ -68,22 +68,28 @@ export async function certificates(): Promise<Record<string, Pair>> {
   };
 }
 
-/** A certificate for a key of any kind, however weak; by default it signs itself. */
+/**
+ * A certificate for a key of any kind, however weak; by default it signs itself. Another public key
+ * may be given, as DER.
+ */
 export async function signed(
   key: KeyObject,
   hash = "SHA-256",
   signer = { key, name: "CN=app.example.com" },
+  spki = createPublicKey(key.export({ type: "pkcs8", format: "pem" })).export({
+    type: "spki",
+    format: "der",
+  }),
 ): Promise<Pair> {
   const algorithm =
     signer.key.asymmetricKeyType === "rsa"
       ? { name: "RSASSA-PKCS1-v1_5", hash }
       : { name: "ECDSA", namedCurve: "P-256", hash };
-  const publicKey = createPublicKey(key.export({ type: "pkcs8", format: "pem" }));
   const certificate = await x509.X509CertificateGenerator.create({
     subject: "CN=app.example.com",
     issuer: signer.name,
     notAfter: new Date(Date.now() + 365 * day),
-    publicKey: new x509.PublicKey(publicKey.export({ type: "spki", format: "der" })),
+    publicKey: new x509.PublicKey(spki),
     signingKey: signer.key.toCryptoKey(algorithm, false, ["sign"]),
     signingAlgorithm: algorithm,
   });

@@ -54,7 +54,7 @@ describe("policies on the engine", () => {
       const run = await project.fails("up", "--yes", ...skip, ...options);
       assert.deepEqual(said(run), ["mandatory certificate-key:weak"]);
       assert.deepEqual(run.requests, []);
-      assert.match(run.output, /has an RSA key of 1024 bits/);
+      assert.match(run.output, /has a key of 1024 bits/);
     }
     assert.deepEqual(await project.exported(), {});
   });
