@@ -55,6 +55,8 @@ describe("policies on the engine", () => {
       assert.deepEqual(said(run), ["mandatory certificate-key:weak"]);
       assert.deepEqual(run.requests, []);
       assert.match(run.output, /has a key of 1024 bits/);
+      const urns = run.events.flatMap(({ policyEvent }) => policyEvent?.resourceUrn ?? []);
+      assert.match(urns.join(), /::pulumi-nodejs:dynamic\/tlsedge:TLSCertificate::weak$/);
     }
     assert.deepEqual(await project.exported(), {});
   });
