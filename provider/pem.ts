@@ -127,25 +127,22 @@ export function chainFingerprint(chain: X509Certificate[]): string {
 
 /** What is known of a certificate from its leaf alone, in this package's names. */
 export function describeLeaf(leaf: X509Certificate) {
-  const { subject, issuer } = leaf.toLegacyObject() as unknown as {
-    subject: DistinguishedName | undefined;
-    issuer: DistinguishedName | undefined;
-  };
+  const subject = distinguishedName(leaf.subject);
   return {
-    subjectCommonName: first(subject?.CN),
+    subjectCommonName: subject("CN"),
     subjectAlternativeNames: alternativeNames(leaf.subjectAltName ?? ""),
-    issuerCommonName: first(issuer?.CN),
+    issuerCommonName: distinguishedName(leaf.issuer)("CN"),
     serialNumber: leaf.serialNumber.toLowerCase(),
     notBefore: timestamp(leaf.validFrom),
     notAfter: timestamp(leaf.validTo),
     privateKeyType: keyType(leaf),
     fingerprint: leaf.fingerprint256.replaceAll(":", "").toLowerCase(),
     publicKeyFingerprint: publicKeyFingerprint(leaf),
-    subjectOrganization: first(subject?.O),
-    subjectOrganizationalUnit: first(subject?.OU),
-    subjectLocality: first(subject?.L),
-    subjectProvince: first(subject?.ST),
-    subjectCountry: first(subject?.C),
+    subjectOrganization: subject("O"),
+    subjectOrganizationalUnit: subject("OU"),
+    subjectLocality: subject("L"),
+    subjectProvince: subject("ST"),
+    subjectCountry: subject("C"),
   };
 }
 
@@ -155,11 +152,19 @@ export function namesCovering(domain: string): string[] {
   return [name, name.replace(/^[^.]+/, "*")];
 }
 
-/** An attribute that stands more than once is a list. */
-type DistinguishedName = Partial<Record<string, string | string[]>>;
-
-function first(value: string | string[] | undefined): string {
-  return (Array.isArray(value) ? value[0] : value) ?? "";
+/**
+ * The first value of an attribute of a name, as Node writes names: `CN=a`, a line each, `+` between
+ * those of one level, escaped as in RFC 2253. (toLegacyObject() ends the process of Node 24 on
+ * curves such as secp256k1.)
+ */
+function distinguishedName(text: string | undefined): (attribute: string) => string {
+  const parts = (text ?? "").split(/\n| \+ /);
+  return (attribute) => {
+    const part = parts.find((one) => one.startsWith(`${attribute}=`)) ?? "";
+    const plain = (_: string, hex: string | undefined, as: string) =>
+      hex ? String.fromCharCode(Number.parseInt(hex, 16)) : as;
+    return part.slice(attribute.length + 1).replace(/\\(?:([0-9A-F]{2})|(.))/g, plain);
+  };
 }
 
 function timestamp(date: string): string {

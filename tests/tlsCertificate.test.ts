@@ -9,6 +9,7 @@ import {
   startEmulator,
 } from "../emulator/server";
 import { tlsCertificate } from "../provider/dynamic";
+import { describeLeaf } from "../provider/pem";
 import { failureOf, type Properties, Stack, setEnvFor, unknown } from "./support";
 
 const hour = 3_600_000;
@@ -384,6 +385,28 @@ describe("a TLS certificate", () => {
       assert.deepEqual(stack.state.extendedKeyUsages, wire?.extended_key_usages);
     });
 
+    it("C14 a leaf on a curve that ends Node 24's own parser of names is described", async () => {
+      const { inputs, failures } = await stack.check({
+        certificatePem: secp256k1.certificatePem,
+        privateKeyPem: secp256k1.privateKeyPem,
+      });
+      assert.deepEqual(failures, []);
+      assert.equal(inputs.privateKeyType, "ecdsa");
+      assert.equal(inputs.subjectCommonName, "odd.example.com");
+      assert.equal(inputs.subjectLocality, "Zürich");
+      // As it stands in the certificate, the space at its end included.
+      assert.equal(inputs.subjectOrganization, "Acme, Inc. ");
+    });
+
+    it("C14 names with escapes, and with several attributes at one level, are read", () => {
+      const described = describeLeaf(new X509Certificate(escapes));
+      assert.equal(described.subjectCommonName, "a");
+      assert.equal(described.subjectOrganization, "b");
+      assert.equal(described.subjectOrganizationalUnit, " #x;y");
+      assert.equal(described.subjectLocality, "new\nline");
+      assert.equal(described.issuerCommonName, "a");
+    });
+
     it("C14 a leaf that names nobody has empty fields, not missing ones", async () => {
       const { inputs } = await stack.preview(argsOf(ed25519));
       assert.equal(inputs.subjectOrganization, "");
@@ -540,3 +563,52 @@ describe("a TLS certificate", () => {
     });
   });
 });
+
+/** Made once: Web Crypto knows no such curve. */
+const secp256k1 = {
+  certificatePem: `-----BEGIN CERTIFICATE-----
+MIICSjCCAfCgAwIBAgIULqJU38w8dMLMlNBE/G1NFVbsonYwCgYIKoZIzj0EAwIw
+bTELMAkGA1UEBhMCQ0gxCzAJBgNVBAgMAlpIMRAwDgYDVQQHDAdaw7xyaWNoMRQw
+EgYDVQQKDAtBY21lLCBJbmMuIDEPMA0GA1UECwwGU2Vjb25kMRgwFgYDVQQDDA9v
+ZGQuZXhhbXBsZS5jb20wIBcNMjYxMTIxMTcyMDM5WhgPMjEyNjEwMjgxNzIwMzla
+MG0xCzAJBgNVBAYTAkNIMQswCQYDVQQIDAJaSDEQMA4GA1UEBwwHWsO8cmljaDEU
+MBIGA1UECgwLQWNtZSwgSW5jLiAxDzANBgNVBAsMBlNlY29uZDEYMBYGA1UEAwwP
+b2RkLmV4YW1wbGUuY29tMFYwEAYHKoZIzj0CAQYFK4EEAAoDQgAEyWpkWF/RBXUO
+ttQ0LkxVzxlWuSITI0lNSlcZT0pTu/5CZpI8HoqCxC+lPIcIDquKe2WWiI+FnWiI
+caMuttS8jaNvMG0wHQYDVR0OBBYEFNQCJd7JEXtFjAjIaWnsYzstywFnMB8GA1Ud
+IwQYMBaAFNQCJd7JEXtFjAjIaWnsYzstywFnMA8GA1UdEwEB/wQFMAMBAf8wGgYD
+VR0RBBMwEYIPb2RkLmV4YW1wbGUuY29tMAoGCCqGSM49BAMCA0gAMEUCIQDJBqJI
+piEhBjHELCttAGKOISlisbl/bBpyxfPIIxotfAIgfawKEk9s7knGcLCfr7kiNVSi
+XfCVW7PaJpCgLrgNN84=
+-----END CERTIFICATE-----
+`,
+  privateKeyPem: `-----BEGIN PRIVATE KEY-----
+MIGEAgEAMBAGByqGSM49AgEGBSuBBAAKBG0wawIBAQQgJ8d1ryLiN98FOSOXbDos
+vSGRBgDhjxaUPh1ISRlq77GhRANCAATJamRYX9EFdQ621DQuTFXPGVa5IhMjSU1K
+VxlPSlO7/kJmkjweioLEL6U8hwgOq4p7ZZaIj4WdaIhxoy621LyN
+-----END PRIVATE KEY-----
+`,
+};
+
+/** CN=a + O=b, OU=" #x;y", and L with a line break. */
+const escapes = `-----BEGIN CERTIFICATE-----
+MIIDUzCCAjugAwIBAgIUX1SdyFgFve0HnPM2Be2sw5x5TDAwDQYJKoZIhvcNAQEL
+BQAwOTEUMAgGA1UEAwwBYTAIBgNVBAoMAWIxDjAMBgNVBAsMBSAjeDt5MREwDwYD
+VQQHDAhuZXcKbGluZTAeFw0yNjExMjExNzIwMzlaFw0yNjExMjMxNzIwMzlaMDkx
+FDAIBgNVBAMMAWEwCAYDVQQKDAFiMQ4wDAYDVQQLDAUgI3g7eTERMA8GA1UEBwwI
+bmV3CmxpbmUwggEiMA0GCSqGSIb3DQEBAQUAA4IBDwAwggEKAoIBAQCWA6IVo7r7
+5vRWuR6P5mz3IUDbMjOgUq5MW3jG0JowW83KF/1H0KDz8jntDaWd0mLzggnQDGae
+DKxla8xzemfg9UODkzGNe3pm/sht3OBIxTF9zV/UakQr2n9Gf/Tj3P3AH/0CLFPP
+1sFaGP3BmcBACSi8ClKdKEfPEHLtMRkeKQdu56GTzvQcciEJZ9raLMfu1S+LdKZB
+aegG2SFhJrcWnpwLef7GW7Uyp6ewdoo5w3j+/PBu6vmLArd2hW8Ov147LYPYPtFD
+UKXug9wYF5sCSPtNc4YazPUu9MeIZqVMMzsDTm+fO7qi1mjKhPPFkMKS7Ymky5H6
+PPrnCzw4RJDTAgMBAAGjUzBRMB0GA1UdDgQWBBQ5RRSbOq9lL7UI8H+xPjR2hVYv
+pDAfBgNVHSMEGDAWgBQ5RRSbOq9lL7UI8H+xPjR2hVYvpDAPBgNVHRMBAf8EBTAD
+AQH/MA0GCSqGSIb3DQEBCwUAA4IBAQA0LURiN14aD0iFnUK24izJA5Rm+i7BRO6X
+KA0R7LgR2IJUJgzJJfsgt2qeqzxk0PB+c9dbfJpVSQjO1SYFINjqCPnoKPvPy24G
+n6IadAZl/6tb4534nNn5MmqC24xkXNlnAMcrMO3Xb0YShKl2lyXBjNXJG9Lfjv+x
+E66BPVM33WvdLwulWXiqGb2aREz2b5ePy+qqKBisxuAo4Ggn2DUsQHbQ/olsTkFJ
+guncfFP9qhSjehhqCQwPjKwNpUX0GnXfYibr7wG3xX5VbltVbESEKRWNGUum9OfP
+dtQD/hrCU0WbWZMp01o8Pk2f/TwJ9GCuT/OtfaOJCBclicJ/A8Ll
+-----END CERTIFICATE-----
+`;
