@@ -25,8 +25,8 @@ const fixed: TLSEdgeArgs = {
 
 const certificate = new TLSCertificate("shop", {
   metadata,
-  certificatePem: readFileSync("shop.pem", "utf8"),
-  privateKeyPem: readFileSync("shop.key", "utf8"),
+  certificatePem: readFileSync("certificate/fullchain.pem", "utf8"),
+  privateKeyPem: readFileSync("certificate/privkey.pem", "utf8"),
 });
 
 const edge = new TLSEdge("shop", config.getBoolean("fixed") ? fixed : violating);

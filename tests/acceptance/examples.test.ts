@@ -20,13 +20,13 @@ describe("the examples, on the real engine", () => {
   afterEach(() => project?.close());
 
   /** Up, a second up without a change, destroy. */
-  async function lives(resources: number) {
-    const first = await project.up();
+  async function lives(resources: number, ...options: string[]) {
+    const first = await project.up(...options);
     assert.equal(first.changes.create, resources, first.output);
     const { edges, certificates } = held();
     assert.ok(edges.length > 0);
     assert.ok(certificates.length > 0);
-    const second = await project.up();
+    const second = await project.up(...options);
     assert.deepEqual(second.changes, { same: resources });
     assert.deepEqual(
       second.requests.filter((request) => !request.startsWith("GET /tunnels")),
@@ -237,6 +237,29 @@ describe("the examples, on the real engine", () => {
       watcher.kill("SIGKILL");
     }
     assert.match(timeline.at(-1) ?? "", /^\d+ polls, 0 of them without/);
+    await dies();
+  });
+
+  it("policies: five of them stop it; fixed, it is deployed", async () => {
+    project = await example("policies");
+    const leaf = { commonName: "shop.example.com", dnsNames: ["shop.example.com"] };
+    await project.certificate("certificate", leaf);
+    const pack = join("node_modules", "pulumi-tlsedge-policy");
+    const options = ["--policy-pack", pack, "--policy-pack-config", "policies.json"];
+    const stopped = await project.fails("up", "--yes", ...options);
+    const violated = stopped.events.flatMap(({ policyEvent }) =>
+      policyEvent?.enforcementLevel === "mandatory" ? policyEvent.policyName : [],
+    );
+    assert.deepEqual(violated.sort(), [
+      "edge-access",
+      "edge-modules",
+      "edge-tls-version",
+      "hostport-certificate",
+      "owner",
+    ]);
+    assert.deepEqual(stopped.requests, []);
+    await project.succeedsQuietly("config", "set", "fixed", "true");
+    await lives(3, ...options);
     await dies();
   });
 
