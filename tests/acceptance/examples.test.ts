@@ -181,26 +181,48 @@ describe("the examples, on the real engine", () => {
     });
   });
 
-  it("environments: one program, three stacks", async () => {
+  it("environments: a change is promoted, and a policy stops it before production", async () => {
     project = await Project.copyOf({ "examples/environments": "." });
-    for (const stack of ["dev", "staging", "prod"]) {
+    const pack = join("node_modules", "pulumi-tlsedge-policy");
+    const policed = (stack: string) => [
+      ...["--policy-pack", pack, "--policy-pack-config"],
+      join(pack, "profiles", stack === "prod" ? "production.json" : "baseline.json"),
+    ];
+    const stacks = ["dev", "staging", "prod"];
+    for (const stack of stacks) {
       const host = stack === "prod" ? "app.example.com" : `app.${stack}.example.com`;
       await project.certificate(join("certificates", stack), {
         commonName: host,
         dnsNames: [host],
       });
       await project.select(stack);
-      await lives(4);
+      await lives(4, ...policed(stack));
       assert.deepEqual(await project.output("hostports"), [`${host}:443`]);
     }
+    const program = await readFile(join(project.folder, "index.ts"), "utf8");
+    const changed = program.replace(/access: .*/, 'access: "anyone",');
+    assert.notEqual(changed, program);
+    await project.file("index.ts", changed);
+    for (const stack of stacks) {
+      await project.select(stack);
+      const plan = await project.engine("preview", "--diff", ...policed(stack));
+      assert.deepEqual(plan.diffs.app, ["ipRestriction"]);
+      assert.equal(plan.code === 0, stack !== "prod", plan.output);
+      if (stack !== "prod") {
+        const run = await project.up(...policed(stack));
+        assert.deepEqual(run.requests, ["PATCH /edges/tls/:id"]);
+      }
+    }
+    const stopped = await project.fails("up", "--yes", ...policed("prod"));
+    assert.match(stopped.output, /\[mandatory\].*edge-access/);
+    assert.deepEqual(stopped.requests, []);
+    const restricted = held().edges.filter((edge) => edge.ip_restriction?.enabled);
+    assert.deepEqual(
+      restricted.flatMap(({ hostports }) => hostports),
+      ["app.example.com:443"],
+    );
     const refused = await project.fails("destroy", "--yes", "--skip-preview");
     assert.match(refused.output, /protected/);
-    assert.equal(held().edges.length, 3);
-    for (const stack of ["dev", "staging"]) {
-      await project.select(stack);
-      await project.destroy();
-    }
-    assert.equal(held().edges.length, 1);
   });
 
   it("rotation: the domain has a valid certificate at every poll", async () => {
