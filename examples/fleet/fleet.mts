@@ -4,7 +4,7 @@ import { styleText } from "node:util";
 import * as automation from "@pulumi/pulumi/automation/index.js";
 import Table from "cli-table3";
 import { Argument, Command, InvalidArgumentError, Option } from "commander";
-import { Listr } from "listr2";
+import { Listr, type ListrTask } from "listr2";
 
 type Action = "up" | "preview" | "destroy";
 type Outcome = {
@@ -35,8 +35,10 @@ function firstError({ message }: Error): string {
 async function run(stack: automation.Stack, action: Action, tell: (line: string) => void) {
   const changes: Record<string, number> = {};
   const onEvent = ({ resourcePreEvent, summaryEvent }: automation.EngineEvent) => {
-    const { op, urn } = resourcePreEvent?.metadata ?? {};
-    if (urn && op !== "same") tell(`${op} ${urn.split("::").at(-1)}`);
+    const { op, type = "pulumi:", urn = "" } = resourcePreEvent?.metadata ?? {};
+    if (op !== "same" && !type.startsWith("pulumi:")) {
+      tell(`${op} ${type.split(":").at(-1)} ${urn.split("::").at(-1)}`);
+    }
     Object.assign(changes, summaryEvent?.resourceChanges);
   };
   await stack[action]({ onEvent, onOutput: () => {}, onError: () => {} } as automation.UpOptions);
@@ -61,16 +63,20 @@ async function rollOut(
     stacks.push(await automation.LocalWorkspace.createOrSelectStack({ stackName, workDir }));
   }
   const stopped = () => !carryOn && outcomes.find(({ result }) => result === "failed");
-  const tasks = outcomes.map((outcome, place) => ({
+  const tasks = outcomes.map<ListrTask>((outcome, place) => ({
     title: outcome.stack,
-    task: async (_: unknown, task: { output: string; title: string; skip(why: string): void }) => {
+    task: async (_, task) => {
       const failed = stopped();
       if (failed) return task.skip(`${outcome.stack}: not started, as ${failed.stack} failed`);
+      // One line for each stack; where it can't be drawn anew, no more than its start and end.
+      const tell = (line: string) => {
+        if (process.stdout.isTTY) task.title = `${outcome.stack}: ${line}`;
+      };
       const started = Date.now();
       try {
-        const stack = stacks[place] as automation.Stack;
-        outcome.changes = await run(stack, action, (line) => (task.output = line));
+        outcome.changes = await run(stacks[place] as automation.Stack, action, tell);
         outcome.result = "done";
+        task.title = `${outcome.stack}: ${told(outcome.changes) || "nothing to do"}`;
       } catch (error) {
         outcome.result = "failed";
         outcome.error = firstError(error as Error);
@@ -80,10 +86,20 @@ async function rollOut(
       }
     },
   }));
-  const options = { concurrent: concurrency, exitOnError: false, fallbackRenderer: "simple" };
-  await new Listr(tasks, { ...options, renderer: json ? "silent" : "default" } as object).run();
+  await new Listr(tasks, {
+    concurrent: concurrency,
+    exitOnError: false,
+    renderer: json ? "silent" : "default",
+    fallbackRenderer: "simple",
+  }).run();
   return outcomes;
 }
+
+/** `4 create, 1 same`. */
+const told = (changes: Outcome["changes"]) =>
+  Object.entries(changes)
+    .map(([what, count]) => `${count} ${what}`)
+    .join(", ");
 
 function summary(outcomes: Outcome[]): string {
   const colours = { done: "green", failed: "red", "not started": "yellow" } as const;
@@ -92,10 +108,7 @@ function summary(outcomes: Outcome[]): string {
     style: { head: [], border: [] },
   });
   for (const { stack, result, changes, seconds } of outcomes) {
-    const counts = Object.entries(changes)
-      .map(([what, count]) => `${count} ${what}`)
-      .join(", ");
-    table.push([stack, styleText(colours[result], result), counts, seconds.toFixed(1)]);
+    table.push([stack, styleText(colours[result], result), told(changes), seconds.toFixed(1)]);
   }
   const done = outcomes.filter(({ result }) => result === "done").length;
   const errors = outcomes.flatMap(({ stack, error }) => (error ? [`${stack}: ${error}`] : []));
