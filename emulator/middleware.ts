@@ -5,6 +5,9 @@ import { errorBody, Refusal, reasons } from "./errors";
 /** The emulator's own paths: the service has none of them, so its version and limits don't hold. */
 const controlPrefix = "/_emulator/";
 
+/** How the HTTP server is told that there is nothing to answer. */
+const alreadySent = "x-hono-already-sent";
+
 const maxBodyBytes = 1024 * 1024;
 const windowMs = 60_000;
 
@@ -42,7 +45,8 @@ export function record(requests: RecordedRequest[]): MiddlewareHandler {
     requests.push(request);
     request.body = recordable(await c.req.text());
     await next();
-    request.status = c.res.status;
+    // A fault may have left the request without an answer.
+    if (!c.res.headers.has(alreadySent)) request.status = c.res.status;
   };
 }
 

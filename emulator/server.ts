@@ -2,9 +2,10 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
-import { Hono } from "hono";
+import { Hono, type MiddlewareHandler } from "hono";
 import type { TunnelWire } from "pulumi-tlsedge/client";
 import { Refusal, reasons } from "./errors";
+import { type Fault, type Faults, makeFaults } from "./faults";
 import {
   answerError,
   gate,
@@ -23,6 +24,7 @@ import { serveTLSEdges } from "./tlsEdge";
 import { serveTunnels } from "./tunnel";
 
 export { type Reason, reasons } from "./errors";
+export type { Fault, Faults, SetFault } from "./faults";
 export type { RecordedRequest, Respond } from "./middleware";
 export { type CertificateOptions, type MadeCertificate, makeCertificate } from "./pki";
 export type { Direct } from "./store";
@@ -52,6 +54,8 @@ export interface EmulatorOptions {
    * Default: none.
    */
   respond?: Respond;
+  /** Faults that requests meet, from the start and after each `reset`. Default: none. */
+  faults?: Fault[];
 }
 
 /** Each resource of the service: the only list to add another to. */
@@ -75,6 +79,8 @@ export interface Emulator extends Directs {
   apiKey: string;
   /** Every request since the start or the last `reset`, refused ones too, in order of arrival. */
   requests: RecordedRequest[];
+  /** Faults that requests are to meet: to see what a client makes of them. */
+  faults: Faults;
   /** Removes all data, seeds the tunnels again, forgets `requests` and the rate limit's count. */
   reset(): void;
   /** Stops serving and cuts open connections. Safe to call twice. */
@@ -117,6 +123,9 @@ async function startOn(store: Store, options: EmulatorOptions): Promise<Emulator
   if (options.latencyMs) app.use(late(options.latencyMs));
   if (options.respond) app.use(rewrite(options.respond));
   app.use(gate(apiKey, limit));
+  const faults = makeFaults(options.faults);
+  app.use(faults.strike as MiddlewareHandler);
+  app.route("/", faults.routes);
   serveRoot(app, store, served);
   const server = await listen(app, await makeServerCertificate(ca), options.port ?? 0);
   const url = `https://localhost:${(server.address() as AddressInfo).port}`;
@@ -133,7 +142,10 @@ async function startOn(store: Store, options: EmulatorOptions): Promise<Emulator
     ca: ca.certificatePem,
     apiKey,
     requests,
+    faults: faults.handle,
     reset() {
+      faults.handle.clear();
+      faults.handle.add(...(options.faults ?? []));
       store.clear();
       seed();
       requests.length = 0;

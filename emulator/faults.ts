@@ -1,0 +1,151 @@
+import type { HttpBindings } from "@hono/node-server";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import { type Context, Hono, type MiddlewareHandler } from "hono";
+import * as v from "valibot";
+import { readBody, strictObject } from "./requests";
+
+/** Where faults are set and seen while the emulator runs; the service has no such path. */
+const control = "/_emulator/faults";
+
+const count = v.pipe(v.number(), v.integer(), v.minValue(0));
+const fault = strictObject({
+  method: v.optional(v.picklist(["GET", "POST", "PATCH", "DELETE"])),
+  path: v.optional(v.string()),
+  skip: v.optional(count),
+  times: v.optional(count),
+  work: v.optional(v.boolean()),
+  answer: v.union([
+    v.picklist(["reset", "silence", "truncated"]),
+    strictObject({ fields: v.record(v.string(), v.unknown()) }),
+    strictObject({
+      status: v.pipe(v.number(), v.integer(), v.minValue(200), v.maxValue(599)),
+      headers: v.optional(v.record(v.string(), v.string())),
+      body: v.optional(v.string()),
+    }),
+  ]),
+});
+
+/** What goes wrong, for which requests. The first fault that fits a request strikes it. */
+export interface Fault {
+  /** Default: any. */
+  method?: "GET" | "POST" | "PATCH" | "DELETE";
+  /** A path without its query; `*` stands for one segment. Default: any. */
+  path?: string;
+  /** How many requests that fit go by unharmed first. Default 0. */
+  skip?: number;
+  /** How many requests it strikes. Default 1. */
+  times?: number;
+  /** Whether the service does what is asked all the same. Default: where the answer needs it. */
+  work?: boolean;
+  /**
+   * What comes back: `reset` cuts the connection, `silence` leaves it open for ever, `truncated`
+   * is half of the JSON; `fields` stand in the place of those of the JSON; `status` with `headers`
+   * and a `body` is an answer of its own, HTML unless a header says otherwise.
+   */
+  answer:
+    | "reset"
+    | "silence"
+    | "truncated"
+    | { fields: Record<string, unknown> }
+    | { status: number; headers?: Record<string, string>; body?: string };
+}
+
+/** A fault that is set, and how many requests it has struck. */
+export type SetFault = Fault & { struck: number };
+
+/** Sets faults while the emulator runs. */
+export interface Faults {
+  /** Adds faults, after those that are there. */
+  add(...faults: Fault[]): void;
+  /** The faults that are set, spent ones too. */
+  list(): SetFault[];
+  /** Removes all faults. */
+  clear(): void;
+}
+
+type Bindings = { Bindings: HttpBindings };
+
+/** The faults of an emulator: the handle, what strikes requests, and the routes that set them. */
+export function makeFaults(initial: Fault[] = []) {
+  let all: (SetFault & { passed: number })[] = [];
+  const handle: Faults = {
+    add: (...faults) => void all.push(...faults.map((one) => ({ ...one, struck: 0, passed: 0 }))),
+    list: () => all.map(({ passed: _, ...one }) => one),
+    clear: () => {
+      all = [];
+    },
+  };
+  const next = ({ req }: Context): Fault | undefined => {
+    for (const one of all) {
+      if (!fits(one, req.method, req.path) || one.struck >= (one.times ?? 1)) continue;
+      if (one.passed++ < (one.skip ?? 0)) continue;
+      one.struck += 1;
+      return one;
+    }
+    return undefined;
+  };
+  handle.add(...initial);
+  return { handle, strike: strike(next), routes: routes(handle) };
+}
+
+function fits({ method, path }: Fault, asked: string, target: string): boolean {
+  if (target.startsWith("/_emulator/") || (method && method !== asked)) return false;
+  if (!path) return true;
+  const parts = path.split("/");
+  const given = target.split("/");
+  return parts.length === given.length && parts.every((one, n) => one === "*" || one === given[n]);
+}
+
+function strike(next: (c: Context) => Fault | undefined): MiddlewareHandler<Bindings> {
+  return async (c, proceed) => {
+    const struck = next(c);
+    if (!struck) return proceed();
+    const { answer } = struck;
+    const needsWork = answer === "truncated" || (typeof answer === "object" && "fields" in answer);
+    if (struck.work ?? needsWork) await proceed();
+    if (answer === "reset") c.env.incoming.socket.destroy();
+    const ends = answer === "reset" || answer === "silence";
+    const other = ends ? RESPONSE_ALREADY_SENT : await instead(c.res, answer);
+    // Else Hono would add the headers of the service's own answer.
+    c.res = undefined;
+    c.res = other;
+    return undefined;
+  };
+}
+
+/** What is answered in the place of the service's own answer. */
+async function instead(
+  own: Response,
+  answer: Exclude<Fault["answer"], "reset" | "silence">,
+): Promise<Response> {
+  if (typeof answer === "object" && "status" in answer) {
+    const headers = { "Content-Type": "text/html", ...answer.headers };
+    // These have no body, whatever is said.
+    const body = [204, 205, 304].includes(answer.status) ? null : (answer.body ?? "");
+    return new Response(body, { status: answer.status, headers });
+  }
+  const text = await own.text();
+  const { status, headers } = own;
+  headers.delete("Content-Length");
+  if (answer === "truncated") {
+    return new Response(text.slice(0, text.length / 2), { status, headers });
+  }
+  return new Response(JSON.stringify({ ...JSON.parse(text), ...answer.fields }), {
+    status,
+    headers,
+  });
+}
+
+function routes(handle: Faults): Hono {
+  const app = new Hono();
+  app.get(control, (c) => c.json({ faults: handle.list() }));
+  app.post(control, async (c) => {
+    handle.add((await readBody(c, fault)) as Fault);
+    return c.json({ faults: handle.list() }, 201);
+  });
+  app.delete(control, (c) => {
+    handle.clear();
+    return c.body(null, 204);
+  });
+  return app;
+}
