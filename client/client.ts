@@ -1,6 +1,11 @@
 import { readFileSync } from "node:fs";
 import { Agent } from "node:https";
-import axios, { type AxiosError, type AxiosInstance, type AxiosRequestConfig } from "axios";
+import axios, {
+  type AxiosError,
+  type AxiosInstance,
+  type AxiosRequestConfig,
+  type AxiosResponse,
+} from "axios";
 import axiosRetry, { retryAfter } from "axios-retry";
 import createDebug from "debug";
 import { RateLimiter } from "limiter";
@@ -62,10 +67,15 @@ function canRetry(method: string, error: AxiosError): boolean {
     const { status, headers } = answer;
     if (status === 429) return true;
     if (status === 503 && headers["retry-after"]) return true;
-    return !post && (status === 502 || status === 503 || status === 504);
+    return !post && isGateway(answer);
   }
   const code = codeOf(error);
   return refused.has(code) || (!post && broken.has(code));
+}
+
+/** Said by what stands before the service: it may have passed the request on. */
+function isGateway({ status, headers }: AxiosResponse): boolean {
+  return status === 502 || status === 504 || (status === 503 && !headers["retry-after"]);
 }
 
 /** The answer, when there is one; a success that was cut off half-way is none. */
@@ -95,6 +105,7 @@ export class Client {
   readonly #apiKey: string;
   readonly #deadlineMs: number;
   readonly #limiter: RateLimiter | undefined;
+  #clockSkewMs = 0;
 
   constructor(options: ClientOptions) {
     this.#base = new URL(options.baseUrl);
@@ -127,6 +138,16 @@ export class Client {
       transitional: { clarifyTimeoutError: true },
     });
     axiosRetry(this.#http, { retries: options.maxRetries ?? 8, shouldResetTimeout: true });
+  }
+
+  /** How far the service's clock is ahead of ours, in milliseconds, by its last answer's `Date`. */
+  get clockSkewMs(): number {
+    return this.#clockSkewMs;
+  }
+
+  /** How long one operation may take, in milliseconds. */
+  get deadlineMs(): number {
+    return this.#deadlineMs;
   }
 
   /** Reads what is at a path. */
@@ -237,11 +258,18 @@ export class Client {
     try {
       const response = await this.#http.request<string>(request);
       log(String(response.status));
+      this.#noteClock(response.headers.date);
       return this.#parse<T>({ ...asked, attempts }, response.data, response.status);
     } catch (error) {
       if (!axios.isAxiosError(error)) throw error;
+      this.#noteClock(error.response?.headers.date);
       throw failure({ ...asked, attempts }, error, (said) => this.#redact(said, body));
     }
+  }
+
+  #noteClock(date: unknown): void {
+    const time = Date.parse(String(date));
+    if (!Number.isNaN(time)) this.#clockSkewMs = time - Date.now();
   }
 
   /** Without the keys that a service may quote from the request. */
@@ -250,7 +278,7 @@ export class Client {
     return [this.#apiKey, ...lines].reduce((text, key) => text.replaceAll(key, "[secret]"), said);
   }
 
-  #parse<T>(asked: Attempted, text: string, status: number): T {
+  #parse<T>(asked: Omit<Attempted, "ambiguous">, text: string, status: number): T {
     if (asked.method === "DELETE" || status === 204) return undefined as T;
     const value = parseJson(text);
     if (value === null || typeof value !== "object" || Array.isArray(value)) {
@@ -281,7 +309,7 @@ function parseJson(text: unknown): unknown {
 
 /** Turns axios' error, which carries the key in its config, into one that does not. */
 function failure(
-  asked: Attempted,
+  asked: Omit<Attempted, "ambiguous">,
   error: AxiosError,
   redact: (said: string) => string,
 ): ServiceError | ConnectionError {
@@ -295,6 +323,7 @@ function failure(
     return new ServiceError(text(body?.msg)?.slice(0, longestReason) ?? "", {
       ...asked,
       status: answer.status,
+      ambiguous: asked.method !== "GET" && isGateway(answer),
       code: text(body?.error_code),
       operationId: text(details?.operation_id),
     });

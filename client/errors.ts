@@ -6,6 +6,8 @@ export interface Attempted {
   path: string;
   /** How many times the request was sent. */
   attempts: number;
+  /** Whether the service may have done what was asked. */
+  ambiguous: boolean;
 }
 
 /** The service answered, and the answer is not a success. */
@@ -17,6 +19,7 @@ export class ServiceError extends Error implements Attempted {
   /** The path, below the base URL. */
   declare readonly path: string;
   declare readonly attempts: number;
+  declare readonly ambiguous: boolean;
   /** The HTTP status. */
   declare readonly status: number;
   /** The service's own code for the cause, when it gave one. */
@@ -49,10 +52,9 @@ export class ConnectionError extends Error implements Attempted {
   declare readonly attempts: number;
   /** Node's code for the cause, such as `ECONNREFUSED`, `ETIMEDOUT` or `EBADANSWER`. */
   declare readonly code: string;
-  /** Whether the service may have done what was asked. */
   declare readonly ambiguous: boolean;
 
-  constructor(said: string, fields: Attempted & { code: string; ambiguous: boolean }) {
+  constructor(said: string, fields: Attempted & { code: string }) {
     const tries = fields.attempts > 1 ? ` after ${fields.attempts} tries` : "";
     super(`${fields.method} ${fields.path} got no usable answer${tries}: ${said}`);
     Object.assign(this, fields);

@@ -5,6 +5,7 @@ import {
   type TLSCertificateWire,
   tlsCertificates,
 } from "../client/tlsCertificate";
+import { createOnce } from "./createOnce";
 import { description, metadata } from "./fields";
 import { type Lifecycle, type Problem, type Properties, unknownValue } from "./lifecycle";
 import {
@@ -94,13 +95,21 @@ export const lifecycle: Lifecycle = {
 
   async create(client, inputs) {
     const { certificatePem, privateKeyPem, description, metadata } = inputs as TLSCertificateInputs;
-    const wire = await tlsCertificates.create(client, {
-      certificate_pem: certificatePem,
-      private_key_pem: privateKeyPem ?? "",
-      ...(description && { description }),
-      ...(metadata && { metadata }),
+    const chain = parseChain(certificatePem);
+    const wire = await createOnce(client, {
+      title: lifecycle.title,
+      content: JSON.stringify({ ...inputs, privateKeyPem: undefined }),
+      post: () =>
+        tlsCertificates.create(client, {
+          certificate_pem: certificatePem,
+          private_key_pem: privateKeyPem ?? "",
+          ...(description && { description }),
+          ...(metadata && { metadata }),
+        }),
+      list: () => tlsCertificates.list(client),
+      isMade: (made) => hasChain(made, chain) && lifecycle.unchanged(toState(made, chain), inputs),
     });
-    return { id: wire.id, state: toState(wire, parseChain(certificatePem)) };
+    return { id: wire.id, state: toState(wire, chain) };
   },
 
   async read(client, certificateId, known) {
@@ -203,6 +212,15 @@ function changes(state: Properties, inputs: Properties): TLSCertificateUpdate {
     if (wanted !== (state[property] ?? "")) changed[property] = wanted;
   }
   return changed;
+}
+
+/** Whether the service's certificate has this chain; one that can't be parsed has not. */
+function hasChain(wire: TLSCertificateWire, chain: X509Certificate[]): boolean {
+  try {
+    return chainFingerprint(parseChain(wire.certificate_pem)) === chainFingerprint(chain);
+  } catch {
+    return false;
+  }
 }
 
 /** The leaf's fields come from the chain itself, so that they are what the plan has shown. */

@@ -8,6 +8,7 @@ import {
   type TLSEdgeWire,
   tlsEdges,
 } from "../client/tlsEdge";
+import { createOnce } from "./createOnce";
 import { description, edgeModule, hostports, id, metadata } from "./fields";
 import {
   defined,
@@ -116,9 +117,16 @@ export const lifecycle: Lifecycle = {
     Object.keys(changes(state, inputs)).length === 0 && leftovers(state, inputs).length === 0,
 
   async create(client, inputs) {
-    const wire = await tlsEdges
-      .create(client, toWire(inputs))
-      .catch((error) => explainConflict(client, inputs, error));
+    const wire = await createOnce(client, {
+      title: lifecycle.title,
+      content: JSON.stringify(inputs),
+      post: () =>
+        tlsEdges
+          .create(client, toWire(inputs))
+          .catch((error) => explainConflict(client, inputs, error)),
+      list: () => tlsEdges.list(client),
+      isMade: (wire) => lifecycle.unchanged(toState(wire, inputs), inputs),
+    });
     return { id: wire.id, state: toState(wire, inputs) };
   },
 

@@ -134,6 +134,7 @@ describe("the client", () => {
           method: "POST",
           path,
           attempts: 1,
+          ambiguous: false,
           status: 400,
           code: "ERR_TLSE_218",
           operationId: "op_7",

@@ -1,0 +1,230 @@
+import assert from "node:assert/strict";
+import { Client } from "../client/client";
+import { ConnectionError, ServiceError } from "../client/errors";
+import { tlsCertificates } from "../client/tlsCertificate";
+import { tlsEdges } from "../client/tlsEdge";
+import { type Emulator, type Fault, makeCertificate, startEmulator } from "../emulator/server";
+import { tlsCertificate, tlsEdge } from "../provider/dynamic";
+import {
+  answer,
+  failureOf,
+  fileWith,
+  type Properties,
+  reset,
+  Stack,
+  script,
+  setEnv,
+  setEnvFor,
+} from "./support";
+
+const lists = { tlsEdge: "/edges/tls", tlsCertificate: "/tls_certificates" };
+
+describe("a create whose answer is lost", () => {
+  let emulator: Emulator;
+  let restore: () => void;
+  let inputs: Record<keyof typeof lists, Properties>;
+  /** The same account, for a process that is not ours. */
+  let stranger: Client;
+
+  before(async () => {
+    emulator = await startEmulator();
+    // With a short deadline, the pause before asking again is short too.
+    const environment = [setEnvFor(emulator), setEnv({ TLSEDGE_TIMEOUT_SECONDS: "1" })];
+    restore = () => environment.reverse().forEach((undo) => void undo());
+    stranger = new Client({
+      baseUrl: emulator.url,
+      apiKey: emulator.apiKey,
+      caFile: fileWith(emulator.ca),
+      requestsPerMinute: 0,
+    });
+    const { certificatePem, privateKeyPem } = await makeCertificate({ commonName: "a.example" });
+    inputs = {
+      tlsEdge: { description: "d", backend: { backendId: "bkdtg_1" }, tlsTermination: {} },
+      tlsCertificate: { description: "d", certificatePem, privateKeyPem },
+    };
+  });
+  beforeEach(() => emulator.reset());
+  after(() => {
+    restore();
+    return emulator.close();
+  });
+
+  const heard = () => emulator.requests.map(({ method }) => method);
+  const stackOf = (kind: keyof typeof lists) => new Stack({ tlsEdge, tlsCertificate }[kind]);
+  const held = (kind: keyof typeof lists) =>
+    ({ tlsEdge: emulator.tlsEdges, tlsCertificate: emulator.tlsCertificates })[kind].list();
+  const ids = (kind: keyof typeof lists) => held(kind).map(({ id }) => id);
+  const lose = (kind: keyof typeof lists, fault: Omit<Fault, "path" | "method">) =>
+    emulator.faults.add({ method: "POST", path: lists[kind], ...fault });
+
+  /** What another process makes. */
+  async function make(kind: keyof typeof lists, description: string) {
+    const { certificatePem, privateKeyPem } = inputs.tlsCertificate;
+    if (kind === "tlsCertificate") {
+      await tlsCertificates.create(stranger, {
+        description,
+        certificate_pem: certificatePem as string,
+        private_key_pem: privateKeyPem as string,
+      });
+    } else {
+      const on = { enabled: true };
+      await tlsEdges.create(stranger, {
+        description,
+        backend: { ...on, backend_id: "bkdtg_1" },
+        tls_termination: on,
+      });
+    }
+  }
+
+  const afterTheWork: [string, Fault["answer"]][] = [
+    ["a connection that is cut", "reset"],
+    ["half of the answer", "truncated"],
+    ["silence", "silence"],
+    ...[502, 503, 504].map((status): [string, Fault["answer"]] => [
+      `${status} from a proxy`,
+      { status, body: "<html>gateway</html>" },
+    ]),
+  ];
+  for (const kind of ["tlsEdge", "tlsCertificate"] as const) {
+    describe(kind, () => {
+      for (const [what, answer] of afterTheWork) {
+        it(`C33 to ${what} after the work is found, not made again`, async () => {
+          lose(kind, { work: true, answer });
+          const stack = stackOf(kind);
+          assert.equal(await stack.up(inputs[kind]), "create");
+          assert.deepEqual(ids(kind), [stack.id]);
+          assert.deepEqual(heard(), ["POST", "GET"]);
+          // What was found is as good as what was answered.
+          assert.equal(await stack.refresh(), "same");
+          assert.equal(await stack.up(inputs[kind]), "same");
+        });
+
+        if (answer === "silence") continue;
+        it(`C33 to ${what} before the work is asked for again`, async () => {
+          lose(kind, { work: false, answer: answer === "truncated" ? "reset" : answer });
+          const stack = stackOf(kind);
+          await stack.up(inputs[kind]);
+          assert.deepEqual(ids(kind), [stack.id]);
+          assert.deepEqual(heard(), ["POST", "GET", "GET", "POST"]);
+        });
+      }
+
+      it("C33 again and again fails as the last one did, and leaves nothing", async () => {
+        lose(kind, { times: 9, answer: { status: 504 } });
+        const error = await failureOf(stackOf(kind).up(inputs[kind]), ServiceError);
+        assert.equal(error.status, 504);
+        assert.deepEqual(ids(kind), []);
+        assert.equal(heard().filter((method) => method === "POST").length, 3);
+      });
+
+      it("C33 to silence until the deadline fails, when there is nothing to find", async () => {
+        lose(kind, { work: false, answer: "silence" });
+        const error = await failureOf(stackOf(kind).up(inputs[kind]), ConnectionError);
+        assert.equal(error.code, "ETIMEDOUT");
+        assert.deepEqual(ids(kind), []);
+        assert.deepEqual(heard(), ["POST", "GET", "GET"]);
+      });
+
+      it("C36 has a twin that is answered: each has its own", async () => {
+        lose(kind, { work: true, answer: "reset" });
+        const pair = [stackOf(kind), stackOf(kind), stackOf(kind)];
+        await Promise.all(pair.map((stack) => stack.up(inputs[kind])));
+        assert.equal(new Set(pair.map(({ id }) => id)).size, 3);
+        assert.deepEqual(ids(kind).sort(), pair.map(({ id }) => id).sort());
+      });
+
+      it("C36 has twins that are lost too, made or not: each has its own", async () => {
+        lose(kind, { work: true, times: 2, answer: "reset" });
+        lose(kind, { work: false, answer: { status: 502 } });
+        const all = [stackOf(kind), stackOf(kind), stackOf(kind)];
+        await Promise.all(all.map((stack) => stack.up(inputs[kind])));
+        assert.equal(new Set(all.map(({ id }) => id)).size, 3);
+        assert.deepEqual(ids(kind).sort(), all.map(({ id }) => id).sort());
+      });
+
+      it("C33 does not take what was there before, nor what differs", async () => {
+        await make(kind, "d");
+        const direct = { tlsEdge: emulator.tlsEdges, tlsCertificate: emulator.tlsCertificates };
+        const [older = ""] = ids(kind);
+        direct[kind].patch(older, { created_at: "2026-01-01T00:00:00Z" });
+        await make(kind, "another");
+        const others = ids(kind);
+        lose(kind, { answer: "reset" });
+        const stack = stackOf(kind);
+        await stack.up(inputs[kind]);
+        assert.ok(!others.includes(stack.id));
+        assert.equal(held(kind).length, 3);
+      });
+
+      it("C33 that can't be told from another's fails, and names both", async () => {
+        lose(kind, { work: true, answer: "silence" });
+        const asked = failureOf(stackOf(kind).up(inputs[kind]), Error);
+        while (ids(kind).length === 0) await new Promise(setImmediate);
+        await make(kind, "d");
+        const { message } = await asked;
+        assert.equal(ids(kind).length, 2);
+        for (const id of ids(kind)) assert.ok(message.includes(id), message);
+      });
+
+      it("C33 that can't be looked for fails, and says what to look at", async () => {
+        lose(kind, { work: true, answer: "reset" });
+        emulator.faults.add({ method: "GET", path: lists[kind], answer: { status: 401 } });
+        const { message } = await failureOf(stackOf(kind).up(inputs[kind]), Error);
+        assert.match(message, /can't be told/);
+        assert.deepEqual(heard(), ["POST", "GET"]);
+      });
+
+      it("C30 that is not lost asks nothing more", async () => {
+        await stackOf(kind).up(inputs[kind]);
+        assert.deepEqual(heard(), ["POST"]);
+      });
+    });
+  }
+
+  it("C36 is not given what a twin made that is answered late", async () => {
+    const edge = (id: string) => ({ id, uri: "x", created_at: new Date().toISOString() });
+    const turns = async (count: number) => {
+      for (let n = 0; n < count; n++) await new Promise(setImmediate);
+    };
+    let answerTwin = () => {};
+    const { url, caFile, requests, close } = await script(
+      reset,
+      (response, request) => {
+        answerTwin = () => answer(201, edge("edgtls_twin"))(response, request);
+      },
+      (response, request) => {
+        // Its answer is on the way when the list is read.
+        answer(200, { tls_edges: [edge("edgtls_twin")] })(response, request);
+        turns(50).then(answerTwin);
+      },
+      answer(200, { tls_edges: [edge("edgtls_twin")] }),
+      answer(201, edge("edgtls_own")),
+    );
+    const undo = setEnv({ TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile });
+    try {
+      const [lost, twin] = [stackOf("tlsEdge"), stackOf("tlsEdge")];
+      const making = lost.up({});
+      const madeToo = twin.up({});
+      await Promise.all([making, madeToo]);
+      assert.deepEqual([lost.id, twin.id].sort(), ["edgtls_own", "edgtls_twin"]);
+      assert.deepEqual(
+        requests.map(({ method }) => method),
+        ["POST", "POST", "GET", "GET", "POST"],
+      );
+    } finally {
+      undo();
+      await close();
+    }
+  });
+
+  it("C33 is looked for on the newest pages alone", async () => {
+    for (let n = 0; n < 150; n++) await tlsEdges.create(stranger, { metadata: String(n) });
+    for (const { id } of emulator.tlsEdges.list()) {
+      emulator.tlsEdges.patch(id, { created_at: "2026-01-01T00:00:00Z" });
+    }
+    emulator.requests.length = 0;
+    lose("tlsEdge", { work: true, answer: "reset" });
+    await stackOf("tlsEdge").up(inputs.tlsEdge);
+    assert.deepEqual(heard(), ["POST", "GET"]);
+  });
+});
