@@ -49,6 +49,8 @@ export const schema = v.strictObject({
 /** The inputs of a TLS certificate, all known. */
 export type TLSCertificateInputs = v.InferInput<typeof schema>;
 
+type Leaf = ReturnType<typeof describeLeaf>;
+
 /** How a TLS certificate lives. */
 export const lifecycle: Lifecycle = {
   title: "TLS certificate",
@@ -78,7 +80,7 @@ export const lifecycle: Lifecycle = {
         ...derived,
       },
       problems,
-      warnings: warns ? [`TLS certificate ${derived.subjectCommonName}: ${expiry.text}`] : [],
+      warnings: warns ? [`TLS certificate ${nameOf(derived)}: ${expiry.text}`] : [],
     };
   },
 
@@ -180,6 +182,12 @@ function problemsOfKey(
     });
   }
   return problems;
+}
+
+/** What people call a certificate: many have names in the SANs alone. */
+function nameOf({ subjectCommonName, subjectAlternativeNames, serialNumber }: Leaf): string {
+  const { dnsNames, ips } = subjectAlternativeNames;
+  return subjectCommonName || dnsNames[0] || ips[0] || serialNumber;
 }
 
 /** What to say of a leaf that has expired, or is about to. */

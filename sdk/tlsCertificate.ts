@@ -170,7 +170,6 @@ export interface GetTLSCertificateArgs extends GetTLSCertificatesArgs {
 }
 
 const result = (wire: TLSCertificateWire): GetTLSCertificateResult => ({
-  /** The id of the certificate; then nothing else is looked at. */
   id: wire.id,
   ...fromWire(wire),
 });

@@ -45,7 +45,7 @@ export interface TLSSiteArgs {
    * into 4096 bytes; a null leaves one out.
    */
   metadata?: Record<string, pulumi.Input<string> | null>;
-  /** Who answers for the site: `owner` in the metadata. */
+  /** Who answers for the site: `owner` in the metadata, before one that stands there. */
   owner?: pulumi.Input<string>;
   /** The config namespace of the account. Default `tlsedge`; changing it replaces. */
   connection?: string;
@@ -118,6 +118,7 @@ export class TLSSite extends pulumi.ComponentResource {
 }
 
 function pemOf(site: string, given: TLSSiteCertificate) {
+  if (!given) throw new pulumi.RunError(`the site ${site} has no certificate`);
   if (!("chainFile" in given)) return given;
   const read = (file: string) => {
     try {
@@ -135,7 +136,9 @@ function pemOf(site: string, given: TLSSiteCertificate) {
 function modulesOf(site: string, access: TLSSiteArgs["access"]) {
   if (access === "anyone") return {};
   const { ipPolicyIds, certificateAuthorityIds } = access ?? {};
-  if (!ipPolicyIds && !certificateAuthorityIds) {
+  const isEmpty = (ids: unknown) => Array.isArray(ids) && ids.length === 0;
+  const said = ipPolicyIds ?? certificateAuthorityIds;
+  if (!said || isEmpty(ipPolicyIds) || isEmpty(certificateAuthorityIds)) {
     throw new pulumi.RunError(
       `the site ${site} does not say who may connect: give access ipPolicyIds or ` +
         'certificateAuthorityIds, or open it to the world with access: "anyone"',
@@ -155,11 +158,11 @@ function cut(text: string): string {
 /** JSON of what the program says, and of what is known of the deployment as far as it fits. */
 function metadataOf({ metadata = {}, owner }: TLSSiteArgs): pulumi.Output<string> {
   const { env } = process;
-  return pulumi.output({ ...(owner !== undefined && { owner }), ...metadata }).apply((said) => {
+  return pulumi.output({ ...metadata, ...(owner !== undefined && { owner }) }).apply((said) => {
     const known = {
       environment: pulumi.getStack(),
-      repository: env.GITHUB_REPOSITORY ?? env.CI_PROJECT_PATH,
-      commit: env.GITHUB_SHA ?? env.CI_COMMIT_SHA,
+      repository: env.GITHUB_REPOSITORY || env.CI_PROJECT_PATH,
+      commit: env.GITHUB_SHA || env.CI_COMMIT_SHA,
     };
     const parts = Object.entries({ ...known, ...said }).filter(([, value]) => value != null);
     const all = JSON.stringify(Object.fromEntries(parts));

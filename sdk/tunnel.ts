@@ -54,7 +54,6 @@ export interface GetTunnelArgs extends GetTunnelsArgs {
 
 function result(wire: TunnelWire): GetTunnelResult {
   return {
-    /** The id of the tunnel; then nothing else is looked at. */
     id: wire.id,
     publicUrl: wire.public_url ?? undefined,
     startedAt: wire.started_at ?? undefined,

@@ -275,6 +275,13 @@ describe("a TLS certificate", () => {
         assert.equal(warnings.length, 2);
       });
 
+      it("is called by its other names when it has no common name", async () => {
+        const notAfter = new Date(Date.now() + 24 * hour);
+        const made = await makeCertificate({ commonName: "", dnsNames: ["san.example"], notAfter });
+        await stack.check({ ...argsOf(made), renewBeforeDays: 30 });
+        assert.match(warnings[0] ?? "", /TLS certificate san\.example:/);
+      });
+
       it("is counted in hours on its last days", async () => {
         await stack.check({ ...(await leafWith(1)), renewBeforeDays: 30 });
         assert.match(warnings[0] ?? "", /in 25 hours|in 24 hours/);

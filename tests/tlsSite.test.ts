@@ -81,7 +81,8 @@ describe("a TLS site", () => {
     assert.deepEqual(edge.tlsTermination, { terminateAt: "edge", minVersion: "1.3" });
   });
 
-  for (const access of [{}, undefined as unknown as TLSSiteArgs["access"]]) {
+  const unsaid = undefined as unknown as TLSSiteArgs["access"];
+  for (const access of [{}, unsaid, { ipPolicyIds: [] }, { certificateAuthorityIds: [] }]) {
     it(`that says of access ${JSON.stringify(access)} is not made: it must be said`, async () => {
       assert.throws(() => new TLSSite("app", { ...args(), access }), pulumi.RunError);
     });
@@ -100,6 +101,11 @@ describe("a TLS site", () => {
     );
   });
 
+  it("that has no certificate is not made", () => {
+    const certificate = undefined as unknown as TLSSiteArgs["certificate"];
+    assert.throws(() => new TLSSite("app", { ...args(), certificate }), pulumi.RunError);
+  });
+
   it("shares a certificate that it is given, and makes none", async () => {
     const certificate = new TLSCertificate("shared", { certificatePem: made.certificatePem });
     await known(certificate.urn);
@@ -108,7 +114,11 @@ describe("a TLS site", () => {
   });
 
   it("tells where it comes from where a CI system says so, and what the program says wins", async () => {
-    const undo = setEnv({ GITHUB_REPOSITORY: "acme/shop", GITHUB_SHA: "abc" });
+    const undo = setEnv({
+      GITHUB_REPOSITORY: "acme/shop",
+      GITHUB_SHA: "",
+      CI_COMMIT_SHA: "abc",
+    });
     try {
       const owner = pulumi.output("web");
       assert.deepEqual(await metadataOf({ owner }), {

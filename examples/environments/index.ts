@@ -16,7 +16,7 @@ const site = new TLSSite(
       keyFile: join(folder, "privkey.pem"),
     },
     backendId: config.require("backendId"),
-    access: ipPolicyIds.length > 0 ? { ipPolicyIds } : "anyone",
+    access: { ipPolicyIds },
     minVersion: config.require("minVersion"),
     owner: "web",
   },

@@ -1,21 +1,21 @@
 import * as pulumi from "@pulumi/pulumi";
 import * as v from "valibot";
 
-const ids = v.array(v.pipe(v.string(), v.nonEmpty("must not be empty")));
-const file = v.pipe(v.string(), v.nonEmpty("must not be empty"));
+const text = v.pipe(v.string(), v.nonEmpty("must not be empty"));
+const ids = v.optional(v.pipe(v.array(text), v.nonEmpty("must name one or more")));
 const about = {
   description: v.optional(v.string()),
   metadata: v.optional(v.record(v.string(), v.string())),
 };
 
 const schema = v.strictObject({
-  owner: v.string(),
+  owner: v.optional(v.string()),
   certificates: v.record(
     v.string(),
     v.strictObject({
       ...about,
-      chainFile: file,
-      keyFile: v.optional(file),
+      chainFile: text,
+      keyFile: v.optional(text),
       renewBeforeDays: v.optional(v.number()),
     }),
   ),
@@ -25,27 +25,30 @@ const schema = v.strictObject({
       ...about,
       certificate: v.string(),
       hostports: v.pipe(v.array(v.string()), v.nonEmpty("must name one or more")),
-      backendId: v.string(),
-      access: v.union(
-        [
-          v.literal("anyone"),
-          v.strictObject({
-            ipPolicyIds: v.optional(ids),
-            certificateAuthorityIds: v.optional(ids),
-          }),
-        ],
-        "must be anyone, or have ipPolicyIds or certificateAuthorityIds",
+      backendId: text,
+      access: v.lazy((value) =>
+        typeof value === "object" && value !== null
+          ? v.pipe(
+              v.strictObject({ ipPolicyIds: ids, certificateAuthorityIds: ids }),
+              v.check(
+                (access) => Object.keys(access).length > 0,
+                "must have ipPolicyIds or certificateAuthorityIds",
+              ),
+            )
+          : v.literal("anyone"),
       ),
       minVersion: v.optional(v.string()),
     }),
   ),
+  /** A secret, and read as one: here are the names alone. */
+  privateKeys: v.optional(v.record(v.string(), v.literal("a secret"))),
 });
 
 /** What the stack is to hold, as its config describes it. */
-export type StackConfig = v.InferOutput<typeof schema>;
-
-/** The one setting that is a secret: read apart, so that it stays one. */
-const secret = "privateKeys";
+export type StackConfig = Omit<v.InferOutput<typeof schema>, "privateKeys"> & {
+  /** Keys in PEM, by the certificate's name. */
+  privateKeys: pulumi.Output<Record<string, string>>;
+};
 
 /** Pulumi exports this function but not its type. */
 const { isConfigSecret } = pulumi.runtime as unknown as {
@@ -53,37 +56,94 @@ const { isConfigSecret } = pulumi.runtime as unknown as {
 };
 
 /** Reads the stack's config, and refuses all that is wrong with it at once, each by its path. */
-export function readConfig(): StackConfig & {
-  privateKeys?: pulumi.Output<Record<string, string>>;
-} {
-  const config = new pulumi.Config();
-  const given = Object.keys(pulumi.runtime.allConfig())
-    .filter((key) => key.startsWith(`${config.name}:`) && key !== `${config.name}:${secret}`)
-    .map((key) => key.slice(config.name.length + 1));
-  const read = (name: string) => (name === "owner" ? config.get(name) : config.getObject(name));
-  const settings = Object.fromEntries(given.map((name) => [name, read(name)]));
+export function readConfig(): StackConfig {
+  const { name: namespace } = new pulumi.Config();
+  const prefix = `${namespace}:`;
+  const given = Object.entries(pulumi.runtime.allConfig())
+    .filter(([key]) => key.startsWith(prefix))
+    .map(([key, value]): [string, string] => [key.slice(prefix.length), value]);
+  const keys = keysOf(given);
+  const settings = Object.fromEntries(
+    given.map(([name, value]) => [
+      name,
+      name === "privateKeys" ? hidden(keys) : parsed(name, value),
+    ]),
+  );
+  const problems = [...misspelt(settings), ...strangers(settings)];
   const { success, output, issues = [] } = v.safeParse(schema, settings);
-  const problems = issues.map((issue) => `${v.getDotPath(issue)}: ${reasonOf(issue)}`);
-  if (config.get(secret) !== undefined && !isConfigSecret(`${config.name}:${secret}`)) {
-    problems.push(`${secret}: stands in config in plain text: set it with --secret`);
+  problems.push(...issues.map((issue) => `${v.getDotPath(issue)}: ${reasonOf(issue)}`));
+  if (keys && !isConfigSecret(`${prefix}privateKeys`)) {
+    problems.push("privateKeys: stands in config in plain text: set it with --secret");
   }
-  if (success) problems.push(...strangers(output));
   if (!success || problems.length > 0) {
-    throw new pulumi.RunError(`the config of ${config.name}:\n  ${problems.join("\n  ")}`);
+    throw new pulumi.RunError(`the config of ${namespace}:\n  ${problems.join("\n  ")}`);
   }
-  return { ...output, privateKeys: config.getSecretObject(secret) };
+  const privateKeys = pulumi.secret((keys ?? {}) as Record<string, string>);
+  return { ...output, privateKeys };
 }
 
-/** Edges whose certificate the stack does not have. */
-function strangers({ certificates, edges }: StackConfig): string[] {
-  return Object.entries(edges)
-    .filter(([, { certificate }]) => !Object.hasOwn(certificates, certificate))
-    .map(([name]) => `edges.${name}.certificate: names none of ${Object.keys(certificates)}`);
+/** Takes out what the schema has no place for. Of several, valibot names the first. */
+function misspelt(settings: Record<string, unknown>): string[] {
+  const { issues = [] } = v.safeParse(schema, settings);
+  const issue = issues.find(
+    ({ type, expected }) => type === "strict_object" && expected === "never",
+  );
+  const place = issue?.path?.at(-1);
+  if (!issue || !place) return [];
+  delete (place.input as Record<string, unknown>)[place.key as string];
+  return [`${v.getDotPath(issue)}: no such setting: is it misspelt?`, ...misspelt(settings)];
+}
+
+/** An object is kept as JSON; whatever else a value is, the schema says that it must be one. */
+function parsed(name: string, value: string): unknown {
+  if (name === "owner") return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}
+
+function keysOf(given: [string, string][]): unknown {
+  return given.filter(([name]) => name === "privateKeys").map(([, value]) => parsed("", value))[0];
+}
+
+/** The same with no key in it. */
+function hidden(keys: unknown): unknown {
+  if (!isRecord(keys)) return "a secret";
+  return Object.fromEntries(
+    Object.entries(keys).map(([name, key]) => [name, typeof key === "string" ? "a secret" : key]),
+  );
+}
+
+/** Names that stand in one place and not in the other: certificates of edges, and private keys. */
+function strangers(settings: Record<string, unknown>): string[] {
+  const [certificates, edges, keys] = ["certificates", "edges", "privateKeys"].map((name) =>
+    isRecord(settings[name]) ? settings[name] : {},
+  ) as [Named, Named, Named];
+  const names = Object.keys(certificates);
+  const isNone = `is none of ${names.join(", ") || "the certificates: there are none"}`;
+  const wanted = Object.entries(edges)
+    .map(([name, edge]): [string, unknown] => [name, isRecord(edge) ? edge.certificate : undefined])
+    .filter(([, wanted]) => typeof wanted === "string" && !names.includes(wanted))
+    .map(([name]) => `edges.${name}.certificate: ${isNone}`);
+  const unused = Object.keys(keys)
+    .filter((name) => !names.includes(name))
+    .map((name) => `privateKeys.${name}: ${isNone}`);
+  const keyless = Object.entries(certificates)
+    .filter(([name, one]) => isRecord(one) && Boolean(one.keyFile) === Object.hasOwn(keys, name))
+    .map(([name]) => `certificates.${name}: needs a keyFile or a key in privateKeys, one of them`);
+  return [...wanted, ...unused, ...keyless];
+}
+
+type Named = Record<string, unknown>;
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Never the value: it may be a secret. */
 function reasonOf(issue: v.BaseIssue<unknown>): string {
-  if (issue.kind === "validation" || issue.type === "union") return issue.message;
-  if (issue.expected === "never") return "no such setting: is it misspelt?";
+  if (issue.kind === "validation") return issue.message;
   return issue.received === "undefined" ? "is missing" : `must be ${issue.expected}`;
 }

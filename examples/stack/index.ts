@@ -28,7 +28,7 @@ const made = Object.fromEntries(
       certificatePem: pem(`${path}.chainFile`, chainFile),
       privateKeyPem: keyFile
         ? pem(`${path}.keyFile`, keyFile)
-        : wanted.privateKeys?.apply((keys) => keys[name] as string),
+        : wanted.privateKeys.apply((keys) => keys[name] as string),
       metadata: JSON.stringify({ owner, environment: pulumi.getStack(), ...metadata }),
     });
     return [name, certificate];

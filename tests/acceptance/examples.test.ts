@@ -114,10 +114,10 @@ describe("the examples, on the real engine", () => {
 
     it("refuses private keys that stand in config in plain text", async () => {
       await project.select("dev");
-      await project.succeedsQuietly("config", "set", "--path", "privateKeys.wildcard", "a key");
+      await project.succeedsQuietly("config", "set", "--path", "privateKeys.wildcard", "hunter2");
       const run = await project.fails("preview");
       assert.match(run.output, /privateKeys: stands in config in plain text/);
-      assert.doesNotMatch(run.output, /a key/);
+      assert.doesNotMatch(run.output, /hunter2/);
     });
 
     /** What a preview says of config that is set so; it must ask nothing of the service. */
@@ -137,17 +137,34 @@ describe("the examples, on the real engine", () => {
         ["edgse.app", "x"],
         ["certificates.wildcard.renewBeforeDays", "soon"],
         ["edges.app.access", "everybody"],
+        ["edges.app.certificate", "wild"],
+        ["edges.other.access.ipPolicyIds", ""],
+        ["certificates.other.chainFile", "other.pem"],
+        ["privateKey", "not to be shown"],
       );
+      assert.match(said, /edges\.app\.certificate: is none of other, wildcard/);
+      assert.match(said, /edges\.other\.hostports: is missing/);
+      assert.match(said, /certificates\.other: needs a keyFile or a key/);
+      assert.match(said, /privateKey: no such setting/);
+      assert.doesNotMatch(said, /not to be shown/);
       assert.match(said, /edges\.app\.hostport: no such setting/);
       assert.match(said, /edgse: no such setting/);
       assert.match(said, /certificates\.wildcard\.renewBeforeDays: must be number/);
-      assert.match(said, /edges\.app\.access: must be anyone/);
+      assert.match(said, /edges\.app\.access: must be "anyone"/);
       assert.doesNotMatch(said, /everybody|soon/);
     });
 
-    it("refuses an edge whose certificate is not there", async () => {
-      const said = await complaint(["edges.app.certificate", "wild"]);
-      assert.match(said, /edges\.app\.certificate: names none of wildcard/);
+    it("refuses a site that nobody says who may reach, and a key for no certificate", async () => {
+      await project.select("dev");
+      await project.setSecret('privateKeys["wildcrad"]', "not to be shown");
+      const said = await complaint(
+        ["edges.other.access.ipPolicyIds[0]", ""],
+        ["edges.other.access.certificateAuthorities[0]", "ca_1"],
+      );
+      assert.match(said, /edges\.other\.access\.ipPolicyIds\.0: must not be empty/);
+      assert.match(said, /edges\.other\.access\.certificateAuthorities: no such setting/);
+      assert.match(said, /privateKeys\.wildcrad: is none of wildcard/);
+      assert.doesNotMatch(said, /not to be shown/);
     });
 
     it("refuses a file that is not there, and a malformed hostport", async () => {
