@@ -26,7 +26,10 @@ export interface TLSSiteAccess {
 export interface TLSSiteArgs {
   /** What the site serves, each a host and a port: `app.example.com:443`. */
   hostports: InputOf<string[]>;
-  /** The certificate of the site; one that sites share is made once and given to each. */
+  /**
+   * The certificate of the site; one that sites share is made once and given to each, and is of the
+   * same account as the site.
+   */
   certificate: TLSCertificate | TLSSiteCertificate;
   /** The backend behind the site. */
   backendId: pulumi.Input<string>;

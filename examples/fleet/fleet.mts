@@ -23,13 +23,15 @@ const workDir = import.meta.dirname;
 const configured = () =>
   readdirSync(workDir).flatMap((name) => /^Pulumi\.(.+)\.yaml$/.exec(name)?.[1] ?? []);
 
-/** The engine's own first error, without what it wraps around it. */
+/** The engine's own first error, or the first policy that stopped it, in one line. */
 function firstError({ message }: Error): string {
   const lines = message.split("\n").map((line) => line.trim());
-  const said = lines.find(
-    (line) => /^error: /.test(line) && !/preview failed|update failed/.test(line),
-  );
-  return (said ?? lines.find((line) => line) ?? "no reason was given").replace(/^error: /, "");
+  const at = lines.findIndex((line) => /^error: (?!(preview|update) failed$)/.test(line));
+  const said = lines[at]?.replace(/^error: /, "") ?? "";
+  // What failed stands in the line after one that ends so.
+  if (said) return said.endsWith(":") ? `${said} ${lines[at + 1]}` : said;
+  const policy = lines.find((line) => line.includes("[mandatory]"));
+  return policy?.replace(/^- /, "") ?? lines.findLast((line) => line) ?? "no reason was given";
 }
 
 async function run(stack: automation.Stack, action: Action, tell: (line: string) => void) {
@@ -58,23 +60,37 @@ async function rollOut(
     changes: {},
   }));
   // One after the other: each selects its stack in a file that all share.
-  const stacks: automation.Stack[] = [];
+  const stacks: (automation.Stack | undefined)[] = [];
   for (const stackName of names) {
-    stacks.push(await automation.LocalWorkspace.createOrSelectStack({ stackName, workDir }));
+    // What is not there needs no destroying; a plan needs a stack, be it an empty one.
+    const way = action === "destroy" ? "selectStack" : "createOrSelectStack";
+    const opening = automation.LocalWorkspace[way]({ stackName, workDir });
+    const stack = opening.catch((error) => {
+      if (error instanceof automation.StackNotFoundError) return undefined;
+      throw error;
+    });
+    stacks.push(await stack);
   }
-  const stopped = () => !carryOn && outcomes.find(({ result }) => result === "failed");
+  // A signal stops what has not started. On Ctrl-C the terminal tells those under way, too.
+  let signal: string | undefined;
+  for (const name of ["SIGINT", "SIGTERM"]) process.on(name, () => (signal = name));
+  const stopped = () => {
+    const failed = carryOn ? undefined : outcomes.find(({ result }) => result === "failed");
+    return signal ?? (failed && `${failed.stack} failed`);
+  };
   const tasks = outcomes.map<ListrTask>((outcome, place) => ({
     title: outcome.stack,
     task: async (_, task) => {
-      const failed = stopped();
-      if (failed) return task.skip(`${outcome.stack}: not started, as ${failed.stack} failed`);
+      const why = stopped();
+      if (why) return task.skip(`${outcome.stack}: not started (${why})`);
       // One line for each stack; where it can't be drawn anew, no more than its start and end.
       const tell = (line: string) => {
         if (process.stdout.isTTY) task.title = `${outcome.stack}: ${line}`;
       };
       const started = Date.now();
       try {
-        outcome.changes = await run(stacks[place] as automation.Stack, action, tell);
+        const stack = stacks[place];
+        if (stack) outcome.changes = await run(stack, action, tell);
         outcome.result = "done";
         task.title = `${outcome.stack}: ${told(outcome.changes) || "nothing to do"}`;
       } catch (error) {
@@ -91,6 +107,8 @@ async function rollOut(
     exitOnError: false,
     renderer: json ? "silent" : "default",
     fallbackRenderer: "simple",
+    // Its own would end this process and leave deployments half-way.
+    registerSignalListeners: false,
   }).run();
   return outcomes;
 }
@@ -133,7 +151,7 @@ const command = new Command("node fleet.mts")
     if (strange.length > 0) {
       command.error(`error: no Pulumi.${strange[0]}.yaml here: there are ${known.join(", ")}`);
     }
-    const outcomes = await rollOut(action, asked.length > 0 ? asked : known, options);
+    const outcomes = await rollOut(action, asked.length > 0 ? [...new Set(asked)] : known, options);
     console.log(options.json ? JSON.stringify(outcomes, null, 2) : `\n${summary(outcomes)}`);
     process.exitCode = outcomes.every(({ result }) => result === "done") ? 0 : 1;
   });
