@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import type { PolicyResource } from "@pulumi/policy";
 import { TLSCertificate, TLSEdge } from "pulumi-tlsedge";
 import { any, each, type ResourcePolicy, type StackPolicy, uploaded } from "./policy";
@@ -104,13 +105,15 @@ function leafOf({ props }: PolicyResource) {
   return { names: names ?? { dnsNames: [], ips: [] }, publicKeyFingerprint };
 }
 
-/** RFC 6125, 6.4: no case; a wildcard is the whole leftmost label and stands for one label. */
+/**
+ * RFC 6125, 6.4: no case; a wildcard is the whole leftmost label and stands for one label. An
+ * address is no DNS name: it is among the addresses, or the certificate is not valid for it.
+ */
 function covers({ dnsNames, ips }: { dnsNames: string[]; ips: string[] }, host: string): boolean {
+  if (isIP(host)) return ips.includes(host);
   const wanted = host.toLowerCase();
   const wildcard = wanted.replace(/^[^.]+/, "*");
-  return (
-    ips.includes(wanted) || dnsNames.some((name) => [wanted, wildcard].includes(name.toLowerCase()))
-  );
+  return dnsNames.some((name) => [wanted, wildcard].includes(name.toLowerCase()));
 }
 
 /** A leak of one key is a leak of one certificate. */

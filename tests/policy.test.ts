@@ -438,7 +438,8 @@ describe("policies", () => {
       ["app.example.com:443", ["example.com"], 1],
       ["app.example.com:443", [], 1],
       ["192.0.2.1:443", [], 0],
-      ["192.0.2.2:443", ["*.0.2.2"], 0],
+      ["192.0.2.2:443", ["*.0.2.2"], 1],
+      ["192.0.2.2:443", ["192.0.2.2"], 1],
     ] as const) {
       it(`${hostport} with a certificate for ${names.join() || "its common name alone"}: ${count}`, async () => {
         assert.equal(await uncovered(hostport, [...names]), count);
