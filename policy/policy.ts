@@ -56,6 +56,11 @@ export function each<T>(items: readonly T[], judge: (item: T) => void): void {
   );
 }
 
+/** A module of an edge applies when it is configured and not switched off. */
+export function isOn(module: { enabled?: boolean } | undefined): boolean {
+  return module !== undefined && module.enabled !== false;
+}
+
 /** For examples: a program that uploads a certificate. */
 export function uploaded(file: string, name = "app"): string {
   return (

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import type { PolicyResource } from "@pulumi/policy";
 import { TLSCertificate, TLSEdge } from "pulumi-tlsedge";
-import { any, each, type ResourcePolicy, type StackPolicy, uploaded } from "./policy";
+import { any, each, isOn, type ResourcePolicy, type StackPolicy, uploaded } from "./policy";
 
 /** Someone can be asked. */
 export const owner: ResourcePolicy = {
@@ -61,9 +61,9 @@ export const hostportCertificate: StackPolicy = {
     "for `a.b.example.com`.",
   remediationSteps:
     "Add a TLSCertificate whose subject alternative names have the host name, of the same " +
-    "connection. Edges with terminateAt `upstream` are not judged: the certificate is behind " +
-    "them. Pulumi shows policies only what a stack manages, so where certificates are in another " +
-    "stack, set this policy to `disabled`.",
+    "connection. Edges with terminateAt `upstream` are not judged, unless tlsTermination is " +
+    "switched off: the certificate is behind them. Pulumi shows policies only what a stack " +
+    "manages, so where certificates are in another stack, set this policy to `disabled`.",
   severity: "high",
   enforcementLevel: "advisory",
   example: {
@@ -74,7 +74,11 @@ export const hostportCertificate: StackPolicy = {
     const certificates = resources.filter((resource) => resource.isType(TLSCertificate));
     const edges = resources.filter((resource) => resource.isType(TLSEdge));
     each(edges, ({ name, urn, props: edge }) => {
-      if (edge.tlsTermination?.terminateAt === "upstream") return;
+      const endsTls = any([
+        () => !isOn(edge.tlsTermination),
+        () => edge.tlsTermination?.terminateAt !== "upstream",
+      ]);
+      if (!endsTls) return;
       each((edge.hostports ?? []) as string[], (hostport) => {
         const host = hostport.replace(/:\d+$/, "");
         const covered = any(

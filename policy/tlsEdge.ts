@@ -1,6 +1,6 @@
 import { remediateResourceOfType, validateResourceOfType } from "@pulumi/policy";
 import { TLSEdge } from "pulumi-tlsedge";
-import { any, each, type ResourcePolicy } from "./policy";
+import { any, each, isOn, type ResourcePolicy } from "./policy";
 
 /** No edge speaks a TLS version that is too old. */
 export const edgeTlsVersion: ResourcePolicy = {
@@ -48,15 +48,22 @@ export const edgeTlsVersion: ResourcePolicy = {
 };
 
 interface Termination {
+  enabled?: boolean;
   minVersion?: string;
   terminateAt?: string;
 }
 
-/** Unset, the version is the service's own safe choice; with `upstream` it is not the edge's. */
+/**
+ * Switched off, the module says nothing; unset, the version is the service's own safe choice; with
+ * `upstream` it is not the edge's.
+ */
 function speaksLess(termination: Termination | undefined, minimum: string): boolean {
-  if (termination?.minVersion === undefined) return false;
-  const atLeast = Number(termination.minVersion) >= Number(minimum);
-  return !atLeast && termination.terminateAt !== "upstream";
+  return !any([
+    () => !isOn(termination),
+    () => termination?.minVersion === undefined,
+    () => Number(termination?.minVersion) >= Number(minimum),
+    () => termination?.terminateAt === "upstream",
+  ]);
 }
 
 /** Not everyone may connect. For edges that are not for the public. */
@@ -88,10 +95,6 @@ export const edgeAccess: ResourcePolicy = {
     );
   }),
 };
-
-function isOn(module: { enabled?: boolean } | undefined): boolean {
-  return module !== undefined && module.enabled !== false;
-}
 
 /** No security module is there for show. */
 export const edgeModules: ResourcePolicy = {

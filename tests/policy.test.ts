@@ -273,9 +273,14 @@ describe("policies", () => {
       [{ minVersion: "SSLv3" }, 1],
       [{ minVersion: "1.0", terminateAt: "upstream" }, 0],
       [{ minVersion: "1.2", terminateAt: unknown }, 0],
+      [{ minVersion: "1.0", enabled: true }, 1],
+      [{ minVersion: "1.0", enabled: false }, 0],
+      [{ minVersion: unknown, enabled: false }, 0],
+      [{ minVersion: "1.2", enabled: unknown }, 0],
     ] as const) {
       it(`finds ${count} violations in ${JSON.stringify(termination)}`, async () => {
-        assert.equal((await verdict(termination)).violations.length, count);
+        const { violations, unknown: some } = await verdict(termination);
+        assert.deepEqual([violations.length, some], [count, false]);
       });
     }
 
@@ -297,6 +302,7 @@ describe("policies", () => {
         "tlsTermination",
       ]);
       assert.equal((changed.tlsTermination as Properties).minVersion, "1.2");
+      assert.equal(await remediate({ minVersion: "1.0", enabled: false }), undefined);
       assert.equal(await remediate({ minVersion: "1.3" }), undefined);
       assert.equal(await remediate(undefined), undefined);
     });
@@ -446,10 +452,18 @@ describe("policies", () => {
       });
     }
 
-    it("does not judge an edge that passes TLS through", async () => {
-      const args = { tlsTermination: { terminateAt: "upstream" } };
-      assert.equal(await uncovered("app.example.com:443", [], args), 0);
-    });
+    for (const [tlsTermination, count] of [
+      [{ terminateAt: "upstream" }, 0],
+      [{ terminateAt: "upstream", enabled: true }, 0],
+      [{ terminateAt: "upstream", enabled: false }, 1],
+      [{ terminateAt: unknown, enabled: false }, 1],
+      [{ terminateAt: "edge", enabled: unknown }, 1],
+      [{ terminateAt: "edge" }, 1],
+    ] as const) {
+      it(`finds ${count} violations for ${JSON.stringify(tlsTermination)}`, async () => {
+        assert.equal(await uncovered("app.example.com:443", [], { tlsTermination }), count);
+      });
+    }
 
     it("wants the certificate in the edge's account", async () => {
       const names = ["app.example.com"];
