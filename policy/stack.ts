@@ -54,16 +54,19 @@ function namesOwner(metadata: string | undefined, property: string): boolean {
 export const hostportCertificate: StackPolicy = {
   name: "hostport-certificate",
   displayName: "A certificate for every hostport",
-  description: "Every hostport of the stack's TLS edges is covered by a certificate of the stack.",
+  description:
+    "Every hostport of the stack's TLS edges is covered by a certificate of the stack that is " +
+    "valid now.",
   why:
     "A host name that no certificate is valid for ends in an error in every client. A wildcard " +
     "covers one label, no more (RFC 6125): `*.example.com` is valid neither for `example.com` nor " +
     "for `a.b.example.com`.",
   remediationSteps:
     "Add a TLSCertificate whose subject alternative names have the host name, of the same " +
-    "connection. Edges with terminateAt `upstream` are not judged, unless tlsTermination is " +
-    "switched off: the certificate is behind them. Pulumi shows policies only what a stack " +
-    "manages, so where certificates are in another stack, set this policy to `disabled`.",
+    "connection, or renew the one that has expired. Edges with terminateAt `upstream` are not " +
+    "judged, unless tlsTermination is switched off: the certificate is behind them. Pulumi shows " +
+    "policies only what a stack manages, so where certificates are in another stack, set this " +
+    "policy to `disabled`.",
   severity: "high",
   enforcementLevel: "advisory",
   example: {
@@ -83,14 +86,16 @@ export const hostportCertificate: StackPolicy = {
         const host = hostport.replace(/:\d+$/, "");
         const covered = any(
           certificates.map((certificate) => () => {
-            const sameAccount = accountOf(certificate.props) === accountOf(edge);
-            return sameAccount && covers(leafOf(certificate).names, host);
+            if (accountOf(certificate.props) !== accountOf(edge)) return false;
+            const leaf = leafOf(certificate);
+            return isValid(leaf) && covers(leaf.names, host);
           }),
         );
         if (covered) return;
         report(
-          `No certificate of the stack is valid for ${host}, which the TLS edge "${name}" ` +
-            "serves. Add a TLSCertificate that has it among its subject alternative names.",
+          `No certificate of the stack is valid now for ${host}, which the TLS edge "${name}" ` +
+            "serves. Add a TLSCertificate that has it among its subject alternative names, or " +
+            "renew the one that has.",
           urn,
         );
       });
@@ -105,8 +110,13 @@ function accountOf({ connection = "tlsedge" }: PolicyResource["props"]): string 
 /** The facts of a leaf. They are missing while the chain is not known yet: reading it throws. */
 function leafOf({ props }: PolicyResource) {
   void props.certificatePem;
-  const { subjectAlternativeNames: names, publicKeyFingerprint } = props;
-  return { names: names ?? { dnsNames: [], ips: [] }, publicKeyFingerprint };
+  const { subjectAlternativeNames: names, notBefore, notAfter, publicKeyFingerprint } = props;
+  return { names: names ?? { dnsNames: [], ips: [] }, notBefore, notAfter, publicKeyFingerprint };
+}
+
+function isValid({ notBefore, notAfter }: { notBefore: string; notAfter: string }): boolean {
+  const now = Date.now();
+  return Date.parse(notBefore) <= now && now <= Date.parse(notAfter);
 }
 
 /**

@@ -465,6 +465,25 @@ describe("policies", () => {
       });
     }
 
+    for (const [what, from, to, count] of [
+      ["is valid", -1, 1, 0],
+      ["has expired", -2, -1, 1],
+      ["is not valid yet", 1, 2, 1],
+    ] as const) {
+      it(`finds ${count} violations when the certificate ${what}`, async () => {
+        const inDays = (days: number) => new Date(Date.now() + days * 24 * 3_600_000);
+        const pair = await makeCertificate({
+          commonName: "a",
+          dnsNames: ["app.example.com"],
+          notBefore: inDays(from),
+          notAfter: inDays(to),
+        });
+        const resources = [edge({ hostports: ["app.example.com:443"] }), certificate(pair)];
+        const { violations } = await judge(pack.hostportCertificate, resources);
+        assert.equal(violations.length, count);
+      });
+    }
+
     it("wants the certificate in the edge's account", async () => {
       const names = ["app.example.com"];
       assert.equal(await uncovered("app.example.com:443", names, { connection: "other" }), 1);
