@@ -54,7 +54,9 @@ export const certificateKey: ResourcePolicy = {
     "them and browsers refuse them.",
   remediationSteps:
     "Make a new key, RSA with 2048 bits or more, ECDSA on P-256 or better, or Ed25519, and have a " +
-    "certificate issued for it. If an intermediate is weak, ask its authority for another one.",
+    "certificate issued for it. If an intermediate is weak, ask its authority for another one. " +
+    "Besides P-256, P-384 and P-521 the policy knows secp256k1 and the Brainpool curves from 256 " +
+    "bits; a key on any other counts as weak.",
   severity: "critical",
   enforcementLevel: "mandatory",
   configSchema: {
@@ -87,14 +89,19 @@ export const certificateKey: ResourcePolicy = {
   }),
 };
 
-/** OpenSSL's names of the curves that are at least as strong as P-256. Others count as weak. */
+/** OpenSSL's names of the curves that are at least as strong as P-256. No others are known. */
 const curveBits: Partial<Record<string, number>> = {
   prime256v1: 256,
   secp256k1: 256,
   brainpoolP256r1: 256,
+  brainpoolP256t1: 256,
+  brainpoolP320r1: 320,
+  brainpoolP320t1: 320,
   secp384r1: 384,
   brainpoolP384r1: 384,
+  brainpoolP384t1: 384,
   brainpoolP512r1: 512,
+  brainpoolP512t1: 512,
   secp521r1: 521,
 };
 
@@ -108,10 +115,11 @@ function weaknessOf(
   if (modulusLength !== undefined && modulusLength < minRsaBits) {
     return `a key of ${modulusLength} bits (${type}), fewer than ${minRsaBits}`;
   }
-  if (type === "ec" && (curveBits[namedCurve] ?? 0) < minEcdsaBits) {
-    return `a key on ${namedCurve}, a curve of fewer than ${minEcdsaBits} bits`;
-  }
-  return undefined;
+  if (type !== "ec") return undefined;
+  const bits = curveBits[namedCurve];
+  if (!bits) return `a key on ${namedCurve}, a curve that this policy does not know`;
+  if (bits >= minEcdsaBits) return undefined;
+  return `a key on ${namedCurve}, a curve of fewer than ${minEcdsaBits} bits`;
 }
 
 /** Undefined for a kind of key that this Node.js knows nothing of: the service judges that. */

@@ -363,6 +363,30 @@ describe("policies", () => {
       assert.equal(await count(certificateKey, ed25519), 0);
     });
 
+    for (const [curve, count, says] of [
+      ["secp256k1", 0, /^$/],
+      ...[256, 320, 384, 512].flatMap((bits) =>
+        ["r1", "t1"].map((kind) => [`brainpoolP${bits}${kind}`, 0, /^$/] as const),
+      ),
+      ["brainpoolP224r1", 1, /on brainpoolP224r1, a curve that this policy does not know/],
+      ["sect409k1", 1, /on sect409k1, a curve that this policy does not know/],
+    ] as const) {
+      it(`certificate-key finds ${count} violations in a key on ${curve}`, async () => {
+        const resources = [certificate(await ecdsa(curve))];
+        const { violations } = await judge(pack.certificateKey, resources);
+        assert.equal(violations.length, count);
+        assert.match(violations.join(), says);
+      });
+    }
+
+    it("certificate-key judges the size of each curve that it knows", async () => {
+      const pair = await ecdsa("brainpoolP320t1");
+      const { violations } = await judge(pack.certificateKey, [certificate(pair)], {
+        minEcdsaBits: 384,
+      });
+      assert.match(violations.join(), /a curve of fewer than 384 bits/);
+    });
+
     it("certificate-key and certificate-signature judge the whole chain, but no root's signature", async () => {
       const rsa = (modulusLength: number) =>
         generateKeyPairSync("rsa", { modulusLength }).privateKey;
