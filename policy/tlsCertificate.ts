@@ -135,9 +135,9 @@ function publicKey({ rawData }: X509Certificate): KeyObject | undefined {
 export const certificateSignature: ResourcePolicy = {
   name: "certificate-signature",
   displayName: "Signature algorithm",
-  description: "No certificate of a chain is signed with SHA-1 or MD5.",
+  description: "No certificate of a chain is signed with SHA-1, MD5, MD4 or MD2.",
   why:
-    "Collisions of SHA-1 and MD5 can be computed, so such a signature may be moved to another " +
+    "Collisions of these hashes can be computed, so such a signature may be moved to another " +
     "certificate. Clients refuse them.",
   remediationSteps:
     "Have the certificate issued again, signed with SHA-256 or better. A root at the end of a " +
@@ -158,13 +158,23 @@ export const certificateSignature: ResourcePolicy = {
   ),
 };
 
-/** RFC 8017, appendix C: an algorithm that WebCrypto, and so the library, has no name for. */
-const md5WithRSAEncryption = "1.2.840.113549.1.1.4";
+/** The hashes of algorithms that WebCrypto, and so the library, has no names for. */
+const brokenHashes: Partial<Record<string, string>> = {
+  // RFC 8017, appendix C, and its forerunners: md2WithRSAEncryption and so on.
+  "1.2.840.113549.1.1.2": "MD2",
+  "1.2.840.113549.1.1.3": "MD4",
+  "1.2.840.113549.1.1.4": "MD5",
+  // RFC 3279: id-dsa-with-sha1.
+  "1.2.840.10040.4.3": "SHA-1",
+  // The OIW's own: md5WithRSA, dsaWithSHA1, sha1WithRSA.
+  "1.3.14.3.2.3": "MD5",
+  "1.3.14.3.2.27": "SHA-1",
+  "1.3.14.3.2.29": "SHA-1",
+};
 
 function brokenHash({ signatureAlgorithm }: X509Certificate): string | undefined {
   const { name, hash } = signatureAlgorithm as { name: string; hash?: { name: string } };
-  if (name === md5WithRSAEncryption) return "MD5";
-  return hash?.name === "SHA-1" ? "SHA-1" : undefined;
+  return hash?.name === "SHA-1" ? "SHA-1" : brokenHashes[name];
 }
 
 /** Clients get what they need to trust the leaf. */

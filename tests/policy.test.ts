@@ -420,6 +420,38 @@ describe("policies", () => {
       assert.equal(await count(pack.certificateSignature, pair), 1);
     });
 
+    // Each in place of an algorithm that takes as many bytes, parameters included.
+    const sha256WithRSA = "300d06092a864886f70d01010b0500";
+    const ecdsaWithSHA1 = "06072a8648ce3d0401";
+    for (const [algorithm, from, to, says] of [
+      ["md2WithRSA", sha256WithRSA, "300d06092a864886f70d0101020500", "MD2"],
+      ["md4WithRSA", sha256WithRSA, "300d06092a864886f70d0101030500", "MD4"],
+      ["md5WithRSA", sha256WithRSA, "300d06092a864886f70d0101040500", "MD5"],
+      ["sha1WithRSA", sha256WithRSA, "300d06092a864886f70d0101050500", "SHA-1"],
+      ["OIW's md5WithRSA", sha256WithRSA, "300d06052b0e030203040400000000", "MD5"],
+      ["OIW's sha1WithRSA", sha256WithRSA, "300d06052b0e03021d040400000000", "SHA-1"],
+      ["OIW's dsaWithSHA1", sha256WithRSA, "300d06052b0e03021b040400000000", "SHA-1"],
+      ["dsaWithSHA1", ecdsaWithSHA1, "06072a8648ce380403", "SHA-1"],
+      ["ecdsaWithSHA1", ecdsaWithSHA1, ecdsaWithSHA1, "SHA-1"],
+      ["sha384WithRSA", sha256WithRSA, "300d06092a864886f70d01010c0500", undefined],
+    ] as const) {
+      it(`certificate-signature finds ${says ?? "nothing broken"} in ${algorithm}`, async () => {
+        const pair = await (from === ecdsaWithSHA1
+          ? signed(ca.key, "SHA-1")
+          : signed(generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey));
+        const der = new X509Certificate(pair.certificatePem).raw;
+        // Once in what is signed, once beside it.
+        const raw = replaced(replaced(der, from, to), from, to).toString("base64");
+        const certificatePem = `-----BEGIN CERTIFICATE-----\n${raw}\n-----END CERTIFICATE-----\n`;
+        const resources = [certificate({ ...pair, certificatePem })];
+        const { violations } = await judge(pack.certificateSignature, resources);
+        assert.deepEqual(
+          violations.map((violation) => / is signed with (\S+)\./.exec(violation)?.[1]),
+          says ? [says] : [],
+        );
+      });
+    }
+
     it("certificate-expiry counts days by its setting, and what has expired", async () => {
       const soon = files["expires-in-a-week"] as Pair;
       assert.equal(await count(pack.certificateExpiry, soon, { days: 6 }), 0);
