@@ -138,7 +138,10 @@ export const keyReuse: StackPolicy = {
   why:
     "Who gets hold of a shared key can pose as every name it serves, and revoking it takes all of " +
     "them down at once.",
-  remediationSteps: "Make a key for each certificate, and have each issued for its own.",
+  remediationSteps:
+    "Make a key for each certificate, and have each issued for its own. A certificate without " +
+    "the output publicKeyFingerprint, deployed before there was one, is not judged: one " +
+    "`pulumi refresh` fills it in.",
   severity: "high",
   enforcementLevel: "advisory",
   example: {
@@ -165,6 +168,7 @@ function byName(one: PolicyResource, other: PolicyResource): number {
   return one.name < other.name ? -1 : 1;
 }
 
+/** A state written before there was a fingerprint has none: of that certificate nothing is said. */
 function shareKey(one: PolicyResource, other: PolicyResource): boolean {
   const { publicKeyFingerprint } = leafOf(one);
   return (

@@ -575,6 +575,17 @@ describe("policies", () => {
     assert.deepEqual((await judge(pack.keyReuse, resources)).violations, []);
   });
 
+  it("key-reuse can't judge what was deployed before the fingerprint was kept, and says so", async () => {
+    const resources = declared(pack.keyReuse.example.violation, files);
+    const [one, other] = await Promise.all(resources.map(shown));
+    assert.ok(one && other);
+    const { publicKeyFingerprint: _, ...before } = other.props;
+    const deployed = { ...other, props: before };
+    assert.equal((await verdictOn(pack.keyReuse, [one, other])).violations.length, 1);
+    assert.deepEqual((await verdictOn(pack.keyReuse, [one, deployed])).violations, []);
+    assert.match(pack.keyReuse.remediationSteps, /`pulumi refresh`/);
+  });
+
   describe("owner in detail", () => {
     for (const [metadata, count] of [
       [undefined, 1],
