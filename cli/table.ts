@@ -133,8 +133,29 @@ function columnWidths(cells: Line[][][], room: number): number[] {
   });
 }
 
-/** Words that are longer than a line, in pieces: the library would cut them off. */
+/** What is seen as one character, and so is not broken. */
+const characters = new Intl.Segmenter();
+
+/** Words that take more columns than a line has, in pieces: the library would cut them off. */
 function broken(text: string, width: number): string {
-  const indented = `^${gap}\\S{${Math.max(1, width - gap.length)}}`;
-  return text.replace(new RegExp(`(${indented}|\\S{${width}})(?=\\S)`, "gu"), "$&\n");
+  return text.replace(/\S+/g, (word, start: number) => {
+    // Nothing but the indent of an id stands before a word on the same line.
+    const indent = start === gap.length && text.startsWith(gap) ? start : 0;
+    return indent + stringWidth(word) <= width ? word : pieces(word, width - indent, width);
+  });
+}
+
+function pieces(word: string, first: number, width: number): string {
+  let text = "";
+  let room = Math.max(1, first);
+  for (const { segment } of characters.segment(word)) {
+    const columns = stringWidth(segment);
+    if (columns > room && text !== "") {
+      text += "\n";
+      room = width;
+    }
+    text += segment;
+    room -= columns;
+  }
+  return text;
 }
