@@ -10,7 +10,7 @@ import type { TLSCertificateWire } from "../client/tlsCertificate";
 import type { TLSEdgeWire } from "../client/tlsEdge";
 import { type Emulator, makeCertificate, type Respond, startEmulator } from "../emulator/server";
 import manifest from "../package.json";
-import { answer, fileWith, script } from "./support";
+import { type Answer, answer, fileWith, reset, script, silence } from "./support";
 
 const dayMs = 86_400_000;
 const now = new Date("2026-03-01T12:00:00Z");
@@ -632,6 +632,61 @@ describe("npx pulumi-tlsedge", () => {
     it("for an authority that is not trusted, it names the CA file", async () => {
       const outcome = await run("status", { TLSEDGE_CA_FILE: undefined });
       assertFailure(outcome, "TLSEDGE_CA_FILE");
+    });
+
+    describe("of a connection of another name, it names that one's variables and no other:", () => {
+      const cases: [string, Answer | undefined, Record<string, string | undefined>, string[]][] = [
+        ["no service", undefined, {}, ["ECONNREFUSED", "BASE_URL"]],
+        ["no such host", undefined, { BASE_URL: "https://x.invalid" }, ["E[A-Z_]+", "BASE_URL"]],
+        ["no trust", silence, { CA_FILE: undefined }, ["CERT|SIGNATURE", "CA_FILE"]],
+        ["no answer", silence, { TIMEOUT_SECONDS: "1" }, ["ETIMEDOUT", "TIMEOUT_SECONDS"]],
+        ["too many requests", answer(429), {}, ["429", "REQUESTS_PER_MINUTE"]],
+        ["an address that has moved", answer(308), {}, ["308", "BASE_URL"]],
+        ["another service", answer(404), {}, ["404", "BASE_URL"]],
+        ["no JSON", answer(200, "<html>"), {}, ["JSON", "BASE_URL"]],
+        ["a refused key", answer(403), {}, ["403", "API_KEY"]],
+      ];
+      for (const [what, respondWith, more, [cause = "", key = ""]] of cases) {
+        it(what, async () => {
+          const server = await script(...(respondWith ? [respondWith] : []));
+          const given = {
+            BASE_URL: respondWith ? server.url : "https://localhost:1",
+            CA_FILE: server.caFile,
+            API_KEY: secret,
+            MAX_RETRIES: "0",
+            ...more,
+          };
+          const env = Object.entries(given).map(([name, value]) => [
+            `TLSEDGE_STAGING_${name}`,
+            value,
+          ]);
+          try {
+            const outcome = await run(
+              "status --connection tlsedge-staging",
+              Object.fromEntries(env),
+            );
+            assertFailure(outcome, cause, `TLSEDGE_STAGING_${key}`);
+            assert.doesNotMatch(outcome.stderr, /TLSEDGE_(?!STAGING_)|tlsedge:/);
+          } finally {
+            await server.close();
+          }
+        });
+      }
+    });
+
+    it("for a connection that is cut, it says what the client says", async () => {
+      const server = await script(reset);
+      const env = { TLSEDGE_BASE_URL: server.url, TLSEDGE_CA_FILE: server.caFile };
+      try {
+        assertFailure(await run("status", env), "GET /edges/tls", "hang up|ECONNRESET");
+      } finally {
+        await server.close();
+      }
+    });
+
+    it("for a service that is away for longer, it says how often it was asked", async () => {
+      const env = { TLSEDGE_BASE_URL: "https://localhost:1", TLSEDGE_MAX_RETRIES: "1" };
+      assertFailure(await run("status", env), "2 tries", "ECONNREFUSED", "TLSEDGE_BASE_URL");
     });
 
     const mistakes: [string, RegExp][] = [
