@@ -18,10 +18,17 @@ async function printStatus({ connection, failWithin, json }: StatusOptions): Pro
   const account = await readAccount(connection, process.stderr.isTTY && !json);
   const status = statusOf(account, new Date(), failWithin);
   const text = json
-    ? JSON.stringify(status, null, 2)
+    ? inert(JSON.stringify(status, null, 2))
     : statusText(status, { width: terminalWidth(), colour: wantsColour() });
   process.stdout.write(`${text}\n`);
   if (status.failing.length > 0) process.exitCode = 2;
+}
+
+/** The same JSON without what JSON allows and a terminal may obey: others wrote the strings. */
+function inert(json: string): string {
+  const escaped = (character: string) =>
+    `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return json.replace(/[\u007f-\u009f\u2028\u2029]/g, escaped);
 }
 
 async function readAccount(connection: string, tell: boolean): Promise<Account> {

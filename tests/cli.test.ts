@@ -508,6 +508,17 @@ describe("npx pulumi-tlsedge", () => {
     });
   });
 
+  it("status --json has no character that a terminal obeys, and is the same JSON", async () => {
+    const hostile = "a\u007f\u0080\u009b31m\u009f\u2028\u2029\u00a0é\u001b[1m";
+    emulator.tunnels.online({ labels: { name: hostile, [hostile]: "b" } });
+    const { stdout } = await run("status --json");
+    assert.doesNotMatch(stdout, /[\p{Zl}\p{Zp}]|(?!\n)\p{Cc}/u);
+    assert.match(stdout, /\\u009b31m/);
+    assert.match(stdout, /\u00a0é/);
+    const { tunnels } = JSON.parse(stdout) as Status;
+    assert.deepEqual(tunnels[0]?.labels, { name: hostile, [hostile]: "b" });
+  });
+
   it("status goes on when the service tells a certificate that can't be parsed", async () => {
     const id = await upload(3, ["soon.example.com"]);
     emulator.tlsCertificates.patch(id, { certificate_pem: "cut off" });
