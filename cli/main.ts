@@ -32,6 +32,8 @@ function inert(json: string): string {
 }
 
 async function readAccount(connection: string, tell: boolean): Promise<Account> {
+  // A person waits, or a job: a service that is not there is told of soon.
+  process.env[waysToSet(connection, "maxRetries").variable] ??= "2";
   const client = connect(connection);
   const show = (text: string) => {
     if (tell) process.stderr.write(`\r\u001b[K${text}`);

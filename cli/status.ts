@@ -277,11 +277,18 @@ function certificateRow(certificate: CertificateStatus, { at, failWithin }: Stat
       cell(names || subjectCommonName || "-"),
       cell(notAfter?.slice(0, 10) ?? "unknown", paint),
       [
-        ...cell(daysLeft !== null && daysLeft < 0 ? "expired" : `${daysLeft ?? "unknown"}`, paint),
+        ...cell(left(daysLeft, failWithin), paint),
         ...(isEarly ? cell(`from ${notBefore?.slice(0, 10)}`, "yellow") : []),
       ],
     ],
   };
+}
+
+/** In words too, for who sees no colour. */
+function left(daysLeft: number | null, failWithin: number | null): string {
+  if (daysLeft === null) return "unknown";
+  if (daysLeft < 0) return "expired";
+  return daysLeft < (failWithin ?? 0) ? `${daysLeft}, due` : `${daysLeft}`;
 }
 
 function urgency(daysLeft: number | null, failWithin: number | null): Paint {

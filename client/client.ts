@@ -275,7 +275,9 @@ export class Client {
   /** Without the keys that a service may quote from the request. */
   #redact(said: string, body: { private_key_pem?: string } = {}): string {
     const lines = (body.private_key_pem ?? "").split(/\s+/).filter((line) => line.length >= 16);
-    return [this.#apiKey, ...lines].reduce((text, key) => text.replaceAll(key, "[secret]"), said);
+    return [this.#apiKey, ...lines]
+      .filter(({ length }) => length >= 8)
+      .reduce((text, key) => text.replaceAll(key, "[secret]"), said);
   }
 
   #parse<T>(asked: Omit<Attempted, "ambiguous">, text: string, status: number): T {

@@ -66,7 +66,8 @@ function readCommand(args: string[]): Command {
     caFile: values["ca-file"],
     json: values.json,
     help: values.help,
-    certificate: positionals.length > 0 ? readCertificate(positionals, values) : undefined,
+    certificate:
+      positionals.length > 0 && !values.help ? readCertificate(positionals, values) : undefined,
   };
 }
 

@@ -22,7 +22,10 @@ export const edgeModule = <Entries extends v.ObjectEntries>(entries: Entries) =>
 
 const hostport = v.pipe(
   v.string(),
-  v.check(isHostport, "must be a host name, a colon and a port, such as app.example.com:443"),
+  v.check(
+    isHostport,
+    "must be a host name, a colon and a port (1 to 65535), such as app.example.com:443",
+  ),
 );
 export const hostports = v.optional(
   v.pipe(v.array(hostport), v.check(hasNoTwins, "names the same hostport twice")),

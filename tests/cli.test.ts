@@ -561,19 +561,19 @@ describe("npx pulumi-tlsedge", () => {
       });
     }
 
-    const paints: [number, string, string][] = [
-      [-3, "", "31"],
-      [6, "", "31"],
-      [7, "", "33"],
-      [29, "", "33"],
-      [30, "", "32"],
-      [60, "--fail-within 90", "31"],
+    const paints: [number, string, string, string][] = [
+      [-3, "", "31", "expired"],
+      [6, "", "31", "6"],
+      [7, "", "33", "7"],
+      [29, "", "33", "29"],
+      [30, "", "32", "30"],
+      // In words too, for who sees no colour.
+      [60, "--fail-within 90", "31", "60, due"],
     ];
-    for (const [days, options, paint] of paints) {
+    for (const [days, options, paint, said] of paints) {
       it(`say how urgent ${days} days are ${options}`, async () => {
         await upload(days, ["x.example.com"]);
         const { stdout } = await run(`status ${options}`, { FORCE_COLOR: "1" });
-        const said = days < 0 ? "expired" : `${days}`;
         assert.ok(stdout.includes(`\u001b[${paint}m${said}\u001b[39m`), stdout);
       });
     }

@@ -34,17 +34,32 @@ function firstError({ message }: Error): string {
   return policy?.replace(/^- /, "") ?? lines.findLast((line) => line) ?? "no reason was given";
 }
 
-async function run(stack: automation.Stack, action: Action, tell: (line: string) => void) {
-  const changes: Record<string, number> = {};
-  const onEvent = ({ resourcePreEvent, summaryEvent }: automation.EngineEvent) => {
+/** Carries the action out, and counts what is done as it is done: a failure may come half-way. */
+async function run(
+  stack: automation.Stack,
+  action: Action,
+  changes: Outcome["changes"],
+  tell: (line: string) => void,
+): Promise<void> {
+  const quiet = { onOutput: () => {}, onError: () => {} };
+  // Policies of whole stacks stop a plan, and come too late without one.
+  if (action === "up") {
+    tell("plan");
+    await stack.preview(quiet);
+  }
+  const onEvent = ({ resourcePreEvent, resOutputsEvent, summaryEvent }: automation.EngineEvent) => {
     const { op, type = "pulumi:", urn = "" } = resourcePreEvent?.metadata ?? {};
     if (op !== "same" && !type.startsWith("pulumi:")) {
       tell(`${op} ${type.split(":").at(-1)} ${urn.split("::").at(-1)}`);
     }
-    Object.assign(changes, summaryEvent?.resourceChanges);
+    const done = resOutputsEvent?.metadata.op;
+    if (done) changes[done] = (changes[done] ?? 0) + 1;
+    if (summaryEvent?.resourceChanges) {
+      for (const known of Object.keys(changes)) delete changes[known];
+      Object.assign(changes, summaryEvent.resourceChanges);
+    }
   };
-  await stack[action]({ onEvent, onOutput: () => {}, onError: () => {} } as automation.UpOptions);
-  return changes;
+  await stack[action]({ ...quiet, onEvent } as automation.UpOptions);
 }
 
 /** Runs the action in each stack; after a failure no other is started, unless told to carry on. */
@@ -90,7 +105,7 @@ async function rollOut(
       const started = Date.now();
       try {
         const stack = stacks[place];
-        if (stack) outcome.changes = await run(stack, action, tell);
+        if (stack) await run(stack, action, outcome.changes, tell);
         outcome.result = "done";
         task.title = `${outcome.stack}: ${told(outcome.changes) || "nothing to do"}`;
       } catch (error) {

@@ -2,13 +2,13 @@
 // a line for each change. Ends on Ctrl-C: with 1 if there ever was none that is valid, with 2 if
 // the service could not be asked.
 //
-//   node watch.mts app.example.com
+//   node watch.mts rotation.example
 import { setInterval } from "node:timers/promises";
 import { getTLSCertificates } from "pulumi-tlsedge";
 
 // Ten polls a second are 600 a minute, five times what the limiter lets pass by default.
 process.env.TLSEDGE_REQUESTS_PER_MINUTE ??= "0";
-const [domain = "app.example.com"] = process.argv.slice(2);
+const [domain = "rotation.example"] = process.argv.slice(2);
 const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort());
 const started = Date.now();

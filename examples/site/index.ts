@@ -1,24 +1,15 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
-import { TLSCertificate, TLSSite } from "pulumi-tlsedge";
+import { TLSSite } from "pulumi-tlsedge";
 
 const config = new pulumi.Config();
 const domain = config.require("domain");
 const folder = config.require("certificateFolder");
 const backendId = config.require("backendId");
 
-// One certificate for both sites: made once, and given to each.
-const certificate = new TLSCertificate("wildcard", {
-  description: `*.${domain}`,
-  certificatePem: readFileSync(join(folder, "fullchain.pem"), "utf8"),
-  privateKeyPem: readFileSync(join(folder, "privkey.pem"), "utf8"),
-  renewBeforeDays: 21,
-});
-
 const web = new TLSSite("web", {
   hostports: [`www.${domain}:443`, `app.${domain}:443`],
-  certificate,
+  certificate: { chainFile: join(folder, "fullchain.pem"), keyFile: join(folder, "privkey.pem") },
   backendId,
   access: "anyone",
   owner: "web",
@@ -26,7 +17,8 @@ const web = new TLSSite("web", {
 
 const internal = new TLSSite("internal", {
   hostports: [`internal.${domain}:443`],
-  certificate,
+  // The same certificate, which is uploaded once.
+  certificate: web.certificate,
   backendId,
   access: { ipPolicyIds: [config.require("ipPolicyId")] },
   minVersion: "1.3",
@@ -35,4 +27,4 @@ const internal = new TLSSite("internal", {
 
 export const hostports = pulumi.all([web.hostports, internal.hostports]).apply((all) => all.flat());
 export const edgeIds = [web.edge.id, internal.edge.id];
-export const expires = certificate.notAfter;
+export const expires = web.expires;

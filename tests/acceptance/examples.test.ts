@@ -47,14 +47,16 @@ describe("the examples, on the real engine", () => {
   it("site: two sites share a certificate", async () => {
     project = await example("site");
     await project.certificate("certificate", {
-      commonName: "example.com",
-      dnsNames: ["example.com", "*.example.com"],
+      commonName: "site.example",
+      dnsNames: ["site.example", "*.site.example"],
     });
     await lives(6);
     const { edges, certificates } = held();
     assert.equal(edges.length, 2);
     assert.equal(certificates.length, 1);
-    const internal = edges.find(({ hostports }) => hostports?.includes("internal.example.com:443"));
+    const internal = edges.find(({ hostports }) =>
+      hostports?.includes("internal.site.example:443"),
+    );
     assert.equal(internal?.tls_termination?.min_version, "1.3");
     assert.equal(internal?.ip_restriction?.enabled, true);
     const { owner, environment } = JSON.parse(internal?.metadata ?? "{}");
@@ -207,7 +209,7 @@ describe("the examples, on the real engine", () => {
     ];
     const stacks = ["dev", "staging", "prod"];
     for (const stack of stacks) {
-      const host = stack === "prod" ? "app.example.com" : `app.${stack}.example.com`;
+      const host = stack === "prod" ? "app.acme.example" : `app.${stack}.acme.example`;
       await project.certificate(join("certificates", stack), {
         commonName: host,
         dnsNames: [host],
@@ -236,7 +238,7 @@ describe("the examples, on the real engine", () => {
     const restricted = held().edges.filter((edge) => edge.ip_restriction?.enabled);
     assert.deepEqual(
       restricted.flatMap(({ hostports }) => hostports),
-      ["app.example.com:443"],
+      ["app.acme.example:443"],
     );
     const refused = await project.fails("destroy", "--yes", "--skip-preview");
     assert.match(refused.output, /protected/);
@@ -246,7 +248,7 @@ describe("the examples, on the real engine", () => {
     // Three times as slow as the polls are apart: deleted first, there would be a gap to see.
     project = await Project.copyOf({ "examples/rotation": "." }, { latencyMs: 300 });
     await project.select("dev");
-    const domain = "app.example.com";
+    const domain = "rotation.example";
     const leaf = { commonName: domain, dnsNames: [domain] };
     const soon = new Date(Date.now() + 10 * day + day / 2);
     await project.certificate("certificate", { ...leaf, notAfter: soon });
