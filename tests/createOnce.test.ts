@@ -15,6 +15,7 @@ import {
   script,
   setEnv,
   setEnvFor,
+  until,
 } from "./support";
 
 const lists = { tlsEdge: "/edges/tls", tlsCertificate: "/tls_certificates" };
@@ -159,7 +160,7 @@ describe("a create whose answer is lost", () => {
       it("C33 that can't be told from another's fails, and names both", async () => {
         lose(kind, { work: true, answer: "silence" });
         const asked = failureOf(stackOf(kind).up(inputs[kind]), Error);
-        while (ids(kind).length === 0) await new Promise(setImmediate);
+        await until(() => ids(kind).length === 1);
         await make(kind, "d");
         const { message } = await asked;
         assert.equal(ids(kind).length, 2);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { request } from "node:https";
 import { text } from "node:stream/consumers";
 import { type Emulator, type Fault, startEmulator } from "../emulator/server";
+import { until } from "./support";
 
 describe("the emulator's faults", () => {
   let emulator: Emulator;
@@ -86,8 +87,8 @@ describe("the emulator's faults", () => {
       emulator.faults.add({ answer: "silence", work });
       const gaveUp = new AbortController();
       const asked = send("POST", "/edges/tls", {}, gaveUp.signal);
-      while (emulator.faults.list().at(-1)?.struck === 0) await new Promise(setImmediate);
-      if (work) while (edges() === 0) await new Promise(setImmediate);
+      await until(() => emulator.faults.list().at(-1)?.struck === 1);
+      await until(() => edges() === (work ? 1 : 0));
       gaveUp.abort();
       assert.equal((await asked).error, "ABORT_ERR");
       assert.equal(edges(), work ? 1 : 0);

@@ -7,6 +7,7 @@ import type { AddressInfo } from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { text } from "node:stream/consumers";
+import { setTimeout } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { dynamic } from "@pulumi/pulumi";
 import { type MadeCertificate, makeAuthority, makeServerCertificate } from "../emulator/pki";
@@ -50,6 +51,15 @@ export function setEnvFor(emulator: Emulator, prefix = "TLSEDGE"): () => void {
     [`${prefix}_CA_FILE`]: fileWith(emulator.ca),
     [`${prefix}_REQUESTS_PER_MINUTE`]: "0",
   });
+}
+
+/** Waits until something is so; gives up in the end, so that a test fails instead of hanging. */
+export async function until(isSo: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 10_000; turn++) {
+    if (isSo()) return;
+    await setTimeout(1);
+  }
+  throw new assert.AssertionError({ message: `never came true: ${isSo}` });
 }
 
 /** A request as a scripted server heard it. */
