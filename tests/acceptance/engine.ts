@@ -116,6 +116,8 @@ export class Project {
         PULUMI_SKIP_UPDATE_CHECK: "true",
         // One file for each write of the state.
         PULUMI_RETAIN_CHECKPOINTS: "true",
+        // The linter has checked the types of the examples.
+        PULUMI_NODEJS_TRANSPILE_ONLY: "true",
         // For --event-log.
         PULUMI_DEBUG_COMMANDS: "true",
         NO_COLOR: "1",
