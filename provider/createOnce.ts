@@ -74,18 +74,18 @@ async function makeOrFind<Wire extends Made>(
   const started = Date.now();
   for (let posts = 1; ; posts++) {
     const asked = Date.now();
-    const asking = making.post().then(claim);
+    const asking = making
+      .post()
+      .then(claim)
+      .finally(() => own.asking.delete(asking));
     own.asking.add(asking);
     try {
       return await asking;
     } catch (error) {
-      own.asking.delete(asking);
       if (!isAmbiguous(error)) throw error;
       const found = await lookFor(client, making, own, asked, error);
       if (found) return found;
       if (posts === mostPosts || Date.now() - started > client.deadlineMs) throw error;
-    } finally {
-      own.asking.delete(asking);
     }
   }
 }

@@ -11,6 +11,7 @@ import {
   readSettings,
 } from "./connection";
 import {
+  defined,
   hasUnknown,
   isObject,
   type Lifecycle,
@@ -67,9 +68,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
     diff: (_id: string, state: Properties, inputs: Properties) =>
       clean(async () => {
         const replaces = lifecycle.replaces(state, inputs);
-        if ((state.connection ?? defaultConnection) !== (inputs.connection ?? defaultConnection)) {
-          replaces.push("connection");
-        }
+        if (connectionOf(state) !== connectionOf(inputs)) replaces.push("connection");
         if (replaces.length > 0) return { replaces };
         const nothing =
           !hasUnknown(inputs) &&
@@ -177,7 +176,7 @@ function prune(lifecycle: Lifecycle, raw: Properties, olds: Properties): Propert
 /** A property that is null says the same as none, at any depth. */
 function withoutNull(value: unknown): unknown {
   if (Array.isArray(value) || !isObject(value)) return value;
-  const parts = Object.entries(value).filter(([, part]) => part !== null && part !== undefined);
+  const parts = Object.entries(defined(value));
   return Object.fromEntries(parts.map(([property, part]) => [property, withoutNull(part)]));
 }
 

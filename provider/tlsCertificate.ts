@@ -7,7 +7,7 @@ import {
 } from "../client/tlsCertificate";
 import { createOnce } from "./createOnce";
 import { description, metadata } from "./fields";
-import { type Lifecycle, type Problem, type Properties, unknownValue } from "./lifecycle";
+import { defined, type Lifecycle, type Problem, type Properties, unknownValue } from "./lifecycle";
 import {
   chainFingerprint,
   describeLeaf,
@@ -105,8 +105,8 @@ export const lifecycle: Lifecycle = {
         tlsCertificates.create(client, {
           certificate_pem: certificatePem,
           private_key_pem: privateKeyPem ?? "",
-          ...(description && { description }),
-          ...(metadata && { metadata }),
+          description,
+          metadata,
         }),
       list: () => tlsCertificates.list(client),
       isMade: (made) => hasChain(made, chain) && lifecycle.unchanged(toState(made, chain), inputs),
@@ -121,12 +121,12 @@ export const lifecycle: Lifecycle = {
     return {
       // Managed, the chain stands in the inputs and needs no second copy.
       state: known ? state : full,
-      inputs: {
-        ...(description && { description }),
-        ...(metadata && { metadata }),
+      inputs: defined({
+        description,
+        metadata,
         certificatePem,
         ...fromChain(parseChain(certificatePem)),
-      },
+      }),
     };
   },
 
@@ -234,16 +234,16 @@ function hasChain(wire: TLSCertificateWire, chain: X509Certificate[]): boolean {
 /** The leaf's fields come from the chain itself, so that they are what the plan has shown. */
 function toState(wire: TLSCertificateWire, chain: X509Certificate[]) {
   const { description, metadata, issued_at } = wire;
-  return {
+  return defined({
     uri: wire.uri,
     createdAt: wire.created_at,
-    ...(description && { description }),
-    ...(metadata && { metadata }),
-    ...(issued_at && { issuedAt: issued_at }),
+    description: description || undefined,
+    metadata: metadata || undefined,
+    issuedAt: issued_at || undefined,
     keyUsages: wire.key_usages ?? [],
     extendedKeyUsages: wire.extended_key_usages ?? [],
     ...fromChain(chain),
-  };
+  });
 }
 
 /** All that the service tells of a certificate, its chain in canonical form. */

@@ -53,6 +53,11 @@ export function setEnvFor(emulator: Emulator, prefix = "TLSEDGE"): () => void {
   });
 }
 
+/** What was asked of the emulator since the last time. */
+export function takeRequests({ requests }: Emulator) {
+  return requests.splice(0).map(({ method, body }) => ({ method, body }));
+}
+
 /** Waits until something is so; gives up in the end, so that a test fails instead of hanging. */
 export async function until(isSo: () => boolean): Promise<void> {
   for (let turn = 0; turn < 10_000; turn++) {

@@ -10,7 +10,7 @@ import {
 } from "../emulator/server";
 import { tlsCertificate } from "../provider/dynamic";
 import { describeLeaf } from "../provider/pem";
-import { failureOf, type Properties, Stack, setEnvFor, unknown } from "./support";
+import { failureOf, type Properties, Stack, setEnvFor, takeRequests, unknown } from "./support";
 
 const hour = 3_600_000;
 const passphrase = "a passphrase";
@@ -84,12 +84,7 @@ describe("a TLS certificate", () => {
     return emulator.close();
   });
 
-  /** What was asked of the service since the last time. */
-  function heard() {
-    const requests = emulator.requests.map(({ method, body }) => ({ method, body }));
-    emulator.requests.length = 0;
-    return requests;
-  }
+  const heard = () => takeRequests(emulator);
   const methods = () => heard().map(({ method }) => method);
 
   /** What is wrong: no failure names a property or holds a line of what was passed. */

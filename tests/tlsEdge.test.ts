@@ -11,6 +11,7 @@ import {
   script,
   setEnv,
   setEnvFor,
+  takeRequests,
   unknown,
 } from "./support";
 
@@ -45,12 +46,7 @@ describe("a TLS edge", () => {
     return emulator.close();
   });
 
-  /** What was asked of the service since the last time. */
-  function heard() {
-    const requests = emulator.requests.map(({ method, body }) => ({ method, body }));
-    emulator.requests.length = 0;
-    return requests;
-  }
+  const heard = () => takeRequests(emulator);
   const methods = () => heard().map(({ method }) => method);
   const found = () => emulator.tlsEdges.get(stack.id);
 

@@ -61,14 +61,10 @@ export function readConfig(): StackConfig {
   const prefix = `${namespace}:`;
   const given = Object.entries(pulumi.runtime.allConfig())
     .filter(([key]) => key.startsWith(prefix))
-    .map(([key, value]): [string, string] => [key.slice(prefix.length), value]);
-  const keys = keysOf(given);
-  const settings = Object.fromEntries(
-    given.map(([name, value]) => [
-      name,
-      name === "privateKeys" ? hidden(keys) : parsed(name, value),
-    ]),
-  );
+    .map(([key, value]) => [key.slice(prefix.length), value] as const);
+  const values = Object.fromEntries(given.map(([name, value]) => [name, parsed(name, value)]));
+  const { privateKeys: keys } = values;
+  const settings = { ...values, ...("privateKeys" in values && { privateKeys: hidden(keys) }) };
   const problems = [...misspelt(settings), ...strangers(settings)];
   const { success, output, issues = [] } = v.safeParse(schema, settings);
   problems.push(...issues.map((issue) => `${v.getDotPath(issue)}: ${reasonOf(issue)}`));
@@ -102,10 +98,6 @@ function parsed(name: string, value: string): unknown {
   } catch {
     return value;
   }
-}
-
-function keysOf(given: [string, string][]): unknown {
-  return given.filter(([name]) => name === "privateKeys").map(([, value]) => parsed("", value))[0];
 }
 
 /** The same with no key in it. */
