@@ -1,17 +1,20 @@
 import { readFileSync } from "node:fs";
 import { Agent } from "node:https";
 import axios, {
-  type AxiosError,
+  AxiosError,
   type AxiosInstance,
   type AxiosRequestConfig,
   type AxiosResponse,
 } from "axios";
 import axiosRetry, { retryAfter } from "axios-retry";
 import createDebug from "debug";
-import { RateLimiter } from "limiter";
+import { array, type InferOutput, nullish, object, string } from "valibot";
+import { type AnswerSchema, readAnswer } from "./answer";
 import { type Attempted, ConnectionError, ServiceError } from "./errors";
+import { Deadline, Pace } from "./pace";
 
 export { ConnectionError, ServiceError } from "./errors";
+export type { Ref } from "./fields";
 export type {
   TLSCertificateUpdate,
   TLSCertificateUpload,
@@ -19,11 +22,9 @@ export type {
 } from "./tlsCertificate";
 export { tlsCertificates } from "./tlsCertificate";
 export type {
-  Ref,
   TLSEdgeModule,
   TLSEdgeMutation,
   TLSEdgeWire,
-  TLSTerminationWire,
 } from "./tlsEdge";
 export { tlsEdges } from "./tlsEdge";
 export type { TunnelWire } from "./tunnel";
@@ -35,6 +36,9 @@ const attemptTimeoutMs = 30_000;
 const firstBackoffMs = 500;
 const longestBackoffMs = 20_000;
 const longestReason = 1000;
+/** From this try on a person is told why it takes so long. */
+const firstTryToTell = 3;
+const tellEveryMs = 10_000;
 
 /** What a {@link Client} needs to reach one account of the service. */
 export interface ClientOptions {
@@ -48,12 +52,14 @@ export interface ClientOptions {
   versionHeader?: string;
   /** A PEM file of certificate authorities to trust in place of the built-in ones. */
   caFile?: string;
-  /** Seconds that one operation may take, retries included. Default 120. */
+  /** Seconds that one operation may take, retries included, waits for the limit not. Default 120. */
   timeoutSeconds?: number;
   /** How many times a request is tried again. Default 8. */
   maxRetries?: number;
   /** Requests that may start in a minute; 0 for no limit. Default 120. */
   requestsPerMinute?: number;
+  /** Hears, now and then, why requests take long: a sentence for a person. Default: nobody does. */
+  tell?: (message: string) => void;
 }
 
 const refused = new Set(["ECONNREFUSED", "EAI_AGAIN", "ENETUNREACH", "EHOSTUNREACH"]);
@@ -88,9 +94,21 @@ function codeOf(error: AxiosError): string {
   return error.code === "ERR_CANCELED" ? "ETIMEDOUT" : (error.code ?? "EUNKNOWN");
 }
 
+/** What the operations of one account share. */
+interface Account {
+  http: AxiosInstance;
+  base: URL;
+  apiKey: string;
+  deadlineMs: number;
+  pace: Pace;
+  clockSkewMs: number;
+  tell: (message: string) => void;
+}
+
 /**
  * One account of the service: bearer key, version header, JSON, keep-alive, a request limit and
- * retries within one deadline (api.md §5, §7, §9).
+ * retries within a deadline (api.md §5, §7, §9). Each request has a deadline of its own, unless
+ * they are of one {@link Client.operation}.
  *
  * A request fails with a {@link ServiceError} or a {@link ConnectionError}, neither of which ever
  * holds the key. `DEBUG=pulumi-tlsedge:*` logs each request without its body.
@@ -100,205 +118,238 @@ function codeOf(error: AxiosError): string {
  * for await (const edge of tlsEdges.list(client)) console.log(edge.id, edge.hostports);
  */
 export class Client {
-  readonly #http: AxiosInstance;
-  readonly #base: URL;
-  readonly #apiKey: string;
-  readonly #deadlineMs: number;
-  readonly #limiter: RateLimiter | undefined;
-  #clockSkewMs = 0;
+  readonly #account: Account;
+  #deadline: Deadline | undefined;
 
-  constructor(options: ClientOptions) {
-    this.#base = new URL(options.baseUrl);
-    this.#apiKey = options.apiKey;
-    if (this.#base.protocol !== "https:") {
-      throw new TypeError("the base URL must start with https: the API key is sent to it");
-    }
-    this.#deadlineMs = (options.timeoutSeconds ?? 120) * 1000;
-    const limit = options.requestsPerMinute ?? 120;
-    this.#limiter = limit
-      ? new RateLimiter({ tokensPerInterval: limit, interval: "minute" })
-      : undefined;
-    this.#http = axios.create({
-      baseURL: options.baseUrl.replace(/\/+$/, ""),
-      headers: {
-        Accept: "application/json",
-        Authorization: `Bearer ${options.apiKey}`,
-        [options.versionHeader ?? "Service-Version"]: options.apiVersion ?? "2",
-      },
-      httpsAgent: new Agent({
-        keepAlive: true,
-        maxSockets: 16,
-        // Said aloud because NODE_TLS_REJECT_UNAUTHORIZED=0 turns off what is left to the default.
-        rejectUnauthorized: true,
-        ...(options.caFile && { ca: readFileSync(options.caFile) }),
-      }),
-      maxRedirects: 0,
-      responseType: "text",
-      transformResponse: (body: unknown) => body,
-      transitional: { clarifyTimeoutError: true },
-    });
-    axiosRetry(this.#http, { retries: options.maxRetries ?? 8, shouldResetTimeout: true });
+  constructor(options: ClientOptions | Client) {
+    this.#account = options instanceof Client ? options.#account : accountOf(options);
   }
 
   /** How far the service's clock is ahead of ours, in milliseconds, by its last answer's `Date`. */
   get clockSkewMs(): number {
-    return this.#clockSkewMs;
+    return this.#account.clockSkewMs;
   }
 
-  /** How long one operation may take, in milliseconds. */
-  get deadlineMs(): number {
-    return this.#deadlineMs;
+  /** How long one operation may take, in milliseconds, and how much of that is left. */
+  get deadline(): { ms: number; leftMs: number } {
+    return this.#deadline ?? new Deadline(this.#account.deadlineMs);
+  }
+
+  /**
+   * The same account for one operation: all its requests share a deadline, which is counted from
+   * the start of the first one and stands while a request waits for its turn.
+   */
+  operation(): Client {
+    const client = new Client(this);
+    client.#deadline = new Deadline(this.#account.deadlineMs);
+    return client;
   }
 
   /** Reads what is at a path. */
-  get<T>(path: string): Promise<T> {
-    return this.#send("GET", path);
+  get<S extends AnswerSchema>(path: string, answer: S): Promise<InferOutput<S>> {
+    return this.#send("GET", path, answer);
   }
 
   /** Makes something; sent again only when the service has certainly not taken it. */
-  post<T>(path: string, body: object): Promise<T> {
-    return this.#send("POST", path, body);
+  post<S extends AnswerSchema>(path: string, body: object, answer: S): Promise<InferOutput<S>> {
+    return this.#send("POST", path, answer, body);
   }
 
   /** Changes what is at a path. */
-  patch<T>(path: string, body: object): Promise<T> {
-    return this.#send("PATCH", path, body);
+  patch<S extends AnswerSchema>(path: string, body: object, answer: S): Promise<InferOutput<S>> {
+    return this.#send("PATCH", path, answer, body);
   }
 
   /** Takes away what is at a path. */
-  delete(path: string): Promise<void> {
-    return this.#send("DELETE", path);
+  async delete(path: string): Promise<void> {
+    await this.#request("DELETE", path);
   }
 
   /** Every item of a list, newest first, one page held at a time (api.md §4.4). */
-  async *list<T>(path: string, collection: string): AsyncGenerator<T, void, undefined> {
-    let next: string | null | undefined = `${path}?limit=100`;
+  async *list<S extends AnswerSchema>(
+    path: string,
+    collection: string,
+    item: S,
+  ): AsyncGenerator<InferOutput<S>, void, undefined> {
+    const page = object({ [collection]: array(item), next_page_uri: nullish(string()) });
+    let next: string | undefined = `${path}?limit=100`;
     const seen = new Set<string>();
     while (next) {
       seen.add(next);
-      const page: Record<string, unknown> = await this.#send("GET", next);
-      const items = page[collection];
-      if (!Array.isArray(items)) {
-        throw this.#unusable("GET", path, `the list has no "${collection}"`);
-      }
-      yield* items as T[];
-      next = this.#sameOrigin(path, page.next_page_uri);
-      if (next && seen.has(next)) throw this.#unusable("GET", path, "its pages go in a circle");
+      const answer: Record<string, unknown> = await this.#send("GET", next, page);
+      yield* answer[collection] as InferOutput<S>[];
+      next = this.#sameOrigin(path, answer.next_page_uri as string | null | undefined);
+      if (next && seen.has(next))
+        throw unusable({ method: "GET", path }, "its pages go in a circle");
     }
   }
 
-  #unusable(method: string, path: string, said: string): ConnectionError {
-    return new ConnectionError(said, {
-      method,
-      path,
-      attempts: 1,
-      code: "EBADANSWER",
-      ambiguous: false,
-    });
+  #sameOrigin(path: string, next: string | null | undefined): string | undefined {
+    if (!next) return undefined;
+    const { href, origin } = this.#account.base;
+    const url = URL.canParse(next, href) ? new URL(next, href) : null;
+    if (url?.origin === origin) return url.href;
+    throw unusable(
+      { method: "GET", path },
+      `its next_page_uri leaves ${origin}, where the API key must not go`,
+      { field: "next_page_uri" },
+    );
   }
 
-  #sameOrigin(path: string, next: unknown): string | undefined {
-    if (next === null || next === undefined || next === "") return undefined;
-    const { href, origin } = this.#base;
-    const url = typeof next === "string" && URL.canParse(next, href) ? new URL(next, href) : null;
-    if (url?.origin !== origin) {
-      throw this.#unusable(
-        "GET",
-        path,
-        `its next_page_uri leaves ${origin}, where the API key must not go`,
-      );
-    }
-    return url.href;
+  async #send<S extends AnswerSchema>(
+    method: string,
+    path: string,
+    schema: S,
+    body?: object,
+  ): Promise<InferOutput<S>> {
+    const { data, asked } = await this.#request(method, path, body);
+    const read = readAnswer(schema, data);
+    if ("answer" in read) return read.answer;
+    const { field, reason, usable } = read.unusable;
+    const said = field ? `its field ${field} ${reason}` : "it is not a JSON object";
+    throw unusable(asked, said, { field: field || undefined, usable, ambiguous: method !== "GET" });
   }
 
-  async #send<T>(method: string, path: string, body?: object): Promise<T> {
-    await this.#limiter?.removeTokens(1);
-    const asked = { method, path: path.replace(this.#base.origin, "") };
-    const deadline = Date.now() + this.#deadlineMs;
+  async #request(method: string, path: string, body?: object) {
+    const { http, base, deadlineMs, pace, tell } = this.#account;
+    const deadline = this.#deadline ?? new Deadline(deadlineMs);
+    const asked = { method, path: path.replace(base.origin, "") };
+    await deadline.standFor(pace.turn());
+    const first = Date.now();
+    let started = first;
     let attempts = 1;
-    let started = Date.now();
-    const log = (outcome: string) =>
-      debug(
-        "%s %s %s %d ms, attempt %d",
-        method,
-        asked.path,
-        outcome,
-        Date.now() - started,
-        attempts,
-      );
+    let lastStatus: number | undefined;
     let delay = 0;
-    const signal = AbortSignal.timeout(this.#deadlineMs);
+    const attempted = () => ({ ...asked, attempts, elapsedMs: Date.now() - first });
+    const log = (outcome: string) => {
+      const took = Date.now() - started;
+      debug("%s %s %s %d ms, attempt %d", method, asked.path, outcome, took, attempts);
+    };
+    if (deadline.leftMs <= 0) {
+      const fields = { ...attempted(), attempts: 0, code: "ETIMEDOUT", ambiguous: false };
+      throw new ConnectionError("no time is left (tlsedge:timeoutSeconds sets how much)", fields);
+    }
     const request: AxiosRequestConfig = {
       method,
       url: path,
       data: body,
       ...(body && { headers: { "Content-Type": "application/json" } }),
-      timeout: Math.min(attemptTimeoutMs, this.#deadlineMs),
-      signal,
+      signal: AbortSignal.timeout(Math.min(attemptTimeoutMs, deadline.leftMs)),
       "axios-retry": {
         retryCondition: (error) => {
-          log(String(answered(error)?.status ?? codeOf(error)));
+          const outcome = answered(error)?.status ?? codeOf(error);
+          log(String(outcome));
+          if (typeof outcome === "number") lastStatus = outcome;
           const backoff = Math.min(longestBackoffMs, firstBackoffMs * 2 ** (attempts - 1));
           delay = error.response?.headers["retry-after"]
             ? retryAfter(error)
-            : Math.random() * backoff;
-          return canRetry(method, error) && Date.now() + delay < deadline;
+            : Math.ceil(Math.random() * backoff);
+          return canRetry(method, error) && delay < deadline.leftMs;
         },
         retryDelay: () => delay,
         onRetry: async (_count, error, config) => {
-          debug("%s %s again in %d ms", method, asked.path, Math.round(delay));
-          await Promise.race([this.#limiter?.removeTokens(1), aborted(signal)]);
-          if (signal.aborted) throw error;
+          debug("%s %s again in %d ms", method, asked.path, delay);
           attempts += 1;
+          if (attempts >= firstTryToTell) {
+            const left = Math.round(deadline.leftMs / 1000);
+            tell(`${why(asked, error)}; it is tried again, for ${left} s at most`);
+          }
+          await deadline.standFor(pace.turn());
           started = Date.now() + delay;
-          config.timeout = Math.max(1, Math.min(attemptTimeoutMs, deadline - Date.now() - delay));
+          // Of its own, so that a try which hangs is no more than a try.
+          const mostMs = Math.max(1, Math.min(attemptTimeoutMs, deadline.leftMs - delay));
+          config.signal = AbortSignal.timeout(delay + mostMs);
         },
       },
     };
     try {
-      const response = await this.#http.request<string>(request);
+      const response = await http.request<unknown>(request);
       log(String(response.status));
       this.#noteClock(response.headers.date);
-      return this.#parse<T>({ ...asked, attempts }, response.data, response.status);
+      return { data: response.data, asked: attempted() };
     } catch (error) {
       if (!axios.isAxiosError(error)) throw error;
       this.#noteClock(error.response?.headers.date);
-      throw failure({ ...asked, attempts }, error, (said) => this.#redact(said, body));
+      throw failure({ ...attempted(), lastStatus }, error, (said) => this.#redact(said, body));
     }
   }
 
   #noteClock(date: unknown): void {
     const time = Date.parse(String(date));
-    if (!Number.isNaN(time)) this.#clockSkewMs = time - Date.now();
+    if (!Number.isNaN(time)) this.#account.clockSkewMs = time - Date.now();
   }
 
   /** Without the keys that a service may quote from the request. */
   #redact(said: string, body: { private_key_pem?: string } = {}): string {
     const lines = (body.private_key_pem ?? "").split(/\s+/).filter((line) => line.length >= 16);
-    return [this.#apiKey, ...lines]
+    return [this.#account.apiKey, ...lines]
       .filter(({ length }) => length >= 8)
       .reduce((text, key) => text.replaceAll(key, "[secret]"), said);
   }
-
-  #parse<T>(asked: Omit<Attempted, "ambiguous">, text: string, status: number): T {
-    if (asked.method === "DELETE" || status === 204) return undefined as T;
-    const value = parseJson(text);
-    if (value === null || typeof value !== "object" || Array.isArray(value)) {
-      throw new ConnectionError(`the answer (status ${status}) is not a JSON object`, {
-        ...asked,
-        code: "EBADANSWER",
-        ambiguous: asked.method !== "GET",
-      });
-    }
-    return value as T;
-  }
 }
 
-/** Settles when the deadline is over. */
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    signal.addEventListener("abort", () => resolve(), { once: true });
+function accountOf(options: ClientOptions): Account {
+  const base = new URL(options.baseUrl);
+  if (base.protocol !== "https:") {
+    throw new TypeError("the base URL must start with https: the API key is sent to it");
+  }
+  const tell = nowAndThen(options.tell ?? (() => {}));
+  const limit = options.requestsPerMinute ?? 120;
+  const http = axios.create({
+    baseURL: options.baseUrl.replace(/\/+$/, ""),
+    headers: {
+      Accept: "application/json",
+      Authorization: `Bearer ${options.apiKey}`,
+      [options.versionHeader ?? "Service-Version"]: options.apiVersion ?? "2",
+    },
+    httpsAgent: new Agent({
+      keepAlive: true,
+      maxSockets: 16,
+      // Said aloud because NODE_TLS_REJECT_UNAUTHORIZED=0 turns off what is left to the default.
+      rejectUnauthorized: true,
+      ...(options.caFile && { ca: readFileSync(options.caFile) }),
+    }),
+    maxRedirects: 0,
+    responseType: "text",
+    transformResponse: (body: unknown) => body,
   });
+  http.interceptors.response.use(readJson);
+  axiosRetry(http, { retries: options.maxRetries ?? 8 });
+  return {
+    http,
+    base,
+    apiKey: options.apiKey,
+    deadlineMs: (options.timeoutSeconds ?? 120) * 1000,
+    clockSkewMs: 0,
+    tell,
+    pace: new Pace(limit, (waiting) =>
+      tell(
+        `the limit of ${limit} requests a minute is reached, and requests wait for their turn ` +
+          `(${waiting} so far): tlsedge:requestsPerMinute sets it`,
+      ),
+    ),
+  };
+}
+
+/** A person is told why it takes long, not each time. */
+function nowAndThen(tell: (message: string) => void): (message: string) => void {
+  let told = Number.NEGATIVE_INFINITY;
+  return (message) => {
+    if (Date.now() - told < tellEveryMs) return;
+    told = Date.now();
+    tell(message);
+  };
+}
+
+/** The JSON of a success; half of it is as good as no answer, and so is tried again. */
+function readJson(response: AxiosResponse): AxiosResponse {
+  const text = String(response.data);
+  const value = parseJson(text);
+  if (value === undefined && text.trimStart().startsWith("{")) {
+    const { config, request } = response;
+    throw new AxiosError("the answer was cut off", "ECONNRESET", config, request, response);
+  }
+  return Object.assign(response, { data: value });
 }
 
 function parseJson(text: unknown): unknown {
@@ -309,21 +360,39 @@ function parseJson(text: unknown): unknown {
   }
 }
 
+/** An answer that came and can't be used. */
+function unusable(
+  asked: { method: string; path: string; attempts?: number; elapsedMs?: number },
+  said: string,
+  more: { field?: string; usable?: Record<string, unknown>; ambiguous?: boolean } = {},
+): ConnectionError {
+  const fields = { attempts: 1, elapsedMs: 0, ambiguous: false, ...asked, ...more };
+  return new ConnectionError(said, { ...fields, code: "EBADANSWER" });
+}
+
+/** What has happened to a request, for a person who waits. */
+function why(asked: { method: string; path: string }, error: AxiosError): string {
+  const answer = answered(error);
+  if (answer) return `${asked.method} ${asked.path} was answered ${answer.status}`;
+  return `${asked.method} ${asked.path} got no answer (${codeOf(error)})`;
+}
+
 /** Turns axios' error, which carries the key in its config, into one that does not. */
 function failure(
-  asked: Omit<Attempted, "ambiguous">,
+  asked: Omit<Attempted, "ambiguous"> & { lastStatus?: number },
   error: AxiosError,
   redact: (said: string) => string,
 ): ServiceError | ConnectionError {
   const answer = answered(error);
+  const { lastStatus, ...attempted } = asked;
   if (answer) {
     const body = parseJson(redact(String(answer.data))) as
       | Record<string, unknown>
       | null
       | undefined;
-    const details = body?.details as { operation_id?: unknown } | undefined;
+    const details = body?.details as { operation_id?: unknown } | null | undefined;
     return new ServiceError(text(body?.msg)?.slice(0, longestReason) ?? "", {
-      ...asked,
+      ...attempted,
       status: answer.status,
       ambiguous: asked.method !== "GET" && isGateway(answer),
       code: text(body?.error_code),

@@ -6,6 +6,8 @@ export interface Attempted {
   path: string;
   /** How many times the request was sent. */
   attempts: number;
+  /** How long that took, pauses included, in milliseconds. */
+  elapsedMs: number;
   /** Whether the service may have done what was asked. */
   ambiguous: boolean;
 }
@@ -19,6 +21,7 @@ export class ServiceError extends Error implements Attempted {
   /** The path, below the base URL. */
   declare readonly path: string;
   declare readonly attempts: number;
+  declare readonly elapsedMs: number;
   declare readonly ambiguous: boolean;
   /** The HTTP status. */
   declare readonly status: number;
@@ -32,9 +35,8 @@ export class ServiceError extends Error implements Attempted {
     fields: Attempted & { status: number; code?: string; operationId?: string },
   ) {
     const of = [fields.code, fields.operationId].filter(Boolean).join(", ");
-    const tries = fields.attempts > 1 ? ` after ${fields.attempts} tries` : "";
     super(
-      `${fields.method} ${fields.path} was answered ${fields.status}${tries}: ` +
+      `${fields.method} ${fields.path} was answered ${fields.status}${effort(fields)}: ` +
         `${said || "no reason given"}${of && ` (${of})`}${advice(fields.status)}`,
     );
     Object.assign(this, fields);
@@ -50,15 +52,36 @@ export class ConnectionError extends Error implements Attempted {
   /** The path, below the base URL. */
   declare readonly path: string;
   declare readonly attempts: number;
+  declare readonly elapsedMs: number;
   /** Node's code for the cause, such as `ECONNREFUSED`, `ETIMEDOUT` or `EBADANSWER`. */
   declare readonly code: string;
   declare readonly ambiguous: boolean;
+  /** The path of the field that can't be used, such as `tls_edges[3].id`, in an `EBADANSWER`. */
+  declare readonly field: string | undefined;
+  /** The known fields that can be used of an answer that can't be used whole. */
+  declare readonly usable: Record<string, unknown> | undefined;
+  /** The status of the last answer, where there was one before the tries that got none. */
+  declare readonly lastStatus: number | undefined;
 
-  constructor(said: string, fields: Attempted & { code: string }) {
-    const tries = fields.attempts > 1 ? ` after ${fields.attempts} tries` : "";
-    super(`${fields.method} ${fields.path} got no usable answer${tries}: ${said}`);
+  constructor(
+    said: string,
+    fields: Attempted & {
+      code: string;
+      field?: string;
+      usable?: Record<string, unknown>;
+      lastStatus?: number;
+    },
+  ) {
+    const last = fields.lastStatus ? ` (one before was answered ${fields.lastStatus})` : "";
+    super(`${fields.method} ${fields.path} got no usable answer${effort(fields)}: ${said}${last}`);
     Object.assign(this, fields);
   }
+}
+
+/** How many tries it took, and how long. */
+function effort({ attempts, elapsedMs }: Attempted): string {
+  const tries = attempts > 1 ? ` after ${attempts} tries` : "";
+  return elapsedMs >= 1000 ? `${tries} in ${Math.round(elapsedMs / 1000)} s` : tries;
 }
 
 function advice(status: number): string {

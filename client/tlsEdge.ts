@@ -1,61 +1,38 @@
+import * as v from "valibot";
 import type { Client } from "./client";
+import { edgeModule, made, ref, refs, text } from "./fields";
 
-/** A reference to another resource of the service (api.md §2.1). */
-export interface Ref {
-  /** Assigned by the service, opaque. */
-  id: string;
-  /** Where the service serves it. */
-  uri: string;
-}
-
-/** Where TLS ends: at the service's edge, or at the agent or server behind it (api.md §2.1). */
-export interface TLSTerminationWire {
-  /** Whether the module is applied; null means true. */
-  enabled?: boolean | null;
-  /** `edge` or `upstream`; may gain values. */
-  terminate_at?: string | null;
-  /** Such as `1.2`; null with `upstream`. */
-  min_version?: string | null;
-}
+/** The schema of a {@link TLSEdgeWire}. */
+export const tlsEdgeWire = v.object({
+  ...made,
+  /** What it serves, each a host and a port. */
+  hostports: v.nullish(v.array(v.string())),
+  /** The backend behind it. */
+  backend: edgeModule({
+    /** The backend itself. */
+    backend: v.nullish(ref),
+  }),
+  /** Who may connect, by source address. */
+  ip_restriction: edgeModule({
+    /** The policies: one, a list or null. */
+    ip_policies: refs,
+  }),
+  /** Whose client certificates are asked for. */
+  mutual_tls: edgeModule({
+    /** The authorities: one, a list or null. */
+    certificate_authorities: refs,
+  }),
+  /** Where TLS ends: at the service's edge, or at the agent or server behind it. */
+  tls_termination: edgeModule({
+    /** `edge` or `upstream`; may gain values. */
+    terminate_at: text,
+    /** Such as `1.2`; null with `upstream`. */
+    min_version: text,
+  }),
+});
 
 /** A TLS edge as the service answers it. A list leaves out scalars that are unset (api.md §2.1). */
-export interface TLSEdgeWire {
-  /** Assigned by the service, opaque. */
-  id: string;
-  /** Where the service serves it. */
-  uri: string;
-  /** RFC 3339, UTC. */
-  created_at: string;
-  /** For people; at most 255 bytes of UTF-8. */
-  description?: string | null;
-  /** For machines; at most 4096 bytes of UTF-8. */
-  metadata?: string | null;
-  /** What it serves, each a host and a port. */
-  hostports?: string[] | null;
-  /** The backend behind it. */
-  backend?: {
-    /** Whether the module is applied. */
-    enabled?: boolean | null;
-    /** The backend itself. */
-    backend?: Ref | null;
-  } | null;
-  /** Who may connect, by source address. */
-  ip_restriction?: {
-    /** Whether the module is applied. */
-    enabled?: boolean | null;
-    /** The policies: one, a list or null. */
-    ip_policies?: Ref | Ref[] | null;
-  } | null;
-  /** Whose client certificates are asked for. */
-  mutual_tls?: {
-    /** Whether the module is applied. */
-    enabled?: boolean | null;
-    /** The authorities: one, a list or null. */
-    certificate_authorities?: Ref | Ref[] | null;
-  } | null;
-  /** Where TLS ends. */
-  tls_termination?: TLSTerminationWire | null;
-}
+export type TLSEdgeWire = v.InferOutput<typeof tlsEdgeWire>;
 
 /** The body of a create or an update: a module that is present replaces all of it (api.md §4.1). */
 export interface TLSEdgeMutation {
@@ -106,17 +83,17 @@ const at = (id: string) => `${path}/${encodeURIComponent(id)}`;
 /** The TLS edge endpoints (api.md §4.1). */
 export const tlsEdges = {
   /** Makes one; not asked again where that might make a second. */
-  create: (client: Client, body: TLSEdgeMutation) => client.post<TLSEdgeWire>(path, body),
+  create: (client: Client, body: TLSEdgeMutation) => client.post(path, body, tlsEdgeWire),
   /** One, by id; a 404 when there is none. */
-  get: (client: Client, id: string) => client.get<TLSEdgeWire>(at(id)),
+  get: (client: Client, id: string) => client.get(at(id), tlsEdgeWire),
   /** Sends what changes, and no more. */
   update: (client: Client, id: string, body: TLSEdgeMutation) =>
-    client.patch<TLSEdgeWire>(at(id), body),
+    client.patch(at(id), body, tlsEdgeWire),
   /** Takes one away; a 404 when there is none. */
   delete: (client: Client, id: string) => client.delete(at(id)),
   /** Not in api.md: services of this family have it, so it is only called when asked for. */
   deleteModule: (client: Client, id: string, module: TLSEdgeModule) =>
     client.delete(`${at(id)}/${module}`),
   /** All, newest first, page by page. */
-  list: (client: Client) => client.list<TLSEdgeWire>(path, "tls_edges"),
+  list: (client: Client) => client.list(path, "tls_edges", tlsEdgeWire),
 };

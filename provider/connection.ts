@@ -30,7 +30,8 @@ export function connect(connection: string, config?: ConfigReader): Client {
   if (known) return known;
   // Loaded with the first request: a plan that changes nothing makes none.
   const { Client } = require("../client/client") as typeof import("../client/client");
-  const client = new Client(settings);
+  // The engine shows what is said there, and a terminal does.
+  const client = new Client({ ...settings, tell: console.error });
   clients.set(account, client);
   return client;
 }

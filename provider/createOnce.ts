@@ -15,9 +15,15 @@ export interface Making<Wire> {
   content: string;
   post(): Promise<Wire>;
   /** All that the account has, newest first. */
-  list(): AsyncIterable<Wire>;
+  list(client: Client): AsyncIterable<Wire>;
   /** Whether this is what the inputs make. */
   isMade(wire: Wire): boolean;
+}
+
+/** What was made, and what of the service's answer to that can't be used. */
+export interface Outcome<Wire> {
+  wire: Wire;
+  problem?: string;
 }
 
 /** What creates of the same content share while they are under way in this process. */
@@ -50,7 +56,7 @@ const mostLooked = 1000;
 export async function createOnce<Wire extends Made>(
   client: Client,
   making: Making<Wire>,
-): Promise<Wire> {
+): Promise<Outcome<Wire>> {
   const own = twins.get(making.content) ?? newTwins();
   twins.set(making.content, own);
   own.count += 1;
@@ -70,12 +76,12 @@ async function makeOrFind<Wire extends Made>(
   client: Client,
   making: Making<Wire>,
   own: Twins,
-): Promise<Wire> {
-  const started = Date.now();
+): Promise<Outcome<Wire>> {
   for (let posts = 1; ; posts++) {
     const asked = Date.now();
     const asking = making
       .post()
+      .then((wire) => ({ wire }), partlyAnswered<Wire>)
       .then(claim)
       .finally(() => own.asking.delete(asking));
     own.asking.add(asking);
@@ -84,15 +90,23 @@ async function makeOrFind<Wire extends Made>(
     } catch (error) {
       if (!isAmbiguous(error)) throw error;
       const found = await lookFor(client, making, own, asked, error);
-      if (found) return found;
-      if (posts === mostPosts || Date.now() - started > client.deadlineMs) throw error;
+      if (found) return { wire: found };
+      if (posts === mostPosts || client.deadline.leftMs <= 0) throw error;
     }
   }
 }
 
-function claim<Wire extends Made>(wire: Wire): Wire {
-  claimed.add(wire.id);
-  return wire;
+function claim<Wire extends Made>(outcome: Outcome<Wire>): Outcome<Wire> {
+  claimed.add(outcome.wire.id);
+  return outcome;
+}
+
+/** With an id it is known what was made: the rest of the answer can be read later. */
+function partlyAnswered<Wire extends Made>(error: unknown): Outcome<Wire> {
+  const usable = error instanceof ConnectionError ? error.usable : undefined;
+  if (!usable?.id) throw error;
+  const wire = { uri: "", created_at: "", ...usable } as unknown as Wire;
+  return { wire, problem: (error as ConnectionError).message };
 }
 
 function isAmbiguous(error: unknown): error is ServiceError | ConnectionError {
@@ -114,9 +128,10 @@ async function lookFor<Wire extends Made>(
   own.lost += 1;
   try {
     // The service may still be at work behind what gave up on it: a second look comes later.
-    for (const pauseMs of [0, Math.min(longestPauseMs, client.deadlineMs / 20)]) {
+    for (const pauseMs of [0, Math.min(longestPauseMs, client.deadline.ms / 20)]) {
       await setTimeout(pauseMs);
-      const seen = await candidates(client, making, asked).catch((cause: Error) => {
+      // With time of its own: the lost request may have taken all there was.
+      const seen = await candidates(client.operation(), making, asked).catch((cause: Error) => {
         throw new Error(
           `${error.message}. Whether the ${making.title} was made can't be told, as the list can't ` +
             `be read either (${cause.message}): look for it, and delete it, before the next ` +
@@ -135,7 +150,10 @@ async function lookFor<Wire extends Made>(
       }
       // The oldest first: as they are the same, each of the lost may have any.
       const wire = found.at(-1);
-      if (wire) return claim(wire);
+      if (wire) {
+        claimed.add(wire.id);
+        return wire;
+      }
     }
     return undefined;
   } finally {
@@ -151,7 +169,7 @@ async function candidates<Wire extends Made>(
 ): Promise<Wire[]> {
   const found: Wire[] = [];
   let looked = 0;
-  for await (const wire of list()) {
+  for await (const wire of list(client)) {
     // Known better with each answer: the list's first page is one.
     const since = asked + client.clockSkewMs - clockToleranceMs;
     looked += 1;

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { dynamic } from "@pulumi/pulumi";
 import { type BaseIssue, safeParse } from "valibot";
+import { pathOf } from "../client/answer";
 import type { Client } from "../client/client";
 import { ServiceError } from "../client/errors";
 import {
@@ -35,7 +36,8 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
   let config: ConfigReader = () => undefined;
   const connectionOf = (properties: Properties) =>
     String(properties.connection ?? defaultConnection);
-  const client = (properties: Properties): Client => connect(connectionOf(properties), config);
+  const client = (properties: Properties): Client =>
+    connect(connectionOf(properties), config).operation();
 
   return {
     // The engine's process uses a provider before this promise settles: nothing may be awaited.
@@ -81,8 +83,13 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
 
     create: (inputs: Properties) =>
       clean(async () => {
-        const { id, state } = await lifecycle.create(client(inputs), inputs);
-        return { id, outs: withSettings(lifecycle, state, inputs) };
+        const { id, state, problem } = await lifecycle.create(client(inputs), inputs);
+        const outs = withSettings(lifecycle, state, inputs);
+        if (!problem) return { id, outs };
+        // What the engine records all the same, and goes on from in the next update.
+        const properties = { ...outs, __provider: inputs.__provider };
+        const said = `the ${lifecycle.title} ${id} was made, and is recorded: ${problem}`;
+        throw Object.assign(new Error(said), { id, properties, reasons: [said] });
       }),
 
     read: (id: string, props: Properties = {}) =>
@@ -230,13 +237,6 @@ function isStray(issue: BaseIssue<unknown>): boolean {
 
 function ofUnknown(issue: BaseIssue<unknown> | undefined): boolean {
   return issue?.input === unknownValue || issue?.path?.at(-1)?.value === unknownValue;
-}
-
-function pathOf(issue: BaseIssue<unknown>): string {
-  return (issue.path ?? []).reduce<string>((path, { key }) => {
-    if (typeof key === "number") return `${path}[${key}]`;
-    return path ? `${path}.${key}` : String(key);
-  }, "");
 }
 
 /** Never valibot's own message, which quotes the value. */

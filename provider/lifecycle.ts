@@ -40,6 +40,13 @@ export interface Checked {
   warnings: string[];
 }
 
+/** What a create has made. */
+export interface Created {
+  id: string;
+  state: Properties;
+  problem?: string;
+}
+
 /**
  * What one kind of resource does, told to whatever protocol calls it. Values that are not known
  * yet come as {@link unknownValue} to `check`, `replaces` and `same`, and to nothing else.
@@ -61,7 +68,8 @@ export interface Lifecycle {
   drifted(before: Properties, now: Properties): boolean;
   /** Whether the service has nothing to be told. */
   unchanged(state: Properties, inputs: Properties): boolean;
-  create(client: Client, inputs: Properties): Promise<{ id: string; state: Properties }>;
+  /** With a `problem` when it was made, and the service's answer to that can't be used whole. */
+  create(client: Client, inputs: Properties): Promise<Created>;
   /** Without `state`, everything the service tells; with it, what the program left out is left out. */
   read(
     client: Client,

@@ -98,7 +98,7 @@ export const lifecycle: Lifecycle = {
   async create(client, inputs) {
     const { certificatePem, privateKeyPem, description, metadata } = inputs as TLSCertificateInputs;
     const chain = parseChain(certificatePem);
-    const wire = await createOnce(client, {
+    const { wire, problem } = await createOnce(client, {
       title: lifecycle.title,
       content: JSON.stringify({ ...inputs, privateKeyPem: undefined }),
       post: () =>
@@ -108,10 +108,10 @@ export const lifecycle: Lifecycle = {
           description,
           metadata,
         }),
-      list: () => tlsCertificates.list(client),
+      list: tlsCertificates.list,
       isMade: (made) => hasChain(made, chain) && lifecycle.unchanged(toState(made, chain), inputs),
     });
-    return { id: wire.id, state: toState(wire, chain) };
+    return { id: wire.id, state: toState(wire, chain), problem };
   },
 
   async read(client, certificateId, known) {
@@ -140,7 +140,7 @@ export const lifecycle: Lifecycle = {
   },
 
   delete: (client, certificateId) => tlsCertificates.delete(client, certificateId),
-  list: (client) => tlsCertificates.list(client),
+  list: tlsCertificates.list,
 };
 
 /** Parses a value that is there and known; what is wrong with it becomes a problem. */

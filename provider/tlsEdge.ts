@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import type { Client } from "../client/client";
 import { ServiceError } from "../client/errors";
+import type { Ref } from "../client/fields";
 import {
-  type Ref,
   type TLSEdgeModule,
   type TLSEdgeMutation,
   type TLSEdgeWire,
@@ -117,17 +117,17 @@ export const lifecycle: Lifecycle = {
     Object.keys(changes(state, inputs)).length === 0 && leftovers(state, inputs).length === 0,
 
   async create(client, inputs) {
-    const wire = await createOnce(client, {
+    const { wire, problem } = await createOnce(client, {
       title: lifecycle.title,
       content: JSON.stringify(inputs),
       post: () =>
         tlsEdges
           .create(client, toWire(inputs))
           .catch((error) => explainConflict(client, inputs, error)),
-      list: () => tlsEdges.list(client),
+      list: tlsEdges.list,
       isMade: (wire) => lifecycle.unchanged(toState(wire, inputs), inputs),
     });
-    return { id: wire.id, state: toState(wire, inputs) };
+    return { id: wire.id, state: toState(wire, inputs), problem };
   },
 
   async read(client, edgeId, state) {
@@ -157,7 +157,7 @@ export const lifecycle: Lifecycle = {
   },
 
   delete: (client, edgeId) => tlsEdges.delete(client, edgeId),
-  list: (client) => tlsEdges.list(client),
+  list: tlsEdges.list,
 };
 
 /** The module is gone already, or the service can't delete it: what it answers next tells. */

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import type { Ref } from "../client/tlsEdge";
+import type { Ref } from "../client/fields";
 import { type TunnelWire, tunnels } from "../client/tunnel";
 import { all, connectTo, type LookupArgs, only } from "./lookup";
 import type { InputOf } from "./resource";

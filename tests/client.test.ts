@@ -5,7 +5,9 @@ import { type AddressInfo, connect } from "node:net";
 import { mock } from "node:test";
 import { inspect } from "node:util";
 import createDebug from "debug";
+import * as v from "valibot";
 import { Client, type ClientOptions, ConnectionError, ServiceError } from "../client/client";
+import { Deadline } from "../client/pace";
 import { tlsCertificates } from "../client/tlsCertificate";
 import { tlsEdges } from "../client/tlsEdge";
 import { tunnels } from "../client/tunnel";
@@ -25,6 +27,7 @@ import {
 const apiKey = "key-that-nobody-may-see";
 const path = "/edges/tls";
 const edge = { id: "edgtls_1", uri: "https://x/edgtls_1", created_at: "2026-01-01T00:00:00Z" };
+const anything = v.object({});
 const retryNow = { "Retry-After": "0" };
 
 let server: Script | undefined;
@@ -128,8 +131,10 @@ describe("the client", () => {
       };
       const { client } = await scripted([answer(400, body)]);
       const error = await failureOf(tlsEdges.create(client, {}), ServiceError);
+      const { elapsedMs, ...fields } = error;
+      assert.ok(Number.isInteger(elapsedMs));
       assert.deepEqual(
-        { ...error },
+        { ...fields },
         {
           method: "POST",
           path,
@@ -178,7 +183,6 @@ describe("the client", () => {
 
   describe("a success that can't be used", () => {
     for (const [kind, body] of [
-      ["truncated JSON", '{"id":"edgtls_1","ur'],
       ["HTML", "<html></html>"],
       ["empty", ""],
       ["a list", "[]"],
@@ -194,6 +198,152 @@ describe("the client", () => {
         assert.equal(requests.length, 2);
       });
     }
+  });
+
+  describe("a success whose fields can't be used", () => {
+    const fields: [string, object][] = [
+      ["id", { id: 7 }],
+      ["id", { id: "" }],
+      ["uri", { uri: null }],
+      ["created_at", { created_at: "yesterday" }],
+      ["description", { description: {} }],
+      ["hostports", { hostports: "a.example.com:443" }],
+      ["hostports[1]", { hostports: ["a.example.com:443", null] }],
+      ["backend", { backend: [] }],
+      ["backend.backend.id", { backend: { backend: { id: true } } }],
+      ["ip_restriction.ip_policies", { ip_restriction: { ip_policies: "ipp_1" } }],
+      ["tls_termination.min_version", { tls_termination: { min_version: 1.2 } }],
+    ];
+    for (const [field, other] of fields) {
+      it(`because of ${field}: ${JSON.stringify(other)} names it, in a list too`, async () => {
+        const wrong = { ...edge, ...other };
+        const { client } = await scripted([
+          answer(200, wrong),
+          answer(200, { tls_edges: [edge, wrong] }),
+        ]);
+        const error = await failureOf(tlsEdges.get(client, "edgtls_1"), ConnectionError);
+        assert.equal(error.code, "EBADANSWER");
+        assert.equal(error.field, field);
+        assert.ok(error.message.includes(field), error.message);
+        const list = await failureOf(Array.fromAsync(tlsEdges.list(client)), ConnectionError);
+        assert.equal(list.field, `tls_edges[1].${field}`);
+      });
+    }
+
+    it("keeps what can be used of it", async () => {
+      const { client } = await scripted([answer(201, { ...edge, description: 7, more: 8 })]);
+      const error = await failureOf(tlsEdges.create(client, {}), ConnectionError);
+      assert.deepEqual(error.usable, edge);
+      assert.equal(error.ambiguous, true);
+    });
+
+    it("C62 tolerates what api.md says: unknown fields and values, and null for unset", async () => {
+      const { client } = await scripted([
+        answer(200, {
+          ...edge,
+          description: null,
+          metadata: null,
+          hostports: null,
+          backend: null,
+          ip_restriction: { ip_policies: { id: "ipp_1", uri: "x", more: 1 }, more: 2 },
+          mutual_tls: { certificate_authorities: [{ id: "ca_1", uri: "x" }] },
+          tls_termination: { terminate_at: "somewhere", min_version: null },
+          more: { than: "known" },
+        }),
+      ]);
+      const { tls_termination } = await tlsEdges.get(client, "edgtls_1");
+      assert.equal(tls_termination?.terminate_at, "somewhere");
+    });
+  });
+
+  describe("an operation", () => {
+    it("C34 has one deadline for all its requests", async () => {
+      const { client, requests } = await scripted([silence], { timeoutSeconds: 1 });
+      const operation = client.operation();
+      await failureOf(tlsEdges.get(operation, "edgtls_1"), ConnectionError);
+      const error = await failureOf(tlsEdges.get(operation, "edgtls_1"), ConnectionError);
+      assert.equal(error.code, "ETIMEDOUT");
+      assert.equal(error.attempts, 0);
+      assert.equal(error.ambiguous, false);
+      assert.equal(requests.length, 1);
+      // Another operation has its own.
+      assert.ok(client.operation().deadline.leftMs > 0);
+    });
+
+    it("C34 has time from its first request on, and none passes while one queues", async () => {
+      mock.timers.enable({ apis: ["Date"], now: 0 });
+      try {
+        const deadline = new Deadline(1000);
+        mock.timers.setTime(5000);
+        assert.equal(deadline.leftMs, 1000);
+        const queued = deadline.standFor(new Promise((resolve) => setImmediate(resolve)));
+        mock.timers.setTime(15_000);
+        await queued;
+        assert.equal(deadline.leftMs, 1000);
+        mock.timers.setTime(15_400);
+        const again = deadline.standFor(new Promise((resolve) => setImmediate(resolve)));
+        mock.timers.setTime(25_000);
+        await again;
+        assert.equal(deadline.leftMs, 600);
+        mock.timers.setTime(25_700);
+        assert.equal(deadline.leftMs, -100);
+      } finally {
+        mock.timers.reset();
+      }
+    });
+
+    it("C34 that fails in the end tells how often it was tried, how long, and the last answer", async () => {
+      const gateway = answer(502, "<html>");
+      const { client } = await scripted([gateway, gateway, silence], { timeoutSeconds: 1 });
+      const error = await failureOf(tlsEdges.get(client, "edgtls_1"), ConnectionError);
+      assert.equal(error.code, "ETIMEDOUT");
+      assert.equal(error.attempts, 3);
+      assert.equal(error.lastStatus, 502);
+      assert.ok(error.elapsedMs >= 900, String(error.elapsedMs));
+      assert.match(error.message, /after 3 tries in \d+ s.*502/);
+    });
+  });
+
+  describe("a person who waits", () => {
+    it("C34 is told what is tried again, once", async () => {
+      const gone = await script();
+      await gone.close();
+      const told: string[] = [];
+      const tell = (message: string) => void told.push(message);
+      const client = new Client({ baseUrl: gone.url, apiKey, maxRetries: 4, tell });
+      await failureOf(tlsEdges.get(client, "edgtls_1"), ConnectionError);
+      assert.equal(told.length, 1);
+      for (const part of ["GET /edges/tls/edgtls_1", "ECONNREFUSED"]) {
+        assert.ok(told[0]?.includes(part), told[0]);
+      }
+    });
+
+    it("C34 is told nothing of what goes well at the second try", async () => {
+      const told: string[] = [];
+      const { client } = await scripted([answer(502), answer(200, edge)], {
+        tell: (message) => void told.push(message),
+      });
+      await tlsEdges.get(client, "edgtls_1");
+      assert.deepEqual(told, []);
+    });
+
+    it("C2 is told that it is the limit", async () => {
+      const told: string[] = [];
+      const client = emulated({
+        requestsPerMinute: 1,
+        tell: (message) => void told.push(message),
+      });
+      mock.timers.enable({ apis: ["setTimeout"] });
+      try {
+        await client.get("/", anything);
+        assert.deepEqual(told, []);
+        for (let n = 0; n < 3; n++) void client.get("/", anything);
+        assert.equal(told.length, 1);
+        assert.match(told[0] ?? "", /limit of 1 requests a minute.*requestsPerMinute/);
+      } finally {
+        mock.timers.reset();
+      }
+    });
   });
 
   describe("a transient failure", () => {
@@ -221,13 +371,14 @@ describe("the client", () => {
       ["503 with no Retry-After", answer(503, "")],
       ["504", answer(504, "")],
       ["a reset", reset],
+      ["half of the answer", answer(200, '{"id":"edgtls_1","ur')],
     ];
     for (const [kind, first] of perhapsDone) {
       it(`C33 of ${kind} is not tried again for a POST: it may have done its work`, async () => {
         const { client, requests } = await scripted([first]);
         const error = await tlsEdges.create(client, {}).catch((reason: unknown) => reason);
         assert.equal(requests.length, 1);
-        if (first === reset) {
+        if (!/^50/.test(kind)) {
           assert.ok(error instanceof ConnectionError);
           assert.equal(error.ambiguous, true);
           assert.equal(error.code, "ECONNRESET");
@@ -267,6 +418,14 @@ describe("the client", () => {
       assert.equal(requests.length, 2);
     });
 
+    it("C34 is tried again after any part of a pause", async () => {
+      mock.restoreAll();
+      mock.method(Math, "random", () => 0.001234);
+      const { client, requests } = await scripted([answer(502), answer(200, edge)]);
+      await tlsEdges.get(client, "edgtls_1");
+      assert.equal(requests.length, 2);
+    });
+
     it("C34 of a refused connection is tried again for a POST, as nothing was sent", async () => {
       const gone = await script();
       await gone.close();
@@ -302,12 +461,12 @@ describe("the client", () => {
     // reached the service before a request that was started after it.
     mock.timers.enable({ apis: ["setTimeout"] });
     try {
-      await client.get("/");
-      await client.get("/tunnels");
-      void client.get("/edges/tls");
+      await client.get("/", anything);
+      await client.get("/tunnels", anything);
+      void client.get("/edges/tls", anything);
       const free = emulated();
-      await free.get("/tls_certificates");
-      await free.get("/tls_certificates");
+      await free.get("/tls_certificates", anything);
+      await free.get("/tls_certificates", anything);
       const heard = emulator.requests.map((request) => request.path);
       assert.deepEqual(heard, ["/", "/tunnels", "/tls_certificates", "/tls_certificates"]);
     } finally {
@@ -436,7 +595,9 @@ describe("the client", () => {
         assert.equal(error.cause, undefined);
       }
       const stranger = emulated({ caFile: undefined });
-      assert.ok(!shown(await failureOf(stranger.get("/"), ConnectionError)).includes(apiKey));
+      assert.ok(
+        !shown(await failureOf(stranger.get("/", anything), ConnectionError)).includes(apiKey),
+      );
     });
 
     it("C4 a key that the service quotes from the request is not shown", async () => {

@@ -175,6 +175,32 @@ describe("a create whose answer is lost", () => {
         assert.deepEqual(heard(), ["POST", "GET"]);
       });
 
+      it("C35 to an answer with a field that can't be used is recorded with its id", async () => {
+        lose(kind, { answer: { fields: { description: 7 } } });
+        const stack = stackOf(kind);
+        const error = await failureOf(stack.up(inputs[kind]), Error);
+        const { id, properties, reasons } = error as unknown as Record<string, unknown>;
+        assert.deepEqual(ids(kind), [id]);
+        assert.deepEqual(reasons, [error.message]);
+        for (const part of [String(id), "description"]) assert.ok(error.message.includes(part));
+        assert.deepEqual(heard(), ["POST"]);
+        // What the engine keeps of it; the next update goes on from there.
+        Object.assign(stack, { id, state: properties });
+        assert.equal(stack.state.__provider, "exports.handler = () => 0");
+        assert.equal(await stack.up(inputs[kind]), "update");
+        assert.deepEqual(ids(kind), [id]);
+        assert.equal(await stack.refresh(), "same");
+        assert.equal(await stack.up(inputs[kind]), "same");
+      });
+
+      it("C33 to an answer with no id that can be used is found by its content", async () => {
+        lose(kind, { answer: { fields: { id: 7 } } });
+        const stack = stackOf(kind);
+        await stack.up(inputs[kind]);
+        assert.deepEqual(ids(kind), [stack.id]);
+        assert.deepEqual(heard(), ["POST", "GET"]);
+      });
+
       it("C30 that is not lost asks nothing more", async () => {
         await stackOf(kind).up(inputs[kind]);
         assert.deepEqual(heard(), ["POST"]);

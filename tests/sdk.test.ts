@@ -216,9 +216,15 @@ describe("the SDK", () => {
     });
 
     it("C62 copes with an edge that has next to nothing in a list", async () => {
-      respond = () => ({ tls_edges: [{ id: "edgtls_1", backend: null, hostports: null, new: 1 }] });
+      const made = { id: "edgtls_1", uri: "https://x/1", created_at: "2026-01-01T00:00:00Z" };
+      respond = () => ({ tls_edges: [{ ...made, backend: null, hostports: null, new: 1 }] });
       const [found] = await sdk.getTLSEdges();
-      assert.deepEqual(JSON.parse(JSON.stringify(found)), { id: "edgtls_1", hostports: [] });
+      assert.deepEqual(JSON.parse(JSON.stringify(found)), {
+        id: made.id,
+        uri: made.uri,
+        createdAt: made.created_at,
+        hostports: [],
+      });
     });
   });
 

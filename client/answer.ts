@@ -1,0 +1,69 @@
+import type { ObjectSchema } from "valibot";
+import { type BaseIssue, type InferOutput, type ObjectEntries, safeParse } from "valibot";
+
+/** The fields of an answer that are known; others are ignored (api.md §9). */
+export type AnswerSchema = ObjectSchema<ObjectEntries, undefined>;
+
+/** What is wrong with an answer: never the value itself. */
+export interface Unusable {
+  /** The path of the field, such as `tls_termination.min_version`; empty for the answer itself. */
+  field: string;
+  /** What is wrong with it. */
+  reason: string;
+  /** The fields that can be used. */
+  usable: Record<string, unknown>;
+}
+
+/** The known fields of an answer, or what is wrong with it. */
+export function readAnswer<Schema extends AnswerSchema>(
+  schema: Schema,
+  value: unknown,
+): { answer: InferOutput<Schema> } | { unusable: Unusable } {
+  const result = safeParse(schema, value, { abortEarly: true });
+  if (result.success) return { answer: result.output };
+  const [issue] = result.issues;
+  return {
+    unusable: { field: pathOf(issue), reason: reasonOf(issue), usable: usableOf(schema, value) },
+  };
+}
+
+function reasonOf(issue: BaseIssue<unknown>): string {
+  if (issue.kind === "validation") return issue.message;
+  return issue.input === undefined
+    ? "is missing"
+    : `is ${kindOf(issue.input)}, not ${wanted(issue)}`;
+}
+
+function usableOf(schema: AnswerSchema, value: unknown): Record<string, unknown> {
+  if (typeof value !== "object" || value === null) return {};
+  return Object.fromEntries(
+    Object.entries(schema.entries).flatMap(([name, entry]) => {
+      const { success, output } = safeParse(entry, (value as Record<string, unknown>)[name]);
+      return success && output !== undefined ? [[name, output]] : [];
+    }),
+  );
+}
+
+/** The path of what an issue is about, such as `hostports[1]` or `backend.enabled`. */
+export function pathOf(issue: BaseIssue<unknown>): string {
+  return (issue.path ?? []).reduce<string>((path, { key }) => {
+    if (typeof key === "number") return `${path}[${key}]`;
+    return path ? `${path}.${key}` : String(key);
+  }, "");
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "a list";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
+
+/** In words; what may be null or missing as well need not be said. */
+function wanted({ expected }: BaseIssue<unknown>): string {
+  return (expected ?? "")
+    .replace(/[()]| \| null| \| undefined/g, "")
+    .replace(/^[a-z]/, "a $&")
+    .replace("Object", "an object")
+    .replace("Array", "a list")
+    .replace(" | ", " or ");
+}

@@ -1,0 +1,51 @@
+import * as v from "valibot";
+
+/** The schema of a {@link Ref}. */
+export const ref = v.object({
+  /** Assigned by the service, opaque. */
+  id: v.string(),
+  /** Where the service serves it. */
+  uri: v.string(),
+});
+
+/** A reference to another resource of the service (api.md §2.1). */
+export type Ref = v.InferOutput<typeof ref>;
+
+/** A string that may be unset. */
+export const text = v.nullish(v.string());
+/** References that api.md shows as one and services give as a list. */
+export const refs = v.nullish(v.union([ref, v.array(ref)]));
+/** A module of an edge; null when it is not configured. */
+export const edgeModule = <Entries extends v.ObjectEntries>(entries: Entries) =>
+  v.nullish(
+    v.pipe(
+      v.any(),
+      // To valibot a list is an object, too.
+      v.check((value) => !Array.isArray(value), "is a list, not an object"),
+      v.object({
+        /** Whether the module is applied; null means true. */
+        enabled: v.nullish(v.boolean()),
+        ...entries,
+      }),
+    ),
+  );
+
+/** A list of strings that may be unset. */
+export const texts = v.nullish(v.array(v.string()));
+
+/** What the service tells of anything that it has made. */
+export const made = {
+  /** Assigned by the service, opaque. */
+  id: v.pipe(v.string(), v.nonEmpty("is empty")),
+  /** Where the service serves it. */
+  uri: v.string(),
+  /** RFC 3339, UTC. */
+  created_at: v.pipe(
+    v.string(),
+    v.check((time) => !Number.isNaN(Date.parse(time)), "is not a time"),
+  ),
+  /** For people; at most 255 bytes of UTF-8. */
+  description: text,
+  /** For machines; at most 4096 bytes of UTF-8. */
+  metadata: text,
+};
