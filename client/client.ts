@@ -130,9 +130,14 @@ export class Client {
     return this.#account.clockSkewMs;
   }
 
-  /** How long one operation may take, in milliseconds, and how much of that is left. */
-  get deadline(): { ms: number; leftMs: number } {
-    return this.#deadline ?? new Deadline(this.#account.deadlineMs);
+  /** How long one operation may take, in milliseconds. */
+  get deadlineMs(): number {
+    return this.#account.deadlineMs;
+  }
+
+  /** How much of that is left, in milliseconds. */
+  get leftMs(): number {
+    return this.#deadline?.leftMs ?? this.#account.deadlineMs;
   }
 
   /**

@@ -1,20 +1,23 @@
 import * as v from "valibot";
 
-/** The schema of a {@link Ref}. */
-export const ref = v.object({
-  /** Assigned by the service, opaque. */
-  id: v.string(),
-  /** Where the service serves it. */
-  uri: v.string(),
-});
-
 /** A reference to another resource of the service (api.md §2.1). */
-export type Ref = v.InferOutput<typeof ref>;
+export interface Ref {
+  /** Assigned by the service, opaque. */
+  id: string;
+  /** Where the service serves it. */
+  uri: string;
+}
+
+/** The schema of a {@link Ref}. */
+export const ref: v.GenericSchema<unknown, Ref> = v.object({ id: v.string(), uri: v.string() });
 
 /** A string that may be unset. */
 export const text = v.nullish(v.string());
 /** References that api.md shows as one and services give as a list. */
 export const refs = v.nullish(v.union([ref, v.array(ref)]));
+/** Whether a module is applied; null means true. */
+export const enabled = v.nullish(v.boolean());
+
 /** A module of an edge; null when it is not configured. */
 export const edgeModule = <Entries extends v.ObjectEntries>(entries: Entries) =>
   v.nullish(
@@ -22,11 +25,7 @@ export const edgeModule = <Entries extends v.ObjectEntries>(entries: Entries) =>
       v.any(),
       // To valibot a list is an object, too.
       v.check((value) => !Array.isArray(value), "is a list, not an object"),
-      v.object({
-        /** Whether the module is applied; null means true. */
-        enabled: v.nullish(v.boolean()),
-        ...entries,
-      }),
+      v.object(entries),
     ),
   );
 

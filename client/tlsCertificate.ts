@@ -47,7 +47,7 @@ export const tlsCertificateWire = v.object({
 });
 
 /** A TLS certificate as the service answers it: never with its private key (api.md §2.2). */
-export type TLSCertificateWire = v.InferOutput<typeof tlsCertificateWire>;
+export interface TLSCertificateWire extends v.InferOutput<typeof tlsCertificateWire> {}
 
 /** The body of an upload (api.md §4.2). */
 export interface TLSCertificateUpload {

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { Client } from "./client";
-import { edgeModule, made, ref, refs, text } from "./fields";
+import { edgeModule, enabled, made, ref, refs, text } from "./fields";
 
 /** The schema of a {@link TLSEdgeWire}. */
 export const tlsEdgeWire = v.object({
@@ -9,21 +9,29 @@ export const tlsEdgeWire = v.object({
   hostports: v.nullish(v.array(v.string())),
   /** The backend behind it. */
   backend: edgeModule({
+    /** Whether the module is applied; null means true. */
+    enabled,
     /** The backend itself. */
     backend: v.nullish(ref),
   }),
   /** Who may connect, by source address. */
   ip_restriction: edgeModule({
+    /** Whether the module is applied; null means true. */
+    enabled,
     /** The policies: one, a list or null. */
     ip_policies: refs,
   }),
   /** Whose client certificates are asked for. */
   mutual_tls: edgeModule({
+    /** Whether the module is applied; null means true. */
+    enabled,
     /** The authorities: one, a list or null. */
     certificate_authorities: refs,
   }),
   /** Where TLS ends: at the service's edge, or at the agent or server behind it. */
   tls_termination: edgeModule({
+    /** Whether the module is applied; null means true. */
+    enabled,
     /** `edge` or `upstream`; may gain values. */
     terminate_at: text,
     /** Such as `1.2`; null with `upstream`. */
@@ -32,7 +40,7 @@ export const tlsEdgeWire = v.object({
 });
 
 /** A TLS edge as the service answers it. A list leaves out scalars that are unset (api.md §2.1). */
-export type TLSEdgeWire = v.InferOutput<typeof tlsEdgeWire>;
+export interface TLSEdgeWire extends v.InferOutput<typeof tlsEdgeWire> {}
 
 /** The body of a create or an update: a module that is present replaces all of it (api.md §4.1). */
 export interface TLSEdgeMutation {

@@ -29,7 +29,7 @@ export const tunnelWire = v.object({
 });
 
 /** A tunnel that is online (api.md §2.3). */
-export type TunnelWire = v.InferOutput<typeof tunnelWire>;
+export interface TunnelWire extends v.InferOutput<typeof tunnelWire> {}
 
 const path = "/tunnels";
 

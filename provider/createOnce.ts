@@ -91,7 +91,7 @@ async function makeOrFind<Wire extends Made>(
       if (!isAmbiguous(error)) throw error;
       const found = await lookFor(client, making, own, asked, error);
       if (found) return { wire: found };
-      if (posts === mostPosts || client.deadline.leftMs <= 0) throw error;
+      if (posts === mostPosts || client.leftMs <= 0) throw error;
     }
   }
 }
@@ -128,7 +128,7 @@ async function lookFor<Wire extends Made>(
   own.lost += 1;
   try {
     // The service may still be at work behind what gave up on it: a second look comes later.
-    for (const pauseMs of [0, Math.min(longestPauseMs, client.deadline.ms / 20)]) {
+    for (const pauseMs of [0, Math.min(longestPauseMs, client.deadlineMs / 20)]) {
       await setTimeout(pauseMs);
       // With time of its own: the lost request may have taken all there was.
       const seen = await candidates(client.operation(), making, asked).catch((cause: Error) => {

@@ -267,7 +267,7 @@ describe("the client", () => {
       assert.equal(error.ambiguous, false);
       assert.equal(requests.length, 1);
       // Another operation has its own.
-      assert.ok(client.operation().deadline.leftMs > 0);
+      assert.ok(client.operation().leftMs > 0);
     });
 
     it("C34 has time from its first request on, and none passes while one queues", async () => {
