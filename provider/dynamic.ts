@@ -3,7 +3,14 @@ import type { dynamic } from "@pulumi/pulumi";
 import { type BaseIssue, safeParse } from "valibot";
 import { pathOf } from "../client/answer";
 import type { Client } from "../client/client";
-import { ServiceError } from "../client/errors";
+import {
+  adopt,
+  findToAdopt,
+  importKey,
+  mustStay,
+  problemsOfAdoption,
+  refuseToReplace,
+} from "./adoption";
 import {
   type ConfigReader,
   ConfigurationError,
@@ -14,6 +21,7 @@ import {
 import {
   defined,
   hasUnknown,
+  ifThere,
   isObject,
   type Lifecycle,
   type Problem,
@@ -38,6 +46,8 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
     String(properties.connection ?? defaultConnection);
   const client = (properties: Properties): Client =>
     connect(connectionOf(properties), config).operation();
+  const toAdopt = async (id: unknown, inputs: Properties) =>
+    typeof id === "string" ? findToAdopt(lifecycle, client(inputs), id, inputs) : undefined;
 
   return {
     // The engine's process uses a provider before this promise settles: nothing may be awaited.
@@ -45,37 +55,43 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
       config = (key) => request.config.get(key);
     },
 
-    check: (olds: Properties, raw: Properties) =>
+    check: (olds: Properties = {}, raw: Properties = {}) =>
       clean(async () => {
-        const before = Object.keys(olds ?? {}).length > 0 ? olds : undefined;
-        const news = prune(lifecycle, raw, olds ?? {});
-        const shape = problemsOfShape(lifecycle, news);
-        const { inputs, problems, warnings } = lifecycle.check(news, before, new Date());
-        const failures = [
-          ...shape,
-          ...problems,
+        const { [importKey]: id, ...given } = raw;
+        const isNew = Object.keys(olds).length === 0;
+        const news = prune(lifecycle, given, olds);
+        const problems = [
+          ...problemsOfShape(lifecycle, news),
           ...problemsOfConnection(connectionOf(news), config),
         ];
-        for (const warning of warnings) console.error(`warning: ${warning}`);
+        const found = isNew && problems.length === 0 ? await toAdopt(id, news) : undefined;
+        // What is to be adopted is as good as what was deployed before.
+        const before = isNew ? found?.inputs : olds;
+        const checked = lifecycle.check(news, before, new Date());
+        problems.push(...checked.problems);
+        if (found) {
+          problems.push(
+            ...problemsOfAdoption(lifecycle, id as string, found.state, checked.inputs),
+          );
+        }
+        for (const warning of checked.warnings) console.error(`warning: ${warning}`);
+        const inputs = keepOld(lifecycle, before ?? {}, checked.inputs);
         return {
-          inputs: keepOld(lifecycle, before ?? {}, inputs),
-          // Without a property: the engine would print the property's value, secret or not.
-          failures: failures.map(({ path, reason }) => ({
-            property: "",
-            reason: path ? `${path}: ${reason}` : reason,
-          })),
+          inputs: { ...inputs, ...defined({ [importKey]: id }) },
+          failures: problems.map(failureOf),
         };
       }),
 
-    diff: (_id: string, state: Properties, inputs: Properties) =>
+    diff: (id: string, state: Properties, inputs: Properties) =>
       clean(async () => {
         const replaces = lifecycle.replaces(state, inputs);
         if (connectionOf(state) !== connectionOf(inputs)) replaces.push("connection");
+        refuseToReplace(lifecycle, id, inputs, replaces);
         if (replaces.length > 0) return { replaces };
         const nothing =
           !hasUnknown(inputs) &&
           lifecycle.settings.every((setting) => state[setting] === inputs[setting]) &&
-          lifecycle.unchanged(state, inputs);
+          lifecycle.differences(state, inputs).length === 0;
         // Otherwise the engine's own comparison of inputs decides: so that `replaceOnChanges` and
         // `ignoreChanges` work, and what the program leaves to the service is no change.
         return nothing ? { changes: false } : {};
@@ -83,7 +99,10 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
 
     create: (inputs: Properties) =>
       clean(async () => {
-        const { id, state, problem } = await lifecycle.create(client(inputs), inputs);
+        const { [importKey]: wanted, ...rest } = inputs;
+        const { id, state, problem } = await (typeof wanted === "string"
+          ? adopt(lifecycle, client(inputs), wanted, rest)
+          : lifecycle.create(client(inputs), inputs));
         const outs = withSettings(lifecycle, state, inputs);
         if (!problem) return { id, outs };
         // What the engine records all the same, and goes on from in the next update.
@@ -126,36 +145,22 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
 
     delete: (id: string, state: Properties) =>
       clean(async () => {
+        if (mustStay(id)) {
+          console.error(
+            `warning: the ${lifecycle.title} ${id} stays, as a resource of this update adopts it: ` +
+              "remove the import option, and what replaces it is made anew",
+          );
+          return;
+        }
         const service = client(state);
         await ifThere(lifecycle, service, lifecycle.delete(service, id));
       }),
   };
 }
 
-/**
- * What the work gives, or undefined when the service has no such thing. As a wrong base URL is
- * answered 404 too, and a proxy may answer it for everything, the list is asked: it must be there.
- */
-async function ifThere<T>(
-  lifecycle: Lifecycle,
-  client: Client,
-  work: Promise<T>,
-): Promise<T | undefined> {
-  try {
-    return await work;
-  } catch (error) {
-    if (!(error instanceof ServiceError && error.status === 404)) throw error;
-    await lifecycle
-      .list(client)
-      .next()
-      .catch((cause: Error) => {
-        throw new Error(
-          `${error.message}. Nor can the ${lifecycle.title}s be listed, so it is not taken for ` +
-            `gone: check the base URL and its path (${cause.message})`,
-        );
-      });
-    return undefined;
-  }
+/** Without a property: the engine would print the property's value, secret or not. */
+function failureOf({ path, reason }: Problem): dynamic.CheckFailure {
+  return { property: "", reason: path ? `${path}: ${reason}` : reason };
 }
 
 /** The engine prints an error's stack: a person is served by its message alone. */

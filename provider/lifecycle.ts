@@ -1,5 +1,6 @@
 import type { ObjectEntries, StrictObjectSchema } from "valibot";
 import type { Client } from "../client/client";
+import { ServiceError } from "../client/errors";
 
 /** How the engine writes a value that is not known yet. It may stand anywhere in inputs. */
 export const unknownValue = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
@@ -40,6 +41,13 @@ export interface Checked {
   warnings: string[];
 }
 
+/** A property that is not what it should be, in a form that a person may see. */
+export interface Difference {
+  property: string;
+  wanted: unknown;
+  found: unknown;
+}
+
 /** What a create has made. */
 export interface Created {
   id: string;
@@ -66,8 +74,8 @@ export interface Lifecycle {
   replaces(state: Properties, inputs: Properties): string[];
   /** Whether what the service has now differs from what it had. */
   drifted(before: Properties, now: Properties): boolean;
-  /** Whether the service has nothing to be told. */
-  unchanged(state: Properties, inputs: Properties): boolean;
+  /** What the service would have to be told. */
+  differences(state: Properties, inputs: Properties): Difference[];
   /** With a `problem` when it was made, and the service's answer to that can't be used whole. */
   create(client: Client, inputs: Properties): Promise<Created>;
   /** Without `state`, everything the service tells; with it, what the program left out is left out. */
@@ -80,4 +88,30 @@ export interface Lifecycle {
   delete(client: Client, id: string): Promise<void>;
   /** All that the account has, page by page. */
   list(client: Client): AsyncGenerator<unknown, void, undefined>;
+}
+
+/**
+ * What the work gives, or undefined when the service has no such thing. As a wrong base URL is
+ * answered 404 too, and a proxy may answer it for everything, the list is asked: it must be there.
+ */
+export async function ifThere<T>(
+  lifecycle: Lifecycle,
+  client: Client,
+  work: Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof ServiceError && error.status === 404)) throw error;
+    await lifecycle
+      .list(client)
+      .next()
+      .catch((cause: Error) => {
+        throw new Error(
+          `${error.message}. Nor can the ${lifecycle.title}s be listed, so it is not taken for ` +
+            `gone: check the base URL and its path (${cause.message})`,
+        );
+      });
+    return undefined;
+  }
 }

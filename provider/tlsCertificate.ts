@@ -93,7 +93,17 @@ export const lifecycle: Lifecycle = {
   drifted: (before, now) =>
     ["description", "metadata", "chainFingerprint"].some((name) => before[name] !== now[name]),
 
-  unchanged: (state, inputs) => Object.keys(changes(state, inputs)).length === 0,
+  differences: (state, inputs) => [
+    // A chain that is not known yet is neither the same nor another.
+    ...(inputs.certificatePem !== unknownValue && state.chainFingerprint !== inputs.chainFingerprint
+      ? [{ property: "certificatePem", wanted: summary(inputs), found: summary(state) }]
+      : []),
+    ...Object.keys(changes(state, inputs)).map((property) => ({
+      property,
+      wanted: inputs[property],
+      found: state[property],
+    })),
+  ],
 
   async create(client, inputs) {
     const { certificatePem, privateKeyPem, description, metadata } = inputs as TLSCertificateInputs;
@@ -109,7 +119,8 @@ export const lifecycle: Lifecycle = {
           metadata,
         }),
       list: tlsCertificates.list,
-      isMade: (made) => hasChain(made, chain) && lifecycle.unchanged(toState(made, chain), inputs),
+      isMade: (made) =>
+        hasChain(made, chain) && lifecycle.differences(toState(made, chain), inputs).length === 0,
     });
     return { id: wire.id, state: toState(wire, chain), problem };
   },
@@ -182,6 +193,12 @@ function problemsOfKey(
     });
   }
   return problems;
+}
+
+/** A chain in a few words: nobody reads PEM. */
+function summary({ chainFingerprint, ...leaf }: Properties): string {
+  const { notAfter } = leaf as Leaf;
+  return `${nameOf(leaf as Leaf)}, until ${notAfter}, chain fingerprint ${chainFingerprint}`;
 }
 
 /** What people call a certificate: many have names in the SANs alone. */

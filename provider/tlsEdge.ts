@@ -113,8 +113,18 @@ export const lifecycle: Lifecycle = {
       (property) => !lifecycle.same(property, before[property], now[property]),
     ) || modules.some((module) => !sameModule(module, before[module], now[module])),
 
-  unchanged: (state, inputs) =>
-    Object.keys(changes(state, inputs)).length === 0 && leftovers(state, inputs).length === 0,
+  differences: (state, inputs) => [
+    ...Object.entries(changes(state, inputs)).map(([property, wanted]) => ({
+      property,
+      wanted: inputs[property] === undefined ? undefined : wanted,
+      found: state[property],
+    })),
+    ...leftovers(state, inputs).map((property) => ({
+      property,
+      wanted: undefined,
+      found: state[property],
+    })),
+  ],
 
   async create(client, inputs) {
     const { wire, problem } = await createOnce(client, {
@@ -125,7 +135,7 @@ export const lifecycle: Lifecycle = {
           .create(client, toWire(inputs))
           .catch((error) => explainConflict(client, inputs, error)),
       list: tlsEdges.list,
-      isMade: (wire) => lifecycle.unchanged(toState(wire, inputs), inputs),
+      isMade: (wire) => lifecycle.differences(toState(wire, inputs), inputs).length === 0,
     });
     return { id: wire.id, state: toState(wire, inputs), problem };
   },

@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
+import { importKey } from "../provider/adoption";
 import {
   ConfigurationError,
   defaultConnection,
@@ -17,17 +18,21 @@ export const typeToken = (name: string) => `pulumi-nodejs:dynamic/tlsedge:${name
 /**
  * What the engine is given for a resource: the arguments, the provider's text, and a place for
  * each output. The text is a promise to every state: constant to the letter, free of code.
+ *
+ * @param adopted The id of an object that is there already, to take over.
  */
 export function registration(
   provider: "tlsEdge" | "tlsCertificate",
   args: pulumi.Inputs & { connection?: string },
   outputs: readonly string[],
+  adopted: string | undefined,
 ): pulumi.Inputs {
   checkConnection(args.connection ?? defaultConnection);
   checkResolvable();
   return {
     ...Object.fromEntries(outputs.map((output) => [output, undefined])),
     ...args,
+    ...(adopted && { [importKey]: adopted }),
     __provider: `exports.handler = () => require("pulumi-tlsedge/provider").${provider}`,
   };
 }

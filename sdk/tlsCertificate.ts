@@ -83,8 +83,15 @@ export class TLSCertificate extends pulumi.CustomResource {
   /** SHA-256 over the decoded chain in order, lower-case hex: another one is another chain. */
   declare readonly chainFingerprint: pulumi.Output<string>;
 
-  constructor(name: string, args: TLSCertificateArgs, opts?: pulumi.CustomResourceOptions) {
+  /**
+   * @param opts With `import`, the certificate of that id is taken over: nothing is created, and
+   * the plan fails and says what differs unless `args` say what it is. Its key may be left out.
+   * Then the option can go.
+   */
+  constructor(name: string, args: TLSCertificateArgs, opts: pulumi.CustomResourceOptions = {}) {
     const { privateKeyPem } = args;
+    // The engine can't import dynamic resources: the provider does.
+    const { import: adopted, ...rest } = opts;
     super(
       TLSCertificate.__pulumiType,
       name,
@@ -121,8 +128,9 @@ export class TLSCertificate extends pulumi.CustomResource {
           "chainFingerprint",
           "connection",
         ],
+        adopted,
       ),
-      opts,
+      rest,
     );
   }
 

@@ -52,24 +52,35 @@ export class TLSEdge extends pulumi.CustomResource {
   /** Where TLS ends; undefined when not configured, and in it what the program left out. */
   declare readonly tlsTermination: pulumi.Output<TLSEdgeState["tlsTermination"]>;
 
-  constructor(name: string, args: TLSEdgeArgs = {}, opts?: pulumi.CustomResourceOptions) {
+  /**
+   * @param opts With `import`, the edge of that id is taken over: nothing is created, and the plan
+   * fails and says what differs unless `args` say what it is. Then the option can go.
+   */
+  constructor(name: string, args: TLSEdgeArgs = {}, opts: pulumi.CustomResourceOptions = {}) {
+    // The engine can't import dynamic resources: the provider does.
+    const { import: adopted, ...rest } = opts;
     super(
       TLSEdge.__pulumiType,
       name,
-      registration("tlsEdge", args, [
-        "uri",
-        "createdAt",
-        "description",
-        "metadata",
-        "hostports",
-        "backend",
-        "ipRestriction",
-        "mutualTls",
-        "tlsTermination",
-        "connection",
-      ]),
+      registration(
+        "tlsEdge",
+        args,
+        [
+          "uri",
+          "createdAt",
+          "description",
+          "metadata",
+          "hostports",
+          "backend",
+          "ipRestriction",
+          "mutualTls",
+          "tlsTermination",
+          "connection",
+        ],
+        adopted,
+      ),
       // As an option rather than from diff, so that it holds in a forced replacement too.
-      pulumi.mergeOptions({ deleteBeforeReplace: true }, opts),
+      pulumi.mergeOptions({ deleteBeforeReplace: true }, rest),
     );
   }
 

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { type Emulator, startEmulator } from "../emulator/server";
+import { tlsEdge } from "../provider/dynamic";
+import {
+  failureOf,
+  PlanFailure,
+  type Properties,
+  Stack,
+  setEnvFor,
+  takeRequests,
+  unknown,
+} from "./support";
+
+/** How the class passes the option on; spelt out, as state knows it. */
+const importing = (id: string, args: Properties = {}) => ({ ...args, __import: id });
+
+describe("adoption", () => {
+  let emulator: Emulator;
+  let restore: () => void;
+  let existing: Stack;
+  const args = { hostports: ["a.example.com:443"], tlsTermination: { terminateAt: "edge" } };
+
+  before(async () => {
+    emulator = await startEmulator();
+    restore = setEnvFor(emulator);
+  });
+  beforeEach(async () => {
+    emulator.reset();
+    existing = new Stack(tlsEdge);
+    await existing.up({ ...args, tlsTermination: { terminateAt: "edge", minVersion: "1.3" } });
+    takeRequests(emulator);
+  });
+  after(() => {
+    restore();
+    return emulator.close();
+  });
+
+  const held = () => emulator.tlsEdges.list().map(({ id }) => id);
+
+  it("C40 leaves to the service what the program does, and keeps no more than the id", async () => {
+    const stack = new Stack(tlsEdge);
+    assert.equal(await stack.up(importing(existing.id, args)), "create");
+    assert.deepEqual(
+      takeRequests(emulator).map(({ method }) => method),
+      ["GET", "GET"],
+    );
+    assert.equal(stack.id, existing.id);
+    assert.equal(stack.state.__import, undefined);
+    assert.equal(await stack.refresh(), "same");
+    assert.equal(await stack.up(args), "same");
+    assert.equal(stack.inputs.__import, undefined);
+  });
+
+  it("C13 C40 what is not known yet is compared when it is", async () => {
+    const stack = new Stack(tlsEdge);
+    const plan = await stack.preview(importing(existing.id, { ...args, description: unknown }));
+    assert.equal(plan.verdict, "create");
+    const wrong = importing(existing.id, { ...args, description: "other" });
+    const { failures } = await failureOf(stack.up(wrong), PlanFailure);
+    assert.match(failures[0]?.reason ?? "", /description: "other" \/ none/);
+    for (const { property } of failures) assert.equal(property, "");
+  });
+
+  it("C40 what changes between plan and update is not adopted", async () => {
+    const { inputs } = await new Stack(tlsEdge).preview(importing(existing.id, args));
+    emulator.tlsEdges.patch(existing.id, { description: "changed since" });
+    const created = (tlsEdge.create as (inputs: Properties) => Promise<unknown>)(inputs);
+    const { message } = await failureOf(created, Error);
+    assert.match(message, /description: none \/ "changed since"/);
+    // That was no adoption: the next one may be.
+    await new Stack(tlsEdge).up(importing(existing.id, { ...args, description: "changed since" }));
+  });
+
+  it("C40 an input that is wrong is said before anything is read", async () => {
+    const stack = new Stack(tlsEdge);
+    await failureOf(stack.up(importing(existing.id, { hostport: "a" })), PlanFailure);
+    assert.deepEqual(takeRequests(emulator), []);
+  });
+
+  it("C44 what this process has deleted is not adopted", async () => {
+    await existing.destroy();
+    const stack = new Stack(tlsEdge);
+    const inputs = { ...args, ...importing(existing.id), __provider: "" };
+    const created = (tlsEdge.create as (inputs: Properties) => Promise<unknown>)(inputs);
+    assert.match((await failureOf(created, Error)).message, /deleted by this very update/);
+    await failureOf(stack.up(importing(existing.id, args)), Error);
+    assert.deepEqual(held(), []);
+  });
+
+  it("C44 a delete of what is to be adopted leaves it alive, in whichever order", async () => {
+    await new Stack(tlsEdge).preview(importing(existing.id, args));
+    await existing.destroy();
+    assert.deepEqual(held(), [existing.id]);
+    const stack = new Stack(tlsEdge);
+    await stack.up(importing(existing.id, args));
+    assert.equal(stack.id, existing.id);
+  });
+});
