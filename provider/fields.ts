@@ -11,14 +11,20 @@ export const metadata = v.optional(v.pipe(v.string(), atMostBytes(4096)));
 export const id = v.pipe(v.string(), v.nonEmpty("must not be empty"));
 
 /** A module of an edge. */
-export const edgeModule = <Entries extends v.ObjectEntries>(entries: Entries) =>
-  v.optional(
-    v.strictObject({
-      /** Whether the module is applied to traffic. Default true. */
-      enabled: v.optional(v.boolean()),
-      ...entries,
-    }),
+export const edgeModule = <Entries extends v.ObjectEntries>(entries: Entries) => {
+  const module = v.strictObject({
+    /** Whether the module is applied to traffic. Default true. */
+    enabled: v.optional(v.boolean()),
+    ...entries,
+  });
+  // Valibot takes a list for an object.
+  const given = v.custom<v.InferInput<typeof module>>(() => true);
+  const noList = v.check<v.InferInput<typeof module>, string>(
+    (value) => !Array.isArray(value),
+    "must be an object",
   );
+  return v.optional(v.pipe(given, noList, module));
+};
 
 const hostport = v.pipe(
   v.string(),

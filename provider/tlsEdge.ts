@@ -96,7 +96,8 @@ export const lifecycle: Lifecycle = {
     const inputs: Properties = { ...news };
     for (const module of modules) {
       const value = inputs[module];
-      if (isObject(value)) inputs[module] = { ...value, enabled: value.enabled ?? true };
+      if (!isObject(value) || Array.isArray(value)) continue;
+      inputs[module] = { ...value, enabled: value.enabled ?? true };
     }
     return { inputs, problems: problemsOfTermination(news), warnings: [] };
   },

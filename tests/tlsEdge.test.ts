@@ -137,6 +137,8 @@ describe("a TLS edge", () => {
       ["hostports", { hostports: "a.example.com:443" }],
       ["hostports", { hostports: ["a.example.com:443", "A.example.com:443"] }],
       ["backend", { backend: "bkdtg_1" }],
+      ["backend", { backend: ["bkdtg_1"] }],
+      ["tlsTermination", { tlsTermination: [] }],
       ["backend.backendId", { backend: {} }],
       ["backend.backendId", { backend: { backendId: "" } }],
       ["backend.id", { backend: { backendId: "b", id: "b" } }],
