@@ -221,9 +221,14 @@ function changes(state: Properties, inputs: Properties): Properties {
 }
 
 /** What a module becomes that the program no longer has. */
-function switchedOff(found: unknown, { onModuleRemoval }: Properties): Properties | undefined {
+function switchedOff(
+  found: unknown,
+  { onModuleRemoval, mutualTls }: Properties,
+): Properties | undefined {
   if (!isObject(found) || onModuleRemoval === "delete") return undefined;
-  return { ...found, enabled: false };
+  // Even switched off, `upstream` has the service refuse client certificates.
+  const inTheWay = mutualTls !== undefined && found.terminateAt === "upstream";
+  return { ...found, enabled: false, ...(inTheWay && { terminateAt: "edge" }) };
 }
 
 /** The modules that the program no longer has and that the service is to delete. */

@@ -349,6 +349,14 @@ describe("a TLS edge", () => {
       });
     }
 
+    it("C23 upstream, removed, does not stand in the way of client certificates", async () => {
+      await stack.up({ tlsTermination: { terminateAt: "upstream" } });
+      await stack.up({ mutualTls: full.mutualTls });
+      assert.equal(found()?.tls_termination?.enabled, false);
+      assert.equal(found()?.mutual_tls?.enabled, true);
+      assert.equal(await stack.up({ mutualTls: full.mutualTls }), "same");
+    });
+
     it("C23 how modules are removed outlives a refresh that finds drift", async () => {
       await stack.up({ ...full, onModuleRemoval: "delete" });
       emulator.tlsEdges.patch(stack.id, { description: "by hand" });
