@@ -12,6 +12,7 @@ import { array, type InferOutput, nullish, object, string } from "valibot";
 import { type AnswerSchema, readAnswer } from "./answer";
 import { type Attempted, ConnectionError, ServiceError } from "./errors";
 import { Deadline, Pace } from "./pace";
+import { redact, secretsOfPem } from "./redact";
 
 export { ConnectionError, ServiceError } from "./errors";
 export type { Ref } from "./fields";
@@ -286,10 +287,7 @@ export class Client {
 
   /** Without the keys that a service may quote from the request. */
   #redact(said: string, body: { private_key_pem?: string } = {}): string {
-    const lines = (body.private_key_pem ?? "").split(/\s+/).filter((line) => line.length >= 16);
-    return [this.#account.apiKey, ...lines]
-      .filter(({ length }) => length >= 8)
-      .reduce((text, key) => text.replaceAll(key, "[secret]"), said);
+    return redact(said, [this.#account.apiKey, ...secretsOfPem(body.private_key_pem)]);
   }
 }
 
@@ -391,17 +389,17 @@ function failure(
   const answer = answered(error);
   const { lastStatus, ...attempted } = asked;
   if (answer) {
-    const body = parseJson(redact(String(answer.data))) as
-      | Record<string, unknown>
-      | null
-      | undefined;
+    const body = parseJson(answer.data) as Record<string, unknown> | null | undefined;
     const details = body?.details as { operation_id?: unknown } | null | undefined;
-    return new ServiceError(text(body?.msg)?.slice(0, longestReason) ?? "", {
+    // Of the parsed texts: in the JSON, signs of a key may be escaped.
+    const said = (value: unknown) =>
+      typeof value === "string" ? redact(value.slice(0, longestReason)) : undefined;
+    return new ServiceError(said(body?.msg) ?? "", {
       ...attempted,
       status: answer.status,
       ambiguous: asked.method !== "GET" && isGateway(answer),
-      code: text(body?.error_code),
-      operationId: text(details?.operation_id),
+      code: said(body?.error_code),
+      operationId: said(details?.operation_id),
     });
   }
   const code = codeOf(error);
@@ -410,10 +408,6 @@ function failure(
     code,
     ambiguous: asked.method !== "GET" && broken.has(code),
   });
-}
-
-function text(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
 }
 
 function explain(code: string, message: string): string {
