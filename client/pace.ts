@@ -19,7 +19,9 @@ export class Pace {
   async turn(): Promise<void> {
     if (!this.#limiter) return;
     this.#waiting += 1;
-    if (this.#waiting > 1 || this.#limiter.getWaitTime(1) > 0) this.onWait(this.#waiting);
+    // Those that were asked for at the same time have not taken theirs yet.
+    const left = this.#limiter.getTokensRemaining();
+    if (this.#waiting > left || this.#limiter.getWaitTime(1) > 0) this.onWait(this.#waiting);
     await this.#limiter.removeTokens(1);
     this.#waiting -= 1;
   }
