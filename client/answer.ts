@@ -19,6 +19,8 @@ export function readAnswer<Schema extends AnswerSchema>(
   schema: Schema,
   value: unknown,
 ): { answer: InferOutput<Schema> } | { unusable: Unusable } {
+  // To valibot a list is an object, too.
+  if (Array.isArray(value)) return { unusable: { field: "", reason: "is a list", usable: {} } };
   const result = safeParse(schema, value, { abortEarly: true });
   if (result.success) return { answer: result.output };
   const [issue] = result.issues;

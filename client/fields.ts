@@ -18,16 +18,17 @@ export const refs = v.nullish(v.union([ref, v.array(ref)]));
 /** Whether a module is applied; null means true. */
 export const enabled = v.nullish(v.boolean());
 
+/** Reads an object: to valibot a list is one, too. */
+export const noList = <Schema extends v.GenericSchema>(schema: Schema) =>
+  v.pipe(
+    v.any(),
+    v.check((value) => !Array.isArray(value), "is a list, not an object"),
+    schema,
+  );
+
 /** A module of an edge; null when it is not configured. */
 export const edgeModule = <Entries extends v.ObjectEntries>(entries: Entries) =>
-  v.nullish(
-    v.pipe(
-      v.any(),
-      // To valibot a list is an object, too.
-      v.check((value) => !Array.isArray(value), "is a list, not an object"),
-      v.object(entries),
-    ),
-  );
+  v.nullish(noList(v.object(entries)));
 
 /** A list of strings that may be unset. */
 export const texts = v.nullish(v.array(v.string()));

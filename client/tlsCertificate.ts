@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { Client } from "./client";
-import { made, text, texts } from "./fields";
+import { made, noList, text, texts } from "./fields";
 
 /** The schema of a {@link TLSCertificateWire}. */
 export const tlsCertificateWire = v.object({
@@ -11,12 +11,14 @@ export const tlsCertificateWire = v.object({
   subject_common_name: text,
   /** The other names that the leaf is valid for. */
   subject_alternative_names: v.nullish(
-    v.object({
-      /** Domains, wildcards included. */
-      dns_names: texts,
-      /** IPv4 and IPv6 addresses. */
-      ips: texts,
-    }),
+    noList(
+      v.object({
+        /** Domains, wildcards included. */
+        dns_names: texts,
+        /** IPv4 and IPv6 addresses. */
+        ips: texts,
+      }),
+    ),
   ),
   /** When the service issued it, RFC 3339; null for an uploaded one. */
   issued_at: text,

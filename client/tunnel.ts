@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { Client } from "./client";
-import { ref, refs, text } from "./fields";
+import { noList, ref, refs, text } from "./fields";
 
 /** The schema of a {@link TunnelWire}. */
 export const tunnelWire = v.object({
@@ -21,7 +21,7 @@ export const tunnelWire = v.object({
   /** The endpoint of a tunnel that an agent started. */
   endpoint: v.nullish(ref),
   /** What backends match. */
-  labels: v.nullish(v.record(v.string(), v.string())),
+  labels: v.nullish(noList(v.record(v.string(), v.string()))),
   /** The backends that it serves. */
   backends: refs,
   /** Where the agent forwards to. */
