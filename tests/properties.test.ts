@@ -147,7 +147,7 @@ function withOther<T>(value: T, others: [place: number, other: unknown][]): T {
     const last = path.pop();
     if (last === undefined) continue;
     const parent = path.reduce<unknown>((part, key) => (part as Properties)[key], copy);
-    (parent as Properties)[last] = other;
+    (parent as Properties)[last] = structuredClone(other);
   }
   return copy;
 }

@@ -1,0 +1,508 @@
+import assert from "node:assert/strict";
+import { inspect } from "node:util";
+import type { dynamic } from "@pulumi/pulumi";
+import * as fc from "fast-check";
+import { ConnectionError, ServiceError } from "../client/errors";
+import {
+  type Emulator,
+  type Fault,
+  type MadeCertificate,
+  makeCertificate,
+  type Respond,
+  startEmulator,
+} from "../emulator/server";
+import { tlsCertificate, tlsEdge } from "../provider/dynamic";
+import * as sdk from "../sdk";
+import { anyJson, holds } from "./cases";
+import { type Properties, Stack, setEnv, setEnvFor } from "./support";
+
+/* What an answer may be (api.md §2, and what it leaves open): for each value the paths that no
+   client can make sense of. Written anew, not taken from the client, so that it can be wrong. */
+
+type Reading = (value: unknown, path: string) => string[];
+
+const isNothing = (value: unknown) => value === null || value === undefined;
+const isFields = (value: unknown): value is Properties =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const that =
+  (fits: (value: unknown) => boolean): Reading =>
+  (value, path) =>
+    fits(value) ? [] : [path];
+const perhaps =
+  (reading: Reading): Reading =>
+  (value, path) =>
+    isNothing(value) ? [] : reading(value, path);
+const each =
+  (reading: Reading): Reading =>
+  (value, path) =>
+    Array.isArray(value)
+      ? value.flatMap((one, index) => reading(one, `${path}[${index}]`))
+      : [path];
+const fields =
+  (readings: Record<string, Reading>): Reading =>
+  (value, path) =>
+    isFields(value)
+      ? Object.entries(readings).flatMap(([name, reading]) =>
+          reading(value[name], path ? `${path}.${name}` : name),
+        )
+      : [path];
+
+const words = that((value) => typeof value === "string");
+const text = perhaps(words);
+const time = that((value) => typeof value === "string" && !Number.isNaN(Date.parse(value)));
+const flag = perhaps(that((value) => typeof value === "boolean"));
+const ref = fields({ id: words, uri: words });
+const refs: Reading = (value, path) =>
+  Array.isArray(value) ? each(ref)(value, path) : perhaps(ref)(value, path);
+const part = (readings: Record<string, Reading>) => perhaps(fields({ enabled: flag, ...readings }));
+const made = {
+  id: that((value) => typeof value === "string" && value !== ""),
+  uri: words,
+  created_at: time,
+  description: text,
+  metadata: text,
+};
+const edge = fields({
+  ...made,
+  hostports: perhaps(each(words)),
+  backend: part({ backend: perhaps(ref) }),
+  ip_restriction: part({ ip_policies: refs }),
+  mutual_tls: part({ certificate_authorities: refs }),
+  tls_termination: part({ terminate_at: text, min_version: text }),
+});
+const certificate = fields({
+  ...made,
+  certificate_pem: words,
+  subject_common_name: text,
+  subject_alternative_names: perhaps(
+    fields({ dns_names: perhaps(each(words)), ips: perhaps(each(words)) }),
+  ),
+  issued_at: text,
+  not_before: text,
+  not_after: text,
+  key_usages: perhaps(each(words)),
+  extended_key_usages: perhaps(each(words)),
+  private_key_type: text,
+  issuer_common_name: text,
+  serial_number: text,
+  subject_organization: text,
+  subject_organizational_unit: text,
+  subject_locality: text,
+  subject_province: text,
+  subject_country: text,
+});
+/** Names that mean something to JavaScript are no labels to anyone. */
+const odd = ["__proto__", "constructor", "prototype"];
+const labels: Reading = (value, path) =>
+  isFields(value)
+    ? Object.entries(value).flatMap(([name, label]) =>
+        typeof label === "string" || odd.includes(name) ? [] : [`${path}.${name}`],
+      )
+    : [path];
+const tunnel = fields({
+  id: words,
+  public_url: text,
+  started_at: text,
+  metadata: text,
+  proto: text,
+  region: text,
+  tunnel_session: perhaps(ref),
+  endpoint: perhaps(ref),
+  labels: perhaps(labels),
+  backends: refs,
+  forwards_to: text,
+});
+const page = (name: string, item: Reading) => fields({ [name]: each(item), next_page_uri: text });
+
+/* What stands in an answer instead. */
+
+const instead = fc.oneof(
+  { weight: 6, arbitrary: anyJson.map((json) => ({ json })) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .constantFrom("missing", "huge", "deep", "many", "proto")
+      .map((kind) => ({ kind })),
+  },
+);
+type Instead = typeof instead extends fc.Arbitrary<infer T> ? T : never;
+
+/** Named in the case and made here, so that a failure can be read. */
+function standIn(one: Instead): unknown {
+  if ("json" in one) return one.json;
+  switch (one.kind) {
+    case "huge":
+      return "x".repeat(300_000);
+    case "deep":
+      return JSON.parse(`${"[".repeat(1000)}${"]".repeat(1000)}`);
+    case "many":
+      return Array.from({ length: 5000 }, (_, n) => n);
+    case "proto":
+      return JSON.parse('{"__proto__":{"id":1},"constructor":{"name":2},"toString":3}');
+    default:
+      return undefined;
+  }
+}
+
+/** The paths of all values in a value; the empty one is the value itself. */
+function pathsIn(value: unknown): (string | number)[][] {
+  const keys = Array.isArray(value) ? [...value.keys()] : isFields(value) ? Object.keys(value) : [];
+  const below = keys.flatMap((key) =>
+    pathsIn((value as Properties)[key]).map((path) => [key, ...path]),
+  );
+  return [[], ...below];
+}
+
+/** A body with something else in one of its places, or with one field more. */
+function rewritten(body: unknown, place: number, value: unknown): unknown {
+  const paths = pathsIn(body);
+  const path = [...(paths[place % (paths.length + 1)] ?? ["added"])];
+  const last = path.pop();
+  if (last === undefined) return value ?? null;
+  const copy = structuredClone(body);
+  const parent = path.reduce<unknown>((part, key) => (part as Properties)[key], copy);
+  (parent as Properties)[last] = value;
+  return copy;
+}
+
+/** Whether Pulumi can keep a value: no undefined in a list, no NaN, nothing but plain data. */
+function isPlain(value: unknown): boolean {
+  if (value === null || ["string", "boolean"].includes(typeof value)) return true;
+  if (typeof value === "number") return Number.isFinite(value);
+  if (Array.isArray(value))
+    return Object.keys(value).length === value.length && value.every(isPlain);
+  if (typeof value !== "object" || Object.getPrototypeOf(value) !== Object.prototype) return false;
+  return Object.values(value).every((part) => part === undefined || isPlain(part));
+}
+
+const isBelow = (path: string, field: string) =>
+  path === field || path.startsWith(`${field}.`) || path.startsWith(`${field}[`);
+
+/** A list may be told by the fields that it does not have, a Ref by itself. */
+const isAbout = (field: string, path: string) =>
+  path === "" || isBelow(path, field) || isBelow(field, path);
+
+/** An answer that can't be used is told by its field. */
+function namesField(error: unknown, misfits: string[]): void {
+  assert.ok(error instanceof ConnectionError, `not a ConnectionError: ${inspect(error)}`);
+  assert.equal(error.code, "EBADANSWER");
+  const { field = "" } = error;
+  assert.ok(
+    misfits.some((path) => isAbout(field, path)),
+    `${field} is named, not ${misfits.join(" or ")}`,
+  );
+  assert.ok(error.message.includes(field));
+}
+
+describe("whatever stands in an answer", () => {
+  let emulator: Emulator;
+  let restore: (() => void)[];
+  let respond: Respond = (body) => body;
+  let made: MadeCertificate;
+  let stack: Stack;
+
+  before(async () => {
+    emulator = await startEmulator({ respond: (body, request) => respond(body, request) });
+    // A lost create looks twice, and pauses in between for a part of this.
+    restore = [setEnvFor(emulator), setEnv({ TLSEDGE_TIMEOUT_SECONDS: "1" })];
+    const issuer = await makeCertificate({ commonName: "root", isCa: true });
+    made = await makeCertificate({
+      commonName: "app",
+      organization: "Acme",
+      dnsNames: ["app.example.com"],
+      ips: ["127.0.0.1"],
+      issuer,
+    });
+  });
+  after(() => {
+    for (const undo of restore) undo();
+    return emulator.close();
+  });
+
+  const edgeArgs = {
+    description: "d",
+    metadata: "m",
+    hostports: ["a.example.com:443", "b.example.com:443"],
+    backend: { backendId: "b" },
+    ipRestriction: { ipPolicyIds: ["p", "q"] },
+    mutualTls: { certificateAuthorityIds: ["c"] },
+    tlsTermination: { terminateAt: "edge", minVersion: "1.2" },
+  };
+  const kinds: Record<string, Kind> = {
+    edge: { provider: tlsEdge, args: () => edgeArgs, path: "/edges/tls", reading: edge },
+    certificate: {
+      provider: tlsCertificate,
+      args: () => ({
+        description: "d",
+        metadata: "m",
+        certificatePem: made.certificatePem,
+        privateKeyPem: made.privateKeyPem,
+      }),
+      path: "/tls_certificates",
+      reading: certificate,
+    },
+  };
+  interface Kind {
+    provider: dynamic.ResourceProvider;
+    args(): Properties;
+    path: string;
+    reading: Reading;
+  }
+
+  const cases = fc.record({ place: fc.nat(199), instead });
+
+  /** Until the next: the answers to one method have something else in one of their places. */
+  function rewrite(method: string, { place, instead }: { place: number; instead: Instead }) {
+    const seen: unknown[] = [];
+    respond = (body, request) => {
+      if (request.method !== method || request.status >= 300) return body;
+      const other = rewritten(body, place, standIn(instead));
+      // As the wire leaves it.
+      seen.push(JSON.parse(JSON.stringify(other)));
+      return other;
+    };
+    return (reading: Reading) => seen.flatMap((body) => reading(body, ""));
+  }
+
+  async function start(kind: Kind) {
+    emulator.reset();
+    respond = (body) => body;
+    stack = new Stack(kind.provider);
+    await stack.up(kind.args());
+  }
+
+  const outcomeOf = (work: Promise<unknown>) =>
+    work.then(
+      () => undefined,
+      (error: unknown) => error ?? new Error("rejected with nothing"),
+    );
+
+  /** What was kept can be kept, and the next plan copes with it. */
+  async function goesOn(kind: Kind) {
+    assert.ok(isPlain(stack.state), inspect(stack.state, { depth: 9 }));
+    if (stack.id) await stack.preview(kind.args());
+  }
+
+  /** A create that failed has told what the engine records, and the next up goes on from there. */
+  async function isRecorded(kind: Kind, error: unknown, paths: string[], made?: string) {
+    assert.ok(error instanceof Error);
+    const { id, properties, reasons } = error as Error & Properties;
+    assert.ok(typeof id === "string" && id !== "", inspect(error));
+    assert.ok(isPlain(properties));
+    const [, field = ""] = /its field (\S+)/.exec(String(reasons)) ?? [];
+    assert.ok(
+      paths.some((path) => isAbout(field, path)),
+      String(reasons),
+    );
+    // The id may be what was made up.
+    if (id !== made) return;
+    const { inputs } = await stack.check(kind.args());
+    const { update } = kind.provider as Required<dynamic.ResourceProvider>;
+    const { outs } = await update(id, properties as Properties, inputs);
+    assert.ok(isPlain(outs));
+    Object.assign(stack, { id, inputs, state: outs });
+    assert.equal(await stack.refresh(), "same");
+  }
+
+  for (const [name, kind] of Object.entries(kinds)) {
+    it(`C35 a create of a TLS ${name} is done, or recorded with its id`, async () => {
+      await holds(cases, 60, async (one) => {
+        emulator.reset();
+        stack = new Stack(kind.provider);
+        const misfits = rewrite("POST", one);
+        const error = await outcomeOf(stack.up(kind.args()));
+        respond = (body) => body;
+        const paths = misfits(kind.reading);
+        const unnamed = paths.some((path) => path === "" || path === "id");
+        const there = emulator[kind.provider === tlsEdge ? "tlsEdges" : "tlsCertificates"].list();
+        assert.equal(there.length, 1);
+        if (error !== undefined) return isRecorded(kind, error, paths, there[0]?.id);
+        // With no id in the answer, what was made is looked for.
+        if (unnamed) assert.equal(stack.id, there[0]?.id);
+        else assert.deepEqual(paths, []);
+        return goesOn(kind);
+      });
+    });
+
+    it(`C31 C62 a read of a TLS ${name} is right, or names the field`, async () => {
+      await start(kind);
+      const before = { id: stack.id, state: { ...stack.state } };
+      await holds(cases, 80, async (one) => {
+        Object.assign(stack, before);
+        const misfits = rewrite("GET", one);
+        const error = await outcomeOf(stack.refresh());
+        respond = (body) => body;
+        const paths = misfits(kind.reading);
+        if (paths.length > 0) return namesField(error, paths);
+        if (error === undefined) return goesOn(kind);
+        // What is a string may still be no chain.
+        assert.ok(kind.provider === tlsCertificate && error instanceof Error, inspect(error));
+        assert.match(error.message, /^certificate_pem /);
+      });
+    });
+
+    it(`C22 C62 an update of a TLS ${name} is done, or names the field`, async () => {
+      await start(kind);
+      const before = { id: stack.id, state: { ...stack.state }, inputs: { ...stack.inputs } };
+      await holds(cases, 60, async (one) => {
+        Object.assign(stack, before);
+        const misfits = rewrite("PATCH", one);
+        const error = await outcomeOf(stack.up({ ...kind.args(), description: "changed" }));
+        respond = (body) => body;
+        const paths = misfits(kind.reading);
+        if (paths.length > 0) return namesField(error, paths);
+        assert.equal(error, undefined, inspect(error));
+        return goesOn(kind);
+      });
+    });
+
+    it(`C32 a delete of a TLS ${name} is done, whatever a success says`, async () => {
+      await holds(instead, 25, async (one) => {
+        await start(kind);
+        const body = JSON.stringify(standIn(one) ?? null);
+        const headers = { "Content-Type": "application/json" };
+        emulator.faults.add({
+          method: "DELETE",
+          work: true,
+          answer: { status: 200, headers, body },
+        });
+        await stack.destroy();
+      });
+    });
+
+    it(`C33 a lost create of a TLS ${name} is found, or names what can't be read`, async () => {
+      await holds(cases, 30, async (one) => {
+        emulator.reset();
+        stack = new Stack(kind.provider);
+        emulator.faults.add({ method: "POST", work: true, answer: "reset" });
+        const misfits = rewrite("GET", one);
+        const error = await outcomeOf(stack.up(kind.args()));
+        respond = (body) => body;
+        const name = kind.provider === tlsEdge ? "tls_edges" : "tls_certificates";
+        const paths = misfits(page(name, kind.reading));
+        if (error === undefined) return goesOn(kind);
+        isExpected(error);
+        if (paths.length > 0)
+          assert.match(error.message, /can't be told, as the list can't be read/);
+      });
+    });
+  }
+
+  /** Not by chance: what fails was meant to, and says so. */
+  function isExpected(error: unknown): asserts error is Error {
+    assert.ok(error instanceof Error, inspect(error));
+    assert.ok(
+      !/^(Type|Range|Reference|Syntax)Error$/.test(error.name) &&
+        !/undefined|\[object/.test(error.message),
+      inspect(error),
+    );
+  }
+
+  const lookups: [string, Reading, () => Promise<unknown>][] = [
+    ["getTLSEdges", page("tls_edges", edge), () => sdk.getTLSEdges()],
+    [
+      "getTLSEdges by hostport",
+      page("tls_edges", edge),
+      () => sdk.getTLSEdges({ hostport: "A:1" }),
+    ],
+    ["getTLSEdge by id", edge, () => sdk.getTLSEdge({ id: idOf("tlsEdges") })],
+    ["getTLSCertificates", page("tls_certificates", certificate), () => sdk.getTLSCertificates()],
+    [
+      "getTLSCertificates by domain",
+      page("tls_certificates", certificate),
+      () => sdk.getTLSCertificates({ domain: "app.example.com" }),
+    ],
+    [
+      "getTLSCertificate by id",
+      certificate,
+      () => sdk.getTLSCertificate({ id: idOf("tlsCertificates") }),
+    ],
+    ["getTunnels", page("tunnels", tunnel), () => sdk.getTunnels()],
+    [
+      "getTunnels by labels",
+      page("tunnels", tunnel),
+      () => sdk.getTunnels({ labels: { app: "web" }, region: "eu" }),
+    ],
+    ["getTunnel by id", tunnel, () => sdk.getTunnel({ id: idOf("tunnels") })],
+    ["getTunnel by filter", page("tunnels", tunnel), () => sdk.getTunnel({ region: "eu" })],
+  ];
+  const idOf = (what: "tlsEdges" | "tlsCertificates" | "tunnels") =>
+    String(emulator[what].list()[0]?.id);
+
+  for (const [name, reading, look] of lookups) {
+    it(`C62 ${name} finds what is there, or names the field`, async () => {
+      emulator.reset();
+      for (const { provider, args } of Object.values(kinds)) await new Stack(provider).up(args());
+      await holds(cases, 50, async (one) => {
+        const misfits = rewrite("GET", one);
+        let found: unknown;
+        const error = await outcomeOf(look().then((result) => (found = result)));
+        respond = (body) => body;
+        const paths = misfits(reading);
+        if (error === undefined) {
+          assert.deepEqual(paths, []);
+          assert.ok(isPlain(found), inspect(found));
+          return;
+        }
+        isExpected(error);
+        if (paths.length > 0) return namesField(error, paths);
+        // A list may go on at an address that leads nowhere; a chain may be none.
+        const isKnown =
+          error instanceof ServiceError ||
+          error instanceof sdk.LookupError ||
+          (error instanceof ConnectionError && error.code === "EBADANSWER") ||
+          error.message.startsWith("certificate_pem ");
+        assert.ok(isKnown, inspect(error));
+      });
+    });
+  }
+
+  describe("of an error", () => {
+    const errorBody = {
+      error_code: "ERR_1",
+      status_code: 400,
+      msg: "no",
+      details: { operation_id: "op_1" },
+    };
+    const refusals = fc.record({
+      place: fc.nat(9),
+      instead,
+      status: fc.constantFrom(400, 401, 404, 409, 422, 500),
+    });
+    const operations: [Fault["method"], (kind: Kind) => Promise<unknown>][] = [
+      ["POST", (kind) => new Stack(kind.provider).up(kind.args())],
+      ["GET", () => stack.refresh()],
+      ["PATCH", (kind) => stack.up({ ...kind.args(), description: "changed" })],
+      ["DELETE", () => stack.destroy()],
+    ];
+    for (const [name, kind] of Object.entries(kinds)) {
+      for (const [method, operate] of operations) {
+        it(`C34 ${method} of a TLS ${name} fails with its status, and with texts alone`, async () => {
+          await holds(refusals, 15, async ({ place, instead, status }) => {
+            await start(kind);
+            const before = stack.id;
+            // Else a conflict would be explained with what has the hostport.
+            if (method === "POST") emulator.reset();
+            const body = JSON.stringify(rewritten(errorBody, place, standIn(instead)));
+            const headers = { "Content-Type": "application/json" };
+            emulator.faults.add({ method, answer: { status, headers, body } });
+            const error = await outcomeOf(operate(kind));
+            if (status === 404 && method !== "POST") return isGone(method, error, before);
+            assert.ok(error instanceof ServiceError, inspect(error));
+            assert.equal(error.status, status);
+            assert.ok([error.code, error.operationId].every((one) => typeof one !== "object"));
+            assert.ok(error.message.length < 5000, `${error.message.length} characters`);
+            assert.ok(!/undefined|\[object/.test(error.message), error.message);
+          });
+        });
+      }
+    }
+
+    function isGone(method: string | undefined, error: unknown, before: string) {
+      if (method !== "PATCH") return assert.equal(error, undefined, inspect(error));
+      assert.ok(error instanceof Error && error.message.includes(before), inspect(error));
+      assert.match(error.message, /pulumi refresh/);
+    }
+  });
+});
