@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { mock } from "node:test";
 import { inspect } from "node:util";
 import { ServiceError } from "../client/errors";
 import { type Emulator, startEmulator } from "../emulator/server";
@@ -220,6 +221,27 @@ describe("a resource's connection", () => {
     const methods = staging.requests.map(({ method }) => method);
     assert.deepEqual(methods, ["POST", "GET", "PATCH", "DELETE"]);
     assert.deepEqual(production.requests, []);
+  });
+
+  it("C5 has a limit of its own", async () => {
+    const config = { "tlsedge-staging:requestsPerMinute": "2" };
+    const restore = setEnv({ TLSEDGE_STAGING_REQUESTS_PER_MINUTE: undefined });
+    const warn = mock.method(console, "error", () => {});
+    // The limiter's own timer never fires, so what waits for it waits for ever.
+    mock.timers.enable({ apis: ["setTimeout"] });
+    try {
+      const make = (connection?: string) => new Stack(tlsEdge, config).up({ connection });
+      const there = [1, 2, 3, 4].map(() => make("tlsedge-staging"));
+      await Promise.all([1, 2, 3, 4].map(() => make()));
+      await Promise.all(there.slice(0, 2));
+      assert.equal(production.requests.length, 4);
+      assert.equal(staging.requests.length, 2);
+      assert.match(String(warn.mock.calls[0]?.arguments), /the limit of 2 requests a minute/);
+    } finally {
+      mock.timers.reset();
+      warn.mock.restore();
+      restore();
+    }
   });
 
   it("C5 when it changes, replaces; when the default is spelt out, it does not", async () => {

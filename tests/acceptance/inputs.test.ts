@@ -104,30 +104,6 @@ describe("inputs, at plan time on the real engine", () => {
     await project.succeedsQuietly("config", "rm", "tlsedge:apiKey");
   });
 
-  it("C5 a connection has an account, a limit and a CA of its own", async () => {
-    const staging = await Project.create();
-    await project.file("staging-ca.pem", staging.emulator.ca);
-    Object.assign(project.env, {
-      TLSEDGE_STAGING_BASE_URL: staging.emulator.url,
-      TLSEDGE_STAGING_API_KEY: staging.emulator.apiKey,
-      TLSEDGE_STAGING_CA_FILE: join(project.folder, "staging-ca.pem"),
-    });
-    project.keepSecret("the staging API key", staging.emulator.apiKey);
-    await project.program(`
-      new tlsedge.TLSEdge("here", { hostports: ["here.example.com:443"] });
-      new tlsedge.TLSEdge("there", {
-        hostports: ["there.example.com:443"], connection: "tlsedge-staging",
-      });`);
-    await project.up();
-    const hostports = (on: Project) => on.emulator.tlsEdges.list().map((edge) => edge.hostports);
-    assert.deepEqual(hostports(project), [["here.example.com:443"]]);
-    assert.deepEqual(hostports(staging), [["there.example.com:443"]]);
-    assert.deepEqual((await project.refresh()).changes, { same: 3 });
-    await project.destroy();
-    assert.deepEqual(hostports(staging), []);
-    await staging.close();
-  });
-
   it("C6 a program whose folder can't find the package is told to add it", async () => {
     const modules = join(project.folder, "node_modules");
     const linked = await readFile(join(modules, "pulumi-tlsedge", "package.json"), "utf8");

@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { type Emulator, startEmulator } from "../../emulator/server";
+import { Project } from "./engine";
+
+const tunnel = (id: string) => ({ id, labels: { app: "web" } });
+
+/** The hostports of an account's edges, oldest first. */
+const served = ({ tlsEdges }: Emulator) =>
+  tlsEdges
+    .list()
+    .flatMap(({ hostports }) => hostports ?? [])
+    .sort();
+
+describe("C5 two accounts in one program, on the real engine", () => {
+  let project: Project;
+  let staging: Emulator;
+
+  before(async () => {
+    project = await Project.create({ tunnels: [tunnel("tn_here")] });
+    staging = await startEmulator({ tunnels: [tunnel("tn_there")] });
+    project.keepSecret("the staging API key", staging.apiKey);
+    await project.file("staging-ca.pem", staging.ca);
+    await project.succeedsQuietly("config", "set", "tlsedge-staging:baseUrl", staging.url);
+    await project.setSecret("tlsedge-staging:apiKey", staging.apiKey);
+    await trust("staging-ca.pem");
+    await project.certificate(".", { commonName: "app.example.com" });
+  });
+  after(async () => {
+    await project?.close();
+    await staging?.close();
+  });
+
+  const trust = (file: string) =>
+    project.succeedsQuietly("config", "set", "tlsedge-staging:caFile", join(project.folder, file));
+
+  /** What staging was asked since the last time. */
+  const askedThere = () =>
+    staging.requests
+      .splice(0)
+      .map(({ method, path }) => `${method} ${path.replace(/(?:edgtls|cert)_\w+/, ":id")}`)
+      .sort();
+
+  /** An edge in each account, in staging a certificate too, and lookups in both. */
+  const program = (more = "") =>
+    project.program(`
+      const connection = "tlsedge-staging";
+      new tlsedge.TLSEdge("here", { hostports: ["here.example.com:443"] });
+      const there = new tlsedge.TLSEdge("there", {
+        hostports: ["there.example.com:443"], connection,
+      });
+      const certificate = new tlsedge.TLSCertificate("certificate", {
+        certificatePem: readFileSync("fullchain.pem", "utf8"),
+        privateKeyPem: readFileSync("privkey.pem", "utf8"),
+        connection,
+      });
+      const web = { labels: { app: "web" } };
+      exports.here = tlsedge.getTunnelOutput(web).id;
+      exports.there = tlsedge.getTunnelOutput({ ...web, connection }).id;
+      exports.hostports = tlsedge.TLSEdge.get("read", there.id, { connection }).hostports;
+      ${more}`);
+
+  it("each resource and lookup is made, looked up and read in its own", async () => {
+    await program();
+    const run = await project.up();
+    assert.deepEqual(run.requests.sort(), ["GET /tunnels?limit=100", "POST /edges/tls"]);
+    assert.deepEqual(askedThere(), [
+      "GET /edges/tls/:id",
+      "GET /tunnels?limit=100",
+      "POST /edges/tls",
+      "POST /tls_certificates",
+    ]);
+    assert.equal(await project.output("here"), "tn_here");
+    assert.equal(await project.output("there"), "tn_there");
+    assert.deepEqual(await project.output("hostports"), ["there.example.com:443"]);
+    assert.deepEqual(served(project.emulator), ["here.example.com:443"]);
+    assert.deepEqual(served(staging), ["there.example.com:443"]);
+    assert.equal(staging.tlsCertificates.list().length, 1);
+    assert.equal(project.emulator.tlsCertificates.list().length, 0);
+  });
+
+  it("a refresh asks each account for what is there", async () => {
+    staging.tlsEdges.patch(staging.tlsEdges.list()[0]?.id as string, { description: "drifted" });
+    const run = await project.refresh();
+    assert.deepEqual(run.requests, ["GET /edges/tls/:id"]);
+    const reads = ["GET /edges/tls/:id", "GET /edges/tls/:id", "GET /tls_certificates/:id"];
+    assert.deepEqual(askedThere(), reads);
+    const update = await project.up();
+    assert.deepEqual(update.changes, { update: 1, same: 3, read: 1 });
+    assert.equal(staging.tlsEdges.list()[0]?.description, "");
+    askedThere();
+  });
+
+  it("the limit of one is not that of the other", async () => {
+    const setting = "tlsedge-staging:requestsPerMinute";
+    await project.succeedsQuietly("config", "set", setting, "2");
+    // A third lookup in staging would wait for a minute: the program ends while it does.
+    await program(
+      `
+      module.exports = (async () => {
+        const look = (args) => tlsedge.getTLSEdges(args);
+        const done = [];
+        const there = [1, 2, 3].map((n) => look({ connection }).then(() => done.push(n)));
+        await Promise.all([...there.slice(0, 2), look(), look(), look(), look()]);
+        console.log("looked up in staging: " + done.sort().join(" and "));
+        process.exit(1);
+      })();`.replace(/exports\.\w+ = .*\n/g, ""),
+    );
+    const run = await project.fails("preview");
+    assert.match(run.output, /looked up in staging: 1 and 2$/m);
+    assert.match(run.output, /the limit of 2 requests a minute is reached/);
+    assert.doesNotMatch(run.output, /the limit of 120 requests/);
+    await project.succeedsQuietly("config", "set", setting, "two");
+    const refused = await project.fails("preview");
+    assert.match(refused.output, /TLSEDGE_STAGING_REQUESTS_PER_MINUTE.*tlsedge-staging:requests/);
+    await project.succeedsQuietly("config", "rm", setting);
+    askedThere();
+  });
+
+  it("an authority that one does not have fails there alone", async () => {
+    await trust("ca.pem");
+    await project.program(`
+      new tlsedge.TLSEdge("also-here", { hostports: ["also-here.example.com:443"] });
+      new tlsedge.TLSEdge("nor-there", { connection: "tlsedge-staging" });`);
+    const run = await project.fails(
+      ...["up", "--yes", "--skip-preview", "--continue-on-error", "--target", "**-here"],
+      ...["--target", "**nor-there"],
+    );
+    assert.match(run.output, /POST \/edges\/tls got no usable answer.*certificate/);
+    assert.deepEqual(run.changes, { create: 1, same: 1 });
+    assert.deepEqual(askedThere(), []);
+    assert.deepEqual(served(project.emulator), [
+      "also-here.example.com:443",
+      "here.example.com:443",
+    ]);
+    await trust("staging-ca.pem");
+  });
+
+  it("a resource that moves to the other is deleted here and made there", async () => {
+    await project.program(`
+      new tlsedge.TLSEdge("here", {
+        hostports: ["here.example.com:443"], connection: "tlsedge-staging",
+      });
+      new tlsedge.TLSEdge("there", { hostports: ["there.example.com:443"] });`);
+    const run = await project.up();
+    assert.deepEqual(run.changes, { replace: 2, delete: 2 });
+    assert.deepEqual(served(project.emulator), ["there.example.com:443"]);
+    assert.deepEqual(served(staging), ["here.example.com:443"]);
+    assert.deepEqual(staging.tlsCertificates.list(), []);
+    await project.destroy();
+    assert.deepEqual([served(project.emulator), served(staging)], [[], []]);
+  });
+});
