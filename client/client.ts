@@ -103,6 +103,7 @@ interface Account {
   deadlineMs: number;
   pace: Pace;
   clockSkewMs: number;
+  writes: number;
   tell: (message: string) => void;
 }
 
@@ -120,10 +121,24 @@ interface Account {
  */
 export class Client {
   readonly #account: Account;
-  #deadline: Deadline | undefined;
+  /** Of one operation: the client that it is an operation of, and the time that it has. */
+  readonly #of: Client | undefined;
+  readonly #deadline: Deadline | undefined;
 
   constructor(options: ClientOptions | Client) {
+    this.#of = options instanceof Client ? options.account : undefined;
     this.#account = options instanceof Client ? options.#account : accountOf(options);
+    this.#deadline = this.#of && new Deadline(this.#account.deadlineMs);
+  }
+
+  /** The account for all operations; each request of this client has a deadline of its own. */
+  get account(): Client {
+    return this.#of ?? this;
+  }
+
+  /** How many requests that write were sent or answered: another number, another account. */
+  get writes(): number {
+    return this.#account.writes;
   }
 
   /** How far the service's clock is ahead of ours, in milliseconds, by its last answer's `Date`. */
@@ -146,9 +161,7 @@ export class Client {
    * the start of the first one and stands while a request waits for its turn.
    */
   operation(): Client {
-    const client = new Client(this);
-    client.#deadline = new Deadline(this.#account.deadlineMs);
-    return client;
+    return new Client(this);
   }
 
   /** Reads what is at a path. */
@@ -171,23 +184,33 @@ export class Client {
     await this.#request("DELETE", path);
   }
 
-  /** Every item of a list, newest first, one page held at a time (api.md §4.4). */
-  async *list<S extends AnswerSchema>(
+  /** The pages of a list, newest first, each read when it is asked for (api.md §4.4). */
+  async *pages<S extends AnswerSchema>(
     path: string,
     collection: string,
     item: S,
-  ): AsyncGenerator<InferOutput<S>, void, undefined> {
+  ): AsyncGenerator<InferOutput<S>[], void, undefined> {
     const page = object({ [collection]: array(item), next_page_uri: nullish(string()) });
     let next: string | undefined = `${path}?limit=100`;
     const seen = new Set<string>();
     while (next) {
       seen.add(next);
       const answer: Record<string, unknown> = await this.#send("GET", next, page);
-      yield* answer[collection] as InferOutput<S>[];
+      yield answer[collection] as InferOutput<S>[];
       next = this.#sameOrigin(path, answer.next_page_uri as string | null | undefined);
-      if (next && seen.has(next))
+      if (next && seen.has(next)) {
         throw unusable({ method: "GET", path }, "its pages go in a circle");
+      }
     }
+  }
+
+  /** Every item of a list, newest first, one page held at a time (api.md §4.4). */
+  async *list<S extends AnswerSchema>(
+    path: string,
+    collection: string,
+    item: S,
+  ): AsyncGenerator<InferOutput<S>, void, undefined> {
+    for await (const page of this.pages(path, collection, item)) yield* page;
   }
 
   #sameOrigin(path: string, next: string | null | undefined): string | undefined {
@@ -268,6 +291,10 @@ export class Client {
         },
       },
     };
+    const noteWrite = () => {
+      if (method !== "GET") this.#account.writes += 1;
+    };
+    noteWrite();
     try {
       const response = await http.request<unknown>(request);
       log(String(response.status));
@@ -277,6 +304,8 @@ export class Client {
       if (!axios.isAxiosError(error)) throw error;
       this.#noteClock(error.response?.headers.date);
       throw failure({ ...attempted(), lastStatus }, error, (said) => this.#redact(said, body));
+    } finally {
+      noteWrite();
     }
   }
 
@@ -324,6 +353,7 @@ function accountOf(options: ClientOptions): Account {
     apiKey: options.apiKey,
     deadlineMs: (options.timeoutSeconds ?? 120) * 1000,
     clockSkewMs: 0,
+    writes: 0,
     tell,
     pace: new Pace(limit, (waiting) =>
       tell(

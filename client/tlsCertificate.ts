@@ -83,4 +83,6 @@ export const tlsCertificates = {
   delete: (client: Client, id: string) => client.delete(at(id)),
   /** All, newest first, page by page. */
   list: (client: Client) => client.list(path, "tls_certificates", tlsCertificateWire),
+  /** The same, a page of at most 100 at a time. */
+  pages: (client: Client) => client.pages(path, "tls_certificates", tlsCertificateWire),
 };

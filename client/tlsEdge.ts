@@ -104,4 +104,6 @@ export const tlsEdges = {
     client.delete(`${at(id)}/${module}`),
   /** All, newest first, page by page. */
   list: (client: Client) => client.list(path, "tls_edges", tlsEdgeWire),
+  /** The same, a page of at most 100 at a time. */
+  pages: (client: Client) => client.pages(path, "tls_edges", tlsEdgeWire),
 };

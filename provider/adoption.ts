@@ -11,8 +11,13 @@ import {
 /** Where the `import` option of a resource stands among its inputs. The engine shows no such name. */
 export const importKey = "__import";
 
-/** What a resource of this process is to adopt: no delete may take it away. */
-const toAdopt = new Set<string>();
+interface Found {
+  state: Properties;
+  inputs: Properties;
+}
+
+/** What a resource of this process is to adopt, as its check has read it: no delete may take it away. */
+const toAdopt = new Map<string, Found | undefined>();
 /** What a resource of this process has adopted. */
 const adopted = new Set<string>();
 /** What this process has deleted. */
@@ -30,9 +35,10 @@ export async function findToAdopt(
   client: Client,
   id: string,
   inputs: Properties,
-): Promise<{ state: Properties; inputs: Properties }> {
-  toAdopt.add(id);
+): Promise<Found> {
+  toAdopt.set(id, undefined);
   const found = await ifThere(lifecycle, client, lifecycle.read(client, id, inputs));
+  toAdopt.set(id, found);
   if (found) return found;
   throw new Error(`no ${lifecycle.title} has the id ${id}, which the import option names`);
 }
@@ -83,7 +89,8 @@ export async function adopt(
   }
   adopted.add(id);
   try {
-    const { state } = await findToAdopt(lifecycle, client, id, inputs);
+    // Its check has read it a moment ago.
+    const { state } = toAdopt.get(id) ?? (await findToAdopt(lifecycle, client, id, inputs));
     const [problem] = problemsOfAdoption(lifecycle, id, state, inputs);
     if (problem) throw new Error(problem.reason);
     return { id, state };

@@ -8,6 +8,7 @@ import {
 import { createOnce } from "./createOnce";
 import { description, metadata } from "./fields";
 import { defined, type Lifecycle, type Problem, type Properties, unknownValue } from "./lifecycle";
+import { readPaged } from "./pages";
 import {
   chainFingerprint,
   describeLeaf,
@@ -126,7 +127,7 @@ export const lifecycle: Lifecycle = {
   },
 
   async read(client, certificateId, known) {
-    const full = fromWire(await tlsCertificates.get(client, certificateId));
+    const full = fromWire(await readPaged(tlsCertificates, client, certificateId));
     const { certificatePem, ...state } = full;
     const { description, metadata } = state;
     return {

@@ -18,6 +18,7 @@ import {
   type Properties,
   unknownValue,
 } from "./lifecycle";
+import { readPaged } from "./pages";
 
 /** What a program may say of a TLS edge (api.md §4.1). */
 export const schema = v.strictObject({
@@ -142,7 +143,7 @@ export const lifecycle: Lifecycle = {
   },
 
   async read(client, edgeId, state) {
-    const found = toState(await tlsEdges.get(client, edgeId), state);
+    const found = toState(await readPaged(tlsEdges, client, edgeId), state);
     const { uri: _uri, createdAt: _createdAt, ...inputs } = found;
     return { state: found, inputs };
   },

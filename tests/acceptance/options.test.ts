@@ -59,7 +59,7 @@ describe("the engine's own options", () => {
     Object.assign(project, { env });
     await project.succeedsQuietly("config", "set", "--secret", "tlsedge:apiKey", key as string);
     const run = await project.refresh("--run-program");
-    assert.deepEqual(run.requests, ["GET /edges/tls/:id", "GET /edges/tls/:id"]);
+    assert.deepEqual(run.requests, ["GET /edges/tls/:id", "GET /edges/tls?limit=100"]);
   });
 
   it("C26 C37 ignoreChanges holds, for drift too", async () => {

@@ -1,0 +1,123 @@
+import type { Client } from "../client/client";
+import { ConnectionError, ServiceError } from "../client/errors";
+
+/** What one kind of thing can be read by. */
+export interface Readable<Wire> {
+  get(client: Client, id: string): Promise<Wire>;
+  pages(client: Client): AsyncGenerator<Wire[], void, undefined>;
+}
+
+/** How old an answer may be that a read is given. */
+const freshMs = 5000;
+/** From this read on, pages are worth it: they hold a hundred things each. */
+const firstPagedRead = 2;
+/** So that reads in a large account, of which little is asked for, take at most three times as many. */
+const pagesForEachRead = 2;
+
+/**
+ * Reads one thing as `get` does. The engine refreshes many at a time, and services allow few
+ * requests a minute: so reads soon after one another are answered from pages of the list, which
+ * all that wait share. What they do not show is asked for by itself: only a 404 says "gone".
+ */
+export async function readPaged<Wire extends { id: string }>(
+  kind: Readable<Wire>,
+  client: Client,
+  id: string,
+): Promise<Wire> {
+  const snapshot = currentOf(kind, client);
+  snapshot.reads += 1;
+  for (;;) {
+    const shown = snapshot.shown(id);
+    if (shown) return shown;
+    if (!snapshot.isWorthAPage()) return kind.get(client, id);
+    await snapshot.nextPage();
+  }
+}
+
+/** By account, then by kind. */
+const snapshots = new WeakMap<object, Map<object, Snapshot<{ id: string }>>>();
+
+function currentOf<Wire extends { id: string }>(kind: Readable<Wire>, client: Client) {
+  const ofAccount = snapshots.get(client.account) ?? new Map();
+  snapshots.set(client.account, ofAccount);
+  const known: Snapshot<Wire> | undefined = ofAccount.get(kind);
+  if (known?.isCurrent()) return known;
+  const snapshot = new Snapshot(kind, client);
+  ofAccount.set(kind, snapshot);
+  return snapshot;
+}
+
+/** The newest pages of a list, as many as were worth reading. */
+class Snapshot<Wire extends { id: string }> {
+  /** How many reads were asked for since it was begun. */
+  reads = 0;
+  readonly #client: Client;
+  /** It is no longer true once this process writes. */
+  readonly #writes: number;
+  readonly #pages: AsyncGenerator<Wire[], void, undefined>;
+  readonly #shown = new Map<string, { wire: Wire; since: number }>();
+  #pagesRead = 0;
+  #ended = false;
+  #since = Date.now();
+  #reading: Promise<void> | undefined;
+
+  constructor(kind: Readable<Wire>, client: Client) {
+    // Not for one operation: each page has a deadline of its own.
+    this.#client = client.account;
+    this.#writes = client.writes;
+    this.#pages = kind.pages(this.#client);
+  }
+
+  isCurrent(): boolean {
+    if (this.#writes !== this.#client.writes) return false;
+    return this.#reading !== undefined || isFresh(this.#since);
+  }
+
+  shown(id: string): Wire | undefined {
+    const found = this.#shown.get(id);
+    const isTrue = found && isFresh(found.since) && this.#writes === this.#client.writes;
+    return isTrue ? found.wire : undefined;
+  }
+
+  isWorthAPage(): boolean {
+    return (
+      !this.#ended &&
+      this.reads >= firstPagedRead &&
+      this.#pagesRead < this.reads * pagesForEachRead &&
+      this.isCurrent()
+    );
+  }
+
+  /** Settles for all that wait when the page is there. */
+  nextPage(): Promise<void> {
+    this.#reading ??= this.#readPage().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  async #readPage(): Promise<void> {
+    const since = Date.now();
+    this.#pagesRead += 1;
+    try {
+      const { value, done } = await this.#pages.next();
+      this.#ended = done === true;
+      for (const wire of value ?? []) this.#shown.set(wire.id, { wire, since });
+      this.#since = since;
+    } catch (error) {
+      // A page that can't be had, or holds what nobody asked for and nobody can use, is no reason
+      // to fail: what is asked for is read by itself. Whatever else went wrong would again.
+      if (!isOfPageAlone(error)) throw error;
+      this.#ended = true;
+    }
+  }
+}
+
+function isFresh(since: number): boolean {
+  return Date.now() - since < freshMs;
+}
+
+function isOfPageAlone(error: unknown): boolean {
+  if (error instanceof ServiceError) return error.status < 500 && error.status !== 429;
+  return error instanceof ConnectionError && error.code === "EBADANSWER";
+}

@@ -1,0 +1,234 @@
+import assert from "node:assert/strict";
+import { mock } from "node:test";
+import * as fc from "fast-check";
+import { Client } from "../client/client";
+import { ConnectionError, ServiceError } from "../client/errors";
+import { tlsCertificates } from "../client/tlsCertificate";
+import { type TLSEdgeMutation, tlsEdges } from "../client/tlsEdge";
+import {
+  type CertificateOptions,
+  type Emulator,
+  makeCertificate,
+  startEmulator,
+} from "../emulator/server";
+import type { Lifecycle } from "../provider/lifecycle";
+import { readPaged } from "../provider/pages";
+import { lifecycle as tlsCertificate } from "../provider/tlsCertificate";
+import { lifecycle as tlsEdge } from "../provider/tlsEdge";
+import { holds } from "./cases";
+import { failureOf, fileWith } from "./support";
+
+describe("reads by the page", () => {
+  let emulator: Emulator;
+  let client: Client;
+  let ids: string[];
+
+  before(async () => {
+    emulator = await startEmulator();
+  });
+  beforeEach(() => {
+    emulator.reset();
+    client = newClient();
+    ids = [];
+  });
+  afterEach(() => mock.restoreAll());
+  after(() => emulator.close());
+
+  const newClient = () =>
+    new Client({
+      baseUrl: emulator.url,
+      apiKey: emulator.apiKey,
+      caFile: fileWith(emulator.ca),
+      requestsPerMinute: 0,
+      maxRetries: 0,
+    });
+  const read = (id: string) => readPaged(tlsEdges, client.operation(), id);
+  /** What was asked: `page` or `one`. */
+  const asked = () =>
+    emulator.requests.splice(0).map(({ path }) => (path.includes("?") ? "page" : "one"));
+  const count = (kind: string, of: string[]) => of.filter((one) => one === kind).length;
+
+  /** Edges of the account, by another process; the oldest first. */
+  async function make(number: number, bodies: (n: number) => TLSEdgeMutation = () => ({})) {
+    const stranger = newClient();
+    for (let n = 0; n < number; n++) ids.push((await tlsEdges.create(stranger, bodies(n))).id);
+    emulator.requests.length = 0;
+  }
+
+  /** As the engine does: so many at a time, in this order. */
+  async function readAll(wanted: string[], atATime = 8) {
+    const queue = [...wanted];
+    const workers = Array.from({ length: atATime }, async () => {
+      for (let id = queue.shift(); id; id = queue.shift()) await read(id);
+    });
+    await Promise.all(workers);
+  }
+
+  it("C30 one read is one request, for the thing itself", async () => {
+    await make(3);
+    assert.equal((await read(ids[1] as string)).id, ids[1]);
+    assert.deepEqual(asked(), ["one"]);
+  });
+
+  for (const order of ["oldest", "newest"]) {
+    it(`a refresh of a whole account, ${order} first, reads each page once`, async () => {
+      await make(450);
+      await readAll(order === "oldest" ? ids : ids.toReversed());
+      const all = asked();
+      assert.equal(count("page", all), 5);
+      assert.ok(all.length <= 5 + 2, all.join());
+    });
+  }
+
+  it("one after another they are answered from pages, too", async () => {
+    await make(250);
+    await readAll(ids, 1);
+    assert.ok(asked().length <= 5);
+  });
+
+  it("few in a large account cost at most three times what they would by themselves", async () => {
+    await make(700);
+    for (const wanted of [1, 2, 3, 5]) {
+      client = newClient();
+      await readAll(ids.slice(0, wanted));
+      const all = asked();
+      assert.ok(all.length <= 3 * wanted, `${wanted}: ${all.join()}`);
+    }
+  });
+
+  describe("gives to the letter what the thing itself would", () => {
+    const text = fc.option(fc.string({ unit: "grapheme", maxLength: 20 }), { nil: undefined });
+    const enabled = fc.boolean();
+    const body = fc.record(
+      {
+        description: text,
+        metadata: text,
+        backend: fc.record({ enabled, backend_id: fc.constantFrom("bkdtg_1", "bkdtg_2") }),
+        ip_restriction: fc.record({ enabled, ip_policy_ids: fc.subarray(["ipp_1", "ipp_2"]) }),
+        mutual_tls: fc.record({ enabled, certificate_authority_ids: fc.subarray(["ca_1"]) }),
+        tls_termination: fc.record({ enabled, min_version: fc.constantFrom("1.2", "1.3") }),
+      },
+      { requiredKeys: [] },
+    );
+
+    /** What is stored of each, as a page and as an answer of its own give it. */
+    async function compare(lifecycle: Lifecycle, wanted: string[]) {
+      client = newClient();
+      // The first is read by itself; after that there are pages.
+      await lifecycle.read(client.operation(), wanted[0] as string, {});
+      emulator.requests.length = 0;
+      for (const id of wanted) {
+        const paged = await lifecycle.read(client.operation(), id, {});
+        const single = await lifecycle.read(newClient().operation(), id, {});
+        assert.equal(JSON.stringify(paged), JSON.stringify(single));
+      }
+      const all = asked();
+      assert.deepEqual([count("page", all), count("one", all)], [1, wanted.length]);
+    }
+
+    it("of an edge", () =>
+      holds(fc.array(body, { minLength: 2, maxLength: 8 }), 15, async (bodies) => {
+        emulator.reset();
+        ids = [];
+        await make(bodies.length, (n) => bodies[n] as TLSEdgeMutation);
+        await compare(tlsEdge, ids);
+      }));
+
+    it("of a certificate", async () => {
+      const pool = await Promise.all(
+        ["rsa", "ecdsa", "ed25519"].map((keyType) =>
+          makeCertificate({ commonName: `${keyType}.example.com`, keyType } as CertificateOptions),
+        ),
+      );
+      const upload = fc.record(
+        { pair: fc.constantFrom(...pool), description: text, metadata: text },
+        { requiredKeys: ["pair"] },
+      );
+      await holds(fc.array(upload, { minLength: 2, maxLength: 5 }), 8, async (uploads) => {
+        emulator.reset();
+        const stranger = newClient();
+        const made: string[] = [];
+        for (const { pair, ...texts } of uploads) {
+          const { certificatePem: certificate_pem, privateKeyPem: private_key_pem } = pair;
+          const body = { ...texts, certificate_pem, private_key_pem };
+          made.push((await tlsCertificates.create(stranger, body)).id);
+        }
+        await compare(tlsCertificate, made);
+      });
+    });
+  });
+
+  it("C31 gone is only what a 404 says", async () => {
+    await make(3);
+    await readAll(ids);
+    asked();
+    const error = await failureOf(read("edgtls_none"), ServiceError);
+    assert.equal(error.status, 404);
+    assert.deepEqual(asked(), ["one"]);
+  });
+
+  it("a write of this process makes what was read before worthless", async () => {
+    await make(20);
+    await readAll(ids);
+    asked();
+    await tlsEdges.update(client, ids[0] as string, { description: "new" });
+    asked();
+    assert.equal((await read(ids[0] as string)).description, "new");
+    assert.deepEqual(asked(), ["one"]);
+  });
+
+  it("a write while a page is on the way makes it worthless, too", async () => {
+    await make(20);
+    await read(ids[0] as string);
+    asked();
+    const reading = read(ids[1] as string);
+    const writing = tlsEdges.update(client, ids[1] as string, { description: "new" });
+    await Promise.all([reading, writing]);
+    assert.deepEqual(asked().sort(), ["one", "one", "page"]);
+  });
+
+  it("what is five seconds old is read again", async () => {
+    await make(20);
+    mock.timers.enable({ apis: ["Date"], now: Date.now() });
+    try {
+      await readAll(ids);
+      asked();
+      emulator.tlsEdges.patch(ids[3] as string, { description: "drifted" });
+      mock.timers.tick(4999);
+      assert.equal((await read(ids[3] as string)).description ?? undefined, undefined);
+      assert.deepEqual(asked(), []);
+      mock.timers.tick(1);
+      assert.equal((await read(ids[3] as string)).description, "drifted");
+      assert.deepEqual(asked(), ["one"]);
+    } finally {
+      mock.timers.reset();
+    }
+  });
+
+  it("a page that can't be used is no reason to fail", async () => {
+    await make(20);
+    emulator.faults.add({
+      method: "GET",
+      path: "/edges/tls",
+      answer: { fields: { tls_edges: 7 } },
+    });
+    await readAll(ids);
+    assert.deepEqual([...new Set(asked())].sort(), ["one", "page"]);
+    emulator.faults.clear();
+    emulator.faults.add({ method: "GET", path: "/edges/tls", answer: { status: 403 } });
+    client = newClient();
+    await readAll(ids);
+    assert.equal(count("page", asked()), 1);
+  });
+
+  it("what goes wrong with a page otherwise goes wrong with all that wait", async () => {
+    await make(20);
+    emulator.faults.add({ method: "GET", path: "/edges/tls", times: 9, answer: "reset" });
+    await read(ids[0] as string);
+    const [a, b] = await Promise.all(
+      [1, 2].map((n) => failureOf(read(ids[n] as string), ConnectionError)),
+    );
+    assert.equal(a, b);
+    assert.equal(a?.code, "ECONNRESET");
+  });
+});
