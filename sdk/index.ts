@@ -32,4 +32,5 @@ export {
   getTunnelOutput,
   getTunnels,
   getTunnelsOutput,
+  streamTunnels,
 } from "./tunnel";

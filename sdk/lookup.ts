@@ -19,21 +19,19 @@ export function connectTo({ connection = defaultConnection }: LookupArgs): Clien
   return connect(connection, stackConfig);
 }
 
-/** What matches of a listing, read page by page. */
-export async function all<Wire, Result>(
+/** What matches of a listing, one page held at a time. */
+export async function* matching<Wire, Result>(
   items: AsyncIterable<Wire>,
   result: (wire: Wire) => Result,
   matches: (wire: Wire) => boolean,
-): Promise<Result[]> {
-  const found: Result[] = [];
+): AsyncGenerator<Result, void, undefined> {
   try {
     for await (const item of items) {
-      if (matches(item)) found.push(result(item));
+      if (matches(item)) yield result(item);
     }
   } catch (error) {
     throw withoutStack(error);
   }
-  return found;
 }
 
 /** Pulumi prints the stack of an error that is not marked so: a person is served by its message. */
@@ -49,7 +47,7 @@ export async function only<Result extends { id: string }>(
   args: LookupArgs & { id?: string },
   ways: {
     get: (id: string) => Promise<Result>;
-    list: () => Promise<Result[]>;
+    list: () => AsyncIterable<Result>;
     label: (result: Result) => string;
   },
 ): Promise<Result> {
@@ -59,16 +57,19 @@ export async function only<Result extends { id: string }>(
   if (id !== undefined) return byId(title, id, ways.get);
   const asked = JSON.stringify(filter);
   if (asked === "{}") throw new LookupError(`a ${title} is looked up by id or by a filter`);
-  const found = await ways.list();
-  const [first, second] = found;
-  if (!first) {
-    throw new LookupError(`no ${title} matches ${asked}`);
+  const candidates: Result[] = [];
+  let count = 0;
+  for await (const candidate of ways.list()) {
+    count += 1;
+    if (count <= mostCandidates) candidates.push(candidate);
   }
-  if (!second) return first;
-  const listed = found.slice(0, mostCandidates).map((candidate) => `\n  ${ways.label(candidate)}`);
-  const rest = found.length - listed.length;
+  const [first] = candidates;
+  if (!first) throw new LookupError(`no ${title} matches ${asked}`);
+  if (count === 1) return first;
+  const listed = candidates.map((candidate) => `\n  ${ways.label(candidate)}`);
+  const rest = count - listed.length;
   throw new LookupError(
-    `${found.length} ${title}s match ${asked}: narrow it down, or give an id:` +
+    `${count} ${title}s match ${asked}: narrow it down, or give an id:` +
       `${listed.join("")}${rest > 0 ? `\n  and ${rest} more` : ""}`,
   );
 }

@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
 import { namesCovering } from "../provider/pem";
 import { fromWire, type TLSCertificateInputs } from "../provider/tlsCertificate";
-import { all, connectTo, type LookupArgs, only } from "./lookup";
+import { connectTo, type LookupArgs, matching, only } from "./lookup";
 import { type InputOf, idToGet, registration, typeToken } from "./resource";
 
 /** What a program says of a {@link TLSCertificate}. */
@@ -186,8 +186,12 @@ const result = (wire: TLSCertificateWire): GetTLSCertificateResult => ({
 export async function getTLSCertificates(
   args: GetTLSCertificatesArgs = {},
 ): Promise<GetTLSCertificateResult[]> {
+  return Array.fromAsync(listed(args));
+}
+
+function listed(args: GetTLSCertificatesArgs) {
   const wanted = args.domain === undefined ? undefined : namesCovering(args.domain);
-  return all(
+  return matching(
     tlsCertificates.list(connectTo(args)),
     result,
     ({ subject_alternative_names: names }) =>
@@ -207,7 +211,7 @@ export async function getTLSCertificate(
 ): Promise<GetTLSCertificateResult> {
   return only("TLS certificate", args, {
     get: async (id) => result(await tlsCertificates.get(connectTo(args), id)),
-    list: () => getTLSCertificates(args),
+    list: () => listed(args),
     label: ({ id, subjectCommonName, notAfter }) => `${id} (${subjectCommonName}, to ${notAfter})`,
   });
 }

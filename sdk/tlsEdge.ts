@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
 import { type TLSEdgeInputs, type TLSEdgeState, toState } from "../provider/tlsEdge";
-import { all, connectTo, type LookupArgs, only } from "./lookup";
+import { connectTo, type LookupArgs, matching, only } from "./lookup";
 import { type InputOf, idToGet, registration, typeToken } from "./resource";
 
 export type { TLSEdgeState };
@@ -127,8 +127,12 @@ const result = (wire: TLSEdgeWire): GetTLSEdgeResult => ({ id: wire.id, ...toSta
 
 /** Every edge of the account that matches, newest first. */
 export async function getTLSEdges(args: GetTLSEdgesArgs = {}): Promise<GetTLSEdgeResult[]> {
+  return Array.fromAsync(listed(args));
+}
+
+function listed(args: GetTLSEdgesArgs) {
   const hostport = args.hostport?.toLowerCase();
-  return all(tlsEdges.list(connectTo(args)), result, ({ hostports }) =>
+  return matching(tlsEdges.list(connectTo(args)), result, ({ hostports }) =>
     hostport === undefined
       ? true
       : (hostports ?? []).some((served) => served.toLowerCase() === hostport),
@@ -145,7 +149,7 @@ export async function getTLSEdges(args: GetTLSEdgesArgs = {}): Promise<GetTLSEdg
 export async function getTLSEdge(args: GetTLSEdgeArgs): Promise<GetTLSEdgeResult> {
   return only("TLS edge", args, {
     get: async (id) => result(await tlsEdges.get(connectTo(args), id)),
-    list: () => getTLSEdges(args),
+    list: () => listed(args),
     label: ({ id, hostports }) => `${id} (${hostports.join(", ")})`,
   });
 }

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { Ref } from "../client/fields";
 import { type TunnelWire, tunnels } from "../client/tunnel";
-import { all, connectTo, type LookupArgs, only } from "./lookup";
+import { connectTo, type LookupArgs, matching, only } from "./lookup";
 import type { InputOf } from "./resource";
 
 /** A tunnel that is online (api.md §2.3); fields that the service leaves out are undefined. */
@@ -77,9 +77,22 @@ function matches(tunnel: GetTunnelResult, wanted: GetTunnelsArgs): boolean {
   );
 }
 
+/**
+ * Every tunnel that is online and matches, newest first, as they are read: of very many tunnels
+ * one page is held at a time, and no page is asked for that is not needed.
+ *
+ * @example
+ * for await (const { id, publicUrl } of streamTunnels({ proto: "tls" })) console.log(id, publicUrl);
+ */
+export async function* streamTunnels(
+  args: GetTunnelsArgs = {},
+): AsyncGenerator<GetTunnelResult, void, undefined> {
+  yield* matching(tunnels.list(connectTo(args)), result, (wire) => matches(result(wire), args));
+}
+
 /** Every tunnel that is online and matches, newest first, over any number of pages. */
 export async function getTunnels(args: GetTunnelsArgs = {}): Promise<GetTunnelResult[]> {
-  return all(tunnels.list(connectTo(args)), result, (wire) => matches(result(wire), args));
+  return Array.fromAsync(streamTunnels(args));
 }
 
 /**
@@ -92,7 +105,7 @@ export async function getTunnels(args: GetTunnelsArgs = {}): Promise<GetTunnelRe
 export async function getTunnel(args: GetTunnelArgs): Promise<GetTunnelResult> {
   return only("tunnel", args, {
     get: async (id) => result(await tunnels.get(connectTo(args), id)),
-    list: () => getTunnels(args),
+    list: () => streamTunnels(args),
     label: ({ id, publicUrl, forwardsTo }) => `${id} (${publicUrl ?? "no URL"} → ${forwardsTo})`,
   });
 }

@@ -134,6 +134,32 @@ describe("the SDK", () => {
       assert.equal((await sdk.getTunnel({ proto: "tcp" })).id, "tn_5");
     });
 
+    it("C60 streams them: a page is asked for when it is needed, and not before", async () => {
+      const many = await startEmulator({
+        tunnels: Array.from({ length: 350 }, (_, n) => ({ id: `tn_${n}`, proto: "tls" })),
+      });
+      const undo = setEnvFor(many, "TLSEDGE_MANY");
+      try {
+        const connection = "tlsedge-many";
+        let seen = 0;
+        for await (const { id } of sdk.streamTunnels({ connection })) {
+          assert.equal(id, `tn_${seen}`);
+          assert.equal(many.requests.length, Math.floor(seen / 100) + 1);
+          seen += 1;
+          if (seen === 250) break;
+        }
+        assert.equal(many.requests.length, 3);
+        many.requests.length = 0;
+        const { id } = await sdk.getTunnel({ connection, proto: "tls", id: "tn_349" });
+        assert.equal(id, "tn_349");
+        await failureOf(sdk.getTunnel({ connection, proto: "tls" }), LookupError);
+        assert.equal(many.requests.length, 1 + 4);
+      } finally {
+        undo();
+        await many.close();
+      }
+    });
+
     it("C60 takes outputs in its Output form", async () => {
       const app = pulumi.output("web");
       const found = await known(sdk.getTunnelOutput({ labels: { app, env: "staging" } }));
