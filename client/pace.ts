@@ -17,12 +17,11 @@ export class Pace {
 
   /** Settles when the request may start. */
   async turn(): Promise<void> {
-    if (!this.#limiter) return;
+    const limiter = this.#limiter;
+    if (!limiter || (this.#waiting === 0 && limiter.tryRemoveTokens(1))) return;
     this.#waiting += 1;
-    // Those that were asked for at the same time have not taken theirs yet.
-    const left = this.#limiter.getTokensRemaining();
-    if (this.#waiting > left || this.#limiter.getWaitTime(1) > 0) this.onWait(this.#waiting);
-    await this.#limiter.removeTokens(1);
+    this.onWait(this.#waiting);
+    await limiter.removeTokens(1);
     this.#waiting -= 1;
   }
 }

@@ -344,6 +344,14 @@ describe("the client", () => {
         mock.timers.reset();
       }
     });
+
+    it("C2 is told nothing of requests that start together, within the limit", async () => {
+      const told: string[] = [];
+      const tell = (message: string) => void told.push(message);
+      const client = emulated({ requestsPerMinute: 4, tell });
+      await Promise.all([1, 2, 3, 4].map(() => client.get("/", anything)));
+      assert.deepEqual(told, []);
+    });
   });
 
   describe("a transient failure", () => {
