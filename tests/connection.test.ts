@@ -242,7 +242,7 @@ describe("a resource's connection", () => {
       warn.mock.restore();
       restore();
     }
-  });
+  }).timeout(30_000);
 
   it("C5 when it changes, replaces; when the default is spelt out, it does not", async () => {
     const stack = new Stack(tlsEdge);
