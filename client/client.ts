@@ -243,7 +243,11 @@ export class Client {
     const { http, base, deadlineMs, pace, tell } = this.#account;
     const deadline = this.#deadline ?? new Deadline(deadlineMs);
     const asked = { method, path: path.replace(base.origin, "") };
-    await deadline.standFor(pace.turn());
+    if (deadline.leftMs <= 0) {
+      const fields = { ...asked, attempts: 0, elapsedMs: 0, code: "ETIMEDOUT", ambiguous: false };
+      throw new ConnectionError("no time is left (tlsedge:timeoutSeconds sets how much)", fields);
+    }
+    let release = await deadline.standFor(pace.turn());
     const first = Date.now();
     let started = first;
     let attempts = 1;
@@ -254,10 +258,6 @@ export class Client {
       const took = Date.now() - started;
       debug("%s %s %s %d ms, attempt %d", method, asked.path, outcome, took, attempts);
     };
-    if (deadline.leftMs <= 0) {
-      const fields = { ...attempted(), attempts: 0, code: "ETIMEDOUT", ambiguous: false };
-      throw new ConnectionError("no time is left (tlsedge:timeoutSeconds sets how much)", fields);
-    }
     const request: AxiosRequestConfig = {
       method,
       url: path,
@@ -283,7 +283,8 @@ export class Client {
             const left = Math.round(deadline.leftMs / 1000);
             tell(`${why(asked, error)}; it is tried again, for ${left} s at most`);
           }
-          await deadline.standFor(pace.turn());
+          release();
+          release = await deadline.standFor(pace.turn());
           started = Date.now() + delay;
           // Of its own, so that a try which hangs is no more than a try.
           const mostMs = Math.max(1, Math.min(attemptTimeoutMs, deadline.leftMs - delay));
@@ -305,6 +306,7 @@ export class Client {
       this.#noteClock(error.response?.headers.date);
       throw failure({ ...attempted(), lastStatus }, error, (said) => this.#redact(said, body));
     } finally {
+      release();
       noteWrite();
     }
   }

@@ -7,7 +7,7 @@ import { inspect } from "node:util";
 import createDebug from "debug";
 import * as v from "valibot";
 import { Client, type ClientOptions, ConnectionError, ServiceError } from "../client/client";
-import { Deadline } from "../client/pace";
+import { Deadline, Pace } from "../client/pace";
 import { tlsCertificates } from "../client/tlsCertificate";
 import { tlsEdges } from "../client/tlsEdge";
 import { tunnels } from "../client/tunnel";
@@ -340,6 +340,8 @@ describe("the client", () => {
         for (let n = 0; n < 3; n++) void client.get("/", anything);
         assert.equal(told.length, 1);
         assert.match(told[0] ?? "", /limit of 1 requests a minute.*requestsPerMinute/);
+        // They wait for a timer that never fires, and not for one that does.
+        await new Promise(setImmediate);
       } finally {
         mock.timers.reset();
       }
@@ -465,7 +467,7 @@ describe("the client", () => {
 
   it("C2 starts no more requests in a minute than requestsPerMinute", async () => {
     const client = emulated({ requestsPerMinute: 2 });
-    // The limiter's own timer never fires, so the third request waits for ever: unless it has
+    // The pace's own timer never fires, so the third request waits for ever: unless it has
     // reached the service before a request that was started after it.
     mock.timers.enable({ apis: ["setTimeout"] });
     try {
@@ -480,6 +482,69 @@ describe("the client", () => {
     } finally {
       mock.timers.reset();
     }
+  });
+
+  describe("the pace", () => {
+    /** How many of these have their turn. */
+    async function turns(pace: Pace, number: number) {
+      const had: number[] = [];
+      const answered: (() => void)[] = [];
+      for (let n = 0; n < number; n++) {
+        void pace.turn().then((done) => {
+          had.push(n);
+          answered.push(done);
+        });
+      }
+      await settle();
+      return { had, answered };
+    }
+    const settle = () => new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)));
+
+    it("C2 is so many in any 60 seconds from their answers on, the first come first", async () => {
+      mock.timers.enable({ apis: ["Date", "setTimeout"], now: 0 });
+      try {
+        const waits: number[] = [];
+        const pace = new Pace(3, (waiting) => void waits.push(waiting));
+        const { had, answered } = await turns(pace, 7);
+        assert.deepEqual(had, [0, 1, 2]);
+        assert.deepEqual(waits, [1, 2, 3, 4]);
+        // Nobody's turn comes while nothing is answered.
+        mock.timers.tick(600_000);
+        await settle();
+        assert.deepEqual(had, [0, 1, 2]);
+        answered.splice(0, 1)[0]?.();
+        await settle();
+        mock.timers.tick(1000);
+        for (const done of answered.splice(0)) done();
+        await settle();
+        mock.timers.tick(58_999);
+        await settle();
+        assert.deepEqual(had, [0, 1, 2]);
+        mock.timers.tick(1);
+        await settle();
+        assert.deepEqual(had, [0, 1, 2, 3]);
+        mock.timers.tick(1000);
+        await settle();
+        assert.deepEqual(had, [0, 1, 2, 3, 4, 5]);
+      } finally {
+        mock.timers.reset();
+      }
+    });
+
+    it("C2 gives a place that nobody waits for to the next that asks", async () => {
+      mock.timers.enable({ apis: ["Date", "setTimeout"], now: 0 });
+      try {
+        const waits: number[] = [];
+        const pace = new Pace(1, (waiting) => void waits.push(waiting));
+        const { answered } = await turns(pace, 1);
+        answered[0]?.();
+        mock.timers.tick(60_000);
+        assert.deepEqual((await turns(pace, 1)).had, [0]);
+        assert.deepEqual(waits, []);
+      } finally {
+        mock.timers.reset();
+      }
+    });
   });
 
   describe("a list", () => {

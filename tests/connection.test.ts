@@ -227,7 +227,7 @@ describe("a resource's connection", () => {
     const config = { "tlsedge-staging:requestsPerMinute": "2" };
     const restore = setEnv({ TLSEDGE_STAGING_REQUESTS_PER_MINUTE: undefined });
     const warn = mock.method(console, "error", () => {});
-    // The limiter's own timer never fires, so what waits for it waits for ever.
+    // The pace's own timer never fires, so what waits for it waits for ever.
     mock.timers.enable({ apis: ["setTimeout"] });
     try {
       const make = (connection?: string) => new Stack(tlsEdge, config).up({ connection });
