@@ -15,7 +15,7 @@ const fault = strictObject({
   times: v.optional(count),
   work: v.optional(v.boolean()),
   answer: v.union([
-    v.picklist(["reset", "silence", "truncated"]),
+    v.picklist(["reset", "silence", "truncated", "held"]),
     strictObject({ fields: v.record(v.string(), v.unknown()) }),
     strictObject({
       status: v.pipe(v.number(), v.integer(), v.minValue(200), v.maxValue(599)),
@@ -38,14 +38,16 @@ export interface Fault {
   /** Whether the service does what is asked all the same. Default: where the answer needs it. */
   work?: boolean;
   /**
-   * What comes back: `reset` cuts the connection, `silence` leaves it open for ever, `truncated`
-   * is half of the JSON; `fields` stand in the place of those of the JSON; `status` with `headers`
-   * and a `body` is an answer of its own, HTML unless a header says otherwise.
+   * What comes back: `reset` cuts the connection, `silence` leaves it open for ever, `held` is the
+   * service's own answer, kept back until the faults are cleared, `truncated` is half of the JSON;
+   * `fields` stand in the place of those of the JSON; `status` with `headers` and a `body` is an
+   * answer of its own, HTML unless a header says otherwise.
    */
   answer:
     | "reset"
     | "silence"
     | "truncated"
+    | "held"
     | { fields: Record<string, unknown> }
     | { status: number; headers?: Record<string, string>; body?: string };
 }
@@ -59,7 +61,7 @@ export interface Faults {
   add(...faults: Fault[]): void;
   /** The faults that are set, spent ones too. */
   list(): SetFault[];
-  /** Removes all faults. */
+  /** Removes all faults, and lets the answers go that are held. */
   clear(): void;
 }
 
@@ -68,11 +70,14 @@ type Bindings = { Bindings: HttpBindings };
 /** The faults of an emulator: the handle, what strikes requests, and the routes that set them. */
 export function makeFaults(initial: Fault[] = []) {
   let all: (SetFault & { passed: number })[] = [];
+  let held: (() => void)[] = [];
   const handle: Faults = {
     add: (...faults) => void all.push(...faults.map((one) => ({ ...one, struck: 0, passed: 0 }))),
     list: () => all.map(({ passed: _, ...one }) => one),
     clear: () => {
       all = [];
+      for (const release of held) release();
+      held = [];
     },
   };
   const next = ({ req }: Context): Fault | undefined => {
@@ -85,7 +90,8 @@ export function makeFaults(initial: Fault[] = []) {
     return undefined;
   };
   handle.add(...initial);
-  return { handle, strike: strike(next), routes: routes(handle) };
+  const cleared = () => new Promise<void>((resolve) => void held.push(resolve));
+  return { handle, strike: strike(next, cleared), routes: routes(handle) };
 }
 
 function fits({ method, path }: Fault, asked: string, target: string): boolean {
@@ -96,11 +102,19 @@ function fits({ method, path }: Fault, asked: string, target: string): boolean {
   return parts.length === given.length && parts.every((one, n) => one === "*" || one === given[n]);
 }
 
-function strike(next: (c: Context) => Fault | undefined): MiddlewareHandler<Bindings> {
+function strike(
+  next: (c: Context) => Fault | undefined,
+  cleared: () => Promise<void>,
+): MiddlewareHandler<Bindings> {
   return async (c, proceed) => {
     const struck = next(c);
     if (!struck) return proceed();
     const { answer } = struck;
+    if (answer === "held") {
+      if (struck.work === false) await cleared().then(proceed);
+      else await proceed().then(cleared);
+      return undefined;
+    }
     const needsWork = answer === "truncated" || (typeof answer === "object" && "fields" in answer);
     if (struck.work ?? needsWork) await proceed();
     if (answer === "reset") c.env.incoming.socket.destroy();
@@ -116,7 +130,7 @@ function strike(next: (c: Context) => Fault | undefined): MiddlewareHandler<Bind
 /** What is answered in the place of the service's own answer. */
 async function instead(
   own: Response,
-  answer: Exclude<Fault["answer"], "reset" | "silence">,
+  answer: Exclude<Fault["answer"], "reset" | "silence" | "held">,
 ): Promise<Response> {
   if (typeof answer === "object" && "status" in answer) {
     const headers = { "Content-Type": "text/html", ...answer.headers };

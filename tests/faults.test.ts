@@ -95,6 +95,25 @@ describe("the emulator's faults", () => {
     }
   });
 
+  it("hold an answer until they are cleared, its work done before or after", async () => {
+    for (const work of [false, undefined]) {
+      const before = edges();
+      emulator.faults.add({ answer: "held", work });
+      let answered = false;
+      const asked = post().finally(() => {
+        answered = true;
+      });
+      await until(() => emulator.faults.list().at(-1)?.struck === 1);
+      // Another request goes all the way meanwhile.
+      assert.equal((await post()).status, 201);
+      assert.equal(edges(), before + (work === false ? 1 : 2));
+      assert.equal(answered, false);
+      emulator.faults.clear();
+      assert.equal((await asked).status, 201);
+      assert.equal(edges(), before + 2);
+    }
+  });
+
   it("strike the requests that fit, after those that go by, as often as is said", async () => {
     const { body } = await post();
     const { id } = JSON.parse(body);
