@@ -146,6 +146,11 @@ export class Client {
     return this.#account.clockSkewMs;
   }
 
+  /** Where the service is. */
+  get baseUrl(): string {
+    return this.#account.base.href;
+  }
+
   /** How long one operation may take, in milliseconds. */
   get deadlineMs(): number {
     return this.#account.deadlineMs;

@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { Client } from "../client/client";
 import { ConnectionError, ServiceError } from "../client/errors";
+import { isHeard, note, unheard } from "./unheard";
 
 interface Made {
   id: string;
@@ -39,6 +40,8 @@ interface Twins {
 const twins = new Map<string, Twins>();
 /** What creates of this process have made: it is nobody else's. */
 const claimed = new Set<string>();
+/** What is said of creates of earlier processes, by content: to each twin, in this process. */
+const told = new Map<string, Promise<string | undefined>>();
 
 const mostPosts = 3;
 /** `Date` counts in seconds, and so does `created_at`. */
@@ -51,7 +54,8 @@ const mostLooked = 1000;
  * Makes one, and no second one when the answer is lost: then what was made is looked for first.
  * Whatever else fails, fails as it is (contract C33, C36).
  *
- * @throws Error when what became of a lost request can't be told: it says what to look at.
+ * @throws Error when what became of a lost request can't be told, be it one of this process or one
+ * of a process that died: it says what to look at.
  */
 export async function createOnce<Wire extends Made>(
   client: Client,
@@ -61,6 +65,11 @@ export async function createOnce<Wire extends Made>(
   twins.set(making.content, own);
   own.count += 1;
   try {
+    const said = told.get(making.content) ?? leftBehind(client, making);
+    told.set(making.content, said);
+    await said.then((problem) => {
+      if (problem) throw new Error(problem);
+    });
     return await makeOrFind(client, making, own);
   } finally {
     own.count -= 1;
@@ -77,6 +86,7 @@ async function makeOrFind<Wire extends Made>(
   making: Making<Wire>,
   own: Twins,
 ): Promise<Outcome<Wire>> {
+  const settle = note(known(client, making));
   for (let posts = 1; ; posts++) {
     const asked = Date.now();
     const asking = making
@@ -86,14 +96,47 @@ async function makeOrFind<Wire extends Made>(
       .finally(() => own.asking.delete(asking));
     own.asking.add(asking);
     try {
-      return await asking;
+      const outcome = await asking;
+      await settle();
+      return outcome;
     } catch (error) {
-      if (!isAmbiguous(error)) throw error;
+      if (!isAmbiguous(error)) {
+        await settle();
+        throw error;
+      }
       const found = await lookFor(client, making, own, asked, error);
-      if (found) return { wire: found };
-      if (posts === mostPosts || client.leftMs <= 0) throw error;
+      if (found) {
+        await settle();
+        return { wire: found };
+      }
+      // What nobody hears of any more is not asked for again.
+      if (posts === mostPosts || client.leftMs <= 0 || !(await isHeard())) throw error;
     }
   }
+}
+
+/** By what other processes know it. */
+function known<Wire>({ baseUrl }: Client, { content }: Making<Wire>): string {
+  return JSON.stringify([baseUrl, content]);
+}
+
+/** What is to be said of creates of processes that are gone: nothing, unless they made something. */
+async function leftBehind<Wire extends Made>(
+  client: Client,
+  making: Making<Wire>,
+): Promise<string | undefined> {
+  const left = await unheard(known(client, making));
+  if (left.length === 0) return undefined;
+  const since = Math.min(...left.map(({ asked }) => asked));
+  const found = await candidates(client.operation(), making, since);
+  for (const { forget } of left) forget();
+  const ids = found.map(({ id }) => id).filter((id) => !claimed.has(id));
+  if (ids.length === 0) return undefined;
+  return (
+    `an update that was cut off may have made this ${making.title} already: ${ids.join(", ")} ` +
+    "has its content and was made since. If no stack has it, delete it, or, unless this is a " +
+    "replacement, adopt it with the resource option `import`. Then run `pulumi up` again, which makes one whatever there is"
+  );
 }
 
 function claim<Wire extends Made>(outcome: Outcome<Wire>): Outcome<Wire> {

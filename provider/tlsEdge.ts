@@ -181,24 +181,29 @@ function ifMissing(error: unknown): void {
 /** Services name a taken hostport in words of their own, if at all: who has it can be looked up. */
 async function explainConflict(
   client: Client,
-  { hostports = [] }: TLSEdgeInputs,
+  inputs: TLSEdgeInputs,
   error: unknown,
   ownId?: string,
 ): Promise<never> {
   const refused = error instanceof ServiceError && [400, 409].includes(error.status);
-  if (!refused || hostports.length === 0) throw error;
-  const holder = await holderOf(client, hostports, ownId).catch(() => undefined);
+  if (!refused || !inputs.hostports?.length) throw error;
+  const holder = await holderOf(client, inputs, ownId).catch(() => undefined);
   throw holder ? new Error(`${error.message}. ${holder}`) : error;
 }
 
 /** Which other edge serves one of the hostports, and what to do. */
-async function holderOf(client: Client, hostports: string[], ownId?: string) {
-  const wanted = new Set(hostports.map((hostport) => hostport.toLowerCase()));
-  for await (const { id, hostports } of tlsEdges.list(client)) {
-    const taken = hostports?.find((hostport) => wanted.has(hostport.toLowerCase()));
-    if (taken && id !== ownId) {
-      return `The edge ${id} serves ${taken}: take it off there, or delete that edge, first`;
-    }
+async function holderOf(client: Client, inputs: TLSEdgeInputs, ownId?: string) {
+  const wanted = new Set(inputs.hostports?.map((hostport) => hostport.toLowerCase()));
+  for await (const wire of tlsEdges.list(client)) {
+    const taken = wire.hostports?.find((hostport) => wanted.has(hostport.toLowerCase()));
+    if (!taken || wire.id === ownId) continue;
+    const isTwin =
+      ownId === undefined && lifecycle.differences(toState(wire, inputs), inputs).length === 0;
+    return isTwin
+      ? `The edge ${wire.id} serves ${taken} and is all that this one is to be: an update that ` +
+          "was cut off may have made it. If no stack has it, delete it first, or, unless this is a " +
+          "replacement, adopt it with the resource option `import`"
+      : `The edge ${wire.id} serves ${taken}: take it off there, or delete that edge, first`;
   }
   return undefined;
 }

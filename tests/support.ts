@@ -50,6 +50,8 @@ export function setEnvFor(emulator: Emulator, prefix = "TLSEDGE"): () => void {
     [`${prefix}_API_KEY`]: emulator.apiKey,
     [`${prefix}_CA_FILE`]: fileWith(emulator.ca),
     [`${prefix}_REQUESTS_PER_MINUTE`]: "0",
+    // A create that fails may leave a note there.
+    PULUMI_HOME: folder,
   });
 }
 
