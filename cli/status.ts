@@ -2,7 +2,7 @@ import { isIP, isIPv6 } from "node:net";
 import type { TLSCertificateWire } from "../client/tlsCertificate";
 import type { TLSEdgeWire } from "../client/tlsEdge";
 import type { TunnelWire } from "../client/tunnel";
-import { describeLeaf, namesCovering, parseChain } from "../provider/pem";
+import { chainFingerprint, describeLeaf, namesCovering, parseChain } from "../provider/pem";
 import {
   type Display,
   type Line,
@@ -35,6 +35,15 @@ export interface Status {
   certificates: CertificateStatus[];
   /** Those that are online, newest first. */
   tunnels: TunnelStatus[];
+  /** Edges, or certificates, that are the same but for their ids; in each list the newest first. */
+  twins: Twin[][];
+}
+
+/** One of several that are the same. */
+export interface Twin {
+  id: string;
+  /** RFC 3339 in UTC. */
+  createdAt: string | null;
 }
 
 /** A TLS edge; a module that is not configured is null. */
@@ -107,7 +116,39 @@ export function statusOf(account: Account, now: Date, failWithin?: number): Stat
     edges: account.edges.map((wire) => edgeStatus(wire, covered)),
     certificates,
     tunnels: account.tunnels.map(tunnelStatus),
+    twins: [...twinsOf(account.edges, contentOfEdge), ...twinsOf(account.certificates, contentOf)],
   };
+}
+
+/** Those of the same content, where that is known. */
+function twinsOf<Wire extends { id: string; created_at: string }>(
+  wires: Wire[],
+  content: (wire: Wire) => unknown[] | undefined,
+): Twin[][] {
+  const groups = new Map<string, Twin[]>();
+  for (const wire of wires) {
+    const known = content(wire);
+    if (!known) continue;
+    const key = JSON.stringify(known.map((part) => part || null));
+    const twin = { id: wire.id, createdAt: dateOrNull(wire.created_at) };
+    groups.set(key, [...(groups.get(key) ?? []), twin]);
+  }
+  return [...groups.values()].filter(({ length }) => length > 1);
+}
+
+function contentOfEdge({ hostports, description, metadata, ...rest }: TLSEdgeWire) {
+  const { backend, ip_restriction, mutual_tls, tls_termination } = rest;
+  // What has hostports has no twin: no two edges serve the same.
+  const modules = [backend, ip_restriction, mutual_tls, tls_termination];
+  return hostports?.length ? undefined : [description, metadata, ...modules];
+}
+
+function contentOf({ description, metadata, certificate_pem }: TLSCertificateWire) {
+  try {
+    return [description, metadata, chainFingerprint(parseChain(certificate_pem))];
+  } catch {
+    return undefined;
+  }
 }
 
 function certificateStatus(wire: TLSCertificateWire, now: Date): CertificateStatus {
@@ -228,6 +269,9 @@ export function statusText(status: Status, display: Display): string {
       status.certificates.map((certificate) => certificateRow(certificate, status)),
     ),
     section("Hostports without a certificate", ["EDGE", "HOSTPORT"], bare),
+    ...(status.twins.length > 0
+      ? [section("Twins", ["ID", "SAME AS", "MADE"], status.twins.flatMap(twinRows))]
+      : []),
     section(
       "Tunnels online",
       ["ID", "URL OR LABELS", "FORWARDS TO", "PROTO", "REGION"],
@@ -294,6 +338,14 @@ function left(daysLeft: number | null, failWithin: number | null): string {
 function urgency(daysLeft: number | null, failWithin: number | null): Paint {
   if (daysLeft === null || daysLeft < Math.max(7, failWithin ?? 0)) return "red";
   return daysLeft < 30 ? "yellow" : "green";
+}
+
+/** All but the newest, which the others are the same as. */
+function twinRows([newest, ...older]: Twin[]): Row[] {
+  return older.map(({ id, createdAt }) => ({
+    id: plain(id),
+    cells: [cell(newest?.id ?? ""), cell(createdAt ?? "unknown")],
+  }));
 }
 
 function tunnelRow({ id, publicUrl, labels, forwardsTo, proto, region }: TunnelStatus): Row {

@@ -212,6 +212,41 @@ describe("what the status says", () => {
     );
   });
 
+  it("of twins names what an update that was cut off may have left", async () => {
+    const made = await makeCertificate({ commonName: "x.example" });
+    const pem = { certificate_pem: made.certificatePem };
+    const at = (day: number) => `2026-01-0${day}T00:00:00Z`;
+    const certificates = [
+      certificateOf("cert_3", 9, [], { ...pem, description: "d", created_at: at(3) }),
+      certificateOf("cert_2", 9, [], { ...pem, description: "other" }),
+      certificateOf("cert_1", 9, [], { ...pem, description: "d", metadata: "", created_at: at(1) }),
+      // What can't be parsed can't be compared.
+      certificateOf("cert_0", 9),
+      certificateOf("cert_00", 9),
+    ];
+    const backend = { enabled: true, backend: { id: "bkdtg_1", uri: "https://x" } };
+    const edges = [
+      edgeOf([], { id: "edgtls_3", backend }),
+      edgeOf([], { id: "edgtls_2", backend: { ...backend, enabled: false } }),
+      edgeOf([], { id: "edgtls_1", backend, mutual_tls: null }),
+    ];
+    const status = statusOf(account({ certificates, edges }), now);
+    assert.deepEqual(
+      status.twins.map((group) => group.map(({ id }) => id)),
+      [
+        ["edgtls_3", "edgtls_1"],
+        ["cert_3", "cert_1"],
+      ],
+    );
+    assert.equal(status.twins[1]?.[1]?.createdAt, at(1));
+    const report = statusText(status, { width: 80, colour: false });
+    assert.match(report, /Twins\nID +SAME AS +MADE\n.*\ncert_1 +cert_3 +2026-01-01T00:00:00Z\n/);
+    assert.doesNotMatch(
+      statusText(statusOf(account({}), now), { width: 80, colour: false }),
+      /Twin/,
+    );
+  });
+
   it("in text fits every width, wide characters and long words too", () => {
     const id = "edgtls_0123456789abcdefghijklmnopq";
     const long = `${"long-".repeat(20)}name.example.com`;
@@ -473,6 +508,7 @@ describe("npx pulumi-tlsedge", () => {
       "edges",
       "certificates",
       "tunnels",
+      "twins",
     ]);
     assert.match(status.at, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
     assert.equal(status.failWithin, 10);
