@@ -1,16 +1,19 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import {
   type CertificateOptions,
   type Emulator,
   type EmulatorOptions,
+  type Fault,
   type MadeCertificate,
   makeCertificate,
   startEmulator,
 } from "../../emulator/server";
+import { descendants, end, providerOf } from "../../tools/faults/processes";
 import { findOrBuildPulumi } from "../../tools/pulumi";
 
 const repository = join(__dirname, "..", "..");
@@ -272,6 +275,27 @@ export class Project {
     assert.equal(code, 0, output);
   }
 
+  /** Runs a command, and kills its engine or that one's provider when a request meets the fault. */
+  async killed(victim: "engine" | "provider", fault: Fault, ...args: string[]): Promise<string> {
+    this.emulator.faults.add(fault);
+    const all = [...args, "--yes", "--skip-preview", "--non-interactive", "--stack", this.stack];
+    const child = spawn(this.command, all, { cwd: this.folder, env: this.env });
+    const pid = child.pid as number;
+    const done = this.outcome(child, all);
+    while (!this.emulator.faults.list().some(({ struck }) => struck > 0)) {
+      assert.equal(child.exitCode, null, "the request never came");
+      await setTimeout(10);
+    }
+    const started = descendants(pid);
+    try {
+      process.kill(victim === "engine" ? pid : providerOf(started), "SIGKILL");
+      return (await done).output;
+    } finally {
+      this.emulator.faults.clear();
+      end(started);
+    }
+  }
+
   private async run(
     command: string,
     args: string[],
@@ -279,11 +303,17 @@ export class Project {
   ): Promise<{ code: number; output: string }> {
     const child = spawn(command, args, { cwd: this.folder, env: this.env });
     child.stdin.end(input);
+    return this.outcome(child, args);
+  }
+
+  private async outcome(child: ChildProcessWithoutNullStreams, args: string[]) {
     let output = "";
     child.stdout.on("data", (data) => (output += data));
     child.stderr.on("data", (data) => (output += data));
     const code = await new Promise<number>((resolve, reject) => {
       child.on("error", reject);
+      // What a killed one has left behind may hold its pipes open.
+      child.on("exit", (_, signal) => signal && resolve(-1));
       child.on("close", (exit) => resolve(exit ?? -1));
     });
     this.scan(`the output of ${args.join(" ")}`, output);
