@@ -4,6 +4,7 @@ import type { TLSEdgeWire } from "../client/tlsEdge";
 import type { TunnelWire } from "../client/tunnel";
 import { chainFingerprint, describeLeaf, namesCovering, parseChain } from "../provider/pem";
 import {
+  count,
   type Display,
   type Line,
   type Paint,
@@ -372,8 +373,4 @@ function summary({ edges, certificates, tunnels, failing, failWithin }: Status, 
     `${count(certificates.length, "certificate")}${urgent}`,
     count(tunnels.length, "tunnel"),
   ].join(", ");
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }

@@ -49,6 +49,18 @@ export function plain(text: string): string {
     .replace(/\p{Cf}/gu, "");
 }
 
+/** JSON without what JSON allows and a terminal may obey, or hide: others wrote the strings. */
+export function inert(value: unknown, indent?: number): string {
+  const escaped = (hidden: string) =>
+    hidden.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return JSON.stringify(value, null, indent).replace(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escaped);
+}
+
+/** A number of things, in words. */
+export function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}
+
 /** A text over as many lines as it takes, broken at spaces. */
 export function wrapped(text: string, width: number): string {
   return text.replace(new RegExp(`(.{1,${width}})(?: |$)`, "g"), "$1\n").trimEnd();
