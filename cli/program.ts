@@ -183,8 +183,8 @@ function loops({ edges, certificates }: Plan, connection: string): string {
     `/** What is there already: ids by the names of the resources. */
 const ids: Record<string, Record<string, string>> = JSON.parse(read("import.json"));`,
     certificates.length > 0 &&
-      `const certificates: Record<string, Pick<TLSCertificateArgs, "description" | "metadata">> =
-  JSON.parse(read("certificates.json"));
+      `type Texts = Pick<TLSCertificateArgs, "description" | "metadata">;
+const certificates: Record<string, Texts> = JSON.parse(read("certificates.json"));
 for (const [name, texts] of Object.entries(certificates)) {
   const args = { ${more}certificatePem: chain(name), privateKeyPem: key(name), ...texts };
   new TLSCertificate(name, args, { import: ids.certificates[name] });
