@@ -351,7 +351,7 @@ describe("what adopt writes", () => {
   const edge = fc.record({
     description: fc.option(text),
     metadata: fc.option(text),
-    hostports: fc.oneof(fc.constant([]), hostports),
+    hostports: fc.oneof(fc.constant<string[]>([]), hostports),
     backend: fc.option(fc.record({ enabled, backend: fc.option(ref) })),
     ip_restriction: fc.option(fc.record({ enabled, ip_policies: fc.array(ref, { maxLength: 2 }) })),
     mutual_tls: fc.option(fc.record({ enabled, certificate_authorities: fc.option(ref) })),

@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { cp, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { Adoption } from "../../cli/adopt";
+import { Client, tlsCertificates, tlsEdges } from "../../client/client";
+import { type CertificateOptions, makeCertificate } from "../../emulator/server";
+import { type ExportedResource, Project } from "./engine";
+
+const bin = join(__dirname, "..", "..", "dist", "cli", "main.js");
+
+describe("a whole account", () => {
+  let project: Project;
+  let client: Client;
+  const keys = new Map<string, string>();
+
+  /** Writes the project of the account, and makes it the one that the engine runs. */
+  async function adopt(...args: string[]): Promise<Adoption> {
+    const out = join(project.folder, "out");
+    const command = [bin, "adopt", "--out", out, "--json", ...args];
+    const { stdout } = await promisify(execFile)(process.execPath, command, { env: project.env });
+    await rm(join(project.folder, "index.js"), { force: true });
+    await cp(out, project.folder, { recursive: true });
+    await rm(out, { recursive: true });
+    await project.select("dev");
+    return JSON.parse(stdout) as Adoption;
+  }
+
+  const held = () => ({
+    edges: project.emulator.tlsEdges.list(),
+    certificates: project.emulator.tlsCertificates.list(),
+  });
+
+  /** The stack's resources; an edge and a certificate may have the same name. */
+  async function exported(): Promise<ExportedResource[]> {
+    const { output } = await project.pulumi("stack", "export", "--stack", project.stack);
+    return JSON.parse(output).deployment.resources;
+  }
+
+  async function upload(options: CertificateOptions, texts = {}) {
+    const { certificatePem, privateKeyPem } = await makeCertificate(options);
+    project.keepSecret(`the key of ${options.commonName}`, privateKeyPem);
+    keys.set(options.commonName, privateKeyPem);
+    const certificate_pem = certificatePem.replaceAll("\n", "\r\n");
+    const body = { certificate_pem, private_key_pem: privateKeyPem, ...texts };
+    return (await tlsCertificates.create(client, body)).id;
+  }
+
+  /** A dozen objects, such as people and scripts leave behind. */
+  async function seed() {
+    const description = 'it\'s "${quoted}" `back\\slashed`\n\u202e\u2028 Ünïcödé 🔐';
+    const metadata = JSON.stringify({ owner: "it's", note: description });
+    await tlsEdges.create(client, {});
+    await tlsEdges.create(client, { description, metadata });
+    await tlsEdges.create(client, {
+      hostports: ["www.example.com:443", "Example.com:443", "*.example.com:8443"],
+      backend: { backend_id: 'bkdtg_"1"' },
+      ip_restriction: { enabled: false, ip_policy_ids: ["ipp_2", "ipp_1"] },
+      mutual_tls: { certificate_authority_ids: ["ca_1"] },
+      tls_termination: { terminate_at: "edge", min_version: "1.3" },
+    });
+    await tlsEdges.create(client, {
+      hostports: ["example.com:8443"],
+      mutual_tls: { enabled: false, certificate_authority_ids: [] },
+      tls_termination: { enabled: false },
+    });
+    await tlsEdges.create(client, {
+      hostports: ["constructor:443"],
+      tls_termination: { terminate_at: "upstream" },
+    });
+    const { id } = await tlsEdges.create(client, { hostports: ["gone.example.com:443"] });
+    project.emulator.tlsEdges.patch(id, { hostports: ["[::1]:443"] });
+    const issuer = await makeCertificate({ commonName: "root", isCa: true });
+    await upload({ commonName: "example.com", issuer }, { description, metadata });
+    await upload({ commonName: "example.com", keyType: "ed25519" });
+    await upload({ commonName: "constructor" });
+    await upload({ commonName: description.slice(0, 40), dnsNames: ["*.example.com"] });
+    const past = { notBefore: new Date("2020-01-01"), notAfter: new Date("2021-01-01") };
+    await upload({ commonName: "expired.example.com", ...past });
+    const issued = await upload({ commonName: "issued.example.com" });
+    project.emulator.tlsCertificates.patch(issued, { issued_at: "2026-01-01T00:00:00Z" });
+  }
+
+  before(async () => {
+    project = await Project.copyOf({});
+    client = new Client({
+      baseUrl: project.emulator.url,
+      apiKey: project.emulator.apiKey,
+      caFile: project.env.TLSEDGE_CA_FILE,
+    });
+    await seed();
+  });
+  after(() => project?.close());
+
+  it("C40 is adopted as it is, and the next plan is empty", async () => {
+    const before = held();
+    const { edges, certificates, skipped } = await adopt();
+    assert.deepEqual([edges.length, certificates.length, skipped.length], [5, 5, 2]);
+    const up = await project.up();
+    assert.deepEqual(up.changes, { create: 11 });
+    assert.deepEqual(
+      up.requests.filter((request) => !request.startsWith("GET ")),
+      [],
+    );
+    assert.deepEqual(held(), before);
+    const state = await exported();
+    for (const { id, name } of [...edges, ...certificates]) {
+      assert.ok(
+        state.some((found) => found.id === id && found.urn.endsWith(`::${name}`)),
+        name,
+      );
+    }
+    assert.deepEqual((await project.preview()).changes, { same: 11 });
+  });
+
+  it("C41 C42 changes by nothing when the ids go, and a key is given", async () => {
+    const before = held();
+    const program = await readFile(join(project.folder, "index.ts"), "utf8");
+    const imports = /,\n {2}\{ import: .* \}|, \{ import: .* \}/g;
+    assert.equal(program.match(imports)?.length, 10);
+    await project.file("index.ts", program.replaceAll(imports, ""));
+    await project.setSecret('keys["certificate-constructor"]', keys.get("constructor") ?? "");
+    const run = await project.up();
+    assert.deepEqual([run.changes, run.requests], [{ same: 11 }, []]);
+    assert.deepEqual(held(), before);
+    const state = await exported();
+    assert.ok(!JSON.stringify(state).includes("__import"));
+    const keyed = state.filter(({ inputs }) => inputs?.privateKeyPem);
+    assert.deepEqual(
+      keyed.map(({ urn, inputs }) => [
+        urn.split("::").at(-1),
+        "ciphertext" in (inputs.privateKeyPem as object),
+      ]),
+      [["certificate-constructor", true]],
+    );
+  });
+});
