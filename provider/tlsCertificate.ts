@@ -95,8 +95,8 @@ export const lifecycle: Lifecycle = {
     ["description", "metadata", "chainFingerprint"].some((name) => before[name] !== now[name]),
 
   differences: (state, inputs) => [
-    // A chain that is not known yet is neither the same nor another.
-    ...(inputs.certificatePem !== unknownValue && state.chainFingerprint !== inputs.chainFingerprint
+    // A chain that is not known yet, or can't be parsed, is neither the same nor another.
+    ...(inputs.chainFingerprint !== undefined && state.chainFingerprint !== inputs.chainFingerprint
       ? [{ property: "certificatePem", wanted: summary(inputs), found: summary(state) }]
       : []),
     ...Object.keys(changes(state, inputs)).map((property) => ({

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { type Emulator, startEmulator } from "../emulator/server";
-import { tlsEdge } from "../provider/dynamic";
+import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
+import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import {
   failureOf,
   PlanFailure,
@@ -76,6 +76,22 @@ describe("adoption", () => {
     const stack = new Stack(tlsEdge);
     await failureOf(stack.up(importing(existing.id, { hostport: "a" })), PlanFailure);
     assert.deepEqual(takeRequests(emulator), []);
+  });
+
+  it("C11 C40 a chain that can't be parsed, or is not known yet, is said to be so", async () => {
+    const { certificatePem, privateKeyPem } = await makeCertificate({ commonName: "a.example" });
+    const certificate = new Stack(tlsCertificate);
+    await certificate.up({ certificatePem, privateKeyPem });
+    const broken = importing(certificate.id, {
+      certificatePem: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+    });
+    const { failures } = await failureOf(new Stack(tlsCertificate).up(broken), PlanFailure);
+    assert.deepEqual(
+      failures.map(({ reason }) => reason),
+      ["certificatePem: certificate 1 can't be parsed"],
+    );
+    const later = importing(certificate.id, { certificatePem: unknown });
+    assert.equal((await new Stack(tlsCertificate).preview(later)).verdict, "create");
   });
 
   it("C44 what this process has deleted is not adopted", async () => {
