@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { type BaseIssue, safeParse } from "valibot";
 import { pathOf } from "../client/answer";
+import { defaultConnection } from "../client/settings";
 import type { TLSCertificateWire } from "../client/tlsCertificate";
 import type { TLSEdgeWire } from "../client/tlsEdge";
-import { defaultConnection } from "../provider/connection";
 import {
   defined,
   isObject,

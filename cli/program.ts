@@ -1,5 +1,5 @@
 import stringWidth from "string-width";
-import { defaultConnection } from "../provider/connection";
+import { defaultConnection } from "../client/settings";
 import type { TLSCertificateInputs } from "../provider/tlsCertificate";
 import type { TLSEdgeInputs } from "../provider/tlsEdge";
 import type { Adoptable, Plan } from "./adopt";

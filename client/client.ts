@@ -13,6 +13,7 @@ import { type AnswerSchema, readAnswer } from "./answer";
 import { type Attempted, ConnectionError, ServiceError } from "./errors";
 import { Deadline, Pace } from "./pace";
 import { redact, secretsOfPem } from "./redact";
+import { defaultConnection, waysToSet } from "./settings";
 
 export { ConnectionError, ServiceError } from "./errors";
 export type { Ref } from "./fields";
@@ -59,6 +60,8 @@ export interface ClientOptions {
   maxRetries?: number;
   /** Requests that may start in a minute; 0 for no limit. Default 120. */
   requestsPerMinute?: number;
+  /** The config namespace of these settings, for what errors say to do. Default `"tlsedge"`. */
+  connection?: string;
   /** Hears, now and then, why requests take long: a sentence for a person. Default: nobody does. */
   tell?: (message: string) => void;
 }
@@ -97,6 +100,7 @@ function codeOf(error: AxiosError): string {
 
 /** What the operations of one account share. */
 interface Account {
+  connection: string;
   http: AxiosInstance;
   base: URL;
   apiKey: string;
@@ -245,12 +249,12 @@ export class Client {
   }
 
   async #request(method: string, path: string, body?: object) {
-    const { http, base, deadlineMs, pace, tell } = this.#account;
+    const { connection, http, base, deadlineMs, pace, tell } = this.#account;
     const deadline = this.#deadline ?? new Deadline(deadlineMs);
     const asked = { method, path: path.replace(base.origin, "") };
     if (deadline.leftMs <= 0) {
       const fields = { ...asked, attempts: 0, elapsedMs: 0, code: "ETIMEDOUT", ambiguous: false };
-      throw new ConnectionError("no time is left (tlsedge:timeoutSeconds sets how much)", fields);
+      throw new ConnectionError(`no time is left${howMuch(connection)}`, fields);
     }
     let release = await deadline.standFor(pace.turn());
     const first = Date.now();
@@ -309,7 +313,9 @@ export class Client {
     } catch (error) {
       if (!axios.isAxiosError(error)) throw error;
       this.#noteClock(error.response?.headers.date);
-      throw failure({ ...attempted(), lastStatus }, error, (said) => this.#redact(said, body));
+      throw failure({ ...attempted(), lastStatus }, error, connection, (said) =>
+        this.#redact(said, body),
+      );
     } finally {
       release();
       noteWrite();
@@ -332,6 +338,7 @@ function accountOf(options: ClientOptions): Account {
   if (base.protocol !== "https:") {
     throw new TypeError("the base URL must start with https: the API key is sent to it");
   }
+  const connection = options.connection ?? defaultConnection;
   const tell = nowAndThen(options.tell ?? (() => {}));
   const limit = options.requestsPerMinute ?? 120;
   const http = axios.create({
@@ -355,6 +362,7 @@ function accountOf(options: ClientOptions): Account {
   http.interceptors.response.use(readJson);
   axiosRetry(http, { retries: options.maxRetries ?? 8 });
   return {
+    connection,
     http,
     base,
     apiKey: options.apiKey,
@@ -365,7 +373,7 @@ function accountOf(options: ClientOptions): Account {
     pace: new Pace(limit, (waiting) =>
       tell(
         `the limit of ${limit} requests a minute is reached, and requests wait for their turn ` +
-          `(${waiting} so far): tlsedge:requestsPerMinute sets it`,
+          `(${waiting} so far): ${connection}:requestsPerMinute sets it`,
       ),
     ),
   };
@@ -421,6 +429,7 @@ function why(asked: { method: string; path: string }, error: AxiosError): string
 function failure(
   asked: Omit<Attempted, "ambiguous"> & { lastStatus?: number },
   error: AxiosError,
+  connection: string,
   redact: (said: string) => string,
 ): ServiceError | ConnectionError {
   const answer = answered(error);
@@ -431,29 +440,52 @@ function failure(
     // Of the parsed texts: in the JSON, signs of a key may be escaped.
     const said = (value: unknown) =>
       typeof value === "string" ? redact(value.slice(0, longestReason)) : undefined;
-    return new ServiceError(said(body?.msg) ?? "", {
+    const fields = {
       ...attempted,
       status: answer.status,
       ambiguous: asked.method !== "GET" && isGateway(answer),
       code: said(body?.error_code),
       operationId: said(details?.operation_id),
-    });
+    };
+    return new ServiceError(said(body?.msg) ?? "", fields, advise(answer.status, connection));
   }
   const code = codeOf(error);
-  return new ConnectionError(explain(code, error.message), {
+  return new ConnectionError(explain(code, error.message, connection), {
     ...asked,
     code,
     ambiguous: asked.method !== "GET" && broken.has(code),
   });
 }
 
-function explain(code: string, message: string): string {
-  if (code === "ETIMEDOUT") return "no answer in time (tlsedge:timeoutSeconds sets how long)";
+function howMuch(connection: string): string {
+  return ` (${connection}:timeoutSeconds sets how much)`;
+}
+
+function explain(code: string, message: string, connection: string): string {
+  const nameOf = (key: string) => {
+    const { variable, configKey } = waysToSet(connection, key);
+    return `${variable} or ${configKey}`;
+  };
+  if (code === "ETIMEDOUT") return `no answer in time${howMuch(connection)}`;
   if (code === "ENOTFOUND" || refused.has(code)) {
-    return `${message || code}. Check the base URL (TLSEDGE_BASE_URL or tlsedge:baseUrl) and the network`;
+    return `${message || code}. Check the base URL (${nameOf("baseUrl")}) and the network`;
   }
   if (/CERT|SIGNATURE|ISSUER|ALTNAME/.test(code)) {
-    return `${message}. If a private authority signs for the service, name its PEM file: TLSEDGE_CA_FILE or tlsedge:caFile`;
+    return `${message}. If a private authority signs for the service, name its PEM file: ${nameOf("caFile")}`;
   }
   return message || code;
+}
+
+/** What to do about a refusal. */
+function advise(status: number, connection: string): string {
+  if (status === 401 || status === 403) {
+    return `Check the API key: ${waysToSet(connection, "apiKey").text}`;
+  }
+  if (status === 429) {
+    return `The account's request limit is used up: lower ${connection}:requestsPerMinute`;
+  }
+  if (status >= 300 && status < 400) {
+    return "Redirects are not followed, so that the API key stays where it belongs: set the base URL to the final address";
+  }
+  return "";
 }

@@ -33,11 +33,12 @@ export class ServiceError extends Error implements Attempted {
   constructor(
     said: string,
     fields: Attempted & { status: number; code?: string; operationId?: string },
+    advice: string,
   ) {
     const of = [fields.code, fields.operationId].filter(Boolean).join(", ");
     super(
       `${fields.method} ${fields.path} was answered ${fields.status}${effort(fields)}: ` +
-        `${said || "no reason given"}${of && ` (${of})`}${advice(fields.status)}`,
+        `${said || "no reason given"}${of && ` (${of})`}${advice && `. ${advice}`}`,
     );
     Object.assign(this, fields);
   }
@@ -82,20 +83,4 @@ export class ConnectionError extends Error implements Attempted {
 function effort({ attempts, elapsedMs }: Attempted): string {
   const tries = attempts > 1 ? ` after ${attempts} tries` : "";
   return elapsedMs >= 1000 ? `${tries} in ${Math.round(elapsedMs / 1000)} s` : tries;
-}
-
-function advice(status: number): string {
-  if (status === 401 || status === 403) {
-    return (
-      ". Check the API key: TLSEDGE_API_KEY in the environment, or " +
-      "`pulumi config set --secret tlsedge:apiKey`"
-    );
-  }
-  if (status === 429) {
-    return ". The account's request limit is used up: lower tlsedge:requestsPerMinute";
-  }
-  if (status >= 300 && status < 400) {
-    return ". Redirects are not followed, so that the API key stays where it belongs: set the base URL to the final address";
-  }
-  return "";
 }

@@ -1,8 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Client, ClientOptions } from "../client/client";
-
-/** The connection that is meant when none is named. */
-export const defaultConnection = "tlsedge";
+import { waysToSet } from "../client/settings";
 
 /** Something is missing or malformed in the configuration; says how to set it. */
 export class ConfigurationError extends Error {
@@ -31,7 +29,7 @@ export function connect(connection: string, config?: ConfigReader): Client {
   // Loaded with the first request: a plan that changes nothing makes none.
   const { Client } = require("../client/client") as typeof import("../client/client");
   // The engine shows what is said there, and a terminal does.
-  const client = new Client({ ...settings, tell: console.error });
+  const client = new Client({ ...settings, connection, tell: console.error });
   clients.set(account, client);
   return client;
 }
@@ -86,19 +84,6 @@ const names: Record<string, string> = {
   maxRetries: "number of retries",
   requestsPerMinute: "number of requests per minute",
 };
-
-/** The two ways to give a setting. */
-export function waysToSet(
-  connection: string,
-  key: string,
-): { variable: string; configKey: string; text: string } {
-  const prefix = connection.toUpperCase().replaceAll("-", "_");
-  const variable = `${prefix}_${key.replace(/[A-Z]/g, "_$&").toUpperCase()}`;
-  const configKey = `${connection}:${key}`;
-  const secret = key === "apiKey" ? " --secret" : "";
-  const text = `set ${variable} in the environment, or run \`pulumi config set${secret} ${configKey}\``;
-  return { variable, configKey, text };
-}
 
 /** What is wrong with a setting, without its value: an API key is one too. */
 class Complaint {

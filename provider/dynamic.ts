@@ -3,6 +3,7 @@ import type { dynamic } from "@pulumi/pulumi";
 import { type BaseIssue, safeParse } from "valibot";
 import { pathOf } from "../client/answer";
 import type { Client } from "../client/client";
+import { defaultConnection } from "../client/settings";
 import {
   adopt,
   findToAdopt,
@@ -11,13 +12,7 @@ import {
   problemsOfAdoption,
   refuseToReplace,
 } from "./adoption";
-import {
-  type ConfigReader,
-  ConfigurationError,
-  connect,
-  defaultConnection,
-  readSettings,
-} from "./connection";
+import { type ConfigReader, ConfigurationError, connect, readSettings } from "./connection";
 import {
   defined,
   hasUnknown,

@@ -1,7 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { Client } from "../client/client";
 import { ServiceError } from "../client/errors";
-import { connect, defaultConnection } from "../provider/connection";
+import { defaultConnection } from "../client/settings";
+import { connect } from "../provider/connection";
 import { checkConnection, stackConfig } from "./resource";
 
 /** What every lookup may be told. */

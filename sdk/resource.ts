@@ -1,13 +1,9 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
+import { defaultConnection, waysToSet } from "../client/settings";
 import { importKey } from "../provider/adoption";
-import {
-  ConfigurationError,
-  defaultConnection,
-  readSettings,
-  waysToSet,
-} from "../provider/connection";
+import { ConfigurationError, readSettings } from "../provider/connection";
 
 /** A value, or parts of it, that may come from outputs. */
 export type InputOf<T> = pulumi.Input<T extends object ? { [K in keyof T]: InputOf<T[K]> } : T>;

@@ -223,6 +223,17 @@ describe("a resource's connection", () => {
     assert.deepEqual(production.requests, []);
   });
 
+  it("C5 is what an error names the settings of", async () => {
+    const restore = setEnv({ TLSEDGE_STAGING_API_KEY: "another-key" });
+    try {
+      const made = new Stack(tlsEdge).up({ connection: "tlsedge-staging" });
+      const { message } = await failureOf(made, ServiceError);
+      assert.match(message, /TLSEDGE_STAGING_API_KEY.*tlsedge-staging:apiKey/);
+    } finally {
+      restore();
+    }
+  });
+
   it("C5 has a limit of its own", async () => {
     const config = { "tlsedge-staging:requestsPerMinute": "2" };
     const restore = setEnv({ TLSEDGE_STAGING_REQUESTS_PER_MINUTE: undefined });
