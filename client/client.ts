@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Agent } from "node:https";
 import axios, {
@@ -41,6 +42,8 @@ const longestReason = 1000;
 /** From this try on a person is told why it takes so long. */
 const firstTryToTell = 3;
 const tellEveryMs = 10_000;
+/** So long a try may take before a person is told that it does. */
+const silentMs = 10_000;
 
 /** What a {@link Client} needs to reach one account of the service. */
 export interface ClientOptions {
@@ -150,9 +153,10 @@ export class Client {
     return this.#account.clockSkewMs;
   }
 
-  /** Where the service is. */
-  get baseUrl(): string {
-    return this.#account.base.href;
+  /** SHA-256 of base URL and key, lower-case hex: tells accounts apart, and neither of the two. */
+  get fingerprint(): string {
+    const { base, apiKey } = this.#account;
+    return createHash("sha256").update(`${base.href} ${apiKey}`).digest("hex");
   }
 
   /** How long one operation may take, in milliseconds. */
@@ -188,9 +192,10 @@ export class Client {
     return this.#send("PATCH", path, answer, body);
   }
 
-  /** Takes away what is at a path. */
+  /** Takes away what is at a path; a success says no more, in JSON at the most. */
   async delete(path: string): Promise<void> {
-    await this.#request("DELETE", path);
+    const { data, asked } = await this.#request("DELETE", path);
+    if (data === undefined) throw unusable(asked, "it is not JSON", { ambiguous: true });
   }
 
   /** The pages of a list, newest first, each read when it is asked for (api.md §4.4). */
@@ -244,7 +249,10 @@ export class Client {
     const read = readAnswer(schema, data);
     if ("answer" in read) return read.answer;
     const { field, reason, usable } = read.unusable;
-    const said = field ? `its field ${field} ${reason}` : "it is not a JSON object";
+    const said = field
+      ? `its field ${field} ${reason}`
+      : "it is not a JSON object. If something other than the service answered, such as a proxy, " +
+        "mend the base URL or the way there";
     throw unusable(asked, said, { field: field || undefined, usable, ambiguous: method !== "GET" });
   }
 
@@ -301,6 +309,10 @@ export class Client {
         },
       },
     };
+    const silence = setInterval(() => {
+      const left = Math.round(deadline.leftMs / 1000);
+      tell(`${method} ${asked.path} has no answer yet; it is waited for, for ${left} s at most`);
+    }, silentMs).unref();
     const noteWrite = () => {
       if (method !== "GET") this.#account.writes += 1;
     };
@@ -317,6 +329,7 @@ export class Client {
         this.#redact(said, body),
       );
     } finally {
+      clearInterval(silence);
       release();
       noteWrite();
     }
@@ -389,11 +402,11 @@ function nowAndThen(tell: (message: string) => void): (message: string) => void 
   };
 }
 
-/** The JSON of a success; half of it is as good as no answer, and so is tried again. */
+/** The JSON of a success, null for nothing and undefined for what is none; half of it is as good as no answer, and so is tried again. */
 function readJson(response: AxiosResponse): AxiosResponse {
-  const text = String(response.data);
-  const value = parseJson(text);
-  if (value === undefined && text.trimStart().startsWith("{")) {
+  const text = String(response.data).trim();
+  const value = text === "" ? null : parseJson(text);
+  if (value === undefined && text.startsWith("{")) {
     const { config, request } = response;
     throw new AxiosError("the answer was cut off", "ECONNRESET", config, request, response);
   }
@@ -458,7 +471,8 @@ function failure(
 }
 
 function howMuch(connection: string): string {
-  return ` (${connection}:timeoutSeconds sets how much)`;
+  const { variable, configKey } = waysToSet(connection, "timeoutSeconds");
+  return ` (${variable} or ${configKey} sets how much)`;
 }
 
 function explain(code: string, message: string, connection: string): string {
@@ -482,8 +496,10 @@ function advise(status: number, connection: string): string {
     return `Check the API key: ${waysToSet(connection, "apiKey").text}`;
   }
   if (status === 429) {
-    return `The account's request limit is used up: lower ${connection}:requestsPerMinute`;
+    const { variable, configKey } = waysToSet(connection, "requestsPerMinute");
+    return `The account's request limit is used up: lower ${variable} or ${configKey}`;
   }
+  if (status >= 500) return "The service fails, or what stands before it: try again later";
   if (status >= 300 && status < 400) {
     return "Redirects are not followed, so that the API key stays where it belongs: set the base URL to the final address";
   }

@@ -140,6 +140,8 @@ async function instead(
   }
   const text = await own.text();
   const { status, headers } = own;
+  // Of nothing there is neither a half nor a field.
+  if (text === "") return new Response(null, { status, headers });
   headers.delete("Content-Length");
   if (answer === "truncated") {
     return new Response(text.slice(0, text.length / 2), { status, headers });

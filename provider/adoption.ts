@@ -6,6 +6,7 @@ import {
   type Lifecycle,
   type Problem,
   type Properties,
+  perAccount,
 } from "./lifecycle";
 
 /** Where the `import` option of a resource stands among its inputs. The engine shows no such name. */
@@ -16,12 +17,15 @@ interface Found {
   inputs: Properties;
 }
 
-/** What a resource of this process is to adopt, as its check has read it: no delete may take it away. */
-const toAdopt = new Map<string, Found | undefined>();
-/** What a resource of this process has adopted. */
-const adopted = new Set<string>();
-/** What this process has deleted. */
-const deleted = new Set<string>();
+/** What the resources of this process do to objects, by the kind and id of each. */
+const doings = perAccount(() => ({
+  /** What is to be adopted, or was, as its check has read it: no delete may take it away. */
+  toAdopt: new Map<string, Found | undefined>(),
+  adopted: new Set<string>(),
+  deleted: new Set<string>(),
+}));
+
+const keyOf = ({ title }: Lifecycle, id: string) => `${title} ${id}`;
 
 const longestValue = 200;
 
@@ -36,11 +40,16 @@ export async function findToAdopt(
   id: string,
   inputs: Properties,
 ): Promise<Found> {
-  toAdopt.set(id, undefined);
+  const { toAdopt } = doings(client);
+  const key = keyOf(lifecycle, id);
+  toAdopt.set(key, undefined);
   const found = await ifThere(lifecycle, client, lifecycle.read(client, id, inputs));
-  toAdopt.set(id, found);
+  toAdopt.set(key, found);
   if (found) return found;
-  throw new Error(`no ${lifecycle.title} has the id ${id}, which the import option names`);
+  throw new Error(
+    `no ${lifecycle.title} has the id ${id}, which the import option names. If it was deleted, ` +
+      "remove the option, and one is made anew; else mend the id: `npx pulumi-tlsedge status` lists them",
+  );
 }
 
 /** What of an object differs from the inputs, in a table. */
@@ -79,34 +88,41 @@ export async function adopt(
   id: string,
   inputs: Properties,
 ): Promise<Created> {
-  if (deleted.has(id)) {
+  const { toAdopt, adopted, deleted } = doings(client);
+  const key = keyOf(lifecycle, id);
+  if (deleted.has(key)) {
     throw new Error(
       `the ${lifecycle.title} ${id} was deleted by this very update: remove the import option`,
     );
   }
-  if (adopted.has(id)) {
-    throw new Error(`the ${lifecycle.title} ${id} was adopted by another resource of this update`);
+  if (adopted.has(key)) {
+    throw new Error(
+      `the ${lifecycle.title} ${id} was adopted by another resource of this update: remove one of the two`,
+    );
   }
-  adopted.add(id);
+  adopted.add(key);
   try {
     // Its check has read it a moment ago.
-    const { state } = toAdopt.get(id) ?? (await findToAdopt(lifecycle, client, id, inputs));
+    const { state } = toAdopt.get(key) ?? (await findToAdopt(lifecycle, client, id, inputs));
     const [problem] = problemsOfAdoption(lifecycle, id, state, inputs);
     if (problem) throw new Error(problem.reason);
     return { id, state };
   } catch (error) {
-    adopted.delete(id);
+    adopted.delete(key);
     throw error;
   }
 }
 
 /**
- * Refuses what would delete the object that a resource has adopted (contract C44).
+ * Refuses what would delete the object that a resource has adopted (contract C44), and sees to it
+ * that no delete of this update does: another resource may have had the object before, and an
+ * update that was cut off may have left its delete for this one.
  *
  * @throws Error that says to remove the option, or to take another name.
  */
-export function refuseToReplace(
+export function keepAdopted(
   lifecycle: Lifecycle,
+  client: () => Client,
   id: string,
   inputs: Properties,
   replaces: string[],
@@ -125,11 +141,16 @@ export function refuseToReplace(
         "option would adopt again: remove the option",
     );
   }
+  const { toAdopt } = doings(client());
+  const key = keyOf(lifecycle, id);
+  toAdopt.set(key, toAdopt.get(key));
 }
 
 /** Whether an object must stay because a resource of this process adopts it; else it is to go. */
-export function mustStay(id: string): boolean {
-  if (toAdopt.has(id)) return true;
-  deleted.add(id);
+export function mustStay(lifecycle: Lifecycle, client: Client, id: string): boolean {
+  const { toAdopt, deleted } = doings(client);
+  const key = keyOf(lifecycle, id);
+  if (toAdopt.has(key)) return true;
+  deleted.add(key);
   return false;
 }

@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { Client } from "../client/client";
 import { ConnectionError, ServiceError } from "../client/errors";
+import { perAccount } from "./lifecycle";
 import { isHeard, note, unheard } from "./unheard";
 
 interface Made {
@@ -21,10 +22,13 @@ export interface Making<Wire> {
   isMade(wire: Wire): boolean;
 }
 
-/** What was made, and what of the service's answer to that can't be used. */
+/** What was made. */
 export interface Outcome<Wire> {
   wire: Wire;
+  /** What of the service's answer can't be used. */
   problem?: string;
+  /** What may have been made beside it. */
+  warning?: string;
 }
 
 /** What creates of the same content share while they are under way in this process. */
@@ -39,7 +43,7 @@ interface Twins {
 
 const twins = new Map<string, Twins>();
 /** What creates of this process have made: it is nobody else's. */
-const claimed = new Set<string>();
+const claimedOf = perAccount(() => new Set<string>());
 /** What is said of creates of earlier processes, by content: to each twin, in this process. */
 const told = new Map<string, Promise<string | undefined>>();
 
@@ -47,6 +51,8 @@ const mostPosts = 3;
 /** `Date` counts in seconds, and so does `created_at`. */
 const clockToleranceMs = 2000;
 const longestPauseMs = 2000;
+/** A service that did not answer in time is slow. */
+const longestPauseOfSlowMs = 10_000;
 /** Ten pages: what was made since is among the newest. */
 const mostLooked = 1000;
 
@@ -67,9 +73,12 @@ export async function createOnce<Wire extends Made>(
   try {
     const said = told.get(making.content) ?? leftBehind(client, making);
     told.set(making.content, said);
-    await said.then((problem) => {
-      if (problem) throw new Error(problem);
+    const problem = await said.catch((error) => {
+      // What could not be found out is asked again by the next.
+      told.delete(making.content);
+      throw error;
     });
+    if (problem) throw new Error(problem);
     return await makeOrFind(client, making, own);
   } finally {
     own.count -= 1;
@@ -86,38 +95,80 @@ async function makeOrFind<Wire extends Made>(
   making: Making<Wire>,
   own: Twins,
 ): Promise<Outcome<Wire>> {
-  const settle = note(known(client, making));
+  const noted = note(known(client, making));
+  const settled = async (outcome: Outcome<Wire>) => {
+    await noted.settle();
+    return outcome;
+  };
+  /** When the first request was sent whose answer was lost. */
+  let lostSince: number | undefined;
   for (let posts = 1; ; posts++) {
     const asked = Date.now();
-    const asking = making
-      .post()
-      .then((wire) => ({ wire }), partlyAnswered<Wire>)
-      .then(claim)
-      .finally(() => own.asking.delete(asking));
-    own.asking.add(asking);
-    try {
-      const outcome = await asking;
-      await settle();
-      return outcome;
-    } catch (error) {
-      if (!isAmbiguous(error)) {
-        await settle();
-        throw error;
-      }
-      const found = await lookFor(client, making, own, asked, error);
-      if (found) {
-        await settle();
-        return { wire: found };
-      }
-      // What nobody hears of any more is not asked for again.
-      if (posts === mostPosts || client.leftMs <= 0 || !(await isHeard())) throw error;
+    const { outcome, error } = await ask(client, making, own);
+    if (outcome) return settled(await besides(client, making, own, outcome, lostSince));
+    const isLost = isAmbiguous(error);
+    if (!isLost && lostSince === undefined) {
+      await noted.settle();
+      throw error;
     }
+    lostSince ??= asked;
+    // A refusal, too, may be due to what a lost request has made in the end.
+    const found = await lookFor(client, making, own, lostSince, error);
+    if (found) return settled({ wire: found });
+    if (isLost && (await isWorthAnother(client, posts))) continue;
+    // It may yet be made. What this process has made is not what the next is to be told of.
+    noted.keep([...claimedOf(client)]);
+    throw error;
+  }
+}
+
+/** Sends the request; while it may be answered, a twin waits for what it claims. */
+function ask<Wire extends Made>(
+  client: Client,
+  making: Making<Wire>,
+  own: Twins,
+): Promise<{ outcome: Outcome<Wire>; error?: never } | { outcome?: never; error: Error }> {
+  const asking = making
+    .post()
+    .then((wire) => ({ wire }), partlyAnswered<Wire>)
+    .then((outcome) => claim(client, outcome))
+    .finally(() => own.asking.delete(asking));
+  own.asking.add(asking);
+  return asking.then(
+    (outcome) => ({ outcome }),
+    (error) => ({ error }),
+  );
+}
+
+/** What nobody hears of any more is not asked for again. */
+async function isWorthAnother(client: Client, posts: number): Promise<boolean> {
+  return posts < mostPosts && client.leftMs > 0 && (await isHeard());
+}
+
+/** What was made, with what is to be said of requests before that were taken for lost. */
+async function besides<Wire extends Made>(
+  client: Client,
+  making: Making<Wire>,
+  own: Twins,
+  outcome: Outcome<Wire>,
+  lostSince: number | undefined,
+): Promise<Outcome<Wire>> {
+  if (lostSince === undefined) return outcome;
+  const said = `a request whose answer was lost may have made one more ${making.title}`;
+  try {
+    const found = await unclaimed(client, making, own, lostSince);
+    if (found.length <= own.lost) return outcome;
+    const ids = found.map(({ id }) => id).join(", ");
+    return { ...outcome, warning: `${said}: ${ids}. Delete what no stack has` };
+  } catch (error) {
+    const why = (error as Error).message;
+    return { ...outcome, warning: `${said}, and the list can't be read (${why}): look for it` };
   }
 }
 
 /** By what other processes know it. */
-function known<Wire>({ baseUrl }: Client, { content }: Making<Wire>): string {
-  return JSON.stringify([baseUrl, content]);
+function known<Wire>({ fingerprint }: Client, { content }: Making<Wire>): string {
+  return JSON.stringify([fingerprint, content]);
 }
 
 /** What is to be said of creates of processes that are gone: nothing, unless they made something. */
@@ -130,7 +181,8 @@ async function leftBehind<Wire extends Made>(
   const since = Math.min(...left.map(({ asked }) => asked));
   const found = await candidates(client.operation(), making, since);
   for (const { forget } of left) forget();
-  const ids = found.map(({ id }) => id).filter((id) => !claimed.has(id));
+  const made = new Set([...claimedOf(client), ...left.flatMap((one) => one.made)]);
+  const ids = found.map(({ id }) => id).filter((id) => !made.has(id));
   if (ids.length === 0) return undefined;
   return (
     `an update that was cut off may have made this ${making.title} already: ${ids.join(", ")} ` +
@@ -139,8 +191,8 @@ async function leftBehind<Wire extends Made>(
   );
 }
 
-function claim<Wire extends Made>(outcome: Outcome<Wire>): Outcome<Wire> {
-  claimed.add(outcome.wire.id);
+function claim<Wire extends Made>(client: Client, outcome: Outcome<Wire>): Outcome<Wire> {
+  claimedOf(client).add(outcome.wire.id);
   return outcome;
 }
 
@@ -171,19 +223,17 @@ async function lookFor<Wire extends Made>(
   own.lost += 1;
   try {
     // The service may still be at work behind what gave up on it: a second look comes later.
-    for (const pauseMs of [0, Math.min(longestPauseMs, client.deadlineMs / 20)]) {
+    const isSlow = error instanceof ConnectionError && error.code === "ETIMEDOUT";
+    const mostMs = isSlow ? longestPauseOfSlowMs : longestPauseMs;
+    for (const pauseMs of [0, Math.min(mostMs, client.deadlineMs / 20)]) {
       await setTimeout(pauseMs);
-      // With time of its own: the lost request may have taken all there was.
-      const seen = await candidates(client.operation(), making, asked).catch((cause: Error) => {
+      const found = await unclaimed(client, making, own, asked).catch((cause: Error) => {
         throw new Error(
           `${error.message}. Whether the ${making.title} was made can't be told, as the list can't ` +
-            `be read either (${cause.message}): look for it, and delete it, before the next ` +
-            "`pulumi up`",
+            `be read either (${cause.message}). The next \`pulumi up\` on this machine looks again, ` +
+            "and names what it finds",
         );
       });
-      // Some of what was seen may be that of a twin, which claims it when it is answered.
-      while (own.asking.size > 0) await Promise.allSettled(own.asking);
-      const found = seen.filter(({ id }) => !claimed.has(id));
       if (found.length > own.lost) {
         const ids = found.map(({ id }) => id).join(", ");
         throw new Error(
@@ -194,7 +244,7 @@ async function lookFor<Wire extends Made>(
       // The oldest first: as they are the same, each of the lost may have any.
       const wire = found.at(-1);
       if (wire) {
-        claimed.add(wire.id);
+        claimedOf(client).add(wire.id);
         return wire;
       }
     }
@@ -202,6 +252,20 @@ async function lookFor<Wire extends Made>(
   } finally {
     own.lost -= 1;
   }
+}
+
+/** What has this content, was made since and is nobody else's, newest first. */
+async function unclaimed<Wire extends Made>(
+  client: Client,
+  making: Making<Wire>,
+  own: Twins,
+  since: number,
+): Promise<Wire[]> {
+  // With time of its own: the lost request may have taken all there was.
+  const seen = await candidates(client.operation(), making, since);
+  // Some of what was seen may be that of a twin, which claims it when it is answered.
+  while (own.asking.size > 0) await Promise.allSettled(own.asking);
+  return seen.filter(({ id }) => !claimedOf(client).has(id));
 }
 
 /** What has this content and was made since, newest first. */

@@ -8,9 +8,9 @@ import {
   adopt,
   findToAdopt,
   importKey,
+  keepAdopted,
   mustStay,
   problemsOfAdoption,
-  refuseToReplace,
 } from "./adoption";
 import { type ConfigReader, ConfigurationError, connect, readSettings } from "./connection";
 import {
@@ -59,7 +59,13 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
           ...problemsOfShape(lifecycle, news),
           ...problemsOfConnection(connectionOf(news), config),
         ];
-        const found = isNew && problems.length === 0 ? await toAdopt(id, news) : undefined;
+        const found =
+          isNew && problems.length === 0
+            ? await toAdopt(id, news).catch((error: Error) => {
+                problems.push({ path: "", reason: error.message });
+                return undefined;
+              })
+            : undefined;
         // What is to be adopted is as good as what was deployed before.
         const before = isNew ? found?.inputs : olds;
         const checked = lifecycle.check(news, before, new Date());
@@ -81,7 +87,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
       clean(async () => {
         const replaces = lifecycle.replaces(state, inputs);
         if (connectionOf(state) !== connectionOf(inputs)) replaces.push("connection");
-        refuseToReplace(lifecycle, id, inputs, replaces);
+        keepAdopted(lifecycle, () => client(inputs), id, inputs, replaces);
         if (replaces.length > 0) return { replaces };
         const nothing =
           !hasUnknown(inputs) &&
@@ -95,14 +101,15 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
     create: (inputs: Properties) =>
       clean(async () => {
         const { [importKey]: wanted, ...rest } = inputs;
-        const { id, state, problem } = await (typeof wanted === "string"
+        const { id, state, problem, warning } = await (typeof wanted === "string"
           ? adopt(lifecycle, client(inputs), wanted, rest)
           : lifecycle.create(client(inputs), inputs));
+        if (warning) console.error(`warning: ${warning}`);
         const outs = withSettings(lifecycle, state, inputs);
         if (!problem) return { id, outs };
         // What the engine records all the same, and goes on from in the next update.
         const properties = { ...outs, __provider: inputs.__provider };
-        const said = `the ${lifecycle.title} ${id} was made, and is recorded: ${problem}`;
+        const said = `the ${lifecycle.title} ${id} was made, and is recorded: ${problem}. The next \`pulumi up\` goes on from there`;
         throw Object.assign(new Error(said), { id, properties, reasons: [said] });
       }),
 
@@ -140,14 +147,14 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
 
     delete: (id: string, state: Properties) =>
       clean(async () => {
-        if (mustStay(id)) {
+        const service = client(state);
+        if (mustStay(lifecycle, service, id)) {
           console.error(
-            `warning: the ${lifecycle.title} ${id} stays, as a resource of this update adopts it: ` +
-              "remove the import option, and what replaces it is made anew",
+            `warning: the ${lifecycle.title} ${id} stays on the service, as a resource adopts it by the ` +
+              "import option. If this is a replacement that is to make it anew, remove the option",
           );
           return;
         }
-        const service = client(state);
         await ifThere(lifecycle, service, lifecycle.delete(service, id));
       }),
   };

@@ -1,6 +1,6 @@
 import type { ObjectEntries, StrictObjectSchema } from "valibot";
 import type { Client } from "../client/client";
-import { ServiceError } from "../client/errors";
+import { ConnectionError, ServiceError } from "../client/errors";
 
 /** How the engine writes a value that is not known yet. It may stand anywhere in inputs. */
 export const unknownValue = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
@@ -23,6 +23,16 @@ export function isObject(value: unknown): value is Properties {
 export function defined<T extends object>(value: T): T {
   const parts = Object.entries(value).filter(([, part]) => part !== undefined && part !== null);
   return Object.fromEntries(parts) as T;
+}
+
+/** Something that each account has of its own, for as long as the process lives. */
+export function perAccount<T>(make: () => T): (client: Client) => T {
+  const all = new WeakMap<Client, T>();
+  return ({ account }) => {
+    const own = all.get(account) ?? make();
+    all.set(account, own);
+    return own;
+  };
 }
 
 /** What is wrong with inputs: never the value itself, which may be a secret. */
@@ -53,6 +63,8 @@ export interface Created {
   id: string;
   state: Properties;
   problem?: string;
+  /** What else a person should look at. */
+  warning?: string;
 }
 
 /**
@@ -107,6 +119,8 @@ export async function ifThere<T>(
       .list(client)
       .next()
       .catch((cause: Error) => {
+        // A list is there, too, when one of what is in it can't be used.
+        if (cause instanceof ConnectionError && cause.field?.includes("[")) return;
         throw new Error(
           `${error.message}. Nor can the ${lifecycle.title}s be listed, so it is not taken for ` +
             `gone: check the base URL and its path (${cause.message})`,

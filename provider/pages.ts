@@ -1,5 +1,6 @@
 import type { Client } from "../client/client";
-import { ConnectionError, ServiceError } from "../client/errors";
+import { ConnectionError } from "../client/errors";
+import { perAccount } from "./lifecycle";
 
 /** What one kind of thing can be read by. */
 export interface Readable<Wire> {
@@ -34,16 +35,14 @@ export async function readPaged<Wire extends { id: string }>(
   }
 }
 
-/** By account, then by kind. */
-const snapshots = new WeakMap<object, Map<object, Snapshot<{ id: string }>>>();
+const snapshotsOf = perAccount(() => new Map<object, Snapshot<{ id: string }>>());
 
 function currentOf<Wire extends { id: string }>(kind: Readable<Wire>, client: Client) {
-  const ofAccount = snapshots.get(client.account) ?? new Map();
-  snapshots.set(client.account, ofAccount);
-  const known: Snapshot<Wire> | undefined = ofAccount.get(kind);
+  const snapshots = snapshotsOf(client);
+  const known = snapshots.get(kind) as Snapshot<Wire> | undefined;
   if (known?.isCurrent()) return known;
   const snapshot = new Snapshot(kind, client);
-  ofAccount.set(kind, snapshot);
+  snapshots.set(kind, snapshot);
   return snapshot;
 }
 
@@ -97,17 +96,18 @@ class Snapshot<Wire extends { id: string }> {
   }
 
   async #readPage(): Promise<void> {
-    const since = Date.now();
     this.#pagesRead += 1;
     try {
       const { value, done } = await this.#pages.next();
       this.#ended = done === true;
+      // Not since it was asked for: that may have waited for its turn for long.
+      const since = Date.now();
       for (const wire of value ?? []) this.#shown.set(wire.id, { wire, since });
       this.#since = since;
     } catch (error) {
-      // A page that can't be had, or holds what nobody asked for and nobody can use, is no reason
-      // to fail: what is asked for is read by itself. Whatever else went wrong would again.
-      if (!isOfPageAlone(error)) throw error;
+      // A list that can't be had, or holds what nobody asked for and nobody can use, is no reason
+      // to fail: what is asked for is read by itself. From a service that is silent it can't be.
+      if (isSilence(error)) throw error;
       this.#ended = true;
     }
   }
@@ -117,7 +117,6 @@ function isFresh(since: number): boolean {
   return Date.now() - since < freshMs;
 }
 
-function isOfPageAlone(error: unknown): boolean {
-  if (error instanceof ServiceError) return error.status < 500 && error.status !== 429;
-  return error instanceof ConnectionError && error.code === "EBADANSWER";
+function isSilence(error: unknown): boolean {
+  return error instanceof ConnectionError && error.code !== "EBADANSWER";
 }

@@ -109,7 +109,7 @@ export const lifecycle: Lifecycle = {
   async create(client, inputs) {
     const { certificatePem, privateKeyPem, description, metadata } = inputs as TLSCertificateInputs;
     const chain = parseChain(certificatePem);
-    const { wire, problem } = await createOnce(client, {
+    const { wire, ...told } = await createOnce(client, {
       title: lifecycle.title,
       content: JSON.stringify({ ...inputs, privateKeyPem: undefined }),
       post: () =>
@@ -123,7 +123,7 @@ export const lifecycle: Lifecycle = {
       isMade: (made) =>
         hasChain(made, chain) && lifecycle.differences(toState(made, chain), inputs).length === 0,
     });
-    return { id: wire.id, state: toState(wire, chain), problem };
+    return { id: wire.id, state: toState(wire, chain), ...told };
   },
 
   async read(client, certificateId, known) {

@@ -129,7 +129,7 @@ export const lifecycle: Lifecycle = {
   ],
 
   async create(client, inputs) {
-    const { wire, problem } = await createOnce(client, {
+    const { wire, ...told } = await createOnce(client, {
       title: lifecycle.title,
       content: JSON.stringify(inputs),
       post: () =>
@@ -139,7 +139,7 @@ export const lifecycle: Lifecycle = {
       list: tlsEdges.list,
       isMade: (wire) => lifecycle.differences(toState(wire, inputs), inputs).length === 0,
     });
-    return { id: wire.id, state: toState(wire, inputs), problem };
+    return { id: wire.id, state: toState(wire, inputs), ...told };
   },
 
   async read(client, edgeId, state) {

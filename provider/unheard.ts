@@ -1,5 +1,13 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { connect } from "node:net";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -8,12 +16,12 @@ import createDebug from "debug";
 const debug = createDebug("pulumi-tlsedge:unheard");
 
 /**
- * Requests to make something, an empty file each, as long as it is not known what became of them.
+ * Requests to make something, a file each, as long as it is not known what became of them.
  * A process that dies leaves its own behind: the engine tells the next one nothing of an update that
  * was cut off, and a list to look through in every update would cost a request. On another machine
  * nothing is known.
  */
-const folder = () => join(process.env.PULUMI_HOME ?? join(homedir(), ".pulumi"), "tlsedge");
+const folder = () => join(process.env.PULUMI_HOME || join(homedir(), ".pulumi"), "tlsedge");
 
 let asked = 0;
 
@@ -21,22 +29,42 @@ let asked = 0;
 export interface Unheard {
   /** When it was made, by our clock, in milliseconds. */
   asked: number;
+  /** The ids of what its process has made otherwise. */
+  made: string[];
   /** It is not to be told of again. */
   forget(): void;
 }
 
-/** Notes that this is asked for now. What it gives is called when it is known what became of it. */
-export function note(content: string): () => Promise<void> {
+/** What a process notes of a request of its own. */
+export interface Noted {
+  /** It is known what became of it. */
+  settle(): Promise<void>;
+  /** It is not, and won't be; these are what the process has made otherwise. */
+  keep(made: string[]): void;
+}
+
+/** Notes that this is asked for now. */
+export function note(content: string): Noted {
   const file = `${hashOf(content)}.${process.pid}.${enginePort()}.${++asked}`;
   const written = attempt(() => {
     mkdirSync(folder(), { recursive: true, mode: 0o700 });
     writeFileSync(join(folder(), file), "");
     return true;
   });
-  return async () => {
-    // Else nobody hears: a provider outlives an engine that was killed.
-    if (written && (await isHeard())) forget(file);
+  return {
+    async settle() {
+      // Else nobody hears: a provider outlives an engine that was killed.
+      if (written && (await isHeard())) forget(file);
+    },
+    keep: (made) => void attempt(() => writeWithItsTime(join(folder(), file), made.join("\n"))),
   };
+}
+
+/** A file's time tells when it was asked. */
+function writeWithItsTime(file: string, text: string): void {
+  const { atime, mtime } = statSync(file);
+  writeFileSync(file, text);
+  utimesSync(file, atime, mtime);
 }
 
 /** What processes that are gone, or that nobody hears, asked for with the same content. */
@@ -46,8 +74,11 @@ export async function unheard(content: string): Promise<Unheard[]> {
     const [hash, pid, port] = file.split(".");
     if (hash !== hashOf(content)) continue;
     if (isAlive(Number(pid)) && (await isHeard(Number(port)))) continue;
-    const seen = attempt(() => statSync(join(folder(), file)).mtimeMs);
-    if (seen !== undefined) found.push({ asked: seen, forget: () => forget(file) });
+    const seen = attempt(() => ({
+      asked: statSync(join(folder(), file)).mtimeMs,
+      made: readFileSync(join(folder(), file), "utf8").split("\n").filter(Boolean),
+    }));
+    if (seen) found.push({ ...seen, forget: () => forget(file) });
   }
   return found;
 }

@@ -25,6 +25,7 @@ export function registration(
 ): pulumi.Inputs {
   checkConnection(args.connection ?? defaultConnection);
   checkResolvable();
+  if (adopted === "") throw new pulumi.RunError("the import option is empty: give the id to adopt");
   return {
     ...Object.fromEntries(outputs.map((output) => [output, undefined])),
     ...args,

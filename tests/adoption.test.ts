@@ -112,4 +112,65 @@ describe("adoption", () => {
     await stack.up(importing(existing.id, args));
     assert.equal(stack.id, existing.id);
   });
+
+  describe("in a later update, after one that was cut off", () => {
+    /** The provider, as another process has it. */
+    function provider() {
+      const isOurs = (name: string) => /\/(provider|client)\/\w+\.ts$/.test(name);
+      const loaded = Object.entries(require.cache).filter(([name]) => isOurs(name));
+      const forget = () => {
+        for (const name of Object.keys(require.cache)) {
+          if (isOurs(name)) delete require.cache[name];
+        }
+      };
+      forget();
+      const fresh = require("../provider/dynamic") as typeof import("../provider/dynamic");
+      forget();
+      Object.assign(require.cache, Object.fromEntries(loaded));
+      return fresh;
+    }
+    const continued = (stack: Stack, kind: ConstructorParameters<typeof Stack>[0]) => {
+      const { id, inputs, state } = stack;
+      return Object.assign(new Stack(kind), { id, inputs, state });
+    };
+
+    it("C44 what was adopted is not deleted for the resource that had it before", async () => {
+      const adopting = new Stack(provider().tlsEdge);
+      await adopting.up(importing(existing.id, args));
+      const { tlsEdge: later } = provider();
+      assert.equal(await continued(adopting, later).up(importing(existing.id, args)), "same");
+      await continued(existing, later).destroy();
+      assert.deepEqual(held(), [existing.id]);
+    });
+
+    it("C44 nor for the old resource of a forced replacement", async () => {
+      const pair = await makeCertificate({ commonName: "a.example" });
+      const { certificatePem, privateKeyPem } = pair;
+      const old = new Stack(provider().tlsCertificate);
+      await old.up({ certificatePem, privateKeyPem });
+      const again = importing(old.id, { certificatePem, privateKeyPem });
+      const replacing = new Stack(provider().tlsCertificate);
+      await replacing.up(again);
+      const { tlsCertificate: later } = provider();
+      await continued(replacing, later).up(again);
+      await continued(old, later).destroy();
+      assert.equal(emulator.tlsCertificates.list().length, 1);
+    });
+  });
+
+  it("C5 C44 the same id in another account is another object", async () => {
+    const other = await startEmulator();
+    const undo = setEnvFor(other, "TLSEDGE_OTHER");
+    try {
+      const there = new Stack(tlsEdge);
+      await there.up({ connection: "tlsedge-other" });
+      const { failures } = await new Stack(tlsEdge).check(importing(there.id, args), {});
+      assert.equal(failures.length, 1);
+      await there.destroy();
+      assert.deepEqual(other.tlsEdges.list(), []);
+    } finally {
+      undo();
+      await other.close();
+    }
+  });
 });

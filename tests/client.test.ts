@@ -176,9 +176,16 @@ describe("the client", () => {
     }
   });
 
-  it("a delete is done whatever a success says", async () => {
-    const { client } = await scripted([answer(200), answer(204), answer(202, "deleted")]);
+  it("a delete is done when a success says nothing, or anything in JSON", async () => {
+    const { client } = await scripted([answer(200), answer(204), answer(202, { id: 7 })]);
     for (let n = 0; n < 3; n++) await tlsEdges.delete(client, "edgtls_1");
+  });
+
+  it("a delete that a page of HTML answers may not be done", async () => {
+    const { client } = await scripted([answer(200, "<html>Sign in</html>")]);
+    const error = await failureOf(tlsEdges.delete(client, "edgtls_1"), ConnectionError);
+    assert.equal(error.code, "EBADANSWER");
+    assert.equal(error.ambiguous, true);
   });
 
   describe("a success that can't be used", () => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { mock } from "node:test";
 import { Client } from "../client/client";
 import { ConnectionError, ServiceError } from "../client/errors";
 import { tlsCertificates } from "../client/tlsCertificate";
@@ -106,7 +107,8 @@ describe("a create whose answer is lost", () => {
           const stack = stackOf(kind);
           await stack.up(inputs[kind]);
           assert.deepEqual(ids(kind), [stack.id]);
-          assert.deepEqual(heard(), ["POST", "GET", "GET", "POST"]);
+          // Last, whether the first one was made in the end.
+          assert.deepEqual(heard(), ["POST", "GET", "GET", "POST", "GET"]);
         });
       }
 
@@ -226,6 +228,7 @@ describe("a create whose answer is lost", () => {
       },
       answer(200, { tls_edges: [edge("edgtls_twin")] }),
       answer(201, edge("edgtls_own")),
+      answer(200, { tls_edges: [edge("edgtls_own"), edge("edgtls_twin")] }),
     );
     const undo = setEnv({ TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile });
     try {
@@ -236,12 +239,53 @@ describe("a create whose answer is lost", () => {
       assert.deepEqual([lost.id, twin.id].sort(), ["edgtls_own", "edgtls_twin"]);
       assert.deepEqual(
         requests.map(({ method }) => method),
-        ["POST", "POST", "GET", "GET", "POST"],
+        ["POST", "POST", "GET", "GET", "POST", "GET"],
       );
     } finally {
       undo();
       await close();
     }
+  });
+
+  describe("that lands after it was looked for", () => {
+    const hostports = ["late.example.com:443"];
+    const edge = (id: string) => ({
+      ...{ id, uri: "x", hostports },
+      created_at: new Date().toISOString(),
+    });
+    const list = (...tls_edges: object[]) => answer(200, { tls_edges });
+
+    async function upWith(...answers: Parameters<typeof script>) {
+      const { url, caFile, close } = await script(...answers);
+      const undo = setEnv({ TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile });
+      const told = mock.method(console, "error", () => {});
+      try {
+        const stack = stackOf("tlsEdge");
+        await stack.up({ hostports });
+        return { id: stack.id, told: told.mock.calls.map((call) => String(call.arguments)) };
+      } finally {
+        told.mock.restore();
+        undo();
+        await close();
+      }
+    }
+
+    it("C33 is found when the second request is refused because of it", async () => {
+      const made = edge("edgtls_late1");
+      const refused = answer(409, { msg: "taken" });
+      // The list is read for the reason of the refusal, then for what was made.
+      const { id } = await upWith(reset, list(), list(), refused, list(made), list(made));
+      assert.equal(id, made.id);
+    });
+
+    it("C33 is named when the second request made another", async () => {
+      const [late, second] = [edge("edgtls_late2"), edge("edgtls_second")];
+      const answers = [reset, list(), list(), answer(201, second), list(second, late)];
+      const { id, told } = await upWith(...answers);
+      assert.equal(id, second.id);
+      assert.equal(told.length, 1);
+      assert.match(told[0] ?? "", /one more TLS edge: edgtls_late2\./);
+    });
   });
 
   it("C33 is looked for on the newest pages alone", async () => {

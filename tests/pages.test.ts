@@ -16,7 +16,7 @@ import { readPaged } from "../provider/pages";
 import { lifecycle as tlsCertificate } from "../provider/tlsCertificate";
 import { lifecycle as tlsEdge } from "../provider/tlsEdge";
 import { holds } from "./cases";
-import { failureOf, fileWith } from "./support";
+import { failureOf, fileWith, until } from "./support";
 
 describe("reads by the page", () => {
   let emulator: Emulator;
@@ -214,14 +214,33 @@ describe("reads by the page", () => {
     });
     await readAll(ids);
     assert.deepEqual([...new Set(asked())].sort(), ["one", "page"]);
-    emulator.faults.clear();
-    emulator.faults.add({ method: "GET", path: "/edges/tls", answer: { status: 403 } });
-    client = newClient();
-    await readAll(ids);
-    assert.equal(count("page", asked()), 1);
+    for (const status of [403, 500, 504]) {
+      emulator.faults.clear();
+      emulator.faults.add({ method: "GET", path: "/edges/tls", answer: { status }, times: 9 });
+      client = newClient();
+      asked();
+      await readAll(ids);
+      assert.equal(count("page", asked()), 1);
+    }
   });
 
-  it("what goes wrong with a page otherwise goes wrong with all that wait", async () => {
+  it("a page that took long is as good as any", async () => {
+    await make(20);
+    mock.timers.enable({ apis: ["Date"], now: Date.now() });
+    try {
+      emulator.faults.add({ method: "GET", path: "/edges/tls", answer: "held" });
+      const reading = readAll(ids);
+      await until(() => emulator.requests.some(({ path }) => path.includes("?")));
+      mock.timers.tick(60_000);
+      emulator.faults.clear();
+      await reading;
+      assert.ok(count("one", asked()) <= 2);
+    } finally {
+      mock.timers.reset();
+    }
+  });
+
+  it("silence in the place of a page is silence for all that wait", async () => {
     await make(20);
     emulator.faults.add({ method: "GET", path: "/edges/tls", times: 9, answer: "reset" });
     await read(ids[0] as string);

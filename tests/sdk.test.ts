@@ -464,6 +464,16 @@ describe("the SDK", () => {
       assert.deepEqual(registered, []);
     });
 
+    it("C40 is not made by an import option that is empty", () => {
+      const options = { import: "" };
+      for (const make of [
+        () => new sdk.TLSEdge("e", {}, options),
+        () => new sdk.TLSCertificate("c", { certificatePem: "" }, options),
+      ]) {
+        assert.throws(make, (error: Error) => error instanceof pulumi.RunError);
+      }
+    });
+
     it("C70 is known by its class", async () => {
       const edge = new sdk.TLSEdge("e");
       assert.equal(sdk.TLSEdge.isInstance(edge), true);
