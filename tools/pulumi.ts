@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { constants, createWriteStream, realpathSync } from "node:fs";
+import { constants, createWriteStream, existsSync, realpathSync } from "node:fs";
 import fs from "node:fs/promises";
 import { createRequire } from "node:module";
 import os from "node:os";
@@ -44,9 +44,13 @@ const run = promisify(execFile);
 const exe = process.platform === "win32" ? ".exe" : "";
 
 // Only CommonJS has `__dirname`. Started by node itself this file is an ES module, whose entry file
-// is this one or a sibling (`import.meta` would not compile to CommonJS).
-const here =
-  typeof __dirname === "string" ? __dirname : path.dirname(realpathSync(process.argv[1] ?? "."));
+// is this one, a sibling or in a folder beside it (`import.meta` would not compile to CommonJS).
+const here = typeof __dirname === "string" ? __dirname : folderOf(process.argv[1] ?? ".");
+
+function folderOf(entry: string): string {
+  const folder = path.dirname(realpathSync(entry));
+  return existsSync(path.join(folder, "pulumi-cli")) ? folder : path.dirname(folder);
+}
 
 /**
  * The Pulumi CLI: from PATH, else from the cache, else the official download, else built with Go.
