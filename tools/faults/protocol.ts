@@ -1,0 +1,220 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createRequire } from "node:module";
+import path from "node:path";
+import type { ServiceError } from "@grpc/grpc-js";
+import type { Struct } from "google-protobuf/google/protobuf/struct_pb";
+
+// These are CommonJS whose exports Node can't name in an import.
+const load = createRequire(path.join(process.cwd(), "package.json"));
+const grpc = load("@grpc/grpc-js") as typeof import("@grpc/grpc-js");
+const struct = load(
+  "google-protobuf/google/protobuf/struct_pb",
+) as typeof import("google-protobuf/google/protobuf/struct_pb");
+const messages = load(
+  "@pulumi/pulumi/proto/provider_pb",
+) as typeof import("@pulumi/pulumi/proto/provider_pb");
+const { ResourceProviderClient } = load(
+  "@pulumi/pulumi/proto/provider_grpc_pb",
+) as typeof import("@pulumi/pulumi/proto/provider_grpc_pb");
+const { Status } = load("@pulumi/pulumi/proto/status_pb") as {
+  Status: {
+    deserializeBinary(bytes: Uint8Array): {
+      getDetailsList(): { getTypeName(): string; getValue_asU8(): Uint8Array }[];
+    };
+  };
+};
+
+export type Properties = Record<string, unknown>;
+
+/** A resource that exists, but is not as it should be: the engine keeps its id and goes on later. */
+export interface Recorded {
+  id: string;
+  properties: Properties;
+  reasons: string[];
+}
+
+/** What the provider answers when it fails; with `recorded` it has half succeeded. */
+export class Failure extends Error {
+  readonly recorded: Recorded | undefined;
+
+  constructor(message: string, recorded?: Recorded) {
+    super(message);
+    this.recorded = recorded;
+  }
+}
+
+type Message = { serializeBinary(): Uint8Array };
+type Answer<R> = (error: ServiceError | null, response: R) => void;
+
+/** Pulumi's own server of dynamic providers, started and spoken to as the engine does it. */
+export class Provider {
+  /** Everything that may hold no secret: what the process printed, and what it answered. */
+  heard = "";
+  readonly #child: ChildProcess;
+  readonly #client: InstanceType<typeof ResourceProviderClient>;
+
+  private constructor(child: ChildProcess, port: string) {
+    this.#child = child;
+    this.#client = new ResourceProviderClient(
+      `127.0.0.1:${port}`,
+      grpc.credentials.createInsecure(),
+    );
+  }
+
+  /** `folder` is where the program would stand: the package is resolved from there. */
+  static async start(folder: string, env: NodeJS.ProcessEnv): Promise<Provider> {
+    const script = load.resolve("@pulumi/pulumi/cmd/dynamic-provider/index.js");
+    // The address of an engine is asked for, but nothing of it is used.
+    const child = spawn(process.execPath, [script, "127.0.0.1:0"], { cwd: folder, env });
+    const kill = () => child.kill("SIGKILL");
+    process.on("exit", kill);
+    child.once("close", () => process.off("exit", kill));
+    let errors = "";
+    child.stderr.on("data", (data) => (errors += data));
+    const ended = once(child, "close").then(() => Promise.reject(new Error(errors)));
+    const [port] = await Promise.race([once(child.stdout, "data"), ended]);
+    ended.catch(() => undefined);
+    const provider = new Provider(child, String(port).trim());
+    provider.heard = errors;
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on("data", (data) => {
+        provider.heard += data;
+      });
+    }
+    const configure = new messages.ConfigureRequest();
+    configure.setArgs(struct.Struct.fromJavaScript({}));
+    await provider.#ask((answer) => provider.#client.configure(configure, answer));
+    return provider;
+  }
+
+  async check(olds: Properties, news: Properties) {
+    const request = new messages.CheckRequest();
+    request.setOlds(toStruct(olds));
+    request.setNews(toStruct(news));
+    const response = await this.#ask<InstanceType<typeof messages.CheckResponse>>((answer) =>
+      this.#client.check(request, answer),
+    );
+    const inputs = fromStruct(response.getInputs());
+    const failures = response.getFailuresList().map((one) => one.getReason());
+    // The key is an input, which the engine keeps encrypted: here alone it comes back.
+    this.#note({ ...inputs, privateKeyPem: undefined }, failures);
+    return { inputs, failures };
+  }
+
+  /** `same`, the properties that replace, or undefined: then the engine compares the inputs. */
+  async diff(id: string, olds: Properties, news: Properties) {
+    const request = new messages.DiffRequest();
+    request.setId(id);
+    request.setOlds(toStruct(olds));
+    request.setNews(toStruct(news));
+    const response = await this.#ask<InstanceType<typeof messages.DiffResponse>>((answer) =>
+      this.#client.diff(request, answer),
+    );
+    const none = messages.DiffResponse.DiffChanges.DIFF_NONE;
+    return { same: response.getChanges() === none, replaces: response.getReplacesList() };
+  }
+
+  async create(inputs: Properties): Promise<{ id: string; state: Properties }> {
+    const request = new messages.CreateRequest();
+    request.setProperties(toStruct(inputs));
+    const response = await this.#ask<InstanceType<typeof messages.CreateResponse>>((answer) =>
+      this.#client.create(request, answer),
+    );
+    const state = fromStruct(response.getProperties());
+    this.#note(state);
+    return { id: response.getId(), state };
+  }
+
+  async read(id: string, state: Properties, inputs: Properties) {
+    const request = new messages.ReadRequest();
+    request.setId(id);
+    request.setProperties(toStruct(state));
+    request.setInputs(toStruct(inputs));
+    const response = await this.#ask<InstanceType<typeof messages.ReadResponse>>((answer) =>
+      this.#client.read(request, answer),
+    );
+    const found = {
+      id: response.getId(),
+      state: fromStruct(response.getProperties()),
+      inputs: response.hasInputs() ? fromStruct(response.getInputs()) : undefined,
+    };
+    this.#note(found);
+    return found;
+  }
+
+  async update(id: string, olds: Properties, news: Properties): Promise<Properties> {
+    const request = new messages.UpdateRequest();
+    request.setId(id);
+    request.setOlds(toStruct(olds));
+    request.setNews(toStruct(news));
+    const response = await this.#ask<InstanceType<typeof messages.UpdateResponse>>((answer) =>
+      this.#client.update(request, answer),
+    );
+    const state = fromStruct(response.getProperties());
+    this.#note(state);
+    return state;
+  }
+
+  async delete(id: string, state: Properties): Promise<void> {
+    const request = new messages.DeleteRequest();
+    request.setId(id);
+    request.setProperties(toStruct(state));
+    await this.#ask<Message>((answer) => this.#client.delete(request, answer));
+  }
+
+  /** Whether the process has ended, which it never should by itself. */
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  async close(): Promise<void> {
+    this.#client.close();
+    if (this.hasEnded) return;
+    const closed = once(this.#child, "close");
+    this.#child.kill("SIGKILL");
+    await closed;
+  }
+
+  async #ask<R>(send: (answer: Answer<R>) => unknown): Promise<R> {
+    try {
+      return await new Promise<R>((resolve, reject) => {
+        send((error, response) => (error ? reject(error) : resolve(response)));
+      });
+    } catch (error) {
+      const failure = failureOf(error as ServiceError);
+      this.#note(failure.message, failure.recorded);
+      throw failure;
+    }
+  }
+
+  #note(...answers: unknown[]): void {
+    this.heard += `${JSON.stringify(answers)}\n`;
+  }
+}
+
+function toStruct(properties: Properties): Struct {
+  // What is undefined is not sent.
+  const sent = JSON.parse(JSON.stringify(properties)) as Properties;
+  return struct.Struct.fromJavaScript(sent as Parameters<typeof Struct.fromJavaScript>[0]);
+}
+
+function fromStruct(given: Struct | undefined): Properties {
+  return (given?.toJavaScript() ?? {}) as Properties;
+}
+
+/** What half succeeded stands in a trailer of the answer (Pulumi's ErrorResourceInitFailed). */
+function failureOf(error: ServiceError): Failure {
+  const [trailer] = error.metadata.get("grpc-status-details-bin");
+  if (!trailer) return new Failure(error.details);
+  const [detail] = Status.deserializeBinary(Buffer.from(trailer)).getDetailsList();
+  if (detail?.getTypeName() !== "pulumirpc.ErrorResourceInitFailed") {
+    throw new Error(`an answer has details that the engine does not know: ${error.details}`);
+  }
+  const failed = messages.ErrorResourceInitFailed.deserializeBinary(detail.getValue_asU8());
+  return new Failure(error.details, {
+    id: failed.getId(),
+    properties: fromStruct(failed.getProperties()),
+    reasons: failed.getReasonsList(),
+  });
+}
