@@ -239,8 +239,9 @@ function readme(plan: Plan, { project, connection }: Frame, isLong: boolean): st
    pulumi config set --secret ${connection}:apiKey
    \`\`\`
 
-2. \`pulumi up\` takes the objects over. It reads them and changes nothing; an object that differs
-   by then fails the plan, which says in what.
+2. \`pulumi up\` takes the objects over. The plan shows each as a create and says that it is adopted
+   as it is: it is read, and nothing is made or changed. An object that differs by then fails the
+   plan, which says in what.
 3. Remove ${toRemove}.
    \`pulumi preview\` shows no change.
 

@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import type { Client } from "../client/client";
 import { ConnectionError, ServiceError } from "../client/errors";
 import { perAccount } from "./lifecycle";
-import { isHeard, note, unheard } from "./unheard";
+import { isHeard, type Noted, note, unheard } from "./unheard";
 
 interface Made {
   id: string;
@@ -44,6 +44,8 @@ interface Twins {
 const twins = new Map<string, Twins>();
 /** What creates of this process have made: it is nobody else's. */
 const claimedOf = perAccount(() => new Set<string>());
+/** Notes of requests that may yet make something, by content. */
+const kept = new Map<string, Noted[]>();
 /** What is said of creates of earlier processes, by content: to each twin, in this process. */
 const told = new Map<string, Promise<string | undefined>>();
 
@@ -116,7 +118,8 @@ async function makeOrFind<Wire extends Made>(
     const found = await lookFor(client, making, own, lostSince, error);
     if (found) return settled({ wire: found });
     if (isLost && (await isWorthAnother(client, posts))) continue;
-    // It may yet be made. What this process has made is not what the next is to be told of.
+    // It may yet be made: the next process is told of it.
+    kept.set(making.content, [...(kept.get(making.content) ?? []), noted]);
     noted.keep([...claimedOf(client)]);
     throw error;
   }
@@ -131,7 +134,10 @@ function ask<Wire extends Made>(
   const asking = making
     .post()
     .then((wire) => ({ wire }), partlyAnswered<Wire>)
-    .then((outcome) => claim(client, outcome))
+    .then((outcome) => {
+      claim(client, making, outcome.wire);
+      return outcome;
+    })
     .finally(() => own.asking.delete(asking));
   own.asking.add(asking);
   return asking.then(
@@ -191,9 +197,10 @@ async function leftBehind<Wire extends Made>(
   );
 }
 
-function claim<Wire extends Made>(client: Client, outcome: Outcome<Wire>): Outcome<Wire> {
-  claimedOf(client).add(outcome.wire.id);
-  return outcome;
+/** What this process has made is nobody else's, and not what the next is to be told of. */
+function claim<Wire extends Made>(client: Client, { content }: Making<Wire>, wire: Wire): void {
+  const claimed = claimedOf(client).add(wire.id);
+  for (const noted of kept.get(content) ?? []) noted.keep([...claimed]);
 }
 
 /** With an id it is known what was made: the rest of the answer can be read later. */
@@ -244,7 +251,7 @@ async function lookFor<Wire extends Made>(
       // The oldest first: as they are the same, each of the lost may have any.
       const wire = found.at(-1);
       if (wire) {
-        claimedOf(client).add(wire.id);
+        claim(client, making, wire);
         return wire;
       }
     }

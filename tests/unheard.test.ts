@@ -13,11 +13,12 @@ const program = `
   let inputs = "";
   process.stdin.on("data", (data) => (inputs += data)).on("end", async () => {
     const provider = require("pulumi-tlsedge/provider");
-    const { kind, ...rest } = JSON.parse(inputs);
-    await provider[kind].create(rest).then(
+    const { kind, count = 1, ...rest } = JSON.parse(inputs);
+    const make = () => provider[kind].create(rest).then(
       ({ id }) => console.log(id),
       ({ message }) => console.log(message),
     );
+    await Promise.all(Array.from({ length: count }, make));
     process.exit();
   });`;
 
@@ -106,6 +107,23 @@ describe("a create whose process has died", () => {
       assert.deepEqual(heard(), ["POST", "GET", "POST"]);
     });
   }
+
+  it("C36 that gave up leaves no word of what its own process has made", async () => {
+    const undo = setEnv({ TLSEDGE_TIMEOUT_SECONDS: "1" });
+    try {
+      emulator.faults.add({ method: "POST", answer: "silence", work: false });
+      const said = await start({ ...inputs.tlsEdge, count: 3 }).said;
+      const ids = () => emulator.tlsEdges.list().map(({ id }) => id);
+      assert.equal(ids().length, 2);
+      assert.match(said, /no answer in time/);
+      heard();
+      const made = await start(inputs.tlsEdge).said;
+      assert.deepEqual(heard(), ["GET", "POST"]);
+      assert.equal(ids()[0], made);
+    } finally {
+      undo();
+    }
+  });
 
   it("C33 is named too when it is the engine that has died", async () => {
     const engine = createServer().listen(0, "127.0.0.1");
