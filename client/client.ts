@@ -10,11 +10,12 @@ import axios, {
 import axiosRetry, { retryAfter } from "axios-retry";
 import createDebug from "debug";
 import { array, type InferOutput, nullish, object, string } from "valibot";
+import { advise, explain, howMuch, refused } from "./advice";
 import { type AnswerSchema, readAnswer } from "./answer";
 import { type Attempted, ConnectionError, ServiceError } from "./errors";
 import { Deadline, Pace } from "./pace";
 import { redact, secretsOfPem } from "./redact";
-import { defaultConnection, waysToSet } from "./settings";
+import { defaultConnection } from "./settings";
 
 export { ConnectionError, ServiceError } from "./errors";
 export type { Ref } from "./fields";
@@ -69,7 +70,6 @@ export interface ClientOptions {
   tell?: (message: string) => void;
 }
 
-const refused = new Set(["ECONNREFUSED", "EAI_AGAIN", "ENETUNREACH", "EHOSTUNREACH"]);
 const broken = new Set(["ECONNRESET", "EPIPE", "ETIMEDOUT", "ECONNABORTED"]);
 
 /** Whether asking again can neither do the work twice nor be in vain. */
@@ -195,7 +195,8 @@ export class Client {
   /** Takes away what is at a path; a success says no more, in JSON at the most. */
   async delete(path: string): Promise<void> {
     const { data, asked } = await this.#request("DELETE", path);
-    if (data === undefined) throw unusable(asked, "it is not JSON", { ambiguous: true });
+    if (data === undefined)
+      throw ConnectionError.unusable(asked, "it is not JSON", { ambiguous: true });
   }
 
   /** The pages of a list, newest first, each read when it is asked for (api.md §4.4). */
@@ -213,7 +214,7 @@ export class Client {
       yield answer[collection] as InferOutput<S>[];
       next = this.#sameOrigin(path, answer.next_page_uri as string | null | undefined);
       if (next && seen.has(next)) {
-        throw unusable({ method: "GET", path }, "its pages go in a circle");
+        throw ConnectionError.unusable({ method: "GET", path }, "its pages go in a circle");
       }
     }
   }
@@ -232,7 +233,7 @@ export class Client {
     const { href, origin } = this.#account.base;
     const url = URL.canParse(next, href) ? new URL(next, href) : null;
     if (url?.origin === origin) return url.href;
-    throw unusable(
+    throw ConnectionError.unusable(
       { method: "GET", path },
       `its next_page_uri leaves ${origin}, where the API key must not go`,
       { field: "next_page_uri" },
@@ -253,7 +254,11 @@ export class Client {
       ? `its field ${field} ${reason}`
       : "it is not a JSON object. If something other than the service answered, such as a proxy, " +
         "mend the base URL or the way there";
-    throw unusable(asked, said, { field: field || undefined, usable, ambiguous: method !== "GET" });
+    throw ConnectionError.unusable(asked, said, {
+      field: field || undefined,
+      usable,
+      ambiguous: method !== "GET",
+    });
   }
 
   async #request(method: string, path: string, body?: object) {
@@ -402,7 +407,10 @@ function nowAndThen(tell: (message: string) => void): (message: string) => void 
   };
 }
 
-/** The JSON of a success, null for nothing and undefined for what is none; half of it is as good as no answer, and so is tried again. */
+/**
+ * The JSON of a success, null for nothing and undefined for what is none; half of it is as good as
+ * no answer, and so is tried again.
+ */
 function readJson(response: AxiosResponse): AxiosResponse {
   const text = String(response.data).trim();
   const value = text === "" ? null : parseJson(text);
@@ -419,16 +427,6 @@ function parseJson(text: unknown): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** An answer that came and can't be used. */
-function unusable(
-  asked: { method: string; path: string; attempts?: number; elapsedMs?: number },
-  said: string,
-  more: { field?: string; usable?: Record<string, unknown>; ambiguous?: boolean } = {},
-): ConnectionError {
-  const fields = { attempts: 1, elapsedMs: 0, ambiguous: false, ...asked, ...more };
-  return new ConnectionError(said, { ...fields, code: "EBADANSWER" });
 }
 
 /** What has happened to a request, for a person who waits. */
@@ -468,40 +466,4 @@ function failure(
     code,
     ambiguous: asked.method !== "GET" && broken.has(code),
   });
-}
-
-function howMuch(connection: string): string {
-  const { variable, configKey } = waysToSet(connection, "timeoutSeconds");
-  return ` (${variable} or ${configKey} sets how much)`;
-}
-
-function explain(code: string, message: string, connection: string): string {
-  const nameOf = (key: string) => {
-    const { variable, configKey } = waysToSet(connection, key);
-    return `${variable} or ${configKey}`;
-  };
-  if (code === "ETIMEDOUT") return `no answer in time${howMuch(connection)}`;
-  if (code === "ENOTFOUND" || refused.has(code)) {
-    return `${message || code}. Check the base URL (${nameOf("baseUrl")}) and the network`;
-  }
-  if (/CERT|SIGNATURE|ISSUER|ALTNAME/.test(code)) {
-    return `${message}. If a private authority signs for the service, name its PEM file: ${nameOf("caFile")}`;
-  }
-  return message || code;
-}
-
-/** What to do about a refusal. */
-function advise(status: number, connection: string): string {
-  if (status === 401 || status === 403) {
-    return `Check the API key: ${waysToSet(connection, "apiKey").text}`;
-  }
-  if (status === 429) {
-    const { variable, configKey } = waysToSet(connection, "requestsPerMinute");
-    return `The account's request limit is used up: lower ${variable} or ${configKey}`;
-  }
-  if (status >= 500) return "The service fails, or what stands before it: try again later";
-  if (status >= 300 && status < 400) {
-    return "Redirects are not followed, so that the API key stays where it belongs: set the base URL to the final address";
-  }
-  return "";
 }

@@ -77,6 +77,16 @@ export class ConnectionError extends Error implements Attempted {
     super(`${fields.method} ${fields.path} got no usable answer${effort(fields)}: ${said}${last}`);
     Object.assign(this, fields);
   }
+
+  /** Of an answer that came and can't be used. */
+  static unusable(
+    asked: { method: string; path: string; attempts?: number; elapsedMs?: number },
+    said: string,
+    more: { field?: string; usable?: Record<string, unknown>; ambiguous?: boolean } = {},
+  ): ConnectionError {
+    const fields = { attempts: 1, elapsedMs: 0, ambiguous: false, ...asked, ...more };
+    return new ConnectionError(said, { ...fields, code: "EBADANSWER" });
+  }
 }
 
 /** How many tries it took, and how long. */
