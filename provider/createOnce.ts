@@ -237,8 +237,8 @@ async function lookFor<Wire extends Made>(
       const found = await unclaimed(client, making, own, asked).catch((cause: Error) => {
         throw new Error(
           `${error.message}. Whether the ${making.title} was made can't be told, as the list can't ` +
-            `be read either (${cause.message}). The next \`pulumi up\` on this machine looks again, ` +
-            "and names what it finds",
+            `be read either (${cause.message}): look for it, or let the next \`pulumi up\` on this ` +
+            "machine do so, which names what it finds",
         );
       });
       if (found.length > own.lost) {
