@@ -121,6 +121,9 @@ export class Project {
         PULUMI_RETAIN_CHECKPOINTS: "true",
         // The linter has checked the types of the examples.
         PULUMI_NODEJS_TRANSPILE_ONLY: "true",
+        // Each command starts two Node.js processes that load the same code.
+        NODE_COMPILE_CACHE: join(repository, "node_modules", ".cache", "compile"),
+        NODE_V8_COVERAGE: "",
         // For --event-log.
         PULUMI_DEBUG_COMMANDS: "true",
         NO_COLOR: "1",
