@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { createRequire } from "node:module";
+import { type AddressInfo, createServer } from "node:net";
 import { createInterface } from "node:readline/promises";
 import { promisify } from "node:util";
 import provider from "@pulumi/pulumi/proto/provider_grpc_pb.js";
@@ -57,8 +59,12 @@ async function importTime(name: string, { folder, env }: Project): Promise<numbe
 async function firstOperations({ project, text }: Started) {
   const { resources } = JSON.parse(await readIn(project, "resources.json"));
   const news = { ...resources[0].args, __provider: text };
+  // Somebody who listens where the engine does: the provider looks whether it is heard.
+  const engine = createServer().listen(0, "127.0.0.1");
+  await once(engine, "listening");
+  const { port: enginePort } = engine.address() as AddressInfo;
   const began = performance.now();
-  const child = spawn(process.execPath, [script, "127.0.0.1:1"], {
+  const child = spawn(process.execPath, [script, `127.0.0.1:${enginePort}`], {
     cwd: project.folder,
     env: project.env,
     stdio: ["ignore", "pipe", "inherit"],
@@ -91,6 +97,7 @@ async function firstOperations({ project, text }: Started) {
     return { startToCheck: planned - began, check: planned - ready, create: created - planned };
   } finally {
     child.kill("SIGKILL");
+    engine.close();
   }
 }
 
