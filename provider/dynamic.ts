@@ -41,8 +41,26 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
     String(properties.connection ?? defaultConnection);
   const client = (properties: Properties): Client =>
     connect(connectionOf(properties), config).operation();
-  const toAdopt = async (id: unknown, inputs: Properties) =>
-    typeof id === "string" ? findToAdopt(lifecycle, client(inputs), id, inputs) : undefined;
+  /** What there is to adopt, unless inputs are wrong; that there is nothing is one more problem. */
+  const toAdopt = async (id: unknown, inputs: Properties, problems: Problem[]) => {
+    if (typeof id !== "string" || problems.length > 0) return undefined;
+    try {
+      return await findToAdopt(lifecycle, client(inputs), id, inputs);
+    } catch (error) {
+      problems.push({ path: "", reason: (error as Error).message });
+      return undefined;
+    }
+  };
+  /** The plan shows a create, so it is told when it is none. */
+  const judgeAdoption = (
+    id: string,
+    found: Properties,
+    inputs: Properties,
+    problems: Problem[],
+  ) => {
+    problems.push(...problemsOfAdoption(lifecycle, id, found, inputs));
+    if (problems.length === 0) console.error(`the ${lifecycle.title} ${id} is adopted as it is`);
+  };
 
   return {
     // The engine's process uses a provider before this promise settles: nothing may be awaited.
@@ -59,22 +77,12 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
           ...problemsOfShape(lifecycle, news),
           ...problemsOfConnection(connectionOf(news), config),
         ];
-        const found =
-          isNew && problems.length === 0
-            ? await toAdopt(id, news).catch((error: Error) => {
-                problems.push({ path: "", reason: error.message });
-                return undefined;
-              })
-            : undefined;
+        const found = isNew ? await toAdopt(id, news, problems) : undefined;
         // What is to be adopted is as good as what was deployed before.
         const before = isNew ? found?.inputs : olds;
         const checked = lifecycle.check(news, before, new Date());
         problems.push(...checked.problems);
-        if (found) {
-          problems.push(
-            ...problemsOfAdoption(lifecycle, id as string, found.state, checked.inputs),
-          );
-        }
+        if (found) judgeAdoption(id as string, found.state, checked.inputs, problems);
         for (const warning of checked.warnings) console.error(`warning: ${warning}`);
         const inputs = keepOld(lifecycle, before ?? {}, checked.inputs);
         return {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { mock } from "node:test";
 import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import {
@@ -49,6 +50,19 @@ describe("adoption", () => {
     assert.equal(await stack.refresh(), "same");
     assert.equal(await stack.up(args), "same");
     assert.equal(stack.inputs.__import, undefined);
+  });
+
+  it("C40 a plan, which shows a create, says that it is none", async () => {
+    const told = mock.method(console, "error", () => {});
+    try {
+      await new Stack(tlsEdge).preview(importing(existing.id, args));
+      const said = told.mock.calls.map((call) => String(call.arguments));
+      assert.deepEqual(said, [`the TLS edge ${existing.id} is adopted as it is`]);
+      await new Stack(tlsEdge).check(importing(existing.id, { description: "other" }), {});
+      assert.equal(told.mock.callCount(), 1);
+    } finally {
+      told.mock.restore();
+    }
   });
 
   it("C13 C40 what is not known yet is compared when it is", async () => {

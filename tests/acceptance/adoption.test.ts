@@ -96,6 +96,8 @@ describe("adoption", () => {
     await managing();
     const run = await project.up();
     assert.deepEqual(run.changes, { create: 3 });
+    assert.match(run.output, /the TLS edge edgtls_\w+ is adopted as it is/);
+    assert.match(run.output, /the TLS certificate cert_\w+ is adopted as it is/);
     assert.ok(
       run.requests.every((request) => request.startsWith("GET ")),
       run.requests.join(),
