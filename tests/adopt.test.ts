@@ -19,7 +19,15 @@ import {
 } from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import { holds } from "./cases";
-import { fileWith, type Properties, Stack, setEnvFor, takeRequests, unknown } from "./support";
+import {
+  fileWith,
+  type Properties,
+  Stack,
+  setEnvFor,
+  settingsFor,
+  takeRequests,
+  unknown,
+} from "./support";
 
 const root = path.join(__dirname, "..");
 // biome-ignore lint/suspicious/noTemplateCurlyInString: it must never become a template.
@@ -545,13 +553,7 @@ describe("npx pulumi-tlsedge adopt", () => {
   before(async () => {
     emulator = await startEmulator();
     made = await makeCertificate({ commonName: "app.example.com" });
-    settings = {
-      TLSEDGE_BASE_URL: emulator.url,
-      TLSEDGE_API_KEY: emulator.apiKey,
-      TLSEDGE_CA_FILE: fileWith(emulator.ca),
-      TLSEDGE_REQUESTS_PER_MINUTE: "0",
-      TLSEDGE_MAX_RETRIES: "0",
-    };
+    settings = { ...settingsFor(emulator), TLSEDGE_MAX_RETRIES: "0" };
   });
   beforeEach(() => {
     emulator.reset();

@@ -10,7 +10,7 @@ import type { TLSCertificateWire } from "../client/tlsCertificate";
 import type { TLSEdgeWire } from "../client/tlsEdge";
 import { type Emulator, makeCertificate, type Respond, startEmulator } from "../emulator/server";
 import manifest from "../package.json";
-import { type Answer, answer, fileWith, reset, script, silence } from "./support";
+import { type Answer, answer, fileWith, reset, script, settingsFor, silence } from "./support";
 
 const dayMs = 86_400_000;
 const now = new Date("2026-03-01T12:00:00Z");
@@ -303,13 +303,7 @@ describe("npx pulumi-tlsedge", () => {
       ],
       respond: (body, request) => respond(body, request),
     });
-    settings = {
-      TLSEDGE_BASE_URL: emulator.url,
-      TLSEDGE_API_KEY: emulator.apiKey,
-      TLSEDGE_CA_FILE: fileWith(emulator.ca),
-      TLSEDGE_REQUESTS_PER_MINUTE: "0",
-      TLSEDGE_MAX_RETRIES: "0",
-    };
+    settings = { ...settingsFor(emulator), TLSEDGE_MAX_RETRIES: "0" };
   });
   beforeEach(() => {
     respond = (body) => body;

@@ -43,16 +43,20 @@ export function setEnv(values: Record<string, string | undefined>): () => void {
   return () => put(Object.fromEntries(before));
 }
 
-/** The settings that reach an emulator, with no limit of requests, in the environment. */
-export function setEnvFor(emulator: Emulator, prefix = "TLSEDGE"): () => void {
-  return setEnv({
+/** The settings that reach an emulator, with no limit of requests, as variables. */
+export function settingsFor(emulator: Emulator, prefix = "TLSEDGE"): Record<string, string> {
+  return {
     [`${prefix}_BASE_URL`]: emulator.url,
     [`${prefix}_API_KEY`]: emulator.apiKey,
     [`${prefix}_CA_FILE`]: fileWith(emulator.ca),
     [`${prefix}_REQUESTS_PER_MINUTE`]: "0",
-    // A create that fails may leave a note there.
-    PULUMI_HOME: folder,
-  });
+  };
+}
+
+/** Puts those settings into the environment; gives back what undoes it. */
+export function setEnvFor(emulator: Emulator, prefix?: string): () => void {
+  // A create that fails may leave a note in Pulumi's home.
+  return setEnv({ ...settingsFor(emulator, prefix), PULUMI_HOME: folder });
 }
 
 /** What was asked of the emulator since the last time. */

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { PulumiCli } from "../pulumi.ts";
 import type { Account } from "./account.ts";
+import { linkModules } from "./folders.ts";
 
 const stack = "dev";
 
@@ -56,7 +57,7 @@ export class Engine {
     const folder = await mkdtemp(path.join(tmpdir(), "tlsedge-crash-"));
     const engine = new Engine(folder, cli, new Map());
     await mkdir(path.join(folder, "state"));
-    await engine.#link();
+    await linkModules(engine.folder);
     await engine.file(
       "Pulumi.yaml",
       "name: crash\nruntime: { name: nodejs, options: { typescript: false } }\n",
@@ -71,13 +72,8 @@ export class Engine {
     const copied = new Engine(folder, this.#cli, this.#secrets, this.#compiled);
     const left = ["node_modules", "compiled"].map((name) => path.join(this.folder, name));
     await cp(this.folder, folder, { recursive: true, filter: (name) => !left.includes(name) });
-    await copied.#link();
+    await linkModules(copied.folder);
     return copied;
-  }
-
-  #link(): Promise<void> {
-    const modules = path.join(process.cwd(), "node_modules");
-    return symlink(modules, path.join(this.folder, "node_modules"), "junction");
   }
 
   use(account: Account): void {
