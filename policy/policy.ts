@@ -1,4 +1,9 @@
-import type { ResourceValidationPolicy, StackValidationPolicy } from "@pulumi/policy";
+import type {
+  PolicyResource,
+  ResourceValidationArgs,
+  ResourceValidationPolicy,
+  StackValidationPolicy,
+} from "@pulumi/policy";
 
 /** What every policy of this package says of itself. Its page in `docs/policies` is made of it. */
 export interface Explained {
@@ -23,7 +28,28 @@ export interface Explained {
 export type ResourcePolicy = ResourceValidationPolicy & Explained;
 
 /** A policy that judges a stack as a whole, at the end of a preview and of an update. */
-export type StackPolicy = StackValidationPolicy & Explained;
+export type StackPolicy = StackValidationPolicy &
+  Explained & {
+    /** {@link declare}. */
+    validateResource: typeof declare;
+  };
+
+/*
+ * Pulumi shows a policy on a stack the outputs of what is deployed, and state keeps there only what
+ * the service adds. What the program says is shown before, resource by resource: so it is noted.
+ */
+
+const declared = new Map<string, PolicyResource["props"]>();
+
+/** Notes what the program says of a resource. */
+export function declare({ urn, props }: ResourceValidationArgs): void {
+  declared.set(urn, props);
+}
+
+/** What the program says of a resource of the stack; as it is deployed, when the run is of others. */
+export function declaredOf({ urn, props }: PolicyResource): PolicyResource["props"] {
+  return declared.get(urn) ?? props;
+}
 
 /*
  * Reading a value that the plan does not know yet throws an error of Pulumi's, which Pulumi reports

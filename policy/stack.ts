@@ -1,7 +1,17 @@
 import { isIP } from "node:net";
 import type { PolicyResource } from "@pulumi/policy";
 import { TLSCertificate, TLSEdge } from "pulumi-tlsedge";
-import { any, each, isOn, type ResourcePolicy, type StackPolicy, uploaded } from "./policy";
+import {
+  any,
+  declare,
+  declaredOf,
+  each,
+  isOn,
+  type ResourcePolicy,
+  type StackPolicy,
+  uploaded,
+} from "./policy";
+import { leafKeyOf } from "./tlsCertificate";
 
 /** Someone can be asked. */
 export const owner: ResourcePolicy = {
@@ -73,10 +83,13 @@ export const hostportCertificate: StackPolicy = {
     violation: `new TLSEdge("app", { hostports: ["a.b.example.com:443"] });\n${uploaded("wildcard")}`,
     fix: `new TLSEdge("app", { hostports: ["b.example.com:443"] });\n${uploaded("wildcard")}`,
   },
+  validateResource: declare,
   validateStack({ resources }, report) {
     const certificates = resources.filter((resource) => resource.isType(TLSCertificate));
     const edges = resources.filter((resource) => resource.isType(TLSEdge));
-    each(edges, ({ name, urn, props: edge }) => {
+    each(edges, (resource) => {
+      const { name, urn } = resource;
+      const edge = declaredOf(resource);
       const endsTls = any([
         () => !isOn(edge.tlsTermination),
         () => edge.tlsTermination?.terminateAt !== "upstream",
@@ -86,9 +99,9 @@ export const hostportCertificate: StackPolicy = {
         const host = hostport.replace(/:\d+$/, "");
         const covered = any(
           certificates.map((certificate) => () => {
-            if (accountOf(certificate.props) !== accountOf(edge)) return false;
+            if (accountOf(declaredOf(certificate)) !== accountOf(edge)) return false;
             const leaf = leafOf(certificate);
-            return isValid(leaf) && covers(leaf.names, host);
+            return !leaf || (isValid(leaf) && covers(leaf.names, host));
           }),
         );
         if (covered) return;
@@ -107,11 +120,15 @@ function accountOf({ connection = "tlsedge" }: PolicyResource["props"]): string 
   return connection;
 }
 
-/** The facts of a leaf. They are missing while the chain is not known yet: reading it throws. */
-function leafOf({ props }: PolicyResource) {
-  void props.certificatePem;
-  const { subjectAlternativeNames: names, notBefore, notAfter, publicKeyFingerprint } = props;
-  return { names: names ?? { dnsNames: [], ips: [] }, notBefore, notAfter, publicKeyFingerprint };
+/**
+ * The facts of a leaf; undefined when the run is of other resources. They are missing while the
+ * chain is not known yet: reading it throws.
+ */
+function leafOf(certificate: PolicyResource) {
+  const declared = declaredOf(certificate);
+  void declared.certificatePem;
+  const { subjectAlternativeNames: names, notBefore, notAfter } = declared;
+  return names && { names, notBefore, notAfter };
 }
 
 function isValid({ notBefore, notAfter }: { notBefore: string; notAfter: string }): boolean {
@@ -138,27 +155,27 @@ export const keyReuse: StackPolicy = {
   why:
     "Who gets hold of a shared key can pose as every name it serves, and revoking it takes all of " +
     "them down at once.",
-  remediationSteps:
-    "Make a key for each certificate, and have each issued for its own. A certificate without " +
-    "the output publicKeyFingerprint, deployed before there was one, is not judged: one " +
-    "`pulumi refresh` fills it in.",
+  remediationSteps: "Make a key for each certificate, and have each issued for its own.",
   severity: "high",
   enforcementLevel: "advisory",
   example: {
     violation: `${uploaded("shop", "shop")}\n${uploaded("shop-again", "blog")}`,
     fix: `${uploaded("shop", "shop")}\n${uploaded("blog", "blog")}`,
   },
+  validateResource: declare,
   validateStack({ resources }, report) {
     const certificates = resources.filter((resource) => resource.isType(TLSCertificate));
-    const pairs = certificates.flatMap((one, index) =>
-      certificates.slice(index + 1).map((other) => [one, other].sort(byName)),
-    );
-    each(pairs, ([one, other]) => {
-      if (!one || !other || !shareKey(one, other)) return;
+    const owners = new Map<string, PolicyResource>();
+    each(certificates.sort(byName), (certificate) => {
+      // Of a certificate that is not declared in this run, nothing is said.
+      const key = leafKeyOf(declaredOf(certificate).certificatePem);
+      const owner = key && owners.get(key);
+      if (key && !owner) owners.set(key, certificate);
+      if (!owner) return;
       report(
-        `The TLS certificates "${one.name}" and "${other.name}" have the same key. ` +
+        `The TLS certificates "${owner.name}" and "${certificate.name}" have the same key. ` +
           "Make a new key for one of them, and have its certificate issued anew.",
-        other.urn,
+        certificate.urn,
       );
     });
   },
@@ -166,13 +183,4 @@ export const keyReuse: StackPolicy = {
 
 function byName(one: PolicyResource, other: PolicyResource): number {
   return one.name < other.name ? -1 : 1;
-}
-
-/** A state written before there was a fingerprint has none: of that certificate nothing is said. */
-function shareKey(one: PolicyResource, other: PolicyResource): boolean {
-  const { publicKeyFingerprint } = leafOf(one);
-  return (
-    publicKeyFingerprint !== undefined &&
-    publicKeyFingerprint === leafOf(other).publicKeyFingerprint
-  );
 }

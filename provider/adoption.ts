@@ -12,7 +12,8 @@ import {
 /** Where the `import` option of a resource stands among its inputs. The engine shows no such name. */
 export const importKey = "__import";
 
-interface Found {
+/** What was read of an object. */
+export interface Found {
   state: Properties;
   inputs: Properties;
 }

@@ -6,6 +6,7 @@ import type { Client } from "../client/client";
 import { defaultConnection } from "../client/settings";
 import {
   adopt,
+  type Found,
   findToAdopt,
   importKey,
   keepAdopted,
@@ -13,6 +14,7 @@ import {
   problemsOfAdoption,
 } from "./adoption";
 import { type ConfigReader, ConfigurationError, connect, readSettings } from "./connection";
+import { drifted, toStore } from "./digests";
 import {
   defined,
   hasUnknown,
@@ -113,7 +115,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
           ? adopt(lifecycle, client(inputs), wanted, rest)
           : lifecycle.create(client(inputs), inputs));
         if (warning) console.error(`warning: ${warning}`);
-        const outs = withSettings(lifecycle, state, inputs);
+        const outs = withSettings(lifecycle, toStore(lifecycle, state), inputs);
         if (!problem) return { id, outs };
         // What the engine records all the same, and goes on from in the next update.
         const properties = { ...outs, __provider: inputs.__provider };
@@ -133,20 +135,17 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
           // The engine would take gone for read.
           throw new Error(`no ${lifecycle.title} has the id ${id}`);
         }
-        const now = keepOld(lifecycle, known, withSettings(lifecycle, found.state, known));
-        // Inputs only when something drifted: a read is not told the private key, so returning
-        // them always would take the key out of the stored inputs.
-        const drifted = state && lifecycle.drifted(state, now);
-        const inputs = withSettings(lifecycle, found.inputs, known);
-        return { id, props: now, ...(drifted && { inputs }) };
+        return state
+          ? { id, ...refreshed(lifecycle, known, found) }
+          : { id, props: withSettings(lifecycle, found.state, known) };
       }),
 
     update: (id: string, state: Properties, inputs: Properties) =>
       clean(async () => {
         const service = client(inputs);
         const updating = lifecycle.update(service, id, state, inputs);
-        const outs = await ifThere(lifecycle, service, updating);
-        if (outs) return { outs: withSettings(lifecycle, outs, inputs) };
+        const found = await ifThere(lifecycle, service, updating);
+        if (found) return { outs: withSettings(lifecycle, toStore(lifecycle, found), inputs) };
         throw new Error(
           `the ${lifecycle.title} ${id} is gone from the service. ` +
             "Run `pulumi refresh`, then `pulumi up` makes it anew",
@@ -166,6 +165,18 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
         await ifThere(lifecycle, service, lifecycle.delete(service, id));
       }),
   };
+}
+
+/** What a refresh stores of what was found. */
+function refreshed(lifecycle: Lifecycle, stored: Properties, found: Found) {
+  const changed = drifted(lifecycle, stored, found.state);
+  // The engine shows of what has drifted what stands in the outputs.
+  const kept = toStore(lifecycle, found.state, changed);
+  const props = withSettings(lifecycle, kept, stored);
+  // Inputs only when something drifted: a read is not told the private key, so returning them
+  // always would take the key out of the stored inputs.
+  if (changed.length === 0) return { props };
+  return { props, inputs: withSettings(lifecycle, found.inputs, stored) };
 }
 
 /** Without a property: the engine would print the property's value, secret or not. */
@@ -213,7 +224,10 @@ function keepOld(lifecycle: Lifecycle, olds: Properties, news: Properties): Prop
   return Object.fromEntries(
     Object.entries(news).map(([property, value]) => {
       const old = olds[property];
-      const same = old !== undefined && !hasUnknown(value) && lifecycle.same(property, old, value);
+      const same =
+        old !== undefined &&
+        !hasUnknown(value) &&
+        lifecycle.digest(property, old) === lifecycle.digest(property, value);
       return [property, same ? old : value];
     }),
   );

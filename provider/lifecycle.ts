@@ -69,7 +69,8 @@ export interface Created {
 
 /**
  * What one kind of resource does, told to whatever protocol calls it. Values that are not known
- * yet come as {@link unknownValue} to `check`, `replaces` and `same`, and to nothing else.
+ * yet come as {@link unknownValue} to `check` and `replaces`, and to nothing else. The `state` that
+ * comes in is what was stored; what goes out is whole.
  */
 export interface Lifecycle {
   /** The field's own name for the resource, for messages: "TLS edge". */
@@ -80,13 +81,15 @@ export interface Lifecycle {
   settings: readonly string[];
   /** What the schema can't say. `olds` are the inputs of the last deployment, if there was one. */
   check(news: Properties, olds: Properties | undefined, now: Date): Checked;
-  /** Whether two values of a property mean the same. */
-  same(property: string, a: unknown, b: unknown): boolean;
+  /** What the service adds, kept in state as it is. */
+  outputs: readonly string[];
+  /** What state keeps a digest of, as the inputs hold it. The order stands in state: only append. */
+  digested: readonly string[];
+  /** One digest for all values of a property that mean the same; empty for none. */
+  digest(property: string, value: unknown): string;
   /** The inputs whose change can't be made in place. */
   replaces(state: Properties, inputs: Properties): string[];
-  /** Whether what the service has now differs from what it had. */
-  drifted(before: Properties, now: Properties): boolean;
-  /** What the service would have to be told. */
+  /** What the service would have to be told. Only of a whole `state` it says what was found. */
   differences(state: Properties, inputs: Properties): Difference[];
   /** With a `problem` when it was made, and the service's answer to that can't be used whole. */
   create(client: Client, inputs: Properties): Promise<Created>;

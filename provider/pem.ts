@@ -146,6 +146,14 @@ export function describeLeaf(leaf: X509Certificate) {
   };
 }
 
+/** What is known of a chain: of its leaf, and by what one chain is told from another. */
+export function describeChain(chain: X509Certificate[]) {
+  return {
+    ...describeLeaf(chain[0] as X509Certificate),
+    chainFingerprint: chainFingerprint(chain),
+  };
+}
+
 /** The names that cover a domain, in lower case: a wildcard stands for one label (RFC 6125). */
 export function namesCovering(domain: string): string[] {
   const name = domain.toLowerCase();

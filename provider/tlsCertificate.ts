@@ -6,11 +6,13 @@ import {
   tlsCertificates,
 } from "../client/tlsCertificate";
 import { createOnce } from "./createOnce";
+import { digest, digestsOf } from "./digests";
 import { description, metadata } from "./fields";
 import { defined, type Lifecycle, type Problem, type Properties, unknownValue } from "./lifecycle";
 import { readPaged } from "./pages";
 import {
   chainFingerprint,
+  describeChain,
   describeLeaf,
   formatChain,
   keyType,
@@ -57,6 +59,8 @@ export const lifecycle: Lifecycle = {
   title: "TLS certificate",
   schema,
   settings: ["connection", "renewBeforeDays"],
+  outputs: ["uri", "createdAt", "issuedAt", "keyUsages", "extendedKeyUsages"],
+  digested: ["description", "metadata", "chainFingerprint"],
 
   check(news, olds, now) {
     const { certificatePem, privateKeyPem } = news;
@@ -65,9 +69,9 @@ export const lifecycle: Lifecycle = {
     const key = attempt(problems, "privateKeyPem", privateKeyPem, parseKey);
     if (!chain) return { inputs: news, problems, warnings: [] };
     const leaf = chain[0] as X509Certificate;
-    const derived = fromChain(chain);
+    const derived = describeLeaf(leaf);
     // A certificate that is there already may have outlived its leaf, or lost its key to a refresh.
-    const isNew = olds?.chainFingerprint !== derived.chainFingerprint;
+    const isNew = chainOf(olds) !== chainFingerprint(chain);
     problems.push(...problemsOfKey(leaf, key, isNew && privateKeyPem === undefined));
     const expiry = expiryOf(derived.notAfter, news.renewBeforeDays, now);
     if (expiry?.expired && isNew) problems.push({ path: "certificatePem", reason: expiry.text });
@@ -78,25 +82,21 @@ export const lifecycle: Lifecycle = {
         certificatePem: formatChain(chain),
         // The key that matches the same leaf says nothing new, however it is written.
         ...(!isNew && key && olds?.privateKeyPem ? { privateKeyPem: olds.privateKeyPem } : {}),
-        ...derived,
+        ...planned(derived),
       },
       problems,
       warnings: warns ? [`TLS certificate ${nameOf(derived)}: ${expiry.text}`] : [],
     };
   },
 
-  same: (_property, a, b) => JSON.stringify(a) === JSON.stringify(b),
+  digest: (_property, value) => digest(value),
 
   // A chain that is not known yet has no fingerprint.
-  replaces: (state, inputs) =>
-    state.chainFingerprint === inputs.chainFingerprint ? [] : ["certificatePem"],
-
-  drifted: (before, now) =>
-    ["description", "metadata", "chainFingerprint"].some((name) => before[name] !== now[name]),
+  replaces: (state, inputs) => (hasChain(state, chainOf(inputs)) ? [] : ["certificatePem"]),
 
   differences: (state, inputs) => [
     // A chain that is not known yet, or can't be parsed, is neither the same nor another.
-    ...(inputs.chainFingerprint !== undefined && state.chainFingerprint !== inputs.chainFingerprint
+    ...(chainOf(inputs) !== undefined && !hasChain(state, chainOf(inputs))
       ? [{ property: "certificatePem", wanted: summary(inputs), found: summary(state) }]
       : []),
     ...Object.keys(changes(state, inputs)).map((property) => ({
@@ -121,25 +121,16 @@ export const lifecycle: Lifecycle = {
         }),
       list: tlsCertificates.list,
       isMade: (made) =>
-        hasChain(made, chain) && lifecycle.differences(toState(made, chain), inputs).length === 0,
+        chainOf({ certificatePem: made.certificate_pem }) === chainFingerprint(chain) &&
+        lifecycle.differences(toState(made, chain), inputs).length === 0,
     });
     return { id: wire.id, state: toState(wire, chain), ...told };
   },
 
-  async read(client, certificateId, known) {
-    const full = fromWire(await readPaged(tlsCertificates, client, certificateId));
-    const { certificatePem, ...state } = full;
-    const { description, metadata } = state;
-    return {
-      // Managed, the chain stands in the inputs and needs no second copy.
-      state: known ? state : full,
-      inputs: defined({
-        description,
-        metadata,
-        certificatePem,
-        ...fromChain(parseChain(certificatePem)),
-      }),
-    };
+  async read(client, certificateId) {
+    const state = fromWire(await readPaged(tlsCertificates, client, certificateId));
+    const { description, metadata, certificatePem } = state;
+    return { state, inputs: defined({ description, metadata, certificatePem, ...planned(state) }) };
   },
 
   async update(client, certificateId, state, inputs) {
@@ -197,9 +188,9 @@ function problemsOfKey(
 }
 
 /** A chain in a few words: nobody reads PEM. */
-function summary({ chainFingerprint, ...leaf }: Properties): string {
-  const { notAfter } = leaf as Leaf;
-  return `${nameOf(leaf as Leaf)}, until ${notAfter}, chain fingerprint ${chainFingerprint}`;
+function summary(properties: Properties): string {
+  const leaf = properties as Leaf;
+  return `${nameOf(leaf)}, until ${leaf.notAfter}, chain fingerprint ${chainOf(properties)}`;
 }
 
 /** What people call a certificate: many have names in the SANs alone. */
@@ -223,30 +214,52 @@ function expiryOf(notAfter: string, renewBeforeDays: unknown, now: Date) {
   };
 }
 
-/** What follows from the chain: known in every plan in which the chain is. */
-function fromChain(chain: X509Certificate[]) {
-  return {
-    ...describeLeaf(chain[0] as X509Certificate),
-    chainFingerprint: chainFingerprint(chain),
-  };
+/** What a plan shows of a leaf: it stands in the inputs, so no more than people read. */
+function planned(leaf: Leaf): Properties {
+  const shown = plannedFields.map((name) => [name, leaf[name] || undefined]);
+  return defined(Object.fromEntries(shown));
 }
 
+const plannedFields = [
+  "subjectCommonName",
+  "subjectAlternativeNames",
+  "issuerCommonName",
+  "serialNumber",
+  "notBefore",
+  "notAfter",
+  "privateKeyType",
+  "fingerprint",
+  "subjectOrganization",
+  "subjectOrganizationalUnit",
+  "subjectLocality",
+  "subjectProvince",
+  "subjectCountry",
+] as const satisfies (keyof Leaf)[];
+
 function changes(state: Properties, inputs: Properties): TLSCertificateUpdate {
+  const found = digestsOf(lifecycle, state);
   const changed: TLSCertificateUpdate = {};
   for (const property of ["description", "metadata"] as const) {
     const wanted = (inputs[property] ?? "") as string;
-    if (wanted !== (state[property] ?? "")) changed[property] = wanted;
+    if (lifecycle.digest(property, wanted) !== found[property]) changed[property] = wanted;
   }
   return changed;
 }
 
-/** Whether the service's certificate has this chain; one that can't be parsed has not. */
-function hasChain(wire: TLSCertificateWire, chain: X509Certificate[]): boolean {
+/** The fingerprint of a chain that is there, known and can be parsed. */
+function chainOf({ certificatePem }: Properties = {}): string | undefined {
+  if (typeof certificatePem !== "string" || certificatePem === unknownValue) return undefined;
   try {
-    return chainFingerprint(parseChain(wire.certificate_pem)) === chainFingerprint(chain);
-  } catch {
-    return false;
+    return chainFingerprint(parseChain(certificatePem));
+  } catch (error) {
+    if (error instanceof PemError) return undefined;
+    throw error;
   }
+}
+
+function hasChain(state: Properties, fingerprint: string | undefined): boolean {
+  const found = digestsOf(lifecycle, state).chainFingerprint;
+  return found === lifecycle.digest("chainFingerprint", fingerprint);
 }
 
 /** The leaf's fields come from the chain itself, so that they are what the plan has shown. */
@@ -260,7 +273,7 @@ function toState(wire: TLSCertificateWire, chain: X509Certificate[]) {
     issuedAt: issued_at || undefined,
     keyUsages: wire.key_usages ?? [],
     extendedKeyUsages: wire.extended_key_usages ?? [],
-    ...fromChain(chain),
+    ...describeChain(chain),
   });
 }
 

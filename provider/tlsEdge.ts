@@ -9,6 +9,7 @@ import {
   tlsEdges,
 } from "../client/tlsEdge";
 import { createOnce } from "./createOnce";
+import { digest, digestsOf, isOn } from "./digests";
 import { description, edgeModule, hostports, id, metadata } from "./fields";
 import {
   defined,
@@ -92,10 +93,13 @@ export const lifecycle: Lifecycle = {
   title: "TLS edge",
   schema,
   settings: ["connection", "onModuleRemoval"],
+  outputs: ["uri", "createdAt"],
+  digested: ["description", "metadata", "hostports", ...modules],
 
-  check(news) {
+  check(news, olds = {}) {
     const inputs: Properties = { ...news };
     for (const module of modules) {
+      if (inputs[module] === undefined) remember(module, olds[module]);
       const value = inputs[module];
       if (!isObject(value) || Array.isArray(value)) continue;
       inputs[module] = { ...value, enabled: value.enabled ?? true };
@@ -103,17 +107,16 @@ export const lifecycle: Lifecycle = {
     return { inputs, problems: problemsOfTermination(news), warnings: [] };
   },
 
-  same: (property, a, b) => canonical(property, a) === canonical(property, b),
+  digest(property, value) {
+    if (Array.isArray(value) && value.length === 0) return "";
+    return digest(canonical(property, value), isObject(value) && value.enabled === false);
+  },
 
   replaces(state, inputs) {
     if (inputs.onModuleRemoval !== "replace") return [];
-    return modules.filter((module) => isOn(state[module]) && inputs[module] === undefined);
+    const found = digestsOf(lifecycle, state);
+    return modules.filter((module) => isOn(found[module]) && inputs[module] === undefined);
   },
-
-  drifted: (before, now) =>
-    ["description", "metadata", "hostports"].some(
-      (property) => !lifecycle.same(property, before[property], now[property]),
-    ) || modules.some((module) => !sameModule(module, before[module], now[module])),
 
   differences: (state, inputs) => [
     ...Object.entries(changes(state, inputs)).map(([property, wanted]) => ({
@@ -152,7 +155,7 @@ export const lifecycle: Lifecycle = {
     for (const module of leftovers(state, inputs)) {
       await tlsEdges.deleteModule(client, edgeId, moduleNames[module]).catch(ifMissing);
     }
-    const changed = changes(state, inputs);
+    const changed = changes(await withRemoved(client, edgeId, state, inputs), inputs);
     const wire =
       Object.keys(changed).length > 0
         ? await tlsEdges
@@ -215,32 +218,66 @@ function changes(state: Properties, inputs: Properties): Properties {
     metadata: inputs.metadata ?? "",
     hostports: inputs.hostports ?? [],
   };
-  const found: Properties = { description: "", metadata: "", hostports: [], ...state };
+  const found = digestsOf(lifecycle, state);
   for (const module of modules)
-    wanted[module] = inputs[module] ?? switchedOff(found[module], inputs);
+    wanted[module] = inputs[module] ?? switchedOff(state[module], found[module], inputs);
   return Object.fromEntries(
     Object.entries(wanted).filter(
       ([property, value]) =>
-        value !== undefined && !lifecycle.same(property, value, found[property]),
+        value !== undefined && lifecycle.digest(property, value) !== found[property],
     ),
   );
 }
 
-/** What a module becomes that the program no longer has. */
+/** What a module becomes that the program no longer has. Stored state does not know all of it. */
 function switchedOff(
-  found: unknown,
+  content: unknown,
+  digest: string | undefined,
   { onModuleRemoval, mutualTls }: Properties,
 ): Properties | undefined {
-  if (!isObject(found) || onModuleRemoval === "delete") return undefined;
+  if (!digest || onModuleRemoval === "delete") return undefined;
+  if (!isObject(content)) return isOn(digest) ? { enabled: false } : undefined;
   // Even switched off, `upstream` has the service refuse client certificates.
-  const inTheWay = mutualTls !== undefined && found.terminateAt === "upstream";
-  return { ...found, enabled: false, ...(inTheWay && { terminateAt: "edge" }) };
+  const inTheWay = mutualTls !== undefined && content.terminateAt === "upstream";
+  return { ...content, enabled: false, ...(inTheWay && { terminateAt: "edge" }) };
+}
+
+/** What removed modules were, by digest: an update is not told, and the service wants them whole. */
+const removed = new Map<string, unknown>();
+
+function remember(module: Module, content: unknown): void {
+  if (content !== undefined) removed.set(lifecycle.digest(module, content), content);
+}
+
+/** With what is to be switched off, as check has seen it; else as the service tells it. */
+async function withRemoved(
+  client: Client,
+  edgeId: string,
+  state: Properties,
+  inputs: Properties,
+): Promise<Properties> {
+  const found = digestsOf(lifecycle, state);
+  const gone = modules.filter((module) => found[module] && inputs[module] === undefined);
+  const contents = gone.map((module) => [
+    module,
+    state[module] ?? removed.get(found[module] as string),
+  ]);
+  const known = { ...state, ...Object.fromEntries(contents) };
+  const { mutualTls, onModuleRemoval } = inputs;
+  const asksClients = mutualTls && lifecycle.digest("mutualTls", mutualTls) !== found.mutualTls;
+  const unknown = gone.filter(
+    (module) =>
+      !known[module] && (isOn(found[module]) || (module === "tlsTermination" && asksClients)),
+  );
+  if (onModuleRemoval === "delete" || unknown.length === 0) return known;
+  return toState(await tlsEdges.get(client, edgeId), inputs);
 }
 
 /** The modules that the program no longer has and that the service is to delete. */
 function leftovers(state: Properties, inputs: Properties): Module[] {
   if (inputs.onModuleRemoval !== "delete") return [];
-  return modules.filter((module) => isObject(state[module]) && inputs[module] === undefined);
+  const found = digestsOf(lifecycle, state);
+  return modules.filter((module) => found[module] && inputs[module] === undefined);
 }
 
 /** What is undefined here is left out of the JSON. */
@@ -271,9 +308,6 @@ function toWire(properties: Properties): TLSEdgeMutation {
 /** From the service's answer; `wanted` tells what the program leaves to the service. */
 export function toState(wire: TLSEdgeWire, wanted?: Properties): TLSEdgeState & Properties {
   const { backend, ip_restriction, mutual_tls, tls_termination } = wire;
-  const termination = wanted?.tlsTermination as TLSEdgeInputs["tlsTermination"];
-  const kept = (key: "terminateAt" | "minVersion", value: string | null | undefined) =>
-    termination && termination[key] === undefined ? undefined : (value ?? undefined);
   return defined({
     uri: wire.uri,
     createdAt: wire.created_at,
@@ -294,12 +328,33 @@ export function toState(wire: TLSEdgeWire, wanted?: Properties): TLSEdgeState & 
     },
     tlsTermination:
       tls_termination &&
-      defined({
-        enabled: tls_termination.enabled ?? true,
-        terminateAt: kept("terminateAt", tls_termination.terminate_at),
-        minVersion: kept("minVersion", tls_termination.min_version),
-      }),
+      asWanted(
+        defined({
+          enabled: tls_termination.enabled ?? true,
+          terminateAt: tls_termination.terminate_at,
+          minVersion: tls_termination.min_version,
+        }),
+        wanted,
+      ),
   }) as TLSEdgeState & Properties;
+}
+
+/** Without what the program leaves to the service: by its inputs, or by the digest of stored state. */
+function asWanted(found: Properties, wanted: Properties | undefined): Properties {
+  if (!wanted) return found;
+  const { terminateAt, minVersion, enabled } = found;
+  const given = wanted.tlsTermination;
+  if (isObject(given)) {
+    const kept = Object.entries(found).filter(
+      ([key]) => key === "enabled" || given[key] !== undefined,
+    );
+    return Object.fromEntries(kept);
+  }
+  const { tlsTermination } = digestsOf(lifecycle, wanted);
+  const readings = [found, { enabled, terminateAt }, { enabled, minVersion }, { enabled }];
+  return (
+    readings.find((one) => lifecycle.digest("tlsTermination", one) === tlsTermination) ?? found
+  );
 }
 
 function ids(refs: Ref | Ref[] | null | undefined): string[] {
@@ -325,19 +380,9 @@ function problemsOfTermination({ tlsTermination, mutualTls }: Properties): Probl
   return problems;
 }
 
-/** Once a module is removed, present but switched off means the same as absent. */
-function isOn(module: unknown): boolean {
-  return isObject(module) && module.enabled !== false && module.enabled !== unknownValue;
-}
-
-function sameModule(module: Module, before: unknown, now: unknown): boolean {
-  if (before === undefined || now === undefined) return isOn(before) === isOn(now);
-  return lifecycle.same(module, before, now);
-}
-
 /** Lists are sets, host names know no case, and keys have no order. */
-function canonical(property: string, value: unknown): string {
-  return JSON.stringify(value, (_key, part) => {
+function canonical(property: string, value: unknown): string | undefined {
+  return JSON.stringify(value === "" ? undefined : value, (_key, part) => {
     if (Array.isArray(part)) {
       const parts = property === "hostports" ? part.map((p) => String(p).toLowerCase()) : part;
       return [...parts].sort();

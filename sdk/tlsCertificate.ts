@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
-import { namesCovering } from "../provider/pem";
+import { describeChain, namesCovering, PemError, parseChain } from "../provider/pem";
 import { fromWire, type TLSCertificateInputs } from "../provider/tlsCertificate";
 import { connectTo, type LookupArgs, matching, only } from "./lookup";
 import { type InputOf, idToGet, registration, typeToken } from "./resource";
@@ -108,30 +108,19 @@ export class TLSCertificate extends pulumi.CustomResource {
           "description",
           "metadata",
           "certificatePem",
-          "subjectCommonName",
-          "subjectAlternativeNames",
           "issuedAt",
-          "notBefore",
-          "notAfter",
           "keyUsages",
           "extendedKeyUsages",
-          "privateKeyType",
-          "issuerCommonName",
-          "serialNumber",
-          "subjectOrganization",
-          "subjectOrganizationalUnit",
-          "subjectLocality",
-          "subjectProvince",
-          "subjectCountry",
-          "fingerprint",
-          "publicKeyFingerprint",
-          "chainFingerprint",
           "connection",
         ],
         adopted,
       ),
       rest,
     );
+    // From the chain, so that state need not hold them. A secret chain makes no secrets of them:
+    // every client is shown it.
+    const known = pulumi.unsecret(this.certificatePem).apply(describe);
+    for (const name of described) Object.assign(this, { [name]: known.apply((of) => of[name]) });
   }
 
   /**
@@ -156,6 +145,34 @@ export class TLSCertificate extends pulumi.CustomResource {
   static override isInstance(value: unknown): value is TLSCertificate {
     const type = (value as { __pulumiType?: unknown } | null)?.__pulumiType;
     return type === TLSCertificate.__pulumiType;
+  }
+}
+
+const described = [
+  "subjectCommonName",
+  "subjectAlternativeNames",
+  "notBefore",
+  "notAfter",
+  "privateKeyType",
+  "issuerCommonName",
+  "serialNumber",
+  "subjectOrganization",
+  "subjectOrganizationalUnit",
+  "subjectLocality",
+  "subjectProvince",
+  "subjectCountry",
+  "fingerprint",
+  "publicKeyFingerprint",
+  "chainFingerprint",
+] as const;
+
+/** Of a chain that `ignoreChanges` keeps from the provider, what is wrong with it is no matter. */
+function describe(certificatePem: string): Partial<ReturnType<typeof describeChain>> {
+  try {
+    return describeChain(parseChain(certificatePem));
+  } catch (error) {
+    if (error instanceof PemError) return {};
+    throw error;
   }
 }
 

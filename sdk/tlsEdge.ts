@@ -82,6 +82,12 @@ export class TLSEdge extends pulumi.CustomResource {
       // As an option rather than from diff, so that it holds in a forced replacement too.
       pulumi.mergeOptions({ deleteBeforeReplace: true }, rest),
     );
+    // From what the program says, so that state holds it once.
+    this.hostports = this.hostports.apply((given) => given ?? []);
+    this.backend = switchedOn(this.backend);
+    this.ipRestriction = switchedOn(this.ipRestriction);
+    this.mutualTls = switchedOn(this.mutualTls);
+    this.tlsTermination = switchedOn(this.tlsTermination);
   }
 
   /**
@@ -103,6 +109,11 @@ export class TLSEdge extends pulumi.CustomResource {
   static override isInstance(value: unknown): value is TLSEdge {
     return (value as { __pulumiType?: unknown } | null)?.__pulumiType === TLSEdge.__pulumiType;
   }
+}
+
+/** A module as it is: where the program says nothing else, it is switched on. */
+function switchedOn<T extends object>(module: pulumi.Output<T | undefined>) {
+  return module.apply((given) => (given ? { enabled: true, ...given } : undefined));
 }
 
 /** A TLS edge as a lookup gives it; fields that are unset are undefined. */

@@ -288,6 +288,44 @@ describe("a TLS edge", () => {
     });
   });
 
+  describe("stored whole, as the first versions did", () => {
+    beforeEach(async () => {
+      await stack.up(full);
+      const { props } = await stack.get(stack.id);
+      stack.state = { ...props, __provider: stack.state.__provider };
+      heard();
+    });
+
+    it("C51 is no change, and a refresh finds no drift", async () => {
+      assert.equal(await stack.up(full), "same");
+      assert.equal(await stack.refresh(), "same");
+      assert.ok(!("backend" in stack.state));
+      assert.equal(await stack.up(full), "same");
+    });
+
+    it("C51 C22 is told only what changed", async () => {
+      assert.equal(await stack.up({ ...full, metadata: "new" }), "update");
+      assert.deepEqual(heard(), [{ method: "PATCH", body: { metadata: "new" } }]);
+      assert.equal(await stack.up({ ...full, metadata: "new" }), "same");
+    });
+
+    it("C51 C23 has a module that the program removes switched off", async () => {
+      const { mutualTls: _, ...without } = full;
+      assert.equal(await stack.up(without), "update");
+      const body = { mutual_tls: { enabled: false, certificate_authority_ids: ["ca_1", "ca_2"] } };
+      assert.deepEqual(heard(), [{ method: "PATCH", body }]);
+    });
+
+    it("C51 C31 shows what has drifted, and is put right", async () => {
+      emulator.tlsEdges.patch(stack.id, { description: "by hand" });
+      assert.equal(await stack.refresh(), "drifted");
+      assert.equal(stack.state.description, "by hand");
+      assert.equal(await stack.up(full), "update");
+      assert.equal(found()?.description, full.description);
+      assert.ok(!("description" in stack.state));
+    });
+  });
+
   describe("a module that the program no longer has", () => {
     const { backend: _, ...without } = full;
 
@@ -355,6 +393,30 @@ describe("a TLS edge", () => {
       assert.equal(found()?.tls_termination?.enabled, false);
       assert.equal(found()?.mutual_tls?.enabled, true);
       assert.equal(await stack.up({ mutualTls: full.mutualTls }), "same");
+    });
+
+    it("C23 upstream, removed before, is put out of the way of client certificates", async () => {
+      await stack.up({ tlsTermination: { terminateAt: "upstream" } });
+      await stack.up({});
+      assert.equal(found()?.tls_termination?.terminate_at, "upstream");
+      heard();
+      await stack.up({ mutualTls: full.mutualTls });
+      // State does not say where TLS ended, so it is asked for.
+      assert.deepEqual(methods(), ["GET", "PATCH"]);
+      assert.equal(found()?.tls_termination?.terminate_at, "edge");
+      assert.equal(found()?.mutual_tls?.enabled, true);
+    });
+
+    it("C23 is read first when the inputs of before do not hold it", async () => {
+      await stack.up({ ...full, backend: { backendId: "bkdtg_of_nobody" } });
+      heard();
+      const { backend: __, ...others } = stack.inputs;
+      stack.inputs = others;
+      assert.equal(await stack.up({ ...without, metadata: "new" }), "update");
+      const off = { backend: { enabled: false, backend_id: "bkdtg_of_nobody" } };
+      const [get, patch] = heard();
+      assert.equal(get?.method, "GET");
+      assert.deepEqual(patch, { method: "PATCH", body: { ...off, metadata: "new" } });
     });
 
     it("C23 how modules are removed outlives a refresh that finds drift", async () => {
@@ -569,7 +631,8 @@ describe("a TLS edge", () => {
           mutualTls: { certificateAuthorityIds: [...ids].reverse() },
         };
         await stack.up(args);
-        assert.deepEqual(stack.state.ipRestriction, { enabled: true, ipPolicyIds: ids });
+        const { props } = await stack.get(stack.id);
+        assert.deepEqual(props?.ipRestriction, { enabled: true, ipPolicyIds: ids });
         assert.equal(await stack.up(args), "same");
         assert.equal(await stack.refresh(), "same");
       });

@@ -233,6 +233,8 @@ describe("a stack on the real engine", () => {
   it("C31 finds drift in a certificate, and keeps its key", async () => {
     const [certificate] = project.emulator.tlsCertificates.list();
     project.emulator.tlsCertificates.patch(certificate?.id as string, { description: "changed" });
+    const shown = await project.succeeds("refresh", "--preview-only", "--diff");
+    assert.match(shown.output, /~ description: "For the app" => "changed"/);
     assert.deepEqual((await project.refresh()).changes, { same: 2, update: 1 });
     const run = await project.up();
     assert.deepEqual(run.requests, ["PATCH /tls_certificates/:id"]);

@@ -101,4 +101,51 @@ describe("the state of every version", () => {
     }
     assert.ok("createdAt" in others);
   });
+
+  it("keeps little: what an object takes beyond a dynamic resource with one short input", async () => {
+    project = await Project.create();
+    const root = await makeCertificate({ commonName: "Root CA", isCa: true });
+    const issuer = await makeCertificate({ commonName: "Example CA", isCa: true, issuer: root });
+    const name = "app.example.com";
+    const made = await makeCertificate({ commonName: name, dnsNames: [name], issuer });
+    await project.file("chain.pem", made.certificatePem);
+    await project.file("key.pem", made.privateKeyPem);
+    await project.file("bare.cjs", "exports.create = async (outs) => ({ id: 'bare', outs });");
+    await project.program(`
+      const { CustomResource } = require("@pulumi/pulumi");
+      new CustomResource("pulumi-nodejs:dynamic:Bare", "bare", {
+        description: "Short",
+        __provider: 'exports.handler = () => require("./bare.cjs")'.padEnd(80),
+      });
+      const file = (name) => readFileSync(name, "utf8");
+      new tlsedge.TLSCertificate("certificate", {
+        certificatePem: file("chain.pem"), privateKeyPem: file("key.pem"), description: "Short",
+      });
+      new tlsedge.TLSEdge("edge", {
+        description: "Short", hostports: ["app.example.com:443"],
+        backend: { backendId: "bkdtg_2Zz1Qy3Xx4Ww5Vv6Uu7Tt8Ss9Rr" },
+        ipRestriction: { ipPolicyIds: ["ipp_2Zz1Qy3Xx4Ww5Vv6Uu7Tt8Ss9Rr"] },
+        mutualTls: { certificateAuthorityIds: ["ca_2Zz1Qy3Xx4Ww5Vv6Uu7Tt8Ss9Rr"] },
+        tlsTermination: { terminateAt: "edge", minVersion: "1.2" },
+      });`);
+    await project.up();
+    const { bare, edge, certificate } = await exportedText(project);
+    assert.ok(bare && edge && certificate);
+    const { certificatePem, privateKeyPem } = (await project.exported()).certificate?.inputs ?? {};
+    const once = JSON.stringify(certificatePem).length + JSON.stringify(privateKeyPem).length;
+    const above = { edge: edge - bare, certificate: certificate - bare - once };
+    assert.ok(above.edge <= 1600 && above.certificate <= 1600, JSON.stringify(above));
+  });
 });
+
+/** How many bytes each resource takes in what `pulumi stack export` prints. */
+async function exportedText(project: Project): Promise<Record<string, number>> {
+  const { output } = await project.pulumi("stack", "export", "--stack", "dev");
+  const entries = output.split(/^ {12}\{$/m).slice(1);
+  return Object.fromEntries(
+    entries.map((entry) => {
+      const [, name] = /"urn": ".*::(.*)"/.exec(entry) ?? [];
+      return [name, entry.split(/^ {12}\}/m)[0]?.length ?? 0];
+    }),
+  );
+}

@@ -1,4 +1,4 @@
-import { mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
@@ -150,6 +150,7 @@ async function write(folder: string, results: Results): Promise<void> {
   const rounded = (_key: string, value: unknown) =>
     typeof value === "number" ? Math.round(value * 1000) / 1000 : value;
   const json = JSON.stringify(results, rounded, 2);
+  await mkdir(folder, { recursive: true });
   await writeFile(path.join(folder, "performance.json"), `${json}\n`);
   await writeFile(path.join(folder, "performance.md"), report(results));
 }
