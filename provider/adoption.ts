@@ -31,6 +31,12 @@ const keyOf = ({ title }: Lifecycle, id: string) => `${title} ${id}`;
 const longestValue = 200;
 
 /**
+ * How old an answer may be by which something is adopted: the engine stores each before it checks
+ * the next, so that hundreds take minutes. What has changed meanwhile is drift, for a refresh.
+ */
+const oldestMs = 600_000;
+
+/**
  * Reads what a resource is to adopt (contract C40).
  *
  * @throws Error when there is no such thing.
@@ -44,7 +50,7 @@ export async function findToAdopt(
   const { toAdopt } = doings(client);
   const key = keyOf(lifecycle, id);
   toAdopt.set(key, undefined);
-  const found = await ifThere(lifecycle, client, lifecycle.read(client, id, inputs));
+  const found = await ifThere(lifecycle, client, lifecycle.read(client, id, inputs, oldestMs));
   toAdopt.set(key, found);
   if (found) return found;
   throw new Error(

@@ -93,11 +93,15 @@ export interface Lifecycle {
   differences(state: Properties, inputs: Properties): Difference[];
   /** With a `problem` when it was made, and the service's answer to that can't be used whole. */
   create(client: Client, inputs: Properties): Promise<Created>;
-  /** Without `state`, everything the service tells; with it, what the program left out is left out. */
+  /**
+   * Without `state`, everything the service tells; with it, what the program left out is left out.
+   * The answer may be as old as is said, or else a few seconds.
+   */
   read(
     client: Client,
     id: string,
     state: Properties | undefined,
+    oldestMs?: number,
   ): Promise<{ state: Properties; inputs: Properties }>;
   update(client: Client, id: string, state: Properties, inputs: Properties): Promise<Properties>;
   delete(client: Client, id: string): Promise<void>;

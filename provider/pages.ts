@@ -8,7 +8,7 @@ export interface Readable<Wire> {
   pages(client: Client): AsyncGenerator<Wire[], void, undefined>;
 }
 
-/** How old an answer may be that a read is given. */
+/** How old an answer may be that a read is given, unless it says otherwise. */
 const freshMs = 5000;
 /** From this read on, pages are worth it: they hold a hundred things each. */
 const firstPagedRead = 2;
@@ -19,28 +19,35 @@ const pagesForEachRead = 2;
  * Reads one thing as `get` does. The engine refreshes many at a time, and services allow few
  * requests a minute: so reads soon after one another are answered from pages of the list, which
  * all that wait share. What they do not show is asked for by itself: only a 404 says "gone".
+ *
+ * @param oldestMs How old the answer may be.
  */
 export async function readPaged<Wire extends { id: string }>(
   kind: Readable<Wire>,
   client: Client,
   id: string,
+  oldestMs = freshMs,
 ): Promise<Wire> {
-  const snapshot = currentOf(kind, client);
+  const snapshot = currentOf(kind, client, oldestMs);
   snapshot.reads += 1;
   for (;;) {
-    const shown = snapshot.shown(id);
+    const shown = snapshot.shown(id, oldestMs);
     if (shown) return shown;
-    if (!snapshot.isWorthAPage()) return kind.get(client, id);
+    if (!snapshot.isWorthAPage(oldestMs)) return kind.get(client, id);
     await snapshot.nextPage();
   }
 }
 
 const snapshotsOf = perAccount(() => new Map<object, Snapshot<{ id: string }>>());
 
-function currentOf<Wire extends { id: string }>(kind: Readable<Wire>, client: Client) {
+function currentOf<Wire extends { id: string }>(
+  kind: Readable<Wire>,
+  client: Client,
+  oldestMs: number,
+) {
   const snapshots = snapshotsOf(client);
   const known = snapshots.get(kind) as Snapshot<Wire> | undefined;
-  if (known?.isCurrent()) return known;
+  if (known?.isCurrent(oldestMs)) return known;
   const snapshot = new Snapshot(kind, client);
   snapshots.set(kind, snapshot);
   return snapshot;
@@ -67,23 +74,23 @@ class Snapshot<Wire extends { id: string }> {
     this.#pages = kind.pages(this.#client);
   }
 
-  isCurrent(): boolean {
+  isCurrent(oldestMs: number): boolean {
     if (this.#writes !== this.#client.writes) return false;
-    return this.#reading !== undefined || isFresh(this.#since);
+    return this.#reading !== undefined || Date.now() - this.#since < oldestMs;
   }
 
-  shown(id: string): Wire | undefined {
+  shown(id: string, oldestMs: number): Wire | undefined {
     const found = this.#shown.get(id);
-    const isTrue = found && isFresh(found.since) && this.#writes === this.#client.writes;
-    return isTrue ? found.wire : undefined;
+    const isFresh = found && Date.now() - found.since < oldestMs;
+    return isFresh && this.#writes === this.#client.writes ? found.wire : undefined;
   }
 
-  isWorthAPage(): boolean {
+  isWorthAPage(oldestMs: number): boolean {
     return (
       !this.#ended &&
       this.reads >= firstPagedRead &&
       this.#pagesRead < this.reads * pagesForEachRead &&
-      this.isCurrent()
+      this.isCurrent(oldestMs)
     );
   }
 
@@ -111,10 +118,6 @@ class Snapshot<Wire extends { id: string }> {
       this.#ended = true;
     }
   }
-}
-
-function isFresh(since: number): boolean {
-  return Date.now() - since < freshMs;
 }
 
 function isSilence(error: unknown): boolean {

@@ -127,8 +127,8 @@ export const lifecycle: Lifecycle = {
     return { id: wire.id, state: toState(wire, chain), ...told };
   },
 
-  async read(client, certificateId) {
-    const state = fromWire(await readPaged(tlsCertificates, client, certificateId));
+  async read(client, certificateId, _state, oldestMs) {
+    const state = fromWire(await readPaged(tlsCertificates, client, certificateId, oldestMs));
     const { description, metadata, certificatePem } = state;
     return { state, inputs: defined({ description, metadata, certificatePem, ...planned(state) }) };
   },

@@ -145,8 +145,8 @@ export const lifecycle: Lifecycle = {
     return { id: wire.id, state: toState(wire, inputs), ...told };
   },
 
-  async read(client, edgeId, state) {
-    const found = toState(await readPaged(tlsEdges, client, edgeId), state);
+  async read(client, edgeId, state, oldestMs) {
+    const found = toState(await readPaged(tlsEdges, client, edgeId, oldestMs), state);
     const { uri: _uri, createdAt: _createdAt, ...inputs } = found;
     return { state: found, inputs };
   },

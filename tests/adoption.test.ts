@@ -86,6 +86,26 @@ describe("adoption", () => {
     await new Stack(tlsEdge).up(importing(existing.id, { ...args, description: "changed since" }));
   });
 
+  it("many that are adopted for minutes are read by the page once", async () => {
+    const all = [existing];
+    for (let n = 0; n < 20; n++) {
+      const stack = new Stack(tlsEdge);
+      await stack.up({ hostports: [`app${n}.example.com:443`] });
+      all.push(stack);
+    }
+    takeRequests(emulator);
+    mock.timers.enable({ apis: ["Date"], now: Date.now() });
+    try {
+      for (const { id, inputs } of all) {
+        await new Stack(tlsEdge).up(importing(id, inputs));
+        mock.timers.tick(10_000);
+      }
+    } finally {
+      mock.timers.reset();
+    }
+    assert.equal(takeRequests(emulator).length, 2, "one by itself, and a page");
+  });
+
   it("C40 an input that is wrong is said before anything is read", async () => {
     const stack = new Stack(tlsEdge);
     await failureOf(stack.up(importing(existing.id, { hostport: "a" })), PlanFailure);
