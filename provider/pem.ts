@@ -137,7 +137,6 @@ export function describeLeaf(leaf: X509Certificate) {
     notAfter: timestamp(leaf.validTo),
     privateKeyType: keyType(leaf),
     fingerprint: leaf.fingerprint256.replaceAll(":", "").toLowerCase(),
-    publicKeyFingerprint: publicKeyFingerprint(leaf),
     subjectOrganization: subject("O"),
     subjectOrganizationalUnit: subject("OU"),
     subjectLocality: subject("L"),
@@ -148,8 +147,10 @@ export function describeLeaf(leaf: X509Certificate) {
 
 /** What is known of a chain: of its leaf, and by what one chain is told from another. */
 export function describeChain(chain: X509Certificate[]) {
+  const leaf = chain[0] as X509Certificate;
   return {
-    ...describeLeaf(chain[0] as X509Certificate),
+    ...describeLeaf(leaf),
+    publicKeyFingerprint: publicKeyFingerprint(leaf),
     chainFingerprint: chainFingerprint(chain),
   };
 }

@@ -8,7 +8,14 @@ import {
 import { createOnce } from "./createOnce";
 import { digest, digestsOf } from "./digests";
 import { description, metadata } from "./fields";
-import { defined, type Lifecycle, type Problem, type Properties, unknownValue } from "./lifecycle";
+import {
+  type Difference,
+  defined,
+  type Lifecycle,
+  type Problem,
+  type Properties,
+  unknownValue,
+} from "./lifecycle";
 import { readPaged } from "./pages";
 import {
   chainFingerprint,
@@ -95,10 +102,7 @@ export const lifecycle: Lifecycle = {
   replaces: (state, inputs) => (hasChain(state, chainOf(inputs)) ? [] : ["certificatePem"]),
 
   differences: (state, inputs) => [
-    // A chain that is not known yet, or can't be parsed, is neither the same nor another.
-    ...(chainOf(inputs) !== undefined && !hasChain(state, chainOf(inputs))
-      ? [{ property: "certificatePem", wanted: summary(inputs), found: summary(state) }]
-      : []),
+    ...differentChain(state, inputs),
     ...Object.keys(changes(state, inputs)).map((property) => ({
       property,
       wanted: inputs[property],
@@ -249,6 +253,16 @@ function changes(state: Properties, inputs: Properties): TLSCertificateUpdate {
 /** The fingerprint of a chain that is there, known and can be parsed. */
 function chainOf({ certificatePem }: Properties = {}): string | undefined {
   if (typeof certificatePem !== "string" || certificatePem === unknownValue) return undefined;
+  if (fingerprints.has(certificatePem)) return fingerprints.get(certificatePem);
+  const fingerprint = fingerprintOf(certificatePem);
+  fingerprints.set(certificatePem, fingerprint);
+  return fingerprint;
+}
+
+/** By chain: the engine asks of each several times in an update, for which the process lives. */
+const fingerprints = new Map<string, string | undefined>();
+
+function fingerprintOf(certificatePem: string): string | undefined {
   try {
     return chainFingerprint(parseChain(certificatePem));
   } catch (error) {
@@ -257,12 +271,19 @@ function chainOf({ certificatePem }: Properties = {}): string | undefined {
   }
 }
 
+function differentChain(state: Properties, inputs: Properties): Difference[] {
+  const wanted = chainOf(inputs);
+  // A chain that is not known yet, or can't be parsed, is neither the same nor another.
+  if (wanted === undefined || hasChain(state, wanted)) return [];
+  return [{ property: "certificatePem", wanted: summary(inputs), found: summary(state) }];
+}
+
 function hasChain(state: Properties, fingerprint: string | undefined): boolean {
   const found = digestsOf(lifecycle, state).chainFingerprint;
   return found === lifecycle.digest("chainFingerprint", fingerprint);
 }
 
-/** The leaf's fields come from the chain itself, so that they are what the plan has shown. */
+/** What the service adds, and what it can change. */
 function toState(wire: TLSCertificateWire, chain: X509Certificate[]) {
   const { description, metadata, issued_at } = wire;
   return defined({
@@ -273,7 +294,7 @@ function toState(wire: TLSCertificateWire, chain: X509Certificate[]) {
     issuedAt: issued_at || undefined,
     keyUsages: wire.key_usages ?? [],
     extendedKeyUsages: wire.extended_key_usages ?? [],
-    ...describeChain(chain),
+    chainFingerprint: chainFingerprint(chain),
   });
 }
 
@@ -281,7 +302,7 @@ function toState(wire: TLSCertificateWire, chain: X509Certificate[]) {
 export function fromWire(wire: TLSCertificateWire) {
   try {
     const chain = parseChain(wire.certificate_pem);
-    return { ...toState(wire, chain), certificatePem: formatChain(chain) };
+    return { ...toState(wire, chain), ...describeChain(chain), certificatePem: formatChain(chain) };
   } catch (error) {
     if (!(error instanceof PemError)) throw error;
     throw new Error(`certificate_pem of the TLS certificate ${wire.id} ${error.message}`);

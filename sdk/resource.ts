@@ -13,7 +13,7 @@ export const typeToken = (name: string) => `pulumi-nodejs:dynamic/tlsedge:${name
 
 /**
  * What the engine is given for a resource: the arguments, the provider's text, and a place for
- * each output. The text is a promise to every state: constant to the letter, free of code.
+ * each output that is none of them. The text is a promise to every state: constant to the letter, free of code.
  *
  * @param adopted The id of an object that is there already, to take over.
  */
@@ -32,6 +32,22 @@ export function registration(
     ...(adopted && { [importKey]: adopted }),
     __provider: `exports.handler = () => require("pulumi-tlsedge/provider").${provider}`,
   };
+}
+
+/**
+ * Gives a property its value when it is asked for: Pulumi takes four stack traces for each property
+ * of a resource that it is told of.
+ *
+ * @param value What the property is, from what was given for it.
+ */
+export function lazily<T, U>(
+  resource: pulumi.Resource,
+  name: string,
+  value: (given: pulumi.Output<T | undefined>) => pulumi.Output<U>,
+): void {
+  const given = (resource as unknown as Record<string, pulumi.Output<T> | undefined>)[name];
+  const get = () => value(given ?? pulumi.output(undefined));
+  Object.defineProperty(resource, name, { configurable: true, enumerable: true, get });
 }
 
 /** The id to `get`: with none, Pulumi would make a resource instead of reading one. */

@@ -3,7 +3,7 @@ import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertifica
 import { describeChain, namesCovering, PemError, parseChain } from "../provider/pem";
 import { fromWire, type TLSCertificateInputs } from "../provider/tlsCertificate";
 import { connectTo, type LookupArgs, matching, only } from "./lookup";
-import { type InputOf, idToGet, registration, typeToken } from "./resource";
+import { type InputOf, idToGet, lazily, registration, typeToken } from "./resource";
 
 /** What a program says of a {@link TLSCertificate}. */
 export type TLSCertificateArgs = {
@@ -103,24 +103,18 @@ export class TLSCertificate extends pulumi.CustomResource {
           ...(privateKeyPem !== undefined && { privateKeyPem: pulumi.secret(privateKeyPem) }),
         },
         [
-          "uri",
-          "createdAt",
-          "description",
-          "metadata",
-          "certificatePem",
-          "issuedAt",
-          "keyUsages",
-          "extendedKeyUsages",
-          "connection",
+          ...["uri", "createdAt", "issuedAt", "keyUsages", "extendedKeyUsages"],
+          ...(opts.id === undefined ? [] : [...optional, "certificatePem"]),
         ],
         adopted,
       ),
       rest,
     );
-    // From the chain, so that state need not hold them. A secret chain makes no secrets of them:
-    // every client is shown it.
-    const known = pulumi.unsecret(this.certificatePem).apply(describe);
-    for (const name of described) Object.assign(this, { [name]: known.apply((of) => of[name]) });
+    // From the chain, so that state need not hold them, and only when asked for. A secret chain
+    // makes no secrets of them: every client is shown it.
+    const known = () => pulumi.unsecret(this.certificatePem).apply(describe);
+    for (const name of described) lazily(this, name, () => known().apply((of) => of[name]));
+    for (const name of optional) lazily(this, name, (given) => given);
   }
 
   /**
@@ -147,6 +141,8 @@ export class TLSCertificate extends pulumi.CustomResource {
     return type === TLSCertificate.__pulumiType;
   }
 }
+
+const optional = ["description", "metadata", "connection"];
 
 const described = [
   "subjectCommonName",

@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
 import { type TLSEdgeInputs, type TLSEdgeState, toState } from "../provider/tlsEdge";
 import { connectTo, type LookupArgs, matching, only } from "./lookup";
-import { type InputOf, idToGet, registration, typeToken } from "./resource";
+import { type InputOf, idToGet, lazily, registration, typeToken } from "./resource";
 
 export type { TLSEdgeState };
 
@@ -65,29 +65,16 @@ export class TLSEdge extends pulumi.CustomResource {
       registration(
         "tlsEdge",
         args,
-        [
-          "uri",
-          "createdAt",
-          "description",
-          "metadata",
-          "hostports",
-          "backend",
-          "ipRestriction",
-          "mutualTls",
-          "tlsTermination",
-          "connection",
-        ],
+        ["uri", "createdAt", ...(opts.id === undefined ? [] : [...optional, ...modules])],
         adopted,
       ),
       // As an option rather than from diff, so that it holds in a forced replacement too.
       pulumi.mergeOptions({ deleteBeforeReplace: true }, rest),
     );
     // From what the program says, so that state holds it once.
-    this.hostports = this.hostports.apply((given) => given ?? []);
-    this.backend = switchedOn(this.backend);
-    this.ipRestriction = switchedOn(this.ipRestriction);
-    this.mutualTls = switchedOn(this.mutualTls);
-    this.tlsTermination = switchedOn(this.tlsTermination);
+    for (const name of optional) lazily(this, name, (given) => given);
+    for (const name of modules) lazily(this, name, switchedOn);
+    lazily(this, "hostports", (given) => given.apply((hostports) => hostports ?? []));
   }
 
   /**
@@ -111,8 +98,11 @@ export class TLSEdge extends pulumi.CustomResource {
   }
 }
 
+const optional = ["description", "metadata", "hostports", "connection"];
+const modules = ["backend", "ipRestriction", "mutualTls", "tlsTermination"];
+
 /** A module as it is: where the program says nothing else, it is switched on. */
-function switchedOn<T extends object>(module: pulumi.Output<T | undefined>) {
+function switchedOn(module: pulumi.Output<object | undefined>) {
   return module.apply((given) => (given ? { enabled: true, ...given } : undefined));
 }
 
