@@ -9,6 +9,7 @@ import {
   contestants,
   type Kind,
   kinds,
+  largestConventional,
   type Phase,
   phases,
   type Startup,
@@ -66,7 +67,8 @@ export class Bench {
   /** Measures the phases of a cell once more. */
   async run(cell: Cell, measured: Phase[]): Promise<void> {
     // The conventional provider knows no limit: it fails at the first 429.
-    const names = contestants.filter((name) => !cell.limit || name !== "conventional");
+    const isFit = !cell.limit && cell.n <= largestConventional;
+    const names = contestants.filter((name) => isFit || name !== "conventional");
     const needed = phases.filter(
       (phase) => (phase === "create" || measured.includes(phase)) && isOf(phase, cell.kind),
     );

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
@@ -23,6 +23,7 @@ Measures this package on the real engine, beside a provider that does nothing an
   --runs N         how often each is measured (default 3)
   --minutes N      begin no run of which it is known that it would end later (default 22)
   --out FOLDER     where to write (default docs)
+  --add            go on from what is written there: more sizes, or more runs of the same
   --help           print this
 
 The create runs in any case. The whole grid, for hours:
@@ -53,6 +54,7 @@ function readCommand() {
       runs: text(defaults.runs),
       minutes: text(defaults.minutes),
       out: text(defaults.out),
+      add: { type: "boolean", default: false },
       help: { type: "boolean", short: "h" },
     },
   });
@@ -60,7 +62,8 @@ function readCommand() {
   const said = given
     // Where the results went says nothing of them.
     .filter((name) => name !== "out" && values[name] !== defaults[name])
-    .map((name) => `--${name} ${values[name]}`);
+    .map((name) => `--${name} ${values[name]}`)
+    .concat(values.add ? ["--add"] : []);
   return {
     help: values.help,
     /** As a person would repeat it. */
@@ -75,6 +78,7 @@ function readCommand() {
     runs: whole("--runs", values.runs, 1, 100),
     minutes: whole("--minutes", values.minutes, 1, 6000),
     out: path.resolve(values.out),
+    add: values.add,
   };
 }
 
@@ -107,18 +111,23 @@ async function main(): Promise<void> {
   const minutes = () => (performance.now() - started) / 60_000;
   const say = (text: string) => console.error(`${minutes().toFixed(1).padStart(5)} min  ${text}`);
   try {
-    const machine = describe(cli);
+    const before = command.add ? await readResults(command.out) : undefined;
+    const [load = 0] = loadavg();
+    const commands = [...(before?.commands ?? []), { line: command.line, load }];
     const stacks = await makeStacks(Math.max(...command.sizes));
     const bench = new Bench(folder, cli, stacks, say);
     const startup = await bench.record();
-    const cells = cellsOf(command);
-    const results: Results = { machine, command: command.line, startup, cells };
+    const asked = cellsOf(command);
+    const known = new Map((before?.cells ?? []).map((cell) => [keyOf(cell), cell]));
+    const cells = asked.map((cell) => known.get(keyOf(cell)) ?? cell);
+    const all = [...new Set([...known.values(), ...cells])].sort(byPlace);
+    const results: Results = { machine: describe(cli), commands, startup, cells: all };
     const lengths = new Map<Cell, number>();
     for (const cell of Array(command.runs).fill(cells).flat() as Cell[]) {
-      const before = minutes();
-      if (before + (lengths.get(cell) ?? 0) > command.minutes) continue;
+      const begun = minutes();
+      if (begun + (lengths.get(cell) ?? 0) > command.minutes) continue;
       await bench.run(cell, phasesUnder(cell.limit, command.phases));
-      lengths.set(cell, minutes() - before);
+      lengths.set(cell, minutes() - begun);
       // After each, so that what was measured is there whatever comes.
       await write(command.out, results);
     }
@@ -141,9 +150,29 @@ function cellsOf({ sizes, latencies, limits, kinds }: ReturnType<typeof readComm
 
 /** Nothing that names the machine. */
 function describe(cli: PulumiCli): Results["machine"] {
-  const [load = 0] = loadavg();
   const node = process.version.slice(1);
-  return { cores: availableParallelism(), load, node, pulumiCli: cli.version, pulumiSdk };
+  return { cores: availableParallelism(), node, pulumiCli: cli.version, pulumiSdk };
+}
+
+async function readResults(folder: string): Promise<Results> {
+  const file = path.join(folder, "performance.json");
+  const text = await readFile(file, "utf8").catch(() => undefined);
+  if (text === undefined) throw new UsageError(`--add: there is no ${file} to go on from`);
+  return JSON.parse(text) as Results;
+}
+
+function keyOf({ kind, n, latencyMs, limit }: Cell): string {
+  return [kind, n, latencyMs, limit].join();
+}
+
+/** What a person reads first: no limit, small stacks, little latency. */
+function byPlace(a: Cell, b: Cell): number {
+  return (
+    (a.limit ?? 0) - (b.limit ?? 0) ||
+    a.n - b.n ||
+    a.latencyMs - b.latencyMs ||
+    kinds.indexOf(a.kind) - kinds.indexOf(b.kind)
+  );
 }
 
 async function write(folder: string, results: Results): Promise<void> {

@@ -4,6 +4,7 @@ import {
   contestants,
   type Kind,
   kinds,
+  largestConventional,
   type Measured,
   min,
   type Phase,
@@ -23,14 +24,19 @@ const titles: Record<Phase, string> = {
 };
 /** The results as the page that people read. */
 export function report(results: Results): string {
-  const { machine, command, startup, cells } = results;
+  const { machine, commands, startup, cells } = results;
   const measured = cells.filter(({ runs }) => runs > 0);
   return `# Performance
 
-Measured by \`${command}\`
-on ${machine.cores} cores, with Node.js ${machine.node}, Pulumi CLI ${machine.pulumiCli} and
-\`@pulumi/pulumi\` ${machine.pulumiSdk}. When it began, the machine had a load of ${machine.load.toFixed(1)}:
-the more of it, the less the times say. The numbers are in [performance.json](performance.json), too.
+Measured on ${machine.cores} cores, with Node.js ${machine.node}, Pulumi CLI ${machine.pulumiCli} and
+\`@pulumi/pulumi\` ${machine.pulumiSdk}, by
+
+${table(
+  ["Command", "Load of the machine before"],
+  commands.map(({ line, load }) => [`\`${line}\``, load.toFixed(1)]),
+)}
+
+The more load, the less the times say. The numbers are in [performance.json](performance.json), too.
 
 Three programs declare the same, in plain JavaScript, and take turns phase by phase:
 
@@ -38,7 +44,8 @@ Three programs declare the same, in plain JavaScript, and take turns phase by ph
 - **The floor**: a dynamic provider that checks nothing, makes no request and stores the same
   state, to the byte. What it costs is the engine's; what this package costs beyond it is ours.
 - **Conventional**: what people write today, a class that Pulumi serializes into the state, with
-  axios, a GET after each POST, no limit of its own and no retries.
+  axios, a GET after each POST, no limit of its own and no retries. Up to ${largestConventional}
+  resources, as it takes long.
 
 Certificates have a chain of two, keys on P-256 and a description; edges have all four modules. They
 are measured in stacks of their own. Times are seconds of the whole command, the shortest run and

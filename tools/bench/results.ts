@@ -2,6 +2,9 @@
 export const contestants = ["ours", "floor", "conventional"] as const;
 export type Contestant = (typeof contestants)[number];
 
+/** The most resources that the conventional provider is asked for. */
+export const largestConventional = 500;
+
 export const kinds = ["certificates", "edges"] as const;
 export type Kind = (typeof kinds)[number];
 
@@ -57,13 +60,12 @@ export interface Startup {
 export interface Results {
   machine: {
     cores: number;
-    /** How busy it was with other things, as the run began: processes that wanted to run. */
-    load: number;
     node: string;
     pulumiCli: string;
     pulumiSdk: string;
   };
-  command: string;
+  /** What was run, one after another, and how busy the machine was with other things before. */
+  commands: { line: string; load: number }[];
   startup: Startup;
   /** One whose `runs` is 0 was not begun: the time was over. */
   cells: Cell[];
