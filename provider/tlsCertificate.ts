@@ -72,8 +72,12 @@ export const lifecycle: Lifecycle = {
   check(news, olds, now) {
     const { certificatePem, privateKeyPem } = news;
     const problems: Problem[] = [];
-    const chain = attempt(problems, "certificatePem", certificatePem, parseOrderedChain);
-    const key = attempt(problems, "privateKeyPem", privateKeyPem, parseKey);
+    // What was deployed was checked: signatures and keys take time.
+    const isKnown =
+      olds?.certificatePem === certificatePem && olds?.privateKeyPem === privateKeyPem;
+    const parse = isKnown ? parseChain : parseOrderedChain;
+    const chain = attempt(problems, "certificatePem", certificatePem, parse);
+    const key = isKnown ? undefined : attempt(problems, "privateKeyPem", privateKeyPem, parseKey);
     if (!chain) return { inputs: news, problems, warnings: [] };
     const leaf = chain[0] as X509Certificate;
     const derived = describeLeaf(leaf);

@@ -3,7 +3,7 @@ import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertifica
 import { describeChain, namesCovering, PemError, parseChain } from "../provider/pem";
 import { fromWire, type TLSCertificateInputs } from "../provider/tlsCertificate";
 import { connectTo, type LookupArgs, matching, only } from "./lookup";
-import { type InputOf, idToGet, lazily, registration, typeToken } from "./resource";
+import { type InputOf, idToGet, lazily, pauseTraces, registration, typeToken } from "./resource";
 
 /** What a program says of a {@link TLSCertificate}. */
 export type TLSCertificateArgs = {
@@ -92,24 +92,31 @@ export class TLSCertificate extends pulumi.CustomResource {
     const { privateKeyPem } = args;
     // The engine can't import dynamic resources: the provider does.
     const { import: adopted, ...rest } = opts;
-    super(
-      TLSCertificate.__pulumiType,
-      name,
-      registration(
-        "tlsCertificate",
-        // A secret whatever the program passed: the engine encrypts it in state.
-        {
-          ...args,
-          ...(privateKeyPem !== undefined && { privateKeyPem: pulumi.secret(privateKeyPem) }),
-        },
-        [
-          ...["uri", "createdAt", "issuedAt", "keyUsages", "extendedKeyUsages"],
-          ...(opts.id === undefined ? [] : [...optional, "certificatePem"]),
-        ],
-        adopted,
-      ),
-      rest,
-    );
+    const traces = pauseTraces();
+    try {
+      super(
+        TLSCertificate.__pulumiType,
+        name,
+        registration(
+          "tlsCertificate",
+          // A secret whatever the program passed: the engine encrypts it in state.
+          {
+            ...args,
+            ...(privateKeyPem !== undefined && { privateKeyPem: pulumi.secret(privateKeyPem) }),
+          },
+          [
+            ...["uri", "createdAt", "issuedAt", "keyUsages", "extendedKeyUsages"],
+            ...(opts.id === undefined ? [] : [...optional, "certificatePem"]),
+          ],
+          adopted,
+        ),
+        rest,
+      );
+    } catch (error) {
+      throw traces.traced(error);
+    } finally {
+      traces.resume();
+    }
     // From the chain, so that state need not hold them, and only when asked for. A secret chain
     // makes no secrets of them: every client is shown it.
     const known = () => pulumi.unsecret(this.certificatePem).apply(describe);
@@ -162,8 +169,9 @@ const described = [
   "chainFingerprint",
 ] as const;
 
-/** Of a chain that `ignoreChanges` keeps from the provider, what is wrong with it is no matter. */
-function describe(certificatePem: string): Partial<ReturnType<typeof describeChain>> {
+/** What is wrong with a chain is the provider's to say, unless `ignoreChanges` keeps it away. */
+function describe(certificatePem?: string): Partial<ReturnType<typeof describeChain>> {
+  if (typeof certificatePem !== "string") return {};
   try {
     return describeChain(parseChain(certificatePem));
   } catch (error) {

@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
 import { type TLSEdgeInputs, type TLSEdgeState, toState } from "../provider/tlsEdge";
 import { connectTo, type LookupArgs, matching, only } from "./lookup";
-import { type InputOf, idToGet, lazily, registration, typeToken } from "./resource";
+import { type InputOf, idToGet, lazily, pauseTraces, registration, typeToken } from "./resource";
 
 export type { TLSEdgeState };
 
@@ -59,18 +59,25 @@ export class TLSEdge extends pulumi.CustomResource {
   constructor(name: string, args: TLSEdgeArgs = {}, opts: pulumi.CustomResourceOptions = {}) {
     // The engine can't import dynamic resources: the provider does.
     const { import: adopted, ...rest } = opts;
-    super(
-      TLSEdge.__pulumiType,
-      name,
-      registration(
-        "tlsEdge",
-        args,
-        ["uri", "createdAt", ...(opts.id === undefined ? [] : [...optional, ...modules])],
-        adopted,
-      ),
-      // As an option rather than from diff, so that it holds in a forced replacement too.
-      pulumi.mergeOptions({ deleteBeforeReplace: true }, rest),
-    );
+    const traces = pauseTraces();
+    try {
+      super(
+        TLSEdge.__pulumiType,
+        name,
+        registration(
+          "tlsEdge",
+          args,
+          ["uri", "createdAt", ...(opts.id === undefined ? [] : [...optional, ...modules])],
+          adopted,
+        ),
+        // As an option rather than from diff, so that it holds in a forced replacement too.
+        pulumi.mergeOptions({ deleteBeforeReplace: true }, rest),
+      );
+    } catch (error) {
+      throw traces.traced(error);
+    } finally {
+      traces.resume();
+    }
     // From what the program says, so that state holds it once.
     for (const name of optional) lazily(this, name, (given) => given);
     for (const name of modules) lazily(this, name, switchedOn);

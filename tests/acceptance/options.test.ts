@@ -126,6 +126,53 @@ describe("the engine's own options", () => {
     assert.equal(run.changes.delete, undefined);
   });
 
+  it("C43 every property of what is made is that of what is read", async () => {
+    const name = "d.example.com";
+    const made = await makeCertificate({ commonName: name, dnsNames: [name], organization: "Acme" });
+    project.keepSecret("the private key", made.privateKeyPem);
+    await project.program(`
+      ${described("one")}
+      const made = {
+        full: new tlsedge.TLSEdge("full", {
+          description: "full", metadata: "m", hostports: ["full.example.com:443"],
+          backend: { backendId: "bkdtg_1" }, ipRestriction: { ipPolicyIds: ["ipp_1"] },
+          mutualTls: { certificateAuthorityIds: ["ca_1"], enabled: false },
+          tlsTermination: { terminateAt: "edge", minVersion: "1.3" },
+        }),
+        bare: new tlsedge.TLSEdge("bare", {}),
+        certificate: new tlsedge.TLSCertificate("certificate", {
+          certificatePem: ${JSON.stringify(made.certificatePem)},
+          privateKeyPem: ${JSON.stringify(made.privateKeyPem)},
+        }),
+      };
+      const read = {
+        full: tlsedge.TLSEdge.get("read-full", made.full.id),
+        bare: tlsedge.TLSEdge.get("read-bare", made.bare.id),
+        certificate: tlsedge.TLSCertificate.get("read-certificate", made.certificate.id),
+      };
+      const properties = (resource) => pulumi.all(Object.fromEntries(
+        Object.keys(resource)
+          .filter((name) => !/^_|^(urn|privateKeyPem)$/.test(name))
+          .map((name) => [name, resource[name]])));
+      for (const name of Object.keys(made)) {
+        exports[name] = pulumi.all([properties(made[name]), properties(read[name])])
+          .apply((both) => JSON.stringify(both));
+      }`);
+    await project.up();
+    const whole = async (name: string) => {
+      const [one, other] = JSON.parse(String(await project.output(name)));
+      assert.deepEqual(one, other, name);
+      return one;
+    };
+    const full = await whole("full");
+    assert.deepEqual(full.mutualTls, { certificateAuthorityIds: ["ca_1"], enabled: false });
+    assert.deepEqual(full.backend, { backendId: "bkdtg_1", enabled: true });
+    assert.deepEqual((await whole("bare")).hostports, []);
+    const { subjectOrganization, subjectCountry, keyUsages } = await whole("certificate");
+    assert.deepEqual([subjectOrganization, subjectCountry], ["Acme", ""]);
+    assert.ok(keyUsages.length > 0);
+  });
+
   it("C43 get reads without managing, and a missing id fails", async () => {
     const made = await makeCertificate({
       commonName: "c.example.com",
