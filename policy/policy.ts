@@ -4,6 +4,7 @@ import type {
   ResourceValidationPolicy,
   StackValidationPolicy,
 } from "@pulumi/policy";
+import { TLSCertificate, TLSEdge } from "pulumi-tlsedge";
 
 /** What every policy of this package says of itself. Its page in `docs/policies` is made of it. */
 export interface Explained {
@@ -41,9 +42,35 @@ export type StackPolicy = StackValidationPolicy &
 
 const declared = new Map<string, PolicyResource["props"]>();
 
-/** Notes what the program says of a resource. */
-export function declare({ urn, props }: ResourceValidationArgs): void {
-  declared.set(urn, props);
+/** What is noted: never a key. */
+const noted = [
+  "connection",
+  "hostports",
+  "tlsTermination",
+  "certificatePem",
+  "subjectAlternativeNames",
+  "notBefore",
+  "notAfter",
+];
+
+/** Notes what the program says of an edge or a certificate. */
+export function declare({ urn, props, isType }: ResourceValidationArgs): void {
+  if (!isType(TLSEdge) && !isType(TLSCertificate)) return;
+  const known = {};
+  for (const name of noted) Object.defineProperty(known, name, { get: read(() => props[name]) });
+  declared.set(urn, known);
+}
+
+/** What is read once, here; what is not known yet throws when it is asked for, as in Pulumi. */
+function read<T>(property: () => T): () => T {
+  try {
+    const value = property();
+    return () => value;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
 }
 
 /** What the program says of a resource of the stack; as it is deployed, when the run is of others. */

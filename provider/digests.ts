@@ -17,6 +17,11 @@ export function digest(value: unknown, isOff = false): string {
   return isOff ? off + hash : hash;
 }
 
+/** Whether all of an object stands in state: where it is only read, or an old version stored it. */
+export function isWhole(state: Properties): boolean {
+  return !(digestsKey in state);
+}
+
 /**
  * What state keeps of an object: what the service adds, and digests of what the inputs hold.
  *
@@ -54,7 +59,10 @@ export function drifted(lifecycle: Lifecycle, stored: Properties, now: Propertie
   const had = digestsOf(lifecycle, stored);
   const has = digestsOf(lifecycle, now);
   return lifecycle.digested.filter(
-    (name) => had[name] !== has[name] && (isOn(had[name]) || isOn(has[name])),
+    (name) =>
+      had[name] !== has[name] &&
+      // What is switched off is as good as absent, but not as good as another that is.
+      (isOn(had[name]) || isOn(has[name]) || (had[name] && has[name])),
   );
 }
 

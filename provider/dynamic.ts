@@ -14,7 +14,7 @@ import {
   problemsOfAdoption,
 } from "./adoption";
 import { type ConfigReader, ConfigurationError, connect, readSettings } from "./connection";
-import { drifted, toStore } from "./digests";
+import { drifted, isWhole, toStore } from "./digests";
 import {
   defined,
   hasUnknown,
@@ -170,13 +170,20 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
 /** What a refresh stores of what was found. */
 function refreshed(lifecycle: Lifecycle, stored: Properties, found: Found) {
   const changed = drifted(lifecycle, stored, found.state);
-  // The engine shows of what has drifted what stands in the outputs.
-  const kept = toStore(lifecycle, found.state, changed);
+  // The engine shows of what has drifted what stands in the outputs; of what a program only reads
+  // it compares them.
+  const kept = isWhole(stored)
+    ? only(found.state, [...Object.keys(stored), ...lifecycle.outputs, ...changed])
+    : toStore(lifecycle, found.state, changed);
   const props = withSettings(lifecycle, kept, stored);
   // Inputs only when something drifted: a read is not told the private key, so returning them
   // always would take the key out of the stored inputs.
   if (changed.length === 0) return { props };
   return { props, inputs: withSettings(lifecycle, found.inputs, stored) };
+}
+
+function only(properties: Properties, names: string[]): Properties {
+  return Object.fromEntries(Object.entries(properties).filter(([name]) => names.includes(name)));
 }
 
 /** Without a property: the engine would print the property's value, secret or not. */

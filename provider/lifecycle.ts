@@ -69,8 +69,8 @@ export interface Created {
 
 /**
  * What one kind of resource does, told to whatever protocol calls it. Values that are not known
- * yet come as {@link unknownValue} to `check` and `replaces`, and to nothing else. The `state` that
- * comes in is what was stored; what goes out is whole.
+ * yet come as {@link unknownValue} to `check` and `replaces`, and, in the plan of an adoption, to
+ * `differences`. The `state` that comes in is what was stored; what goes out is whole.
  */
 export interface Lifecycle {
   /** The field's own name for the resource, for messages: "TLS edge". */

@@ -342,7 +342,7 @@ export function toState(wire: TLSEdgeWire, wanted?: Properties): TLSEdgeState & 
 /** Without what the program leaves to the service: by its inputs, or by the digest of stored state. */
 function asWanted(found: Properties, wanted: Properties | undefined): Properties {
   if (!wanted) return found;
-  const { terminateAt, minVersion, enabled } = found;
+  const { terminateAt, minVersion, ...rest } = found;
   const given = wanted.tlsTermination;
   if (isObject(given)) {
     const kept = Object.entries(found).filter(
@@ -351,10 +351,12 @@ function asWanted(found: Properties, wanted: Properties | undefined): Properties
     return Object.fromEntries(kept);
   }
   const { tlsTermination } = digestsOf(lifecycle, wanted);
-  const readings = [found, { enabled, terminateAt }, { enabled, minVersion }, { enabled }];
-  return (
-    readings.find((one) => lifecycle.digest("tlsTermination", one) === tlsTermination) ?? found
-  );
+  const readings = [found, { ...rest, terminateAt }, { ...rest, minVersion }, rest];
+  const isStored = (one: Properties) =>
+    [true, false].some(
+      (enabled) => lifecycle.digest("tlsTermination", { ...one, enabled }) === tlsTermination,
+    );
+  return readings.find(isStored) ?? found;
 }
 
 function ids(refs: Ref | Ref[] | null | undefined): string[] {

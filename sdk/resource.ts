@@ -58,16 +58,26 @@ export function pauseTraces() {
 /**
  * Gives a property its value when it is asked for: a place for each costs a program time.
  *
- * @param value What the property is, from what was given for it.
+ * @param args What the program says, which state holds as inputs alone: in the plan of a resource
+ * that does not change the engine tells outputs alone. None for a resource that is only read.
+ * @param value What the property is, from what is known of it.
  */
 export function lazily<T, U>(
-  resource: pulumi.Resource,
+  resource: pulumi.CustomResource,
   name: string,
-  value: (given: pulumi.Output<T | undefined>) => pulumi.Output<U>,
+  args: pulumi.Inputs | undefined,
+  value: (known: pulumi.Output<T | undefined>) => pulumi.Output<U>,
 ): void {
-  const given = (resource as unknown as Record<string, pulumi.Output<T> | undefined>)[name];
-  const get = () => value(given ?? pulumi.output(undefined));
+  const read = (resource as unknown as Record<string, pulumi.Output<T> | undefined>)[name];
+  // With the URN, so that whatever depends on the property waits for the resource.
+  const said = () => pulumi.all([args?.[name], resource.urn]).apply(([known]) => known as T);
+  const get = () => value(args ? said() : (read ?? pulumi.output(undefined)));
   Object.defineProperty(resource, name, { configurable: true, enumerable: true, get });
+}
+
+/** Text that is unset is undefined. */
+export function unlessEmpty(text: pulumi.Output<string | undefined>) {
+  return text.apply((known) => known || undefined);
 }
 
 /** The id to `get`: with none, Pulumi would make a resource instead of reading one. */

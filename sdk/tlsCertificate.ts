@@ -3,7 +3,15 @@ import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertifica
 import { describeChain, namesCovering, PemError, parseChain } from "../provider/pem";
 import { fromWire, type TLSCertificateInputs } from "../provider/tlsCertificate";
 import { connectTo, type LookupArgs, matching, only } from "./lookup";
-import { type InputOf, idToGet, lazily, pauseTraces, registration, typeToken } from "./resource";
+import {
+  type InputOf,
+  idToGet,
+  lazily,
+  pauseTraces,
+  registration,
+  typeToken,
+  unlessEmpty,
+} from "./resource";
 
 /** What a program says of a {@link TLSCertificate}. */
 export type TLSCertificateArgs = {
@@ -106,7 +114,7 @@ export class TLSCertificate extends pulumi.CustomResource {
           },
           [
             ...["uri", "createdAt", "issuedAt", "keyUsages", "extendedKeyUsages"],
-            ...(opts.id === undefined ? [] : [...optional, "certificatePem"]),
+            ...(opts.id === undefined ? [] : [...texts, "certificatePem"]),
           ],
           adopted,
         ),
@@ -119,9 +127,12 @@ export class TLSCertificate extends pulumi.CustomResource {
     }
     // From the chain, so that state need not hold them, and only when asked for. A secret chain
     // makes no secrets of them: every client is shown it.
-    const known = () => pulumi.unsecret(this.certificatePem).apply(describe);
-    for (const name of described) lazily(this, name, () => known().apply((of) => of[name]));
-    for (const name of optional) lazily(this, name, (given) => given);
+    let known: pulumi.Output<ReturnType<typeof describe>> | undefined;
+    const leaf = () => (known ??= pulumi.unsecret(this.certificatePem).apply(describe));
+    const said = opts.id === undefined ? args : undefined;
+    for (const name of texts) lazily(this, name, said, unlessEmpty);
+    lazily(this, "certificatePem", said, (chain) => chain);
+    for (const name of described) lazily(this, name, said, () => leaf().apply((of) => of[name]));
   }
 
   /**
@@ -149,7 +160,7 @@ export class TLSCertificate extends pulumi.CustomResource {
   }
 }
 
-const optional = ["description", "metadata", "connection"];
+const texts = ["description", "metadata", "connection"];
 
 const described = [
   "subjectCommonName",

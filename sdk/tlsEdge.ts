@@ -2,7 +2,15 @@ import * as pulumi from "@pulumi/pulumi";
 import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
 import { type TLSEdgeInputs, type TLSEdgeState, toState } from "../provider/tlsEdge";
 import { connectTo, type LookupArgs, matching, only } from "./lookup";
-import { type InputOf, idToGet, lazily, pauseTraces, registration, typeToken } from "./resource";
+import {
+  type InputOf,
+  idToGet,
+  lazily,
+  pauseTraces,
+  registration,
+  typeToken,
+  unlessEmpty,
+} from "./resource";
 
 export type { TLSEdgeState };
 
@@ -67,7 +75,11 @@ export class TLSEdge extends pulumi.CustomResource {
         registration(
           "tlsEdge",
           args,
-          ["uri", "createdAt", ...(opts.id === undefined ? [] : [...optional, ...modules])],
+          [
+            "uri",
+            "createdAt",
+            ...(opts.id === undefined ? [] : [...texts, "hostports", ...modules]),
+          ],
           adopted,
         ),
         // As an option rather than from diff, so that it holds in a forced replacement too.
@@ -78,10 +90,10 @@ export class TLSEdge extends pulumi.CustomResource {
     } finally {
       traces.resume();
     }
-    // From what the program says, so that state holds it once.
-    for (const name of optional) lazily(this, name, (given) => given);
-    for (const name of modules) lazily(this, name, switchedOn);
-    lazily(this, "hostports", (given) => given.apply((hostports) => hostports ?? []));
+    const said = opts.id === undefined ? args : undefined;
+    for (const name of texts) lazily(this, name, said, unlessEmpty);
+    for (const name of modules) lazily(this, name, said, switchedOn);
+    lazily(this, "hostports", said, (known) => known.apply((hostports) => hostports ?? []));
   }
 
   /**
@@ -105,7 +117,7 @@ export class TLSEdge extends pulumi.CustomResource {
   }
 }
 
-const optional = ["description", "metadata", "hostports", "connection"];
+const texts = ["description", "metadata", "connection"];
 const modules = ["backend", "ipRestriction", "mutualTls", "tlsTermination"];
 
 /** A module as it is: where the program says nothing else, it is switched on. */

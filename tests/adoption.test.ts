@@ -100,10 +100,12 @@ describe("adoption", () => {
         await new Stack(tlsEdge).up(importing(id, inputs));
         mock.timers.tick(10_000);
       }
+      assert.equal(takeRequests(emulator).length, 2, "one by itself, and a page");
+      emulator.tlsEdges.patch(existing.id, { description: "by hand" });
+      assert.equal(await existing.refresh(), "drifted", "for a refresh the page is too old");
     } finally {
       mock.timers.reset();
     }
-    assert.equal(takeRequests(emulator).length, 2, "one by itself, and a page");
   });
 
   it("C40 an input that is wrong is said before anything is read", async () => {

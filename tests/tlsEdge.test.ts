@@ -297,15 +297,17 @@ describe("a TLS edge", () => {
     });
 
     it("C51 is no change, and a refresh finds no drift", async () => {
+      const { state } = stack;
       assert.equal(await stack.up(full), "same");
       assert.equal(await stack.refresh(), "same");
-      assert.ok(!("backend" in stack.state));
+      assert.deepEqual(stack.state, state);
       assert.equal(await stack.up(full), "same");
     });
 
     it("C51 C22 is told only what changed", async () => {
       assert.equal(await stack.up({ ...full, metadata: "new" }), "update");
       assert.deepEqual(heard(), [{ method: "PATCH", body: { metadata: "new" } }]);
+      assert.ok(!("backend" in stack.state), "from now on its digest stands there");
       assert.equal(await stack.up({ ...full, metadata: "new" }), "same");
     });
 
@@ -405,6 +407,30 @@ describe("a TLS edge", () => {
       assert.deepEqual(methods(), ["GET", "PATCH"]);
       assert.equal(found()?.tls_termination?.terminate_at, "edge");
       assert.equal(found()?.mutual_tls?.enabled, true);
+    });
+
+    it("C31 drift in a module that the program has switched off is found", async () => {
+      const args = { ...full, ipRestriction: { enabled: false, ipPolicyIds: ["ipp_1"] } };
+      await stack.up(args);
+      const ip_policies = [{ id: "ipp_9", uri: "https://x/9" }];
+      emulator.tlsEdges.patch(stack.id, { ip_restriction: { enabled: false, ip_policies } });
+      assert.equal(await stack.refresh(), "drifted");
+      heard();
+      assert.equal(await stack.up(args), "update");
+      const body = { ip_restriction: { enabled: false, ip_policy_ids: ["ipp_1"] } };
+      assert.deepEqual(heard(), [{ method: "PATCH", body }]);
+    });
+
+    it("C31 drift brings nothing that the program leaves to the service", async () => {
+      const args = { tlsTermination: { terminateAt: "edge" } };
+      await stack.up(args);
+      emulator.tlsEdges.patch(stack.id, {
+        tls_termination: { enabled: false, terminate_at: "edge", min_version: "1.2" },
+      });
+      assert.equal(await stack.refresh(), "drifted");
+      assert.deepEqual(stack.inputs.tlsTermination, { enabled: false, terminateAt: "edge" });
+      assert.equal(await stack.up(args), "update");
+      assert.equal(found()?.tls_termination?.enabled, true);
     });
 
     it("C23 is read first when the inputs of before do not hold it", async () => {

@@ -178,6 +178,23 @@ describe("a stack on the real engine", () => {
     await write(hostports + modules, 'description: "For the app", metadata: "owner=web",');
   });
 
+  it("C16 C25 what does not change is known in a plan, and so is what depends on it", async () => {
+    const dependent = `
+      new tlsedge.TLSEdge("dependent", {
+        description: pulumi.interpolate\`\${certificate.notAfter} \${edge.hostports}\`,
+        metadata: edge.tlsTermination.terminateAt,
+        hostports: ["dependent.example.com:443"],
+      }, { replaceOnChanges: ["*"] });
+      exports.description = edge.description;`;
+    const described = 'description: "For the app", metadata: "owner=web",';
+    await write(hostports + modules, described, dependent);
+    await project.up();
+    const run = await project.succeeds("preview", "--expect-no-changes", "--diff");
+    assert.doesNotMatch(run.output, /\[unknown\]|output</);
+    await write(hostports + modules, described);
+    await project.up();
+  });
+
   it("C21 a PEM that is written another way is no change", async () => {
     const chain = await readFile(`${project.folder}/chain.pem`, "utf8");
     await project.file("chain.pem", `# the leaf\n\n${chain.replaceAll("\n", "\r\n")}\r\n\r\n`);
@@ -234,7 +251,7 @@ describe("a stack on the real engine", () => {
     const [certificate] = project.emulator.tlsCertificates.list();
     project.emulator.tlsCertificates.patch(certificate?.id as string, { description: "changed" });
     const shown = await project.succeeds("refresh", "--preview-only", "--diff");
-    assert.match(shown.output, /~ description: "For the app" => "changed"/);
+    assert.match(shown.output, /~ description *: "For the app" => "changed"/);
     assert.deepEqual((await project.refresh()).changes, { same: 2, update: 1 });
     const run = await project.up();
     assert.deepEqual(run.requests, ["PATCH /tls_certificates/:id"]);

@@ -128,7 +128,11 @@ describe("the engine's own options", () => {
 
   it("C43 every property of what is made is that of what is read", async () => {
     const name = "d.example.com";
-    const made = await makeCertificate({ commonName: name, dnsNames: [name], organization: "Acme" });
+    const made = await makeCertificate({
+      commonName: name,
+      dnsNames: [name],
+      organization: "Acme",
+    });
     project.keepSecret("the private key", made.privateKeyPem);
     await project.program(`
       ${described("one")}
@@ -171,6 +175,9 @@ describe("the engine's own options", () => {
     const { subjectOrganization, subjectCountry, keyUsages } = await whole("certificate");
     assert.deepEqual([subjectOrganization, subjectCountry], ["Acme", ""]);
     assert.ok(keyUsages.length > 0);
+    // Nothing has changed for what the program only reads, either.
+    await project.succeeds("refresh", "--yes", "--skip-preview", "--expect-no-changes");
+    await project.succeeds("preview", "--expect-no-changes");
   });
 
   it("C43 get reads without managing, and a missing id fails", async () => {
