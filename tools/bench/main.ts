@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
 import path from "node:path";
-import { parseArgs } from "node:util";
+import { isDeepStrictEqual, parseArgs } from "node:util";
 import { version as pulumiSdk } from "@pulumi/pulumi/version.js";
 import { findOrBuildPulumi, type PulumiCli } from "../pulumi.ts";
 import { Bench } from "./bench.ts";
@@ -111,7 +111,8 @@ async function main(): Promise<void> {
   const minutes = () => (performance.now() - started) / 60_000;
   const say = (text: string) => console.error(`${minutes().toFixed(1).padStart(5)} min  ${text}`);
   try {
-    const before = command.add ? await readResults(command.out) : undefined;
+    const machine = describe(cli);
+    const before = command.add ? await readResults(command.out, machine) : undefined;
     const [load = 0] = loadavg();
     const commands = [...(before?.commands ?? []), { line: command.line, load }];
     const stacks = await makeStacks(Math.max(...command.sizes));
@@ -121,7 +122,7 @@ async function main(): Promise<void> {
     const known = new Map((before?.cells ?? []).map((cell) => [keyOf(cell), cell]));
     const cells = asked.map((cell) => known.get(keyOf(cell)) ?? cell);
     const all = [...new Set([...known.values(), ...cells])].sort(byPlace);
-    const results: Results = { machine: describe(cli), commands, startup, cells: all };
+    const results: Results = { machine, commands, startup, cells: all };
     const lengths = new Map<Cell, number>();
     for (const cell of Array(command.runs).fill(cells).flat() as Cell[]) {
       const begun = minutes();
@@ -154,11 +155,13 @@ function describe(cli: PulumiCli): Results["machine"] {
   return { cores: availableParallelism(), node, pulumiCli: cli.version, pulumiSdk };
 }
 
-async function readResults(folder: string): Promise<Results> {
+async function readResults(folder: string, machine: Results["machine"]): Promise<Results> {
   const file = path.join(folder, "performance.json");
   const text = await readFile(file, "utf8").catch(() => undefined);
   if (text === undefined) throw new UsageError(`--add: there is no ${file} to go on from`);
-  return JSON.parse(text) as Results;
+  const results = JSON.parse(text) as Results;
+  if (isDeepStrictEqual(results.machine, machine)) return results;
+  throw new UsageError(`--add: ${file} is of another machine or of other versions`);
 }
 
 function keyOf({ kind, n, latencyMs, limit }: Cell): string {
