@@ -200,6 +200,8 @@ describe("reads by the page", () => {
       mock.timers.tick(1);
       assert.equal((await read(ids[3] as string)).description, "drifted");
       assert.deepEqual(asked(), ["one"]);
+      await readAll(ids);
+      assert.deepEqual(asked(), ["page"]);
     } finally {
       mock.timers.reset();
     }

@@ -415,23 +415,27 @@ describe("a TLS edge", () => {
       const ip_policies = [{ id: "ipp_9", uri: "https://x/9" }];
       emulator.tlsEdges.patch(stack.id, { ip_restriction: { enabled: false, ip_policies } });
       assert.equal(await stack.refresh(), "drifted");
+      // What a refresh shows a person.
+      assert.deepEqual(stack.state.ipRestriction, { enabled: false, ipPolicyIds: ["ipp_9"] });
       heard();
       assert.equal(await stack.up(args), "update");
       const body = { ip_restriction: { enabled: false, ip_policy_ids: ["ipp_1"] } };
       assert.deepEqual(heard(), [{ method: "PATCH", body }]);
     });
 
-    it("C31 drift brings nothing that the program leaves to the service", async () => {
-      const args = { tlsTermination: { terminateAt: "edge" } };
-      await stack.up(args);
-      emulator.tlsEdges.patch(stack.id, {
-        tls_termination: { enabled: false, terminate_at: "edge", min_version: "1.2" },
+    for (const enabled of [true, false]) {
+      it(`C31 drift from enabled: ${enabled} brings nothing that is left to the service`, async () => {
+        const args = { tlsTermination: { terminateAt: "edge", enabled } };
+        await stack.up(args);
+        emulator.tlsEdges.patch(stack.id, {
+          tls_termination: { enabled: !enabled, terminate_at: "edge", min_version: "1.2" },
+        });
+        assert.equal(await stack.refresh(), "drifted");
+        assert.deepEqual(stack.inputs.tlsTermination, { enabled: !enabled, terminateAt: "edge" });
+        assert.equal(await stack.up(args), "update");
+        assert.equal(found()?.tls_termination?.enabled, enabled);
       });
-      assert.equal(await stack.refresh(), "drifted");
-      assert.deepEqual(stack.inputs.tlsTermination, { enabled: false, terminateAt: "edge" });
-      assert.equal(await stack.up(args), "update");
-      assert.equal(found()?.tls_termination?.enabled, true);
-    });
+    }
 
     it("C23 is read first when the inputs of before do not hold it", async () => {
       await stack.up({ ...full, backend: { backendId: "bkdtg_of_nobody" } });
