@@ -28,14 +28,16 @@ export async function readPaged<Wire extends { id: string }>(
   id: string,
   oldestMs = freshMs,
 ): Promise<Wire> {
-  const snapshot = currentOf(kind, client, oldestMs);
+  const snapshot = currentOf(kind, client, id, oldestMs);
   snapshot.reads += 1;
   for (;;) {
     const shown = snapshot.shown(id, oldestMs);
     if (shown) return shown;
-    if (!snapshot.isWorthAPage(oldestMs)) return kind.get(client, id);
+    if (!snapshot.isWorthAPage(oldestMs)) break;
     await snapshot.nextPage();
   }
+  const isPast = snapshot.hasShown(id, oldestMs);
+  return isPast ? readPaged(kind, client, id, oldestMs) : kind.get(client, id);
 }
 
 const snapshotsOf = perAccount(() => new Map<object, Snapshot<{ id: string }>>());
@@ -43,11 +45,12 @@ const snapshotsOf = perAccount(() => new Map<object, Snapshot<{ id: string }>>()
 function currentOf<Wire extends { id: string }>(
   kind: Readable<Wire>,
   client: Client,
+  id: string,
   oldestMs: number,
 ) {
   const snapshots = snapshotsOf(client);
   const known = snapshots.get(kind) as Snapshot<Wire> | undefined;
-  if (known?.isCurrent(oldestMs)) return known;
+  if (known?.isCurrent(oldestMs) && !known.hasShown(id, oldestMs)) return known;
   const snapshot = new Snapshot(kind, client);
   snapshots.set(kind, snapshot);
   return snapshot;
@@ -83,6 +86,12 @@ class Snapshot<Wire extends { id: string }> {
     const found = this.#shown.get(id);
     const isFresh = found && Date.now() - found.since < oldestMs;
     return isFresh && this.#writes === this.#client.writes ? found.wire : undefined;
+  }
+
+  /** All pages were read, and the one that showed it is too old by now: it is time for new ones. */
+  hasShown(id: string, oldestMs: number): boolean {
+    const isTrue = this.#writes === this.#client.writes;
+    return this.#ended && isTrue && this.#shown.has(id) && !this.shown(id, oldestMs);
   }
 
   isWorthAPage(oldestMs: number): boolean {

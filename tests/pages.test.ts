@@ -207,6 +207,23 @@ describe("reads by the page", () => {
     }
   });
 
+  it("when some pages are too old, all are read again, rather than each thing", async () => {
+    await make(250);
+    mock.timers.enable({ apis: ["Date"], now: Date.now() });
+    try {
+      const newest = emulator.tlsEdges.list().map(({ id }) => id);
+      await readAll(newest.slice(0, 50));
+      mock.timers.tick(3000);
+      await readAll(newest);
+      asked();
+      mock.timers.tick(2500);
+      await readAll(newest);
+      assert.deepEqual(asked().sort(), ["one", "page", "page", "page"]);
+    } finally {
+      mock.timers.reset();
+    }
+  });
+
   it("a page that can't be used is no reason to fail", async () => {
     await make(20);
     emulator.faults.add({
