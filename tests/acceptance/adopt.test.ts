@@ -136,3 +136,58 @@ describe("a whole account", () => {
     );
   });
 });
+
+/** More with TLSEDGE_TEST_ADOPTED=300, for some minutes. */
+const many = Number(process.env.TLSEDGE_TEST_ADOPTED ?? 15);
+
+describe(`an account of ${many} edges and ${many} certificates`, () => {
+  let project: Project;
+  afterEach(() => project?.close());
+
+  it("C40 is read by the page, in the listing, in the plan and in the update", async () => {
+    project = await Project.copyOf({});
+    const client = new Client({
+      baseUrl: project.emulator.url,
+      apiKey: project.emulator.apiKey,
+      caFile: project.env.TLSEDGE_CA_FILE,
+      requestsPerMinute: 0,
+    });
+    for (let n = 0; n < many; n++) {
+      const name = `app${n}.example.com`;
+      const made = await makeCertificate({ commonName: name, dnsNames: [name] });
+      await tlsCertificates.create(client, {
+        certificate_pem: made.certificatePem,
+        private_key_pem: made.privateKeyPem,
+      });
+      await tlsEdges.create(client, { hostports: [`${name}:443`] });
+    }
+    const { emulator } = project;
+    const held = () => JSON.stringify([emulator.tlsEdges.list(), emulator.tlsCertificates.list()]);
+    const before = held();
+    emulator.requests.splice(0);
+    const out = join(project.folder, "out");
+    await promisify(execFile)(process.execPath, [bin, "adopt", "--out", out], { env: project.env });
+    const pages = Array(2 * Math.ceil(many / 100)).fill("page");
+    const asked = () =>
+      emulator.requests
+        .splice(0)
+        .map(({ method, path }) => (path.includes("?") ? "page" : `${method} one`))
+        .sort();
+    assert.deepEqual(asked(), pages);
+    await rm(join(project.folder, "index.js"), { force: true });
+    await cp(out, project.folder, { recursive: true });
+    await rm(out, { recursive: true });
+    await project.select("dev");
+    // One of each kind is read by itself, before it is known that there are more.
+    const reads = ["GET one", "GET one", ...pages];
+    for (const [command, expected] of [
+      ["preview", reads],
+      ["up", reads],
+      ["preview", []],
+    ] as const) {
+      await project.succeeds(command, ...(command === "up" ? ["--yes", "--skip-preview"] : []));
+      assert.deepEqual(asked(), expected, command);
+    }
+    assert.equal(held(), before);
+  });
+});
