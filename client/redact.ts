@@ -9,10 +9,10 @@ const shortestSecret = 8;
  */
 export function redact(said: string, secrets: string[]): string {
   const worthy = secrets.filter(({ length }) => length >= shortestSecret);
-  const lines = worthy.flatMap((secret) => secret.split(/\s+/));
-  const cut = lines
-    .filter(({ length }) => length >= shortestSecret)
-    .reduce((text, line) => text.replaceAll(line, "[secret]"), said);
+  // Of several lines, which a quote may end within, none is cut out: what is left would be a part.
+  const cut = worthy
+    .filter((secret) => !/\s/.test(secret))
+    .reduce((text, secret) => text.replaceAll(secret, "[secret]"), said);
   const flat = withoutSpace(cut);
   return worthy.flatMap(formsOf).some((form) => quotes(flat, form))
     ? "[left out, as it quotes a secret]"

@@ -72,9 +72,11 @@ export const lifecycle: Lifecycle = {
   check(news, olds, now) {
     const { certificatePem, privateKeyPem } = news;
     const problems: Problem[] = [];
-    // What was deployed was checked: signatures and keys take time.
+    // What was deployed with its key was checked: signatures and keys take time.
     const isKnown =
-      olds?.certificatePem === certificatePem && olds?.privateKeyPem === privateKeyPem;
+      privateKeyPem !== undefined &&
+      olds?.certificatePem === certificatePem &&
+      olds?.privateKeyPem === privateKeyPem;
     const parse = isKnown ? parseChain : parseOrderedChain;
     const chain = attempt(problems, "certificatePem", certificatePem, parse);
     const key = isKnown ? undefined : attempt(problems, "privateKeyPem", privateKeyPem, parseKey);
