@@ -278,9 +278,8 @@ function fingerprintOf(certificatePem: string): string | undefined {
 }
 
 function differentChain(state: Properties, inputs: Properties): Difference[] {
-  const wanted = chainOf(inputs);
-  // A chain that is not known yet, or can't be parsed, is neither the same nor another.
-  if (wanted === undefined || hasChain(state, wanted)) return [];
+  // A chain that is not known yet, or that check did not take, is neither the same nor another.
+  if (inputs.fingerprint === undefined || hasChain(state, chainOf(inputs))) return [];
   return [{ property: "certificatePem", wanted: summary(inputs), found: summary(state) }];
 }
 

@@ -130,6 +130,21 @@ describe("adoption", () => {
     assert.equal((await new Stack(tlsCertificate).preview(later)).verdict, "create");
   });
 
+  it("C11 C40 another chain that is out of order is said to be so, and not compared", async () => {
+    const { keyType: _, ...held } = await makeCertificate({ commonName: "c" });
+    const certificate = new Stack(tlsCertificate);
+    await certificate.up(held);
+    const issuer = await makeCertificate({ commonName: "ca", isCa: true });
+    const { certificatePem } = await makeCertificate({ commonName: "d", issuer });
+    const disorder = { certificatePem: issuer.certificatePem + certificatePem };
+    const { message } = await failureOf(
+      new Stack(tlsCertificate).up(importing(certificate.id, disorder)),
+      PlanFailure,
+    );
+    assert.match(message, /the leaf comes first/);
+    assert.doesNotMatch(message, /is not adopted/);
+  });
+
   it("C44 what this process has deleted is not adopted", async () => {
     await existing.destroy();
     const stack = new Stack(tlsEdge);
