@@ -31,7 +31,7 @@ export type ResourcePolicy = ResourceValidationPolicy & Explained;
 /** A policy that judges a stack as a whole, at the end of a preview and of an update. */
 export type StackPolicy = StackValidationPolicy &
   Explained & {
-    /** {@link declare}. */
+    /** Notes what the program says of an edge or a certificate. */
     validateResource: typeof declare;
   };
 
