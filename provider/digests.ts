@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Lifecycle, Properties } from "./lifecycle";
+import { type Lifecycle, only, type Properties } from "./lifecycle";
 
 /**
  * Where the digests stand in state. The engine shows no such name, and gives diff and update no
@@ -33,9 +33,8 @@ export function toStore(
   shown: readonly string[] = [],
 ): Properties {
   const digests = digestsOf(lifecycle, state);
-  const kept = [...lifecycle.outputs, ...shown].filter((name) => state[name] !== undefined);
   return {
-    ...Object.fromEntries(kept.map((name) => [name, state[name]])),
+    ...only(state, [...lifecycle.outputs, ...shown]),
     [digestsKey]: lifecycle.digested.map((name) => digests[name]).join(","),
   };
 }

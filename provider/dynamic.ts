@@ -21,6 +21,7 @@ import {
   ifThere,
   isObject,
   type Lifecycle,
+  only,
   type Problem,
   type Properties,
   unknownValue,
@@ -182,10 +183,6 @@ function refreshed(lifecycle: Lifecycle, stored: Properties, found: Found) {
   return { props, inputs: withSettings(lifecycle, found.inputs, stored) };
 }
 
-function only(properties: Properties, names: string[]): Properties {
-  return Object.fromEntries(Object.entries(properties).filter(([name]) => names.includes(name)));
-}
-
 /** Without a property: the engine would print the property's value, secret or not. */
 function failureOf({ path, reason }: Problem): dynamic.CheckFailure {
   return { property: "", reason: path ? `${path}: ${reason}` : reason };
@@ -222,8 +219,7 @@ function withoutNull(value: unknown): unknown {
 
 /** Reads and deletes see state alone, so what tells them how stands there too. */
 function withSettings(lifecycle: Lifecycle, properties: Properties, from: Properties): Properties {
-  const given = lifecycle.settings.filter((setting) => from[setting] !== undefined);
-  return { ...properties, ...Object.fromEntries(given.map((name) => [name, from[name]])) };
+  return { ...properties, ...only(from, lifecycle.settings) };
 }
 
 /** Where the old value means the same as the new one, the old text stays: no noise in plans. */

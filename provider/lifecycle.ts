@@ -25,6 +25,12 @@ export function defined<T extends object>(value: T): T {
   return Object.fromEntries(parts) as T;
 }
 
+/** The named properties, as far as they are there. */
+export function only(properties: Properties, names: readonly string[]): Properties {
+  const there = names.filter((name) => properties[name] !== undefined);
+  return Object.fromEntries(there.map((name) => [name, properties[name]]));
+}
+
 /** Something that each account has of its own, for as long as the process lives. */
 export function perAccount<T>(make: () => T): (client: Client) => T {
   const all = new WeakMap<Client, T>();

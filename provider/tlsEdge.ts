@@ -86,7 +86,8 @@ const moduleNames = {
   tlsTermination: "tls_termination",
 } as const satisfies Partial<Record<keyof TLSEdgeInputs, TLSEdgeModule>>;
 type Module = keyof typeof moduleNames;
-const modules = Object.keys(moduleNames) as Module[];
+/** The modules of an edge. */
+export const modules = Object.keys(moduleNames) as Module[];
 
 /** How a TLS edge lives. */
 export const lifecycle: Lifecycle = {

@@ -75,9 +75,19 @@ export function lazily<T, U>(
   Object.defineProperty(resource, name, { configurable: true, enumerable: true, get });
 }
 
-/** Text that is unset is undefined. */
-export function unlessEmpty(text: pulumi.Output<string | undefined>) {
-  return text.apply((known) => known || undefined);
+/** The optional texts of every resource. */
+export const texts = ["description", "metadata", "connection"];
+
+/** {@link lazily} for those texts: one that is unset, or empty, is undefined. */
+export function textsLazily(
+  resource: pulumi.CustomResource,
+  args: pulumi.Inputs | undefined,
+): void {
+  for (const name of texts) {
+    lazily<string, string | undefined>(resource, name, args, (known) =>
+      known.apply((text) => text || undefined),
+    );
+  }
 }
 
 /** The id to `get`: with none, Pulumi would make a resource instead of reading one. */

@@ -9,8 +9,9 @@ import {
   lazily,
   pauseTraces,
   registration,
+  texts,
+  textsLazily,
   typeToken,
-  unlessEmpty,
 } from "./resource";
 
 /** What a program says of a {@link TLSCertificate}. */
@@ -130,7 +131,7 @@ export class TLSCertificate extends pulumi.CustomResource {
     let known: pulumi.Output<ReturnType<typeof describe>> | undefined;
     const leaf = () => (known ??= pulumi.unsecret(this.certificatePem).apply(describe));
     const said = opts.id === undefined ? args : undefined;
-    for (const name of texts) lazily(this, name, said, unlessEmpty);
+    textsLazily(this, said);
     lazily(this, "certificatePem", said, (chain) => chain);
     for (const name of described) lazily(this, name, said, () => leaf().apply((of) => of[name]));
   }
@@ -159,8 +160,6 @@ export class TLSCertificate extends pulumi.CustomResource {
     return type === TLSCertificate.__pulumiType;
   }
 }
-
-const texts = ["description", "metadata", "connection"];
 
 const described = [
   "subjectCommonName",

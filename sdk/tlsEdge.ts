@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
-import { type TLSEdgeInputs, type TLSEdgeState, toState } from "../provider/tlsEdge";
+import { modules, type TLSEdgeInputs, type TLSEdgeState, toState } from "../provider/tlsEdge";
 import { connectTo, type LookupArgs, matching, only } from "./lookup";
 import {
   type InputOf,
@@ -8,8 +8,9 @@ import {
   lazily,
   pauseTraces,
   registration,
+  texts,
+  textsLazily,
   typeToken,
-  unlessEmpty,
 } from "./resource";
 
 export type { TLSEdgeState };
@@ -91,7 +92,7 @@ export class TLSEdge extends pulumi.CustomResource {
       traces.resume();
     }
     const said = opts.id === undefined ? args : undefined;
-    for (const name of texts) lazily(this, name, said, unlessEmpty);
+    textsLazily(this, said);
     for (const name of modules) lazily(this, name, said, switchedOn);
     lazily(this, "hostports", said, (known) => known.apply((hostports) => hostports ?? []));
   }
@@ -116,9 +117,6 @@ export class TLSEdge extends pulumi.CustomResource {
     return (value as { __pulumiType?: unknown } | null)?.__pulumiType === TLSEdge.__pulumiType;
   }
 }
-
-const texts = ["description", "metadata", "connection"];
-const modules = ["backend", "ipRestriction", "mutualTls", "tlsTermination"];
 
 /** A module as it is: where the program says nothing else, it is switched on. */
 function switchedOn(module: pulumi.Output<object | undefined>) {

@@ -10,22 +10,22 @@ import { type ExportedResource, Project } from "./engine";
 
 const bin = join(__dirname, "..", "..", "dist", "cli", "main.js");
 
+/** Writes the project of the account, and makes it the one that the engine runs. */
+async function adopt(project: Project): Promise<Adoption> {
+  const out = join(project.folder, "out");
+  const command = [bin, "adopt", "--out", out, "--json"];
+  const { stdout } = await promisify(execFile)(process.execPath, command, { env: project.env });
+  await rm(join(project.folder, "index.js"), { force: true });
+  await cp(out, project.folder, { recursive: true });
+  await rm(out, { recursive: true });
+  await project.select("dev");
+  return JSON.parse(stdout) as Adoption;
+}
+
 describe("a whole account", () => {
   let project: Project;
   let client: Client;
   const keys = new Map<string, string>();
-
-  /** Writes the project of the account, and makes it the one that the engine runs. */
-  async function adopt(...args: string[]): Promise<Adoption> {
-    const out = join(project.folder, "out");
-    const command = [bin, "adopt", "--out", out, "--json", ...args];
-    const { stdout } = await promisify(execFile)(process.execPath, command, { env: project.env });
-    await rm(join(project.folder, "index.js"), { force: true });
-    await cp(out, project.folder, { recursive: true });
-    await rm(out, { recursive: true });
-    await project.select("dev");
-    return JSON.parse(stdout) as Adoption;
-  }
 
   const held = () => ({
     edges: project.emulator.tlsEdges.list(),
@@ -95,7 +95,7 @@ describe("a whole account", () => {
 
   it("C40 is adopted as it is, and the next plan is empty", async () => {
     const before = held();
-    const { edges, certificates, skipped } = await adopt();
+    const { edges, certificates, skipped } = await adopt(project);
     assert.deepEqual([edges.length, certificates.length, skipped.length], [5, 5, 2]);
     const up = await project.up();
     assert.deepEqual(up.changes, { create: 11 });
@@ -165,8 +165,7 @@ describe(`an account of ${many} edges and ${many} certificates`, () => {
     const held = () => JSON.stringify([emulator.tlsEdges.list(), emulator.tlsCertificates.list()]);
     const before = held();
     emulator.requests.splice(0);
-    const out = join(project.folder, "out");
-    await promisify(execFile)(process.execPath, [bin, "adopt", "--out", out], { env: project.env });
+    await adopt(project);
     const pages = Array(2 * Math.ceil(many / 100)).fill("page");
     const asked = () =>
       emulator.requests
@@ -174,10 +173,6 @@ describe(`an account of ${many} edges and ${many} certificates`, () => {
         .map(({ method, path }) => (path.includes("?") ? "page" : `${method} one`))
         .sort();
     assert.deepEqual(asked(), pages);
-    await rm(join(project.folder, "index.js"), { force: true });
-    await cp(out, project.folder, { recursive: true });
-    await rm(out, { recursive: true });
-    await project.select("dev");
     // One of each kind is read by itself, before it is known that there are more.
     const reads = ["GET one", "GET one", ...pages];
     for (const [command, expected] of [
