@@ -1,6 +1,7 @@
 import type { Client } from "../client/client";
 import {
   type Created,
+  type Found,
   hasUnknown,
   ifThere,
   type Lifecycle,
@@ -11,12 +12,6 @@ import {
 
 /** Where the `import` option of a resource stands among its inputs. The engine shows no such name. */
 export const importKey = "__import";
-
-/** What was read of an object. */
-export interface Found {
-  state: Properties;
-  inputs: Properties;
-}
 
 /** What the resources of this process do to objects, by the kind and id of each. */
 const doings = perAccount(() => ({

@@ -6,7 +6,6 @@ import type { Client } from "../client/client";
 import { defaultConnection } from "../client/settings";
 import {
   adopt,
-  type Found,
   findToAdopt,
   importKey,
   keepAdopted,
@@ -17,6 +16,7 @@ import { type ConfigReader, ConfigurationError, connect, readSettings } from "./
 import { drifted, isWhole, toStore } from "./digests";
 import {
   defined,
+  type Found,
   hasUnknown,
   ifThere,
   isObject,
@@ -82,7 +82,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
         ];
         const found = isNew ? await toAdopt(id, news, problems) : undefined;
         // What is to be adopted is as good as what was deployed before.
-        const before = isNew ? found?.inputs : olds;
+        const before = isNew ? found?.inputs() : olds;
         const checked = lifecycle.check(news, before, new Date());
         problems.push(...checked.problems);
         if (found) judgeAdoption(id as string, found.state, checked.inputs, problems);
@@ -180,7 +180,7 @@ function refreshed(lifecycle: Lifecycle, stored: Properties, found: Found) {
   // Inputs only when something drifted: a read is not told the private key, so returning them
   // always would take the key out of the stored inputs.
   if (changed.length === 0) return { props };
-  return { props, inputs: withSettings(lifecycle, found.inputs, stored) };
+  return { props, inputs: withSettings(lifecycle, found.inputs(), stored) };
 }
 
 /** Without a property: the engine would print the property's value, secret or not. */

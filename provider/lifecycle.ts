@@ -64,6 +64,13 @@ export interface Difference {
   found: unknown;
 }
 
+/** What a read has found. */
+export interface Found {
+  state: Properties;
+  /** The inputs that would make it: worked out when they are asked for. */
+  inputs(): Properties;
+}
+
 /** What a create has made. */
 export interface Created {
   id: string;
@@ -100,15 +107,16 @@ export interface Lifecycle {
   /** With a `problem` when it was made, and the service's answer to that can't be used whole. */
   create(client: Client, inputs: Properties): Promise<Created>;
   /**
-   * Without `state`, everything the service tells; with it, what the program left out is left out.
-   * The answer may be as old as is said, or else a few seconds.
+   * Without `state`, everything the service tells; with it, what the program left out is left out,
+   * and what state does not keep need not be there. The answer may be as old as is said, or else a
+   * few seconds.
    */
   read(
     client: Client,
     id: string,
     state: Properties | undefined,
     oldestMs?: number,
-  ): Promise<{ state: Properties; inputs: Properties }>;
+  ): Promise<Found>;
   update(client: Client, id: string, state: Properties, inputs: Properties): Promise<Properties>;
   delete(client: Client, id: string): Promise<void>;
   /** All that the account has, page by page. */

@@ -6,7 +6,7 @@ import {
   tlsCertificates,
 } from "../client/tlsCertificate";
 import { createOnce } from "./createOnce";
-import { digest, digestsOf } from "./digests";
+import { digest, digestsOf, isWhole } from "./digests";
 import { description, metadata } from "./fields";
 import {
   type Difference,
@@ -137,10 +137,17 @@ export const lifecycle: Lifecycle = {
     return { id: wire.id, state: toState(wire, chain), ...told };
   },
 
-  async read(client, certificateId, _state, oldestMs) {
-    const state = fromWire(await readPaged(tlsCertificates, client, certificateId, oldestMs));
-    const { description, metadata, certificatePem } = state;
-    return { state, inputs: defined({ description, metadata, certificatePem, ...planned(state) }) };
+  async read(client, certificateId, stored, oldestMs) {
+    const wire = await readPaged(tlsCertificates, client, certificateId, oldestMs);
+    // To describe a leaf takes longer than all else, and state keeps nothing of it.
+    const isWanted = stored === undefined || isWhole(stored);
+    return {
+      state: isWanted ? fromWire(wire) : toState(wire, chainIn(wire)),
+      inputs() {
+        const { description, metadata, certificatePem, ...rest } = fromWire(wire);
+        return defined({ description, metadata, certificatePem, ...planned(rest) });
+      },
+    };
   },
 
   async update(client, certificateId, state, inputs) {
@@ -305,9 +312,13 @@ function toState(wire: TLSCertificateWire, chain: X509Certificate[]) {
 
 /** All that the service tells of a certificate, its chain in canonical form. */
 export function fromWire(wire: TLSCertificateWire) {
+  const chain = chainIn(wire);
+  return { ...toState(wire, chain), ...describeChain(chain), certificatePem: formatChain(chain) };
+}
+
+function chainIn(wire: TLSCertificateWire): X509Certificate[] {
   try {
-    const chain = parseChain(wire.certificate_pem);
-    return { ...toState(wire, chain), ...describeChain(chain), certificatePem: formatChain(chain) };
+    return parseChain(wire.certificate_pem);
   } catch (error) {
     if (!(error instanceof PemError)) throw error;
     throw new Error(`certificate_pem of the TLS certificate ${wire.id} ${error.message}`);

@@ -149,7 +149,7 @@ export const lifecycle: Lifecycle = {
   async read(client, edgeId, state, oldestMs) {
     const found = toState(await readPaged(tlsEdges, client, edgeId, oldestMs), state);
     const { uri: _uri, createdAt: _createdAt, ...inputs } = found;
-    return { state: found, inputs };
+    return { state: found, inputs: () => inputs };
   },
 
   async update(client, edgeId, state, inputs) {
