@@ -140,14 +140,11 @@ export const lifecycle: Lifecycle = {
   async read(client, certificateId, stored, oldestMs) {
     const wire = await readPaged(tlsCertificates, client, certificateId, oldestMs);
     // To describe a leaf takes longer than all else, and state keeps nothing of it.
-    const isWanted = stored === undefined || isWhole(stored);
-    return {
-      state: isWanted ? fromWire(wire) : toState(wire, chainIn(wire)),
-      inputs() {
-        const { description, metadata, certificatePem, ...rest } = fromWire(wire);
-        return defined({ description, metadata, certificatePem, ...planned(rest) });
-      },
-    };
+    if (stored && !isWhole(stored)) {
+      return { state: toState(wire, chainIn(wire)), inputs: () => inputsOf(fromWire(wire)) };
+    }
+    const state = fromWire(wire);
+    return { state, inputs: () => inputsOf(state) };
   },
 
   async update(client, certificateId, state, inputs) {
@@ -314,6 +311,11 @@ function toState(wire: TLSCertificateWire, chain: X509Certificate[]) {
 export function fromWire(wire: TLSCertificateWire) {
   const chain = chainIn(wire);
   return { ...toState(wire, chain), ...describeChain(chain), certificatePem: formatChain(chain) };
+}
+
+function inputsOf(state: ReturnType<typeof fromWire>): Properties {
+  const { description, metadata, certificatePem } = state;
+  return defined({ description, metadata, certificatePem, ...planned(state) });
 }
 
 function chainIn(wire: TLSCertificateWire): X509Certificate[] {
