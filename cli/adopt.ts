@@ -12,11 +12,15 @@ import {
   unknownValue,
 } from "../provider/lifecycle";
 import {
-  fromWire,
+  toState as certificateState,
   type TLSCertificateInputs,
   lifecycle as tlsCertificate,
 } from "../provider/tlsCertificate";
-import { type TLSEdgeInputs, lifecycle as tlsEdge, toState } from "../provider/tlsEdge";
+import {
+  toState as edgeState,
+  type TLSEdgeInputs,
+  lifecycle as tlsEdge,
+} from "../provider/tlsEdge";
 import { chainFile } from "./program";
 import { count, type Display, painted, plain, table, wrapped } from "./table";
 
@@ -173,21 +177,20 @@ function matches({ wire, names }: Candidate<unknown>, filter = ""): boolean {
 }
 
 function edgeCandidate(wire: TLSEdgeWire, settings: Properties, now: Date) {
-  const { uri: _uri, createdAt: _createdAt, hostports, ...rest } = toState(wire);
-  const { description, metadata, ...modules } = rest;
+  const inputs: TLSEdgeInputs = tlsEdge.inputsOf(edgeState(wire));
+  const { description, metadata, hostports = [], ...modules } = inputs;
   const args = {
     ...settings,
     ...defined({ description, hostports: hostports.length > 0 ? hostports : undefined }),
     ...Object.fromEntries(Object.entries(modules).map(([name, part]) => [name, brief(part)])),
     ...defined({ metadata }),
   } as TLSEdgeInputs;
-  const found = { state: toState(wire, args), inputs: toState(wire, args) };
   return {
     type: "edge" as const,
     wire,
     names: hostports.toSorted((a, b) => a.length - b.length || compare(a, b)),
     args,
-    reasons: reasonsAgainst(tlsEdge, args, found, now),
+    reasons: reasonsAgainst(tlsEdge, args, edgeState(wire, args), now),
   };
 }
 
@@ -210,12 +213,12 @@ function certificateCandidate(
   });
   const told = { type: "certificate" as const, wire };
   try {
-    const found = fromWire(wire);
+    const found = certificateState(wire);
     const args = { ...settings, certificatePem: found.certificatePem, ...texts };
     const names = namesOf(found.subjectCommonName, found.subjectAlternativeNames);
     const reasons = issued_at
       ? ["the service issued it, and renews it itself: read it with TLSCertificate.get"]
-      : reasonsAgainst(tlsCertificate, args, { state: found, inputs: found }, now);
+      : reasonsAgainst(tlsCertificate, args, found, now);
     return { ...told, names, args, reasons };
   } catch (error) {
     // What can't be read can't be adopted either, whatever else the service tells of it.
@@ -237,20 +240,20 @@ function namesOf(commonName: string, { dnsNames, ips }: { dnsNames: string[]; ip
 function reasonsAgainst(
   lifecycle: Lifecycle,
   args: Properties,
-  found: { state: Properties; inputs: Properties },
+  found: Properties,
   now: Date,
 ): string[] {
   const lost = Object.keys(args).filter((property) => !survives(args[property]));
   if (lost.length > 0) return lost.map((property) => `${property}: no program can pass it on`);
   const issues: BaseIssue<unknown>[] = safeParse(lifecycle.schema, args).issues ?? [];
-  const { inputs, problems } = lifecycle.check(args, found.inputs, now);
+  const { inputs, problems } = lifecycle.check(args, lifecycle.inputsOf(found), now);
   const reasons = [
     ...issues.map((issue) => `${pathOf(issue)}: ${reasonOf(issue)}`),
     ...problems.map(({ path, reason }) => `${path}: ${reason}`),
   ];
   if (reasons.length > 0) return reasons;
   return lifecycle
-    .differences(found.state, inputs)
+    .differences(found, inputs)
     .map(({ property }) => `${property}: would be changed by what a program can say of it`);
 }
 

@@ -1,10 +1,4 @@
-import type {
-  PolicyResource,
-  ResourceValidationArgs,
-  ResourceValidationPolicy,
-  StackValidationPolicy,
-} from "@pulumi/policy";
-import { TLSCertificate, TLSEdge } from "pulumi-tlsedge";
+import type { ResourceValidationPolicy, StackValidationPolicy } from "@pulumi/policy";
 
 /** What every policy of this package says of itself. Its page in `docs/policies` is made of it. */
 export interface Explained {
@@ -29,54 +23,7 @@ export interface Explained {
 export type ResourcePolicy = ResourceValidationPolicy & Explained;
 
 /** A policy that judges a stack as a whole, at the end of a preview and of an update. */
-export type StackPolicy = StackValidationPolicy &
-  Explained & {
-    /** Notes what the program says of an edge or a certificate. */
-    validateResource: typeof declare;
-  };
-
-/*
- * Pulumi shows a policy on a stack the outputs of what is deployed, and state keeps there only what
- * the service adds. What the program says is shown before, resource by resource: so it is noted.
- */
-
-const declared = new Map<string, PolicyResource["props"]>();
-
-/** What is noted: never a key. */
-const noted = [
-  "connection",
-  "hostports",
-  "tlsTermination",
-  "certificatePem",
-  "subjectAlternativeNames",
-  "notBefore",
-  "notAfter",
-];
-
-/** Notes what the program says of an edge or a certificate. */
-export function declare({ urn, props, isType }: ResourceValidationArgs): void {
-  if (!isType(TLSEdge) && !isType(TLSCertificate)) return;
-  const known = {};
-  for (const name of noted) Object.defineProperty(known, name, { get: read(() => props[name]) });
-  declared.set(urn, known);
-}
-
-/** What is read once, here; what is not known yet throws when it is asked for, as in Pulumi. */
-function read<T>(property: () => T): () => T {
-  try {
-    const value = property();
-    return () => value;
-  } catch (error) {
-    return () => {
-      throw error;
-    };
-  }
-}
-
-/** What the program says of a resource of the stack; as it is deployed, when the run is of others. */
-export function declaredOf({ urn, props }: PolicyResource): PolicyResource["props"] {
-  return declared.get(urn) ?? props;
-}
+export type StackPolicy = StackValidationPolicy & Explained;
 
 /*
  * Reading a value that the plan does not know yet throws an error of Pulumi's, which Pulumi reports
@@ -109,9 +56,9 @@ export function each<T>(items: readonly T[], judge: (item: T) => void): void {
   );
 }
 
-/** A module of an edge applies when it is configured and not switched off. */
-export function isOn(module: { enabled?: boolean } | undefined): boolean {
-  return module !== undefined && module.enabled !== false;
+/** A module of an edge applies when it is configured and not disabled. In outputs, null is unset. */
+export function isOn(module: { enabled?: boolean } | null | undefined): boolean {
+  return module !== undefined && module !== null && module.enabled !== false;
 }
 
 /** For examples: a program that uploads a certificate. */

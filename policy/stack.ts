@@ -1,17 +1,7 @@
 import { isIP } from "node:net";
 import type { PolicyResource } from "@pulumi/policy";
 import { TLSCertificate, TLSEdge } from "pulumi-tlsedge";
-import {
-  any,
-  declare,
-  declaredOf,
-  each,
-  isOn,
-  type ResourcePolicy,
-  type StackPolicy,
-  uploaded,
-} from "./policy";
-import { leafKeyOf } from "./tlsCertificate";
+import { any, each, isOn, type ResourcePolicy, type StackPolicy, uploaded } from "./policy";
 
 /** Someone can be asked. */
 export const owner: ResourcePolicy = {
@@ -83,13 +73,10 @@ export const hostportCertificate: StackPolicy = {
     violation: `new TLSEdge("app", { hostports: ["a.b.example.com:443"] });\n${uploaded("wildcard")}`,
     fix: `new TLSEdge("app", { hostports: ["b.example.com:443"] });\n${uploaded("wildcard")}`,
   },
-  validateResource: declare,
   validateStack({ resources }, report) {
     const certificates = resources.filter((resource) => resource.isType(TLSCertificate));
     const edges = resources.filter((resource) => resource.isType(TLSEdge));
-    each(edges, (resource) => {
-      const { name, urn } = resource;
-      const edge = declaredOf(resource);
+    each(edges, ({ name, urn, props: edge }) => {
       const endsTls = any([
         () => !isOn(edge.tlsTermination),
         () => edge.tlsTermination?.terminateAt !== "upstream",
@@ -99,8 +86,8 @@ export const hostportCertificate: StackPolicy = {
         const host = hostport.replace(/:\d+$/, "");
         const covered = any(
           certificates.map((certificate) => () => {
-            if (accountOf(declaredOf(certificate)) !== accountOf(edge)) return false;
-            const leaf = leafOf(certificate);
+            if (accountOf(certificate.props) !== accountOf(edge)) return false;
+            const leaf = leafOf(certificate.props);
             return !leaf || (isValid(leaf) && covers(leaf.names, host));
           }),
         );
@@ -121,14 +108,14 @@ function accountOf({ connection = "tlsedge" }: PolicyResource["props"]): string 
 }
 
 /**
- * The facts of a leaf; undefined when the run is of other resources. They are missing while the
- * chain is not known yet: reading it throws.
+ * The facts of a leaf; undefined in a state that an earlier version wrote. While the chain is not
+ * known yet they are missing: reading it throws.
  */
-function leafOf(certificate: PolicyResource) {
-  const declared = declaredOf(certificate);
-  void declared.certificatePem;
-  const { subjectAlternativeNames: names, notBefore, notAfter } = declared;
-  return names && { names, notBefore, notAfter };
+function leafOf(certificate: PolicyResource["props"]) {
+  void certificate.certificatePem;
+  const { subjectAlternativeNames: names, notBefore, notAfter } = certificate;
+  const key: string | undefined = certificate.publicKeyFingerprint;
+  return names && { names, notBefore, notAfter, key };
 }
 
 function isValid({ notBefore, notAfter }: { notBefore: string; notAfter: string }): boolean {
@@ -162,16 +149,17 @@ export const keyReuse: StackPolicy = {
     violation: `${uploaded("shop", "shop")}\n${uploaded("shop-again", "blog")}`,
     fix: `${uploaded("shop", "shop")}\n${uploaded("blog", "blog")}`,
   },
-  validateResource: declare,
   validateStack({ resources }, report) {
     const certificates = resources.filter((resource) => resource.isType(TLSCertificate));
     const owners = new Map<string, PolicyResource>();
     each(certificates.sort(byName), (certificate) => {
-      // Of a certificate that is not declared in this run, nothing is said.
-      const key = leafKeyOf(declaredOf(certificate).certificatePem);
-      const owner = key && owners.get(key);
-      if (key && !owner) owners.set(key, certificate);
-      if (!owner) return;
+      const key = leafOf(certificate.props)?.key;
+      if (!key) return;
+      const owner = owners.get(key);
+      if (!owner) {
+        owners.set(key, certificate);
+        return;
+      }
       report(
         `The TLS certificates "${owner.name}" and "${certificate.name}" have the same key. ` +
           "Make a new key for one of them, and have its certificate issued anew.",

@@ -122,13 +122,6 @@ function weaknessOf(
   return `a key on ${namedCurve}, a curve of fewer than ${minEcdsaBits} bits`;
 }
 
-/** The public key of a chain's leaf (SPKI), in base64; undefined when it can't be read. */
-export function leafKeyOf(pem: string): string | undefined {
-  const [leaf] = parse(pem);
-  const key = leaf && publicKey(leaf);
-  return key?.export({ type: "spki", format: "der" }).toString("base64");
-}
-
 /** Undefined for a kind of key that this Node.js knows nothing of: the service judges that. */
 function publicKey({ rawData }: X509Certificate): KeyObject | undefined {
   try {

@@ -1,7 +1,6 @@
 import type { Client } from "../client/client";
 import {
   type Created,
-  type Found,
   hasUnknown,
   ifThere,
   type Lifecycle,
@@ -16,7 +15,7 @@ export const importKey = "__import";
 /** What the resources of this process do to objects, by the kind and id of each. */
 const doings = perAccount(() => ({
   /** What is to be adopted, or was, as its check has read it: no delete may take it away. */
-  toAdopt: new Map<string, Found | undefined>(),
+  toAdopt: new Map<string, Properties | undefined>(),
   adopted: new Set<string>(),
   deleted: new Set<string>(),
 }));
@@ -41,7 +40,7 @@ export async function findToAdopt(
   client: Client,
   id: string,
   inputs: Properties,
-): Promise<Found> {
+): Promise<Properties> {
   const { toAdopt } = doings(client);
   const key = keyOf(lifecycle, id);
   toAdopt.set(key, undefined);
@@ -74,7 +73,7 @@ export function problemsOfAdoption(
 }
 
 function shown(value: unknown): string {
-  if (value === undefined || value === "") return "none";
+  if (value === undefined || value === null || value === "") return "none";
   const text = JSON.stringify(value);
   return text.length > longestValue ? `${text.slice(0, longestValue)}…` : text;
 }
@@ -105,7 +104,7 @@ export async function adopt(
   adopted.add(key);
   try {
     // Its check has read it a moment ago.
-    const { state } = toAdopt.get(key) ?? (await findToAdopt(lifecycle, client, id, inputs));
+    const state = toAdopt.get(key) ?? (await findToAdopt(lifecycle, client, id, inputs));
     const [problem] = problemsOfAdoption(lifecycle, id, state, inputs);
     if (problem) throw new Error(problem.reason);
     return { id, state };

@@ -13,10 +13,8 @@ import {
   problemsOfAdoption,
 } from "./adoption";
 import { type ConfigReader, ConfigurationError, connect, readSettings } from "./connection";
-import { drifted, isWhole, toStore } from "./digests";
 import {
   defined,
-  type Found,
   hasUnknown,
   ifThere,
   isObject,
@@ -40,8 +38,6 @@ export const tlsCertificate = dynamicProvider(tlsCertificateLifecycle);
  */
 function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
   let config: ConfigReader = () => undefined;
-  const connectionOf = (properties: Properties) =>
-    String(properties.connection ?? defaultConnection);
   const client = (properties: Properties): Client =>
     connect(connectionOf(properties), config).operation();
   /** What there is to adopt, unless inputs are wrong; that there is nothing is one more problem. */
@@ -82,10 +78,10 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
         ];
         const found = isNew ? await toAdopt(id, news, problems) : undefined;
         // What is to be adopted is as good as what was deployed before.
-        const before = isNew ? found?.inputs() : olds;
+        const before = isNew ? found && lifecycle.inputsOf(found) : olds;
         const checked = lifecycle.check(news, before, new Date());
         problems.push(...checked.problems);
-        if (found) judgeAdoption(id as string, found.state, checked.inputs, problems);
+        if (found) judgeAdoption(id as string, found, checked.inputs, problems);
         for (const warning of checked.warnings) console.error(`warning: ${warning}`);
         const inputs = keepOld(lifecycle, before ?? {}, checked.inputs);
         return {
@@ -102,7 +98,8 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
         if (replaces.length > 0) return { replaces };
         const nothing =
           !hasUnknown(inputs) &&
-          lifecycle.settings.every((setting) => state[setting] === inputs[setting]) &&
+          isWhole(lifecycle, state) &&
+          isDeepStrictEqual(settingsOf(lifecycle, state), settingsOf(lifecycle, inputs)) &&
           lifecycle.differences(state, inputs).length === 0;
         // Otherwise the engine's own comparison of inputs decides: so that `replaceOnChanges` and
         // `ignoreChanges` work, and what the program leaves to the service is no change.
@@ -116,7 +113,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
           ? adopt(lifecycle, client(inputs), wanted, rest)
           : lifecycle.create(client(inputs), inputs));
         if (warning) console.error(`warning: ${warning}`);
-        const outs = withSettings(lifecycle, toStore(lifecycle, state), inputs);
+        const outs = { ...state, ...settingsOf(lifecycle, inputs) };
         if (!problem) return { id, outs };
         // What the engine records all the same, and goes on from in the next update.
         const properties = { ...outs, __provider: inputs.__provider };
@@ -126,27 +123,31 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
 
     read: (id: string, props: Properties = {}) =>
       clean(async () => {
-        const { __provider, ...known } = props;
         // A program's `get` knows nothing yet.
-        const state = "uri" in known ? known : undefined;
-        const service = client(known);
-        const found = await ifThere(lifecycle, service, lifecycle.read(service, id, state));
-        if (!found) {
-          if (state) return { id: "" };
-          // The engine would take gone for read.
-          throw new Error(`no ${lifecycle.title} has the id ${id}`);
-        }
-        return state
-          ? { id, ...refreshed(lifecycle, known, found) }
-          : { id, props: withSettings(lifecycle, found.state, known) };
+        const stored = "uri" in props ? props : undefined;
+        const service = client(props);
+        const found = await ifThere(lifecycle, service, lifecycle.read(service, id, stored));
+        if (found) return { id, ...refreshed(lifecycle, props, found) };
+        if (stored) return { id: "" };
+        // The engine would take gone for read.
+        throw new Error(`no ${lifecycle.title} has the id ${id}`);
       }),
 
-    update: (id: string, state: Properties, inputs: Properties) =>
+    update: (id: string, stored: Properties, inputs: Properties) =>
       clean(async () => {
         const service = client(inputs);
-        const updating = lifecycle.update(service, id, state, inputs);
-        const found = await ifThere(lifecycle, service, updating);
-        if (found) return { outs: withSettings(lifecycle, toStore(lifecycle, found), inputs) };
+        const update = async () => {
+          if (isWhole(lifecycle, stored)) return lifecycle.update(service, id, stored, inputs);
+          const state = await lifecycle.read(service, id, stored);
+          const [other] = lifecycle.replaces(state, inputs);
+          if (!other) return lifecycle.update(service, id, state, inputs);
+          throw new Error(
+            `${other} can't be updated, and the state, which another version of pulumi-tlsedge ` +
+              "wrote, does not say what it was. Run `pulumi refresh`, then `pulumi up` again",
+          );
+        };
+        const found = await ifThere(lifecycle, service, update());
+        if (found) return { outs: { ...found, ...settingsOf(lifecycle, inputs) } };
         throw new Error(
           `the ${lifecycle.title} ${id} is gone from the service. ` +
             "Run `pulumi refresh`, then `pulumi up` makes it anew",
@@ -168,19 +169,24 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
   };
 }
 
-/** What a refresh stores of what was found. */
-function refreshed(lifecycle: Lifecycle, stored: Properties, found: Found) {
-  const changed = drifted(lifecycle, stored, found.state);
-  // The engine shows of what has drifted what stands in the outputs; of what a program only reads
-  // it compares them.
-  const kept = isWhole(stored)
-    ? only(found.state, [...Object.keys(stored), ...lifecycle.outputs, ...changed])
-    : toStore(lifecycle, found.state, changed);
-  const props = withSettings(lifecycle, kept, stored);
+/** What a read stores of an object that is there. */
+function refreshed(lifecycle: Lifecycle, stored: Properties, found: Properties) {
+  const props = { ...found, ...settingsOf(lifecycle, stored) };
+  const [had, has] = [lifecycle.inputsOf(stored), lifecycle.inputsOf(found)];
+  const drifted = lifecycle.properties.some(
+    (name) => stored[name] !== undefined && !lifecycle.same(name, had[name], has[name]),
+  );
   // Inputs only when something drifted: a read is not told the private key, so returning them
   // always would take the key out of the stored inputs.
-  if (changed.length === 0) return { props };
-  return { props, inputs: withSettings(lifecycle, found.inputs(), stored) };
+  if (!drifted) return { props };
+  const { connection, ...settings } = only(stored, lifecycle.settings);
+  const named = connection === defaultConnection ? undefined : connection;
+  return { props, inputs: { ...has, ...defined({ ...settings, connection: named }) } };
+}
+
+/** Whether a state holds every property: an earlier version may have stored fewer. */
+function isWhole(lifecycle: Lifecycle, state: Properties): boolean {
+  return lifecycle.properties.every((name) => state[name] !== undefined);
 }
 
 /** Without a property: the engine would print the property's value, secret or not. */
@@ -217,9 +223,14 @@ function withoutNull(value: unknown): unknown {
   return Object.fromEntries(parts.map(([property, part]) => [property, withoutNull(part)]));
 }
 
-/** Reads and deletes see state alone, so what tells them how stands there too. */
-function withSettings(lifecycle: Lifecycle, properties: Properties, from: Properties): Properties {
-  return { ...properties, ...only(from, lifecycle.settings) };
+/** What the service is not told, for the state: reads and deletes are given nothing else. */
+function settingsOf(lifecycle: Lifecycle, from: Properties): Properties {
+  const settings = lifecycle.settings.map((name) => [name, from[name] ?? null]);
+  return { ...Object.fromEntries(settings), connection: connectionOf(from) };
+}
+
+function connectionOf(properties: Properties): string {
+  return String(properties.connection ?? defaultConnection);
 }
 
 /** Where the old value means the same as the new one, the old text stays: no noise in plans. */
@@ -227,10 +238,7 @@ function keepOld(lifecycle: Lifecycle, olds: Properties, news: Properties): Prop
   return Object.fromEntries(
     Object.entries(news).map(([property, value]) => {
       const old = olds[property];
-      const same =
-        old !== undefined &&
-        !hasUnknown(value) &&
-        lifecycle.digest(property, old) === lifecycle.digest(property, value);
+      const same = old !== undefined && !hasUnknown(value) && lifecycle.same(property, old, value);
       return [property, same ? old : value];
     }),
   );

@@ -64,13 +64,6 @@ export interface Difference {
   found: unknown;
 }
 
-/** What a read has found. */
-export interface Found {
-  state: Properties;
-  /** The inputs that would make it: worked out when they are asked for. */
-  inputs(): Properties;
-}
-
 /** What a create has made. */
 export interface Created {
   id: string;
@@ -83,43 +76,44 @@ export interface Created {
 /**
  * What one kind of resource does, told to whatever protocol calls it. Values that are not known
  * yet come as {@link unknownValue} to `check` and `replaces`, and, in the plan of an adoption, to
- * `differences`. The `state` that comes in is what was stored; what goes out is whole.
+ * `differences`.
+ *
+ * A state is whole: every property of the object but a private key, as the service holds it, null
+ * where the service has none. A property that is missing was not stored by an earlier version of
+ * this package: nothing is known of it.
  */
 export interface Lifecycle {
   /** The field's own name for the resource, for messages: "TLS edge". */
   title: string;
   /** The inputs that a program may give. */
   schema: StrictObjectSchema<ObjectEntries, undefined>;
-  /** The inputs that are for this package alone: kept in state as they are. */
+  /** The inputs that the service is not told: state keeps them as they are. */
   settings: readonly string[];
+  /** The properties that a program can change and that the service returns. */
+  properties: readonly string[];
   /** What the schema can't say. `olds` are the inputs of the last deployment, if there was one. */
   check(news: Properties, olds: Properties | undefined, now: Date): Checked;
-  /** What the service adds, kept in state as it is. */
-  outputs: readonly string[];
-  /** What state keeps a digest of, as the inputs hold it. The order stands in state: only append. */
-  digested: readonly string[];
-  /** One digest for all values of a property that mean the same; empty for none. */
-  digest(property: string, value: unknown): string;
+  /** Whether two values of a property mean the same to the service. */
+  same(property: string, a: unknown, b: unknown): boolean;
+  /** The inputs that would make what a state describes, without a private key. */
+  inputsOf(state: Properties): Properties;
   /** The inputs whose change can't be made in place. */
   replaces(state: Properties, inputs: Properties): string[];
-  /** What the service would have to be told. Only of a whole `state` it says what was found. */
+  /** What an update would change. */
   differences(state: Properties, inputs: Properties): Difference[];
-  /** With a `problem` when it was made, and the service's answer to that can't be used whole. */
+  /** With a `problem` when it was made, but the service's answer can't be used whole. */
   create(client: Client, inputs: Properties): Promise<Created>;
   /**
-   * Without `state`, everything the service tells; with it, what the program left out is left out,
-   * and what state does not keep need not be there. The answer may be as old as is said, or else a
-   * few seconds.
+   * The state of an object now.
+   *
+   * @param known The stored state, or the inputs: sets that mean the same keep its order. Default:
+   * everything as the service says it.
+   * @param oldestMs How old the answer may be. Default: a few seconds.
    */
-  read(
-    client: Client,
-    id: string,
-    state: Properties | undefined,
-    oldestMs?: number,
-  ): Promise<Found>;
+  read(client: Client, id: string, known?: Properties, oldestMs?: number): Promise<Properties>;
   update(client: Client, id: string, state: Properties, inputs: Properties): Promise<Properties>;
   delete(client: Client, id: string): Promise<void>;
-  /** All that the account has, page by page. */
+  /** All objects of the account, newest first, page by page. */
   list(client: Client): AsyncGenerator<unknown, void, undefined>;
 }
 

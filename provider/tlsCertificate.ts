@@ -1,4 +1,5 @@
 import type { KeyObject, X509Certificate } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import * as v from "valibot";
 import {
   type TLSCertificateUpdate,
@@ -6,12 +7,12 @@ import {
   tlsCertificates,
 } from "../client/tlsCertificate";
 import { createOnce } from "./createOnce";
-import { digest, digestsOf, isWhole } from "./digests";
 import { description, metadata } from "./fields";
 import {
   type Difference,
   defined,
   type Lifecycle,
+  only,
   type Problem,
   type Properties,
   unknownValue,
@@ -20,7 +21,6 @@ import { readPaged } from "./pages";
 import {
   chainFingerprint,
   describeChain,
-  describeLeaf,
   formatChain,
   keyType,
   PemError,
@@ -59,15 +59,14 @@ export const schema = v.strictObject({
 /** The inputs of a TLS certificate, all known. */
 export type TLSCertificateInputs = v.InferInput<typeof schema>;
 
-type Leaf = ReturnType<typeof describeLeaf>;
+type Leaf = ReturnType<typeof describeChain>;
 
 /** How a TLS certificate lives. */
 export const lifecycle: Lifecycle = {
   title: "TLS certificate",
   schema,
   settings: ["connection", "renewBeforeDays"],
-  outputs: ["uri", "createdAt", "issuedAt", "keyUsages", "extendedKeyUsages"],
-  digested: ["description", "metadata", "chainFingerprint"],
+  properties: ["description", "metadata", "certificatePem"],
 
   check(news, olds, now) {
     const { certificatePem, privateKeyPem } = news;
@@ -82,9 +81,10 @@ export const lifecycle: Lifecycle = {
     const key = isKnown ? undefined : attempt(problems, "privateKeyPem", privateKeyPem, parseKey);
     if (!chain) return { inputs: news, problems, warnings: [] };
     const leaf = chain[0] as X509Certificate;
-    const derived = describeLeaf(leaf);
     // A certificate that is there already may have outlived its leaf, or lost its key to a refresh.
-    const isNew = chainOf(olds) !== chainFingerprint(chain);
+    const pem = formatChain(chain);
+    const isNew = !lifecycle.same("certificatePem", olds?.certificatePem, pem);
+    const derived = describeChain(chain);
     problems.push(...problemsOfKey(leaf, key, isNew && privateKeyPem === undefined));
     const expiry = expiryOf(derived.notAfter, news.renewBeforeDays, now);
     if (expiry?.expired && isNew) problems.push({ path: "certificatePem", reason: expiry.text });
@@ -92,20 +92,33 @@ export const lifecycle: Lifecycle = {
     return {
       inputs: {
         ...news,
-        certificatePem: formatChain(chain),
+        certificatePem: pem,
         // The key that matches the same leaf says nothing new, however it is written.
         ...(!isNew && key && olds?.privateKeyPem ? { privateKeyPem: olds.privateKeyPem } : {}),
-        ...planned(derived),
+        // For plans and policies. What an earlier version has added to the same chain stays.
+        ...(isNew ? defined(derived) : only(olds ?? {}, Object.keys(derived))),
       },
       problems,
       warnings: warns ? [`TLS certificate ${nameOf(derived)}: ${expiry.text}`] : [],
     };
   },
 
-  digest: (_property, value) => digest(value),
+  same(property, a, b) {
+    if (property !== "certificatePem") return isDeepStrictEqual(a || null, b || null);
+    return a === b || (chainOf(a) !== undefined && chainOf(a) === chainOf(b));
+  },
 
-  // A chain that is not known yet has no fingerprint.
-  replaces: (state, inputs) => (hasChain(state, chainOf(inputs)) ? [] : ["certificatePem"]),
+  inputsOf(state) {
+    const names = Object.keys(state).filter((name) => !addedByService.includes(name));
+    return defined(only(state, names));
+  },
+
+  // A chain that is not known yet is another one.
+  replaces: (state, inputs) =>
+    state.certificatePem === undefined ||
+    lifecycle.same("certificatePem", state.certificatePem, inputs.certificatePem)
+      ? []
+      : ["certificatePem"],
 
   differences: (state, inputs) => [
     ...differentChain(state, inputs),
@@ -118,7 +131,6 @@ export const lifecycle: Lifecycle = {
 
   async create(client, inputs) {
     const { certificatePem, privateKeyPem, description, metadata } = inputs as TLSCertificateInputs;
-    const chain = parseChain(certificatePem);
     const { wire, ...told } = await createOnce(client, {
       title: lifecycle.title,
       content: JSON.stringify({ ...inputs, privateKeyPem: undefined }),
@@ -131,29 +143,26 @@ export const lifecycle: Lifecycle = {
         }),
       list: tlsCertificates.list,
       isMade: (made) =>
-        chainOf({ certificatePem: made.certificate_pem }) === chainFingerprint(chain) &&
-        lifecycle.differences(toState(made, chain), inputs).length === 0,
+        lifecycle.same("certificatePem", made.certificate_pem, certificatePem) &&
+        Object.keys(changes(toState(made), inputs)).length === 0,
     });
-    return { id: wire.id, state: toState(wire, chain), ...told };
+    if (chainOf(wire.certificate_pem)) return { id: wire.id, state: toState(wire), ...told };
+    // It was created, so it must be recorded: with the chain that was sent.
+    const state = toState({ ...wire, certificate_pem: certificatePem });
+    return { id: wire.id, state, problem: "its certificate_pem can't be read", ...told };
   },
 
-  async read(client, certificateId, stored, oldestMs) {
-    const wire = await readPaged(tlsCertificates, client, certificateId, oldestMs);
-    // To describe a leaf takes longer than all else, and state keeps nothing of it.
-    if (stored && !isWhole(stored)) {
-      return { state: toState(wire, chainIn(wire)), inputs: () => inputsOf(fromWire(wire)) };
-    }
-    const state = fromWire(wire);
-    return { state, inputs: () => inputsOf(state) };
+  async read(client, certificateId, _known, oldestMs) {
+    return toState(await readPaged(tlsCertificates, client, certificateId, oldestMs));
   },
 
   async update(client, certificateId, state, inputs) {
     const patch = changes(state, inputs);
-    const wire =
+    return toState(
       Object.keys(patch).length > 0
         ? await tlsCertificates.update(client, certificateId, patch)
-        : await tlsCertificates.get(client, certificateId);
-    return toState(wire, parseChain(inputs.certificatePem as string));
+        : await tlsCertificates.get(client, certificateId),
+    );
   },
 
   delete: (client, certificateId) => tlsCertificates.delete(client, certificateId),
@@ -202,9 +211,9 @@ function problemsOfKey(
 }
 
 /** A chain in a few words: nobody reads PEM. */
-function summary(properties: Properties): string {
-  const leaf = properties as Leaf;
-  return `${nameOf(leaf)}, until ${leaf.notAfter}, chain fingerprint ${chainOf(properties)}`;
+function summary(chain: X509Certificate[]): string {
+  const leaf = describeChain(chain);
+  return `${nameOf(leaf)}, until ${leaf.notAfter}, chain fingerprint ${leaf.chainFingerprint}`;
 }
 
 /** What people call a certificate: many have names in the SANs alone. */
@@ -228,51 +237,20 @@ function expiryOf(notAfter: string, renewBeforeDays: unknown, now: Date) {
   };
 }
 
-/** What a plan shows of a leaf: it stands in the inputs, so no more than people read. */
-function planned(leaf: Leaf): Properties {
-  const shown = plannedFields.map((name) => [name, leaf[name] || undefined]);
-  return defined(Object.fromEntries(shown));
-}
-
-const plannedFields = [
-  "subjectCommonName",
-  "subjectAlternativeNames",
-  "issuerCommonName",
-  "serialNumber",
-  "notBefore",
-  "notAfter",
-  "privateKeyType",
-  "fingerprint",
-  "subjectOrganization",
-  "subjectOrganizationalUnit",
-  "subjectLocality",
-  "subjectProvince",
-  "subjectCountry",
-] as const satisfies (keyof Leaf)[];
-
+/** The texts that an update sends. */
 function changes(state: Properties, inputs: Properties): TLSCertificateUpdate {
-  const found = digestsOf(lifecycle, state);
-  const changed: TLSCertificateUpdate = {};
-  for (const property of ["description", "metadata"] as const) {
-    const wanted = (inputs[property] ?? "") as string;
-    if (lifecycle.digest(property, wanted) !== found[property]) changed[property] = wanted;
-  }
-  return changed;
+  const wanted = (["description", "metadata"] as const).map(
+    (property) => [property, inputs[property] ?? ""] as const,
+  );
+  const changed = wanted.filter(
+    ([property, text]) => !lifecycle.same(property, text, state[property]),
+  );
+  return Object.fromEntries(changed);
 }
 
-/** The fingerprint of a chain that is there, known and can be parsed. */
-function chainOf({ certificatePem }: Properties = {}): string | undefined {
+/** The fingerprint of a chain; undefined when it is not known yet or can't be parsed. */
+function chainOf(certificatePem: unknown): string | undefined {
   if (typeof certificatePem !== "string" || certificatePem === unknownValue) return undefined;
-  if (fingerprints.has(certificatePem)) return fingerprints.get(certificatePem);
-  const fingerprint = fingerprintOf(certificatePem);
-  fingerprints.set(certificatePem, fingerprint);
-  return fingerprint;
-}
-
-/** By chain: the engine asks of each several times in an update, for which the process lives. */
-const fingerprints = new Map<string, string | undefined>();
-
-function fingerprintOf(certificatePem: string): string | undefined {
   try {
     return chainFingerprint(parseChain(certificatePem));
   } catch (error) {
@@ -282,40 +260,42 @@ function fingerprintOf(certificatePem: string): string | undefined {
 }
 
 function differentChain(state: Properties, inputs: Properties): Difference[] {
-  // A chain that is not known yet, or that check did not take, is neither the same nor another.
-  if (inputs.fingerprint === undefined || hasChain(state, chainOf(inputs))) return [];
-  return [{ property: "certificatePem", wanted: summary(inputs), found: summary(state) }];
+  const { certificatePem, fingerprint } = inputs;
+  if (lifecycle.same("certificatePem", state.certificatePem, certificatePem)) return [];
+  // Check adds no fingerprint to a chain that is not known yet, or that it refuses.
+  if (fingerprint === undefined) return [];
+  const [wanted, found] = [certificatePem, state.certificatePem].map((pem) =>
+    summary(parseChain(pem as string)),
+  );
+  return [{ property: "certificatePem", wanted, found }];
 }
 
-function hasChain(state: Properties, fingerprint: string | undefined): boolean {
-  const found = digestsOf(lifecycle, state).chainFingerprint;
-  return found === lifecycle.digest("chainFingerprint", fingerprint);
-}
+/** What the service alone can say of a certificate. */
+const addedByService = ["uri", "createdAt", "issuedAt", "keyUsages", "extendedKeyUsages"];
 
-/** What the service adds, and what it can change. */
-function toState(wire: TLSCertificateWire, chain: X509Certificate[]) {
-  const { description, metadata, issued_at } = wire;
-  return defined({
+/**
+ * The state that the service's answer describes, the chain in canonical form. What can be read from
+ * the chain is read from it, so that it is what plans show.
+ *
+ * @throws Error when the chain can't be parsed.
+ */
+export function toState(wire: TLSCertificateWire) {
+  const chain = chainIn(wire);
+  const leaf = describeChain(chain);
+  return {
     uri: wire.uri,
     createdAt: wire.created_at,
-    description: description || undefined,
-    metadata: metadata || undefined,
-    issuedAt: issued_at || undefined,
+    description: wire.description || null,
+    metadata: wire.metadata || null,
+    issuedAt: wire.issued_at || null,
     keyUsages: wire.key_usages ?? [],
     extendedKeyUsages: wire.extended_key_usages ?? [],
-    chainFingerprint: chainFingerprint(chain),
-  });
-}
-
-/** All that the service tells of a certificate, its chain in canonical form. */
-export function fromWire(wire: TLSCertificateWire) {
-  const chain = chainIn(wire);
-  return { ...toState(wire, chain), ...describeChain(chain), certificatePem: formatChain(chain) };
-}
-
-function inputsOf(state: ReturnType<typeof fromWire>): Properties {
-  const { description, metadata, certificatePem } = state;
-  return defined({ description, metadata, certificatePem, ...planned(state) });
+    ...leaf,
+    // Null for a kind of key that this Node.js knows nothing of.
+    privateKeyType: leaf.privateKeyType ?? null,
+    publicKeyFingerprint: leaf.publicKeyFingerprint ?? null,
+    certificatePem: formatChain(chain),
+  };
 }
 
 function chainIn(wire: TLSCertificateWire): X509Certificate[] {

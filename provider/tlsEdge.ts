@@ -9,12 +9,12 @@ import {
   tlsEdges,
 } from "../client/tlsEdge";
 import { createOnce } from "./createOnce";
-import { digest, digestsOf, isOn } from "./digests";
 import { description, edgeModule, hostports, id, metadata } from "./fields";
 import {
   defined,
   isObject,
   type Lifecycle,
+  only,
   type Problem,
   type Properties,
   unknownValue,
@@ -64,16 +64,16 @@ export const schema = v.strictObject({
 /** The inputs of a TLS edge, all known. */
 export type TLSEdgeInputs = v.InferInput<typeof schema>;
 
-/** What the service keeps of an edge; a module that is there is complete. */
+/** A TLS edge as the service holds it; what is unset is undefined. */
 export type TLSEdgeState = Pick<TLSEdgeInputs, "description" | "metadata"> & {
   [M in Module]?: NonNullable<TLSEdgeInputs[M]> & {
     /** Whether the module is applied to traffic. */
     enabled: boolean;
   };
 } & {
-  /** Where the service serves the edge. */
+  /** The URI of the edge. */
   uri: string;
-  /** When the edge was made, RFC 3339 in UTC. */
+  /** When the edge was created, RFC 3339 in UTC. */
   createdAt: string;
   /** What the edge serves, each a host and a port. */
   hostports: string[];
@@ -89,18 +89,22 @@ type Module = keyof typeof moduleNames;
 /** The modules of an edge. */
 export const modules = Object.keys(moduleNames) as Module[];
 
+/**
+ * Where a state names the fields of modules that the program leaves to the service, such as
+ * `tlsTermination.minVersion`: a change of one is no drift, and setting one later is a change.
+ */
+const defaultsKey = "__defaults";
+
 /** How a TLS edge lives. */
 export const lifecycle: Lifecycle = {
   title: "TLS edge",
   schema,
   settings: ["connection", "onModuleRemoval"],
-  outputs: ["uri", "createdAt"],
-  digested: ["description", "metadata", "hostports", ...modules],
+  properties: ["description", "metadata", "hostports", ...modules],
 
-  check(news, olds = {}) {
+  check(news) {
     const inputs: Properties = { ...news };
     for (const module of modules) {
-      if (inputs[module] === undefined) remember(module, olds[module]);
       const value = inputs[module];
       if (!isObject(value) || Array.isArray(value)) continue;
       inputs[module] = { ...value, enabled: value.enabled ?? true };
@@ -108,29 +112,25 @@ export const lifecycle: Lifecycle = {
     return { inputs, problems: problemsOfTermination(news), warnings: [] };
   },
 
-  digest(property, value) {
-    if (Array.isArray(value) && value.length === 0) return "";
-    return digest(canonical(property, value), isObject(value) && value.enabled === false);
+  same(property, a, b) {
+    const [one, other] = [canonical(property, a), canonical(property, b)];
+    // Disabled equals absent, but two disabled modules with different settings differ.
+    return one === other || ((one === "" || other === "") && !isOn(a) && !isOn(b));
   },
 
-  replaces(state, inputs) {
-    if (inputs.onModuleRemoval !== "replace") return [];
-    const found = digestsOf(lifecycle, state);
-    return modules.filter((module) => isOn(found[module]) && inputs[module] === undefined);
-  },
+  inputsOf: (state) => defined(only(withoutDefaults(state), lifecycle.properties)),
 
-  differences: (state, inputs) => [
-    ...Object.entries(changes(state, inputs)).map(([property, wanted]) => ({
+  replaces: (state, inputs) =>
+    inputs.onModuleRemoval === "replace"
+      ? modules.filter((module) => isOn(state[module]) && inputs[module] === undefined)
+      : [],
+
+  differences: (state, inputs) =>
+    [...Object.keys(changes(state, inputs)), ...leftovers(state, inputs)].map((property) => ({
       property,
-      wanted: inputs[property] === undefined ? undefined : wanted,
+      wanted: inputs[property],
       found: state[property],
     })),
-    ...leftovers(state, inputs).map((property) => ({
-      property,
-      wanted: undefined,
-      found: state[property],
-    })),
-  ],
 
   async create(client, inputs) {
     const { wire, ...told } = await createOnce(client, {
@@ -146,17 +146,16 @@ export const lifecycle: Lifecycle = {
     return { id: wire.id, state: toState(wire, inputs), ...told };
   },
 
-  async read(client, edgeId, state, oldestMs) {
-    const found = toState(await readPaged(tlsEdges, client, edgeId, oldestMs), state);
-    const { uri: _uri, createdAt: _createdAt, ...inputs } = found;
-    return { state: found, inputs: () => inputs };
+  async read(client, edgeId, known = {}, oldestMs) {
+    const wire = await readPaged(tlsEdges, client, edgeId, oldestMs);
+    return toState(wire, withoutDefaults(known));
   },
 
   async update(client, edgeId, state, inputs) {
     for (const module of leftovers(state, inputs)) {
       await tlsEdges.deleteModule(client, edgeId, moduleNames[module]).catch(ifMissing);
     }
-    const changed = changes(await withRemoved(client, edgeId, state, inputs), inputs);
+    const changed = changes(state, inputs);
     const wire =
       Object.keys(changed).length > 0
         ? await tlsEdges
@@ -212,73 +211,53 @@ async function holderOf(client: Client, inputs: TLSEdgeInputs, ownId?: string) {
   return undefined;
 }
 
-/** The properties to be told to the service, each whole. */
+/** The properties that an update sends, each whole. */
 function changes(state: Properties, inputs: Properties): Properties {
+  const found = withoutDefaults(state);
   const wanted: Properties = {
     description: inputs.description ?? "",
     metadata: inputs.metadata ?? "",
     hostports: inputs.hostports ?? [],
   };
-  const found = digestsOf(lifecycle, state);
-  for (const module of modules)
-    wanted[module] = inputs[module] ?? switchedOff(state[module], found[module], inputs);
+  for (const module of modules) {
+    wanted[module] = inputs[module] ?? switchedOff(found[module], inputs);
+  }
   return Object.fromEntries(
     Object.entries(wanted).filter(
       ([property, value]) =>
-        value !== undefined && lifecycle.digest(property, value) !== found[property],
+        value !== undefined && canonical(property, value) !== canonical(property, found[property]),
     ),
   );
 }
 
-/** What a module becomes that the program no longer has. Stored state does not know all of it. */
+/** What a module becomes that the program no longer has. */
 function switchedOff(
-  content: unknown,
-  digest: string | undefined,
+  module: unknown,
   { onModuleRemoval, mutualTls }: Properties,
 ): Properties | undefined {
-  if (!digest || onModuleRemoval === "delete") return undefined;
-  if (!isObject(content)) return isOn(digest) ? { enabled: false } : undefined;
-  // Even switched off, `upstream` has the service refuse client certificates.
-  const inTheWay = mutualTls !== undefined && content.terminateAt === "upstream";
-  return { ...content, enabled: false, ...(inTheWay && { terminateAt: "edge" }) };
-}
-
-/** What removed modules were, by digest: an update is not told, and the service wants them whole. */
-const removed = new Map<string, unknown>();
-
-function remember(module: Module, content: unknown): void {
-  if (content !== undefined) removed.set(lifecycle.digest(module, content), content);
-}
-
-/** With what is to be switched off, as check has seen it; else as the service tells it. */
-async function withRemoved(
-  client: Client,
-  edgeId: string,
-  state: Properties,
-  inputs: Properties,
-): Promise<Properties> {
-  const found = digestsOf(lifecycle, state);
-  const gone = modules.filter((module) => found[module] && inputs[module] === undefined);
-  const contents = gone.map((module) => [
-    module,
-    state[module] ?? removed.get(found[module] as string),
-  ]);
-  const known = { ...state, ...Object.fromEntries(contents) };
-  const { mutualTls, onModuleRemoval } = inputs;
-  const asksClients = mutualTls && lifecycle.digest("mutualTls", mutualTls) !== found.mutualTls;
-  const unknown = gone.filter(
-    (module) =>
-      !known[module] && (isOn(found[module]) || (module === "tlsTermination" && asksClients)),
-  );
-  if (onModuleRemoval === "delete" || unknown.length === 0) return known;
-  return toState(await tlsEdges.get(client, edgeId), inputs);
+  if (!isObject(module) || onModuleRemoval === "delete") return undefined;
+  // Even when it is disabled, `upstream` makes the service refuse client certificates.
+  const isInTheWay = mutualTls !== undefined && module.terminateAt === "upstream";
+  return { ...module, enabled: false, ...(isInTheWay && { terminateAt: "edge" }) };
 }
 
 /** The modules that the program no longer has and that the service is to delete. */
 function leftovers(state: Properties, inputs: Properties): Module[] {
   if (inputs.onModuleRemoval !== "delete") return [];
-  const found = digestsOf(lifecycle, state);
-  return modules.filter((module) => found[module] && inputs[module] === undefined);
+  return modules.filter((module) => isObject(state[module]) && inputs[module] === undefined);
+}
+
+/** A state without the fields that the program leaves to the service. */
+function withoutDefaults({ [defaultsKey]: defaults = [], ...state }: Properties): Properties {
+  const isChosen = (module: string, field: string) =>
+    (defaults as string[]).includes(`${module}.${field}`);
+  for (const module of modules) {
+    const value = state[module];
+    if (!isObject(value)) continue;
+    const fields = Object.entries(value).filter(([field]) => !isChosen(module, field));
+    state[module] = Object.fromEntries(fields);
+  }
+  return state;
 }
 
 /** What is undefined here is left out of the JSON. */
@@ -306,14 +285,19 @@ function toWire(properties: Properties): TLSEdgeMutation {
   };
 }
 
-/** From the service's answer; `wanted` tells what the program leaves to the service. */
-export function toState(wire: TLSEdgeWire, wanted?: Properties): TLSEdgeState & Properties {
+/**
+ * The state that the service's answer describes.
+ *
+ * @param given What the program says: sets that mean the same keep its order, and fields that it
+ * leaves to the service are marked as such.
+ */
+export function toState(wire: TLSEdgeWire, given: Properties = {}): Properties {
   const { backend, ip_restriction, mutual_tls, tls_termination } = wire;
-  return defined({
+  const found: Properties = {
     uri: wire.uri,
     createdAt: wire.created_at,
-    description: wire.description || undefined,
-    metadata: wire.metadata || undefined,
+    description: wire.description || null,
+    metadata: wire.metadata || null,
     hostports: wire.hostports ?? [],
     backend: backend && {
       enabled: backend.enabled ?? true,
@@ -329,35 +313,40 @@ export function toState(wire: TLSEdgeWire, wanted?: Properties): TLSEdgeState & 
     },
     tlsTermination:
       tls_termination &&
-      asWanted(
-        defined({
-          enabled: tls_termination.enabled ?? true,
-          terminateAt: tls_termination.terminate_at,
-          minVersion: tls_termination.min_version,
-        }),
-        wanted,
-      ),
-  }) as TLSEdgeState & Properties;
+      defined({
+        enabled: tls_termination.enabled ?? true,
+        terminateAt: tls_termination.terminate_at,
+        minVersion: tls_termination.min_version,
+      }),
+  };
+  const inOrder = Object.entries(found).map(([property, value]) => [
+    property,
+    inOrderOf(given[property], value ?? null, property),
+  ]);
+  const defaults = modules.flatMap((module) => {
+    const [wanted, value] = [given[module], found[module]];
+    if (!isObject(wanted) || !isObject(value)) return [];
+    const chosen = Object.keys(value).filter(
+      (field) => field !== "enabled" && wanted[field] === undefined,
+    );
+    return chosen.map((field) => `${module}.${field}`);
+  });
+  return {
+    ...Object.fromEntries(inOrder),
+    ...(defaults.length > 0 && { [defaultsKey]: defaults }),
+  };
 }
 
-/** Without what the program leaves to the service: by its inputs, or by the digest of stored state. */
-function asWanted(found: Properties, wanted: Properties | undefined): Properties {
-  if (!wanted) return found;
-  const { terminateAt, minVersion, ...rest } = found;
-  const given = wanted.tlsTermination;
-  if (isObject(given)) {
-    const kept = Object.entries(found).filter(
-      ([key]) => key === "enabled" || given[key] !== undefined,
-    );
-    return Object.fromEntries(kept);
+/** A value with its sets in the order of another value, where they mean the same. */
+function inOrderOf(given: unknown, value: unknown, property: string): unknown {
+  if (Array.isArray(given) || !isObject(value) || !isObject(given)) {
+    return Array.isArray(given) && lifecycle.same(property, given, value) ? given : value;
   }
-  const { tlsTermination } = digestsOf(lifecycle, wanted);
-  const readings = [found, { ...rest, terminateAt }, { ...rest, minVersion }, rest];
-  const isStored = (one: Properties) =>
-    [true, false].some(
-      (enabled) => lifecycle.digest("tlsTermination", { ...one, enabled }) === tlsTermination,
-    );
-  return readings.find(isStored) ?? found;
+  const parts = Object.entries(value).map(([name, part]) => [
+    name,
+    inOrderOf(given[name], part, property),
+  ]);
+  return Object.fromEntries(parts);
 }
 
 function ids(refs: Ref | Ref[] | null | undefined): string[] {
@@ -383,9 +372,16 @@ function problemsOfTermination({ tlsTermination, mutualTls }: Properties): Probl
   return problems;
 }
 
-/** Lists are sets, host names know no case, and keys have no order. */
-function canonical(property: string, value: unknown): string | undefined {
-  return JSON.stringify(value === "" ? undefined : value, (_key, part) => {
+/** Whether a module is there and not disabled. */
+function isOn(module: unknown): boolean {
+  return module !== undefined && module !== null && (module as Properties).enabled !== false;
+}
+
+/** One text for all values that mean the same: lists are sets, letter case of hosts says nothing. */
+function canonical(property: string, value: unknown): string {
+  const isUnset = value === undefined || value === null || value === "";
+  if (isUnset || (Array.isArray(value) && value.length === 0)) return "";
+  return JSON.stringify(value, (_key, part) => {
     if (Array.isArray(part)) {
       const parts = property === "hostports" ? part.map((p) => String(p).toLowerCase()) : part;
       return [...parts].sort();

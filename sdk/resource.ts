@@ -12,9 +12,8 @@ export type InputOf<T> = pulumi.Input<T extends object ? { [K in keyof T]: Input
 export const typeToken = (name: string) => `pulumi-nodejs:dynamic/tlsedge:${name}`;
 
 /**
- * What the engine is given for a resource: the arguments, the provider's text, and a place for
- * each output that is none of them. The text is a promise to every state: constant to the letter,
- * free of code.
+ * What the engine is given for a resource: a copy of the arguments, the provider's text, and a
+ * place for each output. The text stands in every state: it never changes, and holds no code.
  *
  * @param adopted The id of an object that is there already, to take over.
  */
@@ -29,64 +28,30 @@ export function registration(
   if (adopted === "") throw new pulumi.RunError("the import option is empty: give the id to adopt");
   return {
     ...Object.fromEntries(outputs.map((output) => [output, undefined])),
-    ...args,
+    ...copied(args),
     ...(adopted && { [importKey]: adopted }),
     __provider: `exports.handler = () => require("pulumi-tlsedge/provider").${provider}`,
   };
 }
 
-/**
- * Has Pulumi take no stack traces until told to go on: for each property of a resource it takes
- * four, longer than all else that a program does for it, and looks at them only when
- * PULUMI_DEBUG_PROMISE_LEAKS is set. Where in the program a resource stands it sees all the same.
- */
-export function pauseTraces() {
-  const limit = Error.stackTraceLimit;
-  if (!process.env.PULUMI_DEBUG_PROMISE_LEAKS) Error.stackTraceLimit = 0;
-  const resume = () => {
-    Error.stackTraceLimit = limit;
-  };
-  /** What was thrown, with the trace that it would have had. */
-  const traced = (error: unknown) => {
-    resume();
-    if (error instanceof Error) Error.captureStackTrace(error);
-    return error;
-  };
-  return { resume, traced };
+/** Pulumi reads arguments some time after the constructor: the program may change them by then. */
+function copied<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(copied) as T;
+  if (typeof value !== "object" || value === null) return value;
+  // Outputs, promises and the like are taken as they are.
+  if (Object.getPrototypeOf(value) !== Object.prototype) return value;
+  const parts = Object.entries(value).map(([name, part]) => [name, copied(part)]);
+  return Object.fromEntries(parts) as T;
 }
 
-/**
- * Gives a property its value when it is asked for: a place for each costs a program time.
- *
- * @param args What the program says, which state holds as inputs alone: in the plan of a resource
- * that does not change the engine tells outputs alone. None for a resource that is only read.
- * @param value What the property is, from what is known of it.
- */
-export function lazily<T, U>(
-  resource: pulumi.CustomResource,
-  name: string,
-  args: pulumi.Inputs | undefined,
-  value: (known: pulumi.Output<T | undefined>) => pulumi.Output<U>,
+/** In state a property that the service does not have is null; to a program it is undefined. */
+export function unsetIsUndefined<R extends pulumi.CustomResource>(
+  resource: R,
+  names: readonly (keyof R)[],
 ): void {
-  const read = (resource as unknown as Record<string, pulumi.Output<T> | undefined>)[name];
-  // With the URN, so that whatever depends on the property waits for the resource.
-  const said = () => pulumi.all([args?.[name], resource.urn]).apply(([known]) => known as T);
-  const get = () => value(args ? said() : (read ?? pulumi.output(undefined)));
-  Object.defineProperty(resource, name, { configurable: true, enumerable: true, get });
-}
-
-/** The optional texts of every resource. */
-export const texts = ["description", "metadata", "connection"];
-
-/** {@link lazily} for those texts: one that is unset, or empty, is undefined. */
-export function textsLazily(
-  resource: pulumi.CustomResource,
-  args: pulumi.Inputs | undefined,
-): void {
-  for (const name of texts) {
-    lazily<string, string | undefined>(resource, name, args, (known) =>
-      known.apply((text) => text || undefined),
-    );
+  for (const name of names) {
+    const stored = resource[name] as pulumi.Output<unknown>;
+    resource[name] = stored.apply((value) => value ?? undefined) as R[typeof name];
   }
 }
 

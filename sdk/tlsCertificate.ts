@@ -1,18 +1,10 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
-import { describeChain, namesCovering, PemError, parseChain } from "../provider/pem";
-import { fromWire, type TLSCertificateInputs } from "../provider/tlsCertificate";
+import { defined } from "../provider/lifecycle";
+import { namesCovering } from "../provider/pem";
+import { type TLSCertificateInputs, toState } from "../provider/tlsCertificate";
 import { connectTo, type LookupArgs, matching, only } from "./lookup";
-import {
-  type InputOf,
-  idToGet,
-  lazily,
-  pauseTraces,
-  registration,
-  texts,
-  textsLazily,
-  typeToken,
-} from "./resource";
+import { type InputOf, idToGet, registration, typeToken, unsetIsUndefined } from "./resource";
 
 /** What a program says of a {@link TLSCertificate}. */
 export type TLSCertificateArgs = {
@@ -51,8 +43,8 @@ export class TLSCertificate extends pulumi.CustomResource {
   declare readonly description: pulumi.Output<string | undefined>;
   /** Anything, for machines; undefined when unset. */
   declare readonly metadata: pulumi.Output<string | undefined>;
-  /** The config namespace of the account, when the program names one. */
-  declare readonly connection: pulumi.Output<string | undefined>;
+  /** The config namespace of the account. */
+  declare readonly connection: pulumi.Output<string>;
   /** The PEM chain, leaf first. */
   declare readonly certificatePem: pulumi.Output<string>;
   /** The leaf's common name; empty when it has none. */
@@ -101,39 +93,25 @@ export class TLSCertificate extends pulumi.CustomResource {
     const { privateKeyPem } = args;
     // The engine can't import dynamic resources: the provider does.
     const { import: adopted, ...rest } = opts;
-    const traces = pauseTraces();
-    try {
-      super(
-        TLSCertificate.__pulumiType,
-        name,
-        registration(
-          "tlsCertificate",
+    super(
+      TLSCertificate.__pulumiType,
+      name,
+      registration(
+        "tlsCertificate",
+        {
+          ...args,
           // A secret whatever the program passed: the engine encrypts it in state.
-          {
-            ...args,
-            ...(privateKeyPem !== undefined && { privateKeyPem: pulumi.secret(privateKeyPem) }),
-          },
-          [
-            ...["uri", "createdAt", "issuedAt", "keyUsages", "extendedKeyUsages"],
-            ...(opts.id === undefined ? [] : [...texts, "certificatePem"]),
-          ],
-          adopted,
-        ),
-        rest,
-      );
-    } catch (error) {
-      throw traces.traced(error);
-    } finally {
-      traces.resume();
-    }
-    // From the chain, so that state need not hold them, and only when asked for. A secret chain
-    // makes no secrets of them: every client is shown it.
-    let known: pulumi.Output<ReturnType<typeof describe>> | undefined;
-    const leaf = () => (known ??= pulumi.unsecret(this.certificatePem).apply(describe));
-    const said = opts.id === undefined ? args : undefined;
-    textsLazily(this, said);
-    lazily(this, "certificatePem", said, (chain) => chain);
-    for (const name of described) lazily(this, name, said, () => leaf().apply((of) => of[name]));
+          ...(privateKeyPem !== undefined && { privateKeyPem: pulumi.secret(privateKeyPem) }),
+        },
+        outputs,
+        adopted,
+      ),
+      rest,
+    );
+    // Pulumi makes a property of each argument. The key is no output: who exports the resource
+    // must not export the key.
+    delete (this as { privateKeyPem?: unknown }).privateKeyPem;
+    unsetIsUndefined<TLSCertificate>(this, ["description", "metadata", "issuedAt"]);
   }
 
   /**
@@ -161,40 +139,25 @@ export class TLSCertificate extends pulumi.CustomResource {
   }
 }
 
-const described = [
-  "subjectCommonName",
-  "subjectAlternativeNames",
-  "notBefore",
-  "notAfter",
-  "privateKeyType",
-  "issuerCommonName",
-  "serialNumber",
-  "subjectOrganization",
-  "subjectOrganizationalUnit",
-  "subjectLocality",
-  "subjectProvince",
-  "subjectCountry",
-  "fingerprint",
-  "publicKeyFingerprint",
-  "chainFingerprint",
-] as const;
-
-/** What is wrong with a chain is the provider's to say, unless `ignoreChanges` keeps it away. */
-function describe(certificatePem?: string): Partial<ReturnType<typeof describeChain>> {
-  if (typeof certificatePem !== "string") return {};
-  try {
-    return describeChain(parseChain(certificatePem));
-  } catch (error) {
-    if (error instanceof PemError) return {};
-    throw error;
-  }
-}
+const outputs = [
+  ...["uri", "createdAt", "description", "metadata", "connection", "certificatePem"],
+  ...["subjectCommonName", "subjectAlternativeNames", "issuerCommonName", "serialNumber"],
+  ...["issuedAt", "notBefore", "notAfter", "privateKeyType", "keyUsages", "extendedKeyUsages"],
+  ...["subjectOrganization", "subjectOrganizationalUnit", "subjectLocality"],
+  ...["subjectProvince", "subjectCountry"],
+  ...["fingerprint", "publicKeyFingerprint", "chainFingerprint"],
+];
 
 /** A TLS certificate as a lookup gives it; fields that are unset are undefined. */
-export type GetTLSCertificateResult = ReturnType<typeof fromWire> & {
+export type GetTLSCertificateResult = Unset<ReturnType<typeof toState>> & {
   /** Assigned by the service, opaque. */
   id: string;
 };
+
+/** What may be null becomes optional. */
+type Unset<State> = {
+  [K in keyof State as null extends State[K] ? never : K]: State[K];
+} & { [K in keyof State as null extends State[K] ? K : never]?: NonNullable<State[K]> };
 
 /** Which certificates to look up. */
 export interface GetTLSCertificatesArgs extends LookupArgs {
@@ -208,10 +171,8 @@ export interface GetTLSCertificateArgs extends GetTLSCertificatesArgs {
   id?: string;
 }
 
-const result = (wire: TLSCertificateWire): GetTLSCertificateResult => ({
-  id: wire.id,
-  ...fromWire(wire),
-});
+const result = (wire: TLSCertificateWire): GetTLSCertificateResult =>
+  defined({ id: wire.id, ...toState(wire) }) as GetTLSCertificateResult;
 
 /** Every certificate of the account that matches, newest first. */
 export async function getTLSCertificates(

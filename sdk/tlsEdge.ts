@@ -1,17 +1,9 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
+import { defined } from "../provider/lifecycle";
 import { modules, type TLSEdgeInputs, type TLSEdgeState, toState } from "../provider/tlsEdge";
 import { connectTo, type LookupArgs, matching, only } from "./lookup";
-import {
-  type InputOf,
-  idToGet,
-  lazily,
-  pauseTraces,
-  registration,
-  texts,
-  textsLazily,
-  typeToken,
-} from "./resource";
+import { type InputOf, idToGet, registration, typeToken, unsetIsUndefined } from "./resource";
 
 export type { TLSEdgeState };
 
@@ -56,9 +48,9 @@ export class TLSEdge extends pulumi.CustomResource {
   declare readonly ipRestriction: pulumi.Output<TLSEdgeState["ipRestriction"]>;
   /** Whose client certificates are asked for; undefined when not configured. */
   declare readonly mutualTls: pulumi.Output<TLSEdgeState["mutualTls"]>;
-  /** The config namespace of the account, when the program names one. */
-  declare readonly connection: pulumi.Output<string | undefined>;
-  /** Where TLS ends; undefined when not configured, and in it what the program left out. */
+  /** The config namespace of the account. */
+  declare readonly connection: pulumi.Output<string>;
+  /** Where TLS ends; undefined when not configured. It has what the service chose, too. */
   declare readonly tlsTermination: pulumi.Output<TLSEdgeState["tlsTermination"]>;
 
   /**
@@ -68,33 +60,14 @@ export class TLSEdge extends pulumi.CustomResource {
   constructor(name: string, args: TLSEdgeArgs = {}, opts: pulumi.CustomResourceOptions = {}) {
     // The engine can't import dynamic resources: the provider does.
     const { import: adopted, ...rest } = opts;
-    const traces = pauseTraces();
-    try {
-      super(
-        TLSEdge.__pulumiType,
-        name,
-        registration(
-          "tlsEdge",
-          args,
-          [
-            "uri",
-            "createdAt",
-            ...(opts.id === undefined ? [] : [...texts, "hostports", ...modules]),
-          ],
-          adopted,
-        ),
-        // As an option rather than from diff, so that it holds in a forced replacement too.
-        pulumi.mergeOptions({ deleteBeforeReplace: true }, rest),
-      );
-    } catch (error) {
-      throw traces.traced(error);
-    } finally {
-      traces.resume();
-    }
-    const said = opts.id === undefined ? args : undefined;
-    textsLazily(this, said);
-    for (const name of modules) lazily(this, name, said, switchedOn);
-    lazily(this, "hostports", said, (known) => known.apply((hostports) => hostports ?? []));
+    super(
+      TLSEdge.__pulumiType,
+      name,
+      registration("tlsEdge", args, outputs, adopted),
+      // As an option rather than from diff, so that it holds in a forced replacement too.
+      pulumi.mergeOptions({ deleteBeforeReplace: true }, rest),
+    );
+    unsetIsUndefined<TLSEdge>(this, ["description", "metadata", ...modules]);
   }
 
   /**
@@ -118,10 +91,10 @@ export class TLSEdge extends pulumi.CustomResource {
   }
 }
 
-/** A module as it is: where the program says nothing else, it is switched on. */
-function switchedOn(module: pulumi.Output<object | undefined>) {
-  return module.apply((given) => (given ? { enabled: true, ...given } : undefined));
-}
+const outputs = [
+  ...["uri", "createdAt", "description", "metadata", "hostports", "connection"],
+  ...modules,
+];
 
 /** A TLS edge as a lookup gives it; fields that are unset are undefined. */
 export type GetTLSEdgeResult = TLSEdgeState & {
@@ -141,7 +114,8 @@ export interface GetTLSEdgeArgs extends GetTLSEdgesArgs {
   id?: string;
 }
 
-const result = (wire: TLSEdgeWire): GetTLSEdgeResult => ({ id: wire.id, ...toState(wire) });
+const result = (wire: TLSEdgeWire) =>
+  defined({ id: wire.id, ...toState(wire) }) as unknown as GetTLSEdgeResult;
 
 /** Every edge of the account that matches, newest first. */
 export async function getTLSEdges(args: GetTLSEdgesArgs = {}): Promise<GetTLSEdgeResult[]> {

@@ -11,7 +11,7 @@ import {
   makeCertificate,
   startEmulator,
 } from "../emulator/server";
-import type { Found, Lifecycle } from "../provider/lifecycle";
+import type { Lifecycle } from "../provider/lifecycle";
 import { readPaged } from "../provider/pages";
 import { lifecycle as tlsCertificate } from "../provider/tlsCertificate";
 import { lifecycle as tlsEdge } from "../provider/tlsEdge";
@@ -120,8 +120,7 @@ describe("reads by the page", () => {
       for (const id of wanted) {
         const paged = await lifecycle.read(client.operation(), id, {});
         const single = await lifecycle.read(newClient().operation(), id, {});
-        const told = ({ state, inputs }: Found) => JSON.stringify([state, inputs()]);
-        assert.equal(told(paged), told(single));
+        assert.equal(JSON.stringify(paged), JSON.stringify(single));
       }
       const all = asked();
       assert.deepEqual([count("page", all), count("one", all)], [1, wanted.length]);

@@ -147,9 +147,15 @@ export async function failureOf<E extends Error>(
   });
 }
 
-/** What crosses to the provider and back, as the wire leaves it: without what is undefined. */
+/** What crosses to the provider, as the wire leaves it: without what is undefined. */
 function wired<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
+}
+
+/** What crosses back. Pulumi's wire refuses what is undefined. */
+function answered<T>(value: T): T {
+  assert.deepEqual(wired(value), value, "the provider answers with an undefined value");
+  return wired(value);
 }
 
 /** The provider's text, as the engine keeps it in inputs and state. */
@@ -187,7 +193,7 @@ export class Stack {
     const { check } = await this.#configured();
     const result = await check(wired(olds), wired({ ...args, __provider }));
     const { inputs = {}, failures = [] } = result;
-    return { inputs: wired({ ...inputs, __provider }) as Properties, failures };
+    return { inputs: answered({ ...inputs, __provider }) as Properties, failures };
   }
 
   /** `pulumi preview`: what would happen, and which properties would replace. */
@@ -212,10 +218,10 @@ export class Stack {
     const { create, update } = await this.#configured();
     if (verdict === "create") {
       const { id, outs } = await create(wired(inputs));
-      Object.assign(this, { id, state: wired({ ...outs, __provider }), inputs });
+      Object.assign(this, { id, state: answered({ ...outs, __provider }), inputs });
     } else if (verdict === "update") {
       const { outs } = await update(this.id, wired(this.state), wired(inputs));
-      Object.assign(this, { state: wired({ ...outs, __provider }), inputs });
+      Object.assign(this, { state: answered({ ...outs, __provider }), inputs });
     } else {
       assert.equal(verdict, "same", "this stack can't replace");
       this.inputs = inputs;
@@ -231,9 +237,9 @@ export class Stack {
       Object.assign(this, { id: "", inputs: {}, state: {} });
       return "gone";
     }
-    this.state = wired({ ...props, __provider });
+    this.state = answered({ ...props, __provider });
     if (!inputs) return "same";
-    this.inputs = wired({ ...inputs, __provider });
+    this.inputs = answered({ ...inputs, __provider });
     return "drifted";
   }
 
