@@ -90,7 +90,8 @@ export class TLSCertificate extends pulumi.CustomResource {
    * Then the option can go.
    */
   constructor(name: string, args: TLSCertificateArgs, opts: pulumi.CustomResourceOptions = {}) {
-    const { privateKeyPem } = args;
+    // A program in JavaScript may pass none: the provider says what is missing.
+    const { privateKeyPem } = args ?? {};
     // The engine can't import dynamic resources: the provider does.
     const { import: adopted, ...rest } = opts;
     super(

@@ -129,4 +129,28 @@ describe("inputs, at plan time on the real engine", () => {
     await rm(modules, { recursive: true });
     await rename(`${modules}.all`, modules);
   });
+
+  it("C18 two edges with one hostport fail the plan, which names both", async () => {
+    const second = [
+      '["b.example.com:443", "A.example.com:443"]',
+      'pulumi.output(["a.example.com:443"])',
+    ];
+    for (const hostports of second) {
+      await project.program(`
+        new tlsedge.TLSEdge("first", { hostports: ["a.example.com:443"] });
+        new tlsedge.TLSEdge("second", { hostports: ${hostports} });`);
+      await refused(/first\W+ and \W+second\W+ have the same hostport/);
+    }
+    await project.program(`
+      new tlsedge.TLSEdge("first", { hostports: ["a.example.com:443"] });
+      new tlsedge.TLSEdge("second", { hostports: ["a.example.com:8443"] });
+      const ignoreChanges = ["hostports"];
+      new tlsedge.TLSEdge("third", { hostports: ["a.example.com:443"] }, { ignoreChanges });`);
+    await project.preview();
+  });
+
+  it("C15 a resource with no arguments at all is told what is missing", async () => {
+    await project.program('new tlsedge.TLSCertificate("c"); new tlsedge.TLSEdge("e", null);');
+    await refused(/certificatePem: is missing/);
+  });
 });
