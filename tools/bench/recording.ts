@@ -22,9 +22,6 @@ export function record(declared: Declared, stored: Exported): Recording {
     );
   const { __provider, privateKeyPem, ...inputs } = stored.inputs;
   const { __provider: _, ...outputs } = stored.outputs;
-  const isCertificate = "certificatePem" in declared.args;
-  const endsInDigest = /,[\w-]{12}$/.test(String(outputs.__digests));
-  assert.ok(!isCertificate || endsInDigest, "by what does the floor see a new chain?");
   assert.ok(!("privateKeyPem" in outputs), "the floor stores no key among the outputs");
   return {
     token: stored.type,
