@@ -14,6 +14,7 @@ import {
 } from "./adoption";
 import { type ConfigReader, ConfigurationError, connect, readSettings } from "./connection";
 import { drifted, isWhole, toStore } from "./digests";
+import { exitWithEngine } from "./engine";
 import {
   defined,
   type Found,
@@ -69,6 +70,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
     // The engine's process uses a provider before this promise settles: nothing may be awaited.
     configure: async (request) => {
       config = (key) => request.config.get(key);
+      void exitWithEngine();
     },
 
     check: (olds: Properties = {}, raw: Properties = {}) =>
