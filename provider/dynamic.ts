@@ -6,10 +6,10 @@ import type { Client } from "../client/client";
 import { defaultConnection } from "../client/settings";
 import {
   adopt,
+  checkImportOption,
+  deleteUnlessAdopted,
   findToAdopt,
   importKey,
-  keepAdopted,
-  mustStay,
   problemsOfAdoption,
 } from "./adoption";
 import { type ConfigReader, ConfigurationError, connect, readSettings } from "./connection";
@@ -100,7 +100,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
       clean(async () => {
         const replaces = lifecycle.replaces(state, inputs);
         if (connectionOf(state) !== connectionOf(inputs)) replaces.push("connection");
-        keepAdopted(lifecycle, () => client(inputs), id, inputs, replaces);
+        checkImportOption(lifecycle, () => client(inputs), id, inputs, replaces);
         if (replaces.length > 0) return { replaces };
         const nothing =
           !hasUnknown(inputs) &&
@@ -156,17 +156,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
       }),
 
     delete: (id: string, state: Properties) =>
-      clean(async () => {
-        const service = client(state);
-        if (mustStay(lifecycle, service, id)) {
-          console.error(
-            `warning: the ${lifecycle.title} ${id} stays on the service, as a resource adopts it by the ` +
-              "import option. If this is a replacement that is to make it anew, remove the option",
-          );
-          return;
-        }
-        await ifThere(lifecycle, service, lifecycle.delete(service, id));
-      }),
+      clean(() => deleteUnlessAdopted(lifecycle, client(state), id)),
   };
 }
 

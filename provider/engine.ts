@@ -36,6 +36,15 @@ export function isEngineAlive(port = enginePort()): Promise<boolean> {
   });
 }
 
+/** Whether a process of this machine is there, be it another user's. */
+export function isProcessAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
 /**
  * Sends a request to the service unless the engine has exited: nobody would store its result.
  *

@@ -11,7 +11,7 @@ import {
 import { homedir } from "node:os";
 import { join } from "node:path";
 import createDebug from "debug";
-import { enginePort, isEngineAlive } from "./engine";
+import { enginePort, isEngineAlive, isProcessAlive } from "./engine";
 
 const debug = createDebug("pulumi-tlsedge:unheard");
 
@@ -73,7 +73,7 @@ export async function unheard(content: string): Promise<Unheard[]> {
   for (const file of attempt(() => readdirSync(folder())) ?? []) {
     const [hash, pid, port] = file.split(".");
     if (hash !== hashOf(content)) continue;
-    if (isAlive(Number(pid)) && (await isEngineAlive(Number(port)))) continue;
+    if (isProcessAlive(Number(pid)) && (await isEngineAlive(Number(port)))) continue;
     const seen = attempt(() => ({
       asked: statSync(join(folder(), file)).mtimeMs,
       made: readFileSync(join(folder(), file), "utf8").split("\n").filter(Boolean),
@@ -98,13 +98,5 @@ function attempt<T>(work: () => T): T | undefined {
   } catch (error) {
     debug("%s", (error as Error).message);
     return undefined;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
