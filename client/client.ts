@@ -68,6 +68,8 @@ export interface ClientOptions {
   connection?: string;
   /** Hears, now and then, why requests take long: a sentence for a person. Default: nobody does. */
   tell?: (message: string) => void;
+  /** Sends one request, each retry too, or throws instead. Default: sends each. */
+  send?: <T>(request: () => Promise<T>) => Promise<T>;
 }
 
 const broken = new Set(["ECONNRESET", "EPIPE", "ETIMEDOUT", "ECONNABORTED"]);
@@ -359,7 +361,9 @@ function accountOf(options: ClientOptions): Account {
   const connection = options.connection ?? defaultConnection;
   const tell = nowAndThen(options.tell ?? (() => {}));
   const limit = options.requestsPerMinute ?? 120;
+  const { send = (request) => request() } = options;
   const http = axios.create({
+    adapter: (config) => send(() => axios.getAdapter("http")(config)),
     baseURL: options.baseUrl.replace(/\/+$/, ""),
     headers: {
       Accept: "application/json",

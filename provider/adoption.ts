@@ -1,4 +1,5 @@
 import type { Client } from "../client/client";
+import { isNotedAsAdopted, noteAdopted } from "./adoptedObjects";
 import {
   type Created,
   hasUnknown,
@@ -9,31 +10,32 @@ import {
   perAccount,
 } from "./lifecycle";
 
-/** Where the `import` option of a resource stands among its inputs. The engine shows no such name. */
+/** The input that holds the `import` option of a resource. The engine shows no such name. */
 export const importKey = "__import";
 
-/** What the resources of this process do to objects, by the kind and id of each. */
-const doings = perAccount(() => ({
-  /** What is to be adopted, or was, as its check has read it: no delete may take it away. */
-  toAdopt: new Map<string, Properties | undefined>(),
+/** What the resources of this process do with the objects of an account, each by {@link nameOf}. */
+const objectsOf = perAccount(() => ({
+  /** Those that import options name, and what the check has read of each: none is deleted. */
+  imported: new Map<string, Properties | undefined>(),
+  /** Those that creates have adopted. */
   adopted: new Set<string>(),
   deleted: new Set<string>(),
 }));
 
-const keyOf = ({ title }: Lifecycle, id: string) => `${title} ${id}`;
+const nameOf = ({ title }: Lifecycle, id: string) => `${title} ${id}`;
 
 const longestValue = 200;
 
 /**
- * How old an answer may be by which something is adopted: the engine stores each before it checks
- * the next, so that hundreds take minutes. What has changed meanwhile is drift, for a refresh.
+ * How old an answer may be for an adoption. The engine stores each resource before it checks the
+ * next, so hundreds take minutes. What has changed meanwhile is drift, which a refresh finds.
  */
 const oldestMs = 600_000;
 
 /**
- * Reads what a resource is to adopt (contract C40).
+ * Reads the object that a resource is to adopt (contract C40).
  *
- * @throws Error when there is no such thing.
+ * @throws Error when there is none.
  */
 export async function findToAdopt(
   lifecycle: Lifecycle,
@@ -41,11 +43,10 @@ export async function findToAdopt(
   id: string,
   inputs: Properties,
 ): Promise<Properties> {
-  const { toAdopt } = doings(client);
-  const key = keyOf(lifecycle, id);
-  toAdopt.set(key, undefined);
+  const object = nameOf(lifecycle, id);
+  keep(client, object, undefined);
   const found = await ifThere(lifecycle, client, lifecycle.read(client, id, inputs, oldestMs));
-  toAdopt.set(key, found);
+  keep(client, object, found);
   if (found) return found;
   throw new Error(
     `no ${lifecycle.title} has the id ${id}, which the import option names. If it was deleted, ` +
@@ -53,7 +54,13 @@ export async function findToAdopt(
   );
 }
 
-/** What of an object differs from the inputs, in a table. */
+/** From now on no delete of this run takes the object away, in this process or another one. */
+function keep(client: Client, object: string, found: Properties | undefined): void {
+  objectsOf(client).imported.set(object, found);
+  noteAdopted(object);
+}
+
+/** The properties in which an object differs from the inputs, in a table; none when it does not. */
 export function problemsOfAdoption(
   lifecycle: Lifecycle,
   id: string,
@@ -79,7 +86,7 @@ function shown(value: unknown): string {
 }
 
 /**
- * Takes an object over as it is: nothing is created or changed.
+ * Adopts an object as it is: nothing is created or changed.
  *
  * @throws Error when it differs, is gone, or is another resource's.
  */
@@ -89,39 +96,38 @@ export async function adopt(
   id: string,
   inputs: Properties,
 ): Promise<Created> {
-  const { toAdopt, adopted, deleted } = doings(client);
-  const key = keyOf(lifecycle, id);
-  if (deleted.has(key)) {
+  const { imported, adopted, deleted } = objectsOf(client);
+  const object = nameOf(lifecycle, id);
+  if (deleted.has(object)) {
+    throw new Error(`the ${object} was deleted by this very update: remove the import option`);
+  }
+  if (adopted.has(object)) {
     throw new Error(
-      `the ${lifecycle.title} ${id} was deleted by this very update: remove the import option`,
+      `the ${object} was adopted by another resource of this update: remove one of the two`,
     );
   }
-  if (adopted.has(key)) {
-    throw new Error(
-      `the ${lifecycle.title} ${id} was adopted by another resource of this update: remove one of the two`,
-    );
-  }
-  adopted.add(key);
+  adopted.add(object);
   try {
     // Its check has read it a moment ago.
-    const state = toAdopt.get(key) ?? (await findToAdopt(lifecycle, client, id, inputs));
+    const state = imported.get(object) ?? (await findToAdopt(lifecycle, client, id, inputs));
     const [problem] = problemsOfAdoption(lifecycle, id, state, inputs);
     if (problem) throw new Error(problem.reason);
     return { id, state };
   } catch (error) {
-    adopted.delete(key);
+    adopted.delete(object);
     throw error;
   }
 }
 
 /**
- * Refuses what would delete the object that a resource has adopted (contract C44), and sees to it
- * that no delete of this update does: another resource may have had the object before, and an
- * update that was cut off may have left its delete for this one.
+ * Checks a resource that is in state and whose import option is still set (contract C44): the option
+ * must name the resource's own object, and nothing may replace it. Then keeps the object from the
+ * deletes of this run: another resource may have had it before, and an update that was cut off may
+ * have left its delete for this one.
  *
  * @throws Error that says to remove the option, or to take another name.
  */
-export function keepAdopted(
+export function checkImportOption(
   lifecycle: Lifecycle,
   client: () => Client,
   id: string,
@@ -130,28 +136,38 @@ export function keepAdopted(
 ): void {
   const wanted = inputs[importKey];
   if (wanted === undefined) return;
+  const object = nameOf(lifecycle, id);
   if (wanted !== id) {
     throw new Error(
-      `the import option names ${wanted}, but this resource is the ${lifecycle.title} ${id} ` +
+      `the import option names ${wanted}, but this resource is the ${object} ` +
         "already: adopt the other one under another name, or remove the option",
     );
   }
   if (replaces.length > 0) {
     throw new Error(
-      `another ${replaces.join(" and ")} replaces the ${lifecycle.title} ${id}, which the import ` +
+      `another ${replaces.join(" and ")} replaces the ${object}, which the import ` +
         "option would adopt again: remove the option",
     );
   }
-  const { toAdopt } = doings(client());
-  const key = keyOf(lifecycle, id);
-  toAdopt.set(key, toAdopt.get(key));
+  const service = client();
+  keep(service, object, objectsOf(service).imported.get(object));
 }
 
-/** Whether an object must stay because a resource of this process adopts it; else it is to go. */
-export function mustStay(lifecycle: Lifecycle, client: Client, id: string): boolean {
-  const { toAdopt, deleted } = doings(client);
-  const key = keyOf(lifecycle, id);
-  if (toAdopt.has(key)) return true;
-  deleted.add(key);
-  return false;
+/** Deletes an object, unless a resource of this run adopts it: then it stays, with a warning. */
+export async function deleteUnlessAdopted(
+  lifecycle: Lifecycle,
+  client: Client,
+  id: string,
+): Promise<void> {
+  const { imported, deleted } = objectsOf(client);
+  const object = nameOf(lifecycle, id);
+  if (imported.has(object) || isNotedAsAdopted(object)) {
+    console.error(
+      `warning: the ${object} stays on the service, as a resource adopts it by the ` +
+        "import option. If this is a replacement that is to make it anew, remove the option",
+    );
+    return;
+  }
+  deleted.add(object);
+  await ifThere(lifecycle, client, lifecycle.delete(client, id));
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Client, ClientOptions } from "../client/client";
 import { waysToSet } from "../client/settings";
+import { sendForEngine } from "./engine";
 
 /** Something is missing or malformed in the configuration; says how to set it. */
 export class ConfigurationError extends Error {
@@ -29,7 +30,7 @@ export function connect(connection: string, config?: ConfigReader): Client {
   // Loaded with the first request: a plan that changes nothing makes none.
   const { Client } = require("../client/client") as typeof import("../client/client");
   // The engine shows what is said there, and a terminal does.
-  const client = new Client({ ...settings, connection, tell: console.error });
+  const client = new Client({ ...settings, connection, tell: console.error, send: sendForEngine });
   clients.set(account, client);
   return client;
 }

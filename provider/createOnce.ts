@@ -1,8 +1,9 @@
 import { setTimeout } from "node:timers/promises";
 import type { Client } from "../client/client";
 import { ConnectionError, ServiceError } from "../client/errors";
+import { isEngineAlive } from "./engine";
 import { perAccount } from "./lifecycle";
-import { isHeard, type Noted, note, unheard } from "./unheard";
+import { type Noted, note, unheard } from "./unheard";
 
 interface Made {
   id: string;
@@ -148,7 +149,7 @@ function ask<Wire extends Made>(
 
 /** What nobody hears of any more is not asked for again. */
 async function isWorthAnother(client: Client, posts: number): Promise<boolean> {
-  return posts < mostPosts && client.leftMs > 0 && (await isHeard());
+  return posts < mostPosts && client.leftMs > 0 && (await isEngineAlive());
 }
 
 /** What was made, with what is to be said of requests before that were taken for lost. */

@@ -6,13 +6,14 @@ import type { Client } from "../client/client";
 import { defaultConnection } from "../client/settings";
 import {
   adopt,
+  checkImportOption,
+  deleteUnlessAdopted,
   findToAdopt,
   importKey,
-  keepAdopted,
-  mustStay,
   problemsOfAdoption,
 } from "./adoption";
 import { type ConfigReader, ConfigurationError, connect, readSettings } from "./connection";
+import { exitWithEngine } from "./engine";
 import {
   defined,
   hasUnknown,
@@ -65,6 +66,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
     // The engine's process uses a provider before this promise settles: nothing may be awaited.
     configure: async (request) => {
       config = (key) => request.config.get(key);
+      void exitWithEngine();
     },
 
     check: (olds: Properties = {}, raw: Properties = {}) =>
@@ -94,7 +96,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
       clean(async () => {
         const replaces = lifecycle.replaces(state, inputs);
         if (connectionOf(state) !== connectionOf(inputs)) replaces.push("connection");
-        keepAdopted(lifecycle, () => client(inputs), id, inputs, replaces);
+        checkImportOption(lifecycle, () => client(inputs), id, inputs, replaces);
         if (replaces.length > 0) return { replaces };
         const nothing =
           !hasUnknown(inputs) &&
@@ -155,17 +157,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
       }),
 
     delete: (id: string, state: Properties) =>
-      clean(async () => {
-        const service = client(state);
-        if (mustStay(lifecycle, service, id)) {
-          console.error(
-            `warning: the ${lifecycle.title} ${id} stays on the service, as a resource adopts it by the ` +
-              "import option. If this is a replacement that is to make it anew, remove the option",
-          );
-          return;
-        }
-        await ifThere(lifecycle, service, lifecycle.delete(service, id));
-      }),
+      clean(() => deleteUnlessAdopted(lifecycle, client(state), id)),
   };
 }
 

@@ -8,10 +8,10 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { connect } from "node:net";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import createDebug from "debug";
+import { enginePort, isEngineAlive, isProcessAlive } from "./engine";
 
 const debug = createDebug("pulumi-tlsedge:unheard");
 
@@ -54,7 +54,7 @@ export function note(content: string): Noted {
   return {
     async settle() {
       // Else nobody hears: a provider outlives an engine that was killed.
-      if (written && (await isHeard())) forget(file);
+      if (written && (await isEngineAlive())) forget(file);
     },
     keep: (made) => void attempt(() => writeWithItsTime(join(folder(), file), made.join("\n"))),
   };
@@ -73,7 +73,7 @@ export async function unheard(content: string): Promise<Unheard[]> {
   for (const file of attempt(() => readdirSync(folder())) ?? []) {
     const [hash, pid, port] = file.split(".");
     if (hash !== hashOf(content)) continue;
-    if (isAlive(Number(pid)) && (await isHeard(Number(port)))) continue;
+    if (isProcessAlive(Number(pid)) && (await isEngineAlive(Number(port)))) continue;
     const seen = attempt(() => ({
       asked: statSync(join(folder(), file)).mtimeMs,
       made: readFileSync(join(folder(), file), "utf8").split("\n").filter(Boolean),
@@ -99,30 +99,4 @@ function attempt<T>(work: () => T): T | undefined {
     debug("%s", (error as Error).message);
     return undefined;
   }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
-}
-
-/** The engine starts a provider with its own address; 0 where this is no provider's process. */
-function enginePort(): number {
-  return Number(/^127\.0\.0\.1:(\d+)$/.exec(process.argv[2] ?? "")?.[1] ?? 0);
-}
-
-/** Whether the engine at this port is there; what has none is heard by whoever called it. */
-export function isHeard(port = enginePort()): Promise<boolean> {
-  if (port === 0) return Promise.resolve(true);
-  return new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1");
-    const settle = (heard: boolean) => {
-      socket.destroy();
-      resolve(heard);
-    };
-    socket.once("connect", () => settle(true)).once("error", () => settle(false));
-  });
 }

@@ -1,12 +1,18 @@
 import assert from "node:assert/strict";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
 import { mock } from "node:test";
 import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import {
   failureOf,
+  fileWith,
   PlanFailure,
   type Properties,
   Stack,
+  setEnv,
   setEnvFor,
   takeRequests,
   unknown,
@@ -206,6 +212,76 @@ describe("adoption", () => {
       await continued(replacing, later).up(again);
       await continued(old, later).destroy();
       assert.equal(emulator.tlsCertificates.list().length, 1);
+    });
+  });
+
+  describe("in a run with two provider processes", () => {
+    /** Calls the provider as each line says; tells when a call is over. */
+    const program = `
+      const { tlsEdge } = require("pulumi-tlsedge/provider");
+      require("node:readline").createInterface(process.stdin).on("line", async (line) => {
+        const [method, ...args] = JSON.parse(line);
+        await tlsEdge[method](...args);
+        console.log("over");
+      });`;
+    const processes: ChildProcessWithoutNullStreams[] = [];
+
+    /** A provider process that the engine at this port has started. */
+    function provider(port: number) {
+      const child = spawn(process.execPath, ["-e", program, "provider", `127.0.0.1:${port}`]);
+      processes.push(child);
+      const lines = createInterface(child.stdout);
+      const warnings = text(child.stderr);
+      const call = async (...words: unknown[]) => {
+        child.stdin.write(`${JSON.stringify(words)}\n`);
+        await once(lines, "line");
+      };
+      return {
+        check: () => call("check", {}, { ...importing(existing.id, args), __provider: "" }),
+        delete: () => call("delete", existing.id, existing.state),
+        end: async () => {
+          child.stdin.end();
+          await once(child, "exit");
+          return warnings;
+        },
+      };
+    }
+    afterEach(() => {
+      for (const child of processes.splice(0)) child.kill("SIGKILL");
+    });
+
+    it("C44 one does not delete what the other one adopts", async () => {
+      const [adopting, deleting] = [provider(1), provider(1)];
+      await adopting.check();
+      await deleting.delete();
+      assert.deepEqual(held(), [existing.id]);
+      assert.match(await deleting.end(), /stays/);
+    });
+
+    it("one deletes what another run adopts", async () => {
+      const [adopting, deleting] = [provider(1), provider(2)];
+      await adopting.check();
+      await deleting.delete();
+      assert.deepEqual(held(), []);
+    });
+
+    it("one deletes what was adopted in an earlier run, whose engine had the same port", async () => {
+      const earlier = provider(1);
+      await earlier.check();
+      await earlier.end();
+      await provider(1).delete();
+      assert.deepEqual(held(), []);
+    });
+
+    it("C44 it is told where the other one can't be told", async () => {
+      const undo = setEnv({ PULUMI_HOME: fileWith("") });
+      try {
+        const adopting = provider(1);
+        await adopting.check();
+        assert.match(await adopting.end(), /warning: .*replace/);
+      } finally {
+        undo();
+      }
     });
   });
 

@@ -12,9 +12,16 @@ describe("adoption", () => {
 
   /** A program that adopts both objects, or manages them by now. */
   const managing = (
-    options: { edge?: string; certificate?: string; key?: boolean; adopts?: boolean } = {},
+    options: {
+      edge?: string;
+      certificate?: string;
+      key?: boolean;
+      adopts?: boolean;
+      /** A resource that is not adopted. */
+      beside?: boolean;
+    } = {},
   ) => {
-    const { edge = "", certificate = "", key = false, adopts = true } = options;
+    const { edge = "", certificate = "", key = false, adopts = true, beside = false } = options;
     const imported = (id: string) => (adopts ? `import: "${id}"` : "");
     return project.program(`
       exports.certificate = new tlsedge.TLSCertificate("certificate", {
@@ -24,7 +31,8 @@ describe("adoption", () => {
       exports.edge = new tlsedge.TLSEdge("edge", {
         hostports: ["app.example.com:443"], description: "old",
         backend: { backendId: "bkdtg_1" }, tlsTermination: { terminateAt: "edge" }, ${edge}
-      }, { ${imported(ids.edge)} }).id;`);
+      }, { ${imported(ids.edge)} }).id;
+      ${beside ? 'new tlsedge.TLSEdge("plain", { hostports: ["plain.example.com:443"] });' : ""}`);
   };
   const alive = () => ({
     edge: project.emulator.tlsEdges.list().map(({ id }) => id),
@@ -204,6 +212,26 @@ describe("adoption", () => {
     for (const target of targets) await project.succeedsQuietly("state", "taint", target, "--yes");
     await replace();
   });
+
+  for (const flag of ["--replace", "--target-replace"]) {
+    // The old objects are then deleted by the process of the old provider, not by the one that adopts.
+    it(`C44 ${flag} '**' replaces the provider's own record, too, and leaves the objects alive`, async () => {
+      await managing({ key: true, beside: true });
+      await project.up();
+      const { plain } = await project.exported();
+      const run = await project.up(flag, "**");
+      const deletes = run.requests.filter((request) => request.startsWith("DELETE"));
+      assert.deepEqual(deletes, ["DELETE /edges/tls/:id"], "the one beside");
+      assert.match(run.output, /the TLS edge edgtls_\w+ stays.*import option/);
+      assert.match(run.output, /the TLS certificate cert_\w+ stays.*import option/);
+      const { edge, certificate, plain: replaced } = await project.exported();
+      assert.deepEqual({ edge: edge?.id, certificate: certificate?.id }, ids);
+      assert.notEqual(replaced?.id, plain?.id);
+      await managing({ key: true });
+      await project.up();
+      assertAlive();
+    });
+  }
 
   it("C44 what another resource lets go in the same update stays alive", async () => {
     const program = (name: string) =>

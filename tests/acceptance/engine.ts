@@ -13,7 +13,7 @@ import {
   makeCertificate,
   startEmulator,
 } from "../../emulator/server";
-import { descendants, end, providerOf } from "../../tools/faults/processes";
+import { descendants, end, type Process, providerOf } from "../../tools/faults/processes";
 import { findOrBuildPulumi } from "../../tools/pulumi";
 
 const repository = join(__dirname, "..", "..");
@@ -279,19 +279,34 @@ export class Project {
   }
 
   /** Runs a command, and kills its engine or that one's provider when a request meets the fault. */
-  async killed(victim: "engine" | "provider", fault: Fault, ...args: string[]): Promise<string> {
+  killed(victim: "engine" | "provider", fault: Fault, ...args: string[]): Promise<string> {
+    return this.struck(fault, args, (engine, started) => {
+      process.kill(victim === "engine" ? engine : providerOf(started), "SIGKILL");
+    });
+  }
+
+  /**
+   * Runs a command, and calls `then` with its pid and the processes it has started when the fault
+   * has struck as often as it may.
+   */
+  async struck(
+    fault: Fault,
+    args: string[],
+    then: (pid: number, started: Process[]) => void | Promise<void>,
+  ): Promise<string> {
     this.emulator.faults.add(fault);
     const all = [...args, "--yes", "--skip-preview", "--non-interactive", "--stack", this.stack];
     const child = spawn(this.command, all, { cwd: this.folder, env: this.env });
     const pid = child.pid as number;
     const done = this.outcome(child, all);
-    while (!this.emulator.faults.list().some(({ struck }) => struck > 0)) {
+    const { times = 1 } = fault;
+    while (!this.emulator.faults.list().some(({ struck }) => struck >= times)) {
       assert.equal(child.exitCode, null, "the request never came");
       await setTimeout(10);
     }
     const started = descendants(pid);
     try {
-      process.kill(victim === "engine" ? pid : providerOf(started), "SIGKILL");
+      await then(pid, started);
       return (await done).output;
     } finally {
       this.emulator.faults.clear();

@@ -15,14 +15,17 @@ export function descendants(pid: number): Process[] {
   return below(pid);
 }
 
-/** Ends those that are still there and still what they were. */
-export function end(started: Process[]): void {
+/** Those that are still there and still what they were. */
+export function left(started: Process[]): Process[] {
   const now = processes();
-  for (const { pid, command } of started) {
-    if (now.some((one) => one.pid === pid && one.command === command)) {
-      process.kill(pid, "SIGKILL");
-    }
-  }
+  return started.filter(({ pid, command }) =>
+    now.some((one) => one.pid === pid && one.command === command),
+  );
+}
+
+/** Ends those that are left. */
+export function end(started: Process[]): void {
+  for (const { pid } of left(started)) process.kill(pid, "SIGKILL");
 }
 
 function processes(): Process[] {

@@ -1,0 +1,76 @@
+import { connect } from "node:net";
+import { setTimeout } from "node:timers/promises";
+
+const checkEveryMs = 1000;
+const connectTimeoutMs = 5000;
+/** How long the requests under way may still take when the engine has exited. */
+const lastAnswersMs = 5000;
+/** How long what was answered may take to write its notes. */
+const lastNotesMs = 500;
+
+const underWay = new Set<Promise<unknown>>();
+let isWatched = false;
+let hasExited = false;
+
+/** Port of the engine that started this process as a provider; 0 in any other process. */
+export function enginePort(): number {
+  // Pulumi starts dynamic-provider/index.js with the engine's address as its first argument.
+  return Number(/^127\.0\.0\.1:(\d+)$/.exec(process.argv[2] ?? "")?.[1] ?? 0);
+}
+
+/**
+ * Whether the engine at this port is there. Port 0 (no engine) counts as alive, and so does
+ * everything but a refused connection: an engine that is stopped or busy may not answer in time.
+ */
+export function isEngineAlive(port = enginePort()): Promise<boolean> {
+  if (port === 0) return Promise.resolve(true);
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: "127.0.0.1", timeout: connectTimeoutMs });
+    const settle = (alive: boolean) => {
+      socket.destroy();
+      resolve(alive);
+    };
+    socket.once("connect", () => settle(true));
+    socket.once("timeout", () => settle(true));
+    socket.once("error", ({ code }: NodeJS.ErrnoException) => settle(code !== "ECONNREFUSED"));
+  });
+}
+
+/** Whether a process of this machine is there, be it another user's. */
+export function isProcessAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+/**
+ * Sends a request to the service unless the engine has exited: nobody would store its result.
+ *
+ * @throws Error when the engine has exited.
+ */
+export async function sendForEngine<T>(send: () => Promise<T>): Promise<T> {
+  if (hasExited) throw new Error("the engine has exited: this request is not sent");
+  const sent = send();
+  underWay.add(sent);
+  return sent.finally(() => underWay.delete(sent));
+}
+
+/**
+ * Ends this process soon after the engine that started it, as Pulumi ends its providers only when
+ * the engine exits in order: requests under way may be answered, others are not sent any more.
+ * Does nothing in a process that no engine started.
+ */
+export async function exitWithEngine(): Promise<void> {
+  if (isWatched || enginePort() === 0) return;
+  isWatched = true;
+  // Else a failed write to a stderr that nobody reads would reach Pulumi's handler of uncaught
+  // errors, whose own write fails, and so on without end.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+  while (await isEngineAlive()) await setTimeout(checkEveryMs, undefined, { ref: false });
+  hasExited = true;
+  await Promise.race([Promise.allSettled(underWay), setTimeout(lastAnswersMs)]);
+  await setTimeout(lastNotesMs);
+  process.exit(1);
+}

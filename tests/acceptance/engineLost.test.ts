@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import type { Fault } from "../../emulator/server";
+import { isEngineAlive } from "../../provider/engine";
+import { left, type Process } from "../../tools/faults/processes";
+import { Project } from "./engine";
+
+describe("a provider whose engine was killed with ten creates under way", () => {
+  let project: Project;
+
+  beforeEach(async () => {
+    project = await Project.create();
+    // The other two creates wait for the limit.
+    project.env.TLSEDGE_REQUESTS_PER_MINUTE = "10";
+    // Then an answer makes the provider write to the stderr that nobody reads any more.
+    project.env.DEBUG = "pulumi-tlsedge:*";
+    await project.program(`
+      for (let n = 0; n < 12; n++) {
+        new tlsedge.TLSEdge("edge" + n, { hostports: ["app" + n + ".example.com:443"] });
+      }`);
+  });
+  afterEach(() => project?.close());
+
+  const up = ["up", "--parallel", "12"];
+  const posts = () => project.emulator.requests.filter(({ method }) => method === "POST").length;
+  const notes = async () => (await readdir(join(project.folder, "home", "tlsedge"))).length;
+  const providers = (started: Process[]) =>
+    started.filter(({ command }) => /dynamic-provider|resource-pulumi-nodejs/.test(command));
+
+  const portOf = (started: Process[]) =>
+    Number(/:(\d+)$/.exec(providers(started)[0]?.command ?? "")?.[1]);
+
+  async function gone(started: Process[]): Promise<void> {
+    const ours = providers(started);
+    assert.ok(ours.length > 0);
+    for (let turn = 0; turn < 300; turn++) {
+      if (left(ours).length === 0) return;
+      await setTimeout(200);
+    }
+    assert.fail(`still there: ${left(ours).map(({ command }) => command)}`);
+  }
+
+  it("keeps the notes of those that are answered, sends no more, and exits", async () => {
+    const held: Fault = { method: "POST", answer: "held", times: 10 };
+    await project.struck(held, up, async (engine, started) => {
+      process.kill(engine, "SIGKILL");
+      // A create that is answered before the port is closed takes the engine for alive.
+      while (await isEngineAlive(portOf(started)));
+      project.emulator.faults.clear();
+      await gone(started);
+    });
+    assert.equal(posts(), 10);
+    assert.equal(project.emulator.tlsEdges.list().length, 10);
+    assert.ok((await notes()) >= 10);
+  });
+
+  it("exits when no answer comes, too", async () => {
+    const lost: Fault = { method: "POST", answer: "silence", times: 10 };
+    await project.struck(lost, up, async (engine, started) => {
+      process.kill(engine, "SIGKILL");
+      await gone(started);
+    });
+    assert.equal(posts(), 10);
+    assert.ok((await notes()) >= 10);
+  });
+});
