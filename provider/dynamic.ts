@@ -12,7 +12,14 @@ import {
   mustStay,
   problemsOfAdoption,
 } from "./adoption";
-import { type ConfigReader, ConfigurationError, connect, readSettings } from "./connection";
+import {
+  type ConfigReader,
+  ConfigurationError,
+  connect,
+  overruled,
+  readSettings,
+  tellOnce,
+} from "./connection";
 import { drifted, isWhole, toStore } from "./digests";
 import {
   defined,
@@ -42,8 +49,14 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
   let config: ConfigReader = () => undefined;
   const connectionOf = (properties: Properties) =>
     String(properties.connection ?? defaultConnection);
-  const client = (properties: Properties): Client =>
-    connect(connectionOf(properties), config).operation();
+  const account = (properties: Properties): Client => connect(connectionOf(properties), config);
+  /** For an operation that makes requests: a person is told once which service it speaks to. */
+  const client = (properties: Properties): Client => {
+    const connected = account(properties);
+    tellOnce(overruled(connectionOf(properties), config, process.env));
+    tellOnce(`${connectionOf(properties)}: the service is ${connected.baseUrl.host}`);
+    return connected.operation();
+  };
   /** What there is to adopt, unless inputs are wrong; that there is nothing is one more problem. */
   const toAdopt = async (id: unknown, inputs: Properties, problems: Problem[]) => {
     if (typeof id !== "string" || problems.length > 0) return undefined;
@@ -98,7 +111,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
       clean(async () => {
         const replaces = lifecycle.replaces(state, inputs);
         if (connectionOf(state) !== connectionOf(inputs)) replaces.push("connection");
-        keepAdopted(lifecycle, () => client(inputs), id, inputs, replaces);
+        keepAdopted(lifecycle, () => account(inputs), id, inputs, replaces);
         if (replaces.length > 0) return { replaces };
         const nothing =
           !hasUnknown(inputs) &&
@@ -239,6 +252,7 @@ function keepOld(lifecycle: Lifecycle, olds: Properties, news: Properties): Prop
 function problemsOfConnection(connection: string, config: ConfigReader): Problem[] {
   try {
     readSettings(connection, config, process.env);
+    tellOnce(overruled(connection, config, process.env));
     return [];
   } catch (error) {
     if (error instanceof ConfigurationError) return [{ path: "", reason: error.message }];
