@@ -21,6 +21,7 @@ import {
   tellOnce,
 } from "./connection";
 import { drifted, isWhole, toStore } from "./digests";
+import { counted } from "./gone";
 import {
   defined,
   type Found,
@@ -33,6 +34,7 @@ import {
   type Properties,
   unknownValue,
 } from "./lifecycle";
+import { refuseOtherService } from "./origin";
 import { lifecycle as tlsCertificateLifecycle } from "./tlsCertificate";
 import { lifecycle as tlsEdgeLifecycle } from "./tlsEdge";
 
@@ -56,6 +58,13 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
     tellOnce(overruled(connectionOf(properties), config, process.env));
     tellOnce(`${connectionOf(properties)}: the service is ${connected.baseUrl.host}`);
     return connected.operation();
+  };
+  /** {@link client} for what is stored, which must be of that service. */
+  const clientOf = (id: string, state: Properties, properties = state): Client => {
+    const operation = client(properties);
+    const what = `the ${lifecycle.title} ${id}`;
+    refuseOtherService(operation, connectionOf(properties), what, state.uri);
+    return operation;
   };
   /** What there is to adopt, unless inputs are wrong; that there is nothing is one more problem. */
   const toAdopt = async (id: unknown, inputs: Properties, problems: Problem[]) => {
@@ -142,8 +151,9 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
         const { __provider, ...known } = props;
         // A program's `get` knows nothing yet.
         const state = "uri" in known ? known : undefined;
-        const service = client(known);
-        const found = await ifThere(lifecycle, service, lifecycle.read(service, id, state));
+        const service = clientOf(id, known);
+        const reading = lifecycle.read(service, id, state);
+        const found = await counted(service, ifThere(lifecycle, service, reading));
         if (!found) {
           if (state) return { id: "" };
           // The engine would take gone for read.
@@ -156,7 +166,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
 
     update: (id: string, state: Properties, inputs: Properties) =>
       clean(async () => {
-        const service = client(inputs);
+        const service = clientOf(id, state, inputs);
         const updating = lifecycle.update(service, id, state, inputs);
         const found = await ifThere(lifecycle, service, updating);
         if (found) return { outs: withSettings(lifecycle, toStore(lifecycle, found), inputs) };
@@ -168,7 +178,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
 
     delete: (id: string, state: Properties) =>
       clean(async () => {
-        const service = client(state);
+        const service = clientOf(id, state);
         if (mustStay(lifecycle, service, id)) {
           console.error(
             `warning: the ${lifecycle.title} ${id} stays on the service, as a resource adopts it by the ` +
@@ -176,7 +186,8 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
           );
           return;
         }
-        await ifThere(lifecycle, service, lifecycle.delete(service, id));
+        const deleted = lifecycle.delete(service, id).then(() => true);
+        await counted(service, ifThere(lifecycle, service, deleted));
       }),
   };
 }
