@@ -54,13 +54,14 @@ describe("the settings of a connection", () => {
   it("C1 are warned of where both are set and differ: which one counts, and no key", () => {
     const of = (env: NodeJS.ProcessEnv, config: Record<string, string>) =>
       overruled("tlsedge", (key) => config[key], env) ?? "";
-    const config = { "tlsedge:baseUrl": "https://b.example", "tlsedge:apiKey": "from-config" };
-    const warning = of(enough, config);
+    const keys = ["key.in.config", "key.in.environment"];
+    const config = { "tlsedge:baseUrl": "https://b.example", "tlsedge:apiKey": keys[0] ?? "" };
+    const warning = of({ ...enough, TLSEDGE_API_KEY: keys[1] }, config);
     const whatCounts = /tlsedge:baseUrl \(https:\/\/b\.example\) counts, not TLSEDGE_BASE_URL/;
     assert.match(warning, whatCounts);
     assert.ok(warning.includes("https://a.example"));
     assert.match(warning, /tlsedge:apiKey counts, not TLSEDGE_API_KEY/);
-    for (const key of ["from-config", "from-environment"]) assert.ok(!warning.includes(key));
+    for (const key of keys) assert.ok(!warning.includes(key));
     // What is set in one place alone, or means the same in both, is nothing to warn of.
     assert.equal(of(enough, {}), "");
     assert.equal(of({}, config), "");

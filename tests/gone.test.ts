@@ -64,6 +64,18 @@ describe("what is gone from the service", () => {
     assert.deepEqual(warnings(), []);
   });
 
+  it("C7 is not asked about while other things are being looked for", async () => {
+    const all = await stacks(3);
+    const [kept, ...others] = all;
+    remove(...others);
+    emulator.faults.add({ method: "GET", path: `/edges/tls/${kept?.id}`, answer: "held" });
+    const looking = kept?.refresh();
+    assert.deepEqual(await refresh(others), ["gone", "gone"]);
+    emulator.faults.clear();
+    assert.equal(await looking, "same");
+    assert.deepEqual(warnings(), []);
+  });
+
   it("C7 is not asked about when what was deleted was there", async () => {
     for (const stack of await stacks(3)) await stack.destroy();
     assert.deepEqual(warnings(), []);
