@@ -73,8 +73,8 @@ export function readSettings(
     const checked = check(value);
     if (!(checked instanceof Complaint)) return checked as Value<K>;
     const source = `${inStack ? configKey : variable}${shown(key, value)}`;
-    // A variable would not help: stack config counts before it.
-    problems.push(`the ${name} ${checked.text}, from ${source}: ${inStack ? inConfig : anyWay}`);
+    // Beside a value in stack config a variable alone does not help.
+    problems.push(`the ${name} in ${source} ${checked.text}: ${inStack ? inConfig : anyWay}`);
     return undefined;
   };
   const settings = {
@@ -119,11 +119,12 @@ export function misspelt(connection: string, configKeys: readonly string[]): str
   if (strays.length === 0) return undefined;
   const told = strays.map((stray) => {
     const meant = nearest(stray.slice(connection.length + 1), keys);
-    return meant
-      ? `${stray} is not a setting: did you mean ${connection}:${meant}?`
-      : `${stray} is not a setting, which are ${keys.join(", ")}`;
+    return meant ? `${stray} (did you mean ${connection}:${meant}?)` : stray;
   });
-  return `${told.join("; ")}. Remove it with \`pulumi config rm\``;
+  return (
+    `there is no setting ${told.join(", ")}: remove it with \`pulumi config rm\`. ` +
+    `The settings in ${connection} are ${keys.join(", ")}`
+  );
 }
 
 const told = new Set<string>();
@@ -150,15 +151,16 @@ const kinds = {
   timeoutSeconds: { name: "timeout", check: between(1, 86_400) },
   maxRetries: { name: "number of retries", check: between(0, 1000) },
   requestsPerMinute: { name: "number of requests per minute", check: between(0, 1_000_000) },
-  movedFrom: { name: "origin that the service has moved from", check: checkOrigin },
+  movedFrom: { name: "old origin", check: checkOrigin },
 };
 
 type Key = keyof typeof kinds;
 type Value<K extends Key> = Exclude<ReturnType<(typeof kinds)[K]["check"]>, Complaint>;
 const keys = Object.keys(kinds) as Key[];
 
-/** A URL in brackets, without what may be secret in it; nothing of any other setting. */
+/** A URL or a path in brackets, without what may be secret in it; nothing of any other setting. */
 function shown(key: Key, value: string): string {
+  if (key === "caFile") return ` (${value})`;
   if (key !== "baseUrl" && key !== "movedFrom") return "";
   const bare = value.replace(/^([a-z]+:\/\/)?.*@/is, "$1").replace(/[?#].*/s, "");
   // An API key may stand there by mistake: no host name has capital letters or underscores.
@@ -190,9 +192,9 @@ function checkCaFile(value: string): string | Complaint {
   try {
     if (readFileSync(value, "utf8").includes("-----BEGIN CERTIFICATE-----")) return value;
   } catch (error) {
-    return new Complaint(`${value} can't be read (${(error as NodeJS.ErrnoException).code})`);
+    return new Complaint(`can't be read (${(error as NodeJS.ErrnoException).code})`);
   }
-  return new Complaint(`${value} holds no PEM certificate`);
+  return new Complaint("holds no PEM certificate");
 }
 
 function matching(pattern: RegExp, otherwise: string): (value: string) => string | Complaint {

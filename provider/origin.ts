@@ -18,12 +18,12 @@ export function refuseOtherService(
   const origin = URL.canParse(String(uri)) ? new URL(String(uri)).origin : "null";
   const { now, before } = originsOf(client);
   if (origin === "null" || origin === now || origin === before) return;
-  const { variable, configKey } = waysToSet(connection, "movedFrom");
-  const { variable: baseUrl, configKey: baseUrlKey } = waysToSet(connection, "baseUrl");
+  const baseUrl = waysToSet(connection, "baseUrl");
   throw new Error(
-    `${what} belongs to the service at ${origin}, but the base URL is at ${now}: it was not asked ` +
-      `for, and stays in the state. If these are two services, correct ${baseUrlKey} or ${baseUrl}. ` +
-      `If the service has moved for good, run \`pulumi refresh\` once with ${variable}=${origin} in ` +
-      `the environment (${configKey} in stack config is the same)`,
+    `${what} was made by the service at ${origin}, but the base URL is at ${now}, which was not ` +
+      "asked for it: nothing is changed. If these are two services, correct " +
+      `${baseUrl.configKey} or ${baseUrl.variable}. If the service has moved for good, run ` +
+      `\`pulumi refresh\` once with ${waysToSet(connection, "movedFrom").variable}=${origin} in the ` +
+      "environment, which stores its new address",
   );
 }

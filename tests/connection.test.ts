@@ -71,10 +71,7 @@ describe("the settings of a connection", () => {
 
   it("C1 that are malformed in config are refused by that name, whatever a variable says", () => {
     const message = complaint(enough, { "tlsedge:baseUrl": "http://b.example" });
-    assert.match(
-      message,
-      /from tlsedge:baseUrl \(http:\/\/b\.example\).*config rm tlsedge:baseUrl/,
-    );
+    assert.match(message, /in tlsedge:baseUrl \(http:\/\/b\.example\) .*config rm tlsedge:baseUrl/);
     // What does not count is not judged.
     const settings = read(
       { ...enough, TLSEDGE_TIMEOUT_SECONDS: "soon" },
@@ -97,7 +94,7 @@ describe("the settings of a connection", () => {
   for (const [value, shown] of urls) {
     it(`C1 a base URL ${value} is refused, and shown as ${shown ?? "nothing"}`, () => {
       const message = complaint({ ...enough, TLSEDGE_BASE_URL: value });
-      assert.match(message, /from TLSEDGE_BASE_URL/);
+      assert.match(message, /in TLSEDGE_BASE_URL /);
       if (shown) assert.ok(message.includes(shown), message);
       else assert.ok(!message.includes(value), message);
       for (const secret of ["word", "pa?ss", "token"])
