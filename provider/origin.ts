@@ -23,7 +23,7 @@ export function refuseOtherService(
     `${what} was made by the service at ${origin}, but the base URL is at ${now}, which was not ` +
       "asked for it: nothing is changed. If these are two services, correct " +
       `${baseUrl.configKey} or ${baseUrl.variable}. If the service has moved for good, run ` +
-      `\`pulumi refresh\` once with ${waysToSet(connection, "movedFrom").variable}=${origin} in the ` +
+      `\`pulumi refresh --run-program\` once with ${waysToSet(connection, "movedFrom").variable}=${origin} in the ` +
       "environment, which stores its new address",
   );
 }
