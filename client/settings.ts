@@ -24,6 +24,6 @@ export function waysToSet(connection: string, key: string): WaysToSet {
     variable,
     configKey,
     text: `set ${variable} in the environment, or ${command}`,
-    inConfig: `${command}, or \`pulumi config rm ${configKey}\` and set ${variable} in the environment`,
+    inConfig: `${command}, or remove it with \`pulumi config rm\` and set ${variable}`,
   };
 }

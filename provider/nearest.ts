@@ -9,7 +9,7 @@ export function nearest(name: string, known: readonly string[]): string | undefi
   return first && first.far <= name.length / 3 ? first.each : undefined;
 }
 
-/** Levenshtein's: how many letters must be put in, taken out or changed to make one of the other. */
+/** Levenshtein's: how many letters to put in, take out or change to make one of the other. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, count) => count);
   for (const letter of a) {

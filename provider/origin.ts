@@ -19,11 +19,12 @@ export function refuseOtherService(
   const { now, before } = originsOf(client);
   if (origin === "null" || origin === now || origin === before) return;
   const baseUrl = waysToSet(connection, "baseUrl");
+  const { variable } = waysToSet(connection, "movedFrom");
   throw new Error(
     `${what} was made by the service at ${origin}, but the base URL is at ${now}, which was not ` +
       "asked for it: nothing is changed. If these are two services, correct " +
       `${baseUrl.configKey} or ${baseUrl.variable}. If the service has moved for good, run ` +
-      `\`pulumi refresh --run-program\` once with ${waysToSet(connection, "movedFrom").variable}=${origin} in the ` +
-      "environment, which stores its new address",
+      `\`pulumi refresh --run-program\` once with ${variable}=${origin} in the environment: it ` +
+      "stores the new address",
   );
 }
