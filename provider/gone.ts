@@ -27,9 +27,9 @@ export async function counted<T>(
     const { underWay, found, gone } = account;
     if (underWay === 0 && found === 0 && gone >= 2) {
       tellOnce(
-        `warning: nothing that was looked for at ${client.baseUrl.host} is there. Is the API key ` +
-          "that of the right account? If it is another one's, everything only seems gone, and the " +
-          "next `pulumi up` would make it again",
+        `warning: nothing that was looked for at ${client.baseUrl.host} is there. Is the API ` +
+          "key that of the right account? If it is another one's, everything only seems gone, and " +
+          "the next `pulumi up` would make it again",
       );
     }
   }
