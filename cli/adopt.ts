@@ -81,6 +81,8 @@ const longestName = 100;
 export interface Adoption {
   /** The folder, as it was named. */
   out: string;
+  /** The host of the service that was read, with its port if that is not 443. */
+  service: string;
   /** The text given with `--filter`. */
   filter: string | null;
   /** By name. */
@@ -98,16 +100,17 @@ export interface Adoption {
 /** What has become of an account. */
 export function adoptionOf(
   { edges, certificates, skipped, unmatched }: Plan,
-  { out, filter, files }: { out: string; filter?: string; files: Map<string, string> },
+  read: { service: string; out: string; filter?: string; files: Map<string, string> },
 ): Adoption {
   return {
-    out,
-    filter: filter ?? null,
+    out: read.out,
+    service: read.service,
+    filter: read.filter ?? null,
     edges: edges.map(({ id, name }) => ({ id, name })),
     certificates: certificates.map(({ id, name }) => ({ id, name, file: chainFile(name) })),
     skipped,
     unmatched,
-    files: [...files.keys()],
+    files: [...read.files.keys()],
   };
 }
 
@@ -128,6 +131,7 @@ export function adoptionText(adoption: Adoption, display: Display): string {
   ];
   const sum = [written, ...others].join(", ");
   return [
+    `Service: ${plain(adoption.service)}`,
     ...(rows.length > 0
       ? [`${painted("Skipped", "bold", display)}\n${table(["ID", "NAMES", "WHY"], rows, display)}`]
       : []),

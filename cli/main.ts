@@ -32,12 +32,12 @@ async function printStatus({ connection, failWithin, json }: StatusOptions): Pro
   if (status.failing.length > 0) process.exitCode = 2;
 }
 
-/** Reads lists of an account, and tells of it on a terminal. */
+/** Reads lists of an account, and tells of it on a terminal; says which service it has read. */
 async function readAccount<T>(
   connection: string,
   tell: boolean,
   read: (all: All, client: Client) => Promise<T>,
-): Promise<T> {
+): Promise<T & { service: string }> {
   // A person waits, or a job: a service that is not there is told of soon.
   process.env[waysToSet(connection, "maxRetries").variable] ??= "2";
   const client = connect(connection);
@@ -54,7 +54,7 @@ async function readAccount<T>(
     return found;
   };
   try {
-    return await read(all, client);
+    return { service: client.baseUrl.host, ...(await read(all, client)) };
   } finally {
     show("");
   }
@@ -80,7 +80,7 @@ async function adopt({ connection, out, filter, json }: AdoptOptions): Promise<v
   const isEmpty = plan.edges.length + plan.certificates.length === 0;
   const files = isEmpty ? new Map<string, string>() : projectOf(plan, frameOf(out, connection));
   if (!isEmpty) writeFolder(out, files);
-  const adoption = adoptionOf(plan, { out, filter, files });
+  const adoption = adoptionOf(plan, { service: holdings.service, out, filter, files });
   const text = json ? inert(adoption, 2) : adoptionText(adoption, display());
   process.stdout.write(`${text}\n`);
   if (isEmpty) throw new Error(`there is nothing to adopt, so ${out} is not written`);

@@ -17,6 +17,8 @@ import {
 
 /** All that an account holds, as the service lists it. */
 export interface Account {
+  /** The host of the base URL, with its port if that is not 443. */
+  service: string;
   edges: TLSEdgeWire[];
   certificates: TLSCertificateWire[];
   tunnels: TunnelWire[];
@@ -26,6 +28,8 @@ export interface Account {
 export interface Status {
   /** When the days were counted, RFC 3339 in UTC. */
   at: string;
+  /** The host of the service, with its port if that is not 443. */
+  service: string;
   /** The days given with `--fail-within`. */
   failWithin: number | null;
   /** The ids of the certificates that make the exit code 2, most urgent first. */
@@ -112,6 +116,7 @@ export function statusOf(account: Account, now: Date, failWithin?: number): Stat
   };
   return {
     at: now.toISOString(),
+    service: account.service,
     failWithin: failWithin ?? null,
     failing: failing.map(({ id }) => id),
     edges: account.edges.map((wire) => edgeStatus(wire, covered)),
@@ -259,6 +264,7 @@ export function statusText(status: Status, display: Display): string {
     uncoveredHostports.map((hostport) => ({ id, cells: [cell(hostport, "red")] })),
   );
   return [
+    `Service: ${plain(status.service)}`,
     section(
       "Edges",
       ["ID", "HOSTPORTS", "BACKEND", "IP RULES", "MTLS", "TLS"],

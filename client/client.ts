@@ -161,6 +161,11 @@ export class Client {
     return createHash("sha256").update(`${base.href} ${apiKey}`).digest("hex");
   }
 
+  /** Where the service is. */
+  get baseUrl(): URL {
+    return this.#account.base;
+  }
+
   /** How long one operation may take, in milliseconds. */
   get deadlineMs(): number {
     return this.#account.deadlineMs;

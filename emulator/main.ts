@@ -10,7 +10,8 @@ const usage = `Usage: pulumi-tlsedge-emulator [options]
 
 Serves the API over HTTPS on loopback:
 
-  --port N                 serve on this port of loopback (default: any that is free)
+  --port N                 serve on this port of loopback (default: the one kept with --data, if it
+                           is free, else any that is)
   --data FILE              keep data, CA and API key in this SQLite file (default: in memory)
   --ca-file FILE           write the CA here (default: FILE.ca.pem beside the data file, or a
                            temporary file)

@@ -34,10 +34,11 @@ const hostname = "127.0.0.1";
 
 /** How the emulator runs. Every option may be left out. */
 export interface EmulatorOptions {
-  /** The port on loopback. Default 0: any that is free. */
+  /** The port on loopback. Default: the kept one if it is free, else, as with 0, any that is. */
   port?: number;
   /**
-   * A SQLite file that keeps the data, the CA and the API key for the next start. Whoever reads
+   * A SQLite file that keeps the data, the CA, the API key and the port, which stands in the `uri`
+   * of every object, for the next start. Whoever reads
    * it can pose as the CA: it is made readable by its owner alone. Default: all in memory.
    */
   dataFile?: string;
@@ -127,10 +128,17 @@ async function startOn(store: Store, options: EmulatorOptions): Promise<Emulator
   app.use(faults.strike as MiddlewareHandler);
   app.route("/", faults.routes);
   serveRoot(app, store, served);
-  const server = await listen(app, await makeServerCertificate(ca), options.port ?? 0);
-  const url = `https://localhost:${(server.address() as AddressInfo).port}`;
+  const identity = await makeServerCertificate(ca);
+  const server = await (options.port === undefined
+    ? listen(app, identity, store.setting<number>("port") ?? 0).catch(() =>
+        listen(app, identity, 0),
+      )
+    : listen(app, identity, options.port));
+  const { port } = server.address() as AddressInfo;
+  const url = `https://localhost:${port}`;
 
   store.baseUrl = url;
+  store.keep("port", port);
   store.keep("ca", ca);
   store.keep("apiKey", apiKey);
   const seed = () => served.forEach((resource) => void resource.seed?.());

@@ -1,5 +1,6 @@
 import type { Client } from "../client/client";
 import { isNotedAsAdopted, noteAdopted } from "./adoptedObjects";
+import { counted } from "./gone";
 import {
   type Created,
   hasUnknown,
@@ -169,5 +170,6 @@ export async function deleteUnlessAdopted(
     return;
   }
   deleted.add(object);
-  await ifThere(lifecycle, client, lifecycle.delete(client, id));
+  const deletion = lifecycle.delete(client, id).then(() => true);
+  await counted(client, ifThere(lifecycle, client, deletion));
 }

@@ -12,8 +12,16 @@ import {
   importKey,
   problemsOfAdoption,
 } from "./adoption";
-import { type ConfigReader, ConfigurationError, connect, readSettings } from "./connection";
+import {
+  type ConfigReader,
+  ConfigurationError,
+  connect,
+  overruled,
+  readSettings,
+  tellOnce,
+} from "./connection";
 import { exitWithEngine } from "./engine";
+import { counted } from "./gone";
 import {
   defined,
   hasUnknown,
@@ -25,6 +33,7 @@ import {
   type Properties,
   unknownValue,
 } from "./lifecycle";
+import { refuseOtherService } from "./origin";
 import { lifecycle as tlsCertificateLifecycle } from "./tlsCertificate";
 import { lifecycle as tlsEdgeLifecycle } from "./tlsEdge";
 
@@ -39,8 +48,21 @@ export const tlsCertificate = dynamicProvider(tlsCertificateLifecycle);
  */
 function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
   let config: ConfigReader = () => undefined;
-  const client = (properties: Properties): Client =>
-    connect(connectionOf(properties), config).operation();
+  const account = (properties: Properties): Client => connect(connectionOf(properties), config);
+  /** For an operation that makes requests: a person is told once which service it speaks to. */
+  const client = (properties: Properties): Client => {
+    const connected = account(properties);
+    tellOnce(overruled(connectionOf(properties), config, process.env));
+    tellOnce(`${connectionOf(properties)}: the service is ${connected.baseUrl.host}`);
+    return connected.operation();
+  };
+  /** {@link client} for what is stored, which must be of that service. */
+  const clientOf = (id: string, state: Properties, properties = state): Client => {
+    const operation = client(properties);
+    const what = `the ${lifecycle.title} ${id}`;
+    refuseOtherService(operation, connectionOf(properties), what, state.uri);
+    return operation;
+  };
   /** What there is to adopt, unless inputs are wrong; that there is nothing is one more problem. */
   const toAdopt = async (id: unknown, inputs: Properties, problems: Problem[]) => {
     if (typeof id !== "string" || problems.length > 0) return undefined;
@@ -96,7 +118,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
       clean(async () => {
         const replaces = lifecycle.replaces(state, inputs);
         if (connectionOf(state) !== connectionOf(inputs)) replaces.push("connection");
-        checkImportOption(lifecycle, () => client(inputs), id, inputs, replaces);
+        checkImportOption(lifecycle, () => account(inputs), id, inputs, replaces);
         if (replaces.length > 0) return { replaces };
         const nothing =
           !hasUnknown(inputs) &&
@@ -127,8 +149,9 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
       clean(async () => {
         // A program's `get` knows nothing yet.
         const stored = "uri" in props ? props : undefined;
-        const service = client(props);
-        const found = await ifThere(lifecycle, service, lifecycle.read(service, id, stored));
+        const service = clientOf(id, props);
+        const reading = lifecycle.read(service, id, stored);
+        const found = await counted(service, ifThere(lifecycle, service, reading));
         if (found) return { id, ...refreshed(lifecycle, props, found) };
         if (stored) return { id: "" };
         // The engine would take gone for read.
@@ -137,7 +160,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
 
     update: (id: string, stored: Properties, inputs: Properties) =>
       clean(async () => {
-        const service = client(inputs);
+        const service = clientOf(id, stored, inputs);
         const update = async () => {
           if (isWhole(lifecycle, stored)) return lifecycle.update(service, id, stored, inputs);
           const state = await lifecycle.read(service, id, stored);
@@ -157,7 +180,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
       }),
 
     delete: (id: string, state: Properties) =>
-      clean(() => deleteUnlessAdopted(lifecycle, client(state), id)),
+      clean(() => deleteUnlessAdopted(lifecycle, clientOf(id, state), id)),
   };
 }
 
@@ -239,6 +262,7 @@ function keepOld(lifecycle: Lifecycle, olds: Properties, news: Properties): Prop
 function problemsOfConnection(connection: string, config: ConfigReader): Problem[] {
   try {
     readSettings(connection, config, process.env);
+    tellOnce(overruled(connection, config, process.env));
     return [];
   } catch (error) {
     if (error instanceof ConfigurationError) return [{ path: "", reason: error.message }];

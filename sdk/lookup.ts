@@ -3,7 +3,7 @@ import type { Client } from "../client/client";
 import { ServiceError } from "../client/errors";
 import { defaultConnection } from "../client/settings";
 import { connect } from "../provider/connection";
-import { checkConnection, stackConfig } from "./resource";
+import { checkConnection, stackConfig, warnOfLookups } from "./resource";
 
 /** What every lookup may be told. */
 export interface LookupArgs {
@@ -17,6 +17,7 @@ export class LookupError extends pulumi.RunError {}
 /** The client of the account that a lookup is for. */
 export function connectTo({ connection = defaultConnection }: LookupArgs): Client {
   checkConnection(connection);
+  warnOfLookups(connection);
   return connect(connection, stackConfig);
 }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { defaultConnection, waysToSet } from "../client/settings";
 import { importKey } from "../provider/adoption";
-import { ConfigurationError, readSettings } from "../provider/connection";
+import { ConfigurationError, misspelt, overruled, readSettings } from "../provider/connection";
 
 /** A value, or parts of it, that may come from outputs. */
 export type InputOf<T> = pulumi.Input<T extends object ? { [K in keyof T]: InputOf<T[K]> } : T>;
@@ -24,6 +24,7 @@ export function registration(
   adopted: string | undefined,
 ): pulumi.Inputs {
   checkConnection(args.connection ?? defaultConnection);
+  hasResource = true;
   checkResolvable();
   if (adopted === "") throw new pulumi.RunError("the import option is empty: give the id to adopt");
   return {
@@ -68,18 +69,42 @@ export function idToGet(type: string, id: pulumi.Input<pulumi.ID>): pulumi.Input
 export const stackConfig = (key: string): string | undefined => pulumi.runtime.getConfig(key);
 
 /** Fails early and once, rather than in every resource of the program. */
-export function checkConnection(connection: string): void {
-  const { configKey, text } = waysToSet(connection, "apiKey");
-  if (stackConfig(configKey) !== undefined && !isConfigSecret(configKey)) {
+export function checkConnection(connection: unknown): void {
+  if (typeof connection !== "string") {
     throw new pulumi.RunError(
-      `${configKey} stands in the stack's config in plain text, and would in its state: ${text}`,
+      "connection must be a string, the name of a config namespace: an output can't be one",
     );
   }
+  const { configKey, inConfig } = waysToSet(connection, "apiKey");
+  const config = pulumi.runtime.allConfig();
+  if (config[configKey] !== undefined && !isConfigSecret(configKey)) {
+    throw new pulumi.RunError(
+      `${configKey} stands in the stack's config in plain text, and would in its state: ${inConfig}`,
+    );
+  }
+  // The namespace of the project's own name holds the program's own settings, too.
+  const isProject = connection === pulumi.getProject();
+  const stray = isProject ? undefined : misspelt(connection, Object.keys(config));
+  if (stray) throw new pulumi.RunError(stray);
   try {
-    readSettings(connection, stackConfig, process.env);
+    readSettings(connection, (key) => config[key], process.env);
   } catch (error) {
     throw error instanceof ConfigurationError ? new pulumi.RunError(error.message) : error;
   }
+}
+
+let hasResource = false;
+const overruledByConfig = new Set<string>();
+
+/**
+ * Warns of variables that stack config overrules when the program ends: only then it is known that
+ * it has lookups alone. With a resource the provider's process warns.
+ */
+export function warnOfLookups(connection: string): void {
+  const warning = overruled(connection, stackConfig, process.env);
+  if (!warning || overruledByConfig.has(warning)) return;
+  overruledByConfig.add(warning);
+  process.once("exit", () => hasResource || console.error(warning));
 }
 
 /** Pulumi exports this function but not its type. */

@@ -637,10 +637,11 @@ describe("npx pulumi-tlsedge adopt", () => {
       assert.match(told, new RegExp(`${ids.issued}.*the service issued it`));
       assert.doesNotMatch(told, /(?!\n)\p{Cc}/u);
     }
+    assert.equal(stdout.split("\n")[0], `Service: ${new URL(emulator.url).host}`);
     assert.match(stdout, /2 edges and 1 certificate, 2 skipped\./);
     assert.deepEqual(fs.readdirSync(folder), ["live edges"]);
-    const all = stdout + Object.values(files).join();
-    assert.ok(!all.includes(emulator.apiKey) && !all.includes(emulator.url));
+    const all = Object.values(files).join();
+    assert.ok(!(stdout + all).includes(emulator.apiKey) && !all.includes(emulator.url));
   });
 
   it("--json prints one object, uncoloured, and the same files are written again", async () => {
@@ -652,6 +653,7 @@ describe("npx pulumi-tlsedge adopt", () => {
     const file = "certificates/app.example.com.pem";
     assert.deepEqual(adoption, {
       out: out(),
+      service: new URL(emulator.url).host,
       filter: null,
       edges: [
         { id: ids.edge, name: "app.example.com" },

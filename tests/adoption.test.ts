@@ -62,10 +62,11 @@ describe("adoption", () => {
     const told = mock.method(console, "error", () => {});
     try {
       await new Stack(tlsEdge).preview(importing(existing.id, args));
-      const said = told.mock.calls.map((call) => String(call.arguments));
-      assert.deepEqual(said, [`the TLS edge ${existing.id} is adopted as it is`]);
+      const said = () => told.mock.calls.filter((call) => /is adopted/.test(`${call.arguments}`));
+      assert.equal(said().length, 1);
+      assert.ok(String(said()[0]?.arguments).includes(existing.id));
       await new Stack(tlsEdge).check(importing(existing.id, { description: "other" }), {});
-      assert.equal(told.mock.callCount(), 1);
+      assert.equal(said().length, 1);
     } finally {
       told.mock.restore();
     }

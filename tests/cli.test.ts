@@ -40,6 +40,7 @@ const edgeOf = (hostports: string[], more: Partial<TLSEdgeWire> = {}): TLSEdgeWi
   ...more,
 });
 const account = (parts: Partial<Account>): Account => ({
+  service: "api.example.com",
   edges: [],
   certificates: [],
   tunnels: [],
@@ -396,6 +397,7 @@ describe("npx pulumi-tlsedge", () => {
     const ids = await seed();
     const { code, stdout, stderr } = await run("status", { COLUMNS: "200" });
     assert.deepEqual([code, stderr], [0, ""]);
+    assert.equal(stdout.split("\n")[0], `Service: ${new URL(emulator.url).host}`);
     const row = (title: string, text: string) =>
       part(stdout, title)
         .find((line) => line.includes(text))
@@ -497,6 +499,7 @@ describe("npx pulumi-tlsedge", () => {
     const status = JSON.parse(stdout) as Status;
     assert.deepEqual(Object.keys(status), [
       "at",
+      "service",
       "failWithin",
       "failing",
       "edges",
@@ -505,6 +508,7 @@ describe("npx pulumi-tlsedge", () => {
       "twins",
     ]);
     assert.match(status.at, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+    assert.equal(status.service, new URL(emulator.url).host);
     assert.equal(status.failWithin, 10);
     assert.deepEqual(status.failing, [ids.expired, ids.soon]);
     const { notAfter, notBefore, ...soon } = status.certificates[1] ?? {};

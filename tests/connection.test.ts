@@ -1,10 +1,19 @@
 import assert from "node:assert/strict";
 import { mock } from "node:test";
 import { inspect } from "node:util";
+import * as pulumi from "@pulumi/pulumi";
 import { ServiceError } from "../client/errors";
 import { type Emulator, startEmulator } from "../emulator/server";
-import { ConfigurationError, connect, readSettings } from "../provider/connection";
-import { tlsEdge } from "../provider/dynamic";
+import {
+  ConfigurationError,
+  connect,
+  misspelt,
+  overruled,
+  readSettings,
+} from "../provider/connection";
+import { tlsCertificate, tlsEdge } from "../provider/dynamic";
+import { nearest } from "../provider/nearest";
+import { checkConnection } from "../sdk/resource";
 import { failureOf, fileWith, Stack, setEnv, setEnvFor } from "./support";
 
 const none = () => undefined;
@@ -28,16 +37,89 @@ function complaint(env: NodeJS.ProcessEnv, config?: Record<string, string>): str
 }
 
 describe("the settings of a connection", () => {
-  it("C1 come from stack config, and the environment wins", () => {
+  it("C1 come from stack config, and from the environment where config leaves them out", () => {
     const config = { "tlsedge:baseUrl": "https://b.example/v1/", "tlsedge:apiKey": "from-config" };
-    const fromConfig = read({}, config);
-    assert.equal(fromConfig.baseUrl, "https://b.example/v1");
-    assert.equal(fromConfig.apiKey, "from-config");
-    const fromEnvironment = read(enough, config);
-    assert.equal(fromEnvironment.baseUrl, "https://a.example");
-    assert.equal(fromEnvironment.apiKey, "from-environment");
-    // An empty variable, as CI systems set for a missing secret, says nothing.
-    assert.equal(read({ ...enough, TLSEDGE_API_KEY: "" }, config).apiKey, "from-config");
+    for (const env of [{}, enough]) {
+      const { baseUrl, apiKey } = read(env, config);
+      assert.deepEqual([baseUrl, apiKey], ["https://b.example/v1", "from-config"]);
+    }
+    const { "tlsedge:apiKey": _, ...half } = config;
+    assert.equal(read(enough, half).baseUrl, "https://b.example/v1");
+    assert.equal(read(enough, half).apiKey, "from-environment");
+    // An empty value, as CI systems set for a missing secret, says nothing.
+    assert.equal(read({ TLSEDGE_API_KEY: "" }, config).apiKey, "from-config");
+    assert.equal(read(enough, { "tlsedge:apiKey": "" }).apiKey, "from-environment");
+  });
+
+  it("C1 are warned of where both are set and differ: which one counts, and no key", () => {
+    const of = (env: NodeJS.ProcessEnv, config: Record<string, string>) =>
+      overruled("tlsedge", (key) => config[key], env) ?? "";
+    const keys = ["key.in.config", "key.in.environment"];
+    const config = { "tlsedge:baseUrl": "https://b.example", "tlsedge:apiKey": keys[0] ?? "" };
+    const warning = of({ ...enough, TLSEDGE_API_KEY: keys[1] }, config);
+    const whatCounts = /tlsedge:baseUrl \(https:\/\/b\.example\) counts, not TLSEDGE_BASE_URL/;
+    assert.match(warning, whatCounts);
+    assert.ok(warning.includes("https://a.example"));
+    assert.match(warning, /tlsedge:apiKey counts, not TLSEDGE_API_KEY/);
+    for (const key of keys) assert.ok(!warning.includes(key));
+    // What is set in one place alone, or means the same in both, is nothing to warn of.
+    assert.equal(of(enough, {}), "");
+    assert.equal(of({}, config), "");
+    assert.equal(of(enough, { "tlsedge:baseUrl": "https://a.example/" }), "");
+    assert.equal(of({ TLSEDGE_API_KEY: "" }, config), "");
+  });
+
+  it("C1 that are malformed in config are refused by that name, whatever a variable says", () => {
+    const message = complaint(enough, { "tlsedge:baseUrl": "http://b.example" });
+    assert.match(
+      message,
+      /in tlsedge:baseUrl \(http:\/\/b\.example\) .*config rm.*TLSEDGE_BASE_URL/,
+    );
+    // What does not count is not judged.
+    const settings = read(
+      { ...enough, TLSEDGE_TIMEOUT_SECONDS: "soon" },
+      { "tlsedge:timeoutSeconds": "5" },
+    );
+    assert.equal(settings.timeoutSeconds, 5);
+  });
+
+  const urls: [string, string | undefined][] = [
+    ["http://a.example:80/v1", "(http://a.example:80/v1)"],
+    ["api.example.com", "(api.example.com)"],
+    ["localhost:8443/v1", "(localhost:8443/v1)"],
+    ["https://user:pa?ss#w@rd@a.example/v1?token=1", "(https://a.example/v1)"],
+    ["user:word@a.example", "(a.example)"],
+    // Perhaps an API key, put there by mistake.
+    ["tlse_0123456789ABCDEFGHIJKLMNOPQ", undefined],
+    ["2f1a9b8c7d6e5f4a3b2c1d0e", undefined],
+    ["eyJhbGciOi.eyJzdWIiOiIx.SflKxwRJSM", undefined],
+  ];
+  for (const [value, shown] of urls) {
+    it(`C1 a base URL ${value} is refused, and shown as ${shown ?? "nothing"}`, () => {
+      const message = complaint({ ...enough, TLSEDGE_BASE_URL: value });
+      assert.match(message, /in TLSEDGE_BASE_URL /);
+      if (shown) assert.ok(message.includes(shown), message);
+      else assert.ok(!message.includes(value), message);
+      for (const secret of ["word", "pa?ss", "token"])
+        assert.ok(!message.includes(secret), message);
+    });
+  }
+
+  it("C1 that are misspelt in the namespace are refused, with the nearest name", () => {
+    const of = (...keys: string[]) => misspelt("tlsedge", keys) ?? "";
+    assert.match(of("tlsedge:baseurl"), /tlsedge:baseurl .*tlsedge:baseUrl\?/);
+    assert.match(of("tlsedge:timeoutSecs"), /tlsedge:timeoutSeconds\?/);
+    assert.match(of("tlsedge:apikye", "tlsedge:apiVersion"), /tlsedge:apiKey\?/);
+    const far = of("tlsedge:colour", "tlsedge:caFiles");
+    for (const name of ["tlsedge:colour", "requestsPerMinute", "tlsedge:caFile?"]) {
+      assert.ok(far.includes(name), far);
+    }
+    const known = ["baseUrl", "apiKey", "apiVersion", "versionHeader", "caFile", "timeoutSeconds"];
+    const all = [...known, "maxRetries", "requestsPerMinute", "movedFrom"];
+    assert.equal(of(...all.map((key) => `tlsedge:${key}`)), "");
+    // Another namespace is another's: that of a connection is judged when it is used.
+    assert.equal(of("tlsedge-staging:baseurl", "app:baseurl"), "");
+    assert.match(misspelt("tlsedge-staging", ["tlsedge-staging:baseurl"]) ?? "", /baseUrl\?/);
   });
 
   it("C1 that are missing are named together, with both ways to set each", () => {
@@ -69,6 +151,7 @@ describe("the settings of a connection", () => {
     ["TLSEDGE_TIMEOUT_SECONDS", "86401"],
     ["TLSEDGE_MAX_RETRIES", "-1"],
     ["TLSEDGE_REQUESTS_PER_MINUTE", "1.5"],
+    ["TLSEDGE_MOVED_FROM", "old"],
   ];
   for (const [variable, value] of malformed) {
     it(`C1 with ${variable}=${JSON.stringify(value)} are refused by that name`, () => {
@@ -92,11 +175,13 @@ describe("the settings of a connection", () => {
       "tlsedge:caFile": caFile,
       "tlsedge:timeoutSeconds": "5",
       "tlsedge:maxRetries": "0",
+      "tlsedge:movedFrom": "https://old.example:8443/v1/",
     };
     const settings = read({ ...enough, TLSEDGE_REQUESTS_PER_MINUTE: "60" }, config);
     assert.deepEqual(settings, {
       baseUrl: "https://a.example",
       apiKey: "from-environment",
+      movedFrom: "https://old.example:8443",
       apiVersion: "1",
       versionHeader: "Api-Version",
       caFile,
@@ -105,7 +190,7 @@ describe("the settings of a connection", () => {
       requestsPerMinute: 60,
     });
     const unset = Object.values(read(enough)).filter((value) => value === undefined);
-    assert.equal(unset.length, 6);
+    assert.equal(unset.length, 7);
   });
 
   it("C3 with an http: base URL are refused", () => {
@@ -145,6 +230,68 @@ describe("the settings of a connection", () => {
   });
 });
 
+describe("the nearest name", () => {
+  const known = ["hostports", "description", "tlsTermination", "mutualTls"];
+  const cases: [string, string | undefined][] = [
+    ["hostPorts", "hostports"],
+    ["hostport", "hostports"],
+    ["descripton", "description"],
+    ["tlsTerminaton", "tlsTermination"],
+    ["mutualTLS", "mutualTls"],
+    ["colour", undefined],
+    ["", undefined],
+  ];
+  for (const [name, meant] of cases) {
+    it(`of ${JSON.stringify(name)} is ${meant ?? "none"}`, () => {
+      assert.equal(nearest(name, known), meant);
+      assert.equal(nearest(name, []), undefined);
+    });
+  }
+});
+
+describe("the connection of a program", () => {
+  let restore: () => void;
+  before(() => {
+    restore = setEnv({ ...enough, TLSEDGE_CA_FILE: undefined });
+  });
+  after(() => restore());
+  afterEach(() => pulumi.runtime.setAllConfig({}));
+
+  const refusal = (connection: unknown) => {
+    try {
+      checkConnection(connection);
+    } catch (error) {
+      assert.ok(error instanceof pulumi.RunError, String(error));
+      return error.message;
+    }
+    return "";
+  };
+
+  it("C1 with a misspelt key in its namespace fails before any resource", () => {
+    pulumi.runtime.setAllConfig({ "tlsedge:baseurl": "https://b.example" });
+    assert.match(refusal("tlsedge"), /tlsedge:baseUrl\?/);
+    pulumi.runtime.setAllConfig({ "other:baseurl": "https://b.example" });
+    assert.equal(refusal("tlsedge"), "");
+  });
+
+  it("C1 in the namespace of the project's own name leaves the project its keys", () => {
+    pulumi.runtime.setAllConfig({ [`${pulumi.getProject()}:domain`]: "example.com" });
+    const undo = setEnv({ PROJECT_BASE_URL: "https://b.example", PROJECT_API_KEY: "key" });
+    try {
+      assert.equal(pulumi.getProject(), "project");
+      assert.equal(refusal("project"), "");
+    } finally {
+      undo();
+    }
+  });
+
+  it("C5 that is an output, a number or null is refused with a sentence", () => {
+    for (const connection of [pulumi.output("tlsedge"), Promise.resolve("tlsedge"), 5, null]) {
+      assert.match(refusal(connection), /^connection must be a string/);
+    }
+  });
+});
+
 describe("a resource's connection", () => {
   let production: Emulator;
   let staging: Emulator;
@@ -159,8 +306,15 @@ describe("a resource's connection", () => {
   });
   after(async () => {
     for (const restore of restores) restore();
-    await Promise.all([production.close(), staging.close()]);
+    await Promise.all([production.close(), staging.close(), untold?.close()]);
   });
+
+  let untold: Emulator | undefined;
+  /** A service that this process has told nothing of. */
+  const startedFor = async () => {
+    untold = await startEmulator();
+    return untold;
+  };
 
   it("C1 that is not configured fails the plan, before any request", async () => {
     const restore = setEnv({ TLSEDGE_API_KEY: undefined });
@@ -195,6 +349,35 @@ describe("a resource's connection", () => {
       assert.ok(!shown.includes("wrong-key"));
     } finally {
       restore();
+    }
+  });
+
+  it("C1 C7 a run says once which service it speaks to, and what config overrules", async () => {
+    const told = mock.method(console, "error", () => {});
+    const another = setEnvFor(await startedFor());
+    try {
+      const config = { "tlsedge:timeoutSeconds": "77" };
+      const undo = setEnv({ TLSEDGE_TIMEOUT_SECONDS: "78" });
+      const stack = new Stack(tlsEdge, config);
+      const lines = () => told.mock.calls.map((call) => String(call.arguments));
+      await stack.preview({ description: "a" });
+      assert.deepEqual(lines().length, 1, "a plan makes no request");
+      assert.match(lines()[0] ?? "", /^warning: .*tlsedge:timeoutSeconds.*TLSEDGE_TIMEOUT_SECONDS/);
+      await stack.up({ description: "a" });
+      await stack.refresh();
+      await new Stack(tlsCertificate, config).check({});
+      await stack.destroy();
+      assert.equal(lines().length, 2);
+      assert.ok(lines()[1]?.includes(new URL(process.env.TLSEDGE_BASE_URL ?? "").host));
+      assert.ok(
+        !lines()
+          .join()
+          .includes(process.env.TLSEDGE_API_KEY ?? ""),
+      );
+      undo();
+    } finally {
+      told.mock.restore();
+      another();
     }
   });
 

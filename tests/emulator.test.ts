@@ -688,6 +688,23 @@ describe("the emulator", () => {
       );
     });
 
+    it("keep the port in a file, as every uri has it, and take another when it is not free", async () => {
+      const dataFile = path.join(folder, "port.db");
+      await restart({ dataFile });
+      const { url } = emulator;
+      const { id, uri } = await made("/edges/tls", {});
+      await restart({ dataFile });
+      assert.equal(emulator.url, url);
+      assert.equal((await send("GET", `/edges/tls/${id}`)).body.uri, uri);
+      await emulator.close();
+      const taken = await startEmulator({ port: Number(new URL(url).port) });
+      await restart({ dataFile });
+      await taken.close();
+      assert.notEqual(emulator.url, url);
+      const moved = (await send("GET", `/edges/tls/${id}`)).body.uri;
+      assert.equal(moved, `${emulator.url}/edges/tls/${id}`);
+    });
+
     it("keep data, CA and key in a file that only its owner can read", async () => {
       const dataFile = path.join(folder, "data.db");
       await restart({ dataFile });

@@ -424,7 +424,8 @@ describe("a TLS edge", () => {
           answer(status, { msg: "no such operation" }),
           answer(200, found() as object),
         );
-        const restore = setEnv({ TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile });
+        const moved = { TLSEDGE_MOVED_FROM: emulator.url };
+        const restore = setEnv({ TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile, ...moved });
         try {
           const args = { ...without, onModuleRemoval: "delete" };
           const { message } = await failureOf(stack.up(args), Error);
@@ -560,7 +561,8 @@ describe("a TLS edge", () => {
       await stack.up(full);
       const lost = answer(404, "<html>");
       const { url, caFile, close } = await script(lost, lost, lost, lost, lost, lost);
-      const restore = setEnv({ TLSEDGE_BASE_URL: `${url}/wrong`, TLSEDGE_CA_FILE: caFile });
+      const wrong = { TLSEDGE_BASE_URL: `${url}/wrong`, TLSEDGE_CA_FILE: caFile };
+      const restore = setEnv({ ...wrong, TLSEDGE_MOVED_FROM: emulator.url });
       try {
         const changed = { ...full, description: "new" };
         const works = [() => stack.refresh(), () => stack.destroy(), () => stack.up(changed)];

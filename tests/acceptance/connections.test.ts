@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type Emulator, startEmulator } from "../../emulator/server";
-import { Project } from "./engine";
+import { Project, type Run } from "./engine";
 
 const tunnel = (id: string) => ({ id, labels: { app: "web" } });
 
@@ -147,5 +147,127 @@ describe("C5 two accounts in one program, on the real engine", () => {
     assert.deepEqual(staging.tlsCertificates.list(), []);
     await project.destroy();
     assert.deepEqual([served(project.emulator), served(staging)], [[], []]);
+  });
+});
+
+/** The lines of a run that have the text: the engine shows each once at the end. */
+const told = ({ output }: Run, text: string) =>
+  (output.split("Diagnostics:")[1] ?? "").split("\n").filter((line) => line.includes(text));
+
+describe("the right account, on the real engine", () => {
+  let project: Project;
+  let other: Emulator | undefined;
+
+  beforeEach(async () => {
+    project = await Project.create();
+  });
+  afterEach(async () => {
+    await project?.close();
+    await other?.close();
+    other = undefined;
+  });
+
+  it("C1 C7 config wins, and a run says once what it overrules and which service it is", async () => {
+    other = await startEmulator();
+    project.keepSecret("the key in config", other.apiKey);
+    await project.file("other-ca.pem", other.ca);
+    await project.succeedsQuietly("config", "set", "tlsedge:baseUrl", other.url);
+    await project.setSecret("tlsedge:apiKey", other.apiKey);
+    const caFile = join(project.folder, "other-ca.pem");
+    await project.succeedsQuietly("config", "set", "tlsedge:caFile", caFile);
+    await project.program(
+      'exports.count = tlsedge.getTunnels().then((all) => all.length); new tlsedge.TLSEdge("e", {});',
+    );
+    const { host } = new URL(other.url);
+    for (const command of ["up", "refresh", "up --refresh", "destroy"]) {
+      const run = await project.succeeds(...command.split(" "), "--yes", "--skip-preview");
+      assert.deepEqual(run.requests, [], command);
+      const [warning = "", ...more] = told(run, "differ");
+      assert.deepEqual(more, [], command);
+      for (const name of ["baseUrl", "apiKey", "caFile"]) {
+        assert.ok(warning.includes(`tlsedge:${name}`), warning);
+      }
+      const services = told(run, "the service is");
+      // A plain `up --refresh` makes requests in its refresh, and then none.
+      assert.equal(services.length, 1, `${command}: ${run.output}`);
+      assert.ok(services[0]?.includes(host));
+    }
+    assert.deepEqual(served(other), []);
+    // With lookups alone there is no process of a provider: the program warns.
+    await project.program("exports.count = tlsedge.getTunnels().then((all) => all.length);");
+    assert.equal(told(await project.up(), "differ").length, 1);
+  });
+
+  it("C7 a stack is not emptied by another service, and follows its own to another host", async () => {
+    const dataFile = join(project.folder, "service.sqlite");
+    const serve = async () => {
+      other = await startEmulator({ dataFile, port: 0 });
+      project.keepSecret("the API key of the service", other.apiKey);
+      await project.file("other-ca.pem", other.ca);
+      const caFile = join(project.folder, "other-ca.pem");
+      return {
+        TLSEDGE_BASE_URL: other.url,
+        TLSEDGE_API_KEY: other.apiKey,
+        TLSEDGE_CA_FILE: caFile,
+      };
+    };
+    const elsewhere = { ...project.env };
+    Object.assign(project.env, await serve());
+    const old = other?.url ?? "";
+    await project.program(
+      'for (const n of ["a", "b"]) new tlsedge.TLSEdge(n, { hostports: [n + ".example.com:443"] });',
+    );
+    await project.up();
+    const stored = async () =>
+      Object.values(await project.exported()).map(({ id, outputs }) => ({ id, outputs }));
+    const before = await stored();
+
+    Object.assign(project.env, elsewhere);
+    await project.program('new tlsedge.TLSEdge("a", { description: "changed" });');
+    for (const command of ["refresh", "up", "destroy"]) {
+      const run = await project.fails(command, "--yes", "--skip-preview");
+      for (const text of [old, project.emulator.url, "TLSEDGE_MOVED_FROM"]) {
+        assert.ok(run.output.includes(text), run.output);
+      }
+      assert.deepEqual(run.requests, []);
+      assert.deepEqual(await stored(), before, command);
+    }
+
+    await other?.close();
+    Object.assign(project.env, await serve());
+    assert.notEqual(other?.url, old);
+    await project.fails("refresh", "--yes", "--skip-preview");
+    project.env.TLSEDGE_MOVED_FROM = old;
+    assert.deepEqual((await project.refresh()).changes, { same: 3 });
+    delete project.env.TLSEDGE_MOVED_FROM;
+    assert.deepEqual((await project.refresh()).changes, { same: 3 });
+    await project.destroy();
+    assert.deepEqual(other?.tlsEdges.list(), []);
+  });
+
+  it("C7 a key of another account is asked about when everything is gone", async () => {
+    await project.program('for (const n of ["a", "b"]) new tlsedge.TLSEdge(n, { metadata: n });');
+    await project.up();
+    project.emulator.reset();
+    const run = await project.refresh();
+    assert.deepEqual(run.changes, { delete: 2, same: 1 });
+    assert.equal(told(run, "API key").length, 1, run.output);
+  });
+
+  it("C1 a misspelt key is refused in the plan, with the nearest name", async () => {
+    await project.succeedsQuietly("config", "set", "tlsedge:baseurl", "https://other.example");
+    await project.program('new tlsedge.TLSEdge("e", {});');
+    const run = await project.fails("preview");
+    assert.match(run.output, /tlsedge:baseurl .*tlsedge:baseUrl\?/);
+    assert.deepEqual(run.requests, []);
+  });
+
+  it("C5 a connection that is an output is refused with a sentence", async () => {
+    await project.program(
+      'new tlsedge.TLSEdge("e", { connection: pulumi.output("tlsedge-staging") });',
+    );
+    const run = await project.fails("preview");
+    assert.match(run.output, /error: connection must be a string/);
+    assert.doesNotMatch(run.output, /TypeError/);
   });
 });
