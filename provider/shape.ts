@@ -9,6 +9,7 @@ import {
   type Properties,
   unknownValue,
 } from "./lifecycle";
+import { nearest } from "./nearest";
 
 /** Without the provider's own text, what says nothing, and what an earlier check has added. */
 export function prune(lifecycle: Lifecycle, raw: Properties, olds: Properties): Properties {
@@ -63,4 +64,10 @@ function reasonOf(issue: BaseIssue<unknown>): string {
   return issue.received === "undefined"
     ? "is missing"
     : `must be ${issue.expected?.replace(/^"(.*)"$/, "$1").toLowerCase()}`;
+}
+
+/** What to say of a name that is none of those that are known. */
+export function misspelt(what: string, name: string, known: readonly string[]): string {
+  const meant = nearest(name, known);
+  return `no such ${what}: ${meant ? `did you mean ${meant}?` : "is it misspelt?"}`;
 }

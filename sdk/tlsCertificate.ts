@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
 import { describeChain, namesCovering, PemError, parseChain } from "../provider/pem";
 import { fromWire, type TLSCertificateInputs } from "../provider/tlsCertificate";
-import { connectTo, type LookupArgs, matching, only } from "./lookup";
+import { type Kind, type LookupArgs, one, oneOutput, stream } from "./lookup";
 import {
   type InputOf,
   idToGet,
@@ -208,26 +208,24 @@ export interface GetTLSCertificateArgs extends GetTLSCertificatesArgs {
   id?: string;
 }
 
-const result = (wire: TLSCertificateWire): GetTLSCertificateResult => ({
-  id: wire.id,
-  ...fromWire(wire),
-});
+const kind: Kind<TLSCertificateWire, GetTLSCertificatesArgs, GetTLSCertificateResult> = {
+  title: "TLS certificate",
+  filters: { domain: "a string" },
+  ...tlsCertificates,
+  result: (wire) => ({ id: wire.id, ...fromWire(wire) }),
+  matches: ({ subject_alternative_names: names }, { domain }) => {
+    if (domain === undefined) return true;
+    const wanted = namesCovering(domain);
+    return (names?.dns_names ?? []).some((name) => wanted.includes(name.toLowerCase()));
+  },
+  label: ({ subjectCommonName, notAfter }) => `${subjectCommonName}, to ${notAfter}`,
+};
 
 /** Every certificate of the account that matches, newest first. */
 export async function getTLSCertificates(
   args: GetTLSCertificatesArgs = {},
 ): Promise<GetTLSCertificateResult[]> {
-  return Array.fromAsync(listed(args));
-}
-
-function listed(args: GetTLSCertificatesArgs) {
-  const wanted = args.domain === undefined ? undefined : namesCovering(args.domain);
-  return matching(
-    tlsCertificates.list(connectTo(args)),
-    result,
-    ({ subject_alternative_names: names }) =>
-      wanted ? (names?.dns_names ?? []).some((name) => wanted.includes(name.toLowerCase())) : true,
-  );
+  return Array.fromAsync(stream(kind, args));
 }
 
 /**
@@ -240,18 +238,14 @@ function listed(args: GetTLSCertificatesArgs) {
 export async function getTLSCertificate(
   args: GetTLSCertificateArgs,
 ): Promise<GetTLSCertificateResult> {
-  return only("TLS certificate", args, {
-    get: async (id) => result(await tlsCertificates.get(connectTo(args), id)),
-    list: () => listed(args),
-    label: ({ id, subjectCommonName, notAfter }) => `${id} (${subjectCommonName}, to ${notAfter})`,
-  });
+  return one(kind, args);
 }
 
-/** {@link getTLSCertificate} for arguments that are outputs. */
+/** {@link getTLSCertificate} for arguments that are outputs; an error shows no value of a secret. */
 export function getTLSCertificateOutput(
   args: InputOf<GetTLSCertificateArgs>,
 ): pulumi.Output<GetTLSCertificateResult> {
-  return pulumi.output(args).apply((known) => getTLSCertificate(known as GetTLSCertificateArgs));
+  return oneOutput(kind, args);
 }
 
 /** {@link getTLSCertificates} for arguments that are outputs. */

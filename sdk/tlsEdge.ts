@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
 import { modules, type TLSEdgeInputs, type TLSEdgeState, toState } from "../provider/tlsEdge";
-import { connectTo, type LookupArgs, matching, only } from "./lookup";
+import { type Kind, type LookupArgs, one, oneOutput, stream } from "./lookup";
 import {
   type InputOf,
   idToGet,
@@ -141,20 +141,20 @@ export interface GetTLSEdgeArgs extends GetTLSEdgesArgs {
   id?: string;
 }
 
-const result = (wire: TLSEdgeWire): GetTLSEdgeResult => ({ id: wire.id, ...toState(wire) });
+const kind: Kind<TLSEdgeWire, GetTLSEdgesArgs, GetTLSEdgeResult> = {
+  title: "TLS edge",
+  filters: { hostport: "a string" },
+  ...tlsEdges,
+  result: (wire) => ({ id: wire.id, ...toState(wire) }),
+  matches: ({ hostports }, { hostport }) =>
+    hostport === undefined ||
+    (hostports ?? []).some((served) => served.toLowerCase() === hostport.toLowerCase()),
+  label: ({ hostports }) => hostports.join(", "),
+};
 
 /** Every edge of the account that matches, newest first. */
 export async function getTLSEdges(args: GetTLSEdgesArgs = {}): Promise<GetTLSEdgeResult[]> {
-  return Array.fromAsync(listed(args));
-}
-
-function listed(args: GetTLSEdgesArgs) {
-  const hostport = args.hostport?.toLowerCase();
-  return matching(tlsEdges.list(connectTo(args)), result, ({ hostports }) =>
-    hostport === undefined
-      ? true
-      : (hostports ?? []).some((served) => served.toLowerCase() === hostport),
-  );
+  return Array.fromAsync(stream(kind, args));
 }
 
 /**
@@ -165,16 +165,12 @@ function listed(args: GetTLSEdgesArgs) {
  * const { id } = await getTLSEdge({ hostport: "app.example.com:443" });
  */
 export async function getTLSEdge(args: GetTLSEdgeArgs): Promise<GetTLSEdgeResult> {
-  return only("TLS edge", args, {
-    get: async (id) => result(await tlsEdges.get(connectTo(args), id)),
-    list: () => listed(args),
-    label: ({ id, hostports }) => `${id} (${hostports.join(", ")})`,
-  });
+  return one(kind, args);
 }
 
-/** {@link getTLSEdge} for arguments that are outputs. */
+/** {@link getTLSEdge} for arguments that are outputs; an error shows no value of a secret. */
 export function getTLSEdgeOutput(args: InputOf<GetTLSEdgeArgs>): pulumi.Output<GetTLSEdgeResult> {
-  return pulumi.output(args).apply((known) => getTLSEdge(known as GetTLSEdgeArgs));
+  return oneOutput(kind, args);
 }
 
 /** {@link getTLSEdges} for arguments that are outputs. */
