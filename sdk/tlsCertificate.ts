@@ -190,11 +190,17 @@ function describe(certificatePem?: string): Partial<ReturnType<typeof describeCh
   }
 }
 
-/** A TLS certificate as a lookup gives it; fields that are unset are undefined. */
-export type GetTLSCertificateResult = ReturnType<typeof fromWire> & {
-  /** Assigned by the service, opaque. */
-  id: string;
-};
+/**
+ * A TLS certificate as a lookup gives it; fields that are unset are undefined. Of a chain that can't
+ * be parsed here it gives the service's own fields, and the fingerprints are undefined.
+ */
+export type GetTLSCertificateResult = Omit<FromWire, Fingerprint> &
+  Partial<Pick<FromWire, Fingerprint>> & {
+    /** Assigned by the service, opaque. */
+    id: string;
+  };
+type FromWire = ReturnType<typeof fromWire>;
+type Fingerprint = "fingerprint" | "chainFingerprint";
 
 /** Which certificates to look up. */
 export interface GetTLSCertificatesArgs extends LookupArgs {
@@ -212,7 +218,7 @@ const kind: Kind<TLSCertificateWire, GetTLSCertificatesArgs, GetTLSCertificateRe
   title: "TLS certificate",
   filters: { domain: "a string" },
   ...tlsCertificates,
-  result: (wire) => ({ id: wire.id, ...fromWire(wire) }),
+  result: (wire) => ({ id: wire.id, ...describedBy(wire) }),
   matches: ({ subject_alternative_names: names }, { domain }) => {
     if (domain === undefined) return true;
     const wanted = namesCovering(domain);
@@ -220,6 +226,44 @@ const kind: Kind<TLSCertificateWire, GetTLSCertificatesArgs, GetTLSCertificateRe
   },
   label: ({ subjectCommonName, notAfter }) => `${subjectCommonName}, to ${notAfter}`,
 };
+
+function describedBy(wire: TLSCertificateWire): Omit<GetTLSCertificateResult, "id"> {
+  try {
+    return fromWire(wire);
+  } catch {
+    // One certificate that this Node.js can't parse must not hide all others.
+    return asTold(wire);
+  }
+}
+
+const text = (told: string | null | undefined) => told ?? "";
+
+function asTold(wire: TLSCertificateWire): Omit<GetTLSCertificateResult, "id"> {
+  const names = wire.subject_alternative_names;
+  return {
+    uri: wire.uri,
+    createdAt: wire.created_at,
+    description: wire.description || undefined,
+    metadata: wire.metadata || undefined,
+    issuedAt: wire.issued_at || undefined,
+    keyUsages: wire.key_usages ?? [],
+    extendedKeyUsages: wire.extended_key_usages ?? [],
+    certificatePem: wire.certificate_pem,
+    subjectCommonName: text(wire.subject_common_name),
+    subjectAlternativeNames: { dnsNames: names?.dns_names ?? [], ips: names?.ips ?? [] },
+    issuerCommonName: text(wire.issuer_common_name),
+    serialNumber: text(wire.serial_number).toLowerCase(),
+    notBefore: text(wire.not_before),
+    notAfter: text(wire.not_after),
+    privateKeyType: wire.private_key_type ?? undefined,
+    publicKeyFingerprint: undefined,
+    subjectOrganization: text(wire.subject_organization),
+    subjectOrganizationalUnit: text(wire.subject_organizational_unit),
+    subjectLocality: text(wire.subject_locality),
+    subjectProvince: text(wire.subject_province),
+    subjectCountry: text(wire.subject_country),
+  };
+}
 
 /** Every certificate of the account that matches, newest first. */
 export async function getTLSCertificates(

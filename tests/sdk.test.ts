@@ -391,6 +391,32 @@ describe("the SDK", () => {
       });
     }
 
+    it("C61 tells of a chain that can't be parsed what the service tells, and gives the rest", async () => {
+      const { certificatePem, privateKeyPem } = made;
+      const broken = new Stack(tlsCertificate);
+      await broken.up({ certificatePem, privateKeyPem, description: "broken" });
+      const whole = await sdk.getTLSCertificate({ id: broken.id });
+      for (const body of ["AAAA", ""]) {
+        const certificate_pem = `-----BEGIN CERTIFICATE-----\n${body}\n-----END CERTIFICATE-----\n`;
+        const before = emulator.tlsCertificates.get(broken.id);
+        assert.ok(before);
+        emulator.tlsCertificates.patch(broken.id, { ...before, certificate_pem });
+        const { fingerprint, publicKeyFingerprint, chainFingerprint, ...told } = whole;
+        const found = await sdk.getTLSCertificates();
+        assert.deepEqual(idsOf(found), [broken.id, stack.id]);
+        assert.deepEqual(JSON.parse(JSON.stringify(found[0])), {
+          ...JSON.parse(JSON.stringify(told)),
+          certificatePem: certificate_pem,
+        });
+        assert.deepEqual((await sdk.getTLSCertificate({ id: broken.id })).id, broken.id);
+      }
+      const bare = { id: "cert_1", uri: "https://x/1", created_at: "2026-01-01T00:00:00Z" };
+      respond = () => ({ tls_certificates: [{ ...bare, certificate_pem: "" }] });
+      const [found] = await sdk.getTLSCertificates();
+      assert.equal(found?.id, "cert_1");
+      assert.deepEqual(found?.subjectAlternativeNames, { dnsNames: [], ips: [] });
+    });
+
     it("C61 by domain finds one, and lists the candidates when there are two", async () => {
       const domain = "app.example.com";
       assert.equal((await sdk.getTLSCertificate({ domain })).id, stack.id);
