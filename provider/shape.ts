@@ -36,7 +36,10 @@ export function problemsOfShape(lifecycle: Lifecycle, news: Properties): Problem
   const strays: Problem[] = [];
   for (;;) {
     const issues: BaseIssue<unknown>[] = safeParse(lifecycle.schema, rest).issues ?? [];
-    const problems = issues.map((issue) => ({ path: pathOf(issue), reason: reasonOf(issue) }));
+    const problems = issues.map((issue) => ({
+      path: pathOf(issue),
+      reason: reasonOf(issue, lifecycle.schema),
+    }));
     // Of several misspelt properties valibot names the first: it is taken out to see the next.
     const stray = issues.findIndex(isStray);
     const place = issues[stray]?.path?.at(-1);
@@ -56,14 +59,46 @@ function ofUnknown(issue: BaseIssue<unknown> | undefined): boolean {
 }
 
 /** Never valibot's own message, which quotes the value. */
-function reasonOf(issue: BaseIssue<unknown>): string {
+function reasonOf(issue: BaseIssue<unknown>, schema: unknown): string {
   if (issue.kind === "validation") return issue.message;
   if (isStray(issue)) {
-    return "no such property: is it misspelt?";
+    const path = (issue.path ?? []).map(({ key }) => String(key));
+    return misspelt(
+      "property",
+      path.at(-1) ?? "",
+      Object.keys(entriesAt(schema, path.slice(0, -1))),
+    );
   }
-  return issue.received === "undefined"
-    ? "is missing"
-    : `must be ${issue.expected?.replace(/^"(.*)"$/, "$1").toLowerCase()}`;
+  if (issue.received === "undefined") return "is missing";
+  return `must be ${kinds[issue.expected ?? ""] ?? choices(issue.expected ?? "")}`;
+}
+
+/** Kinds of values, in words. Every list of the schemas holds strings. */
+const kinds: Record<string, string> = {
+  string: "a string",
+  number: "a number",
+  boolean: "true or false",
+  Array: "an array of strings",
+  Object: "an object",
+};
+
+/** `("a" | "b" | "c")` as `"a", "b" or "c"`. */
+function choices(expected: string): string {
+  return expected
+    .replace(/[()]/g, "")
+    .replace(/ \| (?=[^|]*$)/, " or ")
+    .replaceAll(" | ", ", ");
+}
+
+type Nested = { entries?: Record<string, unknown>; wrapped?: unknown; pipe?: unknown[] };
+
+/** The properties of the object at a path of a schema, whose own may be optional or in a pipe. */
+function entriesAt(schema: unknown, path: string[]): Record<string, unknown> {
+  const { entries, wrapped, pipe = [] } = schema as Nested;
+  if (wrapped) return entriesAt(wrapped, path);
+  const own = entries ?? (pipe as Nested[]).find((part) => part.entries)?.entries ?? {};
+  const [first, ...rest] = path;
+  return first === undefined ? own : entriesAt(own[first], rest);
 }
 
 /** What to say of a name that is none of those that are known. */

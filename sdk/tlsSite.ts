@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
+import type { TLSVersion } from "../provider/fields";
 import type { InputOf } from "./resource";
 import { TLSCertificate, type TLSCertificateArgs } from "./tlsCertificate";
 import { TLSEdge } from "./tlsEdge";
@@ -36,7 +37,7 @@ export interface TLSSiteArgs {
   /** Who may connect. To open a site to the world is a decision: `"anyone"` says so. */
   access: "anyone" | TLSSiteAccess;
   /** The lowest TLS version. Default `1.2`. */
-  minVersion?: pulumi.Input<string>;
+  minVersion?: pulumi.Input<TLSVersion>;
   /** How many days before it expires a plan warns of the site's own certificate. Default 21. */
   renewBeforeDays?: pulumi.Input<number>;
   /** For people; at most 255 bytes. Default: the name of the site and of the stack. */

@@ -341,6 +341,14 @@ describe("the SDK", () => {
       assert.deepEqual(idsOf(await known(sdk.getTLSEdgesOutput())), [second.id, first.id]);
     });
 
+    it("C18 C62 tells of a TLS version that this package does not know", async () => {
+      const tls_termination = { terminate_at: "edge", min_version: "1.4" };
+      emulator.tlsEdges.patch(first.id, { ...emulator.tlsEdges.get(first.id), tls_termination });
+      const found = await sdk.getTLSEdge({ id: first.id });
+      assert.equal(found.tlsTermination?.minVersion, "1.4");
+      assert.equal(await first.refresh(), "drifted");
+    });
+
     it("C62 copes with an edge that has next to nothing in a list", async () => {
       const made = { id: "edgtls_1", uri: "https://x/1", created_at: "2026-01-01T00:00:00Z" };
       respond = () => ({ tls_edges: [{ ...made, backend: null, hostports: null, new: 1 }] });

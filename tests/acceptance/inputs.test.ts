@@ -60,8 +60,8 @@ describe("inputs, at plan time on the real engine", () => {
       'new tlsedge.TLSEdge("e", { hostport: ["x"], description: 5, hostports: ["nope"] });',
     );
     await refused(
-      /hostport: no such property/,
-      /description: must be string/,
+      /hostport: no such property: did you mean hostports/,
+      /description: must be a string/,
       /hostports\[0\]: must be a host name, a colon and a port/,
     );
   });
