@@ -214,7 +214,7 @@ function nameOf({ subjectCommonName, subjectAlternativeNames, serialNumber }: Le
 }
 
 /** What to say of a leaf that has expired, or is about to. */
-function expiryOf(notAfter: string, renewBeforeDays: unknown, now: Date) {
+export function expiryOf(notAfter: string, renewBeforeDays: unknown, now: Date) {
   const days = (Date.parse(notAfter) - now.getTime()) / 86_400_000;
   if (days <= 0)
     return { expired: true, text: `the leaf certificate expired on ${notAfter}: renew it` };

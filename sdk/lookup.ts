@@ -4,7 +4,7 @@ import { ServiceError } from "../client/errors";
 import { defaultConnection } from "../client/settings";
 import { connect } from "../provider/connection";
 import { isObject } from "../provider/lifecycle";
-import { misspelt } from "../provider/shape";
+import { isLater, wrongForm } from "./args";
 import { checkConnection, type InputOf, stackConfig } from "./resource";
 
 /** What every lookup may be told. */
@@ -172,14 +172,11 @@ function checkArgs(title: string, filters: Record<string, FilterType>, args: unk
 }
 
 function problemOf(types: Record<string, FilterType>, args: unknown): string | undefined {
-  const names = Object.keys(types);
   if (isLater(args)) return later("the argument");
-  if (!isObject(args) || Array.isArray(args)) {
-    return `the argument must be an object with any of ${names.join(", ")}`;
-  }
-  for (const [name, value] of Object.entries(args)) {
-    const type = types[name];
-    if (!type) return `${name}: ${misspelt("filter", name, names)}`;
+  const wrong = wrongForm(args, Object.keys(types), "filter");
+  if (wrong) return wrong;
+  for (const [name, value] of Object.entries(args as object)) {
+    const type = types[name] as FilterType;
     if (isLater(value) || (isObject(value) && Object.values(value).some(isLater))) {
       return later(name);
     }
@@ -194,11 +191,6 @@ const isA: Record<FilterType, (value: unknown) => boolean> = {
   "an object of strings": (value) =>
     isObject(value) && !Array.isArray(value) && Object.values(value).every(isString),
 };
-
-/** Whether a value is an output or a promise. */
-function isLater(value: unknown): boolean {
-  return pulumi.Output.isInstance(value) || value instanceof Promise;
-}
 
 const later = (name: string) =>
   `${name} is an output or a promise: use the lookup's Output form, such as getTunnelOutput`;
