@@ -55,7 +55,7 @@ function isStray(issue: BaseIssue<unknown>): boolean {
 }
 
 function ofUnknown(issue: BaseIssue<unknown> | undefined): boolean {
-  return issue?.input === unknownValue || issue?.path?.at(-1)?.value === unknownValue;
+  return issue?.input === unknownValue;
 }
 
 /** Never valibot's own message, which quotes the value. */

@@ -139,9 +139,9 @@ describe("the SDK", () => {
       assert.match(String(hidden[2]), /tn_5.*tn_6|tn_6.*tn_5/s);
       // What is no secret helps.
       assert.match(await message({ metadata: pulumi.output("plain") }), /plain/);
-      respond = () => "broken";
+      const undo = setEnv({ TLSEDGE_API_KEY: "refused" });
       const lookup = sdk.getTunnelOutput({ id: pulumi.secret(secret) });
-      const { message: told } = await failureOf(settled(lookup), Error);
+      const { message: told } = await failureOf(settled(lookup), ServiceError).finally(undo);
       assert.ok(!told.includes(secret), told);
     });
 
@@ -326,6 +326,12 @@ describe("the SDK", () => {
       await failureOf(sdk.getTLSEdge({ id: "edgtls_none" }), LookupError);
     });
 
+    it("C61 by hostport finds one that the service tells in capitals", async () => {
+      const hostports = ["D.Example.COM:443"];
+      emulator.tlsEdges.patch(first.id, { ...emulator.tlsEdges.get(first.id), hostports });
+      assert.equal((await sdk.getTLSEdge({ hostport: "d.example.com:443" })).id, first.id);
+    });
+
     it("C61 that several match lists them", async () => {
       const twin = { ...emulator.tlsEdges.get(first.id), hostports: ["c.example.com:443"] };
       emulator.tlsEdges.patch(first.id, twin);
@@ -367,7 +373,18 @@ describe("the SDK", () => {
     let stack: Stack;
     before(async () => {
       const dnsNames = ["app.example.com", "*.sub.example.com"];
-      made = await makeCertificate({ commonName: "cn.example.com", dnsNames });
+      const issuer = await makeCertificate({ commonName: "Issuing CA", isCa: true });
+      made = await makeCertificate({
+        commonName: "cn.example.com",
+        organization: "Acme",
+        organizationalUnit: "Web",
+        locality: "Berlin",
+        province: "BE",
+        country: "DE",
+        dnsNames,
+        ips: ["10.0.0.1"],
+        issuer,
+      });
     });
     beforeEach(async () => {
       const { certificatePem, privateKeyPem } = made;

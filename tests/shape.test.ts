@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { problemsOfShape } from "../provider/shape";
+import { nearest } from "../provider/nearest";
+import { problemsOfShape, prune } from "../provider/shape";
 import { lifecycle as tlsCertificate } from "../provider/tlsCertificate";
 import { lifecycle as tlsEdge } from "../provider/tlsEdge";
 import { type Properties, unknown } from "./support";
@@ -73,6 +74,31 @@ describe("the shape of inputs", () => {
   it("C15 of a name that is like none, none is said to be meant", () => {
     assert.match(problem({ colour: "red" }), /^colour: .*misspelt/);
     assert.doesNotMatch(problem({ colour: "red" }), /mean/);
+  });
+
+  it("C15 the nearest name is not one that differs in most of its letters", () => {
+    assert.equal(nearest("domain", ["region", "connection"]), undefined);
+    assert.equal(nearest("timeoutSecs", ["baseUrl", "timeoutSeconds"]), "timeoutSeconds");
+    assert.equal(nearest("x", []), undefined);
+  });
+
+  it("C25 what says nothing is left out, and what an earlier check has added", () => {
+    const given = {
+      __provider: "text",
+      description: "",
+      metadata: null,
+      backend: { backendId: "b", enabled: null },
+      serialNumber: "1",
+      fingerprint: "new",
+    };
+    const olds = { serialNumber: "1", fingerprint: "old" };
+    assert.deepEqual(prune(tlsEdge, given, olds), {
+      backend: { backendId: "b" },
+      fingerprint: "new",
+    });
+    assert.deepEqual(prune(tlsEdge, { description: "d" }, { description: "d" }), {
+      description: "d",
+    });
   });
 
   it("C10 a text that is too long is told its length in bytes", () => {

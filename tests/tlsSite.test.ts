@@ -234,6 +234,27 @@ describe("a TLS site", () => {
     }
   });
 
+  it("keeps what fits into the limit of the metadata, to the byte", async () => {
+    const rest = JSON.stringify({ environment: "staging", note: "" }).length;
+    for (const more of [0, 1]) {
+      registered = [];
+      const found = await metadataOf({ metadata: { note: "x".repeat(4096 - rest + more) } });
+      assert.equal("environment" in found, more === 0);
+    }
+  });
+
+  it("makes its certificate before its edge", async () => {
+    const opts: pulumi.ResourceOptions[] = [];
+    const look = (seen: pulumi.ResourceTransformationArgs) => {
+      if (seen.type.endsWith(":TLSEdge")) opts.push(seen.opts);
+      return undefined;
+    };
+    const site = new TLSSite("app", args(), { transformations: [look] });
+    await known(site.edge.urn);
+    assert.equal(opts.length, 1);
+    assert.ok([opts[0]?.dependsOn].flat().includes(site.certificate));
+  });
+
   it("keeps within the limits in bytes: its own additions go first", async () => {
     const note = "é".repeat(2030);
     assert.deepEqual(await metadataOf({ owner: "web", metadata: { note } }), {
