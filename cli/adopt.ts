@@ -1,6 +1,4 @@
 import { join } from "node:path";
-import { type BaseIssue, safeParse } from "valibot";
-import { pathOf } from "../client/answer";
 import { defaultConnection } from "../client/settings";
 import type { TLSCertificateWire } from "../client/tlsCertificate";
 import type { TLSEdgeWire } from "../client/tlsEdge";
@@ -11,6 +9,7 @@ import {
   type Properties,
   unknownValue,
 } from "../provider/lifecycle";
+import { problemsOfShape } from "../provider/shape";
 import {
   toState as certificateState,
   type TLSCertificateInputs,
@@ -186,7 +185,11 @@ function edgeCandidate(wire: TLSEdgeWire, settings: Properties, now: Date) {
   const args = {
     ...settings,
     ...defined({ description, hostports: hostports.length > 0 ? hostports : undefined }),
-    ...Object.fromEntries(Object.entries(modules).map(([name, part]) => [name, brief(part)])),
+    ...Object.fromEntries(
+      Object.entries(modules)
+        .filter(([, part]) => !isOffAndEmpty(part))
+        .map(([name, part]) => [name, brief(part)]),
+    ),
     ...defined({ metadata }),
   } as TLSEdgeInputs;
   return {
@@ -196,6 +199,13 @@ function edgeCandidate(wire: TLSEdgeWire, settings: Properties, now: Date) {
     args,
     reasons: reasonsAgainst(tlsEdge, args, edgeState(wire, args), now),
   };
+}
+
+/** Of a module that is switched off no program need say that its list is empty, and none can. */
+function isOffAndEmpty(part: unknown): boolean {
+  const { enabled, ...rest } = part as Properties;
+  const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0;
+  return enabled === false && Object.values(rest).some(isEmpty);
 }
 
 /** A module without what goes without saying: nothing, and that it is applied. */
@@ -249,12 +259,10 @@ function reasonsAgainst(
 ): string[] {
   const lost = Object.keys(args).filter((property) => !survives(args[property]));
   if (lost.length > 0) return lost.map((property) => `${property}: no program can pass it on`);
-  const issues: BaseIssue<unknown>[] = safeParse(lifecycle.schema, args).issues ?? [];
   const { inputs, problems } = lifecycle.check(args, lifecycle.inputsOf(found), now);
-  const reasons = [
-    ...issues.map((issue) => `${pathOf(issue)}: ${reasonOf(issue)}`),
-    ...problems.map(({ path, reason }) => `${path}: ${reason}`),
-  ];
+  const reasons = [...problemsOfShape(lifecycle, args), ...problems].map(
+    ({ path, reason }) => `${path}: ${reason}`,
+  );
   if (reasons.length > 0) return reasons;
   return lifecycle
     .differences(found, inputs)
@@ -265,11 +273,6 @@ function reasonsAgainst(
 function survives(value: unknown): boolean {
   if (typeof value === "string") return value !== unknownValue && !/\p{Surrogate}/u.test(value);
   return !isObject(value) || Object.values(value).every(survives);
-}
-
-function reasonOf(issue: BaseIssue<unknown>): string {
-  if (issue.kind === "validation") return issue.message;
-  return issue.input === undefined ? "is missing" : `must be ${issue.expected}`;
 }
 
 /** The oldest of those that would be called the same is, the others are counted. */

@@ -3,7 +3,6 @@ import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import { Hono, type MiddlewareHandler } from "hono";
-import type { TunnelWire } from "pulumi-tlsedge/client";
 import { Refusal, reasons } from "./errors";
 import { type Fault, type Faults, makeFaults } from "./faults";
 import {
@@ -21,14 +20,17 @@ import { refuseOtherMethods, refuseParameters, type Served } from "./requests";
 import { newId, Store } from "./store";
 import { serveTLSCertificates } from "./tlsCertificate";
 import { serveTLSEdges } from "./tlsEdge";
-import { serveTunnels } from "./tunnel";
+import { serveTunnels, type TunnelWire } from "./tunnel";
 
 export { type Reason, reasons } from "./errors";
 export type { Fault, Faults, SetFault } from "./faults";
 export type { RecordedRequest, Respond } from "./middleware";
 export { type CertificateOptions, type MadeCertificate, makeCertificate } from "./pki";
 export type { Direct } from "./store";
-export type { Tunnels } from "./tunnel";
+export type { TLSCertificateWire } from "./tlsCertificate";
+export type { TLSEdgeWire } from "./tlsEdge";
+export type { Tunnels, TunnelWire } from "./tunnel";
+export type { Made, Ref, Unset } from "./wire";
 
 const hostname = "127.0.0.1";
 

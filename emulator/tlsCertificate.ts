@@ -2,7 +2,6 @@ import "reflect-metadata";
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import * as x509 from "@peculiar/x509";
 import { Hono } from "hono";
-import type { TLSCertificateWire } from "pulumi-tlsedge/client";
 import * as v from "valibot";
 import { Refusal, reasons } from "./errors";
 import {
@@ -18,6 +17,39 @@ import {
   withoutUnset,
 } from "./requests";
 import { Collection, type Direct, newId, type Store, timestamp } from "./store";
+import type { Made, Unset } from "./wire";
+
+/** A TLS certificate, never with its private key (api.md §2.2). */
+export interface TLSCertificateWire extends Made {
+  /** The chain in PEM, leaf first. */
+  certificate_pem: string;
+  /** The leaf's common name. */
+  subject_common_name?: Unset<string>;
+  /** The other names that the leaf is valid for. */
+  subject_alternative_names?: Unset<{ dns_names?: Unset<string[]>; ips?: Unset<string[]> }>;
+  /** When the service issued it, RFC 3339; null for an uploaded one. */
+  issued_at?: Unset<string>;
+  /** Start of validity, RFC 3339. */
+  not_before?: Unset<string>;
+  /** End of validity, RFC 3339. */
+  not_after?: Unset<string>;
+  /** What the key may be used for. */
+  key_usages?: Unset<string[]>;
+  /** The extended set of such uses. */
+  extended_key_usages?: Unset<string[]>;
+  /** `rsa`, `ecdsa` or `ed25519`. */
+  private_key_type?: Unset<string>;
+  /** The common name of the leaf's issuer. */
+  issuer_common_name?: Unset<string>;
+  /** The leaf's serial number. */
+  serial_number?: Unset<string>;
+  /** From the leaf's subject, as all that follow; empty when absent. */
+  subject_organization?: Unset<string>;
+  subject_organizational_unit?: Unset<string>;
+  subject_locality?: Unset<string>;
+  subject_province?: Unset<string>;
+  subject_country?: Unset<string>;
+}
 
 const upload = strictObject({
   ...labels,

@@ -1,5 +1,4 @@
 import { Hono } from "hono";
-import type { TLSEdgeWire } from "pulumi-tlsedge/client";
 import * as v from "valibot";
 import { Refusal, reasons } from "./errors";
 import {
@@ -15,6 +14,24 @@ import {
   withoutUnset,
 } from "./requests";
 import { Collection, type Direct, newId, type Store, timestamp } from "./store";
+import type { Made, Ref, Unset } from "./wire";
+
+/** A module of an edge: whether it is applied to traffic, and its fields. */
+type Module<Fields> = Unset<{ enabled?: Unset<boolean> } & Fields>;
+
+/** A TLS edge (api.md §2.1). */
+export interface TLSEdgeWire extends Made {
+  /** What it serves, each a host and a port. */
+  hostports?: Unset<string[]>;
+  /** The backend behind it. */
+  backend?: Module<{ backend?: Unset<Ref> }>;
+  /** Who may connect, by source address. */
+  ip_restriction?: Module<{ ip_policies?: Unset<Ref | Ref[]> }>;
+  /** Whose client certificates are asked for. */
+  mutual_tls?: Module<{ certificate_authorities?: Unset<Ref | Ref[]> }>;
+  /** Where TLS ends, and from which version on it is spoken. */
+  tls_termination?: Module<{ terminate_at?: Unset<string>; min_version?: Unset<string> }>;
+}
 
 const moduleNames = ["backend", "ip_restriction", "mutual_tls", "tls_termination"] as const;
 

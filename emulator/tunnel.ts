@@ -1,5 +1,4 @@
 import { Hono } from "hono";
-import type { TunnelWire } from "pulumi-tlsedge/client";
 import * as v from "valibot";
 import { Refusal, reasons } from "./errors";
 import {
@@ -12,6 +11,33 @@ import {
   strictObject,
 } from "./requests";
 import { Collection, newId, type Store, timestamp } from "./store";
+import type { Ref, Unset } from "./wire";
+
+/** A tunnel that is online (api.md §2.3). */
+export interface TunnelWire {
+  /** Assigned by the service, opaque. */
+  id: string;
+  /** The URL of the tunnel's public endpoint. */
+  public_url?: Unset<string>;
+  /** RFC 3339, UTC. */
+  started_at?: Unset<string>;
+  /** What the agent's configuration says of the tunnel. */
+  metadata?: Unset<string>;
+  /** `http`, `https`, `tcp` or `tls`. */
+  proto?: Unset<string>;
+  /** Where the tunnel runs. */
+  region?: Unset<string>;
+  /** The session on which it was started. */
+  tunnel_session?: Unset<Ref>;
+  /** The endpoint of a tunnel that an agent started. */
+  endpoint?: Unset<Ref>;
+  /** What backends match. */
+  labels?: Unset<Record<string, string>>;
+  /** The backends that it serves. */
+  backends?: Unset<Ref | Ref[]>;
+  /** Where the agent forwards to. */
+  forwards_to?: Unset<string>;
+}
 
 const control = "/_emulator/tunnels";
 

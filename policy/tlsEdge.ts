@@ -38,7 +38,7 @@ export const edgeTlsVersion: ResourcePolicy = {
     );
   }),
   remediateResource: remediateResourceOfType(TLSEdge, (edge, args) => {
-    const { minVersion } = args.getConfig<{ minVersion: string }>();
+    const { minVersion } = args.getConfig<{ minVersion: "1.2" | "1.3" }>();
     const { tlsTermination } = edge;
     if (!tlsTermination || !speaksLess(tlsTermination, minVersion)) return undefined;
     // In place: in a copy, secrets would stand in clear and values not known yet would throw.

@@ -1,7 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
 import type { dynamic } from "@pulumi/pulumi";
-import { type BaseIssue, safeParse } from "valibot";
-import { pathOf } from "../client/answer";
 import type { Client } from "../client/client";
 import { defaultConnection } from "../client/settings";
 import {
@@ -26,14 +24,13 @@ import {
   defined,
   hasUnknown,
   ifThere,
-  isObject,
   type Lifecycle,
   only,
   type Problem,
   type Properties,
-  unknownValue,
 } from "./lifecycle";
 import { refuseOtherService } from "./origin";
+import { problemsOfShape, prune } from "./shape";
 import { lifecycle as tlsCertificateLifecycle } from "./tlsCertificate";
 import { lifecycle as tlsEdgeLifecycle } from "./tlsEdge";
 
@@ -106,7 +103,6 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
         const checked = lifecycle.check(news, before, new Date());
         problems.push(...checked.problems);
         if (found) judgeAdoption(id as string, found, checked.inputs, problems);
-        for (const warning of checked.warnings) console.error(`warning: ${warning}`);
         const inputs = keepOld(lifecycle, before ?? {}, checked.inputs);
         return {
           inputs: { ...inputs, ...defined({ [importKey]: id }) },
@@ -219,25 +215,6 @@ async function clean<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Without the provider's own text, what says nothing, and what an earlier check has added. */
-function prune(lifecycle: Lifecycle, raw: Properties, olds: Properties): Properties {
-  const { __provider, ...rest } = withoutNull(raw) as Properties;
-  return Object.fromEntries(
-    Object.entries(rest).filter(([property, value]) => {
-      // With `ignoreChanges` the engine gives back what check has derived before.
-      const derived = !(property in lifecycle.schema.entries) && property in olds;
-      return value !== "" && !(derived && isDeepStrictEqual(value, olds[property]));
-    }),
-  );
-}
-
-/** A property that is null says the same as none, at any depth. */
-function withoutNull(value: unknown): unknown {
-  if (Array.isArray(value) || !isObject(value)) return value;
-  const parts = Object.entries(defined(value));
-  return Object.fromEntries(parts.map(([property, part]) => [property, withoutNull(part)]));
-}
-
 /** What the service is not told, for the state: reads and deletes are given nothing else. */
 function settingsOf(lifecycle: Lifecycle, from: Properties): Properties {
   const settings = lifecycle.settings.map((name) => [name, from[name] ?? null]);
@@ -268,40 +245,4 @@ function problemsOfConnection(connection: string, config: ConfigReader): Problem
     if (error instanceof ConfigurationError) return [{ path: "", reason: error.message }];
     throw error;
   }
-}
-
-/** What the schema says, less what it says of values that are not known yet. */
-function problemsOfShape(lifecycle: Lifecycle, news: Properties): Problem[] {
-  const rest = structuredClone(news);
-  const strays: Problem[] = [];
-  for (;;) {
-    const issues: BaseIssue<unknown>[] = safeParse(lifecycle.schema, rest).issues ?? [];
-    const problems = issues.map((issue) => ({ path: pathOf(issue), reason: reasonOf(issue) }));
-    // Of several misspelt properties valibot names the first: it is taken out to see the next.
-    const stray = issues.findIndex(isStray);
-    const place = issues[stray]?.path?.at(-1);
-    if (!place) return [...strays, ...problems.filter((_, index) => !ofUnknown(issues[index]))];
-    strays.push(problems[stray] as Problem);
-    delete (place.input as Properties)[place.key as string];
-  }
-}
-
-/** Said of a property that the schema does not have, whatever its value. */
-function isStray(issue: BaseIssue<unknown>): boolean {
-  return issue.type === "strict_object" && issue.expected === "never";
-}
-
-function ofUnknown(issue: BaseIssue<unknown> | undefined): boolean {
-  return issue?.input === unknownValue || issue?.path?.at(-1)?.value === unknownValue;
-}
-
-/** Never valibot's own message, which quotes the value. */
-function reasonOf(issue: BaseIssue<unknown>): string {
-  if (issue.kind === "validation") return issue.message;
-  if (isStray(issue)) {
-    return "no such property: is it misspelt?";
-  }
-  return issue.received === "undefined"
-    ? "is missing"
-    : `must be ${issue.expected?.replace(/^"(.*)"$/, "$1").toLowerCase()}`;
 }

@@ -54,7 +54,6 @@ export interface Checked {
   /** The inputs in their canonical form, with what follows from them added. */
   inputs: Properties;
   problems: Problem[];
-  warnings: string[];
 }
 
 /** A property that is not what it should be, in a form that a person may see. */

@@ -161,6 +161,15 @@ export function namesCovering(domain: string): string[] {
   return [name, name.replace(/^[^.]+/, "*")];
 }
 
+/** Whether a certificate is valid for a host: a domain, which may be a wildcard, or an address. */
+export function covers(
+  { dnsNames, ips }: { dnsNames: string[]; ips: string[] },
+  host: string,
+): boolean {
+  const wanted = namesCovering(host);
+  return ips.includes(host) || dnsNames.some((name) => wanted.includes(name.toLowerCase()));
+}
+
 /**
  * The first value of an attribute of a name, as Node writes names: `CN=a`, a line each, `+` between
  * those of one level, escaped as in RFC 2253. (toLegacyObject() ends the process of Node 24 on

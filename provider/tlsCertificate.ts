@@ -79,16 +79,15 @@ export const lifecycle: Lifecycle = {
     const parse = isKnown ? parseChain : parseOrderedChain;
     const chain = attempt(problems, "certificatePem", certificatePem, parse);
     const key = isKnown ? undefined : attempt(problems, "privateKeyPem", privateKeyPem, parseKey);
-    if (!chain) return { inputs: news, problems, warnings: [] };
+    if (!chain) return { inputs: news, problems };
     const leaf = chain[0] as X509Certificate;
     // A certificate that is there already may have outlived its leaf, or lost its key to a refresh.
     const pem = formatChain(chain);
     const isNew = !lifecycle.same("certificatePem", olds?.certificatePem, pem);
     const derived = describeChain(chain);
     problems.push(...problemsOfKey(leaf, key, isNew && privateKeyPem === undefined));
-    const expiry = expiryOf(derived.notAfter, news.renewBeforeDays, now);
-    if (expiry?.expired && isNew) problems.push({ path: "certificatePem", reason: expiry.text });
-    const warns = expiry && !(expiry.expired && isNew);
+    const expiry = isNew ? expiryOf(derived.notAfter, undefined, now) : undefined;
+    if (expiry) problems.push({ path: "certificatePem", reason: expiry });
     return {
       inputs: {
         ...news,
@@ -99,7 +98,6 @@ export const lifecycle: Lifecycle = {
         ...(isNew ? defined(derived) : only(olds ?? {}, Object.keys(derived))),
       },
       problems,
-      warnings: warns ? [`TLS certificate ${nameOf(derived)}: ${expiry.text}`] : [],
     };
   },
 
@@ -223,18 +221,19 @@ function nameOf({ subjectCommonName, subjectAlternativeNames, serialNumber }: Le
 }
 
 /** What to say of a leaf that has expired, or is about to. */
-function expiryOf(notAfter: string, renewBeforeDays: unknown, now: Date) {
+export function expiryOf(
+  notAfter: string,
+  renewBeforeDays: number | undefined,
+  now: Date,
+): string | undefined {
   const days = (Date.parse(notAfter) - now.getTime()) / 86_400_000;
-  if (days <= 0)
-    return { expired: true, text: `the leaf certificate expired on ${notAfter}: renew it` };
-  if (typeof renewBeforeDays !== "number" || days >= renewBeforeDays) return undefined;
+  if (days <= 0) return `the leaf certificate expired on ${notAfter}: renew it`;
+  if (renewBeforeDays === undefined || days >= renewBeforeDays) return undefined;
   const left = days < 2 ? `${Math.floor(days * 24)} hours` : `${Math.floor(days)} days`;
-  return {
-    expired: false,
-    text:
-      `the leaf certificate expires on ${notAfter}, in ${left} (renewBeforeDays: ` +
-      `${renewBeforeDays}): renew it, and the next \`pulumi up\` puts the new chain in its place`,
-  };
+  return (
+    `the leaf certificate expires on ${notAfter}, in ${left} (renewBeforeDays: ` +
+    `${renewBeforeDays}): renew it, and the next \`pulumi up\` puts the new chain in its place`
+  );
 }
 
 /** The texts that an update sends. */
@@ -283,6 +282,18 @@ export function toState(wire: TLSCertificateWire) {
   const chain = chainIn(wire);
   const leaf = describeChain(chain);
   return {
+    ...unparsedState(wire),
+    ...leaf,
+    // Null for a kind of key that this Node.js knows nothing of.
+    privateKeyType: leaf.privateKeyType ?? null,
+    publicKeyFingerprint: leaf.publicKeyFingerprint ?? null,
+    certificatePem: formatChain(chain),
+  };
+}
+
+/** The part of the state that is not read from the chain. */
+export function unparsedState(wire: TLSCertificateWire) {
+  return {
     uri: wire.uri,
     createdAt: wire.created_at,
     description: wire.description || null,
@@ -290,11 +301,6 @@ export function toState(wire: TLSCertificateWire) {
     issuedAt: wire.issued_at || null,
     keyUsages: wire.key_usages ?? [],
     extendedKeyUsages: wire.extended_key_usages ?? [],
-    ...leaf,
-    // Null for a kind of key that this Node.js knows nothing of.
-    privateKeyType: leaf.privateKeyType ?? null,
-    publicKeyFingerprint: leaf.publicKeyFingerprint ?? null,
-    certificatePem: formatChain(chain),
   };
 }
 

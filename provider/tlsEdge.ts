@@ -9,7 +9,7 @@ import {
   tlsEdges,
 } from "../client/tlsEdge";
 import { createOnce } from "./createOnce";
-import { description, edgeModule, hostports, id, metadata } from "./fields";
+import { description, edgeModule, hostports, id, metadata, minVersion, someIds } from "./fields";
 import {
   defined,
   isObject,
@@ -37,19 +37,19 @@ export const schema = v.strictObject({
   /** Who may connect, by source address. */
   ipRestriction: edgeModule({
     /** The ids of the IP policies. Order says nothing. */
-    ipPolicyIds: v.array(id),
+    ipPolicyIds: someIds,
   }),
   /** Which authorities sign the certificates that clients must present. */
   mutualTls: edgeModule({
     /** The ids of the certificate authorities. Order says nothing. */
-    certificateAuthorityIds: v.array(id),
+    certificateAuthorityIds: someIds,
   }),
   /** Where TLS ends, and from which version on it is spoken. */
   tlsTermination: edgeModule({
     /** `edge`: at the service. `upstream`: behind it. Left out, the service decides. */
     terminateAt: v.optional(v.picklist(["edge", "upstream"])),
-    /** The lowest TLS version, such as `1.2`. Left out, the service picks a safe one. */
-    minVersion: v.optional(id),
+    /** The lowest TLS version. Left out, the service picks a safe one. */
+    minVersion: v.optional(minVersion),
   }),
   /**
    * What removing a module from the program does, as no update can remove it: `disable` switches
@@ -109,7 +109,7 @@ export const lifecycle: Lifecycle = {
       if (!isObject(value) || Array.isArray(value)) continue;
       inputs[module] = { ...value, enabled: value.enabled ?? true };
     }
-    return { inputs, problems: problemsOfTermination(news), warnings: [] };
+    return { inputs, problems: problemsOfTermination(news) };
   },
 
   same(property, a, b) {

@@ -1,3 +1,4 @@
+export type { TLSVersion } from "../provider/fields";
 export { LookupError } from "./lookup";
 export {
   type GetTLSCertificateArgs,

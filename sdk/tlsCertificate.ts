@@ -2,8 +2,9 @@ import * as pulumi from "@pulumi/pulumi";
 import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
 import { defined } from "../provider/lifecycle";
 import { namesCovering } from "../provider/pem";
-import { type TLSCertificateInputs, toState } from "../provider/tlsCertificate";
-import { connectTo, type LookupArgs, matching, only } from "./lookup";
+import { type TLSCertificateInputs, toState, unparsedState } from "../provider/tlsCertificate";
+import { warnOfExpiry } from "./expiry";
+import { type Kind, type LookupArgs, one, oneOutput, stream } from "./lookup";
 import { type InputOf, idToGet, registration, typeToken, unsetIsUndefined } from "./resource";
 
 /** What a program says of a {@link TLSCertificate}. */
@@ -113,6 +114,7 @@ export class TLSCertificate extends pulumi.CustomResource {
     // must not export the key.
     delete (this as { privateKeyPem?: unknown }).privateKeyPem;
     unsetIsUndefined<TLSCertificate>(this, ["description", "metadata", "issuedAt"]);
+    if (opts.id === undefined) warnOfExpiry(this, this.notAfter, args?.renewBeforeDays);
   }
 
   /**
@@ -149,11 +151,17 @@ const outputs = [
   ...["fingerprint", "publicKeyFingerprint", "chainFingerprint"],
 ];
 
-/** A TLS certificate as a lookup gives it; fields that are unset are undefined. */
-export type GetTLSCertificateResult = Unset<ReturnType<typeof toState>> & {
-  /** Assigned by the service, opaque. */
-  id: string;
-};
+/**
+ * A TLS certificate as a lookup gives it; fields that are unset are undefined. Of a chain that can't
+ * be parsed here it gives the service's own fields, and the fingerprints are undefined.
+ */
+export type GetTLSCertificateResult = Unset<Omit<State, Fingerprint>> &
+  Partial<Pick<State, Fingerprint>> & {
+    /** Assigned by the service, opaque. */
+    id: string;
+  };
+type State = ReturnType<typeof toState>;
+type Fingerprint = "fingerprint" | "chainFingerprint";
 
 /** What may be null becomes optional. */
 type Unset<State> = {
@@ -172,24 +180,57 @@ export interface GetTLSCertificateArgs extends GetTLSCertificatesArgs {
   id?: string;
 }
 
-const result = (wire: TLSCertificateWire): GetTLSCertificateResult =>
-  defined({ id: wire.id, ...toState(wire) }) as GetTLSCertificateResult;
+const kind: Kind<TLSCertificateWire, GetTLSCertificatesArgs, GetTLSCertificateResult> = {
+  title: "TLS certificate",
+  filters: { domain: "a string" },
+  ...tlsCertificates,
+  result: (wire) =>
+    defined({ id: wire.id, ...describedBy(wire) }) as unknown as GetTLSCertificateResult,
+  matches: ({ subject_alternative_names: names }, { domain }) => {
+    if (domain === undefined) return true;
+    const wanted = namesCovering(domain);
+    return (names?.dns_names ?? []).some((name) => wanted.includes(name.toLowerCase()));
+  },
+  label: ({ subjectCommonName, notAfter }) => `${subjectCommonName}, to ${notAfter}`,
+};
+
+function describedBy(wire: TLSCertificateWire): Omit<State, Fingerprint> {
+  try {
+    return toState(wire);
+  } catch {
+    // One certificate that this Node.js can't parse must not hide all others.
+    return asTold(wire);
+  }
+}
+
+const text = (told: string | null | undefined) => told ?? "";
+
+function asTold(wire: TLSCertificateWire): Omit<State, Fingerprint> {
+  const names = wire.subject_alternative_names;
+  return {
+    ...unparsedState(wire),
+    certificatePem: wire.certificate_pem,
+    subjectCommonName: text(wire.subject_common_name),
+    subjectAlternativeNames: { dnsNames: names?.dns_names ?? [], ips: names?.ips ?? [] },
+    issuerCommonName: text(wire.issuer_common_name),
+    serialNumber: text(wire.serial_number).toLowerCase(),
+    notBefore: text(wire.not_before),
+    notAfter: text(wire.not_after),
+    privateKeyType: wire.private_key_type ?? null,
+    publicKeyFingerprint: null,
+    subjectOrganization: text(wire.subject_organization),
+    subjectOrganizationalUnit: text(wire.subject_organizational_unit),
+    subjectLocality: text(wire.subject_locality),
+    subjectProvince: text(wire.subject_province),
+    subjectCountry: text(wire.subject_country),
+  };
+}
 
 /** Every certificate of the account that matches, newest first. */
 export async function getTLSCertificates(
   args: GetTLSCertificatesArgs = {},
 ): Promise<GetTLSCertificateResult[]> {
-  return Array.fromAsync(listed(args));
-}
-
-function listed(args: GetTLSCertificatesArgs) {
-  const wanted = args.domain === undefined ? undefined : namesCovering(args.domain);
-  return matching(
-    tlsCertificates.list(connectTo(args)),
-    result,
-    ({ subject_alternative_names: names }) =>
-      wanted ? (names?.dns_names ?? []).some((name) => wanted.includes(name.toLowerCase())) : true,
-  );
+  return Array.fromAsync(stream(kind, args));
 }
 
 /**
@@ -202,18 +243,14 @@ function listed(args: GetTLSCertificatesArgs) {
 export async function getTLSCertificate(
   args: GetTLSCertificateArgs,
 ): Promise<GetTLSCertificateResult> {
-  return only("TLS certificate", args, {
-    get: async (id) => result(await tlsCertificates.get(connectTo(args), id)),
-    list: () => listed(args),
-    label: ({ id, subjectCommonName, notAfter }) => `${id} (${subjectCommonName}, to ${notAfter})`,
-  });
+  return one(kind, args);
 }
 
-/** {@link getTLSCertificate} for arguments that are outputs. */
+/** {@link getTLSCertificate} for arguments that are outputs; an error shows no value of a secret. */
 export function getTLSCertificateOutput(
   args: InputOf<GetTLSCertificateArgs>,
 ): pulumi.Output<GetTLSCertificateResult> {
-  return pulumi.output(args).apply((known) => getTLSCertificate(known as GetTLSCertificateArgs));
+  return oneOutput(kind, args);
 }
 
 /** {@link getTLSCertificates} for arguments that are outputs. */

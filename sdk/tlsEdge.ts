@@ -3,7 +3,7 @@ import { defaultConnection } from "../client/settings";
 import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
 import { defined } from "../provider/lifecycle";
 import { modules, type TLSEdgeInputs, type TLSEdgeState, toState } from "../provider/tlsEdge";
-import { connectTo, type LookupArgs, matching, only } from "./lookup";
+import { type Kind, type LookupArgs, one, oneOutput, stream } from "./lookup";
 import { type InputOf, idToGet, registration, typeToken, unsetIsUndefined } from "./resource";
 
 export type { TLSEdgeState };
@@ -148,21 +148,20 @@ export interface GetTLSEdgeArgs extends GetTLSEdgesArgs {
   id?: string;
 }
 
-const result = (wire: TLSEdgeWire) =>
-  defined({ id: wire.id, ...toState(wire) }) as unknown as GetTLSEdgeResult;
+const kind: Kind<TLSEdgeWire, GetTLSEdgesArgs, GetTLSEdgeResult> = {
+  title: "TLS edge",
+  filters: { hostport: "a string" },
+  ...tlsEdges,
+  result: (wire) => defined({ id: wire.id, ...toState(wire) }) as unknown as GetTLSEdgeResult,
+  matches: ({ hostports }, { hostport }) =>
+    hostport === undefined ||
+    (hostports ?? []).some((served) => served.toLowerCase() === hostport.toLowerCase()),
+  label: ({ hostports }) => hostports.join(", "),
+};
 
 /** Every edge of the account that matches, newest first. */
 export async function getTLSEdges(args: GetTLSEdgesArgs = {}): Promise<GetTLSEdgeResult[]> {
-  return Array.fromAsync(listed(args));
-}
-
-function listed(args: GetTLSEdgesArgs) {
-  const hostport = args.hostport?.toLowerCase();
-  return matching(tlsEdges.list(connectTo(args)), result, ({ hostports }) =>
-    hostport === undefined
-      ? true
-      : (hostports ?? []).some((served) => served.toLowerCase() === hostport),
-  );
+  return Array.fromAsync(stream(kind, args));
 }
 
 /**
@@ -173,16 +172,12 @@ function listed(args: GetTLSEdgesArgs) {
  * const { id } = await getTLSEdge({ hostport: "app.example.com:443" });
  */
 export async function getTLSEdge(args: GetTLSEdgeArgs): Promise<GetTLSEdgeResult> {
-  return only("TLS edge", args, {
-    get: async (id) => result(await tlsEdges.get(connectTo(args), id)),
-    list: () => listed(args),
-    label: ({ id, hostports }) => `${id} (${hostports.join(", ")})`,
-  });
+  return one(kind, args);
 }
 
-/** {@link getTLSEdge} for arguments that are outputs. */
+/** {@link getTLSEdge} for arguments that are outputs; an error shows no value of a secret. */
 export function getTLSEdgeOutput(args: InputOf<GetTLSEdgeArgs>): pulumi.Output<GetTLSEdgeResult> {
-  return pulumi.output(args).apply((known) => getTLSEdge(known as GetTLSEdgeArgs));
+  return oneOutput(kind, args);
 }
 
 /** {@link getTLSEdges} for arguments that are outputs. */

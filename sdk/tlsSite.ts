@@ -1,5 +1,8 @@
 import { readFileSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
+import type { TLSVersion } from "../provider/fields";
+import { covers } from "../provider/pem";
+import { isLater, wrongForm } from "./args";
 import type { InputOf } from "./resource";
 import { TLSCertificate, type TLSCertificateArgs } from "./tlsCertificate";
 import { TLSEdge } from "./tlsEdge";
@@ -36,18 +39,19 @@ export interface TLSSiteArgs {
   /** Who may connect. To open a site to the world is a decision: `"anyone"` says so. */
   access: "anyone" | TLSSiteAccess;
   /** The lowest TLS version. Default `1.2`. */
-  minVersion?: pulumi.Input<string>;
+  minVersion?: pulumi.Input<TLSVersion>;
   /** How many days before it expires a plan warns of the site's own certificate. Default 21. */
   renewBeforeDays?: pulumi.Input<number>;
   /** For people; at most 255 bytes. Default: the name of the site and of the stack. */
   description?: pulumi.Input<string>;
   /**
    * Kept with each child as JSON, for machines. To it come, unless it has them: `environment` (the
-   * stack), and `repository` and `commit` where a CI system tells them (`GITHUB_REPOSITORY`,
-   * `GITHUB_SHA`, `CI_PROJECT_PATH`, `CI_COMMIT_SHA`). These are left out where all would not fit
-   * into 4096 bytes; a null leaves one out.
+   * stack), and `repository` where a CI system tells it (`GITHUB_REPOSITORY`, `CI_PROJECT_PATH`).
+   * These are left out where all would not fit into 4096 bytes; a null leaves one out. The commit
+   * is not among them, as each commit would then update each site: `commit: process.env.GITHUB_SHA`
+   * adds it.
    */
-  metadata?: Record<string, pulumi.Input<string> | null>;
+  metadata?: Record<string, pulumi.Input<string | undefined> | null>;
   /** Who answers for the site: `owner` in the metadata, before one that stands there. */
   owner?: pulumi.Input<string>;
   /** The config namespace of the account. Default `tlsedge`; changing it replaces. */
@@ -59,7 +63,10 @@ export interface TLSSiteArgs {
  * the edge, from version 1.2 on; who may connect must be said; the certificate is there before the
  * edge is, and until it is gone.
  *
- * @throws pulumi.RunError when a certificate's file can't be read.
+ * A plan warns of a hostport that the certificate is not valid for.
+ *
+ * @throws pulumi.RunError when an option is misspelt or missing, or a certificate's file can't be
+ * read.
  * @example
  * const site = new TLSSite("app", {
  *   hostports: ["app.example.com:443"],
@@ -83,6 +90,7 @@ export class TLSSite extends pulumi.ComponentResource {
   readonly expires: pulumi.Output<string>;
 
   constructor(name: string, args: TLSSiteArgs, opts?: pulumi.ComponentResourceOptions) {
+    checkArgs(name, args);
     super(TLSSite.__pulumiType, name, {}, opts);
     const { connection, certificate } = args;
     const about = {
@@ -109,6 +117,7 @@ export class TLSSite extends pulumi.ComponentResource {
       },
       { parent: this, dependsOn: this.certificate },
     );
+    warnOfUncovered(this);
     this.hostports = this.edge.hostports;
     this.expires = this.certificate.notAfter;
     this.registerOutputs({
@@ -120,8 +129,71 @@ export class TLSSite extends pulumi.ComponentResource {
   }
 }
 
+const options: Record<keyof TLSSiteArgs, "required" | "optional"> = {
+  hostports: "required",
+  certificate: "required",
+  backendId: "required",
+  access: "required",
+  minVersion: "optional",
+  renewBeforeDays: "optional",
+  description: "optional",
+  metadata: "optional",
+  owner: "optional",
+  connection: "optional",
+};
+const accessOptions = ["ipPolicyIds", "certificateAuthorityIds"];
+const pemOptions = ["certificatePem", "privateKeyPem"];
+const fileOptions = ["chainFile", "keyFile"];
+
+/** Refuses options of a wrong form: a program in JavaScript may pass anything. */
+function checkArgs(site: string, args: TLSSiteArgs): void {
+  const problem =
+    wrongForm(args, Object.keys(options), "option") ??
+    missing(args) ??
+    wrongCertificate(args.certificate) ??
+    (args.access === "anyone"
+      ? undefined
+      : wrongForm(args.access, accessOptions, "option", "access.")) ??
+    (isLater(args.metadata) || typeof (args.metadata ?? {}) !== "object"
+      ? "metadata must be an object: its values may be outputs"
+      : undefined);
+  if (problem) throw new pulumi.RunError(`the site ${site}: ${problem}`);
+}
+
+function missing(args: TLSSiteArgs): string | undefined {
+  const name = (Object.keys(options) as (keyof TLSSiteArgs)[]).find(
+    (option) => options[option] === "required" && args[option] == null,
+  );
+  if (name === "access") return sayAccess;
+  return name && `${name} is missing`;
+}
+
+function wrongCertificate(given: TLSSiteArgs["certificate"]): string | undefined {
+  if (TLSCertificate.isInstance(given)) return undefined;
+  const wrong = wrongForm(given, [...fileOptions, ...pemOptions], "option", "certificate.");
+  if (wrong || !fileOptions.some((name) => name in given)) return wrong;
+  const files = given as Record<string, unknown>;
+  const name = fileOptions.find((one) => typeof files[one] !== "string");
+  return name && `certificate.${name} must be the path of a PEM file`;
+}
+
+/** Warns, beside the site, of what it serves and its certificate is not valid for. */
+function warnOfUncovered(site: TLSSite): void {
+  const { certificate, edge } = site;
+  const known = pulumi.all([edge.hostports, certificate.subjectAlternativeNames]);
+  known.apply(async ([hostports, names]) => {
+    const isSecret = await pulumi.isSecret(edge.hostports);
+    for (const [place, hostport] of (hostports ?? []).entries()) {
+      const host = hostport.replace(/:\d+$/, "");
+      if (!names || covers(names, host)) continue;
+      const which = `hostports[${place}]${isSecret ? "" : ` (${hostport})`}`;
+      const text = `the certificate is not valid for ${which}: clients will refuse the connection`;
+      await pulumi.log.warn(text, site);
+    }
+  });
+}
+
 function pemOf(site: string, given: TLSSiteCertificate) {
-  if (!given) throw new pulumi.RunError(`the site ${site} has no certificate`);
   if (!("chainFile" in given)) return given;
   const read = (file: string) => {
     try {
@@ -136,16 +208,17 @@ function pemOf(site: string, given: TLSSiteCertificate) {
   return { certificatePem: read(given.chainFile), privateKeyPem: read(given.keyFile) };
 }
 
+const sayAccess =
+  "it does not say who may connect: give access ipPolicyIds or certificateAuthorityIds, or open " +
+  'it to the world with access: "anyone"';
+
 function modulesOf(site: string, access: TLSSiteArgs["access"]) {
   if (access === "anyone") return {};
   const { ipPolicyIds, certificateAuthorityIds } = access ?? {};
   const isEmpty = (ids: unknown) => Array.isArray(ids) && ids.length === 0;
   const said = ipPolicyIds ?? certificateAuthorityIds;
   if (!said || isEmpty(ipPolicyIds) || isEmpty(certificateAuthorityIds)) {
-    throw new pulumi.RunError(
-      `the site ${site} does not say who may connect: give access ipPolicyIds or ` +
-        'certificateAuthorityIds, or open it to the world with access: "anyone"',
-    );
+    throw new pulumi.RunError(`the site ${site}: ${sayAccess}`);
   }
   return {
     ...(ipPolicyIds && { ipRestriction: { ipPolicyIds } }),
@@ -165,7 +238,6 @@ function metadataOf({ metadata = {}, owner }: TLSSiteArgs): pulumi.Output<string
     const known = {
       environment: pulumi.getStack(),
       repository: env.GITHUB_REPOSITORY || env.CI_PROJECT_PATH,
-      commit: env.GITHUB_SHA || env.CI_COMMIT_SHA,
     };
     const parts = Object.entries({ ...known, ...said }).filter(([, value]) => value != null);
     const all = JSON.stringify(Object.fromEntries(parts));

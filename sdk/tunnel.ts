@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { Ref } from "../client/fields";
 import { type TunnelWire, tunnels } from "../client/tunnel";
-import { connectTo, type LookupArgs, matching, only } from "./lookup";
+import { type Kind, type LookupArgs, one, oneOutput, stream } from "./lookup";
 import type { InputOf } from "./resource";
 
 /** A tunnel that is online (api.md §2.3); fields that the service leaves out are undefined. */
@@ -77,6 +77,26 @@ function matches(tunnel: GetTunnelResult, wanted: GetTunnelsArgs): boolean {
   );
 }
 
+const kind: Kind<TunnelWire, GetTunnelsArgs, GetTunnelResult> = {
+  title: "tunnel",
+  filters: {
+    publicUrl: "a string",
+    labels: "an object of strings",
+    metadata: "a string",
+    proto: "a string",
+    region: "a string",
+    forwardsTo: "a string",
+  },
+  ...tunnels,
+  result,
+  matches: (wire, args) => matches(result(wire), args),
+  label: ({ publicUrl, labels, forwardsTo }) => {
+    const name = publicUrl ?? (labels ? JSON.stringify(labels) : "no URL");
+    return forwardsTo ? `${name} → ${forwardsTo}` : name;
+  },
+  all: "Tunnels online",
+};
+
 /**
  * Every tunnel that is online and matches, newest first, as they are read: of very many tunnels
  * one page is held at a time, and no page is asked for that is not needed.
@@ -87,7 +107,7 @@ function matches(tunnel: GetTunnelResult, wanted: GetTunnelsArgs): boolean {
 export async function* streamTunnels(
   args: GetTunnelsArgs = {},
 ): AsyncGenerator<GetTunnelResult, void, undefined> {
-  yield* matching(tunnels.list(connectTo(args)), result, (wire) => matches(result(wire), args));
+  yield* stream(kind, args);
 }
 
 /** Every tunnel that is online and matches, newest first, over any number of pages. */
@@ -98,21 +118,17 @@ export async function getTunnels(args: GetTunnelsArgs = {}): Promise<GetTunnelRe
 /**
  * One tunnel that is online.
  *
- * @throws LookupError when none or several match; it lists the candidates.
+ * @throws LookupError when none or several match; it lists those, or those that are online.
  * @example
  * const { publicUrl } = await getTunnel({ labels: { app: "web", env: "prod" } });
  */
 export async function getTunnel(args: GetTunnelArgs): Promise<GetTunnelResult> {
-  return only("tunnel", args, {
-    get: async (id) => result(await tunnels.get(connectTo(args), id)),
-    list: () => streamTunnels(args),
-    label: ({ id, publicUrl, forwardsTo }) => `${id} (${publicUrl ?? "no URL"} → ${forwardsTo})`,
-  });
+  return one(kind, args);
 }
 
-/** {@link getTunnel} for arguments that are outputs. */
+/** {@link getTunnel} for arguments that are outputs; an error shows no value of a secret. */
 export function getTunnelOutput(args: InputOf<GetTunnelArgs>): pulumi.Output<GetTunnelResult> {
-  return pulumi.output(args).apply((known) => getTunnel(known as GetTunnelArgs));
+  return oneOutput(kind, args);
 }
 
 /** {@link getTunnels} for arguments that are outputs. */

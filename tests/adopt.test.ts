@@ -176,22 +176,30 @@ describe("what adopt plans", () => {
       hostports: [],
       backend: { enabled: true, backend: { id: "bkdtg_1", uri: "" } },
       ip_restriction: { enabled: false, ip_policies: { id: "ipp_1", uri: "" } },
-      mutual_tls: { enabled: null, certificate_authorities: null },
+      mutual_tls: { enabled: null, certificate_authorities: [{ id: "ca_1", uri: "" }] },
       tls_termination: { enabled: false, terminate_at: "", min_version: null },
     });
     const [found] = planOf({ edges: [edge], certificates: [] }, wish).edges;
     assert.deepEqual(found?.args, {
       backend: { backendId: "bkdtg_1" },
       ipRestriction: { enabled: false, ipPolicyIds: ["ipp_1"] },
-      mutualTls: { certificateAuthorityIds: [] },
+      mutualTls: { certificateAuthorityIds: ["ca_1"] },
       tlsTermination: { enabled: false },
     });
+  });
+
+  it("leaves out a module that is switched off and has an empty list", () => {
+    const ip_restriction = { enabled: false, ip_policies: [] };
+    const mutual_tls = { enabled: false, certificate_authorities: null };
+    const edge = edgeOf({ hostports: ["a:1"], ip_restriction, mutual_tls });
+    const [found] = planOf({ edges: [edge], certificates: [] }, wish).edges;
+    assert.deepEqual(found?.args, { hostports: ["a:1"] });
   });
 
   describe("skips, and says why:", () => {
     const skippedEdges: [string, Partial<TLSEdgeWire>, RegExp][] = [
       ["a hostport", { hostports: ["[::1]:443"] }, /^hostports\[0\]: must be a host name/],
-      ["twins", { hostports: ["a:1", "A:1"] }, /^hostports: names the same/],
+      ["twins", { hostports: ["a:1", "A:1"] }, /^hostports: .*are the same/],
       ["a description", { description: "é".repeat(128) }, /^description: .*255 bytes/],
       ["metadata", { metadata: "x".repeat(4097) }, /^metadata: .*4096 bytes/],
       ["half a character", { description: "a\ud800" }, /^description: no program/],
@@ -209,8 +217,21 @@ describe("what adopt plans", () => {
       ],
       [
         "upstream with mutual TLS",
-        { tls_termination: { terminate_at: "upstream" }, mutual_tls: { enabled: false } },
+        {
+          tls_termination: { terminate_at: "upstream" },
+          mutual_tls: { enabled: false, certificate_authorities: [{ id: "ca_1", uri: "" }] },
+        },
         /^mutualTls: /,
+      ],
+      [
+        "a restriction to no policy",
+        { ip_restriction: { enabled: true, ip_policies: [] } },
+        /^ipRestriction.ipPolicyIds: .*empty/,
+      ],
+      [
+        "an unknown version",
+        { tls_termination: { terminate_at: "edge", min_version: "1.4" } },
+        /^tlsTermination.minVersion: must be/,
       ],
     ];
     for (const [what, fields, says] of skippedEdges) {

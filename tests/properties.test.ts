@@ -42,7 +42,7 @@ const someId = fc.oneof(
   fc.constantFrom("id_1", "id_2", "id_3"),
   fc.string({ unit: "grapheme", minLength: 1, maxLength: 12 }),
 );
-const ids = fc.uniqueArray(someId, { maxLength: 4 });
+const ids = fc.uniqueArray(someId, { minLength: 1, maxLength: 4 });
 const hostLabel = fc.stringMatching(/^[A-Za-z0-9_]([A-Za-z0-9_-]{0,8}[A-Za-z0-9_])?$/);
 const hostport = fc
   .record({

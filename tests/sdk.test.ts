@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import os from "node:os";
+import { promisify } from "node:util";
 import * as pulumi from "@pulumi/pulumi";
 import { ServiceError } from "../client/errors";
 import {
@@ -14,6 +16,10 @@ import * as sdk from "../sdk";
 import { failureOf, type Properties, Stack, setEnv, setEnvFor } from "./support";
 
 const { LookupError } = sdk;
+
+/** What an output comes to, be it a failure: Pulumi does not export the type of it. */
+const settled = <T>(output: pulumi.Output<T>) =>
+  (output as unknown as { promise(): Promise<T> }).promise();
 
 /** What an output holds, once it is known. */
 const known = <T>(output: pulumi.Output<T>) =>
@@ -97,6 +103,100 @@ describe("the SDK", () => {
       assert.ok(error.message.includes('"region":"mars"'), error.message);
       const byId = await failureOf(sdk.getTunnel({ id: "tn_none" }), LookupError);
       assert.ok(byId.message.includes("tn_none"), byId.message);
+    });
+
+    it("C60 for one that nothing matches lists what is online, by labels where there is no URL", async () => {
+      const { message } = await failureOf(sdk.getTunnel({ region: "mars" }), LookupError);
+      for (const { id } of seeds) assert.ok(message.includes(id), message);
+      assert.match(message, /tn_3 .*"env":"staging"/);
+      assert.match(message, /tn_4 .*https:\/\/hooks\.example.*http:\/\/a:80/);
+      assert.ok(!message.includes("undefined"), message);
+      for (let n = 0; n < 20; n++) emulator.tunnels.online({});
+      const many = await failureOf(sdk.getTunnel({ region: "mars" }), LookupError);
+      assert.equal(many.message.match(/tn_/g)?.length, 10);
+      assert.match(many.message, /15 more/);
+      respond = () => ({ tunnels: [] });
+      const none = await failureOf(sdk.getTunnel({ region: "mars" }), LookupError);
+      assert.match(none.message, /none/);
+    });
+
+    it("C50 C60 shows no value of a filter that came from a secret", async () => {
+      const [secret, url] = ["s3cret", "tcp://ssh.example:22"];
+      emulator.tunnels.online({ id: "tn_6", public_url: url, metadata: secret });
+      const message = async (args: Parameters<typeof sdk.getTunnelOutput>[0]) =>
+        (await failureOf(settled(sdk.getTunnelOutput(args)), LookupError)).message;
+      const hidden = [
+        await message({ metadata: pulumi.secret(secret), region: "mars" }),
+        await message({ labels: { app: pulumi.secret(secret) } }),
+        await message(pulumi.secret({ publicUrl: url })),
+        await message({ id: pulumi.secret(secret) }),
+      ];
+      for (const text of hidden) {
+        assert.ok(!text.includes(secret), text);
+        assert.ok(!text.includes(url), text);
+      }
+      assert.match(String(hidden[0]), /metadata, region/);
+      assert.match(String(hidden[2]), /tn_5.*tn_6|tn_6.*tn_5/s);
+      // What is no secret helps.
+      assert.match(await message({ metadata: pulumi.output("plain") }), /plain/);
+      const undo = setEnv({ TLSEDGE_API_KEY: "refused" });
+      const lookup = sdk.getTunnelOutput({ id: pulumi.secret(secret) });
+      const { message: told } = await failureOf(settled(lookup), ServiceError).finally(undo);
+      assert.ok(!told.includes(secret), told);
+    });
+
+    /** As a program in JavaScript may pass it. */
+    const any = (value: unknown) => value as never;
+    const wrong: [string, unknown, RegExp][] = [
+      ["a misspelt filter", { publicURL: "x" }, /publicUrl/],
+      ["a filter in the words of the wire", { forwards_to: "x" }, /forwardsTo/],
+      ["an unknown filter", { id: "tn_1", colour: "red" }, /colour/],
+      ["a number", { region: 5 }, /region/],
+      ["null", { region: null }, /region/],
+      ["a list of labels", { labels: ["app"] }, /labels/],
+      ["a label that is no string", { labels: { app: 1 } }, /labels/],
+      ["an output", { id: pulumi.output("tn_1") }, /getTunnelOutput/],
+      ["an output as a label", { labels: { app: pulumi.output("web") } }, /getTunnelOutput/],
+      ["a promise", { id: Promise.resolve("tn_1") }, /getTunnelOutput/],
+      ["an output as connection", { id: "tn_1", connection: pulumi.output("a") }, /connection/],
+      ["a string as the argument", "tn_1", /object/],
+      ["a list as the argument", ["tn_1"], /object/],
+      ["no argument", undefined, /object/],
+      ["an output as the argument", pulumi.output({ id: "tn_1" }), /getTunnelOutput/],
+    ];
+    for (const [what, args, said] of wrong) {
+      it(`C60 with ${what} fails with a sentence, before any request`, async () => {
+        const { message } = await failureOf(sdk.getTunnel(any(args)), LookupError);
+        assert.match(message, said);
+        assert.deepEqual(emulator.requests, []);
+      });
+    }
+
+    it("C60 C61 with garbage fails with a sentence in every lookup", async () => {
+      for (const args of [{ id: "tn_1" }, { publicURL: "x" }, { labels: 5 }, "tn_1", null]) {
+        await failureOf(sdk.getTunnels(any(args)), LookupError);
+        await failureOf(sdk.streamTunnels(any(args)).next(), LookupError);
+        await failureOf(settled(sdk.getTunnelsOutput(any(args))), LookupError);
+      }
+      for (const one of [sdk.getTLSEdge, sdk.getTLSEdges]) {
+        await failureOf<Error>(one(any({ hostport: 5 })), LookupError);
+        const { message } = await failureOf<Error>(one(any({ hostports: "x" })), LookupError);
+        assert.match(message, /hostport\b/);
+      }
+      for (const one of [sdk.getTLSCertificate, sdk.getTLSCertificates]) {
+        await failureOf<Error>(one(any({ domain: ["x"] })), LookupError);
+        await failureOf<Error>(one(any({ domains: "x" })), LookupError);
+      }
+      assert.deepEqual(emulator.requests, []);
+    });
+
+    it("C60 that fails and is awaited late prints no warning of Node's", async () => {
+      const program = `const { getTunnel } = require("./dist/sdk");
+        process.on("unhandledRejection", () => {});
+        const lookup = getTunnel({});
+        setTimeout(() => lookup.catch(() => console.log("failed")), 50);`;
+      const { stdout, stderr } = await promisify(execFile)(process.execPath, ["-e", program]);
+      assert.deepEqual({ stdout, stderr }, { stdout: "failed\n", stderr: "" });
     });
 
     it("C60 for one that several match fails and lists the candidates", async () => {
@@ -226,6 +326,12 @@ describe("the SDK", () => {
       await failureOf(sdk.getTLSEdge({ id: "edgtls_none" }), LookupError);
     });
 
+    it("C61 by hostport finds one that the service tells in capitals", async () => {
+      const hostports = ["D.Example.COM:443"];
+      emulator.tlsEdges.patch(first.id, { ...emulator.tlsEdges.get(first.id), hostports });
+      assert.equal((await sdk.getTLSEdge({ hostport: "d.example.com:443" })).id, first.id);
+    });
+
     it("C61 that several match lists them", async () => {
       const twin = { ...emulator.tlsEdges.get(first.id), hostports: ["c.example.com:443"] };
       emulator.tlsEdges.patch(first.id, twin);
@@ -239,6 +345,14 @@ describe("the SDK", () => {
       const output = sdk.getTLSEdgesOutput({ hostport: "a.example.com:443" });
       assert.deepEqual(idsOf(await known(output)), [first.id]);
       assert.deepEqual(idsOf(await known(sdk.getTLSEdgesOutput())), [second.id, first.id]);
+    });
+
+    it("C18 C62 tells of a TLS version that this package does not know", async () => {
+      const tls_termination = { terminate_at: "edge", min_version: "1.4" };
+      emulator.tlsEdges.patch(first.id, { ...emulator.tlsEdges.get(first.id), tls_termination });
+      const found = await sdk.getTLSEdge({ id: first.id });
+      assert.equal(found.tlsTermination?.minVersion, "1.4");
+      assert.equal(await first.refresh(), "drifted");
     });
 
     it("C62 copes with an edge that has next to nothing in a list", async () => {
@@ -259,7 +373,18 @@ describe("the SDK", () => {
     let stack: Stack;
     before(async () => {
       const dnsNames = ["app.example.com", "*.sub.example.com"];
-      made = await makeCertificate({ commonName: "cn.example.com", dnsNames });
+      const issuer = await makeCertificate({ commonName: "Issuing CA", isCa: true });
+      made = await makeCertificate({
+        commonName: "cn.example.com",
+        organization: "Acme",
+        organizationalUnit: "Web",
+        locality: "Berlin",
+        province: "BE",
+        country: "DE",
+        dnsNames,
+        ips: ["10.0.0.1"],
+        issuer,
+      });
     });
     beforeEach(async () => {
       const { certificatePem, privateKeyPem } = made;
@@ -290,6 +415,32 @@ describe("the SDK", () => {
         assert.deepEqual(idsOf(found), covered ? [stack.id] : []);
       });
     }
+
+    it("C61 tells of a chain that can't be parsed what the service tells, and gives the rest", async () => {
+      const { certificatePem, privateKeyPem } = made;
+      const broken = new Stack(tlsCertificate);
+      await broken.up({ certificatePem, privateKeyPem, description: "broken" });
+      const whole = await sdk.getTLSCertificate({ id: broken.id });
+      for (const body of ["AAAA", ""]) {
+        const certificate_pem = `-----BEGIN CERTIFICATE-----\n${body}\n-----END CERTIFICATE-----\n`;
+        const before = emulator.tlsCertificates.get(broken.id);
+        assert.ok(before);
+        emulator.tlsCertificates.patch(broken.id, { ...before, certificate_pem });
+        const { fingerprint, publicKeyFingerprint, chainFingerprint, ...told } = whole;
+        const found = await sdk.getTLSCertificates();
+        assert.deepEqual(idsOf(found), [broken.id, stack.id]);
+        assert.deepEqual(JSON.parse(JSON.stringify(found[0])), {
+          ...JSON.parse(JSON.stringify(told)),
+          certificatePem: certificate_pem,
+        });
+        assert.deepEqual((await sdk.getTLSCertificate({ id: broken.id })).id, broken.id);
+      }
+      const bare = { id: "cert_1", uri: "https://x/1", created_at: "2026-01-01T00:00:00Z" };
+      respond = () => ({ tls_certificates: [{ ...bare, certificate_pem: "" }] });
+      const [found] = await sdk.getTLSCertificates();
+      assert.equal(found?.id, "cert_1");
+      assert.deepEqual(found?.subjectAlternativeNames, { dnsNames: [], ips: [] });
+    });
 
     it("C61 by domain finds one, and lists the candidates when there are two", async () => {
       const domain = "app.example.com";

@@ -195,7 +195,7 @@ describe("a TLS certificate", () => {
         "certificatePem",
         /expired/,
       ],
-      ["a misspelt property", () => ({ privateKey: "x" }), "privateKey", /misspelt/],
+      ["a misspelt property", () => ({ privateKey: "x" }), "privateKey", /privateKeyPem/],
       ["a wrong type", () => ({ description: ["x"] }), "description", /string/],
     ];
     for (const [kind, change, path, said] of bad) {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { setImmediate } from "node:timers/promises";
 import * as pulumi from "@pulumi/pulumi";
 import { type MadeCertificate, makeCertificate } from "../emulator/server";
 import { TLSCertificate, TLSSite, type TLSSiteArgs } from "../sdk";
@@ -101,9 +102,101 @@ describe("a TLS site", () => {
     );
   });
 
-  it("that has no certificate is not made", () => {
-    const certificate = undefined as unknown as TLSSiteArgs["certificate"];
-    assert.throws(() => new TLSSite("app", { ...args(), certificate }), pulumi.RunError);
+  const files = { chainFile: "chain.pem", keyFile: "key.pem" };
+  const wrong: [string, () => unknown, RegExp][] = [
+    ["no options", () => undefined, /object/],
+    ["a string for options", () => "app.example.com:443", /object/],
+    ["an output for options", () => pulumi.output(args()), /object/],
+    ["a misspelt option", () => ({ ...args(), hostport: [] }), /hostport: .*hostports/],
+    ["an option of the edge", () => ({ ...args(), tlsTermination: {} }), /tlsTermination/],
+    ["no hostports", () => ({ ...args(), hostports: undefined }), /hostports .*missing/],
+    ["no certificate", () => ({ ...args(), certificate: undefined }), /certificate .*missing/],
+    ["no backend", () => ({ ...args(), backendId: null }), /backendId .*missing/],
+    [
+      "access misspelt",
+      () => ({ ...args(), access: { ipPolicyId: ["i"] } }),
+      /access\.ipPolicyId: /,
+    ],
+    [
+      "access misspelt in part",
+      () => ({ ...args(), access: { ipPolicyIds: ["i"], certificateAuthorityId: ["c"] } }),
+      /access\.certificateAuthorityId: .*certificateAuthorityIds/,
+    ],
+    ["access as an output", () => ({ ...args(), access: pulumi.output({}) }), /access/],
+    ["access for everyone", () => ({ ...args(), access: "everyone" }), /access/],
+    [
+      "a certificate misspelt",
+      () => ({ ...args(), certificate: { chainFile: "x", keyfile: "y" } }),
+      /certificate\.keyfile: .*keyFile/,
+    ],
+    ["a chain and no key", () => ({ ...args(), certificate: { chainFile: "x" } }), /keyFile/],
+    ["a key and no chain", () => ({ ...args(), certificate: { keyFile: "x" } }), /chainFile/],
+    [
+      "an output for a file",
+      () => ({ ...args(), certificate: { ...files, keyFile: pulumi.output("x") } }),
+      /certificate\.keyFile/,
+    ],
+    ["text as metadata", () => ({ ...args(), metadata: "tier" }), /metadata/],
+    ["an output as metadata", () => ({ ...args(), metadata: pulumi.output({}) }), /metadata/],
+  ];
+  for (const [what, given, says] of wrong) {
+    it(`C15 with ${what} is refused in a sentence, and makes nothing`, () => {
+      assert.throws(
+        () => new TLSSite("app", given() as TLSSiteArgs),
+        (error: Error) => {
+          assert.ok(error instanceof pulumi.RunError, String(error));
+          assert.match(error.message, says);
+          assert.match(error.message, /app/);
+          return true;
+        },
+      );
+      assert.deepEqual(registered, []);
+    });
+  }
+
+  /** What a program with this site warns of: with no engine Pulumi prints it. */
+  async function warningsOf(change: Partial<TLSSiteArgs>): Promise<string[]> {
+    const said: string[] = [];
+    const { warn } = console;
+    console.warn = (text: string) => said.push(text);
+    try {
+      const site = new TLSSite("app", { ...args(), ...change });
+      await known(pulumi.all([site.edge.hostports, site.certificate.subjectAlternativeNames]));
+      await setImmediate();
+    } finally {
+      console.warn = warn;
+    }
+    return said;
+  }
+
+  it("warns of each hostport that its certificate is not valid for, and of no other", async () => {
+    const dnsNames = ["app.example.com", "*.Sub.example.com"];
+    const { certificatePem } = await makeCertificate({
+      commonName: "cn",
+      dnsNames,
+      ips: ["10.0.0.1"],
+    });
+    const certificate = { certificatePem };
+    const covered = ["APP.example.com:443", "a.sub.example.com:8443", "*.sub.example.com:1"];
+    assert.deepEqual(
+      await warningsOf({ certificate, hostports: [...covered, "10.0.0.1:443"] }),
+      [],
+    );
+    const bare = ["cn:443", "sub.example.com:443", "a.b.sub.example.com:443", "10.0.0.2:443"];
+    const said = await warningsOf({ certificate, hostports: [...covered, ...bare] });
+    assert.equal(said.length, bare.length, said.join());
+    bare.forEach((hostport, place) => {
+      assert.ok(said[place]?.includes(hostport), said[place]);
+      assert.ok(said[place]?.includes(`hostports[${place + covered.length}]`), said[place]);
+    });
+    const hostports = pulumi.secret(["hidden.example.com:443"]);
+    const [secret = "", ...more] = await warningsOf({ certificate, hostports });
+    assert.deepEqual(more, []);
+    assert.ok(secret.includes("hostports[0]") && !secret.includes("hidden"), secret);
+  });
+
+  it("says nothing of a chain that can't be parsed: that is the provider's to say", async () => {
+    assert.deepEqual(await warningsOf({ certificate: { certificatePem: "none" } }), []);
   });
 
   it("shares a certificate that it is given, and makes none", async () => {
@@ -116,7 +209,7 @@ describe("a TLS site", () => {
   it("tells where it comes from where a CI system says so, and what the program says wins", async () => {
     const undo = setEnv({
       GITHUB_REPOSITORY: "acme/shop",
-      GITHUB_SHA: "",
+      GITHUB_SHA: "abc",
       CI_COMMIT_SHA: "abc",
     });
     try {
@@ -124,19 +217,42 @@ describe("a TLS site", () => {
       assert.deepEqual(await metadataOf({ owner }), {
         environment: "staging",
         repository: "acme/shop",
-        commit: "abc",
         owner: "web",
       });
       registered = [];
-      const metadata = { environment: "demo", commit: null, tier: "1" };
+      const commit = process.env.GITHUB_SHA;
+      const metadata = { environment: "demo", repository: null, tier: "1", commit };
       assert.deepEqual(await metadataOf({ metadata }), {
         environment: "demo",
-        repository: "acme/shop",
         tier: "1",
+        commit: "abc",
       });
+      registered = [];
+      assert.equal("commit" in (await metadataOf({ metadata: { commit: undefined } })), false);
     } finally {
       undo();
     }
+  });
+
+  it("keeps what fits into the limit of the metadata, to the byte", async () => {
+    const rest = JSON.stringify({ environment: "staging", note: "" }).length;
+    for (const more of [0, 1]) {
+      registered = [];
+      const found = await metadataOf({ metadata: { note: "x".repeat(4096 - rest + more) } });
+      assert.equal("environment" in found, more === 0);
+    }
+  });
+
+  it("makes its certificate before its edge", async () => {
+    const opts: pulumi.ResourceOptions[] = [];
+    const look = (seen: pulumi.ResourceTransformationArgs) => {
+      if (seen.type.endsWith(":TLSEdge")) opts.push(seen.opts);
+      return undefined;
+    };
+    const site = new TLSSite("app", args(), { transformations: [look] });
+    await known(site.edge.urn);
+    assert.equal(opts.length, 1);
+    assert.ok([opts[0]?.dependsOn].flat().includes(site.certificate));
   });
 
   it("keeps within the limits in bytes: its own additions go first", async () => {

@@ -13,7 +13,8 @@ const usage = `Usage: npm run check:package [-- --lowest]
 
 Packs this package and tries the tarball as its users do: installed by npm, pnpm and Yarn Classic,
 type-checked, and run by the real Pulumi engine against the emulator, in CommonJS and ESM programs.
-Then the policy pack's tarball: it stops an update.`;
+Then the policy pack's tarball: it stops an update; and the emulator's: its types need nothing that
+it does not install.`;
 
 const lowest = process.argv.includes("--lowest");
 
@@ -236,6 +237,31 @@ async function stopUpdate(tarball: string, policy: string, cli: PulumiCli): Prom
   }
 }
 
+const emulatorUser = `import { type Emulator, startEmulator } from "pulumi-tlsedge-emulator";
+const emulator: Emulator = await startEmulator({ tunnels: [{ id: "tn_1", proto: "tls" }] });
+export const served = emulator.tlsEdges.list().flatMap(({ hostports }) => hostports ?? []);
+// @ts-expect-error A tunnel has no such field.
+await startEmulator({ tunnels: [{ colour: "red" }] });
+`;
+
+/** The emulator alone, from its tarball; with --lowest, too, on the versions of today. */
+async function typeCheckEmulator(emulator: string): Promise<void> {
+  const folder = path.join(path.dirname(emulator), "..", "emulated");
+  await mkdir(folder);
+  const { devDependencies } = JSON.parse(await readFile("package.json", "utf8")) as Manifest;
+  const dependencies = {
+    "pulumi-tlsedge-emulator": `file:${emulator}`,
+    "@types/node": devDependencies["@types/node"],
+    typescript: devDependencies.typescript,
+  };
+  const manifest = { name: "consumer", private: true, dependencies };
+  await writeFile(path.join(folder, "package.json"), JSON.stringify(manifest));
+  await sh(...(layouts.npm as [string, string]), folder);
+  await writeFile(path.join(folder, "user.mts"), emulatorUser);
+  const line = "--noEmit --strict --skipLibCheck false --module node16 --target es2023 user.mts";
+  await sh(path.join(folder, "node_modules", ".bin", "tsc"), line, folder);
+}
+
 async function checkLayout(layout: string, tarball: string, cli: PulumiCli): Promise<void> {
   const folder = path.join(path.dirname(tarball), "..", layout);
   if (!(await check(`${layout}: install`, () => install(layout, folder, tarball)))) return;
@@ -259,6 +285,8 @@ async function main(): Promise<void> {
     await Promise.all(which.map((layout) => checkLayout(layout, tarball, cli)));
     const policy = await pack(path.join(folder, "policy"), "policy");
     await check("policy pack: stops an update", () => stopUpdate(tarball, policy, cli));
+    const emulated = await pack(path.join(folder, "emulator"), "emulator");
+    await check("emulator: its types alone", () => typeCheckEmulator(emulated));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -17,7 +17,7 @@ const site = new TLSSite(
     },
     backendId: config.require("backendId"),
     access: { ipPolicyIds },
-    minVersion: config.require("minVersion"),
+    minVersion: config.require<"1.2" | "1.3">("minVersion", { allowedValues: ["1.2", "1.3"] }),
     owner: "web",
   },
   { protect: config.requireBoolean("protect") },

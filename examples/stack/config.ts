@@ -37,7 +37,7 @@ const schema = v.strictObject({
             )
           : v.literal("anyone"),
       ),
-      minVersion: v.optional(v.string()),
+      minVersion: v.optional(v.picklist(["1.0", "1.1", "1.2", "1.3"])),
     }),
   ),
   /** A secret, and read as one: here are the names alone. */

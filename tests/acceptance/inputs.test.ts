@@ -3,7 +3,7 @@ import { createPrivateKey } from "node:crypto";
 import { cp, mkdir, readFile, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type MadeCertificate, makeCertificate } from "../../emulator/server";
-import { Project } from "./engine";
+import { Project, type Run } from "./engine";
 
 describe("inputs, at plan time on the real engine", () => {
   let project: Project;
@@ -60,8 +60,8 @@ describe("inputs, at plan time on the real engine", () => {
       'new tlsedge.TLSEdge("e", { hostport: ["x"], description: 5, hostports: ["nope"] });',
     );
     await refused(
-      /hostport: no such property/,
-      /description: must be string/,
+      /hostport: no such property: did you mean hostports/,
+      /description: must be a string/,
       /hostports\[0\]: must be a host name, a colon and a port/,
     );
   });
@@ -82,6 +82,56 @@ describe("inputs, at plan time on the real engine", () => {
     const sent = JSON.stringify(project.emulator.requests);
     assert.ok(!sent.includes("04da6b54-80e4-46f7-96ec-b56ff0331ba9"));
     await project.destroy();
+  });
+
+  it("warnings of a certificate stand on their resource, in the plan and when nothing changes", async () => {
+    const pem = JSON.stringify(certificate.certificatePem);
+    const key = JSON.stringify(certificate.privateKeyPem);
+    await project.program(`
+      new tlsedge.TLSSite("shop", {
+        hostports: ["a.example.com:443", "bare.example.com:443"],
+        certificate: { certificatePem: ${pem}, privateKeyPem: ${key} },
+        backendId: "bkdtg_1",
+        access: "anyone", renewBeforeDays: 400,
+      });`);
+    /** What is warned of, by the name and the type of the resource. */
+    const warned = ({ events }: Run) =>
+      (events as { diagnosticEvent?: { severity: string; urn?: string; message: string } }[])
+        .flatMap(({ diagnosticEvent }) => diagnosticEvent ?? [])
+        .filter(({ severity }) => severity === "warning")
+        .map(({ urn = "", message }) => [urn.split("::").slice(2).join(" "), message] as const)
+        .sort(([, one], [, other]) => one.localeCompare(other));
+    const holds = (run: Run) => {
+      const [bare, leaf, ...more] = warned(run);
+      assert.deepEqual(more, [], run.output);
+      assert.match(String(leaf?.[0]), /TLSCertificate shop$/);
+      assert.match(String(leaf?.[1]), /expires on/);
+      assert.match(String(bare?.[0]), /TLSSite shop$/);
+      assert.match(String(bare?.[1]), /hostports\[1\] \(bare\.example\.com:443\)/);
+    };
+    holds(await project.preview());
+    holds(await project.up());
+    holds(await project.preview());
+    await project.destroy();
+  });
+
+  it("C60 a lookup that fails is one error, without a warning of Node's or a stack", async () => {
+    const mars = '{ region: pulumi.secret("mars-1").apply((region) => region) }';
+    const programs = [
+      `exports.id = tlsedge.getTunnelOutput(${mars}).id;`,
+      `module.exports = async () => {
+        const lookup = tlsedge.getTunnel({ region: "mars" });
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        return { id: (await lookup).id };
+      };`,
+      `(async () => { exports.id = (await tlsedge.getTunnel({ region: "mars" })).id; })();`,
+    ];
+    for (const text of programs) {
+      await project.program(text);
+      const { output } = await project.fails("preview", "--suppress-progress");
+      assert.doesNotMatch(output, /Warning|lookup\.js|mars-1/);
+      assert.match(output, /no tunnel matches/);
+    }
   });
 
   it("C1 missing settings are one error that names both ways, before any request", async () => {
@@ -117,7 +167,15 @@ describe("inputs, at plan time on the real engine", () => {
     await mkdir(deep, { recursive: true });
     await cp(join(shared, "..", "dist"), join(deep, "pulumi-tlsedge", "dist"), { recursive: true });
     await writeFile(join(deep, "pulumi-tlsedge", "package.json"), linked);
-    for (const name of ["@pulumi", "valibot", "debug", "ms", "axios", "axios-retry"]) {
+    for (const name of [
+      "@pulumi",
+      "valibot",
+      "debug",
+      "ms",
+      "axios",
+      "axios-retry",
+      "fastest-levenshtein",
+    ]) {
       await symlink(join(shared, name), join(deep, name));
     }
     await project.program(

@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { createHash, type X509Certificate } from "node:crypto";
+import { promisify } from "node:util";
+import { type MadeCertificate, makeCertificate } from "../emulator/server";
+import {
+  chainFingerprint,
+  covers,
+  describeChain,
+  formatChain,
+  namesCovering,
+  PemError,
+  parseChain,
+  parseKey,
+  parseOrderedChain,
+} from "../provider/pem";
+import { fileWith } from "./support";
+
+const sha256 = (data: Uint8Array) => createHash("sha256").update(data).digest("hex");
+
+describe("PEM text", () => {
+  let leaf: MadeCertificate;
+  before(async () => {
+    const root = await makeCertificate({ commonName: "root", isCa: true });
+    const issuer = await makeCertificate({ commonName: "Issuing CA", isCa: true, issuer: root });
+    leaf = await makeCertificate({
+      commonName: "app.example.com",
+      organization: "Acme, Inc.",
+      organizationalUnit: "Web",
+      locality: "Köln",
+      province: "NRW",
+      country: "DE",
+      dnsNames: ["app.example.com", "*.Sub.example.com"],
+      ips: ["10.0.0.1", "2001:db8::1"],
+      notBefore: new Date("2026-03-08T06:30:00Z"),
+      notAfter: new Date("2036-11-02T05:59:59Z"),
+      issuer,
+    });
+  });
+
+  it("C14 each field of the leaf is told in its own place", () => {
+    const [certificate, issuer] = parseChain(leaf.certificatePem);
+    assert.ok(certificate && issuer);
+    const spki = certificate.publicKey.export({ type: "spki", format: "der" });
+    assert.deepEqual(describeChain([certificate, issuer]), {
+      subjectCommonName: "app.example.com",
+      subjectAlternativeNames: {
+        dnsNames: ["app.example.com", "*.Sub.example.com"],
+        ips: ["10.0.0.1", "2001:db8::1"],
+      },
+      issuerCommonName: "Issuing CA",
+      serialNumber: certificate.serialNumber.toLowerCase(),
+      notBefore: "2026-03-08T06:30:00Z",
+      notAfter: "2036-11-02T05:59:59Z",
+      privateKeyType: "ecdsa",
+      fingerprint: sha256(certificate.raw),
+      subjectOrganization: "Acme, Inc.",
+      subjectOrganizationalUnit: "Web",
+      subjectLocality: "Köln",
+      subjectProvince: "NRW",
+      subjectCountry: "DE",
+      publicKeyFingerprint: sha256(spki),
+      chainFingerprint: sha256(Buffer.concat([certificate.raw, issuer.raw])),
+    });
+  });
+
+  it("C14 a name with a comma is one name", async () => {
+    const { certificatePem } = await makeCertificate({ commonName: "a", dnsNames: ["a,b", "c"] });
+    const { subjectAlternativeNames } = describeChain(parseChain(certificatePem));
+    assert.deepEqual(subjectAlternativeNames.dnsNames, ["a,b", "c"]);
+  });
+
+  for (const TZ of ["America/New_York", "Asia/Kathmandu", "Pacific/Auckland"]) {
+    it(`C14 dates are in UTC on a machine in ${TZ}`, async () => {
+      const program = `const { describeLeaf, parseChain } = require("./dist/provider/pem");
+        const pem = require("node:fs").readFileSync(process.argv[1], "utf8");
+        const { notBefore, notAfter } = describeLeaf(parseChain(pem)[0]);
+        const local = new Date(2026, 0, 1).toISOString() !== "2026-01-01T00:00:00.000Z";
+        console.log(JSON.stringify({ notBefore, notAfter, local }));`;
+      const args = ["-e", program, fileWith(leaf.certificatePem)];
+      const { stdout } = await promisify(execFile)(process.execPath, args, {
+        env: { ...process.env, TZ },
+      });
+      assert.deepEqual(JSON.parse(stdout), {
+        notBefore: "2026-03-08T06:30:00Z",
+        notAfter: "2036-11-02T05:59:59Z",
+        local: true,
+      });
+    });
+  }
+
+  it("C21 a chain has one form: 64 columns, LF, nothing around the blocks", () => {
+    const pem = formatChain(parseChain(leaf.certificatePem));
+    const lines = pem.split("\n");
+    assert.equal(lines.pop(), "");
+    const ends = lines.filter((line) => line.startsWith("-----"));
+    const [begin, end] = ["-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"];
+    assert.deepEqual(ends, [begin, end, begin, end]);
+    const bodies = lines.filter((line) => !line.startsWith("-----"));
+    assert.ok(bodies.every((line) => line.length > 0 && line.length <= 64));
+    assert.equal(bodies[0]?.length, 64);
+    const odd = `# leaf\r\n\r\n${pem.replaceAll("\n", "\r\n")}\r\n# end`;
+    assert.equal(formatChain(parseChain(odd)), pem);
+  });
+
+  it("C20 another order of the same certificates is another chain", () => {
+    const chain = parseChain(leaf.certificatePem);
+    assert.notEqual(chainFingerprint(chain), chainFingerprint(chain.toReversed()));
+    assert.notEqual(chainFingerprint(chain), chainFingerprint(chain.slice(0, 1)));
+  });
+
+  it("C11 a certificate of the same issuer's name and another key did not sign it", async () => {
+    const [certificate] = parseChain(leaf.certificatePem);
+    const twin = await makeCertificate({ commonName: "Issuing CA", isCa: true });
+    const chain = formatChain([certificate as X509Certificate]) + twin.certificatePem;
+    assert.throws(() => parseOrderedChain(chain), PemError);
+    assert.equal(parseOrderedChain(leaf.certificatePem).length, 2);
+  });
+
+  it("C11 what is not whole, not alone or encrypted is refused", () => {
+    const { certificatePem, privateKeyPem } = leaf;
+    const cutOff = certificatePem.trimEnd().slice(0, -30);
+    for (const text of ["", "text", cutOff, privateKeyPem, certificatePem + privateKeyPem]) {
+      assert.throws(() => parseChain(text), PemError);
+    }
+    assert.throws(() => parseChain(certificatePem + privateKeyPem), /PRIVATE KEY block/);
+    const header = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n";
+    const legacy = `${header}DEK-Info: AES-128-CBC,00\n\nAAAA\n-----END RSA PRIVATE KEY-----\n`;
+    for (const text of ["", certificatePem, privateKeyPem + privateKeyPem, legacy]) {
+      assert.throws(() => parseKey(text), PemError);
+    }
+    assert.throws(() => parseKey(legacy), /encrypted/);
+    // Beside the parameters of its curve, as openssl writes it, a key is found.
+    const parameters =
+      "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n";
+    assert.equal(parseKey(parameters + privateKeyPem).asymmetricKeyType, "ec");
+  });
+
+  it("C61 a name is covered by itself and by a wildcard of one label", () => {
+    assert.deepEqual(namesCovering("A.B.example"), ["a.b.example", "*.b.example"]);
+    const names = { dnsNames: ["*.EXAMPLE.com"], ips: ["10.0.0.1"] };
+    assert.ok(covers(names, "A.example.com"));
+    assert.ok(covers(names, "10.0.0.1"));
+    for (const host of ["example.com", "a.b.example.com", "10.0.0.2", "a.example.org"]) {
+      assert.ok(!covers(names, host), host);
+    }
+  });
+});
