@@ -520,6 +520,8 @@ describe("whatever stands in an answer", () => {
       for (const [method, operate] of operations) {
         it(`C34 ${method} of a TLS ${name} fails with its status, and with texts alone`, async () => {
           await holds(refusals, 15, async ({ place, instead, status }) => {
+            // A create whose answer is lost is looked for, and may be made after all (C33).
+            if (method === "POST" && status === 500) return;
             await start(kind);
             const before = stack.id;
             // Else a conflict would be explained with what has the hostport.
