@@ -87,6 +87,7 @@ interface Request {
   body?: object;
   /** Whether the path is of one thing, so that 404 means that it is gone. */
   isItem: boolean;
+  onSend?: () => void;
 }
 
 /**
@@ -159,9 +160,17 @@ export class Client {
     return this.#send({ method: "GET", path, isItem: true }, answer);
   }
 
-  /** Creates something; sent again only after 429, or when it never left this machine. */
-  post<S extends AnswerSchema>(path: string, body: object, answer: S): Promise<InferOutput<S>> {
-    return this.#send({ method: "POST", path, body, isItem: false }, answer);
+  /**
+   * Creates something; sent again only after 429, or when it never left this machine. `onSend` is
+   * called before the first try, after the wait for the rate limit.
+   */
+  post<S extends AnswerSchema>(
+    path: string,
+    body: object,
+    answer: S,
+    onSend?: () => void,
+  ): Promise<InferOutput<S>> {
+    return this.#send({ method: "POST", path, body, isItem: false, onSend }, answer);
   }
 
   /** Changes what is at a path. */
@@ -282,6 +291,7 @@ export class Client {
     }, silentMs).unref();
     this.#noteWrite(method);
     try {
+      if (attempts === 1) request.onSend?.();
       const outcome = await send(http, request, Math.min(attemptTimeoutMs, deadline.leftMs));
       const took = Date.now() - startedAt;
       debug("%s %s %s %d ms, attempt %d", method, path, nameOf(outcome), took, attempts);
@@ -293,7 +303,7 @@ export class Client {
     }
   }
 
-  /** For how long to try when this comes of it, in milliseconds, as far as the deadline allows. */
+  /** How long to go on after this outcome, in milliseconds, as far as the deadline allows. */
   #mostMs(outcome: Outcome): number {
     const isConnected = outcome.status !== undefined || outcome.wasSent;
     return isConnected || this.writes > 0 ? Number.POSITIVE_INFINITY : unwrittenMs;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import dns from "node:dns";
 import { once } from "node:events";
 import { type ClientRequest, createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
@@ -391,7 +392,7 @@ describe("the client", () => {
       const told: string[] = [];
       const { client, requests } = await scripted([answer(502), answer(200, edge)], {
         requestsPerMinute: 1,
-        timeoutSeconds: 30,
+        timeoutSeconds: 50,
         tell: (message) => void told.push(message),
       });
       mock.timers.enable({ apis: ["Date", "setTimeout", "setInterval"], now: Date.now() });
@@ -606,6 +607,28 @@ describe("the client", () => {
       });
     }
 
+    /** The next look-up of a host name fails. */
+    function failNextLookup(code: string) {
+      const real = dns.lookup;
+      const lookup = mock.method(dns, "lookup", (...args: Parameters<typeof dns.lookup>) => {
+        lookup.mock.restore();
+        const [, , callback] = args as unknown as [string, object, (error: Error) => void];
+        const error = Object.assign(new Error(code), { code, syscall: "getaddrinfo" });
+        return real("localhost", {}, () => callback(error));
+      });
+    }
+
+    it("C34 of a name server is tried again for a POST, an unknown host name is not", async () => {
+      const { client, requests } = await scripted([answer(201, edge)]);
+      failNextLookup("ENOTFOUND");
+      const error = await failureOf(tlsEdges.get(client, "edgtls_1"), ConnectionError);
+      assert.deepEqual([error.code, error.attempts, requests.length], ["ENOTFOUND", 1, 0]);
+      assert.match(error.message, /TLSEDGE_BASE_URL/);
+      assert.doesNotMatch(error.message, /10 s/);
+      failNextLookup("EAI_AGAIN");
+      assert.equal((await tlsEdges.create(client, {})).id, "edgtls_1");
+    });
+
     it("C34 pauses no less than the backoff, whatever Retry-After says", async () => {
       skipPauses();
       drawLongest();
@@ -730,6 +753,31 @@ describe("the client", () => {
     } finally {
       mock.timers.reset();
     }
+  });
+
+  it("C33 says that a POST is sent when it is, not when it queues, and not of each try", async () => {
+    const { client, requests } = await scripted([answer(200), answer(429), answer(201, edge)], {
+      requestsPerMinute: 1,
+      timeoutSeconds: 86_400,
+    });
+    await client.get("/", anything).catch(() => {});
+    mock.timers.enable({ apis: ["Date", "setTimeout"], now: Date.now() });
+    const sent: number[] = [];
+    let isMade = false;
+    const made = client
+      .post(path, {}, anything, () => void sent.push(requests.length))
+      .finally(() => {
+        isMade = true;
+      });
+    await new Promise(setImmediate);
+    assert.deepEqual(sent, []);
+    while (!isMade) {
+      mock.timers.tick(1000);
+      await new Promise(setImmediate);
+    }
+    await made;
+    assert.equal(requests.length, 3);
+    assert.deepEqual(sent, [1]);
   });
 
   describe("the pace", () => {
@@ -939,12 +987,18 @@ describe("the client", () => {
           msg: `no key: ${body.private_key_pem}, said ${apiKey}`,
           error_code: "ERR_1",
         }),
+        answer(400, { error_code: `E ${apiKey}`, details: { operation_id: `op ${apiKey}` } }),
         answer(400, { msg: "very long ".repeat(10_000) }),
       ]);
       const error = await failureOf(tlsCertificates.create(client, body), ServiceError);
       assert.match(error.message, /no key: .*\[secret\]/s);
       assert.equal(error.code, "ERR_1");
-      for (const hidden of [apiKey, line]) assert.ok(!shown(error).includes(hidden), shown(error));
+      const elsewhere = await failureOf(tlsCertificates.create(client, body), ServiceError);
+      assert.equal(elsewhere.code, "E [secret]");
+      assert.equal(elsewhere.operationId, "op [secret]");
+      for (const said of [error, elsewhere].map(shown)) {
+        for (const hidden of [apiKey, line]) assert.ok(!said.includes(hidden), said);
+      }
       const long = await failureOf(tlsCertificates.create(client, body), ServiceError);
       assert.ok(long.message.length < 2000);
     });
