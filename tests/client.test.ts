@@ -143,6 +143,20 @@ describe("the client", () => {
       assert.equal(missing.status, 404);
     });
 
+    it("C5 has a fingerprint that tells accounts apart and shows nothing of them", () => {
+      const of = (baseUrl: string, key: string) => new Client({ baseUrl, apiKey: key }).fingerprint;
+      const one = of("https://a.example/v2", apiKey);
+      assert.match(one, /^[0-9a-f]{64}$/);
+      assert.equal(of("https://a.example/v2", apiKey), one);
+      for (const other of [
+        of("https://b.example/v2", apiKey),
+        of("https://a.example/v3", apiKey),
+        of("https://a.example/v2", "another-key"),
+      ]) {
+        assert.notEqual(other, one);
+      }
+    });
+
     it("C3 goes over HTTPS only", () => {
       assert.throws(
         () => new Client({ baseUrl: "http://127.0.0.1", apiKey }),
@@ -411,6 +425,28 @@ describe("the client", () => {
       await read;
       assert.equal(requests.length, 2);
       for (const message of told) assert.doesNotMatch(message, /-\d/);
+    });
+
+    it("C34 is told of a try that takes long, and of no time below zero, until it ends", async () => {
+      const told: string[] = [];
+      let finish: (() => void) | undefined;
+      const slow: Answer = (response, request) => {
+        finish = () => answer(200, edge)(response, request);
+      };
+      const { client } = await scripted([slow], {
+        timeoutSeconds: 30,
+        tell: (message) => void told.push(message),
+      });
+      mock.timers.enable({ apis: ["Date", "setInterval"], now: Date.now() });
+      const read = tlsEdges.get(client, "edgtls_1");
+      while (!finish) await new Promise(setImmediate);
+      for (let seconds = 0; seconds < 50; seconds += 10) mock.timers.tick(10_000);
+      assert.equal(told.length, 5);
+      for (const message of told) assert.doesNotMatch(message, /-\d/);
+      finish();
+      await read;
+      mock.timers.tick(100_000);
+      assert.equal(told.length, 5);
     });
 
     it("C2 is told that it is the limit", async () => {
@@ -1054,6 +1090,25 @@ describe("the client", () => {
       for (const one of heard) {
         assert.ok(one.startsWith(`CONNECT ${new URL(url).host} `), one);
         assert.ok(!/authorization/i.test(one), one);
+      }
+    });
+
+    it("C33 a proxy that refuses the connection has passed nothing on", async () => {
+      const gone = await listening(() => {});
+      gone.close();
+      const { client, requests } = await scripted([answer(201, edge)], { maxRetries: 1 });
+      const restore = setEnv({
+        HTTPS_PROXY: gone.url.replace("https:", "http:"),
+        https_proxy: undefined,
+        NO_PROXY: undefined,
+        no_proxy: undefined,
+      });
+      try {
+        const error = await failureOf(tlsEdges.create(client, {}), ConnectionError);
+        assert.deepEqual([error.code, error.ambiguous, error.attempts], ["ECONNREFUSED", false, 2]);
+        assert.equal(requests.length, 0);
+      } finally {
+        restore();
       }
     });
 
