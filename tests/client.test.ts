@@ -232,6 +232,17 @@ describe("the client", () => {
     }
   });
 
+  it("C33 the service's clock is known from the last answer that tells it", async () => {
+    const at = (date: string) => answer(200, edge, { Date: date });
+    const { client } = await scripted([at("Wed, 21 Oct 2065 07:28:00 GMT"), at("soon")]);
+    mock.timers.enable({ apis: ["Date"], now: Date.parse("2065-10-21T07:00:00Z") });
+    assert.equal(client.clockSkewMs, 0);
+    for (let n = 0; n < 2; n++) {
+      await tlsEdges.get(client, "edgtls_1").catch(() => {});
+      assert.equal(client.clockSkewMs, 28 * 60_000);
+    }
+  });
+
   it("a delete is done when a success says nothing, or anything in JSON", async () => {
     const { client } = await scripted([answer(200), answer(204), answer(202, { id: 7 })]);
     for (let n = 0; n < 3; n++) await tlsEdges.delete(client, "edgtls_1");
@@ -331,6 +342,17 @@ describe("the client", () => {
       assert.equal(requests.length, 1);
       // Another operation has its own.
       assert.ok(client.operation().leftMs > 0);
+    });
+
+    it("C34 says how much time is left of it", async () => {
+      const { client } = await scripted([answer(200, edge)], { timeoutSeconds: 30 });
+      mock.timers.enable({ apis: ["Date"], now: Date.now() });
+      const operation = client.operation();
+      assert.equal(operation.leftMs, 30_000);
+      await tlsEdges.get(operation, "edgtls_1");
+      mock.timers.tick(12_000);
+      assert.equal(operation.leftMs, 18_000);
+      assert.deepEqual([client.leftMs, operation.account.leftMs], [30_000, 30_000]);
     });
 
     it("C34 has time from its first request on, and none passes while one queues", async () => {
