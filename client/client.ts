@@ -294,7 +294,8 @@ export class Client {
       if (attempts === 1) request.onSend?.();
       const outcome = await send(http, request, Math.min(attemptTimeoutMs, deadline.leftMs));
       const took = Date.now() - startedAt;
-      debug("%s %s %s %d ms, attempt %d", method, path, nameOf(outcome), took, attempts);
+      const { status, code } = outcome;
+      debug("%s %s %s %d ms, attempt %d", method, path, status ?? code, took, attempts);
       this.#noteClock(outcome.headers?.date);
       return outcome;
     } finally {
@@ -313,9 +314,9 @@ export class Client {
     const { method, path, attempts } = attempted;
     debug("%s %s again in %d ms", method, path, pause);
     if (attempts + 1 < firstTryToTell && pause < silentMs) return;
-    const said = outcome.status === undefined ? "got no answer" : "was answered";
+    const said = outcome.code ? `got no answer (${outcome.code})` : `was answered ${outcome.status}`;
     const most = forAtMost(leftMs);
-    this.#account.tell(`${method} ${path} ${said} (${nameOf(outcome)}); it is tried again${most}`);
+    this.#account.tell(`${method} ${path} ${said}; it is tried again${most}`);
   }
 
   #noteWrite(method: string): void {
@@ -430,9 +431,6 @@ function parseJson(text: string): unknown {
     return undefined;
   }
 }
-
-/** An outcome in one word. */
-const nameOf = ({ status, code }: Outcome) => String(status ?? code);
 
 /** For messages: how much longer this may take; empty when no time is left. */
 function forAtMost(ms: number): string {

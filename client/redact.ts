@@ -10,10 +10,7 @@ const shortestSecret = 8;
  */
 export function redact(said: string, secrets: string[]): string {
   const known = secrets.filter(({ length }) => length >= shortestSecret);
-  // A secret of several lines may be quoted in part: cutting out the whole of it would leave parts.
-  const cut = known
-    .filter((secret) => !/\s/.test(secret))
-    .reduce((text, secret) => text.replaceAll(secret, "[secret]"), said);
+  const cut = known.reduce((text, secret) => text.replaceAll(secret, "[secret]"), said);
   return quotes(withoutSpace(cut), known.flatMap(formsOf))
     ? "[left out, as it quotes a secret]"
     : cut;

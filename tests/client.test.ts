@@ -210,6 +210,19 @@ describe("the client", () => {
       });
     }
 
+    for (const [status, setting] of [
+      [401, "TLSEDGE_API_KEY"],
+      [403, "TLSEDGE_API_KEY"],
+      [429, "TLSEDGE_REQUESTS_PER_MINUTE"],
+      [308, "base URL"],
+    ] as const) {
+      it(`of ${status} names the setting to look at`, async () => {
+        const { client } = await scripted([answer(status, {})], { maxRetries: 0 });
+        const { message } = await failureOf(tlsEdges.get(client, "edgtls_1"), ServiceError);
+        assert.ok(message.includes(setting), message);
+      });
+    }
+
     it("of 404 asks for the base URL where no item was asked for", async () => {
       const missing = answer(404, "<html>Not found</html>");
       const { client } = await scripted(Array<Answer>(5).fill(missing));
