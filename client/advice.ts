@@ -13,7 +13,7 @@ export function explain(
   mostMs: number,
 ): string {
   if (code === "ETIMEDOUT" && wasSent) return `no answer in time${howMuch(connection)}`;
-  if (/CERT|SIGNATURE|ISSUER|ALTNAME/.test(code)) {
+  if (/CERT|SIGNATURE|ISSUER/.test(code)) {
     const caFile = bothWays(connection, "caFile");
     return `${message}. If a private authority signs for the service, name its PEM file: ${caFile}`;
   }

@@ -314,7 +314,9 @@ export class Client {
     const { method, path, attempts } = attempted;
     debug("%s %s again in %d ms", method, path, pause);
     if (attempts + 1 < firstTryToTell && pause < silentMs) return;
-    const said = outcome.code ? `got no answer (${outcome.code})` : `was answered ${outcome.status}`;
+    const said = outcome.code
+      ? `got no answer (${outcome.code})`
+      : `was answered ${outcome.status}`;
     const most = forAtMost(leftMs);
     this.#account.tell(`${method} ${path} ${said}; it is tried again${most}`);
   }
