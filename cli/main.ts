@@ -155,7 +155,6 @@ function explainRefusal(error: ServiceError, variable: (key: string) => string):
       variable("requestsPerMinute")
     );
   }
-  if (status === 404) return `${message}. Check the base URL and its path: ${variable("baseUrl")}`;
   if (status >= 300 && status < 400) return `${message}: ${variable("baseUrl")}`;
   return message;
 }

@@ -1,16 +1,16 @@
 import type { ObjectSchema } from "valibot";
 import { type BaseIssue, type InferOutput, type ObjectEntries, safeParse } from "valibot";
 
-/** The fields of an answer that are known; others are ignored (api.md §9). */
+/** The known fields of an answer; others are ignored (api.md §9). */
 export type AnswerSchema = ObjectSchema<ObjectEntries, undefined>;
 
-/** What is wrong with an answer: never the value itself. */
+/** What is wrong with an answer. It never holds the wrong value, which may be a secret. */
 export interface Unusable {
   /** The path of the field, such as `tls_termination.min_version`; empty for the answer itself. */
   field: string;
   /** What is wrong with it. */
   reason: string;
-  /** The fields that can be used. */
+  /** The known fields that are usable. */
   usable: Record<string, unknown>;
 }
 
@@ -19,7 +19,7 @@ export function readAnswer<Schema extends AnswerSchema>(
   schema: Schema,
   value: unknown,
 ): { answer: InferOutput<Schema> } | { unusable: Unusable } {
-  // To valibot a list is an object, too.
+  // valibot takes a list for an object.
   if (Array.isArray(value)) return { unusable: { field: "", reason: "is a list", usable: {} } };
   const result = safeParse(schema, value, { abortEarly: true });
   if (result.success) return { answer: result.output };
@@ -60,7 +60,7 @@ function kindOf(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-/** In words; what may be null or missing as well need not be said. */
+/** The expected type in words, without null and undefined. */
 function wanted({ expected }: BaseIssue<unknown>): string {
   return (expected ?? "")
     .replace(/[()]| \| null| \| undefined/g, "")

@@ -1,18 +1,14 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Agent } from "node:https";
-import axios, {
-  AxiosError,
-  type AxiosInstance,
-  type AxiosRequestConfig,
-  type AxiosResponse,
-} from "axios";
-import axiosRetry, { retryAfter } from "axios-retry";
+import { setTimeout } from "node:timers/promises";
+import axios, { type AxiosError, type AxiosInstance } from "axios";
 import createDebug from "debug";
 import { array, type InferOutput, nullish, object, string } from "valibot";
-import { advise, explain, howMuch, refused } from "./advice";
+import { howMuch } from "./advice";
 import { type AnswerSchema, readAnswer } from "./answer";
-import { type Attempted, ConnectionError, ServiceError } from "./errors";
+import { type Attempted, ConnectionError } from "./errors";
+import { canRetry, errorOf, isLost, isSuccess, type Outcome, pauseMs } from "./outcome";
 import { Deadline, Pace } from "./pace";
 import { redact, secretsOfPem } from "./redact";
 import { defaultConnection } from "./settings";
@@ -37,13 +33,12 @@ export { tunnels } from "./tunnel";
 const debug = createDebug("pulumi-tlsedge:request");
 
 const attemptTimeoutMs = 30_000;
-const firstBackoffMs = 500;
-const longestBackoffMs = 20_000;
-const longestReason = 1000;
-/** From this try on a person is told why it takes so long. */
+/** For how long a connection is tried until this process has written something, as in a plan. */
+const unwrittenMs = 10_000;
+/** `tell` hears of this try and those after it. */
 const firstTryToTell = 3;
 const tellEveryMs = 10_000;
-/** So long a try may take before a person is told that it does. */
+/** `tell` hears of a try or a pause that takes longer. */
 const silentMs = 10_000;
 
 /** What a {@link Client} needs to reach one account of the service. */
@@ -58,71 +53,54 @@ export interface ClientOptions {
   versionHeader?: string;
   /** A PEM file of certificate authorities to trust in place of the built-in ones. */
   caFile?: string;
-  /** Seconds that one operation may take, retries included, waits for the limit not. Default 120. */
+  /** Seconds that one operation may take: with its retries, without rate-limit waits. Default 120. */
   timeoutSeconds?: number;
   /** How many times a request is tried again. Default 8. */
   maxRetries?: number;
   /** Requests that may start in a minute; 0 for no limit. Default 120. */
   requestsPerMinute?: number;
-  /** The config namespace of these settings, for what errors say to do. Default `"tlsedge"`. */
+  /** The config namespace of these settings, which errors name. Default `"tlsedge"`. */
   connection?: string;
-  /** Hears, now and then, why requests take long: a sentence for a person. Default: nobody does. */
+  /** Called with a sentence that says why requests take long, at most every 10 s. */
   tell?: (message: string) => void;
   /** Sends one request, each retry too, or throws instead. Default: sends each. */
   send?: <T>(request: () => Promise<T>) => Promise<T>;
 }
 
-const broken = new Set(["ECONNRESET", "EPIPE", "ETIMEDOUT", "ECONNABORTED"]);
-
-/** Whether asking again can neither do the work twice nor be in vain. */
-function canRetry(method: string, error: AxiosError): boolean {
-  const post = method === "POST";
-  const answer = answered(error);
-  if (answer) {
-    const { status, headers } = answer;
-    if (status === 429) return true;
-    if (status === 503 && headers["retry-after"]) return true;
-    return !post && isGateway(answer);
-  }
-  const code = codeOf(error);
-  return refused.has(code) || (!post && broken.has(code));
-}
-
-/** Said by what stands before the service: it may have passed the request on. */
-function isGateway({ status, headers }: AxiosResponse): boolean {
-  return status === 502 || status === 504 || (status === 503 && !headers["retry-after"]);
-}
-
-/** The answer, when there is one; a success that was cut off half-way is none. */
-function answered(error: AxiosError) {
-  return error.response && error.response.status >= 300 ? error.response : undefined;
-}
-
-function codeOf(error: AxiosError): string {
-  if (error.response && !answered(error)) return "ECONNRESET";
-  return error.code === "ERR_CANCELED" ? "ETIMEDOUT" : (error.code ?? "EUNKNOWN");
-}
-
-/** What the operations of one account share. */
+/** What all operations of one account share. */
 interface Account {
   connection: string;
   http: AxiosInstance;
   base: URL;
   apiKey: string;
   deadlineMs: number;
+  maxRetries: number;
   pace: Pace;
   clockSkewMs: number;
   writes: number;
   tell: (message: string) => void;
 }
 
+/** A request, as it is sent in each try. */
+interface Request {
+  method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** Below the base URL, or a URL of its origin. */
+  path: string;
+  body?: object;
+  /** Whether the path is of one thing, so that 404 means that it is gone. */
+  isItem: boolean;
+  onSend?: () => void;
+}
+
 /**
  * One account of the service: bearer key, version header, JSON, keep-alive, a request limit and
- * retries within a deadline (api.md §5, §7, §9). Each request has a deadline of its own, unless
- * they are of one {@link Client.operation}.
+ * retries within a deadline (api.md §5, §7, §9). Each request has a deadline of its own; the
+ * requests of one {@link Client.operation} share one.
  *
- * A request fails with a {@link ServiceError} or a {@link ConnectionError}, neither of which ever
- * holds the key. `DEBUG=pulumi-tlsedge:*` logs each request without its body.
+ * A request fails with a {@link ServiceError} or a {@link ConnectionError}; neither holds the key.
+ * A POST is sent again only after 429, or when it never left this machine. GET, PATCH and DELETE
+ * are sent again after any transient failure. While the account has written nothing, connections
+ * are tried for 10 s at most. `DEBUG=pulumi-tlsedge:*` logs each request without its body.
  *
  * @example
  * const client = new Client({ baseUrl: "https://api.example.com", apiKey: "…" });
@@ -130,7 +108,7 @@ interface Account {
  */
 export class Client {
   readonly #account: Account;
-  /** Of one operation: the client that it is an operation of, and the time that it has. */
+  /** Set when this client is of one operation: the account's client, and the deadline. */
   readonly #of: Client | undefined;
   readonly #deadline: Deadline | undefined;
 
@@ -140,12 +118,12 @@ export class Client {
     this.#deadline = this.#of && new Deadline(this.#account.deadlineMs);
   }
 
-  /** The account for all operations; each request of this client has a deadline of its own. */
+  /** The client of the whole account, in which each request has a deadline of its own. */
   get account(): Client {
     return this.#of ?? this;
   }
 
-  /** How many requests that write were sent or answered: another number, another account. */
+  /** Counts each write when it is sent and when it ends: what was read before may be stale. */
   get writes(): number {
     return this.#account.writes;
   }
@@ -155,7 +133,7 @@ export class Client {
     return this.#account.clockSkewMs;
   }
 
-  /** SHA-256 of base URL and key, lower-case hex: tells accounts apart, and neither of the two. */
+  /** SHA-256 of base URL and key, lower-case hex: tells accounts apart and shows neither. */
   get fingerprint(): string {
     const { base, apiKey } = this.#account;
     return createHash("sha256").update(`${base.href} ${apiKey}`).digest("hex");
@@ -171,14 +149,14 @@ export class Client {
     return this.#account.deadlineMs;
   }
 
-  /** How much of that is left, in milliseconds. */
+  /** How much of that time is left, in milliseconds. */
   get leftMs(): number {
     return this.#deadline?.leftMs ?? this.#account.deadlineMs;
   }
 
   /**
-   * The same account for one operation: all its requests share a deadline, which is counted from
-   * the start of the first one and stands while a request waits for its turn.
+   * The same account for one operation: all its requests share a deadline. Its time begins when the
+   * first request is sent, and does not run while a request waits for the rate limit.
    */
   operation(): Client {
     return new Client(this);
@@ -186,27 +164,35 @@ export class Client {
 
   /** Reads what is at a path. */
   get<S extends AnswerSchema>(path: string, answer: S): Promise<InferOutput<S>> {
-    return this.#send("GET", path, answer);
+    return this.#send({ method: "GET", path, isItem: true }, answer);
   }
 
-  /** Makes something; sent again only when the service has certainly not taken it. */
-  post<S extends AnswerSchema>(path: string, body: object, answer: S): Promise<InferOutput<S>> {
-    return this.#send("POST", path, answer, body);
+  /**
+   * Creates something; sent again only after 429, or when it never left this machine. `onSend` is
+   * called before the first try, after the wait for the rate limit.
+   */
+  post<S extends AnswerSchema>(
+    path: string,
+    body: object,
+    answer: S,
+    onSend?: () => void,
+  ): Promise<InferOutput<S>> {
+    return this.#send({ method: "POST", path, body, isItem: false, onSend }, answer);
   }
 
   /** Changes what is at a path. */
   patch<S extends AnswerSchema>(path: string, body: object, answer: S): Promise<InferOutput<S>> {
-    return this.#send("PATCH", path, answer, body);
+    return this.#send({ method: "PATCH", path, body, isItem: true }, answer);
   }
 
-  /** Takes away what is at a path; a success says no more, in JSON at the most. */
+  /** Deletes what is at a path. A success may have any JSON body, or none. */
   async delete(path: string): Promise<void> {
-    const { data, asked } = await this.#request("DELETE", path);
-    if (data === undefined)
-      throw ConnectionError.unusable(asked, "it is not JSON", { ambiguous: true });
+    const { json, attempted } = await this.#request({ method: "DELETE", path, isItem: true });
+    if (json === undefined)
+      throw ConnectionError.unusable(attempted, "it is not JSON", { ambiguous: true });
   }
 
-  /** The pages of a list, newest first, each read when it is asked for (api.md §4.4). */
+  /** The pages of a list, newest first; each is requested when it is needed (api.md §4.4). */
   async *pages<S extends AnswerSchema>(
     path: string,
     collection: string,
@@ -217,7 +203,10 @@ export class Client {
     const seen = new Set<string>();
     while (next) {
       seen.add(next);
-      const answer: Record<string, unknown> = await this.#send("GET", next, page);
+      const answer: Record<string, unknown> = await this.#send(
+        { method: "GET", path: next, isItem: false },
+        page,
+      );
       yield answer[collection] as InferOutput<S>[];
       next = this.#sameOrigin(path, answer.next_page_uri as string | null | undefined);
       if (next && seen.has(next)) {
@@ -226,7 +215,7 @@ export class Client {
     }
   }
 
-  /** Every item of a list, newest first, one page held at a time (api.md §4.4). */
+  /** Every item of a list, newest first, with one page in memory (api.md §4.4). */
   async *list<S extends AnswerSchema>(
     path: string,
     collection: string,
@@ -247,104 +236,100 @@ export class Client {
     );
   }
 
-  async #send<S extends AnswerSchema>(
-    method: string,
-    path: string,
-    schema: S,
-    body?: object,
-  ): Promise<InferOutput<S>> {
-    const { data, asked } = await this.#request(method, path, body);
-    const read = readAnswer(schema, data);
+  async #send<S extends AnswerSchema>(request: Request, schema: S): Promise<InferOutput<S>> {
+    const { json, attempted } = await this.#request(request);
+    const read = readAnswer(schema, json);
     if ("answer" in read) return read.answer;
     const { field, reason, usable } = read.unusable;
     const said = field
       ? `its field ${field} ${reason}`
       : "it is not a JSON object. If something other than the service answered, such as a proxy, " +
-        "mend the base URL or the way there";
-    throw ConnectionError.unusable(asked, said, {
+        "check the base URL and the proxy";
+    throw ConnectionError.unusable(attempted, said, {
       field: field || undefined,
       usable,
-      ambiguous: method !== "GET",
+      ambiguous: request.method !== "GET",
     });
   }
 
-  async #request(method: string, path: string, body?: object) {
-    const { connection, http, base, deadlineMs, pace, tell } = this.#account;
+  /** Sends a request until it succeeds, or can't be sent again within its deadline. */
+  async #request(request: Request): Promise<{ json: unknown; attempted: Attempted }> {
+    const { connection, base, deadlineMs, maxRetries, pace } = this.#account;
+    const { method, isItem } = request;
     const deadline = this.#deadline ?? new Deadline(deadlineMs);
-    const asked = { method, path: path.replace(base.origin, "") };
+    const path = request.path.replace(base.origin, "");
+    const attempted = { method, path, attempts: 0, elapsedMs: 0, ambiguous: false };
     if (deadline.leftMs <= 0) {
-      const fields = { ...asked, attempts: 0, elapsedMs: 0, code: "ETIMEDOUT", ambiguous: false };
-      throw new ConnectionError(`no time is left${howMuch(connection)}`, fields);
+      const said = `no time is left${howMuch(connection)}`;
+      throw new ConnectionError(said, { ...attempted, code: "ETIMEDOUT" });
     }
-    let release = await deadline.standFor(pace.turn());
-    const first = Date.now();
-    let started = first;
-    let attempts = 1;
+    let startedAt: number | undefined;
     let lastStatus: number | undefined;
-    let delay = 0;
-    const attempted = () => ({ ...asked, attempts, elapsedMs: Date.now() - first });
-    const log = (outcome: string) => {
-      const took = Date.now() - started;
-      debug("%s %s %s %d ms, attempt %d", method, asked.path, outcome, took, attempts);
-    };
-    const request: AxiosRequestConfig = {
-      method,
-      url: path,
-      data: body,
-      ...(body && { headers: { "Content-Type": "application/json" } }),
-      signal: AbortSignal.timeout(Math.min(attemptTimeoutMs, deadline.leftMs)),
-      "axios-retry": {
-        retryCondition: (error) => {
-          const outcome = answered(error)?.status ?? codeOf(error);
-          log(String(outcome));
-          if (typeof outcome === "number") lastStatus = outcome;
-          const backoff = Math.min(longestBackoffMs, firstBackoffMs * 2 ** (attempts - 1));
-          delay = error.response?.headers["retry-after"]
-            ? retryAfter(error)
-            : Math.ceil(Math.random() * backoff);
-          return canRetry(method, error) && delay < deadline.leftMs;
-        },
-        retryDelay: () => delay,
-        onRetry: async (_count, error, config) => {
-          debug("%s %s again in %d ms", method, asked.path, delay);
-          attempts += 1;
-          if (attempts >= firstTryToTell) {
-            const left = Math.round(deadline.leftMs / 1000);
-            tell(`${why(asked, error)}; it is tried again, for ${left} s at most`);
-          }
-          release();
-          release = await deadline.standFor(pace.turn());
-          started = Date.now() + delay;
-          // Of its own, so that a try which hangs is no more than a try.
-          const mostMs = Math.max(1, Math.min(attemptTimeoutMs, deadline.leftMs - delay));
-          config.signal = AbortSignal.timeout(delay + mostMs);
-        },
-      },
-    };
+    for (;;) {
+      const release = await deadline.standFor(pace.turn());
+      startedAt ??= Date.now();
+      attempted.attempts += 1;
+      const outcome = await this.#try(request, attempted, deadline).finally(release);
+      attempted.elapsedMs = Date.now() - startedAt;
+      if (isSuccess(outcome)) return { json: outcome.json, attempted };
+      attempted.ambiguous ||= method !== "GET" && isLost(outcome);
+      lastStatus = outcome.status ?? lastStatus;
+      const mostMs = this.#mostMs(outcome);
+      const leftMs = Math.min(deadline.leftMs, mostMs - attempted.elapsedMs);
+      const pause = pauseMs(outcome, attempted.attempts, this.clockSkewMs);
+      if (!canRetry(method, outcome) || attempted.attempts > maxRetries || pause >= leftMs) {
+        const redact = (said: string) => this.#redact(said, request.body);
+        const asked = { ...attempted, lastStatus };
+        throw errorOf(outcome, asked, { connection, isItem, redact, mostMs });
+      }
+      this.#tellOfRetry(attempted, outcome, pause, leftMs);
+      await setTimeout(pause);
+    }
+  }
+
+  /** Sends a request once. */
+  async #try(request: Request, attempted: Attempted, deadline: Deadline): Promise<Outcome> {
+    const { http, tell } = this.#account;
+    const { method, path, attempts } = attempted;
+    const startedAt = Date.now();
     const silence = setInterval(() => {
-      const left = Math.round(deadline.leftMs / 1000);
-      tell(`${method} ${asked.path} has no answer yet; it is waited for, for ${left} s at most`);
+      const most = forAtMost(deadline.leftMs);
+      tell(`${method} ${path} has no answer yet; it is waited for${most}`);
     }, silentMs).unref();
-    const noteWrite = () => {
-      if (method !== "GET") this.#account.writes += 1;
-    };
-    noteWrite();
+    this.#noteWrite(method);
     try {
-      const response = await http.request<unknown>(request);
-      log(String(response.status));
-      this.#noteClock(response.headers.date);
-      return { data: response.data, asked: attempted() };
-    } catch (error) {
-      if (!axios.isAxiosError(error)) throw error;
-      this.#noteClock(error.response?.headers.date);
-      throw failure({ ...attempted(), lastStatus }, error, connection, (said) =>
-        this.#redact(said, body),
-      );
+      if (attempts === 1) request.onSend?.();
+      const outcome = await send(http, request, Math.min(attemptTimeoutMs, deadline.leftMs));
+      const took = Date.now() - startedAt;
+      const { status, code } = outcome;
+      debug("%s %s %s %d ms, attempt %d", method, path, status ?? code, took, attempts);
+      this.#noteClock(outcome.headers?.date);
+      return outcome;
     } finally {
       clearInterval(silence);
-      release();
-      noteWrite();
+      this.#noteWrite(method);
     }
+  }
+
+  /** How long to go on after this outcome, in milliseconds, as far as the deadline allows. */
+  #mostMs(outcome: Outcome): number {
+    const isConnected = outcome.status !== undefined || outcome.wasSent;
+    return isConnected || this.writes > 0 ? Number.POSITIVE_INFINITY : unwrittenMs;
+  }
+
+  #tellOfRetry(attempted: Attempted, outcome: Outcome, pause: number, leftMs: number): void {
+    const { method, path, attempts } = attempted;
+    debug("%s %s again in %d ms", method, path, pause);
+    if (attempts + 1 < firstTryToTell && pause < silentMs) return;
+    const said = outcome.code
+      ? `got no answer (${outcome.code})`
+      : `was answered ${outcome.status}`;
+    const most = forAtMost(leftMs);
+    this.#account.tell(`${method} ${path} ${said}; it is tried again${most}`);
+  }
+
+  #noteWrite(method: string): void {
+    if (method !== "GET") this.#account.writes += 1;
   }
 
   #noteClock(date: unknown): void {
@@ -352,7 +337,7 @@ export class Client {
     if (!Number.isNaN(time)) this.#account.clockSkewMs = time - Date.now();
   }
 
-  /** Without the keys that a service may quote from the request. */
+  /** Removes the keys that a service may quote from the request. */
   #redact(said: string, body: { private_key_pem?: string } = {}): string {
     return redact(said, [this.#account.apiKey, ...secretsOfPem(body.private_key_pem)]);
   }
@@ -364,7 +349,7 @@ function accountOf(options: ClientOptions): Account {
     throw new TypeError("the base URL must start with https: the API key is sent to it");
   }
   const connection = options.connection ?? defaultConnection;
-  const tell = nowAndThen(options.tell ?? (() => {}));
+  const tell = atIntervals(options.tell ?? (() => {}));
   const limit = options.requestsPerMinute ?? 120;
   const { send = (request) => request() } = options;
   const http = axios.create({
@@ -378,22 +363,22 @@ function accountOf(options: ClientOptions): Account {
     httpsAgent: new Agent({
       keepAlive: true,
       maxSockets: 16,
-      // Said aloud because NODE_TLS_REJECT_UNAUTHORIZED=0 turns off what is left to the default.
+      // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED=0 changes the default.
       rejectUnauthorized: true,
       ...(options.caFile && { ca: readFileSync(options.caFile) }),
     }),
     maxRedirects: 0,
+    validateStatus: () => true,
     responseType: "text",
     transformResponse: (body: unknown) => body,
   });
-  http.interceptors.response.use(readJson);
-  axiosRetry(http, { retries: options.maxRetries ?? 8 });
   return {
     connection,
     http,
     base,
     apiKey: options.apiKey,
     deadlineMs: (options.timeoutSeconds ?? 120) * 1000,
+    maxRetries: options.maxRetries ?? 8,
     clockSkewMs: 0,
     writes: 0,
     tell,
@@ -406,8 +391,8 @@ function accountOf(options: ClientOptions): Account {
   };
 }
 
-/** A person is told why it takes long, not each time. */
-function nowAndThen(tell: (message: string) => void): (message: string) => void {
+/** Passes a message on unless one was passed on in the last 10 s. */
+function atIntervals(tell: (message: string) => void): (message: string) => void {
   let told = Number.NEGATIVE_INFINITY;
   return (message) => {
     if (Date.now() - told < tellEveryMs) return;
@@ -416,63 +401,50 @@ function nowAndThen(tell: (message: string) => void): (message: string) => void 
   };
 }
 
-/**
- * The JSON of a success, null for nothing and undefined for what is none; half of it is as good as
- * no answer, and so is tried again.
- */
-function readJson(response: AxiosResponse): AxiosResponse {
-  const text = String(response.data).trim();
-  const value = text === "" ? null : parseJson(text);
-  if (value === undefined && text.startsWith("{")) {
-    const { config, request } = response;
-    throw new AxiosError("the answer was cut off", "ECONNRESET", config, request, response);
+/** Sends a request once and waits for the answer until the time is over. */
+async function send(
+  http: AxiosInstance,
+  { method, path, body }: Request,
+  timeoutMs: number,
+): Promise<Outcome> {
+  try {
+    const { status, headers, data } = await http.request<string>({
+      method,
+      url: path,
+      data: body,
+      ...(body && { headers: { "Content-Type": "application/json" } }),
+      signal: AbortSignal.timeout(Math.max(1, timeoutMs)),
+    });
+    const answer = { status, headers, json: parseJson(data) };
+    const isCut = answer.json === undefined && data.trimStart().startsWith("{");
+    if (!isSuccess(answer) || !isCut) return answer;
+    return { code: "ECONNRESET", message: "the answer was cut off", wasSent: true };
+  } catch (error) {
+    if (!axios.isAxiosError(error)) throw error;
+    // Node.js writes nothing of a request before the TLS handshake has authorized the server.
+    const wasSent = error.request?.socket?.authorized === true;
+    return { code: codeOf(error), message: error.message, wasSent };
   }
-  return Object.assign(response, { data: value });
 }
 
-function parseJson(text: unknown): unknown {
+/** Node's code for what axios reports. */
+function codeOf({ code = "EUNKNOWN" }: AxiosError): string {
+  if (code === "ERR_CANCELED") return "ETIMEDOUT";
+  return code === "ERR_BAD_RESPONSE" ? "ECONNRESET" : code;
+}
+
+/** Null for no text, undefined for what is not JSON. */
+function parseJson(text: string): unknown {
+  if (text.trim() === "") return null;
   try {
-    return JSON.parse(String(text));
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
 }
 
-/** What has happened to a request, for a person who waits. */
-function why(asked: { method: string; path: string }, error: AxiosError): string {
-  const answer = answered(error);
-  if (answer) return `${asked.method} ${asked.path} was answered ${answer.status}`;
-  return `${asked.method} ${asked.path} got no answer (${codeOf(error)})`;
-}
-
-/** Turns axios' error, which carries the key in its config, into one that does not. */
-function failure(
-  asked: Omit<Attempted, "ambiguous"> & { lastStatus?: number },
-  error: AxiosError,
-  connection: string,
-  redact: (said: string) => string,
-): ServiceError | ConnectionError {
-  const answer = answered(error);
-  const { lastStatus, ...attempted } = asked;
-  if (answer) {
-    const body = parseJson(answer.data) as Record<string, unknown> | null | undefined;
-    const details = body?.details as { operation_id?: unknown } | null | undefined;
-    // Of the parsed texts: in the JSON, signs of a key may be escaped.
-    const said = (value: unknown) =>
-      typeof value === "string" ? redact(value.slice(0, longestReason)) : undefined;
-    const fields = {
-      ...attempted,
-      status: answer.status,
-      ambiguous: asked.method !== "GET" && isGateway(answer),
-      code: said(body?.error_code),
-      operationId: said(details?.operation_id),
-    };
-    return new ServiceError(said(body?.msg) ?? "", fields, advise(answer.status, connection));
-  }
-  const code = codeOf(error);
-  return new ConnectionError(explain(code, error.message, connection), {
-    ...asked,
-    code,
-    ambiguous: asked.method !== "GET" && broken.has(code),
-  });
+/** For messages: how much longer this may take; empty when no time is left. */
+function forAtMost(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  return seconds > 0 ? `, for ${seconds} s at most` : "";
 }

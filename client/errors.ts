@@ -1,4 +1,4 @@
-/** What every error of a request says of that request. */
+/** The fields of every error of a request. */
 export interface Attempted {
   /** The HTTP method. */
   method: string;
@@ -6,15 +6,15 @@ export interface Attempted {
   path: string;
   /** How many times the request was sent. */
   attempts: number;
-  /** How long that took, pauses included, in milliseconds. */
+  /** How long that took, with the pauses in between, in milliseconds. */
   elapsedMs: number;
-  /** Whether the service may have done what was asked. */
+  /** Whether the service may have done this write. Never true of a GET. */
   ambiguous: boolean;
 }
 
 /** The service answered, and the answer is not a success. */
 export class ServiceError extends Error implements Attempted {
-  /** For those who tell errors apart across copies of this package. */
+  /** Tells errors apart where several copies of this package are loaded. */
   override readonly name = "ServiceError";
   /** The HTTP method. */
   declare readonly method: string;
@@ -27,7 +27,7 @@ export class ServiceError extends Error implements Attempted {
   declare readonly status: number;
   /** The service's own code for the cause, when it gave one. */
   declare readonly code: string | undefined;
-  /** What to quote to the service's support, when it gave one. */
+  /** The id to quote to the service's support, when it gave one. */
   declare readonly operationId: string | undefined;
 
   constructor(
@@ -44,9 +44,9 @@ export class ServiceError extends Error implements Attempted {
   }
 }
 
-/** No answer that can be used: no connection, no answer in time, or one that is not JSON. */
+/** No usable answer: no connection, no answer in time, or an answer that is not as api.md says. */
 export class ConnectionError extends Error implements Attempted {
-  /** For those who tell errors apart across copies of this package. */
+  /** Tells errors apart where several copies of this package are loaded. */
   override readonly name = "ConnectionError";
   /** The HTTP method. */
   declare readonly method: string;
@@ -57,11 +57,11 @@ export class ConnectionError extends Error implements Attempted {
   /** Node's code for the cause, such as `ECONNREFUSED`, `ETIMEDOUT` or `EBADANSWER`. */
   declare readonly code: string;
   declare readonly ambiguous: boolean;
-  /** The path of the field that can't be used, such as `tls_edges[3].id`, in an `EBADANSWER`. */
+  /** In an `EBADANSWER`: the path of the unusable field, such as `tls_edges[3].id`. */
   declare readonly field: string | undefined;
-  /** The known fields that can be used of an answer that can't be used whole. */
+  /** In an `EBADANSWER`: the known fields that are usable. */
   declare readonly usable: Record<string, unknown> | undefined;
-  /** The status of the last answer, where there was one before the tries that got none. */
+  /** The status of the last try that was answered, if any was. */
   declare readonly lastStatus: number | undefined;
 
   constructor(
@@ -78,7 +78,7 @@ export class ConnectionError extends Error implements Attempted {
     Object.assign(this, fields);
   }
 
-  /** Of an answer that came and can't be used. */
+  /** The error of an answer that is not as api.md says. */
   static unusable(
     asked: { method: string; path: string; attempts?: number; elapsedMs?: number },
     said: string,
@@ -89,7 +89,7 @@ export class ConnectionError extends Error implements Attempted {
   }
 }
 
-/** How many tries it took, and how long. */
+/** For messages: how many tries it took, and how long. */
 function effort({ attempts, elapsedMs }: Attempted): string {
   const tries = attempts > 1 ? ` after ${attempts} tries` : "";
   return elapsedMs >= 1000 ? `${tries} in ${Math.round(elapsedMs / 1000)} s` : tries;

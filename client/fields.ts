@@ -13,12 +13,12 @@ export const ref: v.GenericSchema<unknown, Ref> = v.object({ id: v.string(), uri
 
 /** A string that may be unset. */
 export const text = v.nullish(v.string());
-/** References that api.md shows as one and services give as a list. */
+/** References: api.md shows one, services send a list. */
 export const refs = v.nullish(v.union([ref, v.array(ref)]));
 /** Whether a module is applied; null means true. */
 export const enabled = v.nullish(v.boolean());
 
-/** Reads an object: to valibot a list is one, too. */
+/** Refuses a list, which valibot takes for an object. */
 export const noList = <Schema extends v.GenericSchema>(schema: Schema) =>
   v.pipe(
     v.any(),
@@ -33,7 +33,7 @@ export const edgeModule = <Entries extends v.ObjectEntries>(entries: Entries) =>
 /** A list of strings that may be unset. */
 export const texts = v.nullish(v.array(v.string()));
 
-/** What the service tells of anything that it has made. */
+/** The fields that every edge and certificate has. */
 export const made = {
   /** Assigned by the service, opaque. */
   id: v.pipe(v.string(), v.nonEmpty("is empty")),

@@ -3,25 +3,25 @@ import { setTimeout } from "node:timers/promises";
 const windowMs = 60_000;
 
 /**
- * The requests that an account may start in any 60 seconds, in the order in which they are asked
- * for. The service counts a request when it arrives, which is before it is answered: so a place is
- * free again 60 seconds after the answer, and no request is answered 429 for want of patience.
+ * Limits how many requests of an account start in any 60 seconds, first come, first served. The
+ * service counts a request when it arrives, and all that is known is that this was before the
+ * answer: so a request counts until 60 seconds after its answer.
  */
 export class Pace {
   #taken = 0;
-  /** When places that were taken are free again, the earliest first. */
+  /** When each answered request stops to count, the earliest first. */
   readonly #freeAt: number[] = [];
   #queue = Promise.resolve();
   #waiting = 0;
   #onAnswer = () => {};
 
-  /** With 0 a minute there is no limit; `onWait` hears of each request that has to wait. */
+  /** 0 requests a minute means no limit; `onWait` is called for each request that has to wait. */
   constructor(
     readonly requestsPerMinute: number,
     readonly onWait: (waiting: number) => void,
   ) {}
 
-  /** Settles when the request may start. What it gives is to be called once it is answered. */
+  /** Settles when the request may start. Call the function that it gives after the answer. */
   async turn(): Promise<() => void> {
     if (this.requestsPerMinute === 0) return () => {};
     if (this.#waiting === 0 && this.#isFree()) {
@@ -63,7 +63,7 @@ export class Pace {
   }
 }
 
-/** The time that an operation has: from its first request on, and not while a request queues. */
+/** The time that an operation has. It runs from the first request on, but not during `standFor`. */
 export class Deadline {
   #endsAt: number | undefined;
 
@@ -74,7 +74,7 @@ export class Deadline {
     return this.#endsAt === undefined ? this.ms : this.#endsAt - Date.now();
   }
 
-  /** Waits for a request's turn: meanwhile the time stands. */
+  /** Waits for a request's turn; this time does not count. */
   async standFor<T>(turn: Promise<T>): Promise<T> {
     const left = this.leftMs;
     const taken = await turn;

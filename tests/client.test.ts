@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import dns from "node:dns";
 import { once } from "node:events";
-import { createServer, type ServerResponse } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { type ClientRequest, createServer, type ServerResponse } from "node:http";
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
 import { mock } from "node:test";
+import timers from "node:timers/promises";
 import { inspect } from "node:util";
 import createDebug from "debug";
 import * as v from "valibot";
@@ -40,6 +43,32 @@ async function scripted(answers: Answer[], options: Partial<ClientOptions> = {})
   return { client, requests, url: baseUrl };
 }
 
+/** Pauses before a retry take no time: only the clock moves. */
+function skipPauses() {
+  mock.timers.enable({ apis: ["Date"], now: Date.now() });
+  mock.method(timers, "setTimeout", async (ms: number) => mock.timers.tick(ms));
+}
+
+/** The longest pauses that may be drawn. */
+const drawLongest = () => void mock.method(Math, "random", () => 1);
+
+/** Sends half of an answer, then cuts the connection. */
+const cut: Answer = (response) => {
+  response.writeHead(200, { "Content-Length": "100" });
+  response.write('{"id":"edgtls_1",', () => response.socket?.destroy());
+};
+
+/** What is no HTTP. */
+const garbage: Answer = (response) => void response.socket?.end("nonsense\r\n\r\n");
+
+/** A TCP server; gives back its URL and what closes it. */
+async function listening(onConnection: (socket: Socket) => void) {
+  const server = createTcpServer(onConnection).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return { url: `https://localhost:${port}`, close: () => server.close() };
+}
+
 /** Everything of an error that a log could show. */
 const shown = (error: Error) =>
   inspect(error, { depth: Number.POSITIVE_INFINITY, showHidden: true }) + JSON.stringify(error);
@@ -65,6 +94,7 @@ describe("the client", () => {
   });
   afterEach(async () => {
     mock.restoreAll();
+    mock.timers.reset();
     await server?.close();
     server = undefined;
   });
@@ -111,6 +141,20 @@ describe("the client", () => {
       assert.equal(await tlsEdges.delete(client, id), undefined);
       const missing = await failureOf(tlsCertificates.get(client, "cert_1"), ServiceError);
       assert.equal(missing.status, 404);
+    });
+
+    it("C5 has a fingerprint that tells accounts apart and shows nothing of them", () => {
+      const of = (baseUrl: string, key: string) => new Client({ baseUrl, apiKey: key }).fingerprint;
+      const one = of("https://a.example/v2", apiKey);
+      assert.match(one, /^[0-9a-f]{64}$/);
+      assert.equal(of("https://a.example/v2", apiKey), one);
+      for (const other of [
+        of("https://b.example/v2", apiKey),
+        of("https://a.example/v3", apiKey),
+        of("https://a.example/v2", "another-key"),
+      ]) {
+        assert.notEqual(other, one);
+      }
     });
 
     it("C3 goes over HTTPS only", () => {
@@ -166,6 +210,31 @@ describe("the client", () => {
       });
     }
 
+    for (const [status, setting] of [
+      [401, "TLSEDGE_API_KEY"],
+      [403, "TLSEDGE_API_KEY"],
+      [429, "TLSEDGE_REQUESTS_PER_MINUTE"],
+      [308, "base URL"],
+    ] as const) {
+      it(`of ${status} names the setting to look at`, async () => {
+        const { client } = await scripted([answer(status, {})], { maxRetries: 0 });
+        const { message } = await failureOf(tlsEdges.get(client, "edgtls_1"), ServiceError);
+        assert.ok(message.includes(setting), message);
+      });
+    }
+
+    it("of 404 asks for the base URL where no item was asked for", async () => {
+      const missing = answer(404, "<html>Not found</html>");
+      const { client } = await scripted(Array<Answer>(5).fill(missing));
+      const said = async (work: Promise<unknown>) => (await failureOf(work, ServiceError)).message;
+      const advice = /base URL.*TLSEDGE_BASE_URL/;
+      assert.match(await said(tlsEdges.create(client, {})), advice);
+      assert.match(await said(tlsEdges.list(client).next()), advice);
+      assert.doesNotMatch(await said(tlsEdges.get(client, "edgtls_1")), advice);
+      assert.doesNotMatch(await said(tlsEdges.update(client, "edgtls_1", {})), advice);
+      assert.doesNotMatch(await said(tlsEdges.delete(client, "edgtls_1")), advice);
+    });
+
     for (const status of [400, 401, 403, 404, 409, 500]) {
       it(`C34 with status ${status} fails at once`, async () => {
         const { client, requests } = await scripted([answer(status, {})]);
@@ -173,6 +242,17 @@ describe("the client", () => {
         assert.equal(error.attempts, 1);
         assert.equal(requests.length, 1);
       });
+    }
+  });
+
+  it("C33 the service's clock is known from the last answer that tells it", async () => {
+    const at = (date: string) => answer(200, edge, { Date: date });
+    const { client } = await scripted([at("Wed, 21 Oct 2065 07:28:00 GMT"), at("soon")]);
+    mock.timers.enable({ apis: ["Date"], now: Date.parse("2065-10-21T07:00:00Z") });
+    assert.equal(client.clockSkewMs, 0);
+    for (let n = 0; n < 2; n++) {
+      await tlsEdges.get(client, "edgtls_1").catch(() => {});
+      assert.equal(client.clockSkewMs, 28 * 60_000);
     }
   });
 
@@ -277,6 +357,17 @@ describe("the client", () => {
       assert.ok(client.operation().leftMs > 0);
     });
 
+    it("C34 says how much time is left of it", async () => {
+      const { client } = await scripted([answer(200, edge)], { timeoutSeconds: 30 });
+      mock.timers.enable({ apis: ["Date"], now: Date.now() });
+      const operation = client.operation();
+      assert.equal(operation.leftMs, 30_000);
+      await tlsEdges.get(operation, "edgtls_1");
+      mock.timers.tick(12_000);
+      assert.equal(operation.leftMs, 18_000);
+      assert.deepEqual([client.leftMs, operation.account.leftMs], [30_000, 30_000]);
+    });
+
     it("C34 has time from its first request on, and none passes while one queues", async () => {
       mock.timers.enable({ apis: ["Date"], now: 0 });
       try {
@@ -334,6 +425,65 @@ describe("the client", () => {
       assert.deepEqual(told, []);
     });
 
+    it("C34 is told of a long pause before the second try", async () => {
+      skipPauses();
+      const told: string[] = [];
+      const limited = answer(429, {}, { "Retry-After": "60" });
+      const { client } = await scripted([limited, answer(200, edge)], {
+        tell: (message) => void told.push(message),
+      });
+      await tlsEdges.get(client, "edgtls_1");
+      assert.equal(told.length, 1);
+      assert.match(told[0] ?? "", /GET \/edges\/tls\/edgtls_1.*429/);
+    });
+
+    it("C34 is told how much time is left, and nothing of it when none is", async () => {
+      const told: string[] = [];
+      const { client, requests } = await scripted([answer(502), answer(200, edge)], {
+        requestsPerMinute: 1,
+        timeoutSeconds: 50,
+        tell: (message) => void told.push(message),
+      });
+      mock.timers.enable({ apis: ["Date", "setTimeout", "setInterval"], now: Date.now() });
+      const step = (ms: number) => {
+        mock.timers.tick(ms);
+        return new Promise(setImmediate);
+      };
+      let isRead = false;
+      const read = tlsEdges.get(client, "edgtls_1").finally(() => {
+        isRead = true;
+      });
+      // The second try waits for its turn.
+      while (told.length === 0) await step(1);
+      for (let seconds = 0; seconds < 60; seconds += 10) await step(10_000);
+      while (!isRead) await step(1);
+      await read;
+      assert.equal(requests.length, 2);
+      for (const message of told) assert.doesNotMatch(message, /-\d/);
+    });
+
+    it("C34 is told of a try that takes long, and of no time below zero, until it ends", async () => {
+      const told: string[] = [];
+      let finish: (() => void) | undefined;
+      const slow: Answer = (response, request) => {
+        finish = () => answer(200, edge)(response, request);
+      };
+      const { client } = await scripted([slow], {
+        timeoutSeconds: 30,
+        tell: (message) => void told.push(message),
+      });
+      mock.timers.enable({ apis: ["Date", "setInterval"], now: Date.now() });
+      const read = tlsEdges.get(client, "edgtls_1");
+      while (!finish) await new Promise(setImmediate);
+      for (let seconds = 0; seconds < 50; seconds += 10) mock.timers.tick(10_000);
+      assert.equal(told.length, 5);
+      for (const message of told) assert.doesNotMatch(message, /-\d/);
+      finish();
+      await read;
+      mock.timers.tick(100_000);
+      assert.equal(told.length, 5);
+    });
+
     it("C2 is told that it is the limit", async () => {
       const told: string[] = [];
       const client = emulated({
@@ -365,16 +515,15 @@ describe("the client", () => {
 
   describe("a transient failure", () => {
     const again: [string, Answer][] = [
-      ["429 with Retry-After in seconds", answer(429, {}, retryNow)],
+      ["Retry-After in seconds", answer(429, {}, retryNow)],
       [
-        "429 with Retry-After as a date",
+        "Retry-After as a date",
         answer(429, {}, { "Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT" }),
       ],
-      ["429 with no Retry-After", answer(429, {})],
-      ["503 with Retry-After", answer(503, {}, retryNow)],
+      ["no Retry-After", answer(429, {})],
     ];
     for (const [kind, first] of again) {
-      it(`C34 of ${kind} is tried again, a POST too`, async () => {
+      it(`C34 429 with ${kind} is tried again, a POST too`, async () => {
         const { client, requests } = await scripted([first, answer(201, edge)]);
         assert.equal((await tlsEdges.create(client, { metadata: "m" })).id, "edgtls_1");
         assert.equal(requests.length, 2);
@@ -383,28 +532,37 @@ describe("the client", () => {
       });
     }
 
-    const perhapsDone: [string, Answer][] = [
-      ["502", answer(502, "<html>")],
-      ["503 with no Retry-After", answer(503, "")],
-      ["504", answer(504, "")],
+    const lost: [string, Answer][] = [
+      ...[408, 502, 503, 504, 520, 521, 522, 523, 524].map((status): [string, Answer] => [
+        String(status),
+        answer(status, "<html>"),
+      ]),
+      ["503 with Retry-After", answer(503, "", retryNow)],
       ["a reset", reset],
-      ["half of the answer", answer(200, '{"id":"edgtls_1","ur')],
+      ["half of the JSON", answer(200, '{"id":"edgtls_1","ur')],
+      ["half of the answer", cut],
     ];
-    for (const [kind, first] of perhapsDone) {
+    const lostForGood: [string, Answer][] = [
+      ["500", answer(500, "<html>")],
+      ["501", answer(501, "")],
+      ["500 with Retry-After", answer(500, {}, retryNow)],
+      ["302", answer(302, "", { Location: "/" })],
+      ["what is no HTTP", garbage],
+    ];
+    for (const [kind, first] of [...lost, ...lostForGood]) {
       it(`C33 of ${kind} is not tried again for a POST: it may have done its work`, async () => {
-        const { client, requests } = await scripted([first]);
-        const error = await tlsEdges.create(client, {}).catch((reason: unknown) => reason);
+        const { client, requests } = await scripted([first, answer(201, edge)]);
+        const error = await failureOf(tlsEdges.create(client, {}), Error);
         assert.equal(requests.length, 1);
-        if (!/^50/.test(kind)) {
-          assert.ok(error instanceof ConnectionError);
-          assert.equal(error.ambiguous, true);
-          assert.equal(error.code, "ECONNRESET");
-        } else {
-          assert.ok(error instanceof ServiceError);
-          assert.ok([502, 503, 504].includes(error.status));
-        }
+        assert.ok(error instanceof ConnectionError || error instanceof ServiceError);
+        assert.equal(error.ambiguous, true);
+        assert.equal(error.attempts, 1);
+        const [status] = /^\d+/.exec(kind) ?? [];
+        if (status) assert.equal((error as ServiceError).status, Number(status));
+        else if (kind !== "what is no HTTP") assert.equal(error.code, "ECONNRESET");
       });
-
+    }
+    for (const [kind, first] of lost) {
       it(`C34 of ${kind} is tried again for GET, PATCH and DELETE`, async () => {
         const { client, requests } = await scripted([
           first,
@@ -421,6 +579,183 @@ describe("the client", () => {
         assert.deepEqual(methods, ["GET", "GET", "PATCH", "PATCH", "DELETE", "DELETE"]);
       });
     }
+
+    for (const status of [400, 401, 403, 404, 405, 409, 413, 422, 429]) {
+      it(`C33 of ${status} leaves no doubt: a POST did nothing`, async () => {
+        const { client } = await scripted([answer(status, {})], { maxRetries: 0 });
+        const error = await failureOf(tlsEdges.create(client, {}), ServiceError);
+        assert.equal(error.ambiguous, false);
+      });
+    }
+
+    it("C34 500 is not tried again for any method, and a write may be done", async () => {
+      const { client, requests } = await scripted([answer(500), answer(500), answer(500)]);
+      const of = (work: Promise<unknown>) => failureOf(work, ServiceError);
+      assert.equal((await of(tlsEdges.get(client, "edgtls_1"))).ambiguous, false);
+      assert.equal((await of(tlsEdges.update(client, "edgtls_1", {}))).ambiguous, true);
+      assert.equal((await of(tlsEdges.delete(client, "edgtls_1"))).ambiguous, true);
+      assert.equal(requests.length, 3);
+    });
+
+    it("C34 a write may be done when any of its tries was lost, not only the last", async () => {
+      const { client } = await scripted([answer(502), answer(409, {})]);
+      const error = await failureOf(tlsEdges.update(client, "edgtls_1", {}), ServiceError);
+      assert.equal(error.status, 409);
+      assert.equal(error.ambiguous, true);
+    });
+
+    it("C33 a POST that got no answer in time is not sent again, a GET is", async () => {
+      const tries: AbortController[] = [];
+      mock.method(AbortSignal, "timeout", () => {
+        const controller = new AbortController();
+        tries.push(controller);
+        return controller.signal;
+      });
+      // The time of a try ends when the server has heard it.
+      const late: Answer = () => tries.at(-1)?.abort();
+      const { client, requests } = await scripted([late, late, answer(200, edge)]);
+      const error = await failureOf(tlsEdges.create(client, {}), ConnectionError);
+      assert.deepEqual([error.code, error.ambiguous, error.attempts], ["ETIMEDOUT", true, 1]);
+      assert.deepEqual(requests.length, 1);
+      await tlsEdges.get(client, "edgtls_1");
+      assert.equal(requests.length, 3);
+    });
+
+    it("C33 a POST whose connection breaks before the TLS handshake is sent again", async () => {
+      const { client: direct, requests, url } = await scripted([answer(201, edge)]);
+      let connections = 0;
+      const door = await listening((socket) => {
+        connections += 1;
+        if (connections === 1) return socket.destroy();
+        return socket.pipe(connect(Number(new URL(url).port), "127.0.0.1")).pipe(socket);
+      });
+      try {
+        assert.ok(direct);
+        const client = new Client({ baseUrl: door.url, caFile: server?.caFile, apiKey });
+        assert.equal((await tlsEdges.create(client, {})).id, "edgtls_1");
+        assert.deepEqual([connections, requests.length], [2, 1]);
+      } finally {
+        door.close();
+      }
+    });
+
+    it("C33 a POST that waits for a TLS handshake until its deadline was never sent", async () => {
+      const sockets: Socket[] = [];
+      const door = await listening((socket) => void sockets.push(socket));
+      try {
+        const client = new Client({ baseUrl: door.url, apiKey, timeoutSeconds: 1 });
+        const error = await failureOf(tlsEdges.create(client, {}), ConnectionError);
+        assert.equal(error.code, "ETIMEDOUT");
+        assert.equal(error.ambiguous, false);
+      } finally {
+        for (const socket of sockets) socket.destroy();
+        door.close();
+      }
+    });
+
+    for (const code of ["EHOSTUNREACH", "ENETUNREACH", "ECONNREFUSED", "EAI_AGAIN"]) {
+      it(`C33 a POST that ${code} ends after it was sent is lost, a GET is tried again`, async () => {
+        let sent: ClientRequest | undefined;
+        const keep = (message: unknown) => {
+          sent = (message as { request: ClientRequest }).request;
+        };
+        const unreachable: Answer = () =>
+          void sent?.destroy(Object.assign(new Error(`read ${code}`), { code, syscall: "read" }));
+        subscribe("http.client.request.start", keep);
+        try {
+          const { client, requests } = await scripted([
+            unreachable,
+            unreachable,
+            answer(200, edge),
+          ]);
+          const error = await failureOf(tlsEdges.create(client, {}), ConnectionError);
+          assert.deepEqual([error.code, error.ambiguous, error.attempts], [code, true, 1]);
+          await tlsEdges.get(client, "edgtls_1");
+          assert.equal(requests.length, 3);
+        } finally {
+          unsubscribe("http.client.request.start", keep);
+        }
+      });
+    }
+
+    /** The next look-up of a host name fails. */
+    function failNextLookup(code: string) {
+      const real = dns.lookup;
+      const lookup = mock.method(dns, "lookup", (...args: Parameters<typeof dns.lookup>) => {
+        lookup.mock.restore();
+        const [, , callback] = args as unknown as [string, object, (error: Error) => void];
+        const error = Object.assign(new Error(code), { code, syscall: "getaddrinfo" });
+        return real("localhost", {}, () => callback(error));
+      });
+    }
+
+    it("C34 of a name server is tried again for a POST, an unknown host name is not", async () => {
+      const { client, requests } = await scripted([answer(201, edge)]);
+      failNextLookup("ENOTFOUND");
+      const error = await failureOf(tlsEdges.get(client, "edgtls_1"), ConnectionError);
+      assert.deepEqual([error.code, error.attempts, requests.length], ["ENOTFOUND", 1, 0]);
+      assert.match(error.message, /TLSEDGE_BASE_URL/);
+      assert.doesNotMatch(error.message, /10 s/);
+      failNextLookup("EAI_AGAIN");
+      assert.equal((await tlsEdges.create(client, {})).id, "edgtls_1");
+    });
+
+    it("C34 pauses no less than the backoff, whatever Retry-After says", async () => {
+      skipPauses();
+      drawLongest();
+      for (const asked of ["0", "-5", "soon", "", "Wed, 21 Oct 2015 07:28:00 GMT"]) {
+        const limited = answer(429, {}, { "Retry-After": asked });
+        await server?.close();
+        const { client } = await scripted([limited, limited, limited], { maxRetries: 2 });
+        const error = await failureOf(tlsEdges.get(client, "edgtls_1"), ServiceError);
+        assert.equal(error.elapsedMs, 1500, asked);
+      }
+    });
+
+    it("C34 pauses as long as Retry-After says, by the service's clock", async () => {
+      const asked = [
+        { "Retry-After": "5" },
+        { Date: "Wed, 21 Oct 2015 07:28:00 GMT", "Retry-After": "Wed, 21 Oct 2015 07:28:05 GMT" },
+        { Date: "Wed, 21 Oct 2065 07:28:00 GMT", "Retry-After": "Wed, 21 Oct 2065 07:28:05 GMT" },
+      ];
+      skipPauses();
+      for (const headers of asked) {
+        await server?.close();
+        const limited = answer(429, {}, headers);
+        const { client } = await scripted([limited, limited], { maxRetries: 1 });
+        const error = await failureOf(tlsEdges.get(client, "edgtls_1"), ServiceError);
+        assert.equal(error.elapsedMs, 5000);
+      }
+    });
+
+    it("C34 pauses twice as long each time, for 20 s at most, and a drawn part of that", async () => {
+      skipPauses();
+      drawLongest();
+      const busy = answer(502);
+      const { client } = await scripted(Array<Answer>(9).fill(busy));
+      const error = await failureOf(tlsEdges.get(client, "edgtls_1"), ServiceError);
+      assert.equal(error.elapsedMs, 500 + 1000 + 2000 + 4000 + 8000 + 16_000 + 20_000 + 20_000);
+      assert.equal(error.attempts, 9);
+    });
+
+    it("C34 a refused connection is given up within 10 s, unless something was written", async () => {
+      skipPauses();
+      drawLongest();
+      const gone = await script();
+      await gone.close();
+      const client = new Client({ baseUrl: gone.url, apiKey });
+      const get = () => failureOf(tlsEdges.get(client, "edgtls_1"), ConnectionError);
+      const early = await get();
+      assert.equal(early.code, "ECONNREFUSED");
+      assert.ok(early.attempts > 2 && early.elapsedMs <= 10_000, String(early.elapsedMs));
+      assert.match(early.message, /10 s/);
+      const post = await failureOf(tlsEdges.create(client, {}), ConnectionError);
+      assert.deepEqual([post.attempts, post.ambiguous], [9, false]);
+      assert.ok(post.elapsedMs > 10_000, String(post.elapsedMs));
+      const late = await get();
+      assert.equal(late.attempts, 9);
+      assert.doesNotMatch(late.message, /10 s/);
+    });
 
     it("C33 of silence ends with the deadline, ambiguous for a POST alone", async () => {
       const { client, requests } = await scripted([silence, silence], { timeoutSeconds: 1 });
@@ -489,6 +824,31 @@ describe("the client", () => {
     } finally {
       mock.timers.reset();
     }
+  });
+
+  it("C33 says that a POST is sent when it is, not when it queues, and not of each try", async () => {
+    const { client, requests } = await scripted([answer(200), answer(429), answer(201, edge)], {
+      requestsPerMinute: 1,
+      timeoutSeconds: 86_400,
+    });
+    await client.get("/", anything).catch(() => {});
+    mock.timers.enable({ apis: ["Date", "setTimeout"], now: Date.now() });
+    const sent: number[] = [];
+    let isMade = false;
+    const made = client
+      .post(path, {}, anything, () => void sent.push(requests.length))
+      .finally(() => {
+        isMade = true;
+      });
+    await new Promise(setImmediate);
+    assert.deepEqual(sent, []);
+    while (!isMade) {
+      mock.timers.tick(1000);
+      await new Promise(setImmediate);
+    }
+    await made;
+    assert.equal(requests.length, 3);
+    assert.deepEqual(sent, [1]);
   });
 
   describe("the pace", () => {
@@ -582,10 +942,20 @@ describe("the client", () => {
     it("C4 is never followed to another origin, where the key would be heard", async () => {
       const other = await script(answer(200, { tls_edges: [], next_page_uri: null }));
       try {
-        for (const next of [`${other.url}/edges/tls`, "http://localhost/edges/tls", "//evil/", 7]) {
+        const nexts = [
+          () => `${other.url}/edges/tls`,
+          () => "http://localhost/edges/tls",
+          () => "//evil/",
+          () => 7,
+          // The same host and port, in clear.
+          () => `${server?.url.replace("https:", "http:")}/edges/tls?before_id=edgtls_1`,
+        ];
+        for (const next of nexts) {
           await server?.close();
-          const page = { tls_edges: [edge], next_page_uri: next };
-          const { client } = await scripted([answer(200, page)]);
+          const { client } = await scripted([
+            (response, request) =>
+              answer(200, { tls_edges: [edge], next_page_uri: next() })(response, request),
+          ]);
           const error = await failureOf(ids(client), ConnectionError);
           assert.equal(error.code, "EBADANSWER");
           assert.equal(error.ambiguous, false);
@@ -688,18 +1058,35 @@ describe("the client", () => {
           msg: `no key: ${body.private_key_pem}, said ${apiKey}`,
           error_code: "ERR_1",
         }),
+        answer(400, { error_code: `E ${apiKey}`, details: { operation_id: `op ${apiKey}` } }),
         answer(400, { msg: "very long ".repeat(10_000) }),
       ]);
       const error = await failureOf(tlsCertificates.create(client, body), ServiceError);
       assert.match(error.message, /no key: .*\[secret\]/s);
       assert.equal(error.code, "ERR_1");
-      for (const hidden of [apiKey, line]) assert.ok(!shown(error).includes(hidden), shown(error));
+      const elsewhere = await failureOf(tlsCertificates.create(client, body), ServiceError);
+      assert.equal(elsewhere.code, "E [secret]");
+      assert.equal(elsewhere.operationId, "op [secret]");
+      for (const said of [error, elsewhere].map(shown)) {
+        for (const hidden of [apiKey, line]) assert.ok(!said.includes(hidden), said);
+      }
       const long = await failureOf(tlsCertificates.create(client, body), ServiceError);
       assert.ok(long.message.length < 2000);
     });
 
+    it("C4 no part of a key is left where a long reason is cut", async () => {
+      for (let before = 970; before <= 1000; before++) {
+        const msg = `${".".repeat(before)}${apiKey} and more`;
+        await server?.close();
+        const { client } = await scripted([answer(400, { msg })]);
+        const error = await failureOf(tlsEdges.get(client, "edgtls_1"), ServiceError);
+        assert.ok(!error.message.includes(apiKey.slice(0, 2)), error.message.slice(-100));
+        assert.ok(error.message.length < 1200);
+      }
+    });
+
     it("C4 a proxy hears the name of the service, and nothing of what is said to it", async () => {
-      const { client, requests, url } = await scripted([answer(200, edge)]);
+      const { client, requests, url } = await scripted([answer(200, edge), reset]);
       const heard: string[] = [];
       const proxy = createServer((_request, response) => {
         heard.push("a request in clear");
@@ -725,15 +1112,39 @@ describe("the client", () => {
       });
       try {
         await tlsEdges.get(client, "edgtls_1");
+        // What goes through a proxy is lost as easily.
+        const error = await failureOf(tlsEdges.create(client, {}), ConnectionError);
+        assert.deepEqual([error.code, error.ambiguous], ["ECONNRESET", true]);
       } finally {
         restore();
         proxy.closeAllConnections();
         proxy.close();
       }
       assert.equal(requests[0]?.headers.authorization, `Bearer ${apiKey}`);
-      assert.equal(heard.length, 1, heard.join());
-      assert.ok(heard[0]?.startsWith(`CONNECT ${new URL(url).host} `), heard[0]);
-      assert.ok(!/authorization/i.test(heard[0] ?? ""), heard[0]);
+      assert.equal(heard.length, 2, heard.join());
+      for (const one of heard) {
+        assert.ok(one.startsWith(`CONNECT ${new URL(url).host} `), one);
+        assert.ok(!/authorization/i.test(one), one);
+      }
+    });
+
+    it("C33 a proxy that refuses the connection has passed nothing on", async () => {
+      const gone = await listening(() => {});
+      gone.close();
+      const { client, requests } = await scripted([answer(201, edge)], { maxRetries: 1 });
+      const restore = setEnv({
+        HTTPS_PROXY: gone.url.replace("https:", "http:"),
+        https_proxy: undefined,
+        NO_PROXY: undefined,
+        no_proxy: undefined,
+      });
+      try {
+        const error = await failureOf(tlsEdges.create(client, {}), ConnectionError);
+        assert.deepEqual([error.code, error.ambiguous, error.attempts], ["ECONNREFUSED", false, 2]);
+        assert.equal(requests.length, 0);
+      } finally {
+        restore();
+      }
     });
 
     it("C34 debug logging tells what was retried and why, with no key and no body", async () => {

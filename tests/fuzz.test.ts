@@ -505,11 +505,13 @@ describe("whatever stands in an answer", () => {
       msg: "no",
       details: { operation_id: "op_1" },
     };
-    const refusals = fc.record({
-      place: fc.nat(9),
-      instead,
-      status: fc.constantFrom(400, 401, 404, 409, 422, 500),
-    });
+    // A create that is answered 500 is looked for, and may be made after all (C33).
+    const refusals = (method: Fault["method"]) =>
+      fc.record({
+        place: fc.nat(9),
+        instead,
+        status: fc.constantFrom(400, 401, 404, 409, 422, ...(method === "POST" ? [] : [500])),
+      });
     const operations: [Fault["method"], (kind: Kind) => Promise<unknown>][] = [
       ["POST", (kind) => new Stack(kind.provider).up(kind.args())],
       ["GET", () => stack.refresh()],
@@ -519,7 +521,7 @@ describe("whatever stands in an answer", () => {
     for (const [name, kind] of Object.entries(kinds)) {
       for (const [method, operate] of operations) {
         it(`C34 ${method} of a TLS ${name} fails with its status, and with texts alone`, async () => {
-          await holds(refusals, 15, async ({ place, instead, status }) => {
+          await holds(refusals(method), 15, async ({ place, instead, status }) => {
             await start(kind);
             const before = stack.id;
             // Else a conflict would be explained with what has the hostport.
