@@ -79,8 +79,8 @@ function canRetry(method: string, error: AxiosError): boolean {
   if (answer) {
     const { status, headers } = answer;
     if (status === 429) return true;
-    if (status === 503 && headers["retry-after"]) return true;
-    return !post && isGateway(answer);
+    if (post) return false;
+    return (status === 503 && Boolean(headers["retry-after"])) || isGateway(answer);
   }
   const code = codeOf(error);
   return refused.has(code) || (!post && broken.has(code));
@@ -89,6 +89,12 @@ function canRetry(method: string, error: AxiosError): boolean {
 /** Said by what stands before the service: it may have passed the request on. */
 function isGateway({ status, headers }: AxiosResponse): boolean {
   return status === 502 || status === 504 || (status === 503 && !headers["retry-after"]);
+}
+
+/** Whether the service may have done what this answer says it has not. */
+function isLost(method: string, answer: AxiosResponse): boolean {
+  if (method === "POST") return answer.status === 408 || answer.status >= 500;
+  return method !== "GET" && isGateway(answer);
 }
 
 /** The answer, when there is one; a success that was cut off half-way is none. */
@@ -454,7 +460,7 @@ function failure(
     const fields = {
       ...attempted,
       status: answer.status,
-      ambiguous: asked.method !== "GET" && isGateway(answer),
+      ambiguous: isLost(asked.method, answer),
       code: said(body?.error_code),
       operationId: said(details?.operation_id),
     };
