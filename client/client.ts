@@ -188,9 +188,17 @@ export class Client {
     return this.#send("GET", path, answer);
   }
 
-  /** Makes something; sent again only when the service has certainly not taken it. */
-  post<S extends AnswerSchema>(path: string, body: object, answer: S): Promise<InferOutput<S>> {
-    return this.#send("POST", path, answer, body);
+  /**
+   * Makes something; sent again only when the service has certainly not taken it. `onSend` is
+   * called before the first attempt, after the wait for the rate limit.
+   */
+  post<S extends AnswerSchema>(
+    path: string,
+    body: object,
+    answer: S,
+    onSend?: () => void,
+  ): Promise<InferOutput<S>> {
+    return this.#send("POST", path, answer, body, onSend);
   }
 
   /** Changes what is at a path. */
@@ -251,8 +259,9 @@ export class Client {
     path: string,
     schema: S,
     body?: object,
+    onSend?: () => void,
   ): Promise<InferOutput<S>> {
-    const { data, asked } = await this.#request(method, path, body);
+    const { data, asked } = await this.#request(method, path, body, onSend);
     const read = readAnswer(schema, data);
     if ("answer" in read) return read.answer;
     const { field, reason, usable } = read.unusable;
@@ -267,7 +276,7 @@ export class Client {
     });
   }
 
-  async #request(method: string, path: string, body?: object) {
+  async #request(method: string, path: string, body?: object, onSend = () => {}) {
     const { connection, http, base, deadlineMs, pace, tell } = this.#account;
     const deadline = this.#deadline ?? new Deadline(deadlineMs);
     const asked = { method, path: path.replace(base.origin, "") };
@@ -328,6 +337,7 @@ export class Client {
       if (method !== "GET") this.#account.writes += 1;
     };
     noteWrite();
+    onSend();
     try {
       const response = await http.request<unknown>(request);
       log(String(response.status));
