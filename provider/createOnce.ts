@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import type { Client } from "../client/client";
 import { ConnectionError, ServiceError } from "../client/errors";
 import { perAccount } from "./lifecycle";
-import { isHeard, type Noted, note, unheard } from "./unheard";
+import { isHeard, type Noted, note, unheard } from "./pendingCreates";
 
 interface Made {
   id: string;

@@ -13,7 +13,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import createDebug from "debug";
 
-const debug = createDebug("pulumi-tlsedge:unheard");
+const debug = createDebug("pulumi-tlsedge:pendingCreates");
 
 /**
  * Requests to make something, a file each, as long as it is not known what became of them.
