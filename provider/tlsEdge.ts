@@ -135,10 +135,10 @@ export const lifecycle: Lifecycle = {
   async create(client, inputs) {
     const { wire, ...told } = await createOnce(client, {
       title: lifecycle.title,
-      content: JSON.stringify(inputs),
-      post: () =>
+      content: JSON.stringify(toWire(inputs)),
+      post: (onSend) =>
         tlsEdges
-          .create(client, toWire(inputs))
+          .create(client, toWire(inputs), onSend)
           .catch((error) => explainConflict(client, inputs, error)),
       list: tlsEdges.list,
       isMade: (wire) => lifecycle.differences(toState(wire, inputs), inputs).length === 0,

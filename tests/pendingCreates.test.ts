@@ -1,24 +1,25 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Client } from "../client/client";
+import { tlsCertificates } from "../client/tlsCertificate";
 import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
 import { type Properties, setEnv, setEnvFor, until } from "./support";
 
-/** Makes what it reads, as the engine has a provider's process make it. */
+/** Makes all that it reads, as the engine has a provider's process make it; says what came of each. */
 const program = `
   let inputs = "";
   process.stdin.on("data", (data) => (inputs += data)).on("end", async () => {
     const provider = require("pulumi-tlsedge/provider");
-    const { kind, count = 1, ...rest } = JSON.parse(inputs);
-    const make = () => provider[kind].create(rest).then(
+    const make = ({ kind, ...rest }) => provider[kind].create(rest).then(
       ({ id }) => console.log(id),
       ({ message }) => console.log(message),
     );
-    await Promise.all(Array.from({ length: count }, make));
+    await Promise.all(JSON.parse(inputs).map(make));
     process.exit();
   });`;
 
@@ -31,7 +32,10 @@ describe("a create whose process has died", () => {
   before(async () => {
     emulator = await startEmulator();
     home = mkdtempSync(join(tmpdir(), "tlsedge-home-"));
-    const environment = [setEnvFor(emulator), setEnv({ PULUMI_HOME: home })];
+    const environment = [
+      setEnvFor(emulator),
+      setEnv({ PULUMI_HOME: home, TLSEDGE_TIMEOUT_SECONDS: "20" }),
+    ];
     restore = () => environment.reverse().forEach((undo) => void undo());
     const { certificatePem, privateKeyPem } = await makeCertificate({ commonName: "a.example" });
     inputs = {
@@ -40,7 +44,10 @@ describe("a create whose process has died", () => {
       tlsCertificate: { kind: "tlsCertificate", description: "d", certificatePem, privateKeyPem },
     };
   });
-  beforeEach(() => emulator.reset());
+  beforeEach(() => {
+    emulator.reset();
+    rmSync(folder(), { recursive: true, force: true });
+  });
   after(() => {
     restore();
     rmSync(home, { recursive: true, force: true });
@@ -48,14 +55,21 @@ describe("a create whose process has died", () => {
   });
 
   const heard = () => emulator.requests.splice(0).map(({ method }) => method);
-  const notes = () => readdirSync(join(home, "tlsedge"));
+  const folder = () => join(home, "tlsedge");
+  const files = () => (existsSync(folder()) ? readdirSync(folder()) : []);
+  const noted = (file: string) => JSON.parse(readFileSync(join(folder(), file), "utf8"));
+  /** The notes of requests of which it isn't known what they made. */
+  const pending = () => files().filter((file) => noted(file).since !== undefined);
+  const rewrite = (file: string, change: Properties) =>
+    writeFileSync(join(folder(), file), JSON.stringify({ ...noted(file), ...change }));
+  const certificates = () => emulator.tlsCertificates.list().map(({ id }) => id);
 
-  /** A process that makes one; its last words are the id, or why there is none. */
-  function start(wanted: Properties, ...args: string[]) {
+  /** A process that makes these; its last words are their ids, or why there is none. */
+  function start(wanted: Properties | Properties[], ...args: string[]) {
     const child = spawn(process.execPath, ["-e", program, "provider", ...args], {
-      stdio: ["pipe", "pipe", "inherit"],
+      stdio: ["pipe", "pipe", "ignore"],
     });
-    child.stdin.end(JSON.stringify(wanted));
+    child.stdin.end(JSON.stringify([wanted].flat()));
     return { child, said: words(child) };
   }
 
@@ -71,7 +85,17 @@ describe("a create whose process has died", () => {
   }
 
   async function struck(): Promise<void> {
-    await until(() => emulator.faults.list().some((one) => one.struck > 0));
+    await until(() => emulator.faults.list().at(-1)?.struck === 1);
+  }
+
+  /** Another process's request: killed, with its work done or not. Gives the note of it. */
+  async function cutOff(wanted: Properties, work: boolean): Promise<string> {
+    const before = files();
+    emulator.faults.add({ method: "POST", answer: "silence", work });
+    const { child } = start(wanted);
+    await struck();
+    await kill(child);
+    return pending().find((file) => !before.includes(file)) ?? "";
   }
 
   for (const kind of ["tlsEdge", "tlsCertificate"] as const) {
@@ -81,15 +105,14 @@ describe("a create whose process has died", () => {
         .map(({ id }) => id);
 
     it(`C33 is named by the next create, once: ${kind}`, async () => {
-      emulator.faults.add({ method: "POST", answer: "silence", work: true });
-      const { child } = start(inputs[kind]);
-      await struck();
-      await kill(child);
+      await cutOff(inputs[kind], true);
       const [orphan = ""] = ids();
       assert.deepEqual(heard(), ["POST"]);
 
       const named = await start(inputs[kind]).said;
       assert.ok(named.includes(orphan), named);
+      // A resource that was renamed is in the stack already.
+      assert.ok(named.indexOf("aliases") < named.indexOf("delete"), named);
       assert.deepEqual(heard(), ["GET"]);
       assert.deepEqual(ids(), [orphan]);
 
@@ -99,20 +122,65 @@ describe("a create whose process has died", () => {
     });
 
     it(`C33 is made without a word when nothing came of it: ${kind}`, async () => {
-      emulator.faults.add({ method: "POST", answer: "silence", work: false });
-      const { child } = start(inputs[kind]);
-      await struck();
-      await kill(child);
+      await cutOff(inputs[kind], false);
       assert.deepEqual([await start(inputs[kind]).said], ids());
       assert.deepEqual(heard(), ["POST", "GET", "POST"]);
     });
   }
 
+  it("C33 is looked for from the oldest of several on", async () => {
+    const hourAgo = Date.now() - 3600_000;
+    const oldest = await cutOff(inputs.tlsCertificate, true);
+    await cutOff(inputs.tlsEdge, true);
+    const [orphan = ""] = certificates();
+    emulator.tlsCertificates.patch(orphan, { created_at: new Date(hourAgo).toISOString() });
+    // A process that has died since has sent the same, and nothing came of it.
+    const newest = oldest.replace(/\.\d+\./, ".999999999.");
+    writeFileSync(join(folder(), newest), JSON.stringify(noted(oldest)));
+    rewrite(oldest, { since: hourAgo });
+    const named = await start(inputs.tlsCertificate).said;
+    assert.ok(named.includes(orphan), named);
+    assert.equal(pending().length, 1);
+  });
+
+  it("C33 is forgotten after a week", async () => {
+    const file = await cutOff(inputs.tlsEdge, true);
+    rewrite(file, { at: Date.now() - 8 * 24 * 3600_000 });
+    heard();
+    assert.match(await start(inputs.tlsEdge).said, /^edgtls_/);
+    assert.deepEqual(heard(), ["POST"]);
+  });
+
+  it("C33 was not sent when it was still waiting for the limit", async () => {
+    const undo = setEnv({ TLSEDGE_REQUESTS_PER_MINUTE: "1" });
+    try {
+      const all = ["a", "b", "c"].map((metadata) => ({ ...inputs.tlsEdge, metadata }));
+      emulator.faults.add({ method: "POST", answer: "silence" });
+      const { child } = start(all);
+      await struck();
+      await kill(child);
+      assert.equal(pending().length, 1);
+    } finally {
+      undo();
+    }
+  });
+
+  it("C33 whose look failed is named by the next, and what its process made is not", async () => {
+    emulator.faults.add({ method: "POST", skip: 1, answer: "reset", work: true });
+    emulator.faults.add({ method: "GET", answer: { status: 401 } });
+    const all = [1, 2, 3].map(() => inputs.tlsCertificate);
+    const said = await start(all).said;
+    const orphans = certificates().filter((id) => !said.includes(id));
+    assert.equal(orphans.length, 1);
+    const named = await start(inputs.tlsCertificate).said;
+    for (const id of certificates()) assert.equal(named.includes(id), orphans.includes(id), named);
+  });
+
   it("C36 that gave up leaves no word of what its own process has made", async () => {
     const undo = setEnv({ TLSEDGE_TIMEOUT_SECONDS: "1" });
     try {
       emulator.faults.add({ method: "POST", answer: "silence", work: false });
-      const said = await start({ ...inputs.tlsEdge, count: 3 }).said;
+      const said = await start([1, 2, 3].map(() => inputs.tlsEdge)).said;
       const ids = () => emulator.tlsEdges.list().map(({ id }) => id);
       assert.equal(ids().length, 2);
       assert.match(said, /no answer in time/);
@@ -173,11 +241,122 @@ describe("a create whose process has died", () => {
     }
   });
 
+  /** A process that has lost an answer, the work not done, and whose look is held. */
+  async function looking(wanted: Properties) {
+    emulator.faults.add({ method: "POST", answer: "reset" });
+    emulator.faults.add({ method: "GET", answer: "held", work: false });
+    const started = start(wanted);
+    await struck();
+    return started;
+  }
+
+  it("C36 does not take what another process made that has ended", async () => {
+    const { said } = await looking(inputs.tlsCertificate);
+    const other = await start(inputs.tlsCertificate).said;
+    emulator.faults.clear();
+    const own = await said;
+    assert.deepEqual(certificates(), [own, other]);
+  });
+
+  const stranger = () =>
+    new Client({
+      baseUrl: emulator.url,
+      apiKey: emulator.apiKey,
+      caFile: process.env.TLSEDGE_CA_FILE,
+    });
+
+  describe("while another process makes the same", () => {
+    /** The note of this test's own process, which lives, beside that of one that looks. */
+    async function beside(wanted: Properties) {
+      const { said } = await looking(wanted);
+      const [note = ""] = pending();
+      const own = note.replace(/\.\d+\./, `.${process.pid}.`);
+      const write = (change: Properties) =>
+        writeFileSync(
+          join(folder(), own),
+          JSON.stringify({ since: Date.now(), made: [], at: Date.now(), ...change }),
+        );
+      write({ state: "sent" });
+      const { id } = await tlsCertificates.create(stranger(), {
+        description: "d",
+        certificate_pem: String(wanted.certificatePem),
+        private_key_pem: String(wanted.privateKeyPem),
+      });
+      emulator.faults.clear();
+      await until(() => emulator.requests.some(({ status }) => status === 200));
+      return { said, id, write };
+    }
+
+    it("C36 waits for its answer, and does not take what it made", async () => {
+      const { said, id, write } = await beside(inputs.tlsCertificate);
+      write({ since: undefined, state: "over", made: [id] });
+      const own = await said;
+      assert.deepEqual(certificates(), [own, id]);
+    });
+
+    it("C33 takes it when it is not the other's", async () => {
+      const { said, id, write } = await beside(inputs.tlsCertificate);
+      write({ since: undefined, state: "over" });
+      assert.equal(await said, id);
+    });
+
+    it("C33 takes it when the other has lost its answer too, and later", async () => {
+      const { said, id, write } = await beside(inputs.tlsCertificate);
+      write({ state: "lost" });
+      assert.equal(await said, id);
+    });
+
+    it("C33 can't tell when the other takes too long", async () => {
+      const undo = setEnv({ TLSEDGE_TIMEOUT_SECONDS: "1" });
+      try {
+        const { said, id } = await beside(inputs.tlsCertificate);
+        const why = await said;
+        assert.ok(why.includes(id) && why !== id, why);
+        assert.deepEqual(certificates(), [id]);
+      } finally {
+        undo();
+      }
+    });
+  });
+
+  it("C36 by two processes that both lose their answer are two, or an error names them", async () => {
+    emulator.faults.add({ method: "POST", answer: "reset", work: true, times: 2 });
+    const both = [start(inputs.tlsCertificate), start(inputs.tlsCertificate)];
+    const [one = "", two = ""] = await Promise.all(both.map(({ said }) => said));
+    assert.notEqual(one, two);
+    for (const id of certificates()) assert.ok(`${one} ${two}`.includes(id), `${one}, ${two}`);
+  });
+
   it("C30 leaves nothing to look for when it is answered, or refused", async () => {
     await start(inputs.tlsEdge).said;
     emulator.faults.add({ method: "POST", answer: { status: 400 } });
     assert.match(await start(inputs.tlsEdge).said, /was answered 400/);
-    assert.deepEqual(notes(), []);
+    assert.deepEqual(pending(), []);
+    await start(inputs.tlsEdge).said;
+    assert.deepEqual(heard(), ["POST", "POST", "POST"]);
+  });
+
+  it("C30 has no note in the end", async () => {
+    await start(inputs.tlsEdge).said;
+    const [answered = ""] = files();
+    rewrite(answered, { at: Date.now() - 60_000 });
+    const other = await cutOff(inputs.tlsCertificate, false);
+    assert.deepEqual(files(), [other]);
+  });
+
+  it("C33 is known to the engine before its process can end", async () => {
+    const engine = createServer().listen(0, "127.0.0.1");
+    await once(engine, "listening");
+    try {
+      const address = `127.0.0.1:${(engine.address() as AddressInfo).port}`;
+      const made = await start(inputs.tlsEdge, address).said;
+      engine.close();
+      assert.deepEqual(pending(), []);
+      assert.notEqual(await start(inputs.tlsEdge).said, made);
+      assert.deepEqual(heard(), ["POST", "POST"]);
+    } finally {
+      engine.close();
+    }
   });
 
   it("is made where no file can be kept", async () => {
