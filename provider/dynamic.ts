@@ -96,6 +96,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
 
     diff: (id: string, state: Properties, inputs: Properties) =>
       clean(async () => {
+        lifecycle.planned?.(id, inputs);
         const replaces = lifecycle.replaces(state, inputs);
         if (connectionOf(state) !== connectionOf(inputs)) replaces.push("connection");
         keepAdopted(lifecycle, () => client(inputs), id, inputs, replaces);

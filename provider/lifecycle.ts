@@ -104,6 +104,8 @@ export interface Lifecycle {
   replaces(state: Properties, inputs: Properties): string[];
   /** What the service would have to be told. Only of a whole `state` it says what was found. */
   differences(state: Properties, inputs: Properties): Difference[];
+  /** Hears in a diff what a resource is to become; values may be unknown. */
+  planned?(id: string, inputs: Properties): void;
   /** With a `problem` when it was made, and the service's answer to that can't be used whole. */
   create(client: Client, inputs: Properties): Promise<Created>;
   /**
