@@ -62,6 +62,7 @@ export async function setHostports<T>(
     const result = await writeOrWait(client, edge, write);
     const written = id ?? (result as { id: string }).id;
     if (hostports) plans.set(written, { hostports: lowerCase(hostports), isDone: true });
+    else plans.delete(written);
     return result;
   } catch (error) {
     if (id) plans.delete(id);

@@ -133,7 +133,7 @@ export const lifecycle: Lifecycle = {
     })),
   ],
 
-  planned: (edgeId, inputs) => planHostports(edgeId, inputs.hostports),
+  planned: (edgeId, inputs) => planHostports(edgeId, inputs.hostports ?? []),
 
   async create(client, inputs) {
     const body = toWire(inputs);

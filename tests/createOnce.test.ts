@@ -5,6 +5,7 @@ import { ConnectionError, ServiceError } from "../client/errors";
 import { tlsCertificates } from "../client/tlsCertificate";
 import { tlsEdges } from "../client/tlsEdge";
 import { type Emulator, type Fault, makeCertificate, startEmulator } from "../emulator/server";
+import { createOnce, isManaged } from "../provider/createOnce";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import {
   answer,
@@ -322,6 +323,20 @@ describe("a create whose answer is lost", () => {
       assert.equal(warnings().length, 1);
       assert.match(warnings()[0] ?? "", /edgtls_late2\b/);
     });
+  });
+
+  it("C33 is not what a resource is known to have", async () => {
+    const { id } = await tlsEdges.create(stranger, { metadata: "m" });
+    isManaged(stranger, id);
+    lose("tlsEdge", { answer: "reset" });
+    const { wire } = await createOnce(stranger, {
+      title: "TLS edge",
+      content: "m",
+      post: (onSend) => tlsEdges.create(stranger, { metadata: "m" }, onSend),
+      list: tlsEdges.list,
+      isMade: ({ metadata }) => metadata === "m",
+    });
+    assert.deepEqual(ids("tlsEdge"), [wire.id, id]);
   });
 
   it("C33 is looked for on the newest pages alone", async () => {

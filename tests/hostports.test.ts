@@ -65,6 +65,17 @@ describe("a hostport that another edge serves", () => {
     assert.deepEqual(served(a, b), [[h1], [h2]]);
   });
 
+  it("C38 is taken from an edge that is left with none", async () => {
+    const a = await edge(h1);
+    await a.preview({});
+    const b = new Stack(tlsEdge);
+    const made = b.up({ hostports: [h1] });
+    await refused();
+    await a.up({});
+    await made;
+    assert.deepEqual(served(a, b), [[], [h1]]);
+  });
+
   it("C38 is taken by an update, and from several edges at once", async () => {
     const [a, b, c] = [await edge(h1, "a.example.com:443"), await edge(h2), await edge(h3)];
     const updated = c.up({ hostports: [h1, h2, h3] });

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "../client/client";
 import { tlsCertificates } from "../client/tlsCertificate";
+import { tlsEdges } from "../client/tlsEdge";
 import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
 import { type Properties, setEnv, setEnvFor, until } from "./support";
 
@@ -63,6 +64,15 @@ describe("a create whose process has died", () => {
   const rewrite = (file: string, change: Properties) =>
     writeFileSync(join(folder(), file), JSON.stringify({ ...noted(file), ...change }));
   const certificates = () => emulator.tlsCertificates.list().map(({ id }) => id);
+
+  /** The same account, from another machine. */
+  const stranger = () =>
+    new Client({
+      baseUrl: emulator.url,
+      apiKey: emulator.apiKey,
+      caFile: process.env.TLSEDGE_CA_FILE,
+      requestsPerMinute: 0,
+    });
 
   /** A process that makes these; its last words are their ids, or why there is none. */
   function start(wanted: Properties | Properties[], ...args: string[]) {
@@ -147,6 +157,27 @@ describe("a create whose process has died", () => {
     const file = await cutOff(inputs.tlsEdge, true);
     rewrite(file, { at: Date.now() - 8 * 24 * 3600_000 });
     heard();
+    assert.match(await start(inputs.tlsEdge).said, /^edgtls_/);
+    assert.deepEqual(heard(), ["POST"]);
+  });
+
+  it("C33 is asked for again when it can't be told for once", async () => {
+    await cutOff(inputs.tlsEdge, true);
+    const [{ id: orphan = "" } = {}] = emulator.tlsEdges.list();
+    emulator.faults.add({ method: "GET", answer: { status: 401 } });
+    await start(inputs.tlsEdge).said;
+    assert.deepEqual(heard(), ["POST", "GET"]);
+    const named = await start(inputs.tlsEdge).said;
+    assert.ok(named.includes(orphan), named);
+  });
+
+  it("C33 is told once when a thousand others were made since", async () => {
+    await cutOff(inputs.tlsEdge, true);
+    const body = { metadata: "another" };
+    for (let n = 0; n < 1001; n++) await tlsEdges.create(stranger(), body);
+    heard();
+    const why = await start(inputs.tlsEdge).said;
+    assert.ok(!heard().includes("POST"), why);
     assert.match(await start(inputs.tlsEdge).said, /^edgtls_/);
     assert.deepEqual(heard(), ["POST"]);
   });
@@ -258,12 +289,12 @@ describe("a create whose process has died", () => {
     assert.deepEqual(certificates(), [own, other]);
   });
 
-  const stranger = () =>
-    new Client({
-      baseUrl: emulator.url,
-      apiKey: emulator.apiKey,
-      caFile: process.env.TLSEDGE_CA_FILE,
-    });
+  it("C36 does not take what another process made just before", async () => {
+    const other = await start(inputs.tlsCertificate).said;
+    emulator.faults.add({ method: "POST", answer: "reset" });
+    const own = await start(inputs.tlsCertificate).said;
+    assert.deepEqual(certificates(), [own, other]);
+  });
 
   describe("while another process makes the same", () => {
     /** The note of this test's own process, which lives, beside that of one that looks. */
