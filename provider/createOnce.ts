@@ -88,12 +88,15 @@ export function createOnce<Wire extends Made>(
   const queue = queues.get(key) ?? { note: new PendingCreate(key), last: Promise.resolve() };
   queues.set(key, queue);
   const created = queue.last.then(() => new Create(client, making, queue.note).run());
-  queue.last = created.catch(() => queue.note.giveUp());
+  queue.last = created.then(
+    () => {},
+    () => queue.note.giveUp(),
+  );
   return created;
 }
 
 /** Tells that a resource of a stack has this id: no lost request has made it. */
-export function isManaged(client: Client, id: string): void {
+export function noteManaged(client: Client, id: string): void {
   takenOf(client).add(id);
 }
 

@@ -81,7 +81,11 @@ async function writeOrWait<T>(client: Client, edge: Edge, write: () => Promise<T
     const holders = await holdersOf(client, edge, error);
     // The holder may have been updated after the refusal and before the list was read.
     if (holders.length === 0 && ended === endedBefore) throw error;
-    await waitFor(client, edge, holders, error as ServiceError);
+    const graceEndsAt = Date.now() + Math.min(longestGraceMs, client.deadlineMs / 20);
+    for (const holder of holders) {
+      const isFree = await isGivenUp(client, edge, holder, graceEndsAt);
+      if (!isFree) throw refusal(error as ServiceError, holder);
+    }
   }
   return write().catch(async (error) => {
     const [holder] = await holdersOf(client, edge, error);
@@ -118,25 +122,22 @@ async function holdersOf(
   return holders;
 }
 
-/** Waits until these edges serve the hostports no more; fails when that won't happen. */
-async function waitFor(
+/** Waits until that edge serves the hostport no more; false when that won't happen. */
+async function isGivenUp(
   client: Client,
   { id = "" }: Edge,
-  holders: Holder[],
-  error: ServiceError,
-): Promise<void> {
-  const graceEndsAt = Date.now() + Math.min(longestGraceMs, client.deadlineMs / 20);
+  holder: Holder,
+  graceEndsAt: number,
+): Promise<boolean> {
+  waitsFor.set(id, holder.id);
   try {
-    for (const holder of holders) {
-      waitsFor.set(id, holder.id);
-      for (;;) {
-        const plan = plans.get(holder.id);
-        const isKept = plan?.hostports.has(holder.hostport.toLowerCase());
-        if (plan?.isDone && !isKept) break;
-        const leftMs = plan ? client.leftMs : graceEndsAt - Date.now();
-        if (isKept || leftMs <= 0 || waitsInCircle(id)) throw refusal(error, holder);
-        await once(changes, "change", { signal: AbortSignal.timeout(leftMs) }).catch(() => {});
-      }
+    for (;;) {
+      const plan = plans.get(holder.id);
+      const isKept = plan?.hostports.has(holder.hostport.toLowerCase());
+      if (plan?.isDone && !isKept) return true;
+      const leftMs = plan ? client.leftMs : graceEndsAt - Date.now();
+      if (isKept || leftMs <= 0 || waitsInCircle(id)) return false;
+      await once(changes, "change", { signal: AbortSignal.timeout(leftMs) }).catch(() => {});
     }
   } finally {
     waitsFor.delete(id);
@@ -147,7 +148,7 @@ async function waitFor(
 function waitsInCircle(id: string): boolean {
   let next = waitsFor.get(id);
   while (next && next !== id) next = waitsFor.get(next);
-  return next === id && id !== "";
+  return next === id;
 }
 
 function refusal(error: ServiceError, { id, hostport, isSame }: Holder): Error {

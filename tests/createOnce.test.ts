@@ -5,7 +5,7 @@ import { ConnectionError, ServiceError } from "../client/errors";
 import { tlsCertificates } from "../client/tlsCertificate";
 import { tlsEdges } from "../client/tlsEdge";
 import { type Emulator, type Fault, makeCertificate, startEmulator } from "../emulator/server";
-import { createOnce, isManaged } from "../provider/createOnce";
+import { createOnce, noteManaged } from "../provider/createOnce";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import {
   answer,
@@ -327,7 +327,7 @@ describe("a create whose answer is lost", () => {
 
   it("C33 is not what a resource is known to have", async () => {
     const { id } = await tlsEdges.create(stranger, { metadata: "m" });
-    isManaged(stranger, id);
+    noteManaged(stranger, id);
     lose("tlsEdge", { answer: "reset" });
     const { wire } = await createOnce(stranger, {
       title: "TLS edge",
