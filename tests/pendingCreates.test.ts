@@ -289,6 +289,20 @@ describe("a create whose process has died", () => {
     assert.deepEqual(certificates(), [own, other]);
   });
 
+  it("C36 does not take what another process made long ago, while it was looking", async () => {
+    const { said } = await looking(inputs.tlsCertificate);
+    const [looks = ""] = pending();
+    const other = await start(inputs.tlsCertificate).said;
+    const [answered = ""] = files().filter((file) => file !== looks);
+    rewrite(looks, { since: Date.now() - 61_000 });
+    rewrite(answered, { at: Date.now() - 60_000 });
+    // Removes the notes that nobody needs.
+    await start(inputs.tlsEdge).said;
+    emulator.faults.clear();
+    const own = await said;
+    assert.deepEqual(certificates(), [own, other]);
+  });
+
   it("C36 does not take what another process made just before", async () => {
     const other = await start(inputs.tlsCertificate).said;
     emulator.faults.add({ method: "POST", answer: "reset" });
@@ -298,7 +312,7 @@ describe("a create whose process has died", () => {
 
   describe("while another process makes the same", () => {
     /** The note of this test's own process, which lives, beside that of one that looks. */
-    async function beside(wanted: Properties, made = 1) {
+    async function beside(wanted: Properties, change: Properties = {}, made = 1) {
       const { said } = await looking(wanted);
       const [note = ""] = pending();
       const own = note.replace(/\.\d+\./, `.${process.pid}.`);
@@ -307,7 +321,7 @@ describe("a create whose process has died", () => {
           join(folder(), own),
           JSON.stringify({ since: Date.now(), made: [], at: Date.now(), ...change }),
         );
-      write({ state: "sent" });
+      write({ state: "sent", ...change });
       for (let n = 0; n < made; n++) {
         await tlsCertificates.create(stranger(), {
           description: "d",
@@ -335,22 +349,24 @@ describe("a create whose process has died", () => {
     });
 
     it("C33 takes one of two when the other has lost its answer too, and later", async () => {
-      const { said, id, write } = await beside(inputs.tlsCertificate, 2);
+      const { said, id, write } = await beside(inputs.tlsCertificate, {}, 2);
       write({ state: "lost" });
       assert.equal(await said, id);
     });
 
-    it("C33 can't tell when the other takes too long", async () => {
-      const undo = setEnv({ TLSEDGE_TIMEOUT_SECONDS: "3" });
-      try {
-        const { said, id } = await beside(inputs.tlsCertificate);
-        const why = await said;
-        assert.ok(why.includes(id) && why !== id, why);
-        assert.deepEqual(certificates(), [id]);
-      } finally {
-        undo();
-      }
-    });
+    for (const state of ["sent", "lost"]) {
+      it(`C33 can't tell when the other takes too long: ${state}`, async () => {
+        const undo = setEnv({ TLSEDGE_TIMEOUT_SECONDS: "3" });
+        try {
+          const { said, id } = await beside(inputs.tlsCertificate, { state, since: 1 });
+          const why = await said;
+          assert.ok(why.includes(id) && why !== id, why);
+          assert.deepEqual(certificates(), [id]);
+        } finally {
+          undo();
+        }
+      });
+    }
   });
 
   it("C36 by two processes that both lose their answer are two, or an error names them", async () => {
