@@ -44,7 +44,7 @@ describe("a hostport that another edge serves", () => {
   }
 
   it("C38 is taken when the holder's diff and update come first and last", async () => {
-    const a = await edge(h1, h2);
+    const a = await edge(h1, "two.EXAMPLE.com:443");
     const b = new Stack(tlsEdge);
     await a.preview({ hostports: [h1] });
     const made = b.up({ hostports: ["Two.example.com:443"] });
