@@ -80,9 +80,12 @@ describe("a hostport that another edge serves", () => {
     const [a, b, c] = [await edge(h1, "a.example.com:443"), await edge(h2), await edge(h3)];
     const updated = c.up({ hostports: [h1, h2, h3] });
     await refused();
-    await a.up({ hostports: ["a.example.com:443"] });
     await b.up({ hostports: [] });
-    await updated;
+    emulator.faults.add({ path: `/edges/tls/${a.id}`, answer: "held", work: false });
+    const last = a.up({ hostports: ["a.example.com:443"] });
+    await until(() => emulator.faults.list()[0]?.struck === 1);
+    emulator.faults.clear();
+    await Promise.all([last, updated]);
     assert.deepEqual(served(c), [[h1, h2, h3]]);
   });
 
