@@ -72,8 +72,8 @@ const at = (id: string) => `${path}/${encodeURIComponent(id)}`;
 /** The TLS certificate endpoints (api.md §4.2). */
 export const tlsCertificates = {
   /** Makes one; not asked again where that might make a second. */
-  create: (client: Client, body: TLSCertificateUpload) =>
-    client.post(path, body, tlsCertificateWire),
+  create: (client: Client, body: TLSCertificateUpload, onSend?: () => void) =>
+    client.post(path, body, tlsCertificateWire, onSend),
   /** One, by id; a 404 when there is none. */
   get: (client: Client, id: string) => client.get(at(id), tlsCertificateWire),
   /** Sends what changes, and no more. */

@@ -91,7 +91,8 @@ const at = (id: string) => `${path}/${encodeURIComponent(id)}`;
 /** The TLS edge endpoints (api.md §4.1). */
 export const tlsEdges = {
   /** Makes one; not asked again where that might make a second. */
-  create: (client: Client, body: TLSEdgeMutation) => client.post(path, body, tlsEdgeWire),
+  create: (client: Client, body: TLSEdgeMutation, onSend?: () => void) =>
+    client.post(path, body, tlsEdgeWire, onSend),
   /** One, by id; a 404 when there is none. */
   get: (client: Client, id: string) => client.get(at(id), tlsEdgeWire),
   /** Sends what changes, and no more. */

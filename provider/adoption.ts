@@ -1,5 +1,6 @@
 import type { Client } from "../client/client";
 import { isNotedAsAdopted, noteAdopted } from "./adoptedObjects";
+import { noteManaged } from "./createOnce";
 import { counted } from "./gone";
 import {
   type Created,
@@ -113,6 +114,7 @@ export async function adopt(
     const state = imported.get(object) ?? (await findToAdopt(lifecycle, client, id, inputs));
     const [problem] = problemsOfAdoption(lifecycle, id, state, inputs);
     if (problem) throw new Error(problem.reason);
+    noteManaged(client, id);
     return { id, state };
   } catch (error) {
     adopted.delete(object);

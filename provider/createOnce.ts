@@ -3,7 +3,7 @@ import type { Client } from "../client/client";
 import { ConnectionError, ServiceError } from "../client/errors";
 import { isEngineAlive } from "./engine";
 import { perAccount } from "./lifecycle";
-import { type Noted, note, unheard } from "./unheard";
+import { PendingCreate } from "./pendingCreates";
 
 interface Made {
   id: string;
@@ -16,7 +16,8 @@ export interface Making<Wire> {
   title: string;
   /** The same for inputs that make the same. */
   content: string;
-  post(): Promise<Wire>;
+  /** Asks the service for it, and calls `onSend` before the request goes out. */
+  post(onSend: () => void): Promise<Wire>;
   /** All that the account has, newest first. */
   list(client: Client): AsyncIterable<Wire>;
   /** Whether this is what the inputs make. */
@@ -28,180 +29,241 @@ export interface Outcome<Wire> {
   wire: Wire;
   /** What of the service's answer can't be used. */
   problem?: string;
-  /** What may have been made beside it. */
+  /** What a person should look at: what was found, or what may have been made beside it. */
   warning?: string;
 }
 
-/** What creates of the same content share while they are under way in this process. */
-interface Twins {
-  /** Requests that may still be answered. */
-  asking: Set<Promise<unknown>>;
-  /** How many have lost their answer and do not know yet what became of it. */
-  lost: number;
-  /** Creates under way. */
-  count: number;
+/** The creates of one content in this process, which run one after another. */
+interface Queue {
+  note: PendingCreate;
+  /** Settles when the last of them has ended. */
+  last: Promise<unknown>;
 }
 
-const twins = new Map<string, Twins>();
-/** What creates of this process have made: it is nobody else's. */
-const claimedOf = perAccount(() => new Set<string>());
-/** Notes of requests that may yet make something, by content. */
-const kept = new Map<string, Noted[]>();
-/** What is said of creates of earlier processes, by content: to each twin, in this process. */
-const told = new Map<string, Promise<string | undefined>>();
+/** A request that may still be answered. */
+interface Request {
+  title: string;
+  isMade(wire: unknown): boolean;
+  answered: Promise<unknown>;
+}
+
+const queues = new Map<string, Queue>();
+/** The ids that this process has made or manages: no lost request has made them. */
+const takenOf = perAccount(() => new Set<string>());
+const requestsOf = perAccount(() => new Set<Request>());
 
 const mostPosts = 3;
 /** `Date` counts in seconds, and so does `created_at`. */
 const clockToleranceMs = 2000;
 const longestPauseMs = 2000;
-/** A service that did not answer in time is slow. */
+/** After a timeout the service may still be at work. */
 const longestPauseOfSlowMs = 10_000;
-/** Ten pages: what was made since is among the newest. */
+/** How often the notes of other processes are read while they are waited for. */
+const pollMs = 100;
+/** Ten pages. */
 const mostLooked = 1000;
 
 /**
- * Makes one, and no second one when the answer is lost: then what was made is looked for first.
- * Whatever else fails, fails as it is (contract C33, C36).
+ * Makes one object for one resource (contract C33, C36).
  *
- * @throws Error when what became of a lost request can't be told, be it one of this process or one
- * of a process that died: it says what to look at.
+ * An answer is lost when the service may have done the work although it did not say so: a timeout,
+ * a reset, 408, any 5xx. After a lost answer, and before the request is sent again, the account's
+ * list is searched for an object of the same content, made since the request was sent, that no
+ * other create has. If there is one it is taken, with a warning that names it. If there is none the
+ * request is sent again. If that can't be told the create fails, and names the candidates.
+ *
+ * What is promised: on one machine no two resources get one id, and each object that was made is
+ * in a state or named by an error or a warning. Equal creates of one process run one after another,
+ * and notes keep those of several processes apart (pendingCreates.ts). What is not: a machine that
+ * makes the same content in the same account at the same moment leaves no note here, so its object
+ * may be taken for the one whose answer was lost. That is what the warning is for.
+ *
+ * @throws Error when it can't be told what a request of this process, or of one that has died, has
+ * made: it says what to look at. Any other failure as it is.
  */
-export async function createOnce<Wire extends Made>(
+export function createOnce<Wire extends Made>(
   client: Client,
   making: Making<Wire>,
 ): Promise<Outcome<Wire>> {
-  const own = twins.get(making.content) ?? newTwins();
-  twins.set(making.content, own);
-  own.count += 1;
-  try {
-    const said = told.get(making.content) ?? leftBehind(client, making);
-    told.set(making.content, said);
-    const problem = await said.catch((error) => {
-      // What could not be found out is asked again by the next.
-      told.delete(making.content);
-      throw error;
-    });
-    if (problem) throw new Error(problem);
-    return await makeOrFind(client, making, own);
-  } finally {
-    own.count -= 1;
-    if (own.count === 0) twins.delete(making.content);
-  }
+  const key = JSON.stringify([client.fingerprint, making.title, making.content]);
+  const queue = queues.get(key) ?? { note: new PendingCreate(key), last: Promise.resolve() };
+  queues.set(key, queue);
+  const created = queue.last.then(() => new Create(client, making, queue.note).run());
+  queue.last = created.then(
+    () => {},
+    () => queue.note.giveUp(),
+  );
+  return created;
 }
 
-function newTwins(): Twins {
-  return { asking: new Set(), lost: 0, count: 0 };
+/** Tells that a resource of a stack has this id: no lost request has made it. */
+export function noteManaged(client: Client, id: string): void {
+  takenOf(client).add(id);
 }
 
-async function makeOrFind<Wire extends Made>(
-  client: Client,
-  making: Making<Wire>,
-  own: Twins,
-): Promise<Outcome<Wire>> {
-  const noted = note(known(client, making));
-  const settled = async (outcome: Outcome<Wire>) => {
-    await noted.settle();
-    return outcome;
-  };
-  /** When the first request was sent whose answer was lost. */
-  let lostSince: number | undefined;
-  for (let posts = 1; ; posts++) {
-    const asked = Date.now();
-    const { outcome, error } = await ask(client, making, own);
-    if (outcome) return settled(await besides(client, making, own, outcome, lostSince));
-    const isLost = isAmbiguous(error);
-    if (!isLost && lostSince === undefined) {
-      await noted.settle();
-      throw error;
+class Create<Wire extends Made> {
+  constructor(
+    readonly client: Client,
+    readonly making: Making<Wire>,
+    readonly note: PendingCreate,
+  ) {}
+
+  async run(): Promise<Outcome<Wire>> {
+    await this.#refuseLeftBehind();
+    for (let posts = 1; ; posts++) {
+      const { outcome, error } = await this.#post();
+      if (outcome) {
+        const warning = posts > 1 ? await this.#warnOfMore() : undefined;
+        await this.note.settle(outcome.wire.id);
+        return { ...outcome, warning };
+      }
+      const isLost = isAmbiguous(error);
+      if (!isLost && posts === 1) {
+        await this.note.settle();
+        throw error;
+      }
+      // A refusal, too, may be due to what a lost request has made in the end.
+      const found = await this.#lookFor(error);
+      if (found) return found;
+      const isWorthAnother = isLost && posts < mostPosts && this.client.leftMs > 0;
+      // Don't POST again once the engine that asked has exited.
+      if (!isWorthAnother || !(await isEngineAlive())) throw error;
     }
-    lostSince ??= asked;
-    // A refusal, too, may be due to what a lost request has made in the end.
-    const found = await lookFor(client, making, own, lostSince, error);
-    if (found) return settled({ wire: found });
-    if (isLost && (await isWorthAnother(client, posts))) continue;
-    // It may yet be made: the next process is told of it.
-    kept.set(making.content, [...(kept.get(making.content) ?? []), noted]);
-    noted.keep([...claimedOf(client)]);
-    throw error;
   }
-}
 
-/** Sends the request; while it may be answered, a twin waits for what it claims. */
-function ask<Wire extends Made>(
-  client: Client,
-  making: Making<Wire>,
-  own: Twins,
-): Promise<{ outcome: Outcome<Wire>; error?: never } | { outcome?: never; error: Error }> {
-  const asking = making
-    .post()
-    .then((wire) => ({ wire }), partlyAnswered<Wire>)
-    .then((outcome) => {
-      claim(client, making, outcome.wire);
-      return outcome;
-    })
-    .finally(() => own.asking.delete(asking));
-  own.asking.add(asking);
-  return asking.then(
-    (outcome) => ({ outcome }),
-    (error) => ({ error }),
-  );
-}
-
-/** What nobody hears of any more is not asked for again. */
-async function isWorthAnother(client: Client, posts: number): Promise<boolean> {
-  return posts < mostPosts && client.leftMs > 0 && (await isEngineAlive());
-}
-
-/** What was made, with what is to be said of requests before that were taken for lost. */
-async function besides<Wire extends Made>(
-  client: Client,
-  making: Making<Wire>,
-  own: Twins,
-  outcome: Outcome<Wire>,
-  lostSince: number | undefined,
-): Promise<Outcome<Wire>> {
-  if (lostSince === undefined) return outcome;
-  const said = `a request whose answer was lost may have made one more ${making.title}`;
-  try {
-    const found = await unclaimed(client, making, own, lostSince);
-    if (found.length <= own.lost) return outcome;
-    const ids = found.map(({ id }) => id).join(", ");
-    return { ...outcome, warning: `${said}: ${ids}. Delete what no stack has` };
-  } catch (error) {
-    const why = (error as Error).message;
-    return { ...outcome, warning: `${said}, and the list can't be read (${why}): look for it` };
+  /** Sends the request. What is answered is taken from that moment on. */
+  async #post(): Promise<
+    { outcome: Outcome<Wire>; error?: never } | { outcome?: never; error: Error }
+  > {
+    const { title, post, isMade } = this.making;
+    const answered = post(() => this.note.sent())
+      .then((wire) => ({ wire }), partlyAnswered<Wire>)
+      .then((outcome) => {
+        takenOf(this.client).add(outcome.wire.id);
+        return { outcome };
+      })
+      .catch((error) => ({ error }));
+    const request = { title, isMade: isMade as Request["isMade"], answered };
+    requestsOf(this.client).add(request);
+    const answer = await answered;
+    requestsOf(this.client).delete(request);
+    return answer;
   }
-}
 
-/** By what other processes know it. */
-function known<Wire>({ fingerprint }: Client, { content }: Making<Wire>): string {
-  return JSON.stringify([fingerprint, content]);
-}
+  /** Fails, once, when a process that has died may have made this. */
+  async #refuseLeftBehind(): Promise<void> {
+    const others = await this.note.others();
+    const left = others.filter(({ since, turn }) => since !== undefined && turn === "died");
+    if (left.length === 0) return;
+    const forget = () => left.forEach((one) => void one.forget());
+    const said = `an update that was cut off may have made this ${this.making.title} already`;
+    const oldest = Math.min(...left.map(({ since }) => since as number));
+    const { found } = await this.#search(oldest).catch((cause: Error) => {
+      // A list that can't be read now can be read by the next create.
+      if (!isOfRequest(cause)) forget();
+      throw new Error(`${said}, and that can't be told (${cause.message}): look for it`);
+    });
+    forget();
+    if (found.length === 0) return;
+    throw new Error(
+      `${said}: ${idsOf(found)} has its content and was made since. If the resource was renamed, ` +
+        "and the stack has it under the old name, give that to the resource option `aliases`. If " +
+        "no stack has it, delete it, or, unless this is a replacement, adopt it with the resource " +
+        "option `import`. Then run `pulumi up` again, which makes one whatever there is",
+    );
+  }
 
-/** What is to be said of creates of processes that are gone: nothing, unless they made something. */
-async function leftBehind<Wire extends Made>(
-  client: Client,
-  making: Making<Wire>,
-): Promise<string | undefined> {
-  const left = await unheard(known(client, making));
-  if (left.length === 0) return undefined;
-  const since = Math.min(...left.map(({ asked }) => asked));
-  const found = await candidates(client.operation(), making, since);
-  for (const { forget } of left) forget();
-  const made = new Set([...claimedOf(client), ...left.flatMap((one) => one.made)]);
-  const ids = found.map(({ id }) => id).filter((id) => !made.has(id));
-  if (ids.length === 0) return undefined;
-  return (
-    `an update that was cut off may have made this ${making.title} already: ${ids.join(", ")} ` +
-    "has its content and was made since. If no stack has it, delete it, or, unless this is a " +
-    "replacement, adopt it with the resource option `import`. Then run `pulumi up` again, which makes one whatever there is"
-  );
-}
+  /** What a lost request has made; undefined when it has made nothing, so that it can be sent again. */
+  async #lookFor(error: Error): Promise<Outcome<Wire> | undefined> {
+    const { title } = this.making;
+    this.note.lost();
+    const isSlow = error instanceof ConnectionError && error.code === "ETIMEDOUT";
+    const mostMs = isSlow ? longestPauseOfSlowMs : longestPauseMs;
+    // The service may still be at work behind what gave up on it: a second look comes later.
+    for (const pauseMs of [0, Math.min(mostMs, this.client.deadlineMs / 20)]) {
+      await setTimeout(pauseMs);
+      const { found, claimants } = await this.#search(this.note.since).catch((cause: Error) => {
+        throw new Error(
+          `${error.message}. Whether the ${title} was made can't be told (${cause.message}): look ` +
+            "for it, or let the next `pulumi up` on this machine do so, which names what it finds",
+        );
+      });
+      if (found.length > claimants) {
+        throw new Error(
+          `${error.message}. It may have been made all the same: ${idsOf(found)} have its content ` +
+            "and were made since. Delete what no stack has, then run `pulumi up` again",
+        );
+      }
+      // The oldest: as they are the same, each of those that have lost one may have any.
+      const wire = found.findLast(({ id }) => !takenOf(this.client).has(id));
+      if (!wire) continue;
+      takenOf(this.client).add(wire.id);
+      await this.note.settle(wire.id);
+      const warning =
+        `no answer came to the request that makes this ${title}; ${wire.id} has its content and was ` +
+        "made since, and is taken for what it made. If another machine makes the same in this " +
+        `account, see with \`pulumi stack --show-ids\` that no other stack has ${wire.id}`;
+      return { wire, warning };
+    }
+    return undefined;
+  }
 
-/** What this process has made is nobody else's, and not what the next is to be told of. */
-function claim<Wire extends Made>(client: Client, { content }: Making<Wire>, wire: Wire): void {
-  const claimed = claimedOf(client).add(wire.id);
-  for (const noted of kept.get(content) ?? []) noted.keep([...claimed]);
+  /** What to say of lost requests when a later one was answered. */
+  async #warnOfMore(): Promise<string | undefined> {
+    const said = `a request whose answer was lost may have made one more ${this.making.title}`;
+    try {
+      const { found } = await this.#search(this.note.since);
+      return found.length > 0 ? `${said}: ${idsOf(found)}. Delete what no stack has` : undefined;
+    } catch (error) {
+      return `${said}, and that can't be told (${(error as Error).message}): look for it`;
+    }
+  }
+
+  /**
+   * What has this content, was made since and is nobody else's, newest first, and how many creates
+   * are to choose from it: this one and those of other processes.
+   *
+   * @throws Error when that can't be told.
+   */
+  async #search(since: number): Promise<{ found: Wire[]; claimants: number }> {
+    const seen = await this.#madeSince(since);
+    // Inputs that differ may mean the same to the service.
+    const same = [...requestsOf(this.client)].filter(
+      ({ title, isMade }) => title === this.making.title && seen.some(isMade),
+    );
+    await Promise.all(same.map(({ answered }) => answered));
+    for (const endsAt = Date.now() + this.client.deadlineMs; ; await setTimeout(pollMs)) {
+      const others = await this.note.others();
+      const taken = new Set([...takenOf(this.client), ...others.flatMap(({ made }) => made)]);
+      const found = seen.filter(({ id }) => !taken.has(id));
+      if (found.length === 0 || !others.some(({ turn }) => turn === "before")) {
+        const after = others.filter(({ turn }) => turn === "after");
+        return { found, claimants: 1 + after.length };
+      }
+      if (Date.now() >= endsAt) {
+        throw new Error(
+          `another process of this machine makes the same, and may have made ${idsOf(found)}`,
+        );
+      }
+    }
+  }
+
+  /** What has this content and was made since, newest first. */
+  async #madeSince(sent: number): Promise<Wire[]> {
+    const found: Wire[] = [];
+    let looked = 0;
+    // With time of its own: the lost request may have taken all there was.
+    const client = this.client.operation();
+    for await (const wire of this.making.list(client)) {
+      // Known better with each answer: the list's first page is one.
+      const since = sent + client.clockSkewMs - clockToleranceMs;
+      if (Date.parse(wire.created_at) < since) break;
+      looked += 1;
+      if (looked > mostLooked) throw new Error(`more than ${mostLooked} were made since`);
+      if (this.making.isMade(wire)) found.push(wire);
+    }
+    return found;
+  }
 }
 
 /** With an id it is known what was made: the rest of the answer can be read later. */
@@ -212,84 +274,14 @@ function partlyAnswered<Wire extends Made>(error: unknown): Outcome<Wire> {
   return { wire, problem: (error as ConnectionError).message };
 }
 
-function isAmbiguous(error: unknown): error is ServiceError | ConnectionError {
-  return (
-    (error instanceof ServiceError || error instanceof ConnectionError) &&
-    error.method === "POST" &&
-    error.ambiguous
-  );
+function isOfRequest(error: unknown): error is ServiceError | ConnectionError {
+  return error instanceof ServiceError || error instanceof ConnectionError;
 }
 
-/** What a lost request has made; undefined when it has made nothing, so that it can be sent again. */
-async function lookFor<Wire extends Made>(
-  client: Client,
-  making: Making<Wire>,
-  own: Twins,
-  asked: number,
-  error: Error,
-): Promise<Wire | undefined> {
-  own.lost += 1;
-  try {
-    // The service may still be at work behind what gave up on it: a second look comes later.
-    const isSlow = error instanceof ConnectionError && error.code === "ETIMEDOUT";
-    const mostMs = isSlow ? longestPauseOfSlowMs : longestPauseMs;
-    for (const pauseMs of [0, Math.min(mostMs, client.deadlineMs / 20)]) {
-      await setTimeout(pauseMs);
-      const found = await unclaimed(client, making, own, asked).catch((cause: Error) => {
-        throw new Error(
-          `${error.message}. Whether the ${making.title} was made can't be told, as the list can't ` +
-            `be read either (${cause.message}): look for it, or let the next \`pulumi up\` on this ` +
-            "machine do so, which names what it finds",
-        );
-      });
-      if (found.length > own.lost) {
-        const ids = found.map(({ id }) => id).join(", ");
-        throw new Error(
-          `${error.message}. It may have been made all the same: ${ids} have its content and were ` +
-            "made since. Look at them, delete what is not wanted, then run `pulumi up` again",
-        );
-      }
-      // The oldest first: as they are the same, each of the lost may have any.
-      const wire = found.at(-1);
-      if (wire) {
-        claim(client, making, wire);
-        return wire;
-      }
-    }
-    return undefined;
-  } finally {
-    own.lost -= 1;
-  }
+function isAmbiguous(error: unknown): boolean {
+  return isOfRequest(error) && error.method === "POST" && error.ambiguous;
 }
 
-/** What has this content, was made since and is nobody else's, newest first. */
-async function unclaimed<Wire extends Made>(
-  client: Client,
-  making: Making<Wire>,
-  own: Twins,
-  since: number,
-): Promise<Wire[]> {
-  // With time of its own: the lost request may have taken all there was.
-  const seen = await candidates(client.operation(), making, since);
-  // Some of what was seen may be that of a twin, which claims it when it is answered.
-  while (own.asking.size > 0) await Promise.allSettled(own.asking);
-  return seen.filter(({ id }) => !claimedOf(client).has(id));
-}
-
-/** What has this content and was made since, newest first. */
-async function candidates<Wire extends Made>(
-  client: Client,
-  { list, isMade }: Making<Wire>,
-  asked: number,
-): Promise<Wire[]> {
-  const found: Wire[] = [];
-  let looked = 0;
-  for await (const wire of list(client)) {
-    // Known better with each answer: the list's first page is one.
-    const since = asked + client.clockSkewMs - clockToleranceMs;
-    looked += 1;
-    if (Date.parse(wire.created_at) < since || looked > mostLooked) break;
-    if (isMade(wire)) found.push(wire);
-  }
-  return found;
+function idsOf(wires: Made[]): string {
+  return wires.map(({ id }) => id).join(", ");
 }

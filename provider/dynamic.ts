@@ -18,6 +18,7 @@ import {
   readSettings,
   tellOnce,
 } from "./connection";
+import { noteManaged } from "./createOnce";
 import { exitWithEngine } from "./engine";
 import { counted } from "./gone";
 import {
@@ -58,6 +59,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
     const operation = client(properties);
     const what = `the ${lifecycle.title} ${id}`;
     refuseOtherService(operation, connectionOf(properties), what, state.uri);
+    noteManaged(operation, id);
     return operation;
   };
   /** What there is to adopt, unless inputs are wrong; that there is nothing is one more problem. */
@@ -112,6 +114,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
 
     diff: (id: string, state: Properties, inputs: Properties) =>
       clean(async () => {
+        lifecycle.planned?.(id, inputs);
         const replaces = lifecycle.replaces(state, inputs);
         if (connectionOf(state) !== connectionOf(inputs)) replaces.push("connection");
         checkImportOption(lifecycle, () => account(inputs), id, inputs, replaces);

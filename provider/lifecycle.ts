@@ -100,6 +100,8 @@ export interface Lifecycle {
   replaces(state: Properties, inputs: Properties): string[];
   /** What an update would change. */
   differences(state: Properties, inputs: Properties): Difference[];
+  /** Told in each diff what a resource is to become; values may be unknown. */
+  planned?(id: string, inputs: Properties): void;
   /** With a `problem` when it was made, but the service's answer can't be used whole. */
   create(client: Client, inputs: Properties): Promise<Created>;
   /**

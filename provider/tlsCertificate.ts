@@ -131,14 +131,12 @@ export const lifecycle: Lifecycle = {
     const { certificatePem, privateKeyPem, description, metadata } = inputs as TLSCertificateInputs;
     const { wire, ...told } = await createOnce(client, {
       title: lifecycle.title,
-      content: JSON.stringify({ ...inputs, privateKeyPem: undefined }),
-      post: () =>
-        tlsCertificates.create(client, {
-          certificate_pem: certificatePem,
-          private_key_pem: privateKeyPem ?? "",
-          description,
-          metadata,
-        }),
+      content: JSON.stringify([certificatePem, description, metadata]),
+      post: (onSend) => {
+        const key = { private_key_pem: privateKeyPem ?? "" };
+        const upload = { certificate_pem: certificatePem, ...key, description, metadata };
+        return tlsCertificates.create(client, upload, onSend);
+      },
       list: tlsCertificates.list,
       isMade: (made) =>
         lifecycle.same("certificatePem", made.certificate_pem, certificatePem) &&

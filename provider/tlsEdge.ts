@@ -1,5 +1,4 @@
 import * as v from "valibot";
-import type { Client } from "../client/client";
 import { ServiceError } from "../client/errors";
 import type { Ref } from "../client/fields";
 import {
@@ -10,6 +9,7 @@ import {
 } from "../client/tlsEdge";
 import { createOnce } from "./createOnce";
 import { description, edgeModule, hostports, id, metadata, minVersion, someIds } from "./fields";
+import { planHostports, setHostports } from "./hostports";
 import {
   defined,
   isObject,
@@ -132,16 +132,19 @@ export const lifecycle: Lifecycle = {
       found: state[property],
     })),
 
+  planned: (edgeId, inputs) => planHostports(edgeId, inputs.hostports ?? []),
+
   async create(client, inputs) {
+    const body = toWire(inputs);
+    const isMade = (wire: TLSEdgeWire) =>
+      lifecycle.differences(toState(wire, inputs), inputs).length === 0;
+    const edge = { hostports: body.hostports, isSame: isMade };
     const { wire, ...told } = await createOnce(client, {
       title: lifecycle.title,
-      content: JSON.stringify(inputs),
-      post: () =>
-        tlsEdges
-          .create(client, toWire(inputs))
-          .catch((error) => explainConflict(client, inputs, error)),
+      content: JSON.stringify(body),
+      post: (onSend) => setHostports(client, edge, () => tlsEdges.create(client, body, onSend)),
       list: tlsEdges.list,
-      isMade: (wire) => lifecycle.differences(toState(wire, inputs), inputs).length === 0,
+      isMade,
     });
     return { id: wire.id, state: toState(wire, inputs), ...told };
   },
@@ -156,11 +159,12 @@ export const lifecycle: Lifecycle = {
       await tlsEdges.deleteModule(client, edgeId, moduleNames[module]).catch(ifMissing);
     }
     const changed = changes(state, inputs);
+    const patch = toWire(changed);
     const wire =
       Object.keys(changed).length > 0
-        ? await tlsEdges
-            .update(client, edgeId, toWire(changed))
-            .catch((error) => explainConflict(client, changed, error, edgeId))
+        ? await setHostports(client, { id: edgeId, hostports: patch.hostports }, () =>
+            tlsEdges.update(client, edgeId, patch),
+          )
         : await tlsEdges.get(client, edgeId);
     const updated = toState(wire, inputs);
     const [left] = leftovers(updated, inputs);
@@ -171,7 +175,8 @@ export const lifecycle: Lifecycle = {
     );
   },
 
-  delete: (client, edgeId) => tlsEdges.delete(client, edgeId),
+  delete: (client, edgeId) =>
+    setHostports(client, { id: edgeId, hostports: [] }, () => tlsEdges.delete(client, edgeId)),
   list: tlsEdges.list,
 };
 
@@ -179,36 +184,6 @@ export const lifecycle: Lifecycle = {
 function ifMissing(error: unknown): void {
   if (error instanceof ServiceError && [404, 405].includes(error.status)) return;
   throw error;
-}
-
-/** Services name a taken hostport in words of their own, if at all: who has it can be looked up. */
-async function explainConflict(
-  client: Client,
-  inputs: TLSEdgeInputs,
-  error: unknown,
-  ownId?: string,
-): Promise<never> {
-  const refused = error instanceof ServiceError && [400, 409].includes(error.status);
-  if (!refused || !inputs.hostports?.length) throw error;
-  const holder = await holderOf(client, inputs, ownId).catch(() => undefined);
-  throw holder ? new Error(`${error.message}. ${holder}`) : error;
-}
-
-/** Which other edge serves one of the hostports, and what to do. */
-async function holderOf(client: Client, inputs: TLSEdgeInputs, ownId?: string) {
-  const wanted = new Set(inputs.hostports?.map((hostport) => hostport.toLowerCase()));
-  for await (const wire of tlsEdges.list(client)) {
-    const taken = wire.hostports?.find((hostport) => wanted.has(hostport.toLowerCase()));
-    if (!taken || wire.id === ownId) continue;
-    const isTwin =
-      ownId === undefined && lifecycle.differences(toState(wire, inputs), inputs).length === 0;
-    return isTwin
-      ? `The edge ${wire.id} serves ${taken} and is all that this one is to be: an update that ` +
-          "was cut off may have made it. If no stack has it, delete it first, or, unless this is a " +
-          "replacement, adopt it with the resource option `import`"
-      : `The edge ${wire.id} serves ${taken}: take it off there, or delete that edge, first`;
-  }
-  return undefined;
 }
 
 /** The properties that an update sends, each whole. */

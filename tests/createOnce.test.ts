@@ -5,6 +5,7 @@ import { ConnectionError, ServiceError } from "../client/errors";
 import { tlsCertificates } from "../client/tlsCertificate";
 import { tlsEdges } from "../client/tlsEdge";
 import { type Emulator, type Fault, makeCertificate, startEmulator } from "../emulator/server";
+import { createOnce, noteManaged } from "../provider/createOnce";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import {
   answer,
@@ -25,8 +26,9 @@ describe("a create whose answer is lost", () => {
   let emulator: Emulator;
   let restore: () => void;
   let inputs: Record<keyof typeof lists, Properties>;
-  /** The same account, for a process that is not ours. */
+  /** The same account, from another machine. */
   let stranger: Client;
+  let told: ReturnType<typeof mock.method<Console, "error">>;
 
   before(async () => {
     emulator = await startEmulator();
@@ -45,12 +47,18 @@ describe("a create whose answer is lost", () => {
       tlsCertificate: { description: "d", certificatePem, privateKeyPem },
     };
   });
-  beforeEach(() => emulator.reset());
+  beforeEach(() => {
+    emulator.reset();
+    told = mock.method(console, "error", () => {});
+  });
+  afterEach(() => told.mock.restore());
   after(() => {
     restore();
     return emulator.close();
   });
 
+  const warnings = () =>
+    told.mock.calls.map((call) => String(call.arguments)).filter((text) => /^warning/.test(text));
   const heard = () => emulator.requests.map(({ method }) => method);
   const stackOf = (kind: keyof typeof lists) => new Stack({ tlsEdge, tlsCertificate }[kind]);
   const held = (kind: keyof typeof lists) =>
@@ -82,10 +90,11 @@ describe("a create whose answer is lost", () => {
     ["a connection that is cut", "reset"],
     ["half of the answer", "truncated"],
     ["silence", "silence"],
-    ...[502, 503, 504].map((status): [string, Fault["answer"]] => [
+    ...[408, 500, 502, 503, 504, 524].map((status): [string, Fault["answer"]] => [
       `${status} from a proxy`,
       { status, body: "<html>gateway</html>" },
     ]),
+    ["503 with Retry-After", { status: 503, headers: { "Retry-After": "0" } }],
   ];
   for (const kind of ["tlsEdge", "tlsCertificate"] as const) {
     describe(kind, () => {
@@ -96,6 +105,8 @@ describe("a create whose answer is lost", () => {
           assert.equal(await stack.up(inputs[kind]), "create");
           assert.deepEqual(ids(kind), [stack.id]);
           assert.deepEqual(heard(), ["POST", "GET"]);
+          assert.equal(warnings().length, 1);
+          assert.ok(warnings()[0]?.includes(stack.id));
           // What was found is as good as what was answered.
           assert.equal(await stack.refresh(), "same");
           assert.equal(await stack.up(inputs[kind]), "same");
@@ -109,6 +120,7 @@ describe("a create whose answer is lost", () => {
           assert.deepEqual(ids(kind), [stack.id]);
           // Last, whether the first one was made in the end.
           assert.deepEqual(heard(), ["POST", "GET", "GET", "POST", "GET"]);
+          assert.deepEqual(warnings(), []);
         });
       }
 
@@ -136,13 +148,37 @@ describe("a create whose answer is lost", () => {
         assert.deepEqual(ids(kind).sort(), pair.map(({ id }) => id).sort());
       });
 
-      it("C36 has twins that are lost too, made or not: each has its own", async () => {
-        lose(kind, { work: true, times: 2, answer: "reset" });
-        lose(kind, { work: false, answer: { status: 502 } });
+      for (const works of [[true], [true, true], [true, false], [false, true], [false, false]]) {
+        it(`C36 among three equal ones, with the work done or not: ${works}`, async () => {
+          for (const work of works) lose(kind, { work, answer: { status: 504 } });
+          const all = [stackOf(kind), stackOf(kind), stackOf(kind)];
+          await Promise.all(all.map((stack) => stack.up(inputs[kind])));
+          assert.equal(new Set(all.map(({ id }) => id)).size, 3);
+          assert.deepEqual(ids(kind).sort(), all.map(({ id }) => id).sort());
+          // Each of them is one that was lost.
+          const named = warnings().join();
+          assert.equal(warnings().length, works.filter(Boolean).length);
+          assert.equal(all.filter(({ id }) => named.includes(id)).length, warnings().length);
+        });
+      }
+
+      it("C36 that fails does not offer its twins for deletion", async () => {
         const all = [stackOf(kind), stackOf(kind), stackOf(kind)];
-        await Promise.all(all.map((stack) => stack.up(inputs[kind])));
-        assert.equal(new Set(all.map(({ id }) => id)).size, 3);
-        assert.deepEqual(ids(kind).sort(), all.map(({ id }) => id).sort());
+        lose(kind, { skip: 1, work: true, answer: "reset" });
+        emulator.faults.add({ method: "GET", path: lists[kind], answer: { status: 401 } });
+        const outcomes = await Promise.allSettled(all.map((stack) => stack.up(inputs[kind])));
+        assert.deepEqual(
+          outcomes.map(({ status }) => status),
+          ["fulfilled", "rejected", "fulfilled"],
+        );
+        // What the second may have made is not taken by a later one that is lost as well.
+        lose(kind, { work: true, answer: "reset" });
+        const { message } = await failureOf(stackOf(kind).up(inputs[kind]), Error);
+        const own = all.map(({ id }) => id).filter(Boolean);
+        const orphans = ids(kind).filter((id) => !own.includes(id));
+        assert.equal(orphans.length, 2);
+        for (const id of orphans) assert.ok(message.includes(id), message);
+        for (const id of own) assert.ok(!message.includes(id), message);
       });
 
       it("C33 does not take what was there before, nor what differs", async () => {
@@ -210,8 +246,12 @@ describe("a create whose answer is lost", () => {
     });
   }
 
-  it("C36 is not given what a twin made that is answered late", async () => {
-    const edge = (id: string) => ({ id, uri: "x", created_at: new Date().toISOString() });
+  it("C36 is not given what other inputs made that mean the same", async () => {
+    const tls_termination = { enabled: true, terminate_at: "edge", min_version: "1.2" };
+    const edge = (id: string) => ({
+      ...{ id, uri: "x", tls_termination },
+      created_at: new Date().toISOString(),
+    });
     const turns = async (count: number) => {
       for (let n = 0; n < count; n++) await new Promise(setImmediate);
     };
@@ -233,8 +273,8 @@ describe("a create whose answer is lost", () => {
     const undo = setEnv({ TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile });
     try {
       const [lost, twin] = [stackOf("tlsEdge"), stackOf("tlsEdge")];
-      const making = lost.up({});
-      const madeToo = twin.up({});
+      const making = lost.up({ tlsTermination: {} });
+      const madeToo = twin.up({ tlsTermination: { terminateAt: "edge", minVersion: "1.2" } });
       await Promise.all([making, madeToo]);
       assert.deepEqual([lost.id, twin.id].sort(), ["edgtls_own", "edgtls_twin"]);
       assert.deepEqual(
@@ -258,14 +298,11 @@ describe("a create whose answer is lost", () => {
     async function upWith(...answers: Parameters<typeof script>) {
       const { url, caFile, close } = await script(...answers);
       const undo = setEnv({ TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile });
-      const told = mock.method(console, "error", () => {});
       try {
         const stack = stackOf("tlsEdge");
         await stack.up({ hostports });
-        const lines = told.mock.calls.map((call) => String(call.arguments));
-        return { id: stack.id, told: lines.filter((line) => line.startsWith("warning: ")) };
+        return stack.id;
       } finally {
-        told.mock.restore();
         undo();
         await close();
       }
@@ -275,18 +312,31 @@ describe("a create whose answer is lost", () => {
       const made = edge("edgtls_late1");
       const refused = answer(409, { msg: "taken" });
       // The list is read for the reason of the refusal, then for what was made.
-      const { id } = await upWith(reset, list(), list(), refused, list(made), list(made));
+      const id = await upWith(reset, list(), list(), refused, list(made), list(made));
       assert.equal(id, made.id);
     });
 
     it("C33 is named when the second request made another", async () => {
       const [late, second] = [edge("edgtls_late2"), edge("edgtls_second")];
       const answers = [reset, list(), list(), answer(201, second), list(second, late)];
-      const { id, told } = await upWith(...answers);
-      assert.equal(id, second.id);
-      assert.equal(told.length, 1);
-      assert.match(told[0] ?? "", /one more TLS edge: edgtls_late2\./);
+      assert.equal(await upWith(...answers), second.id);
+      assert.equal(warnings().length, 1);
+      assert.match(warnings()[0] ?? "", /edgtls_late2\b/);
     });
+  });
+
+  it("C33 is not what a resource is known to have", async () => {
+    const { id } = await tlsEdges.create(stranger, { metadata: "m" });
+    noteManaged(stranger, id);
+    lose("tlsEdge", { answer: "reset" });
+    const { wire } = await createOnce(stranger, {
+      title: "TLS edge",
+      content: "m",
+      post: (onSend) => tlsEdges.create(stranger, { metadata: "m" }, onSend),
+      list: tlsEdges.list,
+      isMade: ({ metadata }) => metadata === "m",
+    });
+    assert.deepEqual(ids("tlsEdge"), [wire.id, id]);
   });
 
   it("C33 is looked for on the newest pages alone", async () => {
@@ -298,5 +348,22 @@ describe("a create whose answer is lost", () => {
     lose("tlsEdge", { work: true, answer: "reset" });
     await stackOf("tlsEdge").up(inputs.tlsEdge);
     assert.deepEqual(heard(), ["POST", "GET"]);
+  });
+
+  it("C33 that can't be told from a thousand others' fails, and makes no second", async () => {
+    const undo = setEnv({ TLSEDGE_TIMEOUT_SECONDS: "60" });
+    try {
+      lose("tlsEdge", { work: true, answer: "reset" });
+      emulator.faults.add({ method: "GET", work: false, answer: "held" });
+      const asked = failureOf(stackOf("tlsEdge").up(inputs.tlsEdge), Error);
+      await until(() => emulator.faults.list().at(-1)?.struck === 1);
+      for (let n = 0; n < 1001; n++) await tlsEdges.create(stranger, { metadata: String(n) });
+      emulator.requests.length = 0;
+      emulator.faults.clear();
+      await asked;
+      assert.ok(!heard().includes("POST"));
+    } finally {
+      undo();
+    }
   });
 });

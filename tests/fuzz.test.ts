@@ -397,8 +397,7 @@ describe("whatever stands in an answer", () => {
         const paths = misfits(page(name, kind.reading));
         if (error === undefined) return goesOn(kind);
         isExpected(error);
-        if (paths.length > 0)
-          assert.match(error.message, /can't be told, as the list can't be read/);
+        if (paths.length > 0) assert.match(error.message, /can't be told/);
       });
     });
   }
@@ -520,6 +519,8 @@ describe("whatever stands in an answer", () => {
     ];
     for (const [name, kind] of Object.entries(kinds)) {
       for (const [method, operate] of operations) {
+        // A create that was answered 500 is sent again, when it has made nothing.
+        const times = method === "POST" ? 3 : 1;
         it(`C34 ${method} of a TLS ${name} fails with its status, and with texts alone`, async () => {
           await holds(refusals(method), 15, async ({ place, instead, status }) => {
             await start(kind);
@@ -528,7 +529,7 @@ describe("whatever stands in an answer", () => {
             if (method === "POST") emulator.reset();
             const body = JSON.stringify(rewritten(errorBody, place, standIn(instead)));
             const headers = { "Content-Type": "application/json" };
-            emulator.faults.add({ method, answer: { status, headers, body } });
+            emulator.faults.add({ method, times, answer: { status, headers, body } });
             const error = await outcomeOf(operate(kind));
             if (status === 404 && method !== "POST") return isGone(method, error, before);
             assert.ok(error instanceof ServiceError, inspect(error));

@@ -3,7 +3,7 @@ import path from "node:path";
 import { linkModules, newFolder } from "./folders.ts";
 
 /** Where a create looks for what a lost request has made: the one place, and what replaces it. */
-const looking = /const found = await lookFor\([^;]*\);/;
+const looking = /const found = await this\.#lookFor\([^;]*\);/;
 const notLooking = "const found = undefined;";
 
 /**
