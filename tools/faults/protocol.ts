@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createRequire } from "node:module";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import path from "node:path";
+import { setTimeout } from "node:timers/promises";
 import type { ServiceError } from "@grpc/grpc-js";
 import type { Struct } from "google-protobuf/google/protobuf/struct_pb";
 
@@ -47,15 +49,62 @@ export class Failure extends Error {
 type Message = { serializeBinary(): Uint8Array };
 type Answer<R> = (error: ServiceError | null, response: R) => void;
 
+const running = new Set<ChildProcess>();
+process.on("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+});
+
+/** Stands for an engine: a provider looks whether there is one at the address it was given. */
+class Engine {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+
+  private constructor(server: Server) {
+    this.#server = server;
+    server.on("connection", (socket) => {
+      this.#sockets.add(socket);
+      socket.on("error", () => undefined).on("close", () => this.#sockets.delete(socket));
+    });
+  }
+
+  static async open(): Promise<Engine> {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    return new Engine(server);
+  }
+
+  get address(): string {
+    return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  close(): void {
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}
+
 /** Pulumi's own server of dynamic providers, started and spoken to as the engine does it. */
 export class Provider {
-  /** Everything that may hold no secret: what the process printed, and what it answered. */
-  heard = "";
+  /** What the process has printed. */
+  printed = "";
+  /** What the process has answered, but for secrets that the engine keeps encrypted. */
+  answered = "";
   readonly #child: ChildProcess;
+  readonly #engine: Engine;
+  readonly #closed: Promise<unknown>;
+  /** Rejects when nobody waits for answers any more. */
+  readonly #cut: Promise<never>;
+  #cutOff: () => void = () => undefined;
   readonly #client: InstanceType<typeof ResourceProviderClient>;
 
-  private constructor(child: ChildProcess, port: string) {
+  private constructor(child: ChildProcess, engine: Engine, port: string) {
     this.#child = child;
+    this.#engine = engine;
+    this.#closed = once(child, "close");
+    this.#cut = new Promise((_, reject) => {
+      this.#cutOff = () => reject(new Failure("the process was killed"));
+    });
+    this.#cut.catch(() => undefined);
     this.#client = new ResourceProviderClient(
       `127.0.0.1:${port}`,
       grpc.credentials.createInsecure(),
@@ -65,21 +114,20 @@ export class Provider {
   /** `folder` is where the program would stand: the package is resolved from there. */
   static async start(folder: string, env: NodeJS.ProcessEnv): Promise<Provider> {
     const script = load.resolve("@pulumi/pulumi/cmd/dynamic-provider/index.js");
-    // The address of an engine is asked for, but nothing of it is used.
-    const child = spawn(process.execPath, [script, "127.0.0.1:0"], { cwd: folder, env });
-    const kill = () => child.kill("SIGKILL");
-    process.on("exit", kill);
-    child.once("close", () => process.off("exit", kill));
-    let errors = "";
-    child.stderr.on("data", (data) => (errors += data));
-    const ended = once(child, "close").then(() => Promise.reject(new Error(errors)));
+    const engine = await Engine.open();
+    const child = spawn(process.execPath, [script, engine.address], { cwd: folder, env });
+    running.add(child);
+    child.once("close", () => running.delete(child));
+    let early = "";
+    child.stderr.on("data", (data) => (early += data));
+    const ended = once(child, "close").then(() => Promise.reject(new Error(early)));
     const [port] = await Promise.race([once(child.stdout, "data"), ended]);
     ended.catch(() => undefined);
-    const provider = new Provider(child, String(port).trim());
-    provider.heard = errors;
+    const provider = new Provider(child, engine, String(port).trim());
+    provider.printed = early;
     for (const stream of [child.stdout, child.stderr]) {
       stream.on("data", (data) => {
-        provider.heard += data;
+        provider.printed += data;
       });
     }
     const configure = new messages.ConfigureRequest();
@@ -163,25 +211,37 @@ export class Provider {
     await this.#ask<Message>((answer) => this.#client.delete(request, answer));
   }
 
-  /** Whether the process has ended, which it never should by itself. */
+  /** Whether the process has ended. */
   get hasEnded(): boolean {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
+  /** Kills the process; what it has printed is all there when this settles. */
   async close(): Promise<void> {
+    this.#cutOff();
     this.#client.close();
-    if (this.hasEnded) return;
-    const closed = once(this.#child, "close");
-    this.#child.kill("SIGKILL");
-    await closed;
+    if (!this.hasEnded) this.#child.kill("SIGKILL");
+    await this.#closed;
+    this.#engine.close();
+  }
+
+  /** Takes the engine away, as if that were killed, and leaves the process `ms` to end by itself. */
+  async orphan(ms: number): Promise<void> {
+    this.#engine.close();
+    this.#cutOff();
+    this.#client.close();
+    await Promise.race([this.#closed, setTimeout(ms, undefined, { ref: false })]);
+    await this.close();
   }
 
   async #ask<R>(send: (answer: Answer<R>) => unknown): Promise<R> {
     try {
-      return await new Promise<R>((resolve, reject) => {
+      const answer = new Promise<R>((resolve, reject) => {
         send((error, response) => (error ? reject(error) : resolve(response)));
       });
+      return await Promise.race([answer, this.#cut]);
     } catch (error) {
+      if (error instanceof Failure) throw error;
       const failure = failureOf(error as ServiceError);
       this.#note(failure.message, failure.recorded);
       throw failure;
@@ -189,7 +249,7 @@ export class Provider {
   }
 
   #note(...answers: unknown[]): void {
-    this.heard += `${JSON.stringify(answers)}\n`;
+    this.answered += `${JSON.stringify(answers)}\n`;
   }
 }
 
