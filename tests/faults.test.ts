@@ -178,7 +178,7 @@ describe("the emulator's faults", () => {
 describe("the drawn sequences of tools/faults", () => {
   it("C33 break promises on a copy of the package that can't see what was made", async () => {
     const control = ["--disable-warning=MODULE_TYPELESS_PACKAGE_JSON", "tools/faults/control.ts"];
-    const { stdout } = await promisify(execFile)(process.execPath, control);
+    const { stdout } = await promisify(execFile)(process.execPath, control, { timeout: 280_000 });
     const broken: string[] = JSON.parse(stdout);
     assert.ok(broken.includes("duplicate"), stdout);
   });

@@ -46,8 +46,28 @@ export class Failure extends Error {
   }
 }
 
-type Message = { serializeBinary(): Uint8Array };
 type Answer<R> = (error: ServiceError | null, response: R) => void;
+
+/** The calls of the protocol that are made here. */
+const requests = {
+  configure: messages.ConfigureRequest,
+  check: messages.CheckRequest,
+  diff: messages.DiffRequest,
+  create: messages.CreateRequest,
+  read: messages.ReadRequest,
+  update: messages.UpdateRequest,
+  delete: messages.DeleteRequest,
+};
+
+interface Responses {
+  configure: unknown;
+  check: InstanceType<typeof messages.CheckResponse>;
+  diff: InstanceType<typeof messages.DiffResponse>;
+  create: InstanceType<typeof messages.CreateResponse>;
+  read: InstanceType<typeof messages.ReadResponse>;
+  update: InstanceType<typeof messages.UpdateResponse>;
+  delete: unknown;
+}
 
 const running = new Set<ChildProcess>();
 process.on("exit", () => {
@@ -130,19 +150,12 @@ export class Provider {
         provider.printed += data;
       });
     }
-    const configure = new messages.ConfigureRequest();
-    configure.setArgs(struct.Struct.fromJavaScript({}));
-    await provider.#ask((answer) => provider.#client.configure(configure, answer));
+    await provider.#call("configure", { args: {} });
     return provider;
   }
 
   async check(olds: Properties, news: Properties) {
-    const request = new messages.CheckRequest();
-    request.setOlds(toStruct(olds));
-    request.setNews(toStruct(news));
-    const response = await this.#ask<InstanceType<typeof messages.CheckResponse>>((answer) =>
-      this.#client.check(request, answer),
-    );
+    const response = await this.#call("check", { olds, news });
     const inputs = fromStruct(response.getInputs());
     const failures = response.getFailuresList().map((one) => one.getReason());
     // The key is an input, which the engine keeps encrypted: here alone it comes back.
@@ -150,65 +163,34 @@ export class Provider {
     return { inputs, failures };
   }
 
-  /** `same`, the properties that replace, or undefined: then the engine compares the inputs. */
+  /** `same`, the properties that replace, or neither: then the engine compares the inputs. */
   async diff(id: string, olds: Properties, news: Properties) {
-    const request = new messages.DiffRequest();
-    request.setId(id);
-    request.setOlds(toStruct(olds));
-    request.setNews(toStruct(news));
-    const response = await this.#ask<InstanceType<typeof messages.DiffResponse>>((answer) =>
-      this.#client.diff(request, answer),
-    );
+    const response = await this.#call("diff", { id, olds, news });
     const none = messages.DiffResponse.DiffChanges.DIFF_NONE;
     return { same: response.getChanges() === none, replaces: response.getReplacesList() };
   }
 
-  async create(inputs: Properties): Promise<{ id: string; state: Properties }> {
-    const request = new messages.CreateRequest();
-    request.setProperties(toStruct(inputs));
-    const response = await this.#ask<InstanceType<typeof messages.CreateResponse>>((answer) =>
-      this.#client.create(request, answer),
-    );
-    const state = fromStruct(response.getProperties());
-    this.#note(state);
-    return { id: response.getId(), state };
+  async create(properties: Properties): Promise<{ id: string; state: Properties }> {
+    const response = await this.#call("create", { properties });
+    return { id: response.getId(), state: this.#note(fromStruct(response.getProperties())) };
   }
 
-  async read(id: string, state: Properties, inputs: Properties) {
-    const request = new messages.ReadRequest();
-    request.setId(id);
-    request.setProperties(toStruct(state));
-    request.setInputs(toStruct(inputs));
-    const response = await this.#ask<InstanceType<typeof messages.ReadResponse>>((answer) =>
-      this.#client.read(request, answer),
-    );
-    const found = {
+  async read(id: string, properties: Properties, inputs: Properties) {
+    const response = await this.#call("read", { id, properties, inputs });
+    return this.#note({
       id: response.getId(),
       state: fromStruct(response.getProperties()),
       inputs: response.hasInputs() ? fromStruct(response.getInputs()) : undefined,
-    };
-    this.#note(found);
-    return found;
+    });
   }
 
   async update(id: string, olds: Properties, news: Properties): Promise<Properties> {
-    const request = new messages.UpdateRequest();
-    request.setId(id);
-    request.setOlds(toStruct(olds));
-    request.setNews(toStruct(news));
-    const response = await this.#ask<InstanceType<typeof messages.UpdateResponse>>((answer) =>
-      this.#client.update(request, answer),
-    );
-    const state = fromStruct(response.getProperties());
-    this.#note(state);
-    return state;
+    const response = await this.#call("update", { id, olds, news });
+    return this.#note(fromStruct(response.getProperties()));
   }
 
-  async delete(id: string, state: Properties): Promise<void> {
-    const request = new messages.DeleteRequest();
-    request.setId(id);
-    request.setProperties(toStruct(state));
-    await this.#ask<Message>((answer) => this.#client.delete(request, answer));
+  async delete(id: string, properties: Properties): Promise<void> {
+    await this.#call("delete", { id, properties });
   }
 
   /** Whether the process has ended. */
@@ -234,22 +216,33 @@ export class Provider {
     await this.close();
   }
 
-  async #ask<R>(send: (answer: Answer<R>) => unknown): Promise<R> {
-    try {
-      const answer = new Promise<R>((resolve, reject) => {
-        send((error, response) => (error ? reject(error) : resolve(response)));
-      });
-      return await Promise.race([answer, this.#cut]);
-    } catch (error) {
-      if (error instanceof Failure) throw error;
-      const failure = failureOf(error as ServiceError);
-      this.#note(failure.message, failure.recorded);
-      throw failure;
+  async #call<M extends keyof Responses>(
+    method: M,
+    fields: Record<string, string | Properties>,
+  ): Promise<Responses[M]> {
+    const request = new requests[method]() as unknown as Record<string, (value: unknown) => void>;
+    for (const [name, value] of Object.entries(fields)) {
+      const setter = `set${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+      request[setter]?.(typeof value === "string" ? value : toStruct(value));
     }
+    const client = this.#client as unknown as {
+      [N in M]: (request: object, answer: Answer<Responses[N]>) => void;
+    };
+    const answer = new Promise<Responses[M]>((resolve, reject) => {
+      client[method](request, (error, response) =>
+        error ? reject(failureOf(error)) : resolve(response),
+      );
+    });
+    return Promise.race([answer, this.#cut]).catch((error: Failure) => {
+      this.#note(error.message, error.recorded);
+      throw error;
+    });
   }
 
-  #note(...answers: unknown[]): void {
-    this.answered += `${JSON.stringify(answers)}\n`;
+  /** Keeps what was answered; gives back the first of it. */
+  #note<T>(first: T, ...more: unknown[]): T {
+    this.answered += `${JSON.stringify([first, ...more])}\n`;
+    return first;
   }
 }
 
