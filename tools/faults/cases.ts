@@ -1,9 +1,8 @@
-import { setTimeout } from "node:timers/promises";
 import { tlsEdges } from "pulumi-tlsedge/client";
 import type { Fault } from "pulumi-tlsedge-emulator";
 import { paths } from "./draw.ts";
 import { Resource } from "./resource.ts";
-import { prepare, Stage } from "./stage.ts";
+import { prepare, Stage, until } from "./stage.ts";
 
 /** A run that no seed would draw. */
 export interface Case {
@@ -30,6 +29,29 @@ const args = (one: number) => ({ description: `case ${one}` });
 
 export const cases: Case[] = [
   {
+    title:
+      "three equal creates, one lost after the work, one before, and one answered after a look",
+    async play(stage) {
+      const { faults, requests, tlsEdges: own } = stage.emulator;
+      const provider = await stage.start({ TLSEDGE_TIMEOUT_SECONDS: "60" });
+      faults.add(lost("reset"), { ...lost({ status: 502 }), work: false }, lost("held"));
+      const all = edges(3);
+      for (const one of all) one.provider = provider;
+      const done = Promise.allSettled(all.map((one) => one.up(args(1))));
+      const looks = () => requests.filter(({ method, status }) => method === "GET" && status > 0);
+      await until(() => faults.list()[2]?.struck === 1 && looks().length >= 2, done);
+      faults.clear();
+      const failed = (await done).filter(({ status }) => status === "rejected").length;
+      await provider.close();
+      const ids = new Set(all.flatMap(({ id }) => id || []));
+      const made = own.list().length;
+      return {
+        outcome: `${failed} failed, the others have ${ids.size} of ${made} edges`,
+        broken: ids.size + failed < all.length ? ["two resources have one edge"] : [],
+      };
+    },
+  },
+  {
     title: `a lost create, and ${strangers} objects that someone else makes before the look`,
     async play(stage) {
       const { faults, tlsEdges: own } = stage.emulator;
@@ -39,7 +61,7 @@ export const cases: Case[] = [
       faults.add(lost({ status: 502 }));
       faults.add({ method: "GET", path: paths.tlsEdge, answer: "held", work: false });
       const creating = edge.up(args(1)).catch(({ message }: Error) => message);
-      while (faults.list()[1]?.struck !== 1) await setTimeout(2);
+      await until(() => faults.list()[1]?.struck === 1, creating);
       const made = Array.from({ length: strangers }, (_, n) => n);
       const labels = { description: "someone else's" };
       const work = async () => {
@@ -67,7 +89,7 @@ export const cases: Case[] = [
       faults.add({ ...lost("silence"), times: sent });
       for (const one of all) one.provider = limited;
       const killed = up();
-      while (faults.list()[0]?.struck !== sent) await setTimeout(2);
+      await until(() => faults.list()[0]?.struck === sent, killed);
       await limited.close();
       await killed;
       requests.length = 0;

@@ -1,10 +1,10 @@
-import { setTimeout } from "node:timers/promises";
 import { Client, tlsEdges } from "pulumi-tlsedge/client";
 import { killPoints, nameOf, type Point, pathOf } from "./crashPoints.ts";
 import { Project } from "./engine.ts";
 import { behind, isLike, objects, type Wire } from "./judge.ts";
 import { descendants, end, type Process, providerOf } from "./processes.ts";
 import type { Kind } from "./resource.ts";
+import { until } from "./stage.ts";
 
 /** An engine with a program and a provider keeps about one core busy. */
 const atATime = 2;
@@ -98,13 +98,9 @@ class Crash implements Outcome {
     const running = project.start(command, ...go);
     const started: Process[] = [];
     try {
-      let isOver = false;
-      running.done.finally(() => {
-        isOver = true;
-      });
-      while (faults.list()[0]?.struck === 0) {
-        if (isOver) throw new Error(`the request never came: ${(await running.done).output}`);
-        await setTimeout(10);
+      await until(() => faults.list()[0]?.struck === 1, running.done);
+      if (faults.list()[0]?.struck !== 1) {
+        throw new Error(`the request never came: ${(await running.done).output}`);
       }
       started.push(...descendants(running.pid));
       const pid = victim === "engine" ? running.pid : providerOf(started);

@@ -1,4 +1,3 @@
-import { setTimeout } from "node:timers/promises";
 import { tlsCertificates, tlsEdges } from "pulumi-tlsedge/client";
 import { paths, type Sequence, type Step, type Strike } from "./draw.ts";
 import {
@@ -14,7 +13,7 @@ import {
 } from "./judge.ts";
 import type { Properties } from "./protocol.ts";
 import { Stack } from "./stack.ts";
-import type { Stage } from "./stage.ts";
+import { type Stage, until } from "./stage.ts";
 
 /** So many times a person tries again, and follows what the errors say. */
 const mostUps = 5;
@@ -146,12 +145,8 @@ class Run implements Result {
   /** Kills a process when its point is reached, if ever. */
   async #killDuring(up: Promise<unknown>, { stack, victim }: NonNullable<Sequence["kill"]>) {
     const { faults } = this.#stage.emulator;
-    let isOver = false;
-    up.finally(() => {
-      isOver = true;
-    });
-    while (!isOver && faults.list()[0]?.struck === 0) await setTimeout(2);
-    if (isOver) return;
+    await until(() => faults.list()[0]?.struck === 1, up);
+    if (faults.list()[0]?.struck !== 1) return;
     this.killed = victim;
     await this.stacks[stack]?.kill(victim);
   }

@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { Client } from "pulumi-tlsedge/client";
 import {
   type Emulator,
@@ -14,6 +15,16 @@ import { Secrets } from "./secrets.ts";
 
 /** A silence takes this long: a process gives up then. */
 const timeoutSeconds = 2;
+
+/** Waits for something to happen while work is under way, or until that is over. */
+export async function until(hasHappened: () => boolean, work: Promise<unknown>): Promise<void> {
+  let isOver = false;
+  const end = () => {
+    isOver = true;
+  };
+  work.then(end, end);
+  while (!isOver && !hasHappened()) await setTimeout(2);
+}
 
 /** What all stages have in common. */
 export interface Ground {
