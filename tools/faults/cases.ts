@@ -64,8 +64,9 @@ export const cases: Case[] = [
       await until(() => faults.list()[1]?.struck === 1, creating);
       const made = Array.from({ length: strangers }, (_, n) => n);
       const labels = { description: "someone else's" };
+      const stranger = stage.stranger();
       const work = async () => {
-        while (made.pop() !== undefined) await tlsEdges.create(stage.stranger, labels);
+        while (made.pop() !== undefined) await tlsEdges.create(stranger, labels);
       };
       await Promise.all([work(), work(), work(), work()]);
       faults.clear();

@@ -255,13 +255,14 @@ function killing(kind: Sequence["kind"], { skip, work }: NonNullable<Sequence["k
 
 /** Someone else has made the same, an hour ago. */
 async function makeElders(
-  { emulator, stranger }: Stage,
+  stage: Stage,
   kind: Sequence["kind"],
   { description, certificatePem, privateKeyPem }: Properties = {},
   count: number,
 ): Promise<string[]> {
   const anHourAgo = new Date(Date.now() - 3_600_000).toISOString();
   const ids: string[] = [];
+  const stranger = stage.stranger();
   for (let n = 0; n < count; n++) {
     const labels = { description: String(description) };
     const pair = {
@@ -272,7 +273,7 @@ async function makeElders(
       kind === "tlsEdge"
         ? await tlsEdges.create(stranger, labels)
         : await tlsCertificates.create(stranger, { ...labels, ...pair });
-    behind(emulator, kind).patch(made.id, { created_at: anHourAgo });
+    behind(stage.emulator, kind).patch(made.id, { created_at: anHourAgo });
     ids.push(made.id);
   }
   return ids;

@@ -66,8 +66,7 @@ async function makePool(): Promise<MadeCertificate[]> {
 export class Stage {
   readonly emulator: Emulator;
   readonly secrets: Secrets;
-  /** Someone else in the same account. */
-  readonly stranger: Client;
+  readonly #caFile: string;
   readonly #folder: string;
   readonly #env: NodeJS.ProcessEnv;
   #spare: Promise<Provider>[] = [];
@@ -75,15 +74,13 @@ export class Stage {
   private constructor(emulator: Emulator, { folder, pool, cache }: Ground, home: string) {
     this.emulator = emulator;
     this.secrets = new Secrets(emulator.apiKey, pool);
-    const { url: baseUrl, apiKey } = emulator;
-    const caFile = path.join(home, "ca.pem");
-    this.stranger = new Client({ baseUrl, apiKey, caFile, requestsPerMinute: 0 });
+    this.#caFile = path.join(home, "ca.pem");
     this.#folder = folder;
     this.#env = {
       ...process.env,
-      TLSEDGE_BASE_URL: baseUrl,
-      TLSEDGE_API_KEY: apiKey,
-      TLSEDGE_CA_FILE: caFile,
+      TLSEDGE_BASE_URL: emulator.url,
+      TLSEDGE_API_KEY: emulator.apiKey,
+      TLSEDGE_CA_FILE: this.#caFile,
       TLSEDGE_REQUESTS_PER_MINUTE: "0",
       TLSEDGE_TIMEOUT_SECONDS: String(timeoutSeconds),
       PULUMI_HOME: home,
@@ -98,6 +95,12 @@ export class Stage {
     const home = await newFolder();
     await writeFile(path.join(home, "ca.pem"), emulator.ca);
     return new Stage(emulator, ground, home);
+  }
+
+  /** Someone else in the same account, on a new connection: an idle one may be about to close. */
+  stranger(): Client {
+    const { url: baseUrl, apiKey } = this.emulator;
+    return new Client({ baseUrl, apiKey, caFile: this.#caFile, requestsPerMinute: 0 });
   }
 
   /** A process that knows nothing of this run. */
