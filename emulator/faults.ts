@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import type { HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
@@ -16,6 +17,7 @@ const fault = strictObject({
   work: v.optional(v.boolean()),
   answer: v.union([
     v.picklist(["reset", "silence", "truncated", "held"]),
+    strictObject({ afterMs: count }),
     strictObject({ fields: v.record(v.string(), v.unknown()) }),
     strictObject({
       status: v.pipe(v.number(), v.integer(), v.minValue(200), v.maxValue(599)),
@@ -40,14 +42,16 @@ export interface Fault {
   /**
    * What comes back: `reset` cuts the connection, `silence` leaves it open for ever, `held` is the
    * service's own answer, kept back until the faults are cleared, `truncated` is half of the JSON;
-   * `fields` stand in the place of those of the JSON; `status` with `headers` and a `body` is an
-   * answer of its own, HTML unless a header says otherwise.
+   * `afterMs` is the service's own answer, so many milliseconds late; `fields` stand in the place
+   * of those of the JSON; `status` with `headers` and a `body` is an answer of its own, HTML unless
+   * a header says otherwise.
    */
   answer:
     | "reset"
     | "silence"
     | "truncated"
     | "held"
+    | { afterMs: number }
     | { fields: Record<string, unknown> }
     | { status: number; headers?: Record<string, string>; body?: string };
 }
@@ -110,9 +114,12 @@ function strike(
     const struck = next(c);
     if (!struck) return proceed();
     const { answer } = struck;
-    if (answer === "held") {
-      if (struck.work === false) await cleared().then(proceed);
-      else await proceed().then(cleared);
+    if (isLate(answer)) {
+      // Unreferenced: a closed emulator doesn't keep its process waiting.
+      const wait = () =>
+        answer === "held" ? cleared() : setTimeout(answer.afterMs, undefined, { ref: false });
+      if (struck.work === false) await wait().then(proceed);
+      else await proceed().then(wait);
       return undefined;
     }
     const needsWork = answer === "truncated" || (typeof answer === "object" && "fields" in answer);
@@ -127,10 +134,17 @@ function strike(
   };
 }
 
+type Late = "held" | { afterMs: number };
+
+/** Whether the service's own answer comes, but not at once. */
+function isLate(answer: Fault["answer"]): answer is Late {
+  return answer === "held" || (typeof answer === "object" && "afterMs" in answer);
+}
+
 /** What is answered in the place of the service's own answer. */
 async function instead(
   own: Response,
-  answer: Exclude<Fault["answer"], "reset" | "silence" | "held">,
+  answer: Exclude<Fault["answer"], "reset" | "silence" | Late>,
 ): Promise<Response> {
   if (typeof answer === "object" && "status" in answer) {
     const headers = { "Content-Type": "text/html", ...answer.headers };

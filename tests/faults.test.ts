@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { request } from "node:https";
 import { text } from "node:stream/consumers";
+import { promisify } from "node:util";
 import { type Emulator, type Fault, startEmulator } from "../emulator/server";
 import { until } from "./support";
 
@@ -114,6 +116,15 @@ describe("the emulator's faults", () => {
     }
   });
 
+  it("keep an answer back for a time, its work done at once", async () => {
+    emulator.faults.add({ answer: { afterMs: 300 } });
+    const sent = Date.now();
+    const slow = post();
+    await until(() => edges() === 1);
+    assert.equal((await slow).status, 201);
+    assert.ok(Date.now() - sent >= 299);
+  });
+
   it("strike the requests that fit, after those that go by, as often as is said", async () => {
     const { body } = await post();
     const { id } = JSON.parse(body);
@@ -161,5 +172,14 @@ describe("the emulator's faults", () => {
     } finally {
       await faulty.close();
     }
+  });
+});
+
+describe("the drawn sequences of tools/faults", () => {
+  it("C33 break promises on a copy of the package that can't see what was made", async () => {
+    const control = ["--disable-warning=MODULE_TYPELESS_PACKAGE_JSON", "tools/faults/control.ts"];
+    const { stdout } = await promisify(execFile)(process.execPath, control, { timeout: 280_000 });
+    const broken: string[] = JSON.parse(stdout);
+    assert.ok(broken.includes("duplicate"), stdout);
   });
 });

@@ -1,16 +1,13 @@
-import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
+import { appendFile, cp, mkdir } from "node:fs/promises";
 import path from "node:path";
 import { linkModules, newFolder } from "./folders.ts";
-
-/** Where a create looks for what a lost request has made: the one place, and what replaces it. */
-const looking = /const found = await this\.#lookFor\([^;]*\);/;
-const notLooking = "const found = undefined;";
+import { playAll } from "./sequences.ts";
 
 /**
- * A folder from which a copy of the built package is found that never looks for what a lost create
- * has made, but asks again. There is no such option in the product, on purpose.
+ * A folder from which a copy of the built package is found that sees nothing in the lists of the
+ * service, and so makes again what was lost. There is no such option in the product, on purpose.
  */
-export async function withoutReconciliation(): Promise<string> {
+async function blind(): Promise<string> {
   const folder = await newFolder();
   // Outside of the program's folder, for what the copy itself depends on.
   await linkModules(folder);
@@ -20,14 +17,23 @@ export async function withoutReconciliation(): Promise<string> {
   for (const name of ["dist", "package.json"]) {
     await cp(path.join(process.cwd(), name), path.join(copy, name), { recursive: true });
   }
-  await patch(path.join(copy, "dist", "provider", "createOnce.js"));
+  for (const kind of ["tlsEdge", "tlsCertificate"]) {
+    const nothing = `\nexports.${kind}s.list = async function* () {};\n`;
+    await appendFile(path.join(copy, "dist", "client", `${kind}.js`), nothing);
+  }
   return program;
 }
 
-async function patch(file: string): Promise<void> {
-  const text = await readFile(file, "utf8");
-  if (text.split(looking).length !== 2) {
-    throw new Error("createOnce does not look for what was lost where it did: mend control.ts");
-  }
-  await writeFile(file, text.replace(looking, notLooking));
+/** Runs that can't fail show nothing: the copy must break promises. A test runs this file. */
+async function main(): Promise<void> {
+  const numbers = Array.from({ length: 6 }, (_, number) => number);
+  const folder = await blind();
+  const played = await playAll({ seed: 1, numbers, folder, tell: () => undefined });
+  const broken = new Set(played.flatMap((run) => run.broken.map(({ promise }) => promise)));
+  console.log(JSON.stringify([...broken]));
 }
+
+main().catch((error) => {
+  console.error(error);
+  process.exitCode = 1;
+});

@@ -1,3 +1,6 @@
+import { paths } from "./draw.ts";
+import type { Kind } from "./resource.ts";
+
 /** Who is killed. */
 export type Victim = "engine" | "provider" | "emulator";
 
@@ -6,21 +9,6 @@ export type Victim = "engine" | "provider" | "emulator";
  * the answer on its way and before whoever waits for it can make anything of it.
  */
 export type When = "before" | "during" | "after";
-
-type Kind = "edge" | "certificate";
-
-/** What a project is to become, and by which command. */
-export interface Scenario {
-  /** For the table: "an update of both". */
-  title: string;
-  command: "up" | "refresh" | "destroy";
-  /** What there is when the command starts: nothing, or what `basis` makes. */
-  from: "nothing" | "basis";
-  /** What the program says when the command runs. */
-  program: Wanted;
-  /** Whether someone has changed the descriptions on the service. */
-  drifted?: boolean;
-}
 
 /** What a program makes: the parts that differ between programs. */
 export interface Wanted {
@@ -31,86 +19,64 @@ export interface Wanted {
 
 /** Where a process is killed. */
 export interface Point {
-  scenario: Scenario;
+  /** What is done: "the edge replaced". */
+  title: string;
+  command: "up" | "refresh" | "destroy";
+  /** What there is when the command starts. */
+  from: Wanted | undefined;
+  /** What the program says when the command runs. */
+  to: Wanted;
   kind: Kind;
   method: "GET" | "POST" | "PATCH" | "DELETE";
   when: When;
   victim: Victim;
 }
 
-/** What there is in the stacks that are not new. */
-export const basis: Wanted = { description: "one", chain: "first", restricted: true };
-
-const scenarios = {
-  create: { title: "a new stack", command: "up", from: "nothing", program: basis },
-  update: {
-    title: "both updated",
-    command: "up",
-    from: "basis",
-    program: { ...basis, description: "two" },
-  },
-  chain: {
-    title: "the certificate replaced",
-    command: "up",
-    from: "basis",
-    program: { ...basis, chain: "second" },
-  },
-  module: {
-    title: "the edge replaced",
-    command: "up",
-    from: "basis",
-    program: { ...basis, restricted: false },
-  },
-  drift: {
-    title: "both drifted",
-    command: "refresh",
-    from: "basis",
-    program: basis,
-    drifted: true,
-  },
-  destroy: { title: "all destroyed", command: "destroy", from: "basis", program: basis },
-} as const satisfies Record<string, Scenario>;
-
+const basis: Wanted = { description: "one", chain: "first", restricted: true };
 const whens: When[] = ["before", "during", "after"];
 const victims: Victim[] = ["engine", "provider", "emulator"];
 
-/** Each way to die at a request: every create and every delete, and each time another victim. */
-function points(
-  scenario: Scenario,
-  method: Point["method"],
-  kind: Kind,
-  first: Victim | "each",
-): Point[] {
+type Done = Pick<Point, "title" | "command" | "from" | "to">;
+
+const up = (title: string, to: Wanted, from?: Wanted): Done => ({ title, command: "up", from, to });
+const create = up("a new stack", basis);
+const update = up("both updated", { ...basis, description: "two" }, basis);
+const chain = up("the certificate replaced", { ...basis, chain: "second" }, basis);
+const module = up("the edge replaced", { ...basis, restricted: false }, basis);
+const drift: Done = { title: "both drifted", command: "refresh", from: basis, to: basis };
+const destroy: Done = { title: "all destroyed", command: "destroy", from: basis, to: basis };
+
+/** Each way to die at a request: every victim each time, or each time another. */
+function points(done: Done, method: Point["method"], kind: Kind, first: Victim | "each"): Point[] {
   return whens.flatMap((when, turn) => {
     const start = victims.indexOf(first as Victim) + turn;
     const chosen = first === "each" ? victims : [victims[start % victims.length] as Victim];
-    return chosen.map((victim) => ({ scenario, method, kind, when, victim }));
+    return chosen.map((victim) => ({ ...done, method, kind, when, victim }));
   });
 }
 
 /** The kill points, in the order of the table. */
 export const killPoints: Point[] = [
-  ...points(scenarios.create, "POST", "certificate", "each"),
-  ...points(scenarios.create, "POST", "edge", "each"),
-  ...points(scenarios.update, "PATCH", "certificate", "engine"),
-  ...points(scenarios.update, "PATCH", "edge", "provider"),
-  ...points(scenarios.chain, "POST", "certificate", "provider"),
-  ...points(scenarios.chain, "DELETE", "certificate", "engine"),
-  ...points(scenarios.module, "DELETE", "edge", "provider"),
-  ...points(scenarios.module, "POST", "edge", "engine"),
-  ...points(scenarios.drift, "GET", "certificate", "provider"),
-  ...points(scenarios.drift, "GET", "edge", "emulator"),
-  ...points(scenarios.destroy, "DELETE", "edge", "engine"),
-  ...points(scenarios.destroy, "DELETE", "certificate", "provider"),
+  ...points(create, "POST", "tlsCertificate", "each"),
+  ...points(create, "POST", "tlsEdge", "each"),
+  ...points(update, "PATCH", "tlsCertificate", "engine"),
+  ...points(update, "PATCH", "tlsEdge", "provider"),
+  ...points(chain, "POST", "tlsCertificate", "provider"),
+  ...points(chain, "DELETE", "tlsCertificate", "engine"),
+  ...points(module, "DELETE", "tlsEdge", "provider"),
+  ...points(module, "POST", "tlsEdge", "engine"),
+  ...points(drift, "GET", "tlsCertificate", "provider"),
+  ...points(drift, "GET", "tlsEdge", "emulator"),
+  ...points(destroy, "DELETE", "tlsEdge", "engine"),
+  ...points(destroy, "DELETE", "tlsCertificate", "provider"),
 ];
 
 /** The path of the request, as the emulator's faults take it. */
 export function pathOf({ kind, method }: Point): string {
-  const list = { edge: "/edges/tls", certificate: "/tls_certificates" }[kind];
-  return method === "POST" ? list : `${list}/*`;
+  return method === "POST" ? paths[kind] : `${paths[kind]}/*`;
 }
 
 /** For the table and for progress. */
-export function nameOf({ scenario, method, kind, when, victim }: Point): string {
-  return `${scenario.title}: ${method} of the ${kind}, ${when}, ${victim} killed`;
+export function nameOf({ title, method, kind, when, victim }: Point): string {
+  return `${title}: ${method} of the ${kind}, ${when}, ${victim} killed`;
 }

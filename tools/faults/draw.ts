@@ -1,197 +1,140 @@
 import fc from "fast-check";
 import type { Fault, MadeCertificate } from "pulumi-tlsedge-emulator";
-import {
-  type DrawnAnswer,
-  type FaultKind,
-  faultKinds,
-  type Operation,
-  operations,
-} from "./kinds.ts";
+import { faultKinds, nameOf } from "./kinds.ts";
 import type { Properties } from "./protocol.ts";
 import type { Kind } from "./resource.ts";
 
-/** One place of the table. */
-export interface Cell {
-  fault: FaultKind;
-  operation: Operation;
-  kind: Kind;
+/** A fault, and which request of a run meets it. */
+export interface Strike {
+  title: string;
+  fault: Fault;
 }
+
+/** What is done with a stack once all of it is made. */
+export type Step = "update" | "refresh" | "destroy";
 
 /** Everything that a run does, as its number and the seed decide it. */
-export interface Scenario extends Cell {
-  /** What the program has: some of them may be the same. */
-  program: Properties[];
+export interface Sequence {
+  kind: Kind;
+  /** The resources of each stack; each stack has provider processes of its own. */
+  programs: Properties[][];
   /** What an update makes of them. */
-  changed: Properties[];
-  /** What happened to each behind the engine's back, before a read. */
-  behind: ("nothing" | "changed" | "deleted")[];
-  /** How many objects of others, some of them the same as the program's but older, are there. */
-  before: { others: number; alike: number };
-  /** Where and how often the fault strikes. */
-  strikes: Pick<Fault, "skip" | "times"> & { alsoElse: boolean };
-  /** Whether a refresh comes before the second try. */
-  refreshes: boolean;
-  answer: DrawnAnswer;
+  changed: Properties[][];
+  /** How many objects of others have the same content, but are an hour older. */
+  elders: number;
+  /** What strikes the creates, and the looks for what was lost. */
+  strikes: Strike[];
+  /** Whether the strikes that are left go on in the next `up`. */
+  goesOn: boolean;
+  /** A process is killed when a create of the run has come to the service. */
+  kill: { stack: number; skip: number; work: boolean; victim: "provider" | "engine" } | undefined;
+  /** Whether an object that an error names is adopted; else it is deleted. */
+  adopts: boolean;
+  /** What comes after the creates, and what strikes it. */
+  steps: Step[];
+  laterStrikes: Strike[];
 }
 
-export const kinds: Kind[] = ["tlsEdge", "tlsCertificate"];
-
-/** The places of the table where a fault can strike. */
-export const cells: Cell[] = faultKinds.flatMap((fault) =>
-  operations
-    .filter((operation) => !fault.dash?.[operation])
-    .flatMap((operation) => kinds.map((kind) => ({ fault, operation, kind }))),
-);
-
-/** The variables of the connection that gives up soon begin with TLSEDGE_HASTY_. */
-export const hastyConnection = "tlsedge-hasty";
-
-/** The cell of a run: each comes once before any comes again. */
-export function cellOf(seed: number, number: number): Cell {
-  const shuffled = fc.shuffledSubarray(cells, { minLength: cells.length });
-  const [order = []] = fc.sample(shuffled, { seed, numRuns: 1 });
-  return order[number % order.length] as Cell;
-}
-
-/** What run `number` of a seed does. */
-export function draw(seed: number, number: number, pool: MadeCertificate[]): Scenario {
-  return pick(seed, number, scenarios(cellOf(seed, number), pool));
-}
-
-/** What a seed makes of run `number`. */
-export function pick<T>(seed: number, number: number, from: fc.Arbitrary<T>): T {
-  const [picked] = fc.sample(fc.noBias(from), { seed: (seed * 31 + number) | 0, numRuns: 1 });
-  return picked as T;
-}
-
-/** What a program may say of the resources of a kind, `count` of them. */
-export function programs(
-  kind: Kind,
-  pool: MadeCertificate[],
-  connection?: string,
-): fc.Arbitrary<Properties[]> {
-  const one = (index: number) => (kind === "tlsEdge" ? edge(index) : certificate(pool));
-  const different = fc
-    .integer({ min: 1, max: 3 })
-    .chain((count) => fc.tuple(...Array.from({ length: count }, (_, index) => one(index))));
-  return fc
-    .record({ different, twins: fc.constantFrom(0, 0, 1, 2) })
-    .map(({ different: [first = {}, ...rest], twins }) => {
-      // No two edges can serve a hostport.
-      const twin = twins > 0 ? { ...first, hostports: undefined } : first;
-      return [...Array.from({ length: twins + 1 }, () => twin), ...rest];
-    })
-    .map((all) => all.map((args) => ({ ...args, ...(connection && { connection }) })));
-}
-
-function scenarios(cell: Cell, pool: MadeCertificate[]): fc.Arbitrary<Scenario> {
-  const { fault, operation, kind } = cell;
-  const connection = fault.hasty ? hastyConnection : undefined;
-  // Each silence takes all the time there is.
-  const times = fault.hasty ? [1, 1, 2] : [1, 1, 1, 1, 2, 2, 3, 99];
-  return programs(kind, pool, connection).chain((program) => {
-    const behind = fc.constantFrom("nothing" as const, "changed" as const, "deleted" as const);
-    return fc.record({
-      fault: fc.constant(fault),
-      operation: fc.constant(operation),
-      kind: fc.constant(kind),
-      program: fc.constant(program),
-      changed: fc.tuple(...program.map((args, index) => change(kind, args, index))),
-      behind: fc.tuple(...program.map(() => behind)),
-      before: fc.record({
-        others: fc.integer({ min: 0, max: 4 }),
-        alike: fc.constantFrom(0, 1, 2),
-      }),
-      strikes: fc.record({
-        skip: fc.integer({ min: 0, max: leastRequests(operation, program.length) - 1 }),
-        times: fc.constantFrom(...times),
-        alsoElse: fc.boolean(),
-      }),
-      refreshes: fc.boolean(),
-      answer: fault.answer(kind),
-    });
-  });
-}
-
-/** So many requests come in any case: a fault that lets fewer go by does strike. */
-export function leastRequests(operation: Operation, resources: number): number {
-  // What is read together shares the pages of a list.
-  return operation === "read" || operation === "adopt" ? 1 : resources;
-}
-
-const text = fc.string({ unit: "grapheme", minLength: 1, maxLength: 8 });
-const labels = {
-  description: fc.option(text, { nil: undefined }),
-  metadata: fc.option(
-    fc
-      .dictionary(fc.stringMatching(/^[a-z]{1,8}$/), text, { maxKeys: 3 })
-      .map((value) => JSON.stringify(value)),
-    { nil: undefined },
-  ),
+/** Where the service has the objects of a kind. */
+export const paths: Record<Kind, string> = {
+  tlsEdge: "/edges/tls",
+  tlsCertificate: "/tls_certificates",
 };
 
-function edge(index: number): fc.Arbitrary<Properties> {
-  const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
-  const enabled = fc.constantFrom(undefined, true, false);
-  const id = (prefix: string) => fc.stringMatching(/^[a-zA-Z0-9]{4,12}$/).map((s) => prefix + s);
-  const ids = (prefix: string) => fc.uniqueArray(id(prefix), { minLength: 1, maxLength: 3 });
-  const host = fc.stringMatching(/^[a-z]{1,8}$/);
+/** What run `number` of a seed does. */
+export function draw(seed: number, number: number, pool: MadeCertificate[]): Sequence {
+  // By its own content each run is new to a process that has played others.
+  const run = `run ${seed}.${number}`;
+  const kind = fc.constantFrom<Kind>("tlsEdge", "tlsCertificate");
+  const from = fc.noBias(kind.chain((one) => sequences(one, run, pool)));
+  const [picked] = fc.sample(from, { seed: (seed * 7919 + number) | 0, numRuns: 1 });
+  return picked as Sequence;
+}
+
+function sequences(kind: Kind, run: string, pool: MadeCertificate[]): fc.Arbitrary<Sequence> {
+  const creates = strikesOn([
+    { method: "POST", path: paths[kind], weight: 3 },
+    { method: "GET", path: paths[kind], weight: 1 },
+  ]);
+  const later = strikesOn([
+    { method: "PATCH", path: `${paths[kind]}/*`, weight: 2 },
+    { method: "DELETE", path: `${paths[kind]}/*`, weight: 2 },
+    { method: "GET", weight: 1 },
+  ]);
+  return programs(kind, run, pool).chain((programs) =>
+    fc.record({
+      kind: fc.constant(kind),
+      programs: fc.constant(programs),
+      changed: fc.constant(programs.map((program) => program.map(changed))),
+      elders: fc.constantFrom(0, 0, 0, 1, 2),
+      strikes: fc.array(creates, { minLength: 1, maxLength: 4, size: "max" }),
+      goesOn: fc.boolean(),
+      kill: kill(programs.length),
+      adopts: fc.boolean(),
+      steps: fc.subarray<Step>(["refresh", "update", "destroy"]),
+      laterStrikes: fc.array(later, { maxLength: 2, size: "max" }),
+    }),
+  );
+}
+
+/** One process or two; up to three equal creates in each, and perhaps another that is alone. */
+function programs(kind: Kind, run: string, pool: MadeCertificate[]): fc.Arbitrary<Properties[][]> {
   return fc
     .record({
-      ...labels,
-      hostports: fc.uniqueArray(
-        fc
-          .tuple(host, fc.integer({ min: 1, max: 65535 }))
-          .map(([name, port]) => `${name}.r${index}.example.com:${port}`),
-        { maxLength: 3 },
-      ),
-      backend: maybe(fc.record({ enabled, backendId: id("bkdtg_") })),
-      ipRestriction: maybe(fc.record({ enabled, ipPolicyIds: ids("ipp_") })),
-      mutualTls: maybe(fc.record({ enabled, certificateAuthorityIds: ids("ca_") })),
-      tlsTermination: maybe(
-        fc.record({
-          enabled,
-          terminateAt: fc.constantFrom(undefined, "edge", "upstream"),
-          minVersion: fc.constantFrom(undefined, "1.2", "1.3"),
-        }),
-      ),
-      onModuleRemoval: fc.constantFrom(undefined, "disable", "delete"),
+      processes: fc.constantFrom(1, 1, 1, 2, 2),
+      equal: fc.array(fc.constantFrom(1, 2, 2, 3), { minLength: 2, maxLength: 2 }),
+      others: fc.array(fc.boolean(), { minLength: 2, maxLength: 2 }),
+      pair: fc.constantFrom(...pool),
+      module: fc.boolean(),
     })
-    .map(valid);
+    .map(({ processes, equal, others, pair, module }) => {
+      const content = ofKind(kind, pair, module);
+      return Array.from({ length: processes }, (_, stack) => [
+        ...Array.from({ length: equal[stack] ?? 1 }, () => ({ description: run, ...content })),
+        ...(others[stack] ? [alone(kind, `${run}, stack ${stack}`, content)] : []),
+      ]);
+    });
 }
 
-/** With `upstream` the service never sees the traffic: then neither of these is valid. */
-function valid(args: Properties): Properties {
-  const termination = args.tlsTermination as { terminateAt?: string } | undefined;
-  if (termination?.terminateAt !== "upstream") return args;
-  return {
-    ...args,
-    mutualTls: undefined,
-    tlsTermination: { ...termination, minVersion: undefined },
-  };
+function ofKind(kind: Kind, pair: MadeCertificate, module: boolean): Properties {
+  if (kind === "tlsEdge") return module ? { ipRestriction: { ipPolicyIds: ["ipp_1"] } } : {};
+  return { certificatePem: pair.certificatePem, privateKeyPem: pair.privateKeyPem };
 }
 
-function certificate(pool: MadeCertificate[]): fc.Arbitrary<Properties> {
-  return fc
-    .record({ ...labels, pair: fc.constantFrom(...pool) })
-    .map(({ pair: { certificatePem, privateKeyPem }, ...rest }) => ({
-      ...rest,
-      certificatePem,
-      privateKeyPem,
-    }));
+/** Where an edge serves nobody else does, so no two of them are equal. */
+function alone(kind: Kind, description: string, content: Properties): Properties {
+  const hostport = `${description.replaceAll(/\W+/g, "-")}.example.com:443`;
+  return { description, ...content, ...(kind === "tlsEdge" && { hostports: [hostport] }) };
 }
 
-/** The same resource with at least another description, so that there is something to update. */
-export function change(kind: Kind, args: Properties, index: number): fc.Arbitrary<Properties> {
-  const description = text.map((said) => `changed ${said}`);
-  const rest = kind === "tlsEdge" ? edge(index) : fc.record({ metadata: labels.metadata });
-  // A termination that is taken away stays, switched off: what it forbids stays forbidden.
-  const left = (given: Properties) => given.tlsTermination ?? args.tlsTermination;
-  return fc
-    .tuple(rest, description)
-    .map(([given, description]) => ({ ...args, ...given, description }))
-    .map((args) => ({
-      ...args,
-      mutualTls: valid({ ...args, tlsTermination: left(args) }).mutualTls,
-    }));
+function changed(args: Properties): Properties {
+  return { ...args, metadata: "changed" };
+}
+
+function kill(stacks: number): fc.Arbitrary<Sequence["kill"]> {
+  const drawn = fc.record({
+    stack: fc.nat(stacks - 1),
+    skip: fc.nat(2),
+    work: fc.boolean(),
+    victim: fc.constantFrom<"provider" | "engine">("provider", "provider", "provider", "engine"),
+  });
+  return fc.oneof(
+    { weight: 7, arbitrary: fc.constant(undefined) },
+    { weight: 1, arbitrary: drawn },
+  );
+}
+
+type Target = Pick<Fault, "method" | "path"> & { weight: number };
+
+function strikesOn(targets: Target[]): fc.Arbitrary<Strike> {
+  const target = fc.oneof(
+    ...targets.map(({ weight, ...rest }) => ({ weight, arbitrary: fc.constant(rest) })),
+  );
+  const kind = fc
+    .constantFrom(...faultKinds)
+    .chain((one) => fc.constantFrom(...one.timings).map((timing) => ({ one, timing })));
+  return fc.tuple(target, kind, fc.constantFrom(0, 0, 1, 2)).map(([on, { one, timing }, skip]) => ({
+    title: on.method === "GET" ? `${one.title}, of a read` : nameOf(one, timing),
+    fault: { ...on, skip, work: timing === "after" || on.method === "GET", answer: one.answer },
+  }));
 }

@@ -1,26 +1,21 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { spawn } from "node:child_process";
+import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
-import type { PulumiCli } from "../pulumi.ts";
-import type { Account } from "./account.ts";
-import { linkModules } from "./folders.ts";
-
-const stack = "dev";
+import {
+  type Emulator,
+  type MadeCertificate,
+  makeCertificate,
+  startEmulator,
+} from "pulumi-tlsedge-emulator";
+import { findOrBuildPulumi, type PulumiCli } from "../pulumi.ts";
+import { linkModules, newFolder } from "./folders.ts";
+import { Secrets } from "./secrets.ts";
 
 /** A resource as `pulumi stack export` shows it. */
 export interface Exported {
   urn: string;
   type: string;
   id?: string;
-  inputs: Record<string, unknown>;
-  delete?: boolean;
-}
-
-/** What a stack's state holds. */
-export interface State {
-  resources: Exported[];
-  pending: { type: string; resource: Exported }[];
 }
 
 /** A command of the engine that is under way. */
@@ -30,84 +25,132 @@ export interface Running {
   done: Promise<{ code: number | null; output: string }>;
 }
 
-/** A Pulumi project with one stack on the real engine, against an account. */
-export class Engine {
-  readonly folder: string;
+/** Reads what is to be there from a file, so that no key stands in the program. */
+const program = `const { readFileSync } = require("node:fs");
+const { TLSCertificate, TLSEdge } = require("pulumi-tlsedge");
+const read = (name) => readFileSync(name, "utf8");
+const { description, chain, restricted, adopted = {} } = JSON.parse(read("wanted.json"));
+const certificate = new TLSCertificate("tlsCertificate", {
+  description,
+  certificatePem: read(chain + ".pem"),
+  privateKeyPem: read(chain + ".key"),
+}, { import: adopted.tlsCertificate });
+// One after the other, so that the requests come in the same order each time.
+new TLSEdge("tlsEdge", {
+  description,
+  hostports: ["app.example:443"],
+  ipRestriction: restricted ? { ipPolicyIds: ["ipp_1"] } : undefined,
+  onModuleRemoval: "replace",
+}, { dependsOn: certificate, import: adopted.tlsEdge });
+`;
+
+/** A Pulumi project on the real engine, one stack at a time, and an account of its own. */
+export class Project {
+  emulator: Emulator;
+  readonly chains: Record<string, MadeCertificate>;
+  readonly secrets: Secrets;
+  /** Everything that was printed or stored since the stack was made. */
+  heard = "";
+  readonly #folder: string;
   readonly #cli: PulumiCli;
-  readonly #secrets: Map<string, string>;
-  /** Several processes of Node's for each command: half of their work is compiling the same. */
-  readonly #compiled: string;
-  #account: Account | undefined;
-  /** What stood somewhere in clear, and where. */
-  readonly leaks: string[] = [];
+  #stack = "";
 
   private constructor(
     folder: string,
     cli: PulumiCli,
-    secrets: Map<string, string>,
-    compiled = path.join(folder, "compiled"),
+    emulator: Emulator,
+    chains: Record<string, MadeCertificate>,
   ) {
-    this.folder = folder;
+    this.#folder = folder;
     this.#cli = cli;
-    this.#secrets = secrets;
-    this.#compiled = compiled;
+    this.emulator = emulator;
+    this.chains = chains;
+    this.secrets = new Secrets(emulator.apiKey, Object.values(chains));
   }
 
-  static async create(cli: PulumiCli): Promise<Engine> {
-    const folder = await mkdtemp(path.join(tmpdir(), "tlsedge-crash-"));
-    const engine = new Engine(folder, cli, new Map());
+  static async open(): Promise<Project> {
+    const [folder, cli] = [await newFolder(), await findOrBuildPulumi()];
+    const emulator = await startEmulator({ dataFile: path.join(folder, "account.sqlite") });
+    const chains = {
+      first: await makeCertificate({ commonName: "first.example" }),
+      second: await makeCertificate({ commonName: "second.example" }),
+    };
+    const project = new Project(folder, cli, emulator, chains);
     await mkdir(path.join(folder, "state"));
-    await linkModules(engine.folder);
-    await engine.file(
-      "Pulumi.yaml",
-      "name: crash\nruntime: { name: nodejs, options: { typescript: false } }\n",
-    );
-    await engine.file("package.json", '{ "name": "crash", "main": "index.js" }');
-    return engine;
+    await linkModules(folder);
+    await project.file("ca.pem", emulator.ca);
+    for (const [name, { certificatePem, privateKeyPem }] of Object.entries(chains)) {
+      await project.file(`${name}.pem`, certificatePem);
+      await project.file(`${name}.key`, privateKeyPem);
+    }
+    const runtime = "runtime: { name: nodejs, options: { typescript: false } }";
+    await project.file("Pulumi.yaml", `name: crash\n${runtime}\n`);
+    await project.file("package.json", '{ "name": "crash", "main": "index.js" }');
+    await project.file("index.js", program);
+    return project;
   }
 
-  /** Another project that has come as far as this one, which must not go before it. */
-  async copy(): Promise<Engine> {
-    const folder = await mkdtemp(path.join(tmpdir(), "tlsedge-crash-"));
-    const copied = new Engine(folder, this.#cli, this.#secrets, this.#compiled);
-    const left = ["node_modules", "compiled"].map((name) => path.join(this.folder, name));
-    await cp(this.folder, folder, { recursive: true, filter: (name) => !left.includes(name) });
-    await linkModules(copied.folder);
-    return copied;
+  /** The file that holds the emulator's authority. */
+  get caFile(): string {
+    return path.join(this.#folder, "ca.pem");
   }
 
-  use(account: Account): void {
-    this.#account = account;
-    this.keepSecret("the API key", account.place.apiKey);
+  get version(): string {
+    return this.#cli.version;
   }
 
   file(name: string, text: string): Promise<void> {
-    return writeFile(path.join(this.folder, name), text);
+    return writeFile(path.join(this.#folder, name), text);
   }
 
-  remove(): Promise<void> {
-    return rm(this.folder, { recursive: true, force: true });
+  /** Makes a stack, which commands are about from now on, in an account that is empty. */
+  async newStack(name: string): Promise<void> {
+    this.emulator.reset();
+    this.#stack = name;
+    this.heard = "";
+    const { code, output } = await this.pulumi("stack", "init");
+    if (code !== 0) throw new Error(output);
   }
 
-  /** From now on this is looked for in all that is printed or stored. */
-  keepSecret(name: string, text: string): void {
-    // Of a PEM block, a line of its body: how its line breaks are escaped must not matter.
-    const part = text.split("\n").find((line) => line.length > 40) ?? text;
-    this.#secrets.set(part, name);
-    this.#secrets.set(Buffer.from(text).toString("base64").slice(0, 40), `${name} in base64`);
-    this.#secrets.set(encodeURIComponent(part), `${name}, URL-encoded`);
-  }
-
-  #scan(where: string, text: string): string {
-    for (const [part, name] of this.#secrets) {
-      if (text.includes(part)) this.leaks.push(`${name} in ${where}`);
-    }
-    return text;
+  /** Cuts all connections, and serves again with the data that is there, where it was before. */
+  async restart(): Promise<void> {
+    await this.emulator.close();
+    const port = Number(new URL(this.emulator.url).port);
+    const dataFile = path.join(this.#folder, "account.sqlite");
+    this.emulator = await startEmulator({ port, dataFile });
   }
 
   /** Starts a command of the CLI. */
   start(...args: string[]): Running {
-    return this.run(this.#cli.command, [...args, "--stack", stack, "--non-interactive"]);
+    const env = {
+      ...this.#cli.env,
+      PULUMI_HOME: path.join(this.#folder, "home"),
+      PULUMI_BACKEND_URL: `file://${path.join(this.#folder, "state")}`,
+      PULUMI_CONFIG_PASSPHRASE: "crash",
+      PULUMI_SKIP_UPDATE_CHECK: "true",
+      NO_COLOR: "1",
+      NODE_COMPILE_CACHE: path.join(this.#folder, "compiled"),
+      TLSEDGE_BASE_URL: this.emulator.url,
+      TLSEDGE_API_KEY: this.emulator.apiKey,
+      TLSEDGE_CA_FILE: this.caFile,
+      TLSEDGE_TIMEOUT_SECONDS: "60",
+      TLSEDGE_REQUESTS_PER_MINUTE: "0",
+    };
+    const all = [...args, "--stack", this.#stack, "--non-interactive"];
+    const child = spawn(this.#cli.command, all, { cwd: this.#folder, env });
+    let output = "";
+    child.stdout.on("data", (data) => (output += data));
+    child.stderr.on("data", (data) => (output += data));
+    const done = new Promise<number | null>((resolve, reject) => {
+      child.on("error", reject);
+      // What a killed one has left behind may hold its pipes open.
+      child.on("exit", (exit, signal) => signal && resolve(exit));
+      child.on("close", resolve);
+    }).then((code) => {
+      this.heard += output;
+      return { code, output };
+    });
+    return { pid: child.pid as number, done };
   }
 
   /** Runs a command of the CLI to its end. */
@@ -115,51 +158,11 @@ export class Engine {
     return this.start(...args).done;
   }
 
-  /** Starts any program, in the project's folder and with its settings. */
-  run(command: string, args: string[]): Running {
-    const place = this.#account?.place;
-    const env = {
-      ...this.#cli.env,
-      PULUMI_HOME: path.join(this.folder, "home"),
-      PULUMI_BACKEND_URL: `file://${path.join(this.folder, "state")}`,
-      PULUMI_CONFIG_PASSPHRASE: "crash",
-      PULUMI_SKIP_UPDATE_CHECK: "true",
-      NO_COLOR: "1",
-      NODE_COMPILE_CACHE: this.#compiled,
-      TLSEDGE_BASE_URL: place?.url,
-      TLSEDGE_API_KEY: place?.apiKey,
-      TLSEDGE_CA_FILE: place?.caFile,
-      TLSEDGE_TIMEOUT_SECONDS: "60",
-      TLSEDGE_REQUESTS_PER_MINUTE: "0",
-    };
-    const child = spawn(command, args, {
-      cwd: this.folder,
-      env,
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    return { pid: child.pid as number, done: this.#outcome(child, args[0] as string) };
-  }
-
-  async #outcome(child: ChildProcess, name: string) {
-    const chunks: Buffer[] = [];
-    child.stdout?.on("data", (data) => chunks.push(data));
-    child.stderr?.on("data", (data) => chunks.push(data));
-    const code = await new Promise<number | null>((resolve, reject) => {
-      child.on("error", reject);
-      // What a killed one has left behind may hold its pipes open.
-      child.on("exit", (exit, signal) => signal && resolve(exit));
-      child.on("close", resolve);
-    });
-    const output = Buffer.concat(chunks).toString();
-    return { code, output: this.#scan(`the output of ${name}`, output) };
-  }
-
   /** What the state holds, of the kinds that this package has. */
-  async state(): Promise<State> {
+  async state(): Promise<{ resources: Exported[]; pending: unknown[] }> {
     const { output } = await this.pulumi("stack", "export");
-    this.#scan("the state", output);
     const { deployment } = JSON.parse(output) as {
-      deployment: { resources?: Exported[]; pending_operations?: State["pending"] };
+      deployment: { resources?: Exported[]; pending_operations?: unknown[] };
     };
     const ours = (deployment.resources ?? []).filter(({ type }) => type.includes("tlsedge:"));
     return { resources: ours, pending: deployment.pending_operations ?? [] };

@@ -1,103 +1,109 @@
-import type { RecordedRequest } from "pulumi-tlsedge-emulator";
-import type { Scenario } from "./draw.ts";
-import { Failure } from "./protocol.ts";
-import type { Kind, Resource } from "./resource.ts";
-import { isLike, type objects, paths } from "./service.ts";
+import { X509Certificate } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import type { TLSCertificateWire, TLSEdgeWire } from "pulumi-tlsedge/client";
+import type { Emulator } from "pulumi-tlsedge-emulator";
+import type { Properties } from "./protocol.ts";
+import type { Kind } from "./resource.ts";
+import type { Stack } from "./stack.ts";
+import type { Stage } from "./stage.ts";
 
-/** What a run can have come to. It counts under the first of these that happened in it. */
-export const outcomes = ["failed", "recorded", "adopted", "retried", "unharmed"] as const;
+/** What every run is judged by. */
+export const promises = {
+  duplicate: "No create makes two objects of which nothing is said",
+  shared: "No two resources have one object",
+  orphan: "No object is left that no state has and nothing names",
+  accused: "No error names an object that another resource, or someone else, has",
+  gone: "No fault makes an object look deleted",
+  stuck: "An `up` without faults succeeds, once what an error names is adopted or deleted",
+  differs: "Then the service has what the program says, and another `up` has nothing to do",
+  leak: "No key stands in what is printed, answered or stored",
+  clear: "No error is one of JavaScript's own, and no process ends by itself",
+} as const;
 
-/** What was asked of the service while faults struck, and what came of it. */
-export interface Asked {
-  scenario: Scenario;
-  requests: RecordedRequest[];
-  errors: (Error | undefined)[];
+export interface Broken {
+  promise: keyof typeof promises;
+  text: string;
 }
 
-type Objects = ReturnType<typeof objects>;
+export type Wire = TLSEdgeWire | TLSCertificateWire;
 
-/** What the service has after the faults, against what the states hold. */
-export interface Counts {
-  objects: number;
-  held: number;
-  /** Left behind, and an error says so. */
-  named: Objects;
-  /** The ids of what is left behind with no word: orphans. */
-  silent: string[];
-  /** Objects beyond one for each resource. */
-  duplicates: number;
+/** The objects of a kind, as the service has them: newest first. */
+export function objects(emulator: Emulator, kind: Kind): Wire[] {
+  return kind === "tlsEdge" ? emulator.tlsEdges.list() : emulator.tlsCertificates.list();
 }
 
-export function count(
-  { kind, operation, program }: Scenario,
-  own: Objects,
-  resources: Resource[],
-  toAdopt: string[],
-  errors: (Error | undefined)[],
-): Counts {
-  const held = new Set(resources.flatMap(({ id }) => id || []));
-  const left = own.filter(({ id }) => !held.has(id) && !toAdopt.includes(id));
-  const silent = unnamed(
-    left,
-    errors.map((error) => error?.message ?? ""),
-  );
-  const ofSame = program.map((args) => ({
-    made: own.filter((object) => isLike(kind, args, object)).length,
-    wanted: program.filter((other) => JSON.stringify(other) === JSON.stringify(args)).length,
-  }));
-  return {
-    objects: own.length,
-    held: held.size,
-    named: left.filter(({ id }) => !silent.includes(id)),
-    silent,
-    // Each of those that are the same sees all the duplicates.
-    duplicates:
-      operation === "create" || operation === "adopt"
-        ? Math.round(
-            ofSame.reduce((sum, { made, wanted }) => sum + Math.max(0, made - wanted) / wanted, 0),
-          )
-        : 0,
-  };
+/** What happens behind everybody's back. */
+export function behind(emulator: Emulator, kind: Kind) {
+  return kind === "tlsEdge" ? emulator.tlsEdges : emulator.tlsCertificates;
 }
 
-/** The ids of what is left that no error says anything of. */
-export function unnamed(left: { id: string }[], errors: string[]): string[] {
-  const ids = left.map(({ id }) => id).filter((id) => !errors.some((said) => said.includes(id)));
-  // An error that can't know the id tells a person to look for the one object.
-  return ids.slice(errors.filter((said) => said.includes("look for it")).length);
-}
-
-/** What a person can't make use of in an error. */
-export function unclear(message: string, kind: Kind): string[] {
-  const broken = /TypeError|Cannot read|is not a function|\[object |\bundefined\b|\bNaN\b|\n\s+at /;
-  if (broken.test(message)) return [`an error that says nothing: ${message}`];
-  return message.includes(paths[kind]) ? [] : [`an error that names no request: ${message}`];
-}
-
-export function outcomeOf(asked: Asked): (typeof outcomes)[number] {
-  const { scenario, requests, errors } = asked;
-  const recorded = (error: Error | undefined) => error instanceof Failure && error.recorded;
-  if (errors.some((error) => error && !recorded(error))) return "failed";
-  if (errors.some(recorded)) return "recorded";
-  const { operation, program, kind } = scenario;
-  if (operation === "create") {
-    const isLook = ({ method, path }: RecordedRequest) =>
-      method === "GET" && path.startsWith(`${paths[kind]}?`);
-    const posts = requests.filter(({ method }) => method === "POST");
-    if (posts.length > program.length) return "retried";
-    return requests.some(isLook) ? "adopted" : "unharmed";
+/** Whether an object is what a program's arguments make: judged here, not by the provider. */
+export function isLike(args: Properties, object: Wire): boolean {
+  const labels = [args.description ?? "", args.metadata ?? ""];
+  if (!isDeepStrictEqual(labels, [object.description ?? "", object.metadata ?? ""])) return false;
+  if ("certificate_pem" in object) {
+    return fingerprint(object.certificate_pem) === fingerprint(String(args.certificatePem));
   }
-  return isAgain(scenario, requests) ? "retried" : "unharmed";
+  const { ip_restriction, hostports } = object as TLSEdgeWire;
+  const refs = [ip_restriction?.ip_policies ?? []].flat().map(({ id }) => id);
+  const { ipPolicyIds = [] } = (args.ipRestriction ?? {}) as { ipPolicyIds?: string[] };
+  return (
+    isDeepStrictEqual(refs, ipPolicyIds) && isDeepStrictEqual(hostports ?? [], args.hostports ?? [])
+  );
 }
 
-/** Whether something was asked again, or in another way, because an answer was of no use. */
-function isAgain({ answer }: Scenario, requests: RecordedRequest[]): boolean {
-  const useless = ({ status }: RecordedRequest) =>
-    status === 0 || (status >= 300 && status !== 404);
-  const ofObjects = requests.flatMap(({ method, path }) =>
-    path.includes("?") ? [] : `${method} ${path}`,
+function fingerprint(pem: string): string {
+  return new X509Certificate(pem).fingerprint256;
+}
+
+/** Two resources with one object: whichever is destroyed first breaks the other. */
+export function shared(stacks: Stack[]): Broken[] {
+  const ids = stacks.flatMap((stack) => stack.ids);
+  const twice = new Set(ids.filter((id, index) => ids.indexOf(id) !== index));
+  return [...twice].map((id) => ({ promise: "shared", text: `${id} is in two states: ${ids}` }));
+}
+
+/** What no state has and nothing names; it is made twice when all creates have their object. */
+export function unnamed(stacks: Stack[], left: Wire[], all: Wire[]): Broken[] {
+  const said = stacks.map((stack) => stack.said).join("\n");
+  const programs = stacks.flatMap((stack) => stack.program);
+  return left
+    .filter(({ id }) => !said.includes(id))
+    .map((object) => {
+      const wanted = programs.filter((args) => isLike(args, object)).length;
+      const made = all.filter((one) => isLike(programs.find(is(object)) ?? {}, one)).length;
+      const promise = wanted > 0 && made > wanted ? "duplicate" : "orphan";
+      return { promise, text: `${object.id} is in no state, and nothing names it` };
+    });
+}
+
+const is = (object: Wire) => (args: Properties) => isLike(args, object);
+
+/** What a create's error offers for deletion though another resource has it, or someone else. */
+export function accused(stacks: Stack[], heldBefore: Set<string>, others: string[]): Broken[] {
+  return stacks.flatMap((stack) =>
+    stack.errors.flatMap((error, index) => {
+      const own = stack.resources[index];
+      if (!error || own?.id) return [];
+      const ids = [...heldBefore, ...stack.ids, ...others].filter((id) => said(error, id));
+      return ids.length === 0 ? [] : [{ promise: "accused" as const, text: error.message }];
+    }),
   );
-  return (
-    answer === "truncated" || requests.some(useless) || new Set(ofObjects).size < ofObjects.length
-  );
+}
+
+const said = (error: Error, id: string) => error.message.includes(id);
+
+/** Errors that say nothing, and keys where none may stand (contract C4, C50). */
+export function unclear(stacks: Stack[], { secrets }: Stage): Broken[] {
+  const nonsense = /TypeError|Cannot read|is not a function|\[object |\bNaN\b|\n\s+at .+:\d+:\d+/;
+  return stacks.flatMap((stack): Broken[] => {
+    const states = JSON.stringify(stack.resources.map(({ state }) => state));
+    const keys = secrets.in(stack.heard + states);
+    const lines = stack.said.split("\n").filter((line) => nonsense.test(line));
+    return [
+      ...keys.map((name) => ({ promise: "leak" as const, text: `${name} was found` })),
+      ...lines.map((text) => ({ promise: "clear" as const, text })),
+      ...(stack.hasCrashed ? [{ promise: "clear" as const, text: "a process ended" }] : []),
+    ];
+  });
 }

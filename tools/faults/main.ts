@@ -1,33 +1,31 @@
 import { parseArgs } from "node:util";
-import { playCommandLine, usualCommandLineRuns } from "./cli.ts";
-import { withoutReconciliation } from "./control.ts";
+import { playCases } from "./cases.ts";
 import { crashes } from "./crashes.ts";
-import { type Part, parts, writePart } from "./document.ts";
-import { cellOf } from "./draw.ts";
+import { type Part, parts, sequencesPart, writePart } from "./document.ts";
 import { linkModules, newFolder } from "./folders.ts";
-import { type Played, playAll, usualRuns } from "./matrix.ts";
-import { commandLinePart, matrixPart } from "./report.ts";
-import { thinCells } from "./table.ts";
+import { type Played, playAll } from "./sequences.ts";
+
+const usualRuns = 1000;
 
 const usage = `npm run test:faults [-- OPTIONS]
 
-Lets faults strike the service while resources are made, read, updated and deleted, counts what is
-left, and writes docs/reliability.md. Exits with 1 when a promise is broken.
+Lets faults strike the service while resources are made, read, updated and deleted, compares what
+the service has with what the states hold, and writes docs/reliability.md. Exits with 1 when a
+promise is broken.
 
-  --only PART   only matrix (the provider over its protocol), cli (the engine) or crashes (what
-                is killed, at fixed points); default: all
-  --runs N      how many runs; default: ${usualRuns} of the matrix, ${usualCommandLineRuns} of the cli
-  --seed N      what decides the runs; default: a new one, which is printed
-  --run N       run number N of the seed alone, and write nothing
-  --check       write nothing
+  --only PART   only sequences (drawn), cases (fixed) or crashes (what is killed at fixed points,
+                on the real engine); default: all
+  --runs N      how many sequences; default: ${usualRuns}
+  --seed N      what decides the sequences; default: a new one, which is printed
+  --run N       sequence N of the seed, or crash N, alone; writes nothing
+  --check       writes nothing
   --help        this text`;
 
 /** What the command line says. */
 interface Options {
   seed: number;
-  runs?: number;
+  runs: number;
   run?: number;
-  writes: boolean;
 }
 
 /** What a part found: its place in the document, and what was broken. */
@@ -36,7 +34,17 @@ interface Found {
   broken: string[];
 }
 
-const makers: Record<Part, (options: Options) => Promise<Found>> = { matrix, cli, crashes: killed };
+const makers: Record<Part, (options: Options) => Promise<Found>> = {
+  sequences,
+  async cases() {
+    const { markdown, broken } = await playCases(await program());
+    return { markdown: `## Cases\n\n${markdown}`, broken };
+  },
+  async crashes({ run }) {
+    const { markdown, broken } = await crashes(run);
+    return { markdown: `## Crashes\n\n${markdown}`, broken };
+  },
+};
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
@@ -57,17 +65,17 @@ async function main(): Promise<number> {
   if (chosen.length === 0) throw new Error(`--only takes ${parts.join(" or ")}`);
   const options: Options = {
     seed: wholeNumber("seed", values.seed) ?? Math.trunc(Date.now() / 1000) % 1_000_000,
-    runs: wholeNumber("runs", values.runs),
+    runs: wholeNumber("runs", values.runs) ?? usualRuns,
     run: wholeNumber("run", values.run),
-    writes: !values.check && values.run === undefined,
   };
   console.log(`seed ${options.seed}`);
   let code = 0;
   for (const part of chosen) {
     const { markdown, broken } = await makers[part](options);
     for (const promise of broken) console.error(`broken: ${promise}`);
+    console.log(`${part}: ${broken.length} promises broken`);
     if (broken.length > 0) code = 1;
-    if (options.writes) await writePart(part, markdown);
+    if (!values.check && options.run === undefined) await writePart(part, markdown);
   }
   return code;
 }
@@ -78,71 +86,37 @@ function wholeNumber(name: string, text: string | undefined): number | undefined
   return Number(text);
 }
 
-async function matrix({ seed, runs = usualRuns, run, writes }: Options): Promise<Found> {
+async function sequences({ seed, runs, run }: Options): Promise<Found> {
   const started = Date.now();
   const numbers = run === undefined ? Array.from({ length: runs }, (_, n) => n) : [run];
-  const product = await newFolder();
-  await linkModules(product);
-  const told = progress("matrix", numbers.length);
-  const played = await playAll({ seed, numbers, folder: product, tell: told });
-  const creates = numbers.filter((number) => cellOf(seed, number).operation === "create");
-  const tell = progress("with reconciliation switched off", creates.length);
-  const folder = await withoutReconciliation();
-  const control = await playAll({ seed, numbers: creates, folder, tell });
-  const broken = [
-    ...played.flatMap((one) =>
-      one.broken.map((text) => `${text}\n  ${repeat("matrix", seed, one)}`),
-    ),
-    ...(writes ? thinCells(played) : []),
-    ...controlShows(played, control),
-  ];
-  console.log(`matrix: ${played.length} runs, ${broken.length} promises broken`);
-  return { broken, markdown: matrixPart(seed, played, control, minutes(started)) };
-}
-
-async function cli({ seed, runs = usualCommandLineRuns, run }: Options): Promise<Found> {
-  const started = Date.now();
-  const numbers = run === undefined ? Array.from({ length: runs }, (_, n) => n) : [run];
-  const played = await playCommandLine(seed, numbers, progress("cli", numbers.length));
-  const broken = played.runs.flatMap((one) =>
-    one.broken.map((text) => `${text}\n  ${repeat("cli", seed, one)}`),
-  );
-  console.log(`cli: ${played.runs.length} runs, ${broken.length} promises broken`);
-  return { broken, markdown: commandLinePart(seed, played, minutes(started)) };
-}
-
-/** No seed decides these: their points are fixed. */
-async function killed(): Promise<Found> {
-  const { markdown, broken } = await crashes();
-  console.log(`crashes: ${broken.length} promises broken`);
-  return { broken, markdown: `## Crashes\n\n${markdown}` };
-}
-
-/** Runs that can't fail would show nothing: where the product found something, it must be missed. */
-function controlShows(played: Played[], control: Played[]): string[] {
-  const seen = control.filter(({ duplicates, silent }) => duplicates + silent.length > 0);
-  console.log(
-    `with reconciliation switched off: ${control.length} runs, ${seen.length} left what nobody wants`,
-  );
-  if (seen.length > 0 || played.every(({ outcome }) => outcome !== "adopted")) return [];
-  return ["with reconciliation switched off nothing was made twice: these runs show nothing"];
-}
-
-function repeat(part: Part, seed: number, { number }: { number: number }): string {
-  return `npm run test:faults -- --only ${part} --seed ${seed} --run ${number}`;
-}
-
-function progress(what: string, all: number): () => void {
   let done = 0;
-  return () => {
+  const tell = () => {
     done += 1;
     if (!process.stderr.isTTY) return;
-    process.stderr.write(`\r${what}: ${done} of ${all}${done === all ? "\n" : ""}`);
+    process.stderr.write(`\r${done} of ${numbers.length}${done === numbers.length ? "\n" : ""}`);
   };
+  const played = await playAll({ seed, numbers, folder: await program(), tell });
+  const broken = played.flatMap((one) =>
+    one.broken.map(({ promise, text }) => `${promise}: ${text}\n  ${told(seed, one)}`),
+  );
+  console.log(
+    `${played.length} sequences, ${played.filter((one) => one.broken.length > 0).length} of them broke a promise`,
+  );
+  const minutes = Math.ceil((Date.now() - started) / 60_000);
+  return { broken, markdown: sequencesPart(seed, played, minutes) };
 }
 
-function minutes(started: number): string {
-  return `${Math.ceil((Date.now() - started) / 60_000)} minutes`;
+/** What struck a run, and how to repeat it. */
+function told(seed: number, { number, struck, killed }: Played): string {
+  const met = [...struck, ...(killed ? [`${killed} killed`] : [])].join("; ");
+  return `${met}\n  npm run test:faults -- --only sequences --seed ${seed} --run ${number}`;
+}
+
+/** A folder from which the built package is found. */
+async function program(): Promise<string> {
+  const folder = await newFolder();
+  await linkModules(folder);
+  return folder;
 }
 
 main().then(

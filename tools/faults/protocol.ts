@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createRequire } from "node:module";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import path from "node:path";
+import { setTimeout } from "node:timers/promises";
 import type { ServiceError } from "@grpc/grpc-js";
 import type { Struct } from "google-protobuf/google/protobuf/struct_pb";
 
@@ -44,18 +46,85 @@ export class Failure extends Error {
   }
 }
 
-type Message = { serializeBinary(): Uint8Array };
 type Answer<R> = (error: ServiceError | null, response: R) => void;
+
+/** The calls of the protocol that are made here. */
+const requests = {
+  configure: messages.ConfigureRequest,
+  check: messages.CheckRequest,
+  diff: messages.DiffRequest,
+  create: messages.CreateRequest,
+  read: messages.ReadRequest,
+  update: messages.UpdateRequest,
+  delete: messages.DeleteRequest,
+};
+
+interface Responses {
+  configure: unknown;
+  check: InstanceType<typeof messages.CheckResponse>;
+  diff: InstanceType<typeof messages.DiffResponse>;
+  create: InstanceType<typeof messages.CreateResponse>;
+  read: InstanceType<typeof messages.ReadResponse>;
+  update: InstanceType<typeof messages.UpdateResponse>;
+  delete: unknown;
+}
+
+const running = new Set<ChildProcess>();
+process.on("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+});
+
+/** Stands for an engine: a provider looks whether there is one at the address it was given. */
+class Engine {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+
+  private constructor(server: Server) {
+    this.#server = server;
+    server.on("connection", (socket) => {
+      this.#sockets.add(socket);
+      socket.on("error", () => undefined).on("close", () => this.#sockets.delete(socket));
+    });
+  }
+
+  static async open(): Promise<Engine> {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    return new Engine(server);
+  }
+
+  get address(): string {
+    return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  close(): void {
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}
 
 /** Pulumi's own server of dynamic providers, started and spoken to as the engine does it. */
 export class Provider {
-  /** Everything that may hold no secret: what the process printed, and what it answered. */
-  heard = "";
+  /** What the process has printed. */
+  printed = "";
+  /** What the process has answered, but for secrets that the engine keeps encrypted. */
+  answered = "";
   readonly #child: ChildProcess;
+  readonly #engine: Engine;
+  readonly #closed: Promise<unknown>;
+  /** Rejects when nobody waits for answers any more. */
+  readonly #cut: Promise<never>;
+  #cutOff: () => void = () => undefined;
   readonly #client: InstanceType<typeof ResourceProviderClient>;
 
-  private constructor(child: ChildProcess, port: string) {
+  private constructor(child: ChildProcess, engine: Engine, port: string) {
     this.#child = child;
+    this.#engine = engine;
+    this.#closed = once(child, "close");
+    this.#cut = new Promise((_, reject) => {
+      this.#cutOff = () => reject(new Failure("the process was killed"));
+    });
+    this.#cut.catch(() => undefined);
     this.#client = new ResourceProviderClient(
       `127.0.0.1:${port}`,
       grpc.credentials.createInsecure(),
@@ -65,36 +134,28 @@ export class Provider {
   /** `folder` is where the program would stand: the package is resolved from there. */
   static async start(folder: string, env: NodeJS.ProcessEnv): Promise<Provider> {
     const script = load.resolve("@pulumi/pulumi/cmd/dynamic-provider/index.js");
-    // The address of an engine is asked for, but nothing of it is used.
-    const child = spawn(process.execPath, [script, "127.0.0.1:0"], { cwd: folder, env });
-    const kill = () => child.kill("SIGKILL");
-    process.on("exit", kill);
-    child.once("close", () => process.off("exit", kill));
-    let errors = "";
-    child.stderr.on("data", (data) => (errors += data));
-    const ended = once(child, "close").then(() => Promise.reject(new Error(errors)));
+    const engine = await Engine.open();
+    const child = spawn(process.execPath, [script, engine.address], { cwd: folder, env });
+    running.add(child);
+    child.once("close", () => running.delete(child));
+    let early = "";
+    child.stderr.on("data", (data) => (early += data));
+    const ended = once(child, "close").then(() => Promise.reject(new Error(early)));
     const [port] = await Promise.race([once(child.stdout, "data"), ended]);
     ended.catch(() => undefined);
-    const provider = new Provider(child, String(port).trim());
-    provider.heard = errors;
+    const provider = new Provider(child, engine, String(port).trim());
+    provider.printed = early;
     for (const stream of [child.stdout, child.stderr]) {
       stream.on("data", (data) => {
-        provider.heard += data;
+        provider.printed += data;
       });
     }
-    const configure = new messages.ConfigureRequest();
-    configure.setArgs(struct.Struct.fromJavaScript({}));
-    await provider.#ask((answer) => provider.#client.configure(configure, answer));
+    await provider.#call("configure", { args: {} });
     return provider;
   }
 
   async check(olds: Properties, news: Properties) {
-    const request = new messages.CheckRequest();
-    request.setOlds(toStruct(olds));
-    request.setNews(toStruct(news));
-    const response = await this.#ask<InstanceType<typeof messages.CheckResponse>>((answer) =>
-      this.#client.check(request, answer),
-    );
+    const response = await this.#call("check", { olds, news });
     const inputs = fromStruct(response.getInputs());
     const failures = response.getFailuresList().map((one) => one.getReason());
     // The key is an input, which the engine keeps encrypted: here alone it comes back.
@@ -102,94 +163,86 @@ export class Provider {
     return { inputs, failures };
   }
 
-  /** `same`, the properties that replace, or undefined: then the engine compares the inputs. */
+  /** `same`, the properties that replace, or neither: then the engine compares the inputs. */
   async diff(id: string, olds: Properties, news: Properties) {
-    const request = new messages.DiffRequest();
-    request.setId(id);
-    request.setOlds(toStruct(olds));
-    request.setNews(toStruct(news));
-    const response = await this.#ask<InstanceType<typeof messages.DiffResponse>>((answer) =>
-      this.#client.diff(request, answer),
-    );
+    const response = await this.#call("diff", { id, olds, news });
     const none = messages.DiffResponse.DiffChanges.DIFF_NONE;
     return { same: response.getChanges() === none, replaces: response.getReplacesList() };
   }
 
-  async create(inputs: Properties): Promise<{ id: string; state: Properties }> {
-    const request = new messages.CreateRequest();
-    request.setProperties(toStruct(inputs));
-    const response = await this.#ask<InstanceType<typeof messages.CreateResponse>>((answer) =>
-      this.#client.create(request, answer),
-    );
-    const state = fromStruct(response.getProperties());
-    this.#note(state);
-    return { id: response.getId(), state };
+  async create(properties: Properties): Promise<{ id: string; state: Properties }> {
+    const response = await this.#call("create", { properties });
+    return { id: response.getId(), state: this.#note(fromStruct(response.getProperties())) };
   }
 
-  async read(id: string, state: Properties, inputs: Properties) {
-    const request = new messages.ReadRequest();
-    request.setId(id);
-    request.setProperties(toStruct(state));
-    request.setInputs(toStruct(inputs));
-    const response = await this.#ask<InstanceType<typeof messages.ReadResponse>>((answer) =>
-      this.#client.read(request, answer),
-    );
-    const found = {
+  async read(id: string, properties: Properties, inputs: Properties) {
+    const response = await this.#call("read", { id, properties, inputs });
+    return this.#note({
       id: response.getId(),
       state: fromStruct(response.getProperties()),
       inputs: response.hasInputs() ? fromStruct(response.getInputs()) : undefined,
-    };
-    this.#note(found);
-    return found;
+    });
   }
 
   async update(id: string, olds: Properties, news: Properties): Promise<Properties> {
-    const request = new messages.UpdateRequest();
-    request.setId(id);
-    request.setOlds(toStruct(olds));
-    request.setNews(toStruct(news));
-    const response = await this.#ask<InstanceType<typeof messages.UpdateResponse>>((answer) =>
-      this.#client.update(request, answer),
-    );
-    const state = fromStruct(response.getProperties());
-    this.#note(state);
-    return state;
+    const response = await this.#call("update", { id, olds, news });
+    return this.#note(fromStruct(response.getProperties()));
   }
 
-  async delete(id: string, state: Properties): Promise<void> {
-    const request = new messages.DeleteRequest();
-    request.setId(id);
-    request.setProperties(toStruct(state));
-    await this.#ask<Message>((answer) => this.#client.delete(request, answer));
+  async delete(id: string, properties: Properties): Promise<void> {
+    await this.#call("delete", { id, properties });
   }
 
-  /** Whether the process has ended, which it never should by itself. */
+  /** Whether the process has ended. */
   get hasEnded(): boolean {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
+  /** Kills the process; what it has printed is all there when this settles. */
   async close(): Promise<void> {
+    this.#cutOff();
     this.#client.close();
-    if (this.hasEnded) return;
-    const closed = once(this.#child, "close");
-    this.#child.kill("SIGKILL");
-    await closed;
+    if (!this.hasEnded) this.#child.kill("SIGKILL");
+    await this.#closed;
+    this.#engine.close();
   }
 
-  async #ask<R>(send: (answer: Answer<R>) => unknown): Promise<R> {
-    try {
-      return await new Promise<R>((resolve, reject) => {
-        send((error, response) => (error ? reject(error) : resolve(response)));
-      });
-    } catch (error) {
-      const failure = failureOf(error as ServiceError);
-      this.#note(failure.message, failure.recorded);
-      throw failure;
+  /** Takes the engine away, as if that were killed, and leaves the process `ms` to end by itself. */
+  async orphan(ms: number): Promise<void> {
+    this.#engine.close();
+    this.#cutOff();
+    this.#client.close();
+    await Promise.race([this.#closed, setTimeout(ms, undefined, { ref: false })]);
+    await this.close();
+  }
+
+  async #call<M extends keyof Responses>(
+    method: M,
+    fields: Record<string, string | Properties>,
+  ): Promise<Responses[M]> {
+    const request = new requests[method]() as unknown as Record<string, (value: unknown) => void>;
+    for (const [name, value] of Object.entries(fields)) {
+      const setter = `set${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+      request[setter]?.(typeof value === "string" ? value : toStruct(value));
     }
+    const client = this.#client as unknown as {
+      [N in M]: (request: object, answer: Answer<Responses[N]>) => void;
+    };
+    const answer = new Promise<Responses[M]>((resolve, reject) => {
+      client[method](request, (error, response) =>
+        error ? reject(failureOf(error)) : resolve(response),
+      );
+    });
+    return Promise.race([answer, this.#cut]).catch((error: Failure) => {
+      this.#note(error.message, error.recorded);
+      throw error;
+    });
   }
 
-  #note(...answers: unknown[]): void {
-    this.heard += `${JSON.stringify(answers)}\n`;
+  /** Keeps what was answered; gives back the first of it. */
+  #note<T>(first: T, ...more: unknown[]): T {
+    this.answered += `${JSON.stringify([first, ...more])}\n`;
+    return first;
   }
 }
 

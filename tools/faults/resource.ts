@@ -13,34 +13,39 @@ export class Resource {
   id = "";
   inputs: Properties = {};
   state: Properties = {};
-  readonly #provider: Provider;
+  /** The process that is asked. */
+  provider: Provider | undefined;
   /** Half made, so that the engine updates it even when nothing has changed. */
   #unfinished = false;
 
-  constructor(provider: Provider, kind: Kind) {
-    this.#provider = provider;
+  constructor(kind: Kind) {
     this.kind = kind;
+  }
+
+  get #asked(): Provider {
+    if (!this.provider) throw new Error("the process was killed");
+    return this.provider;
   }
 
   /** `pulumi up`: what was done. */
   async up(args: Properties): Promise<"create" | "update" | "same"> {
     const __provider = providerText(this.kind);
     const news = { ...args, __provider };
-    const { inputs, failures } = await this.#provider.check(this.inputs, news);
+    const { inputs, failures } = await this.#asked.check(this.inputs, news);
     if (failures.length > 0) throw new Error(`the plan fails: ${failures.join("; ")}`);
     if (!this.id) {
-      const made = this.#provider.create(inputs);
+      const made = this.#asked.create(inputs);
       const { id, state } = await made.catch((error) => this.#record(error, inputs));
       this.#keep(id, inputs, state);
       return "create";
     }
-    const { same, replaces } = await this.#provider.diff(this.id, this.state, inputs);
+    const { same, replaces } = await this.#asked.diff(this.id, this.state, inputs);
     if (replaces.length > 0) throw new Error(`no run replaces, but ${replaces} would`);
     if (!this.#unfinished && (same || isDeepStrictEqual(this.inputs, inputs))) {
       this.inputs = inputs;
       return "same";
     }
-    const updated = this.#provider.update(this.id, this.state, inputs);
+    const updated = this.#asked.update(this.id, this.state, inputs);
     const state = await updated.catch((error) => this.#record(error, inputs));
     this.#keep(this.id, inputs, state);
     return "update";
@@ -48,7 +53,7 @@ export class Resource {
 
   /** `pulumi refresh`: what was found. */
   async refresh(): Promise<"gone" | "drifted" | "same"> {
-    const found = await this.#provider.read(this.id, this.state, this.inputs);
+    const found = await this.#asked.read(this.id, this.state, this.inputs);
     if (!found.id) {
       this.#keep("", {}, {});
       return "gone";
@@ -61,7 +66,7 @@ export class Resource {
 
   /** `pulumi destroy`. */
   async destroy(): Promise<void> {
-    await this.#provider.delete(this.id, this.state);
+    await this.#asked.delete(this.id, this.state);
     this.#keep("", {}, {});
   }
 

@@ -1,195 +1,280 @@
-import type { Scenario } from "./draw.ts";
-import { type Asked, type Counts, count, outcomeOf, unclear } from "./judge.ts";
-import { faultOf, type Operation, requestsOf } from "./kinds.ts";
-import type { Failure, Properties } from "./protocol.ts";
-import { Resource } from "./resource.ts";
-import { behind, isLike, makeLike, objects, stranger } from "./service.ts";
-import type { Stage } from "./stage.ts";
+import { tlsCertificates, tlsEdges } from "pulumi-tlsedge/client";
+import { paths, type Sequence, type Step, type Strike } from "./draw.ts";
+import {
+  accused,
+  type Broken,
+  behind,
+  isLike,
+  objects,
+  shared,
+  unclear,
+  unnamed,
+  type Wire,
+} from "./judge.ts";
+import type { Properties } from "./protocol.ts";
+import { Stack } from "./stack.ts";
+import { type Stage, until } from "./stage.ts";
+
+/** So many times a person tries again, and follows what the errors say. */
+const mostUps = 5;
 
 /** What became of a run. */
-export interface Result extends Counts {
-  outcome: ReturnType<typeof outcomeOf>;
-  /** How many requests the fault struck. */
-  struck: number;
+export interface Result {
+  /** The faults that struck a request, by title. */
+  struck: string[];
+  killed: "provider" | "engine" | undefined;
+  creates: number;
+  /** How often an `up` was run before all was made. */
+  ups: number;
+  /** The objects that the creates have left, and how many of those no state has. */
+  objects: number;
+  named: number;
   /** The promises that were broken; none is what is wanted. */
-  broken: string[];
+  broken: Broken[];
 }
 
-/** Plays a run, counts what it left, and then does what a person would do: tries again. */
-export async function play(stage: Stage, scenario: Scenario): Promise<Result> {
-  const { emulator, provider } = stage;
-  const { kind, operation, program, changed } = scenario;
-  emulator.reset();
-  provider.heard = "";
-  await prepareOthers(stage, scenario);
-  const toAdopt = operation === "adopt" ? await prepareAdoption(stage, scenario) : [];
-  const others = objects(emulator, kind);
-  const resources = program.map(() => new Resource(provider, kind));
-  if (operation !== "create" && operation !== "adopt")
-    await all(resources, (one, n) => one.up(program[n] as Properties));
-  if (operation === "read") goBehind(stage, scenario, resources);
-
-  const wanted = (operation === "update" ? changed : program).map((args, n) => ({
-    ...args,
-    ...(toAdopt[n] && { __import: toAdopt[n] }),
-  }));
-  emulator.requests.length = 0;
-  setFaults(stage, scenario);
-  const errors = await all(resources, (one, n) => act(one, operation, wanted[n] as Properties));
-  const faults = emulator.faults.list();
-  emulator.faults.clear();
-
-  const asked: Asked = { scenario, requests: [...emulator.requests], errors };
-  const own = () =>
-    objects(emulator, kind).filter(({ id }) => toAdopt.includes(id) || !isIn(others, id));
-  const counts = count(scenario, own(), resources, toAdopt, errors);
-  const broken = [
-    ...errors.flatMap((error) => (error ? unclear(error.message, kind) : [])),
-    ...counts.silent.map((id) => `${id} is left, held by no state and named by no error`),
-    ...(counts.duplicates > 0 ? [`${counts.duplicates} made twice`] : []),
-    ...takenForGone(scenario, resources, errors),
-  ];
-  for (const { id } of counts.named) behind(emulator, kind).delete(id);
-  broken.push(...(await tryAgain(scenario, resources, wanted, own)));
-  for (const other of others) {
-    const now = objects(emulator, kind).find(({ id }) => id === other.id);
-    if (JSON.stringify(now) !== JSON.stringify(other)) broken.push(`${other.id} was changed`);
+/** Plays a run: creates under faults, what a person does then, and what comes later. */
+export async function play(stage: Stage, sequence: Sequence): Promise<Result> {
+  const run = new Run(stage, sequence);
+  try {
+    await run.create();
+    await run.goOn();
+  } finally {
+    await Promise.all(run.stacks.map((stack) => stack.leave()));
+    stage.emulator.faults.clear();
   }
-  broken.push(...leaks(stage, resources));
-  const struck = faults.reduce((sum, fault) => sum + fault.struck, 0);
-  return { ...counts, outcome: outcomeOf(asked), struck, broken };
+  run.broken.push(...unclear(run.stacks, stage));
+  return run;
 }
 
-/** All at once, as the engine does it; what failed, in the place of each that did. */
-function all(
-  resources: Resource[],
-  work: (one: Resource, index: number) => Promise<unknown>,
-): Promise<(Failure | Error | undefined)[]> {
-  return Promise.all(
-    resources.map((one, index) =>
-      work(one, index).then(
-        () => undefined,
-        (error: Error) => error,
-      ),
-    ),
-  );
+class Run implements Result {
+  readonly stacks: Stack[];
+  readonly struck: string[] = [];
+  killed: Result["killed"];
+  ups = 1;
+  objects = 0;
+  named = 0;
+  readonly broken: Broken[] = [];
+  readonly #stage: Stage;
+  readonly #sequence: Sequence;
+  /** What others have in the account. */
+  #others: string[] = [];
+  #set: string[] = [];
+
+  constructor(stage: Stage, sequence: Sequence) {
+    this.#stage = stage;
+    this.#sequence = sequence;
+    this.stacks = sequence.programs.map((_, number) => new Stack(stage, sequence, number));
+  }
+
+  get creates(): number {
+    return this.#sequence.programs.flat().length;
+  }
+
+  /** Makes everything, however often that takes, and judges what is there then. */
+  async create(): Promise<void> {
+    const { strikes, kill, goesOn, elders, programs } = this.#sequence;
+    this.#stage.emulator.reset();
+    this.#others = await makeElders(this.#stage, this.#sequence.kind, programs[0]?.[0], elders);
+    this.#strike(kill ? [killing(this.#sequence.kind, kill), ...strikes] : strikes);
+    await this.#up(this.stacks, kill);
+    while (this.stacks.some((stack) => stack.hasFailed) && this.ups < mostUps) {
+      if (!goesOn || this.ups > 1) this.#clear();
+      const adopted = this.#followAdvice();
+      this.ups += 1;
+      await this.#up(this.stacks.filter((stack) => stack.hasFailed));
+      if (adopted.length > 0) await this.#endAdoption(adopted);
+    }
+    this.#clear();
+    this.#stuck();
+    this.broken.push(...shared(this.stacks));
+    await this.#judgeWhatIsLeft();
+  }
+
+  /** Updates, reads and deletes under faults; in the end the service has what the program says. */
+  async goOn(): Promise<void> {
+    const { steps, laterStrikes, changed } = this.#sequence;
+    if (this.broken.length > 0) return;
+    this.#strike(laterStrikes);
+    for (const step of steps) {
+      if (step === "update") {
+        for (const [n, stack] of this.stacks.entries()) stack.program = changed[n] as Properties[];
+      }
+      await Promise.all(this.stacks.map((stack) => stack.run(step)));
+      this.#takenForGone();
+    }
+    this.#clear();
+    await (steps.includes("destroy") ? this.#destroyed() : this.#settled());
+  }
+
+  async #destroyed(): Promise<void> {
+    await this.#finally("destroy");
+    if (this.#own().length > 0) this.#differs(`${this.#own().length} are left after all`);
+  }
+
+  /** What a person does last finds everything as the program says, and then nothing to do. */
+  async #settled(): Promise<void> {
+    let last: string[] = [];
+    for (const command of ["refresh", "up", "up"] as const) {
+      last = await this.#finally(command);
+      this.#takenForGone();
+      if (command === "up") this.#judgeContent();
+    }
+    if (last.some((verdict) => verdict !== "same")) this.#differs(`${last} in the end`);
+  }
+
+  /** Without a fault a command succeeds, though not at once on a machine that is very busy. */
+  async #finally(command: "up" | Step): Promise<string[]> {
+    let done: string[][] = [];
+    for (let tries = 0; tries < 3; tries++) {
+      done = await Promise.all(this.stacks.map((stack) => stack.run(command)));
+      if (!this.stacks.some((stack) => stack.hasFailed)) break;
+    }
+    this.#stuck();
+    return done.flat();
+  }
+
+  async #up(stacks: Stack[], kill?: Sequence["kill"]): Promise<void> {
+    const heldBefore = new Set(this.stacks.flatMap((stack) => stack.ids));
+    const done = Promise.all(stacks.map((stack) => stack.run("up")));
+    if (kill) await this.#killDuring(done, kill);
+    await done;
+    this.broken.push(...accused(stacks, heldBefore, this.#others));
+  }
+
+  /** Kills a process when its point is reached, if ever. */
+  async #killDuring(up: Promise<unknown>, { stack, victim }: NonNullable<Sequence["kill"]>) {
+    const { faults } = this.#stage.emulator;
+    await until(() => faults.list()[0]?.struck === 1, up);
+    if (faults.list()[0]?.struck !== 1) return;
+    this.killed = victim;
+    await this.stacks[stack]?.kill(victim);
+  }
+
+  /** What an error names is deleted, or adopted where it is the error of one resource alone. */
+  #followAdvice(): Properties[] {
+    const { kind, adopts } = this.#sequence;
+    const adopted: Properties[] = [];
+    const held = new Set(this.stacks.flatMap((stack) => stack.ids));
+    const failed = this.stacks.flatMap(({ errors, resources, program }) =>
+      errors.flatMap((error, index) => {
+        const args = program[index] as Properties;
+        return error && !resources[index]?.id ? [{ said: error.message, args }] : [];
+      }),
+    );
+    for (const { id } of this.#own()) {
+      const [first, ...more] = failed.filter(({ said }) => said.includes(id));
+      if (held.has(id) || !first) continue;
+      if (adopts && more.length === 0 && first.args.__import === undefined) {
+        first.args.__import = id;
+        adopted.push(first.args);
+      } else {
+        this.objects += 1;
+        this.named += 1;
+        behind(this.#stage.emulator, kind).delete(id);
+      }
+    }
+    return adopted;
+  }
+
+  /** The option that adopts is for once; each command of the engine's has a process of its own. */
+  async #endAdoption(adopted: Properties[]): Promise<void> {
+    for (const args of adopted) delete args.__import;
+    await Promise.all(this.stacks.map((stack) => stack.end()));
+    await this.#up(this.stacks);
+  }
+
+  async #judgeWhatIsLeft(): Promise<void> {
+    const { emulator } = this.#stage;
+    const all = this.#own();
+    const held = new Set(this.stacks.flatMap((stack) => stack.ids));
+    const left = all.filter(({ id }) => !held.has(id));
+    if (unnamed(this.stacks, left, all).length > 0 || left.length > 0) {
+      // What a process prints last may come after its answer.
+      await Promise.all(this.stacks.map((stack) => stack.end()));
+    }
+    const broken = unnamed(this.stacks, left, all);
+    this.broken.push(...broken);
+    this.objects += all.length;
+    this.named += left.length - broken.length;
+    for (const { id } of left) behind(emulator, this.#sequence.kind).delete(id);
+  }
+
+  #judgeContent(): void {
+    const own = this.#own();
+    for (const stack of this.stacks) {
+      for (const [index, { id }] of stack.resources.entries()) {
+        const object = own.find((one) => one.id === id);
+        const args = stack.program[index] as Properties;
+        if (!object || !isLike(args, object)) this.#differs(`${id} is not what the program says`);
+      }
+    }
+    if (own.length !== this.creates) this.#differs(`${own.length} objects, not ${this.creates}`);
+  }
+
+  #takenForGone(): void {
+    if (this.#sequence.steps.includes("destroy")) return;
+    const lost = this.stacks.flatMap(({ resources }) => resources).filter(({ id }) => !id);
+    if (lost.length > 0) this.broken.push({ promise: "gone", text: `${lost.length} of them` });
+  }
+
+  #stuck(): void {
+    for (const error of this.stacks.flatMap(({ errors }) => errors)) {
+      if (error) this.broken.push({ promise: "stuck", text: error.message });
+    }
+  }
+
+  #differs(text: string): void {
+    this.broken.push({ promise: "differs", text });
+  }
+
+  /** The objects of this run: all but those of others. */
+  #own(): Wire[] {
+    const all = objects(this.#stage.emulator, this.#sequence.kind);
+    return all.filter(({ id }) => !this.#others.includes(id));
+  }
+
+  #strike(strikes: Strike[]): void {
+    this.#set = strikes.map(({ title }) => title);
+    this.#stage.emulator.faults.add(...strikes.map(({ fault }) => fault));
+  }
+
+  #clear(): void {
+    const struck = this.#stage.emulator.faults.list().map((fault) => fault.struck > 0);
+    this.struck.push(...this.#set.filter((_, index) => struck[index]));
+    this.#set = [];
+    this.#stage.emulator.faults.clear();
+  }
 }
 
-function act(one: Resource, operation: Operation, args: Properties): Promise<unknown> {
-  if (operation === "read") return one.refresh();
-  return operation === "delete" ? one.destroy() : one.up(args);
+/** The request that is under way when a process is killed: it is never answered. */
+function killing(kind: Sequence["kind"], { skip, work }: NonNullable<Sequence["kill"]>): Strike {
+  const fault = { method: "POST", path: paths[kind], skip, work, answer: "silence" } as const;
+  return { title: `no answer, ${work ? "after" : "before"} the work, and a process killed`, fault };
 }
 
-/** What is there already, as the program says it; the ids. */
-async function prepareAdoption(
-  { emulator, caFile }: Stage,
-  { kind, program }: Scenario,
+/** Someone else has made the same, an hour ago. */
+async function makeElders(
+  stage: Stage,
+  kind: Sequence["kind"],
+  { description, certificatePem, privateKeyPem }: Properties = {},
+  count: number,
 ): Promise<string[]> {
-  const client = stranger(emulator, caFile);
+  const anHourAgo = new Date(Date.now() - 3_600_000).toISOString();
   const ids: string[] = [];
-  for (const args of program) ids.push(await makeLike(client, kind, args));
+  const stranger = stage.stranger();
+  for (let n = 0; n < count; n++) {
+    const labels = { description: String(description) };
+    const pair = {
+      certificate_pem: String(certificatePem),
+      private_key_pem: String(privateKeyPem),
+    };
+    const made =
+      kind === "tlsEdge"
+        ? await tlsEdges.create(stranger, labels)
+        : await tlsCertificates.create(stranger, { ...labels, ...pair });
+    behind(stage.emulator, kind).patch(made.id, { created_at: anHourAgo });
+    ids.push(made.id);
+  }
   return ids;
-}
-
-/** What others have in the account: it may look like the program's, but is older. */
-async function prepareOthers(stage: Stage, { kind, program, before }: Scenario): Promise<void> {
-  const { emulator, caFile } = stage;
-  const client = stranger(emulator, caFile);
-  const [first = {}] = program;
-  for (let n = 0; n < before.alike + before.others; n++) {
-    const description = n < before.alike ? first.description : `another's ${n}`;
-    const id = await makeLike(client, kind, { ...first, hostports: undefined, description });
-    const anHourAgo = new Date(Date.now() - 3_600_000).toISOString();
-    if (n < before.alike) behind(emulator, kind).patch(id, { created_at: anHourAgo });
-  }
-}
-
-function goBehind({ emulator }: Stage, { kind, behind: what }: Scenario, resources: Resource[]) {
-  resources.forEach(({ id }, index) => {
-    if (what[index] === "changed") behind(emulator, kind).patch(id, { description: "drifted" });
-    if (what[index] === "deleted") behind(emulator, kind).delete(id);
-  });
-}
-
-/** The fault strikes requests of the operation's own kind; perhaps all others after them, too. */
-function setFaults({ emulator, elsewhere }: Stage, scenario: Scenario): void {
-  const { kind, operation, fault, strikes, answer } = scenario;
-  const { alsoElse, ...often } = strikes;
-  emulator.faults.add({
-    ...(alsoElse ? {} : requestsOf(operation, kind)),
-    ...often,
-    ...faultOf(fault, answer, elsewhere.host),
-  });
-}
-
-/** A fault never makes what is there look deleted. */
-function takenForGone(
-  { operation, behind }: Scenario,
-  resources: Resource[],
-  errors: (Error | undefined)[],
-): string[] {
-  if (operation !== "read") return [];
-  return resources.flatMap(({ id }, index) =>
-    !id && !errors[index] && behind[index] !== "deleted" ? ["one was taken for gone"] : [],
-  );
-}
-
-/** The same once more, with no fault: then the service has what the states hold, and no more. */
-async function tryAgain(
-  { kind, operation, refreshes }: Scenario,
-  resources: Resource[],
-  wanted: Properties[],
-  own: () => ReturnType<typeof objects>,
-): Promise<string[]> {
-  const broken: string[] = [];
-  const never = (errors: (Error | undefined)[], what: string) => {
-    for (const error of errors) if (error) broken.push(`${what} failed: ${error.message}`);
-  };
-  const existing = resources.filter(({ id }) => id);
-  if (operation === "delete") {
-    never(await all(existing, (one) => one.destroy()), "deleting again");
-    return own().length > 0 ? [...broken, `${own().length} are left after all`] : broken;
-  }
-  // Only a read tells what became of what was changed behind the engine's back.
-  if (refreshes || operation === "read") {
-    never(await all(existing, (one) => one.refresh()), "a refresh");
-  }
-  never(await all(resources, (one, n) => one.up(wanted[n] as Properties)), "another up");
-  const held = new Set(resources.map(({ id }) => id));
-  const found = own();
-  if (held.size !== resources.length) broken.push("two states hold the same object");
-  if (found.length !== held.size || found.some(({ id }) => !held.has(id))) {
-    broken.push(`the service has ${found.length} objects, the states hold ${held.size}`);
-  }
-  resources.forEach(({ id }, n) => {
-    const object = found.find((one) => one.id === id);
-    if (!object || !isLike(kind, wanted[n] as Properties, object)) broken.push(`${id} differs`);
-  });
-  const verdicts: string[] = [];
-  never(
-    await all(resources, async (one, n) => {
-      // Once adopted, the option that says so makes no difference (contract C41).
-      const { __import, ...args } = wanted[n] as Properties;
-      verdicts.push(await one.refresh(), await one.up(args));
-    }),
-    "looking again",
-  );
-  if (verdicts.some((verdict) => verdict !== "same")) broken.push(`in the end: ${verdicts}`);
-  return broken;
-}
-
-/** No key where none may stand, and none sent elsewhere (contract C4, C50). */
-function leaks({ provider, secrets, elsewhere }: Stage, resources: Resource[]): string[] {
-  const states = resources.map(({ state }) => JSON.stringify(state)).join("\n");
-  return [
-    ...secrets.in(provider.heard).map((name) => `${name} stands in what the provider said`),
-    ...secrets.in(states).map((name) => `${name} stands in the outputs of a state`),
-    ...(elsewhere.takeConnections() > 0 ? ["a request went to another origin"] : []),
-    ...(/^\s+at .+:\d+:\d+\)?$/m.test(provider.heard) ? ["the provider printed a stack"] : []),
-    ...(provider.hasEnded ? ["the provider's process ended"] : []),
-  ];
-}
-
-function isIn(others: { id: string }[], wanted: string): boolean {
-  return others.some(({ id }) => id === wanted);
 }

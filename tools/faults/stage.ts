@@ -1,7 +1,8 @@
-import { once } from "node:events";
+import { execFileSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
-import { type AddressInfo, createServer } from "node:net";
 import path from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { Client } from "pulumi-tlsedge/client";
 import {
   type Emulator,
   type MadeCertificate,
@@ -12,94 +13,121 @@ import { newFolder } from "./folders.ts";
 import { Provider } from "./protocol.ts";
 import { Secrets } from "./secrets.ts";
 
-/** Another origin, where nobody should go. */
-export interface Elsewhere {
-  /** Its host and port. */
-  host: string;
-  /** How often somebody connected since the last time. */
-  takeConnections(): number;
-  close(): void;
+/** A silence takes this long: a process gives up then. */
+const timeoutSeconds = 2;
+
+/** Waits for something to happen while work is under way, or until that is over. */
+export async function until(hasHappened: () => boolean, work: Promise<unknown>): Promise<void> {
+  let isOver = false;
+  const end = () => {
+    isOver = true;
+  };
+  work.then(end, end);
+  while (!isOver && !hasHappened()) await setTimeout(2);
 }
 
-/** What a run is played on, one run at a time. */
-export interface Stage {
-  emulator: Emulator;
-  /** The file that holds the emulator's authority. */
-  caFile: string;
-  provider: Provider;
-  secrets: Secrets;
-  elsewhere: Elsewhere;
-  close(): Promise<void>;
+/** What all stages have in common. */
+export interface Ground {
+  /** Where the provider's package is found from. */
+  folder: string;
+  pool: MadeCertificate[];
+  /** Where Node.js keeps what it has compiled. */
+  cache: string;
 }
 
-/** Certificates of several kinds and depths. Their keys are new each time: no seed decides them. */
-export async function makePool(): Promise<MadeCertificate[]> {
-  const root = await makeCertificate({ commonName: "Faults Root", isCa: true });
-  const issuer = await makeCertificate({ commonName: "Faults CA", isCa: true, issuer: root });
-  const leaf = (name: string) => ({ commonName: name, dnsNames: [name] });
-  return Promise.all([
-    makeCertificate({ ...leaf("self.example.com") }),
-    makeCertificate({ ...leaf("ed.example.com"), keyType: "ed25519", issuer: root }),
-    makeCertificate({ ...leaf("chain.example.com"), issuer }),
-    makeCertificate({ ...leaf("rsa.example.com"), keyType: "rsa", issuer }),
-  ]);
-}
-
-/** A stage whose provider is the package that is found from `program`. */
-export async function openStage(program: string, pool: MadeCertificate[]): Promise<Stage> {
-  const emulator = await startEmulator();
-  const own = await newFolder();
-  const caFile = path.join(own, "ca.pem");
-  await writeFile(caFile, emulator.ca);
-  const elsewhere = await openElsewhere();
-  const provider = await Provider.start(program, {
-    ...process.env,
-    ...settings("TLSEDGE", emulator, caFile, 5),
-    ...settings("TLSEDGE_HASTY", emulator, caFile, 2),
-    PULUMI_HOME: own,
-    // What is logged is searched for secrets, too.
-    DEBUG: "pulumi-tlsedge:*",
+export async function prepare(folder: string): Promise<Ground> {
+  const cache = await newFolder();
+  // A provider process that is killed keeps nothing of what it has compiled.
+  const modules = [
+    "@pulumi/pulumi",
+    "@grpc/grpc-js",
+    "pulumi-tlsedge/provider",
+    "pulumi-tlsedge/client",
+  ];
+  execFileSync(process.execPath, ["-e", modules.map((name) => `require("${name}")`).join(";")], {
+    cwd: folder,
+    env: { ...process.env, NODE_COMPILE_CACHE: cache },
   });
-  return {
-    emulator,
-    caFile,
-    provider,
-    secrets: new Secrets(emulator.apiKey, pool),
-    elsewhere,
-    async close() {
-      await provider.close();
-      await emulator.close();
-      elsewhere.close();
-    },
-  };
+  return { folder, pool: await makePool(), cache };
 }
 
-/** It hears whoever connects, with TLS or without. */
-export async function openElsewhere(): Promise<Elsewhere> {
-  let connections = 0;
-  const server = createServer((socket) => {
-    connections += 1;
-    socket.destroy();
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
-    takeConnections() {
-      const taken = connections;
-      connections = 0;
-      return taken;
-    },
-    close: () => void server.close(),
-  };
+/** A certificate alone and one with its chain. Keys are new each time: no seed decides them. */
+async function makePool(): Promise<MadeCertificate[]> {
+  const issuer = await makeCertificate({ commonName: "Faults CA", isCa: true });
+  const leaf = { commonName: "app.example.com", dnsNames: ["app.example.com"] };
+  return [await makeCertificate(leaf), await makeCertificate({ ...leaf, issuer })];
 }
 
-function settings(prefix: string, { url, apiKey }: Emulator, caFile: string, seconds: number) {
-  return {
-    [`${prefix}_BASE_URL`]: url,
-    [`${prefix}_API_KEY`]: apiKey,
-    [`${prefix}_CA_FILE`]: caFile,
-    [`${prefix}_REQUESTS_PER_MINUTE`]: "0",
-    [`${prefix}_TIMEOUT_SECONDS`]: String(seconds),
-  };
+/**
+ * What runs are played on, one at a time: an account, and provider processes of one machine. A
+ * process that has gone through a run unharmed goes on to the next: starting one takes longer than
+ * most runs.
+ */
+export class Stage {
+  readonly emulator: Emulator;
+  readonly secrets: Secrets;
+  readonly #caFile: string;
+  readonly #folder: string;
+  readonly #env: NodeJS.ProcessEnv;
+  #spare: Promise<Provider>[] = [];
+
+  private constructor(emulator: Emulator, { folder, pool, cache }: Ground, home: string) {
+    this.emulator = emulator;
+    this.secrets = new Secrets(emulator.apiKey, pool);
+    this.#caFile = path.join(home, "ca.pem");
+    this.#folder = folder;
+    this.#env = {
+      ...process.env,
+      TLSEDGE_BASE_URL: emulator.url,
+      TLSEDGE_API_KEY: emulator.apiKey,
+      TLSEDGE_CA_FILE: this.#caFile,
+      TLSEDGE_REQUESTS_PER_MINUTE: "0",
+      TLSEDGE_TIMEOUT_SECONDS: String(timeoutSeconds),
+      PULUMI_HOME: home,
+      NODE_COMPILE_CACHE: cache,
+      // What is logged is searched for secrets, too.
+      DEBUG: "pulumi-tlsedge:*",
+    };
+  }
+
+  static async open(ground: Ground): Promise<Stage> {
+    const emulator = await startEmulator();
+    const home = await newFolder();
+    await writeFile(path.join(home, "ca.pem"), emulator.ca);
+    return new Stage(emulator, ground, home);
+  }
+
+  /** Someone else in the same account, on a new connection: an idle one may be about to close. */
+  stranger(): Client {
+    const { url: baseUrl, apiKey } = this.emulator;
+    return new Client({ baseUrl, apiKey, caFile: this.#caFile, requestsPerMinute: 0 });
+  }
+
+  /** A process that knows nothing of this run. */
+  async process(): Promise<Provider> {
+    const taken = this.#spare.shift() ?? this.start();
+    if (this.#spare.length === 0) this.#spare.push(this.start());
+    return taken;
+  }
+
+  /** A process with settings of its own. */
+  start(env: NodeJS.ProcessEnv = {}): Promise<Provider> {
+    const started = Provider.start(this.#folder, { ...this.#env, ...env });
+    // Whoever takes it hears of that.
+    started.catch(() => undefined);
+    return started;
+  }
+
+  /** Takes back a process that has done all it was asked. */
+  reuse(provider: Provider): void {
+    Object.assign(provider, { printed: "", answered: "" });
+    this.#spare.unshift(Promise.resolve(provider));
+  }
+
+  async close(): Promise<void> {
+    for (const spare of await Promise.allSettled(this.#spare)) {
+      if (spare.status === "fulfilled") await spare.value.close();
+    }
+    await this.emulator.close();
+  }
 }
