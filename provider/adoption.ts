@@ -47,6 +47,7 @@ export async function findToAdopt(
 ): Promise<Properties> {
   const object = nameOf(lifecycle, id);
   keep(client, object, undefined);
+  noteManaged(id);
   const found = await ifThere(lifecycle, client, lifecycle.read(client, id, inputs, oldestMs));
   keep(client, object, found);
   if (found) return found;
@@ -114,7 +115,6 @@ export async function adopt(
     const state = imported.get(object) ?? (await findToAdopt(lifecycle, client, id, inputs));
     const [problem] = problemsOfAdoption(lifecycle, id, state, inputs);
     if (problem) throw new Error(problem.reason);
-    noteManaged(client, id);
     return { id, state };
   } catch (error) {
     adopted.delete(object);

@@ -48,7 +48,7 @@ interface Request {
 }
 
 const queues = new Map<string, Queue>();
-/** The ids that this process has made or manages: no lost request has made them. */
+/** The ids that this process has made, taken or named in an error: no other create takes them. */
 const takenOf = perAccount(() => new Set<string>());
 const requestsOf = perAccount(() => new Set<Request>());
 
@@ -96,9 +96,12 @@ export function createOnce<Wire extends Made>(
   return created;
 }
 
-/** Tells that a resource of a stack has this id: no lost request has made it. */
-export function noteManaged(client: Client, id: string): void {
-  takenOf(client).add(id);
+/** The ids of the objects that the states of this run have: no lost request has made them. */
+const managed = new Set<string>();
+
+/** Tells that a state has this id. */
+export function noteManaged(id: string): void {
+  managed.add(id);
 }
 
 class Create<Wire extends Made> {
@@ -114,12 +117,12 @@ class Create<Wire extends Made> {
       const { outcome, error } = await this.#post();
       if (outcome) {
         const warning = posts > 1 ? await this.#warnOfMore() : undefined;
-        await this.note.settle(outcome.wire.id);
+        this.note.settle(outcome.wire.id);
         return { ...outcome, warning };
       }
       const isLost = isAmbiguous(error);
       if (!isLost && posts === 1) {
-        await this.note.settle();
+        this.note.settle();
         throw error;
       }
       // A refusal, too, may be due to what a lost request has made in the end.
@@ -166,11 +169,17 @@ class Create<Wire extends Made> {
     forget();
     if (found.length === 0) return;
     throw new Error(
-      `${said}: ${idsOf(found)} has its content and was made since. If the resource was renamed, ` +
+      `${said}: ${this.#named(found)} has its content and was made since. If the resource was renamed, ` +
         "and the stack has it under the old name, give that to the resource option `aliases`. If " +
         "no stack has it, delete it, or, unless this is a replacement, adopt it with the resource " +
         "option `import`. Then run `pulumi up` again, which makes one whatever there is",
     );
+  }
+
+  /** The ids of candidates, for an error: from then on no other create of this run takes one. */
+  #named(found: Wire[]): string {
+    for (const { id } of found) takenOf(this.client).add(id);
+    return idsOf(found);
   }
 
   /** What a lost request has made; undefined when it has made nothing, so that it can be sent again. */
@@ -190,7 +199,7 @@ class Create<Wire extends Made> {
       });
       if (found.length > claimants) {
         throw new Error(
-          `${error.message}. It may have been made all the same: ${idsOf(found)} have its content ` +
+          `${error.message}. It may have been made all the same: ${this.#named(found)} have its content ` +
             "and were made since. Delete what no stack has, then run `pulumi up` again",
         );
       }
@@ -198,7 +207,7 @@ class Create<Wire extends Made> {
       const wire = found.findLast(({ id }) => !takenOf(this.client).has(id));
       if (!wire) continue;
       takenOf(this.client).add(wire.id);
-      await this.note.settle(wire.id);
+      this.note.settle(wire.id);
       const warning =
         `no answer came to the request that makes this ${title}; ${wire.id} has its content and was ` +
         "made since, and is taken for what it made. If another machine makes the same in this " +
@@ -234,7 +243,8 @@ class Create<Wire extends Made> {
     await Promise.all(same.map(({ answered }) => answered));
     for (const endsAt = Date.now() + this.client.deadlineMs; ; await setTimeout(pollMs)) {
       const others = await this.note.others();
-      const taken = new Set([...takenOf(this.client), ...others.flatMap(({ made }) => made)]);
+      const made = others.flatMap((other) => other.made);
+      const taken = new Set([...takenOf(this.client), ...managed, ...made]);
       const found = seen.filter(({ id }) => !taken.has(id));
       if (found.length === 0 || !others.some(({ turn }) => turn === "before")) {
         const after = others.filter(({ turn }) => turn === "after");

@@ -31,6 +31,7 @@ import {
   type Properties,
 } from "./lifecycle";
 import { refuseOtherService } from "./origin";
+import { noteAllStored } from "./pendingCreates";
 import { problemsOfShape, prune } from "./shape";
 import { lifecycle as tlsCertificateLifecycle } from "./tlsCertificate";
 import { lifecycle as tlsEdgeLifecycle } from "./tlsEdge";
@@ -59,7 +60,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
     const operation = client(properties);
     const what = `the ${lifecycle.title} ${id}`;
     refuseOtherService(operation, connectionOf(properties), what, state.uri);
-    noteManaged(operation, id);
+    noteManaged(id);
     return operation;
   };
   /** What there is to adopt, unless inputs are wrong; that there is nothing is one more problem. */
@@ -87,7 +88,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
     // The engine's process uses a provider before this promise settles: nothing may be awaited.
     configure: async (request) => {
       config = (key) => request.config.get(key);
-      void exitWithEngine();
+      void exitWithEngine(noteAllStored);
     },
 
     check: (olds: Properties = {}, raw: Properties = {}) =>
@@ -114,6 +115,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
 
     diff: (id: string, state: Properties, inputs: Properties) =>
       clean(async () => {
+        noteManaged(id);
         lifecycle.planned?.(id, inputs);
         const replaces = lifecycle.replaces(state, inputs);
         if (connectionOf(state) !== connectionOf(inputs)) replaces.push("connection");

@@ -61,10 +61,17 @@ export async function sendForEngine<T>(send: () => Promise<T>): Promise<T> {
  * Ends this process soon after the engine that started it, as Pulumi ends its providers only when
  * the engine exits in order: requests under way may be answered, others are not sent any more.
  * Does nothing in a process that no engine started.
+ *
+ * @param onOrderlyEnd Called when the engine ends this process in order, before it exits.
  */
-export async function exitWithEngine(): Promise<void> {
+export async function exitWithEngine(onOrderlyEnd: () => void): Promise<void> {
   if (isWatched || enginePort() === 0) return;
   isWatched = true;
+  // So the engine ends its providers once it has stored all that they answered.
+  process.once("SIGINT", () => {
+    onOrderlyEnd();
+    process.exit(0);
+  });
   // Else a failed write to a stderr that nobody reads would reach Pulumi's handler of uncaught
   // errors, whose own write fails, and so on without end.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});

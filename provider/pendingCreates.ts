@@ -18,6 +18,9 @@ const longestKeptMs = 7 * 24 * 3600 * 1000;
  */
 const shortestKeptMs = 10_000;
 
+/** By then the engine has stored what a create has answered, if it has not died. */
+const storedAfterMs = 1000;
+
 /** The file of one process and one content. */
 interface Note {
   /** When the oldest request was sent of which it isn't known what it made; undefined: none. */
@@ -26,6 +29,8 @@ interface Note {
   state: "sent" | "lost" | "over";
   /** The ids of what the process has made of this content. */
   made: string[];
+  /** Those of them that the engine may not have stored yet: if the process dies, no state has them. */
+  answered: string[];
   /** When this was written. */
   at: number;
 }
@@ -56,6 +61,8 @@ export class PendingCreate {
   readonly #hash: string;
   readonly #file: string;
   readonly #made: string[] = [];
+  #answered: string[] = [];
+  #state: Note["state"] = "over";
   #since: number | undefined;
   /** The oldest of those that have failed and may yet make something. */
   #givenUp: number | undefined;
@@ -81,12 +88,16 @@ export class PendingCreate {
     this.#write("lost");
   }
 
-  /** It is known what it made, if anything. */
-  async settle(id?: string): Promise<void> {
-    // A provider outlives an engine that was killed: nobody records the id.
-    if (id !== undefined && !(await isEngineAlive())) return;
-    if (id !== undefined) this.#made.push(id);
-    this.#since = this.#givenUp;
+  /** It is known what it made, if anything. An id is the engine's to store. */
+  settle(id?: string): void {
+    if (id !== undefined) {
+      this.#made.push(id);
+      this.#answered.push(id);
+      unstored.add(this);
+      setTimeout(() => void this.#storedBy(id), storedAfterMs).unref();
+    }
+    this.#state = "over";
+    this.#forgetTime();
     this.#write("over");
   }
 
@@ -96,17 +107,33 @@ export class PendingCreate {
     this.#write("over");
   }
 
+  /** The engine has stored what was answered: it is alive, or ends this process in order. */
+  stored(): void {
+    this.#answered = [];
+    unstored.delete(this);
+    this.#forgetTime();
+    this.#write(this.#state);
+  }
+
+  async #storedBy(id: string): Promise<void> {
+    if (this.#answered.at(-1) === id && (await isEngineAlive())) this.stored();
+  }
+
+  #forgetTime(): void {
+    if (this.#state === "over" && this.#answered.length === 0) this.#since = this.#givenUp;
+  }
+
   /** What other processes have noted of the same content. */
   async others(): Promise<OtherCreate[]> {
     sweep();
     const others = notesOf(this.#hash).filter(({ file }) => file !== this.#file);
     return Promise.all(
       others.map(async (note) => {
-        const { since, made, file } = note;
+        const { since, file, answered = [] } = note;
         const [, pid, port] = file.split(".").map(Number) as [number, number, number];
         const isLive = isProcessAlive(pid) && (await isEngineAlive(port));
         return {
-          made,
+          made: isLive ? note.made : note.made.filter((id) => !answered.includes(id)),
           since,
           turn: isLive ? this.#turnOf(note, pid) : "died",
           forget: () => forget(file),
@@ -123,11 +150,18 @@ export class PendingCreate {
   }
 
   #write(state: Note["state"]): void {
+    this.#state = state;
     if (this.#since === undefined && this.#made.length === 0) {
       forget(this.#file);
       return;
     }
-    const note: Note = { since: this.#since, state, made: this.#made, at: Date.now() };
+    const note: Note = {
+      since: this.#since,
+      state,
+      made: this.#made,
+      answered: this.#answered,
+      at: Date.now(),
+    };
     attempt(() => {
       mkdirSync(folder(), { recursive: true, mode: 0o700 });
       // Written aside, so that nobody reads half of it.
@@ -136,6 +170,14 @@ export class PendingCreate {
       renameSync(aside, join(folder(), this.#file));
     });
   }
+}
+
+/** The creates whose answers the engine may not have stored yet. */
+const unstored = new Set<PendingCreate>();
+
+/** Notes that the engine has stored all answers, as it ends this process in order. */
+export function noteAllStored(): void {
+  for (const one of unstored) one.stored();
 }
 
 /** All notes, or those of one content. */

@@ -327,7 +327,7 @@ describe("a create whose answer is lost", () => {
 
   it("C33 is not what a resource is known to have", async () => {
     const { id } = await tlsEdges.create(stranger, { metadata: "m" });
-    noteManaged(stranger, id);
+    noteManaged(id);
     lose("tlsEdge", { answer: "reset" });
     const { wire } = await createOnce(stranger, {
       title: "TLS edge",

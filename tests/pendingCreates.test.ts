@@ -21,6 +21,11 @@ const program = `
       ({ message }) => console.log(message),
     );
     await Promise.all(JSON.parse(inputs).map(make));
+    // An engine that lives stores the answers before it ends the process.
+    const folder = require("node:path").dirname(require.resolve("pulumi-tlsedge/provider"));
+    if (await require(folder + "/engine").isEngineAlive()) {
+      require(folder + "/pendingCreates").noteAllStored();
+    }
     process.exit();
   });`;
 
@@ -222,6 +227,16 @@ describe("a create whose process has died", () => {
     } finally {
       undo();
     }
+  });
+
+  it("C33 is named too when it was answered just before its process was killed", async () => {
+    emulator.faults.add({ method: "POST", skip: 1, answer: "silence", work: true });
+    const { child } = start([inputs.tlsEdge, inputs.tlsEdge]);
+    await struck();
+    await kill(child);
+    const named = await start(inputs.tlsEdge).said;
+    for (const { id } of emulator.tlsEdges.list()) assert.ok(named.includes(id), named);
+    assert.equal(emulator.tlsEdges.list().length, 2);
   });
 
   it("C33 is named too when it is the engine that has died", async () => {

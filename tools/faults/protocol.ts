@@ -207,6 +207,13 @@ export class Provider {
     this.#engine.close();
   }
 
+  /** Ends the process in order, as the engine does when it has stored what was answered. */
+  async end(): Promise<void> {
+    if (!this.hasEnded) this.#child.kill("SIGINT");
+    await this.#closed;
+    await this.close();
+  }
+
   /** Takes the engine away, as if that were killed, and leaves the process `ms` to end by itself. */
   async orphan(ms: number): Promise<void> {
     this.#engine.close();

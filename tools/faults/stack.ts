@@ -65,7 +65,7 @@ export class Stack {
     const ended = this.#process;
     this.#process = undefined;
     this.hasCrashed ||= ended?.hasEnded ?? false;
-    await ended?.close();
+    await ended?.end();
     this.#hear(ended);
   }
 
