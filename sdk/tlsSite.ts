@@ -4,7 +4,11 @@ import type { TLSVersion } from "../provider/fields";
 import { covers } from "../provider/pem";
 import { isLater, wrongForm } from "./args";
 import type { InputOf } from "./resource";
-import { TLSCertificate, type TLSCertificateArgs } from "./tlsCertificate";
+import {
+  type SubjectAlternativeNames,
+  TLSCertificate,
+  type TLSCertificateArgs,
+} from "./tlsCertificate";
 import { TLSEdge } from "./tlsEdge";
 
 /** A chain and its key: given, or the files that hold them, which are read at each run. */
@@ -183,14 +187,23 @@ function warnOfUncovered(site: TLSSite): void {
   const known = pulumi.all([edge.hostports, certificate.subjectAlternativeNames]);
   known.apply(async ([hostports, names]) => {
     const isSecret = await pulumi.isSecret(edge.hostports);
-    for (const [place, hostport] of (hostports ?? []).entries()) {
-      const host = hostport.replace(/:\d+$/, "");
-      if (!names || covers(names, host)) continue;
-      const which = `hostports[${place}]${isSecret ? "" : ` (${hostport})`}`;
+    for (const place of uncovered(hostports ?? [], names)) {
+      const which = `hostports[${place}]${isSecret ? "" : ` (${hostports[place]})`}`;
       const text = `the certificate is not valid for ${which}: clients will refuse the connection`;
       await pulumi.log.warn(text, site);
     }
   });
+}
+
+/** The places of the hostports that a certificate with these names is not valid for. */
+export function uncovered(
+  hostports: string[],
+  names: SubjectAlternativeNames | undefined,
+): number[] {
+  const places = [...hostports.keys()];
+  return names
+    ? places.filter((place) => !covers(names, (hostports[place] ?? "").replace(/:\d+$/, "")))
+    : [];
 }
 
 function pemOf(site: string, given: TLSSiteCertificate) {
