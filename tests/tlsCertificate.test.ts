@@ -475,6 +475,36 @@ describe("a TLS certificate", () => {
       assert.ok(!inspect(error, { depth: Number.POSITIVE_INFINITY }).includes(body));
     });
 
+    it("C53 holds all that the service holds but the key, each in its place", async () => {
+      await stack.up({ ...args, description: "for people", metadata: "for machines" });
+      const { __provider: _, ...state } = stack.state;
+      const [wire] = emulator.tlsCertificates.list();
+      assert.ok(wire);
+      const names = wire.subject_alternative_names;
+      assert.deepEqual(
+        { ...state, publicKeyFingerprint: "", chainFingerprint: "", fingerprint: "" },
+        {
+          ...{ uri: wire.uri, createdAt: wire.created_at, issuedAt: null },
+          ...{ description: "for people", metadata: "for machines" },
+          ...{ connection: "tlsedge", renewBeforeDays: null },
+          certificatePem: state.certificatePem,
+          subjectCommonName: wire.subject_common_name,
+          subjectAlternativeNames: { dnsNames: names?.dns_names, ips: names?.ips },
+          issuerCommonName: wire.issuer_common_name,
+          serialNumber: wire.serial_number?.toLowerCase(),
+          ...{ notBefore: wire.not_before, notAfter: wire.not_after },
+          ...{ keyUsages: wire.key_usages, extendedKeyUsages: wire.extended_key_usages },
+          privateKeyType: wire.private_key_type,
+          subjectOrganization: wire.subject_organization,
+          subjectOrganizationalUnit: wire.subject_organizational_unit,
+          subjectLocality: wire.subject_locality,
+          subjectProvince: wire.subject_province,
+          subjectCountry: wire.subject_country,
+          ...{ publicKeyFingerprint: "", chainFingerprint: "", fingerprint: "" },
+        },
+      );
+    });
+
     for (const fields of [{ description: "by hand" }, { metadata: "by hand" }]) {
       const [property = ""] = Object.keys(fields);
       it(`C31 drift in ${property} is found with all inputs, and up puts it right`, async () => {

@@ -308,6 +308,12 @@ describe("a TLS edge", () => {
       });
     });
 
+    it("C53 holds each text in its place", async () => {
+      await stack.up({ description: "for people", metadata: "for machines" });
+      const { description, metadata } = stack.state;
+      assert.deepEqual([description, metadata], ["for people", "for machines"]);
+    });
+
     it("C53 keeps the program's order of a set that the service tells in another", async () => {
       const args = {
         hostports: ["b.example.com:443", "A.example.com:443"],
