@@ -161,7 +161,8 @@ class Create<Wire extends Made> {
     const forget = () => left.forEach((one) => void one.forget());
     const said = `an update that was cut off may have made this ${this.making.title} already`;
     const oldest = Math.min(...left.map(({ since }) => since as number));
-    const { found } = await this.#search(oldest).catch((cause: Error) => {
+    const unstored = left.flatMap((one) => one.unstored);
+    const { found } = await this.#search(oldest, unstored).catch((cause: Error) => {
       // A list that can't be read now can be read by the next create.
       if (!isOfRequest(cause)) forget();
       throw new Error(`${said}, and that can't be told (${cause.message}): look for it`);
@@ -232,9 +233,14 @@ class Create<Wire extends Made> {
    * What has this content, was made since and is nobody else's, newest first, and how many creates
    * are to choose from it: this one and those of other processes.
    *
+   * @param unstored What dead processes have made that no state may have: nobody's, unless a state
+   * of this run has it. To take one would be wrong, to name one is not.
    * @throws Error when that can't be told.
    */
-  async #search(since: number): Promise<{ found: Wire[]; claimants: number }> {
+  async #search(
+    since: number,
+    unstored: string[] = [],
+  ): Promise<{ found: Wire[]; claimants: number }> {
     const seen = await this.#madeSince(since);
     // Inputs that differ may mean the same to the service.
     const same = [...requestsOf(this.client)].filter(
@@ -243,7 +249,7 @@ class Create<Wire extends Made> {
     await Promise.all(same.map(({ answered }) => answered));
     for (const endsAt = Date.now() + this.client.deadlineMs; ; await setTimeout(pollMs)) {
       const others = await this.note.others();
-      const made = others.flatMap((other) => other.made);
+      const made = others.flatMap((other) => other.made).filter((id) => !unstored.includes(id));
       const taken = new Set([...takenOf(this.client), ...managed, ...made]);
       const found = seen.filter(({ id }) => !taken.has(id));
       if (found.length === 0 || !others.some(({ turn }) => turn === "before")) {

@@ -39,6 +39,8 @@ interface Note {
 export interface OtherCreate {
   /** The ids of what it has made. */
   made: string[];
+  /** Those of them that no state may have, as its process died before the engine stored them. */
+  unstored: string[];
   /** When the oldest request was sent of which it isn't known what it made; undefined: none. */
   since: number | undefined;
   /**
@@ -129,11 +131,12 @@ export class PendingCreate {
     const others = notesOf(this.#hash).filter(({ file }) => file !== this.#file);
     return Promise.all(
       others.map(async (note) => {
-        const { since, file, answered = [] } = note;
+        const { made, since, file, answered = [] } = note;
         const [, pid, port] = file.split(".").map(Number) as [number, number, number];
         const isLive = isProcessAlive(pid) && (await isEngineAlive(port));
         return {
-          made: isLive ? note.made : note.made.filter((id) => !answered.includes(id)),
+          made,
+          unstored: isLive ? [] : answered,
           since,
           turn: isLive ? this.#turnOf(note, pid) : "died",
           forget: () => forget(file),

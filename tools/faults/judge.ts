@@ -12,7 +12,8 @@ export const promises = {
   duplicate: "No create makes two objects of which nothing is said",
   shared: "No two resources have one object",
   orphan: "No object is left that no state has and nothing names",
-  accused: "No error names an object that another resource, or someone else, has",
+  accused:
+    "No error names an object that another resource, or someone else, has, unless it was made in the second before its process was killed",
   gone: "No fault makes an object look deleted",
   stuck: "An `up` without faults succeeds, once what an error names is adopted or deleted",
   differs: "Then the service has what the program says, and another `up` has nothing to do",
@@ -80,12 +81,18 @@ export function unnamed(stacks: Stack[], left: Wire[], all: Wire[]): Broken[] {
 const is = (object: Wire) => (args: Properties) => isLike(args, object);
 
 /** What a create's error offers for deletion though another resource has it, or someone else. */
-export function accused(stacks: Stack[], heldBefore: Set<string>, others: string[]): Broken[] {
+export function accused(
+  stacks: Stack[],
+  heldBefore: Set<string>,
+  others: string[],
+  unsure: Set<string>,
+): Broken[] {
   return stacks.flatMap((stack) =>
     stack.errors.flatMap((error, index) => {
       const own = stack.resources[index];
       if (!error || own?.id) return [];
-      const ids = [...heldBefore, ...stack.ids, ...others].filter((id) => said(error, id));
+      const held = [...heldBefore, ...stack.ids, ...others].filter((id) => !unsure.has(id));
+      const ids = held.filter((id) => said(error, id));
       return ids.length === 0 ? [] : [{ promise: "accused" as const, text: error.message }];
     }),
   );

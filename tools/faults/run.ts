@@ -60,6 +60,7 @@ class Run implements Result {
   /** What others have in the account. */
   #others: string[] = [];
   #set: string[] = [];
+  #unsure = new Set<string>();
 
   constructor(stage: Stage, sequence: Sequence) {
     this.#stage = stage;
@@ -139,7 +140,9 @@ class Run implements Result {
     const done = Promise.all(stacks.map((stack) => stack.run("up")));
     if (kill) await this.#killDuring(done, kill);
     await done;
-    this.broken.push(...accused(stacks, heldBefore, this.#others));
+    // Nobody knows whether an engine has stored what a process answered just before it was killed.
+    if (this.killed && kill) this.#unsure = new Set(this.stacks[kill.stack]?.ids);
+    this.broken.push(...accused(stacks, heldBefore, this.#others, this.#unsure));
   }
 
   /** Kills a process when its point is reached, if ever. */
