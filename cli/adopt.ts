@@ -201,7 +201,7 @@ function edgeCandidate(wire: TLSEdgeWire, settings: Properties, now: Date) {
   };
 }
 
-/** Of a module that is switched off no program need say that its list is empty, and none can. */
+/** A disabled module with an empty list is left out: the schema refuses an empty list. */
 function isOffAndEmpty(part: unknown): boolean {
   const { enabled, ...rest } = part as Properties;
   const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0;

@@ -21,7 +21,7 @@ export function explain(
   const said = code === "ETIMEDOUT" ? "no connection in time" : message || code;
   const seconds = mostMs / 1000;
   const tried = Number.isFinite(seconds)
-    ? `. Before the first write a connection is tried for ${seconds} s at most`
+    ? `. Before the first write a failed connection is not tried again after ${seconds} s`
     : "";
   return `${said}${tried}. Check ${baseUrl(connection)} and the network`;
 }

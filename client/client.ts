@@ -99,8 +99,8 @@ interface Request {
  *
  * A request fails with a {@link ServiceError} or a {@link ConnectionError}; neither holds the key.
  * A POST is sent again only after 429, or when it never left this machine. GET, PATCH and DELETE
- * are sent again after any transient failure. While the account has written nothing, connections
- * are tried for 10 s at most. `DEBUG=pulumi-tlsedge:*` logs each request without its body.
+ * are sent again after any transient failure. While the account has written nothing, a failed
+ * connection is not tried again after 10 s. `DEBUG=pulumi-tlsedge:*` logs each request without its body.
  *
  * @example
  * const client = new Client({ baseUrl: "https://api.example.com", apiKey: "…" });
@@ -294,7 +294,7 @@ export class Client {
     const startedAt = Date.now();
     const silence = setInterval(() => {
       const most = forAtMost(deadline.leftMs);
-      tell(`${method} ${path} has no answer yet; it is waited for${most}`);
+      tell(`${method} ${path} has no answer yet; still waiting${most}`);
     }, silentMs).unref();
     this.#noteWrite(method);
     try {
@@ -325,7 +325,7 @@ export class Client {
       ? `got no answer (${outcome.code})`
       : `was answered ${outcome.status}`;
     const most = forAtMost(leftMs);
-    this.#account.tell(`${method} ${path} ${said}; it is tried again${most}`);
+    this.#account.tell(`${method} ${path} ${said}; trying again${most}`);
   }
 
   #noteWrite(method: string): void {

@@ -69,7 +69,7 @@ export function pauseMs(outcome: Outcome, attempts: number, clockSkewMs: number)
   return Math.max(Math.ceil(Math.random() * backoffMs), askedMs || 0);
 }
 
-/** What the error of a request is made from, besides its outcome. */
+/** What an error message needs besides the outcome. */
 interface Asked {
   connection: string;
   /** Whether the path is of one thing, so that 404 means that it is gone. */

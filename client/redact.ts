@@ -1,4 +1,4 @@
-/** A secret counts as quoted when so many of its characters stand in a row. */
+/** A text quotes a secret when it holds this many characters of it in a row. */
 const part = 16;
 /** Shorter secrets are not looked for: other words hold them by chance. */
 const shortestSecret = 8;

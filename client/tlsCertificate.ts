@@ -71,7 +71,7 @@ const at = (id: string) => `${path}/${encodeURIComponent(id)}`;
 
 /** The TLS certificate endpoints (api.md §4.2). */
 export const tlsCertificates = {
-  /** Makes one; not asked again where that might make a second. */
+  /** Creates one; never sent again when that could create a second. */
   create: (client: Client, body: TLSCertificateUpload, onSend?: () => void) =>
     client.post(path, body, tlsCertificateWire, onSend),
   /** One, by id; a 404 when there is none. */

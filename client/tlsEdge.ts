@@ -90,7 +90,7 @@ const at = (id: string) => `${path}/${encodeURIComponent(id)}`;
 
 /** The TLS edge endpoints (api.md §4.1). */
 export const tlsEdges = {
-  /** Makes one; not asked again where that might make a second. */
+  /** Creates one; never sent again when that could create a second. */
   create: (client: Client, body: TLSEdgeMutation, onSend?: () => void) =>
     client.post(path, body, tlsEdgeWire, onSend),
   /** One, by id; a 404 when there is none. */

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { enginePort, isProcessAlive } from "./engine";
+import { folder as notesFolder } from "./pendingCreates";
 
 /**
  * Which objects the resources of a run adopt, in a file for each provider process. When the
@@ -9,10 +9,10 @@ import { enginePort, isProcessAlive } from "./engine";
  * old one deletes. The files tell the old one what it must not delete. A file is named after the
  * process and the port of its engine, which both processes share.
  */
-const folder = () =>
-  join(process.env.PULUMI_HOME || join(homedir(), ".pulumi"), "tlsedge", "adopted");
+const folder = () => join(notesFolder(), "adopted");
 
 const noted = new Set<string>();
+let hasWarned = false;
 
 /** Tells the other provider processes of this run that an object is adopted. */
 export function noteAdopted(object: string): void {
@@ -27,7 +27,8 @@ export function noteAdopted(object: string): void {
     const file = join(folder(), `${process.pid}.${enginePort()}`);
     writeFileSync(file, `${object}\n`, { flag: isFirst ? "w" : "a" });
   } catch (error) {
-    if (!isFirst) return;
+    if (hasWarned) return;
+    hasWarned = true;
     console.error(
       `warning: what is adopted can't be noted (${(error as Error).message}). Until that is mended, ` +
         "don't replace the provider's own record (`--replace '**'`): it would delete adopted objects",

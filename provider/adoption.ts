@@ -53,7 +53,7 @@ export async function findToAdopt(
   if (found) return found;
   throw new Error(
     `no ${lifecycle.title} has the id ${id}, which the import option names. If it was deleted, ` +
-      "remove the option, and one is made anew; else mend the id: `npx pulumi-tlsedge status` lists them",
+      "remove the option to create a new one. If the id is wrong, correct it: `npx pulumi-tlsedge status` lists all",
   );
 }
 
@@ -167,11 +167,11 @@ export async function deleteUnlessAdopted(
   if (imported.has(object) || isNotedAsAdopted(object)) {
     console.error(
       `warning: the ${object} stays on the service, as a resource adopts it by the ` +
-        "import option. If this is a replacement that is to make it anew, remove the option",
+        "import option. To replace it with a new one, remove the option",
     );
     return;
   }
-  deleted.add(object);
   const deletion = lifecycle.delete(client, id).then(() => true);
   await counted(client, ifThere(lifecycle, client, deletion));
+  deleted.add(object);
 }

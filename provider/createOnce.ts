@@ -2,7 +2,6 @@ import { setTimeout } from "node:timers/promises";
 import type { Client } from "../client/client";
 import { ConnectionError, ServiceError } from "../client/errors";
 import { isEngineAlive } from "./engine";
-import { perAccount } from "./lifecycle";
 import { PendingCreate } from "./pendingCreates";
 
 interface Made {
@@ -49,8 +48,18 @@ interface Request {
 
 const queues = new Map<string, Queue>();
 /** The ids that this process has made, taken or named in an error: no other create takes them. */
-const takenOf = perAccount(() => new Set<string>());
-const requestsOf = perAccount(() => new Set<Request>());
+const takenOf = byFingerprint(() => new Set<string>());
+const requestsOf = byFingerprint(() => new Set<Request>());
+
+/** One for each account: clients of several connections may be of one. */
+function byFingerprint<T>(make: () => T): (client: Client) => T {
+  const all = new Map<string, T>();
+  return ({ fingerprint }) => {
+    const own = all.get(fingerprint) ?? make();
+    all.set(fingerprint, own);
+    return own;
+  };
+}
 
 const mostPosts = 3;
 /** `Date` counts in seconds, and so does `created_at`. */
@@ -165,15 +174,16 @@ class Create<Wire extends Made> {
     const { found } = await this.#search(oldest, unstored).catch((cause: Error) => {
       // A list that can't be read now can be read by the next create.
       if (!isOfRequest(cause)) forget();
-      throw new Error(`${said}, and that can't be told (${cause.message}): look for it`);
+      throw new Error(`${said}, and the account can't be searched (${cause.message}): look for it`);
     });
     forget();
     if (found.length === 0) return;
     throw new Error(
       `${said}: ${this.#named(found)} has its content and was made since. If the resource was renamed, ` +
-        "and the stack has it under the old name, give that to the resource option `aliases`. If " +
-        "no stack has it, delete it, or, unless this is a replacement, adopt it with the resource " +
-        "option `import`. Then run `pulumi up` again, which makes one whatever there is",
+        "and the stack has it under the old name, put the old name into the resource option " +
+        "`aliases`. If no stack has it, delete it, or, unless this is a replacement, adopt it with " +
+        "the resource option `import`. Then run `pulumi up` again, which creates a new one even if " +
+        "this one still exists",
     );
   }
 
@@ -194,14 +204,15 @@ class Create<Wire extends Made> {
       await setTimeout(pauseMs);
       const { found, claimants } = await this.#search(this.note.since).catch((cause: Error) => {
         throw new Error(
-          `${error.message}. Whether the ${title} was made can't be told (${cause.message}): look ` +
-            "for it, or let the next `pulumi up` on this machine do so, which names what it finds",
+          `${error.message}. Whether the ${title} was made is not known (${cause.message}). Look for ` +
+            "it, or run `pulumi up` again on this machine: it looks, and lists what it finds",
         );
       });
       if (found.length > claimants) {
         throw new Error(
-          `${error.message}. It may have been made all the same: ${this.#named(found)} have its content ` +
-            "and were made since. Delete what no stack has, then run `pulumi up` again",
+          `${error.message}. It may have been created after all: these objects have its content and ` +
+            `were made since: ${this.#named(found)}. Delete what no stack has, then run ` +
+            "`pulumi up` again",
         );
       }
       // The oldest: as they are the same, each of those that have lost one may have any.
@@ -211,7 +222,7 @@ class Create<Wire extends Made> {
       this.note.settle(wire.id);
       const warning =
         `no answer came to the request that makes this ${title}; ${wire.id} has its content and was ` +
-        "made since, and is taken for what it made. If another machine makes the same in this " +
+        "made since, so this resource uses it. If another machine makes the same in this " +
         `account, see with \`pulumi stack --show-ids\` that no other stack has ${wire.id}`;
       return { wire, warning };
     }
@@ -225,7 +236,7 @@ class Create<Wire extends Made> {
       const { found } = await this.#search(this.note.since);
       return found.length > 0 ? `${said}: ${idsOf(found)}. Delete what no stack has` : undefined;
     } catch (error) {
-      return `${said}, and that can't be told (${(error as Error).message}): look for it`;
+      return `${said}, and the account can't be searched (${(error as Error).message}): look for it`;
     }
   }
 

@@ -142,7 +142,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
         if (!problem) return { id, outs };
         // What the engine records all the same, and goes on from in the next update.
         const properties = { ...outs, __provider: inputs.__provider };
-        const said = `the ${lifecycle.title} ${id} was made, and is recorded: ${problem}. The next \`pulumi up\` goes on from there`;
+        const said = `the ${lifecycle.title} ${id} was created and is in the state, but ${problem}. The next \`pulumi up\` completes it`;
         throw Object.assign(new Error(said), { id, properties, reasons: [said] });
       }),
 
@@ -163,14 +163,20 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
       clean(async () => {
         const service = clientOf(id, stored, inputs);
         const update = async () => {
-          if (isWhole(lifecycle, stored)) return lifecycle.update(service, id, stored, inputs);
-          const state = await lifecycle.read(service, id, stored);
-          const [other] = lifecycle.replaces(state, inputs);
-          if (!other) return lifecycle.update(service, id, state, inputs);
-          throw new Error(
-            `${other} can't be updated, and the state, which another version of pulumi-tlsedge ` +
-              "wrote, does not say what it was. Run `pulumi refresh`, then `pulumi up` again",
-          );
+          const isKnown = isWhole(lifecycle, stored);
+          const state = isKnown ? stored : await lifecycle.read(service, id, stored);
+          const [other] = isKnown ? [] : lifecycle.replaces(state, inputs);
+          if (other) {
+            throw new Error(
+              `${other} can't be updated, and the state, which another version of pulumi-tlsedge ` +
+                "wrote, does not say what it was. Run `pulumi refresh`, then `pulumi up` again",
+            );
+          }
+          const sent = lifecycle.differences(state, inputs).map(({ property }) => property);
+          const found = await lifecycle.update(service, id, state, inputs);
+          // What someone else has changed stays in state as it was, so that a refresh finds it.
+          const others = driftOf(lifecycle, state, found).filter((name) => !sent.includes(name));
+          return { ...found, ...only(state, others) };
         };
         const found = await ifThere(lifecycle, service, update());
         if (found) return { outs: { ...found, ...settingsOf(lifecycle, inputs) } };
@@ -188,16 +194,21 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
 /** What a read stores of an object that is there. */
 function refreshed(lifecycle: Lifecycle, stored: Properties, found: Properties) {
   const props = { ...found, ...settingsOf(lifecycle, stored) };
-  const [had, has] = [lifecycle.inputsOf(stored), lifecycle.inputsOf(found)];
-  const drifted = lifecycle.properties.some(
-    (name) => stored[name] !== undefined && !lifecycle.same(name, had[name], has[name]),
-  );
   // Inputs only when something drifted: a read is not told the private key, so returning them
   // always would take the key out of the stored inputs.
-  if (!drifted) return { props };
+  if (driftOf(lifecycle, stored, found).length === 0) return { props };
   const { connection, ...settings } = only(stored, lifecycle.settings);
   const named = connection === defaultConnection ? undefined : connection;
-  return { props, inputs: { ...has, ...defined({ ...settings, connection: named }) } };
+  const inputs = { ...lifecycle.inputsOf(found), ...defined({ ...settings, connection: named }) };
+  return { props, inputs };
+}
+
+/** The properties that are not what state says; of one that state does not have, nothing is known. */
+function driftOf(lifecycle: Lifecycle, stored: Properties, found: Properties): string[] {
+  const [had, has] = [lifecycle.inputsOf(stored), lifecycle.inputsOf(found)];
+  return lifecycle.properties.filter(
+    (name) => stored[name] !== undefined && !lifecycle.same(name, had[name], has[name]),
+  );
 }
 
 /** Whether a state holds every property: an earlier version may have stored fewer. */
@@ -220,7 +231,7 @@ async function clean<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What the service is not told, for the state: reads and deletes are given nothing else. */
+/** Settings that are not sent to the service. They go into the state: read and delete see it alone. */
 function settingsOf(lifecycle: Lifecycle, from: Properties): Properties {
   const settings = lifecycle.settings.map((name) => [name, from[name] ?? null]);
   return { ...Object.fromEntries(settings), connection: connectionOf(from) };

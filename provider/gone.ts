@@ -27,8 +27,8 @@ export async function counted<T>(
     const { underWay, found, gone } = account;
     if (underWay === 0 && found === 0 && gone >= 2) {
       tellOnce(
-        `warning: nothing that was looked for at ${client.baseUrl.host} is there. Is the API ` +
-          "key that of the right account? If it is another one's, everything only seems gone, and " +
+        `warning: none of the resources was found at ${client.baseUrl.host}. Is this the API ` +
+          "key of the right account? With another account's key all of them look deleted, and " +
           "the next `pulumi up` would make it again",
       );
     }

@@ -3,7 +3,7 @@ import type { Client } from "../client/client";
 import { ServiceError } from "../client/errors";
 import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
 
-/** What this process is to make of an edge that exists, by the last diff, update or delete. */
+/** The hostports that an existing edge will have after this run, by its last diff, update or delete. */
 interface Plan {
   /** In lower case. */
   hostports: Set<string>;
@@ -153,12 +153,12 @@ function waitsInCircle(id: string): boolean {
 
 function refusal(error: ServiceError, { id, hostport, isSame }: Holder): Error {
   const advice = isSame
-    ? " and is all that this one is to be. If the resource was renamed, give its old name to the " +
-      "resource option `aliases`. If no stack has that edge, an update that was cut off may have " +
+    ? " and has exactly the content of this edge. If the resource was renamed, put its old name " +
+      "into the resource option `aliases`. If no stack has that edge, an update that was cut off may have " +
       "made it: delete it first, or, unless this is a replacement, adopt it with the resource " +
       "option `import`"
-    : ": take it off there, or delete that edge, first. If this update is to do so, do it in two: " +
-      "edges that leave the program are deleted last, and two edges can't exchange hostports";
+    : ": first remove the hostport from that edge, or delete that edge. If this update should do " +
+      "both, split it in two: edges that leave the program are deleted last, and two edges can't exchange hostports";
   return new Error(`${error.message}. The edge ${id} serves ${hostport}${advice}`);
 }
 

@@ -61,7 +61,7 @@ class Snapshot<Wire extends { id: string }> {
   /** How many reads were asked for since it was begun. */
   reads = 0;
   readonly #client: Client;
-  /** It is no longer true once this process writes. */
+  /** `client.writes` when the snapshot began; any later write makes it stale. */
   readonly #writes: number;
   readonly #pages: AsyncGenerator<Wire[], void, undefined>;
   readonly #shown = new Map<string, { wire: Wire; since: number }>();

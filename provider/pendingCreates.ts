@@ -8,7 +8,7 @@ import { enginePort, isEngineAlive, isProcessAlive } from "./engine";
 const debug = createDebug("pulumi-tlsedge:pendingCreates");
 
 /** Where the processes of one machine keep their notes. */
-const folder = () => join(process.env.PULUMI_HOME || join(homedir(), ".pulumi"), "tlsedge");
+export const folder = () => join(process.env.PULUMI_HOME || join(homedir(), ".pulumi"), "tlsedge");
 
 /** A note that nobody has asked for by then is removed. */
 const longestKeptMs = 7 * 24 * 3600 * 1000;
@@ -18,8 +18,8 @@ const longestKeptMs = 7 * 24 * 3600 * 1000;
  */
 const shortestKeptMs = 10_000;
 
-/** By then the engine has stored what a create has answered, if it has not died. */
-const storedAfterMs = 1000;
+/** By then a live engine has stored what a create has answered, on a slow state backend too. */
+const storedAfterMs = 30_000;
 
 /** The file of one process and one content. */
 interface Note {
@@ -29,7 +29,7 @@ interface Note {
   state: "sent" | "lost" | "over";
   /** The ids of what the process has made of this content. */
   made: string[];
-  /** Those of them that the engine may not have stored yet: if the process dies, no state has them. */
+  /** Ids that the engine may not have stored yet. If the process dies now, no state has them. */
   answered: string[];
   /** When this was written. */
   at: number;
@@ -44,8 +44,8 @@ export interface OtherCreate {
   /** When the oldest request was sent of which it isn't known what it made; undefined: none. */
   since: number | undefined;
   /**
-   * When its create under way says what it has made, or takes what it finds: before this process
-   * may do so or after it, never as there is no such create, or never as its process has died.
+   * `before`: wait for that process. `after`: it waits for this one. `over`: it has no create under
+   * way. `died`: its process has ended.
    */
   turn: "before" | "after" | "over" | "died";
   /** Removes the note. */
@@ -105,7 +105,8 @@ export class PendingCreate {
 
   /** It has failed, and it isn't known what it made. */
   giveUp(): void {
-    this.#givenUp ??= this.#since;
+    // The one that failed may be refused, and the ones before it answered.
+    if (this.#state !== "over") this.#givenUp ??= this.#since;
     this.#write("over");
   }
 

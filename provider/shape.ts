@@ -11,7 +11,7 @@ import {
 } from "./lifecycle";
 import { nearest } from "./nearest";
 
-/** Without the provider's own text, what says nothing, and what an earlier check has added. */
+/** Removes `__provider`, empty values and values that an earlier check has added. */
 export function prune(lifecycle: Lifecycle, raw: Properties, olds: Properties): Properties {
   const { __provider, ...rest } = withoutNull(raw) as Properties;
   return Object.fromEntries(

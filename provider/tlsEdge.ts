@@ -180,7 +180,7 @@ export const lifecycle: Lifecycle = {
   list: tlsEdges.list,
 };
 
-/** The module is gone already, or the service can't delete it: what it answers next tells. */
+/** The module is gone already, or the service can't delete it: its next answer shows which. */
 function ifMissing(error: unknown): void {
   if (error instanceof ServiceError && [404, 405].includes(error.status)) return;
   throw error;

@@ -98,7 +98,9 @@ async function byId<Wire, Args extends LookupArgs, Result extends { id: string }
       throw new LookupError(`no ${kind.title} has the id ${isSecret ? "[secret]" : id}`);
     }
     if (isSecret && error instanceof Error) {
-      error.message = error.message.replaceAll(encodeURIComponent(id), "[secret]");
+      error.message = error.message
+        .replaceAll(encodeURIComponent(id), "[secret]")
+        .replaceAll(id, "[secret]");
     }
     throw error;
   }

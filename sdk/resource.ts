@@ -24,7 +24,7 @@ export function registration(
   adopted: string | undefined,
 ): pulumi.Inputs {
   checkConnection(args.connection ?? defaultConnection);
-  hasResource = true;
+  resourceConnections.add(args.connection ?? defaultConnection);
   checkResolvable();
   if (adopted === "") throw new pulumi.RunError("the import option is empty: give the id to adopt");
   return {
@@ -93,7 +93,8 @@ export function checkConnection(connection: unknown): void {
   }
 }
 
-let hasResource = false;
+/** The connections that resources use: the provider's process warns of those. */
+const resourceConnections = new Set<string>();
 const overruledByConfig = new Set<string>();
 
 /**
@@ -104,7 +105,9 @@ export function warnOfLookups(connection: string): void {
   const warning = overruled(connection, stackConfig, process.env);
   if (!warning || overruledByConfig.has(warning)) return;
   overruledByConfig.add(warning);
-  process.once("exit", () => hasResource || console.error(warning));
+  process.once("exit", () => {
+    if (!resourceConnections.has(connection)) console.error(warning);
+  });
 }
 
 /** Pulumi exports this function but not its type. */

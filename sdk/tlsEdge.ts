@@ -113,8 +113,9 @@ function checkHostports(name: string, args: TLSEdgeArgs, opts: pulumi.CustomReso
   holders.set(stack, known);
   const check = (hostports: unknown) => {
     if (!Array.isArray(hostports)) return;
-    for (const hostport of hostports) {
-      const key = `${args.connection ?? defaultConnection} ${String(hostport).toLowerCase()}`;
+    // One edge that names a hostport twice is the provider's to refuse.
+    for (const hostport of new Set(hostports.map((one) => String(one).toLowerCase()))) {
+      const key = `${args.connection ?? defaultConnection} ${hostport}`;
       const other = known.get(key);
       known.set(key, name);
       if (other === undefined) continue;

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
 import type { TLSVersion } from "../provider/fields";
+import { isObject } from "../provider/lifecycle";
 import { covers } from "../provider/pem";
 import { isLater, wrongForm } from "./args";
 import type { InputOf } from "./resource";
@@ -49,14 +50,14 @@ export interface TLSSiteArgs {
   /** For people; at most 255 bytes. Default: the name of the site and of the stack. */
   description?: pulumi.Input<string>;
   /**
-   * Kept with each child as JSON, for machines. To it come, unless it has them: `environment` (the
+   * Kept with each child as JSON, for machines. Added if you don't set them: `environment` (the
    * stack), and `repository` where a CI system tells it (`GITHUB_REPOSITORY`, `CI_PROJECT_PATH`).
    * These are left out where all would not fit into 4096 bytes; a null leaves one out. The commit
    * is not among them, as each commit would then update each site: `commit: process.env.GITHUB_SHA`
    * adds it.
    */
   metadata?: Record<string, pulumi.Input<string | undefined> | null>;
-  /** Who answers for the site: `owner` in the metadata, before one that stands there. */
+  /** Who answers for the site: `owner` in the metadata; overrides `metadata.owner`. */
   owner?: pulumi.Input<string>;
   /** The config namespace of the account. Default `tlsedge`; changing it replaces. */
   connection?: string;
@@ -158,7 +159,7 @@ function checkArgs(site: string, args: TLSSiteArgs): void {
     (args.access === "anyone"
       ? undefined
       : wrongForm(args.access, accessOptions, "option", "access.")) ??
-    (isLater(args.metadata) || typeof (args.metadata ?? {}) !== "object"
+    (isLater(args.metadata) || !isObject(args.metadata ?? {}) || Array.isArray(args.metadata)
       ? "metadata must be an object: its values may be outputs"
       : undefined);
   if (problem) throw new pulumi.RunError(`the site ${site}: ${problem}`);
@@ -177,6 +178,9 @@ function wrongCertificate(given: TLSSiteArgs["certificate"]): string | undefined
   const wrong = wrongForm(given, [...fileOptions, ...pemOptions], "option", "certificate.");
   if (wrong || !fileOptions.some((name) => name in given)) return wrong;
   const files = given as Record<string, unknown>;
+  if (pemOptions.some((name) => name in given)) {
+    return "certificate has both PEM and files: give one of the two";
+  }
   const name = fileOptions.find((one) => typeof files[one] !== "string");
   return name && `certificate.${name} must be the path of a PEM file`;
 }

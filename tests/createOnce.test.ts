@@ -195,7 +195,7 @@ describe("a create whose answer is lost", () => {
         assert.equal(held(kind).length, 3);
       });
 
-      it("C33 that can't be told from another's fails, and names both", async () => {
+      it("C33 that is not known from another's fails, and names both", async () => {
         lose(kind, { work: true, answer: "silence" });
         const asked = failureOf(stackOf(kind).up(inputs[kind]), Error);
         await until(() => ids(kind).length === 1);
@@ -209,7 +209,7 @@ describe("a create whose answer is lost", () => {
         lose(kind, { work: true, answer: "reset" });
         emulator.faults.add({ method: "GET", path: lists[kind], answer: { status: 401 } });
         const { message } = await failureOf(stackOf(kind).up(inputs[kind]), Error);
-        assert.match(message, /can't be told/);
+        assert.match(message, /is not known/);
         assert.deepEqual(heard(), ["POST", "GET"]);
       });
 
@@ -325,6 +325,21 @@ describe("a create whose answer is lost", () => {
     });
   });
 
+  it("C36 is not taken from another connection to the same account", async () => {
+    const args = { metadata: "twins of two connections" };
+    const first = stackOf("tlsEdge");
+    await first.up(args);
+    emulator.faults.add({ method: "POST", answer: "reset" });
+    const undo = setEnv({ TLSEDGE_MAX_RETRIES: "7" });
+    try {
+      const second = stackOf("tlsEdge");
+      await second.up(args);
+      assert.notEqual(second.id, first.id);
+    } finally {
+      undo();
+    }
+  });
+
   it("C33 is not what a resource is known to have", async () => {
     const { id } = await tlsEdges.create(stranger, { metadata: "m" });
     noteManaged(id);
@@ -350,7 +365,7 @@ describe("a create whose answer is lost", () => {
     assert.deepEqual(heard(), ["POST", "GET"]);
   });
 
-  it("C33 that can't be told from a thousand others' fails, and makes no second", async () => {
+  it("C33 that is not known from a thousand others' fails, and makes no second", async () => {
     const undo = setEnv({ TLSEDGE_TIMEOUT_SECONDS: "60" });
     try {
       lose("tlsEdge", { work: true, answer: "reset" });

@@ -505,6 +505,15 @@ describe("a TLS certificate", () => {
       );
     });
 
+    it("C31 an update of something else does not hide what has drifted", async () => {
+      await stack.up({ ...args, description: "a" });
+      emulator.tlsCertificates.patch(stack.id, { description: "by hand" });
+      assert.equal(await stack.up({ ...args, description: "a", metadata: "m" }), "update");
+      assert.equal(await stack.refresh(), "drifted");
+      assert.equal(await stack.up({ ...args, description: "a", metadata: "m" }), "update");
+      assert.equal(emulator.tlsCertificates.get(stack.id)?.description, "a");
+    });
+
     for (const fields of [{ description: "by hand" }, { metadata: "by hand" }]) {
       const [property = ""] = Object.keys(fields);
       it(`C31 drift in ${property} is found with all inputs, and up puts it right`, async () => {

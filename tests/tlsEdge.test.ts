@@ -333,6 +333,18 @@ describe("a TLS edge", () => {
       });
     });
 
+    it("C31 an update of something else does not hide what has drifted", async () => {
+      const args = { description: "a", hostports: ["a.example.com:443"] };
+      await stack.up(args);
+      emulator.tlsEdges.patch(stack.id, { description: "by hand" });
+      const other = { ...args, hostports: ["b.example.com:443"] };
+      assert.equal(await stack.up(other), "update");
+      assert.equal(stack.state.description, "a");
+      assert.equal(await stack.refresh(), "drifted");
+      assert.equal(await stack.up(other), "update");
+      assert.equal(found()?.description, "a");
+    });
+
     it("C17 C31 shows what has drifted, what the program leaves to the service too", async () => {
       await stack.up({ tlsTermination: { terminateAt: "edge" } });
       emulator.tlsEdges.patch(stack.id, {

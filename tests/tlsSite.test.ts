@@ -154,6 +154,13 @@ describe("a TLS site", () => {
     });
   }
 
+  it("refuses PEM beside files, and a list as metadata", () => {
+    const certificate = { chainFile: "a", keyFile: "b", certificatePem: "c" };
+    for (const change of [{ certificate }, { metadata: [] as never }]) {
+      assert.throws(() => new TLSSite("app", { ...args(), ...change }), pulumi.RunError);
+    }
+  });
+
   it("finds each hostport that its certificate is not valid for, and no other", () => {
     const names = { dnsNames: ["app.example.com", "*.Sub.example.com"], ips: ["10.0.0.1"] };
     const covered = ["APP.example.com:443", "a.sub.example.com:8443", "*.sub.example.com:1"];
