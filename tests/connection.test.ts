@@ -424,9 +424,11 @@ describe("a resource's connection", () => {
     // The pace's own timer never fires, so what waits for it waits for ever.
     mock.timers.enable({ apis: ["setTimeout"] });
     try {
-      const make = (connection?: string) => new Stack(tlsEdge, config).up({ connection });
-      const there = [1, 2, 3, 4].map(() => make("tlsedge-staging"));
-      await Promise.all([1, 2, 3, 4].map(() => make()));
+      // Equal creates would wait for one another, not for the limit.
+      const make = (n: number, connection?: string) =>
+        new Stack(tlsEdge, config).up({ connection, description: `limited ${n}` });
+      const there = [1, 2, 3, 4].map((n) => make(n, "tlsedge-staging"));
+      await Promise.all([1, 2, 3, 4].map((n) => make(n)));
       await Promise.all(there.slice(0, 2));
       assert.equal(production.requests.length, 4);
       assert.equal(staging.requests.length, 2);
