@@ -19,8 +19,6 @@ export const someIds = v.pipe(
 );
 /** The lowest TLS version. */
 export const minVersion = v.picklist(["1.0", "1.1", "1.2", "1.3"]);
-/** A version of TLS. */
-export type TLSVersion = v.InferOutput<typeof minVersion>;
 
 /** A module of an edge. */
 export const edgeModule = <Entries extends v.ObjectEntries>(entries: Entries) => {

@@ -64,6 +64,9 @@ export const schema = v.strictObject({
 /** The inputs of a TLS edge, all known. */
 export type TLSEdgeInputs = v.InferInput<typeof schema>;
 
+/** A version of TLS. */
+export type TLSVersion = NonNullable<NonNullable<TLSEdgeInputs["tlsTermination"]>["minVersion"]>;
+
 /** A TLS edge as the service holds it; what is unset is undefined. */
 export type TLSEdgeState = Pick<TLSEdgeInputs, "description" | "metadata"> & {
   [M in Module]?: NonNullable<TLSEdgeInputs[M]> & {

@@ -1,4 +1,4 @@
-export type { TLSVersion } from "../provider/fields";
+export type { TLSVersion } from "../provider/tlsEdge";
 export { LookupError } from "./lookup";
 export {
   type GetTLSCertificateArgs,

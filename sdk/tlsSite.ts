@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
-import type { TLSVersion } from "../provider/fields";
 import { isObject } from "../provider/lifecycle";
 import { covers } from "../provider/pem";
+import type { TLSVersion } from "../provider/tlsEdge";
 import { isLater, wrongForm } from "./args";
 import type { InputOf } from "./resource";
 import {

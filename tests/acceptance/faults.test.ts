@@ -25,10 +25,13 @@ describe("a service that fails", () => {
       { method: "POST", path: "/tls_certificates", answer: { fields: { uri: 7 } } },
     );
     const failed = await project.fails("up", "--yes", "--skip-preview", "--continue-on-error");
-    assert.match(failed.output, /the TLS edge edgtls_\w+ was made, and is recorded.*field uri/);
     assert.match(
       failed.output,
-      /the TLS certificate cert_\w+ was made, and is recorded.*field uri/,
+      /the TLS edge edgtls_\w+ was created and is in the state.*field uri/,
+    );
+    assert.match(
+      failed.output,
+      /the TLS certificate cert_\w+ was created and is in the state.*field uri/,
     );
     const recorded = await project.exported();
     assert.equal(recorded.edge?.id, edges()[0]?.id);
@@ -70,6 +73,6 @@ describe("a service that fails", () => {
     await project.up();
     project.emulator.faults.add({ method: "GET", times: 3, answer: { status: 503 } });
     const run = await project.refresh();
-    assert.match(run.output, /GET \/edges\/tls\/edgtls_\w+ was answered 503; it is tried again/);
+    assert.match(run.output, /GET \/edges\/tls\/edgtls_\w+ was answered 503; trying again/);
   });
 });
