@@ -406,15 +406,20 @@ describe("a resource's connection", () => {
     assert.deepEqual(production.requests, []);
   });
 
-  it("C5 is what an error names the settings of", async () => {
-    const restore = setEnv({ TLSEDGE_STAGING_API_KEY: "another-key" });
-    try {
-      const made = new Stack(tlsEdge).up({ connection: "tlsedge-staging" });
-      const { message } = await failureOf(made, ServiceError);
-      assert.match(message, /TLSEDGE_STAGING_API_KEY.*tlsedge-staging:apiKey/);
-    } finally {
-      restore();
-    }
+  it("C1 C5 an error names the place that a setting came from: what to change", async () => {
+    const refused = async (env: Record<string, string>, config?: Record<string, string>) => {
+      const restore = setEnv(env);
+      try {
+        const made = new Stack(tlsEdge, config).up({ connection: "tlsedge-staging" });
+        return (await failureOf(made, ServiceError)).message;
+      } finally {
+        restore();
+      }
+    };
+    const inEnvironment = await refused({ TLSEDGE_STAGING_API_KEY: "another-key" });
+    assert.match(inEnvironment, /API key in TLSEDGE_STAGING_API_KEY$/);
+    const inConfig = await refused({}, { "tlsedge-staging:apiKey": "a-third-key" });
+    assert.match(inConfig, /API key in tlsedge-staging:apiKey$/);
   });
 
   it("C5 has a limit of its own", async () => {
