@@ -1,5 +1,3 @@
-import type { NoAnswer } from "./outcome";
-
 /** A setting that an error may name. */
 export type SettingKey =
   | "baseUrl"
@@ -31,7 +29,7 @@ export function notTheService(nameOf: NameOf): string {
  * @param mostMs For how long the connection was tried; infinite when only the deadline limits it.
  */
 export function explain(
-  { code, message, wasSent }: NoAnswer,
+  { code, message, wasSent }: { code: string; message: string; wasSent: boolean },
   nameOf: NameOf,
   mostMs: number,
 ): string {

@@ -16,7 +16,7 @@ import { redact, secretsOfPem } from "./redact";
 const debug = createDebug("pulumi-tlsedge:request");
 
 const attemptTimeoutMs = 30_000;
-/** For how long a connection is tried until this process has written something, as in a plan. */
+/** How long a failed connection is retried before the first write, as in a plan. */
 const unwrittenMs = 10_000;
 
 /** What a {@link Client} needs to reach one account of the service. */
@@ -31,7 +31,7 @@ export interface ClientOptions {
   versionHeader?: string;
   /** A PEM file of certificate authorities to trust in place of the built-in ones. */
   caFile?: string;
-  /** Seconds that one operation may take: with its retries, without rate-limit waits. Default 120. */
+  /** Deadline of one operation in seconds, with retries but without rate-limit waits. Default 120. */
   timeoutSeconds?: number;
   /** How many times a request is tried again. Default 8. */
   maxRetries?: number;
@@ -51,6 +51,7 @@ interface Account {
   http: AxiosInstance;
   base: URL;
   apiKey: string;
+  fingerprint: string;
   deadlineMs: number;
   maxRetries: number;
   pace: Pace;
@@ -65,7 +66,7 @@ interface Request {
   /** Below the base URL, or a URL of its origin. */
   path: string;
   body?: object;
-  /** Whether the path is of one thing, so that 404 means that it is gone. */
+  /** Whether the path names one object: then 404 means that the object is gone. */
   isItem: boolean;
   onSend?: () => void;
 }
@@ -86,7 +87,7 @@ interface Request {
  */
 export class Client {
   readonly #account: Account;
-  /** Set when this client is of one operation: the account's client, and the deadline. */
+  /** The account's client and the operation's deadline; undefined in the account's own client. */
   readonly #of: Client | undefined;
   readonly #deadline: Deadline | undefined;
 
@@ -96,7 +97,7 @@ export class Client {
     this.#deadline = this.#of && new Deadline(this.#account.deadlineMs);
   }
 
-  /** The client of the whole account, in which each request has a deadline of its own. */
+  /** The client of the account, where each request has a deadline of its own. */
   get account(): Client {
     return this.#of ?? this;
   }
@@ -113,8 +114,7 @@ export class Client {
 
   /** SHA-256 of base URL and key, lower-case hex: tells accounts apart and shows neither. */
   get fingerprint(): string {
-    const { base, apiKey } = this.#account;
-    return createHash("sha256").update(`${base.href} ${apiKey}`).digest("hex");
+    return this.#account.fingerprint;
   }
 
   /** Where the service is. */
@@ -141,8 +141,8 @@ export class Client {
   }
 
   /**
-   * Reads what is at a path, or at a URL of the service's origin. `isItem` says whether that is one
-   * thing, so that 404 means that it is gone; default true.
+   * Reads a path, or a URL of the service's origin. `isItem` says whether that is one object, so
+   * that 404 means that the object is gone; default true.
    */
   get<S extends AnswerSchema>(
     path: string,
@@ -206,7 +206,7 @@ export class Client {
     let startedAt: number | undefined;
     let lastStatus: number | undefined;
     for (;;) {
-      const release = await deadline.standFor(this.#account.pace.turn());
+      const release = await deadline.waitFor(this.#account.pace.turn());
       startedAt ??= Date.now();
       attempted.attempts += 1;
       const outcome = await this.#try(request, attempted, deadline).finally(release);
@@ -248,7 +248,7 @@ export class Client {
     }
   }
 
-  /** How long to go on after this outcome, in milliseconds, as far as the deadline allows. */
+  /** How long a request may be retried after this outcome, in milliseconds. */
   #mostMs(outcome: Outcome): number {
     const isConnected = outcome.status !== undefined || outcome.wasSent;
     return isConnected || this.writes > 0 ? Number.POSITIVE_INFINITY : unwrittenMs;
@@ -303,6 +303,7 @@ function accountOf(options: ClientOptions): Account {
     http,
     base,
     apiKey: options.apiKey,
+    fingerprint: createHash("sha256").update(`${base.href} ${options.apiKey}`).digest("hex"),
     deadlineMs: (options.timeoutSeconds ?? 120) * 1000,
     maxRetries: options.maxRetries ?? 8,
     clockSkewMs: 0,

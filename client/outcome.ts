@@ -72,11 +72,11 @@ export function pauseMs(outcome: Outcome, attempts: number, clockSkewMs: number)
 /** What an error message needs beside the outcome. */
 interface Asked {
   nameOf: NameOf;
-  /** Whether the path is of one thing, so that 404 means that it is gone. */
+  /** Whether the path names one object: then 404 means that the object is gone. */
   isItem: boolean;
   /** Removes secrets from what the service says. */
   redact: (said: string) => string;
-  /** For how long this is tried, in milliseconds; infinite when only the deadline limits it. */
+  /** How long a connection is retried, in milliseconds; infinite when only the deadline ends it. */
   mostMs: number;
 }
 

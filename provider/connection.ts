@@ -125,7 +125,7 @@ export function overruled(
 }
 
 /** What is wrong with the keys of config that a connection's namespace has beside its settings. */
-export function misspelt(connection: string, configKeys: readonly string[]): string | undefined {
+export function unknownKeys(connection: string, configKeys: readonly string[]): string | undefined {
   const known = keys.map((key) => `${connection}:${key}`);
   const strays = configKeys.filter(
     (key) => key.startsWith(`${connection}:`) && !known.includes(key),

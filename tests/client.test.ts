@@ -375,12 +375,12 @@ describe("the client", () => {
         const deadline = new Deadline(1000);
         mock.timers.setTime(5000);
         assert.equal(deadline.leftMs, 1000);
-        const queued = deadline.standFor(new Promise((resolve) => setImmediate(resolve)));
+        const queued = deadline.waitFor(new Promise((resolve) => setImmediate(resolve)));
         mock.timers.setTime(15_000);
         await queued;
         assert.equal(deadline.leftMs, 1000);
         mock.timers.setTime(15_400);
-        const again = deadline.standFor(new Promise((resolve) => setImmediate(resolve)));
+        const again = deadline.waitFor(new Promise((resolve) => setImmediate(resolve)));
         mock.timers.setTime(25_000);
         await again;
         assert.equal(deadline.leftMs, 600);

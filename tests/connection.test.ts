@@ -7,9 +7,9 @@ import { type Emulator, startEmulator } from "../emulator/server";
 import {
   ConfigurationError,
   connect,
-  misspelt,
   overruled,
   readSettings,
+  unknownKeys,
 } from "../provider/connection";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import { nearest } from "../provider/nearest";
@@ -106,7 +106,7 @@ describe("the settings of a connection", () => {
   }
 
   it("C1 that are misspelt in the namespace are refused, with the nearest name", () => {
-    const of = (...keys: string[]) => misspelt("tlsedge", keys) ?? "";
+    const of = (...keys: string[]) => unknownKeys("tlsedge", keys) ?? "";
     assert.match(of("tlsedge:baseurl"), /tlsedge:baseurl .*tlsedge:baseUrl\?/);
     assert.match(of("tlsedge:timeoutSecs"), /tlsedge:timeoutSeconds\?/);
     assert.match(of("tlsedge:apikye", "tlsedge:apiVersion"), /tlsedge:apiKey\?/);
@@ -119,7 +119,7 @@ describe("the settings of a connection", () => {
     assert.equal(of(...all.map((key) => `tlsedge:${key}`)), "");
     // Another namespace is another's: that of a connection is judged when it is used.
     assert.equal(of("tlsedge-staging:baseurl", "app:baseurl"), "");
-    assert.match(misspelt("tlsedge-staging", ["tlsedge-staging:baseurl"]) ?? "", /baseUrl\?/);
+    assert.match(unknownKeys("tlsedge-staging", ["tlsedge-staging:baseurl"]) ?? "", /baseUrl\?/);
   });
 
   it("C1 that are missing are named together, with both ways to set each", () => {
