@@ -12,7 +12,7 @@ export type NameOf = (key: SettingKey) => string;
 
 /** How to give an operation more time. */
 export function moreTime(nameOf: NameOf): string {
-  return ` (${nameOf("timeoutSeconds")} sets how much)`;
+  return ` (ETIMEDOUT): ${nameOf("timeoutSeconds")} sets the deadline of an operation`;
 }
 
 /** What to check when something else than the service may have answered. */
