@@ -2,7 +2,6 @@
 import { basename, resolve } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
 import type { Client } from "../client/client";
-import { ConnectionError, ServiceError } from "../client/errors";
 import { defaultConnection, waysToSet } from "../client/settings";
 import { tlsCertificates } from "../client/tlsCertificate";
 import { tlsEdges } from "../client/tlsEdge";
@@ -130,63 +129,10 @@ function days(text: string): number {
   throw new InvalidArgumentError("Give a whole number of days, such as 14.");
 }
 
-/** What went wrong and what to do, on one line. */
-function explain(error: unknown, connection: string): string {
-  const variable = (key: string) => waysToSet(connection, key).variable;
-  if (error instanceof ServiceError) return explainRefusal(error, variable);
-  if (error instanceof ConnectionError) return explainSilence(error, variable);
-  return error instanceof Error ? error.message : String(error);
-}
-
-/*
- * The client's own messages end in advice for Pulumi programs, of the connection that most have.
- * Where there is such advice, the two functions below say it anew.
- */
-
-function explainRefusal(error: ServiceError, variable: (key: string) => string): string {
-  const { status, code, operationId, message } = error;
-  const details = [status, code, operationId].filter(Boolean).join(", ");
-  if (status === 401 || status === 403) {
-    return `the service refused the API key (${details}): check ${variable("apiKey")}`;
-  }
-  if (status === 429) {
-    return (
-      `the account's request limit is used up (${details}): wait a minute, or lower ` +
-      variable("requestsPerMinute")
-    );
-  }
-  if (status >= 300 && status < 400) return `${message}: ${variable("baseUrl")}`;
-  return message;
-}
-
-const unreachable = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "ENETUNREACH", "EHOSTUNREACH"];
-
-function explainSilence(error: ConnectionError, variable: (key: string) => string): string {
-  const { code, method, path, attempts, message } = error;
-  const asked = `${method} ${path}${attempts > 1 ? ` after ${attempts} tries` : ""}`;
-  if (code === "EBADANSWER") return `${message}. Check the base URL: ${variable("baseUrl")}`;
-  if (code === "ETIMEDOUT") {
-    return `no answer in time to ${asked} (${code}): ${variable("timeoutSeconds")} sets how long`;
-  }
-  if (unreachable.includes(code)) {
-    return (
-      `the service can't be reached for ${asked} (${code}): check the network and the base URL, ` +
-      variable("baseUrl")
-    );
-  }
-  if (/CERT|SIGNATURE|ISSUER|ALTNAME/.test(code)) {
-    return (
-      `the service's certificate is not trusted (${code}): if a private authority signs for the ` +
-      `service, name its PEM file, ${variable("caFile")}`
-    );
-  }
-  return message;
-}
-
 const program = new Command("pulumi-tlsedge")
   .description("A look at an account of the service, and a Pulumi project that adopts it.")
   .version(manifest().version)
-  .showHelpAfterError("Add --help to see what can be said.");
+  .showHelpAfterError("Add --help to list the commands and options.");
 
 const environment = `
 Environment:
@@ -213,7 +159,7 @@ const action =
   <Options extends { connection: string }>(work: (options: Options) => Promise<void>) =>
   (options: Options) =>
     work(options).catch((error: unknown) => {
-      console.error(`error: ${plain(explain(error, options.connection))}`);
+      console.error(`error: ${plain(error instanceof Error ? error.message : String(error))}`);
       process.exitCode = 1;
     });
 

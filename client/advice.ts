@@ -1,21 +1,44 @@
-import type { NoAnswer } from "./outcome";
-import { waysToSet } from "./settings";
+/** A setting that an error may name. */
+export type SettingKey =
+  | "baseUrl"
+  | "apiKey"
+  | "caFile"
+  | "timeoutSeconds"
+  | "maxRetries"
+  | "requestsPerMinute";
+
+/** Names a setting as its user does, such as `TLSEDGE_API_KEY` or `tlsedge:apiKey`. */
+export type NameOf = (key: SettingKey) => string;
 
 /** How to give an operation more time. */
-export function howMuch(connection: string): string {
-  return ` (${bothWays(connection, "timeoutSeconds")} sets how much)`;
+export function moreTime(nameOf: NameOf): string {
+  return ` (ETIMEDOUT): ${nameOf("timeoutSeconds")} sets the deadline of an operation`;
 }
 
-/** Why a request got no answer, and what to do about it. */
+/** What to check when something else than the service may have answered. */
+export function notTheService(nameOf: NameOf): string {
+  return (
+    "If something other than the service answered, such as a proxy, check the base URL in " +
+    `${nameOf("baseUrl")} and the proxy`
+  );
+}
+
+/**
+ * Why a request got no answer, and what to do about it.
+ *
+ * @param mostMs For how long the connection was tried; infinite when only the deadline limits it.
+ */
 export function explain(
-  { code, message, wasSent }: NoAnswer,
-  connection: string,
+  { code, message, wasSent }: { code: string; message: string; wasSent: boolean },
+  nameOf: NameOf,
   mostMs: number,
 ): string {
-  if (code === "ETIMEDOUT" && wasSent) return `no answer in time${howMuch(connection)}`;
+  if (code === "ETIMEDOUT" && wasSent) return `no answer in time${moreTime(nameOf)}`;
   if (/CERT|SIGNATURE|ISSUER/.test(code)) {
-    const caFile = bothWays(connection, "caFile");
-    return `${message}. If a private authority signs for the service, name its PEM file: ${caFile}`;
+    return (
+      `the service's certificate is not trusted (${code}: ${message}). If a private authority ` +
+      `signs for the service, name its PEM file in ${nameOf("caFile")}`
+    );
   }
   if (wasSent) return message || code;
   const said = code === "ETIMEDOUT" ? "no connection in time" : message || code;
@@ -23,29 +46,25 @@ export function explain(
   const tried = Number.isFinite(seconds)
     ? `. Before the first write a failed connection is not tried again after ${seconds} s`
     : "";
-  return `${said}${tried}. Check ${baseUrl(connection)} and the network`;
+  return `${said}${tried}. Check the base URL in ${nameOf("baseUrl")} and the network`;
 }
 
-/** What to do about a refusal. */
-export function advise(status: number, connection: string, isItem: boolean): string {
-  if (status === 401 || status === 403) {
-    return `Check the API key: ${waysToSet(connection, "apiKey").text}`;
-  }
-  if (status === 404 && !isItem) return `Check ${baseUrl(connection)} and its path`;
+/** What to do about a refusal; empty when the service's own words say it. */
+export function advise(status: number, nameOf: NameOf, isItem: boolean): string {
+  if (status === 401 || status === 403) return `Check the API key in ${nameOf("apiKey")}`;
+  if (status === 404 && !isItem) return `Check the base URL in ${nameOf("baseUrl")} and its path`;
   if (status === 429) {
-    const limit = bothWays(connection, "requestsPerMinute");
-    return `The account's request limit is used up: lower ${limit}`;
+    return (
+      "The account's request limit is used up: wait a minute, or lower " +
+      nameOf("requestsPerMinute")
+    );
   }
-  if (status >= 500) return "The service fails, or what stands before it: try again later";
+  if (status >= 500) return "The service or a proxy before it has failed: try again later";
   if (status >= 300 && status < 400) {
-    return "Redirects are not followed, as the API key must not go elsewhere: set the base URL to the final address";
+    return (
+      "Redirects are not followed, as the API key must not go elsewhere: set the base URL in " +
+      `${nameOf("baseUrl")} to the final address`
+    );
   }
   return "";
 }
-
-function bothWays(connection: string, key: string): string {
-  const { variable, configKey } = waysToSet(connection, key);
-  return `${variable} or ${configKey}`;
-}
-
-const baseUrl = (connection: string) => `the base URL (${bothWays(connection, "baseUrl")})`;

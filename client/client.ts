@@ -4,42 +4,20 @@ import { Agent } from "node:https";
 import { setTimeout } from "node:timers/promises";
 import axios, { type AxiosError, type AxiosInstance } from "axios";
 import createDebug from "debug";
-import { array, type InferOutput, nullish, object, string } from "valibot";
-import { howMuch } from "./advice";
+import type { InferOutput } from "valibot";
+import { moreTime, type NameOf, notTheService } from "./advice";
 import { type AnswerSchema, readAnswer } from "./answer";
 import { type Attempted, ConnectionError } from "./errors";
 import { canRetry, errorOf, isLost, isSuccess, type Outcome, pauseMs } from "./outcome";
 import { Deadline, Pace } from "./pace";
+import { Progress } from "./progress";
 import { redact, secretsOfPem } from "./redact";
-import { defaultConnection } from "./settings";
-
-export { ConnectionError, ServiceError } from "./errors";
-export type { Ref } from "./fields";
-export type {
-  TLSCertificateUpdate,
-  TLSCertificateUpload,
-  TLSCertificateWire,
-} from "./tlsCertificate";
-export { tlsCertificates } from "./tlsCertificate";
-export type {
-  TLSEdgeModule,
-  TLSEdgeMutation,
-  TLSEdgeWire,
-} from "./tlsEdge";
-export { tlsEdges } from "./tlsEdge";
-export type { TunnelWire } from "./tunnel";
-export { tunnels } from "./tunnel";
 
 const debug = createDebug("pulumi-tlsedge:request");
 
 const attemptTimeoutMs = 30_000;
-/** For how long a connection is tried until this process has written something, as in a plan. */
+/** How long a failed connection is retried before the first write, as in a plan. */
 const unwrittenMs = 10_000;
-/** `tell` hears of this try and those after it. */
-const firstTryToTell = 3;
-const tellEveryMs = 10_000;
-/** `tell` hears of a try or a pause that takes longer. */
-const silentMs = 10_000;
 
 /** What a {@link Client} needs to reach one account of the service. */
 export interface ClientOptions {
@@ -53,14 +31,14 @@ export interface ClientOptions {
   versionHeader?: string;
   /** A PEM file of certificate authorities to trust in place of the built-in ones. */
   caFile?: string;
-  /** Seconds that one operation may take: with its retries, without rate-limit waits. Default 120. */
+  /** Deadline of one operation in seconds, with retries but without rate-limit waits. Default 120. */
   timeoutSeconds?: number;
   /** How many times a request is tried again. Default 8. */
   maxRetries?: number;
   /** Requests that may start in a minute; 0 for no limit. Default 120. */
   requestsPerMinute?: number;
-  /** The config namespace of these settings, which errors name. Default `"tlsedge"`. */
-  connection?: string;
+  /** How errors name these settings. Default: as options, such as `the option apiKey`. */
+  nameOf?: NameOf;
   /** Called with a sentence that says why requests take long, at most every 10 s. */
   tell?: (message: string) => void;
   /** Sends one request, each retry too, or throws instead. Default: sends each. */
@@ -69,16 +47,17 @@ export interface ClientOptions {
 
 /** What all operations of one account share. */
 interface Account {
-  connection: string;
+  nameOf: NameOf;
   http: AxiosInstance;
   base: URL;
   apiKey: string;
+  fingerprint: string;
   deadlineMs: number;
   maxRetries: number;
   pace: Pace;
   clockSkewMs: number;
   writes: number;
-  tell: (message: string) => void;
+  progress: Progress;
 }
 
 /** A request, as it is sent in each try. */
@@ -87,7 +66,7 @@ interface Request {
   /** Below the base URL, or a URL of its origin. */
   path: string;
   body?: object;
-  /** Whether the path is of one thing, so that 404 means that it is gone. */
+  /** Whether the path names one object: then 404 means that the object is gone. */
   isItem: boolean;
   onSend?: () => void;
 }
@@ -108,7 +87,7 @@ interface Request {
  */
 export class Client {
   readonly #account: Account;
-  /** Set when this client is of one operation: the account's client, and the deadline. */
+  /** The account's client and the operation's deadline; undefined in the account's own client. */
   readonly #of: Client | undefined;
   readonly #deadline: Deadline | undefined;
 
@@ -118,7 +97,7 @@ export class Client {
     this.#deadline = this.#of && new Deadline(this.#account.deadlineMs);
   }
 
-  /** The client of the whole account, in which each request has a deadline of its own. */
+  /** The client of the account, where each request has a deadline of its own. */
   get account(): Client {
     return this.#of ?? this;
   }
@@ -135,8 +114,7 @@ export class Client {
 
   /** SHA-256 of base URL and key, lower-case hex: tells accounts apart and shows neither. */
   get fingerprint(): string {
-    const { base, apiKey } = this.#account;
-    return createHash("sha256").update(`${base.href} ${apiKey}`).digest("hex");
+    return this.#account.fingerprint;
   }
 
   /** Where the service is. */
@@ -162,9 +140,16 @@ export class Client {
     return new Client(this);
   }
 
-  /** Reads what is at a path. */
-  get<S extends AnswerSchema>(path: string, answer: S): Promise<InferOutput<S>> {
-    return this.#send({ method: "GET", path, isItem: true }, answer);
+  /**
+   * Reads a path, or a URL of the service's origin. `isItem` says whether that is one object, so
+   * that 404 means that the object is gone; default true.
+   */
+  get<S extends AnswerSchema>(
+    path: string,
+    answer: S,
+    { isItem = true }: { isItem?: boolean } = {},
+  ): Promise<InferOutput<S>> {
+    return this.#send({ method: "GET", path, isItem }, answer);
   }
 
   /**
@@ -192,50 +177,6 @@ export class Client {
       throw ConnectionError.unusable(attempted, "it is not JSON", { ambiguous: true });
   }
 
-  /** The pages of a list, newest first; each is requested when it is needed (api.md §4.4). */
-  async *pages<S extends AnswerSchema>(
-    path: string,
-    collection: string,
-    item: S,
-  ): AsyncGenerator<InferOutput<S>[], void, undefined> {
-    const page = object({ [collection]: array(item), next_page_uri: nullish(string()) });
-    let next: string | undefined = `${path}?limit=100`;
-    const seen = new Set<string>();
-    while (next) {
-      seen.add(next);
-      const answer: Record<string, unknown> = await this.#send(
-        { method: "GET", path: next, isItem: false },
-        page,
-      );
-      yield answer[collection] as InferOutput<S>[];
-      next = this.#sameOrigin(path, answer.next_page_uri as string | null | undefined);
-      if (next && seen.has(next)) {
-        throw ConnectionError.unusable({ method: "GET", path }, "its pages go in a circle");
-      }
-    }
-  }
-
-  /** Every item of a list, newest first, with one page in memory (api.md §4.4). */
-  async *list<S extends AnswerSchema>(
-    path: string,
-    collection: string,
-    item: S,
-  ): AsyncGenerator<InferOutput<S>, void, undefined> {
-    for await (const page of this.pages(path, collection, item)) yield* page;
-  }
-
-  #sameOrigin(path: string, next: string | null | undefined): string | undefined {
-    if (!next) return undefined;
-    const { href, origin } = this.#account.base;
-    const url = URL.canParse(next, href) ? new URL(next, href) : null;
-    if (url?.origin === origin) return url.href;
-    throw ConnectionError.unusable(
-      { method: "GET", path },
-      `its next_page_uri leaves ${origin}, where the API key must not go`,
-      { field: "next_page_uri" },
-    );
-  }
-
   async #send<S extends AnswerSchema>(request: Request, schema: S): Promise<InferOutput<S>> {
     const { json, attempted } = await this.#request(request);
     const read = readAnswer(schema, json);
@@ -243,8 +184,7 @@ export class Client {
     const { field, reason, usable } = read.unusable;
     const said = field
       ? `its field ${field} ${reason}`
-      : "it is not a JSON object. If something other than the service answered, such as a proxy, " +
-        "check the base URL and the proxy";
+      : `it is not a JSON object. ${notTheService(this.#account.nameOf)}`;
     throw ConnectionError.unusable(attempted, said, {
       field: field || undefined,
       usable,
@@ -254,19 +194,19 @@ export class Client {
 
   /** Sends a request until it succeeds, or can't be sent again within its deadline. */
   async #request(request: Request): Promise<{ json: unknown; attempted: Attempted }> {
-    const { connection, base, deadlineMs, maxRetries, pace } = this.#account;
+    const { nameOf, base, deadlineMs, maxRetries, progress } = this.#account;
     const { method, isItem } = request;
     const deadline = this.#deadline ?? new Deadline(deadlineMs);
     const path = request.path.replace(base.origin, "");
     const attempted = { method, path, attempts: 0, elapsedMs: 0, ambiguous: false };
     if (deadline.leftMs <= 0) {
-      const said = `no time is left${howMuch(connection)}`;
+      const said = `no time is left${moreTime(nameOf)}`;
       throw new ConnectionError(said, { ...attempted, code: "ETIMEDOUT" });
     }
     let startedAt: number | undefined;
     let lastStatus: number | undefined;
     for (;;) {
-      const release = await deadline.standFor(pace.turn());
+      const release = await deadline.waitFor(this.#account.pace.turn());
       startedAt ??= Date.now();
       attempted.attempts += 1;
       const outcome = await this.#try(request, attempted, deadline).finally(release);
@@ -279,23 +219,20 @@ export class Client {
       const pause = pauseMs(outcome, attempted.attempts, this.clockSkewMs);
       if (!canRetry(method, outcome) || attempted.attempts > maxRetries || pause >= leftMs) {
         const redact = (said: string) => this.#redact(said, request.body);
-        const asked = { ...attempted, lastStatus };
-        throw errorOf(outcome, asked, { connection, isItem, redact, mostMs });
+        throw errorOf(outcome, { ...attempted, lastStatus }, { nameOf, isItem, redact, mostMs });
       }
-      this.#tellOfRetry(attempted, outcome, pause, leftMs);
+      debug("%s %s again in %d ms", method, path, pause);
+      progress.retrying(attempted, outcome, pause, leftMs);
       await setTimeout(pause);
     }
   }
 
   /** Sends a request once. */
   async #try(request: Request, attempted: Attempted, deadline: Deadline): Promise<Outcome> {
-    const { http, tell } = this.#account;
+    const { http, progress } = this.#account;
     const { method, path, attempts } = attempted;
     const startedAt = Date.now();
-    const silence = setInterval(() => {
-      const most = forAtMost(deadline.leftMs);
-      tell(`${method} ${path} has no answer yet; still waiting${most}`);
-    }, silentMs).unref();
+    const stopWaiting = progress.waiting(attempted, () => deadline.leftMs);
     this.#noteWrite(method);
     try {
       if (attempts === 1) request.onSend?.();
@@ -306,26 +243,15 @@ export class Client {
       this.#noteClock(outcome.headers?.date);
       return outcome;
     } finally {
-      clearInterval(silence);
+      stopWaiting();
       this.#noteWrite(method);
     }
   }
 
-  /** How long to go on after this outcome, in milliseconds, as far as the deadline allows. */
+  /** How long a request may be retried after this outcome, in milliseconds. */
   #mostMs(outcome: Outcome): number {
     const isConnected = outcome.status !== undefined || outcome.wasSent;
     return isConnected || this.writes > 0 ? Number.POSITIVE_INFINITY : unwrittenMs;
-  }
-
-  #tellOfRetry(attempted: Attempted, outcome: Outcome, pause: number, leftMs: number): void {
-    const { method, path, attempts } = attempted;
-    debug("%s %s again in %d ms", method, path, pause);
-    if (attempts + 1 < firstTryToTell && pause < silentMs) return;
-    const said = outcome.code
-      ? `got no answer (${outcome.code})`
-      : `was answered ${outcome.status}`;
-    const most = forAtMost(leftMs);
-    this.#account.tell(`${method} ${path} ${said}; trying again${most}`);
   }
 
   #noteWrite(method: string): void {
@@ -348,8 +274,8 @@ function accountOf(options: ClientOptions): Account {
   if (base.protocol !== "https:") {
     throw new TypeError("the base URL must start with https: the API key is sent to it");
   }
-  const connection = options.connection ?? defaultConnection;
-  const tell = atIntervals(options.tell ?? (() => {}));
+  const nameOf = options.nameOf ?? ((key) => `the option ${key}`);
+  const progress = new Progress(options.tell ?? (() => {}));
   const limit = options.requestsPerMinute ?? 120;
   const { send = (request) => request() } = options;
   const http = axios.create({
@@ -373,31 +299,22 @@ function accountOf(options: ClientOptions): Account {
     transformResponse: (body: unknown) => body,
   });
   return {
-    connection,
+    nameOf,
     http,
     base,
     apiKey: options.apiKey,
+    fingerprint: createHash("sha256").update(`${base.href} ${options.apiKey}`).digest("hex"),
     deadlineMs: (options.timeoutSeconds ?? 120) * 1000,
     maxRetries: options.maxRetries ?? 8,
     clockSkewMs: 0,
     writes: 0,
-    tell,
+    progress,
     pace: new Pace(limit, (waiting) =>
-      tell(
+      progress.tell(
         `the limit of ${limit} requests a minute is reached, and requests wait for their turn ` +
-          `(${waiting} so far): ${connection}:requestsPerMinute sets it`,
+          `(${waiting} so far): ${nameOf("requestsPerMinute")} sets it`,
       ),
     ),
-  };
-}
-
-/** Passes a message on unless one was passed on in the last 10 s. */
-function atIntervals(tell: (message: string) => void): (message: string) => void {
-  let told = Number.NEGATIVE_INFINITY;
-  return (message) => {
-    if (Date.now() - told < tellEveryMs) return;
-    told = Date.now();
-    tell(message);
   };
 }
 
@@ -441,10 +358,4 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** For messages: how much longer this may take; empty when no time is left. */
-function forAtMost(ms: number): string {
-  const seconds = Math.round(ms / 1000);
-  return seconds > 0 ? `, for ${seconds} s at most` : "";
 }

@@ -1,4 +1,4 @@
-import { advise, explain } from "./advice";
+import { advise, explain, type NameOf } from "./advice";
 import { type Attempted, ConnectionError, ServiceError } from "./errors";
 
 /** The service's answer to one try of a request. */
@@ -69,14 +69,14 @@ export function pauseMs(outcome: Outcome, attempts: number, clockSkewMs: number)
   return Math.max(Math.ceil(Math.random() * backoffMs), askedMs || 0);
 }
 
-/** What an error message needs besides the outcome. */
+/** What an error message needs beside the outcome. */
 interface Asked {
-  connection: string;
-  /** Whether the path is of one thing, so that 404 means that it is gone. */
+  nameOf: NameOf;
+  /** Whether the path names one object: then 404 means that the object is gone. */
   isItem: boolean;
   /** Removes secrets from what the service says. */
   redact: (said: string) => string;
-  /** For how long this is tried, in milliseconds; infinite when only the deadline limits it. */
+  /** How long a connection is retried, in milliseconds; infinite when only the deadline ends it. */
   mostMs: number;
 }
 
@@ -88,7 +88,7 @@ export function errorOf(
 ): ServiceError | ConnectionError {
   if (outcome.status === undefined) {
     const mostMs = canRetry(asked.method, outcome) ? from.mostMs : Number.POSITIVE_INFINITY;
-    const said = explain(outcome, from.connection, mostMs);
+    const said = explain(outcome, from.nameOf, mostMs);
     return new ConnectionError(said, { ...asked, code: outcome.code });
   }
   const { lastStatus: _, ...attempted } = asked;
@@ -103,6 +103,6 @@ export function errorOf(
     code: said(body?.error_code),
     operationId: said(details?.operation_id),
   };
-  const advice = advise(outcome.status, from.connection, from.isItem);
+  const advice = advise(outcome.status, from.nameOf, from.isItem);
   return new ServiceError(said(body?.msg) ?? "", fields, advice);
 }

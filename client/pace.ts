@@ -63,7 +63,7 @@ export class Pace {
   }
 }
 
-/** The time that an operation has. It runs from the first request on, but not during `standFor`. */
+/** The deadline of one operation. Its time starts with the first request and stops in `waitFor`. */
 export class Deadline {
   #endsAt: number | undefined;
 
@@ -74,8 +74,8 @@ export class Deadline {
     return this.#endsAt === undefined ? this.ms : this.#endsAt - Date.now();
   }
 
-  /** Waits for a request's turn; this time does not count. */
-  async standFor<T>(turn: Promise<T>): Promise<T> {
+  /** Waits for a request's turn at the rate limit; that time does not count. */
+  async waitFor<T>(turn: Promise<T>): Promise<T> {
     const left = this.leftMs;
     const taken = await turn;
     this.#endsAt = Date.now() + left;

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { Client } from "./client";
+import { type Endpoints, endpointsOf } from "./endpoints";
 import { made, noList, text, texts } from "./fields";
 
 /** The schema of a {@link TLSCertificateWire}. */
@@ -66,23 +66,9 @@ export interface TLSCertificateUpload {
 /** The only two fields of a certificate that can be updated (api.md §4.2). */
 export type TLSCertificateUpdate = Pick<TLSCertificateUpload, "description" | "metadata">;
 
-const path = "/tls_certificates";
-const at = (id: string) => `${path}/${encodeURIComponent(id)}`;
-
 /** The TLS certificate endpoints (api.md §4.2). */
-export const tlsCertificates = {
-  /** Creates one; never sent again when that could create a second. */
-  create: (client: Client, body: TLSCertificateUpload, onSend?: () => void) =>
-    client.post(path, body, tlsCertificateWire, onSend),
-  /** One, by id; a 404 when there is none. */
-  get: (client: Client, id: string) => client.get(at(id), tlsCertificateWire),
-  /** Sends what changes, and no more. */
-  update: (client: Client, id: string, body: TLSCertificateUpdate) =>
-    client.patch(at(id), body, tlsCertificateWire),
-  /** Takes one away; a 404 when there is none. */
-  delete: (client: Client, id: string) => client.delete(at(id)),
-  /** All, newest first, page by page. */
-  list: (client: Client) => client.list(path, "tls_certificates", tlsCertificateWire),
-  /** The same, a page of at most 100 at a time. */
-  pages: (client: Client) => client.pages(path, "tls_certificates", tlsCertificateWire),
-};
+export const tlsCertificates: Endpoints<
+  TLSCertificateWire,
+  TLSCertificateUpload,
+  TLSCertificateUpdate
+> = endpointsOf("/tls_certificates", "tls_certificates", tlsCertificateWire);

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { Client } from "./client";
+import { endpointsOf } from "./endpoints";
 import { edgeModule, enabled, made, ref, refs, text } from "./fields";
 
 /** The schema of a {@link TLSEdgeWire}. */
@@ -86,25 +87,11 @@ export interface TLSEdgeMutation {
 export type TLSEdgeModule = "backend" | "ip_restriction" | "mutual_tls" | "tls_termination";
 
 const path = "/edges/tls";
-const at = (id: string) => `${path}/${encodeURIComponent(id)}`;
 
 /** The TLS edge endpoints (api.md §4.1). */
 export const tlsEdges = {
-  /** Creates one; never sent again when that could create a second. */
-  create: (client: Client, body: TLSEdgeMutation, onSend?: () => void) =>
-    client.post(path, body, tlsEdgeWire, onSend),
-  /** One, by id; a 404 when there is none. */
-  get: (client: Client, id: string) => client.get(at(id), tlsEdgeWire),
-  /** Sends what changes, and no more. */
-  update: (client: Client, id: string, body: TLSEdgeMutation) =>
-    client.patch(at(id), body, tlsEdgeWire),
-  /** Takes one away; a 404 when there is none. */
-  delete: (client: Client, id: string) => client.delete(at(id)),
+  ...endpointsOf<TLSEdgeWire, TLSEdgeMutation>(path, "tls_edges", tlsEdgeWire),
   /** Not in api.md: services of this family have it, so it is only called when asked for. */
   deleteModule: (client: Client, id: string, module: TLSEdgeModule) =>
-    client.delete(`${at(id)}/${module}`),
-  /** All, newest first, page by page. */
-  list: (client: Client) => client.list(path, "tls_edges", tlsEdgeWire),
-  /** The same, a page of at most 100 at a time. */
-  pages: (client: Client) => client.pages(path, "tls_edges", tlsEdgeWire),
+    client.delete(`${path}/${encodeURIComponent(id)}/${module}`),
 };

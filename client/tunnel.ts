@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { Client } from "./client";
+import { type Endpoints, endpointsOf } from "./endpoints";
 import { noList, ref, refs, text } from "./fields";
 
 /** The schema of a {@link TunnelWire}. */
@@ -31,12 +31,9 @@ export const tunnelWire = v.object({
 /** A tunnel that is online (api.md §2.3). */
 export interface TunnelWire extends v.InferOutput<typeof tunnelWire> {}
 
-const path = "/tunnels";
-
 /** The tunnel endpoints: list and get only (api.md §4.3). */
-export const tunnels = {
-  /** One, by id; a 404 when there is none. */
-  get: (client: Client, id: string) => client.get(`${path}/${encodeURIComponent(id)}`, tunnelWire),
-  /** All, newest first, page by page. */
-  list: (client: Client) => client.list(path, "tunnels", tunnelWire),
-};
+export const tunnels: Pick<Endpoints<TunnelWire, never>, "get" | "list"> = endpointsOf(
+  "/tunnels",
+  "tunnels",
+  tunnelWire,
+);

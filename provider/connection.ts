@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import type { SettingKey } from "../client/advice";
 import type { Client, ClientOptions } from "../client/client";
 import { waysToSet } from "../client/settings";
 import { sendForEngine } from "./engine";
@@ -38,10 +39,22 @@ export function connect(connection: string, config?: ConfigReader): Client {
   // Loaded with the first request: a plan that changes nothing makes none.
   const { Client } = require("../client/client") as typeof import("../client/client");
   // The engine shows what is said there, and a terminal does.
-  const client = new Client({ ...settings, connection, tell: console.error, send: sendForEngine });
+  const nameOf = (key: SettingKey) => whereSet(connection, key, config, process.env);
+  const client = new Client({ ...settings, nameOf, tell: console.error, send: sendForEngine });
   clients.set(account, client);
   if (settings.movedFrom) movedFrom.set(client, settings.movedFrom);
   return client;
+}
+
+/** Where a setting stands, or where to put it when it stands nowhere: stack config counts first. */
+function whereSet(
+  connection: string,
+  key: SettingKey,
+  config: ConfigReader | undefined,
+  env: NodeJS.ProcessEnv,
+): string {
+  const { variable, configKey } = waysToSet(connection, key);
+  return config && (config(configKey) || !env[variable]) ? configKey : variable;
 }
 
 /** The origins of the service: the base URL's, and the one that it has moved from, if any. */
@@ -112,7 +125,7 @@ export function overruled(
 }
 
 /** What is wrong with the keys of config that a connection's namespace has beside its settings. */
-export function misspelt(connection: string, configKeys: readonly string[]): string | undefined {
+export function unknownKeys(connection: string, configKeys: readonly string[]): string | undefined {
   const known = keys.map((key) => `${connection}:${key}`);
   const strays = configKeys.filter(
     (key) => key.startsWith(`${connection}:`) && !known.includes(key),

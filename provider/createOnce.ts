@@ -2,6 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import type { Client } from "../client/client";
 import { ConnectionError, ServiceError } from "../client/errors";
 import { isEngineAlive } from "./engine";
+import { perAccount } from "./lifecycle";
 import { PendingCreate } from "./pendingCreates";
 
 interface Made {
@@ -24,7 +25,7 @@ export interface Making<Wire> {
 }
 
 /** What was made. */
-export interface Outcome<Wire> {
+export interface Creation<Wire> {
   wire: Wire;
   /** What of the service's answer can't be used. */
   problem?: string;
@@ -40,7 +41,7 @@ interface Queue {
 }
 
 /** A request that may still be answered. */
-interface Request {
+interface RequestInFlight {
   title: string;
   isMade(wire: unknown): boolean;
   answered: Promise<unknown>;
@@ -48,18 +49,8 @@ interface Request {
 
 const queues = new Map<string, Queue>();
 /** The ids that this process has made, taken or named in an error: no other create takes them. */
-const takenOf = byFingerprint(() => new Set<string>());
-const requestsOf = byFingerprint(() => new Set<Request>());
-
-/** One for each account: clients of several connections may be of one. */
-function byFingerprint<T>(make: () => T): (client: Client) => T {
-  const all = new Map<string, T>();
-  return ({ fingerprint }) => {
-    const own = all.get(fingerprint) ?? make();
-    all.set(fingerprint, own);
-    return own;
-  };
-}
+const takenOf = perAccount(() => new Set<string>());
+const requestsOf = perAccount(() => new Set<RequestInFlight>());
 
 const mostPosts = 3;
 /** `Date` counts in seconds, and so does `created_at`. */
@@ -93,7 +84,7 @@ const mostLooked = 1000;
 export function createOnce<Wire extends Made>(
   client: Client,
   making: Making<Wire>,
-): Promise<Outcome<Wire>> {
+): Promise<Creation<Wire>> {
   const key = JSON.stringify([client.fingerprint, making.title, making.content]);
   const queue = queues.get(key) ?? { note: new PendingCreate(key), last: Promise.resolve() };
   queues.set(key, queue);
@@ -120,7 +111,7 @@ class Create<Wire extends Made> {
     readonly note: PendingCreate,
   ) {}
 
-  async run(): Promise<Outcome<Wire>> {
+  async run(): Promise<Creation<Wire>> {
     await this.#refuseLeftBehind();
     for (let posts = 1; ; posts++) {
       const { outcome, error } = await this.#post();
@@ -145,7 +136,7 @@ class Create<Wire extends Made> {
 
   /** Sends the request. What is answered is taken from that moment on. */
   async #post(): Promise<
-    { outcome: Outcome<Wire>; error?: never } | { outcome?: never; error: Error }
+    { outcome: Creation<Wire>; error?: never } | { outcome?: never; error: Error }
   > {
     const { title, post, isMade } = this.making;
     const answered = post(() => this.note.sent())
@@ -155,7 +146,7 @@ class Create<Wire extends Made> {
         return { outcome };
       })
       .catch((error) => ({ error }));
-    const request = { title, isMade: isMade as Request["isMade"], answered };
+    const request = { title, isMade: isMade as RequestInFlight["isMade"], answered };
     requestsOf(this.client).add(request);
     const answer = await answered;
     requestsOf(this.client).delete(request);
@@ -194,7 +185,7 @@ class Create<Wire extends Made> {
   }
 
   /** What a lost request has made; undefined when it has made nothing, so that it can be sent again. */
-  async #lookFor(error: Error): Promise<Outcome<Wire> | undefined> {
+  async #lookFor(error: Error): Promise<Creation<Wire> | undefined> {
     const { title } = this.making;
     this.note.lost();
     const isSlow = error instanceof ConnectionError && error.code === "ETIMEDOUT";
@@ -294,7 +285,7 @@ class Create<Wire extends Made> {
 }
 
 /** With an id it is known what was made: the rest of the answer can be read later. */
-function partlyAnswered<Wire extends Made>(error: unknown): Outcome<Wire> {
+function partlyAnswered<Wire extends Made>(error: unknown): Creation<Wire> {
   const usable = error instanceof ConnectionError ? error.usable : undefined;
   if (!usable?.id) throw error;
   const wire = { uri: "", created_at: "", ...usable } as unknown as Wire;

@@ -26,9 +26,9 @@ import {
   hasUnknown,
   ifThere,
   type Lifecycle,
-  only,
   type Problem,
   type Properties,
+  pick,
 } from "./lifecycle";
 import { refuseOtherService } from "./origin";
 import { noteAllStored } from "./pendingCreates";
@@ -176,7 +176,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
           const found = await lifecycle.update(service, id, state, inputs);
           // What someone else has changed stays in state as it was, so that a refresh finds it.
           const others = driftOf(lifecycle, state, found).filter((name) => !sent.includes(name));
-          return { ...found, ...only(state, others) };
+          return { ...found, ...pick(state, others) };
         };
         const found = await ifThere(lifecycle, service, update());
         if (found) return { outs: { ...found, ...settingsOf(lifecycle, inputs) } };
@@ -197,7 +197,7 @@ function refreshed(lifecycle: Lifecycle, stored: Properties, found: Properties) 
   // Inputs only when something drifted: a read is not told the private key, so returning them
   // always would take the key out of the stored inputs.
   if (driftOf(lifecycle, stored, found).length === 0) return { props };
-  const { connection, ...settings } = only(stored, lifecycle.settings);
+  const { connection, ...settings } = pick(stored, lifecycle.settings);
   const named = connection === defaultConnection ? undefined : connection;
   const inputs = { ...lifecycle.inputsOf(found), ...defined({ ...settings, connection: named }) };
   return { props, inputs };

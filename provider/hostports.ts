@@ -1,7 +1,6 @@
 import { EventEmitter, once } from "node:events";
 import type { Client } from "../client/client";
 import { ServiceError } from "../client/errors";
-import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
 
 /** The hostports that an existing edge will have after this run, by its last diff, update or delete. */
 interface Plan {
@@ -31,13 +30,21 @@ export function planHostports(edgeId: string, hostports: unknown): void {
 }
 
 /** An edge that is created, updated or deleted. */
-interface Edge {
-  /** None when it is created. */
+interface Edge<Wire> {
+  /** Undefined when it is created. */
   id?: string;
-  /** What it is to serve; undefined: what it serves. */
+  /** The hostports it will serve; undefined when they don't change. */
   hostports: string[] | undefined;
-  /** Whether this is all that a created edge is to be. */
-  isSame?(wire: TLSEdgeWire): boolean;
+  /** All edges of its kind. */
+  list(client: Client): AsyncIterable<Wire>;
+  /** Whether an existing edge has the whole content of the edge that is created. */
+  isSame?(wire: Wire): boolean;
+}
+
+/** What is read of an edge here. */
+interface Served {
+  id: string;
+  hostports?: string[] | null;
 }
 
 /**
@@ -51,9 +58,9 @@ interface Edge {
  * @throws Error that names the edge that serves the hostport and says what to do. Any other failure
  * as it is.
  */
-export async function setHostports<T>(
+export async function setHostports<T, Wire extends Served>(
   client: Client,
-  edge: Edge,
+  edge: Edge<Wire>,
   write: () => Promise<T>,
 ): Promise<T> {
   const { id, hostports } = edge;
@@ -73,7 +80,11 @@ export async function setHostports<T>(
   }
 }
 
-async function writeOrWait<T>(client: Client, edge: Edge, write: () => Promise<T>): Promise<T> {
+async function writeOrWait<T, Wire extends Served>(
+  client: Client,
+  edge: Edge<Wire>,
+  write: () => Promise<T>,
+): Promise<T> {
   const endedBefore = ended;
   try {
     return await write();
@@ -83,7 +94,7 @@ async function writeOrWait<T>(client: Client, edge: Edge, write: () => Promise<T
     if (holders.length === 0 && ended === endedBefore) throw error;
     const graceEndsAt = Date.now() + Math.min(longestGraceMs, client.deadlineMs / 20);
     for (const holder of holders) {
-      const isFree = await isGivenUp(client, edge, holder, graceEndsAt);
+      const isFree = await isGivenUp(client, edge.id, holder, graceEndsAt);
       if (!isFree) throw refusal(error as ServiceError, holder);
     }
   }
@@ -101,9 +112,9 @@ interface Holder {
 }
 
 /** Services name a taken hostport in words of their own, if at all: the list tells who has it. */
-async function holdersOf(
+async function holdersOf<Wire extends Served>(
   client: Client,
-  { id, hostports = [], isSame = () => false }: Edge,
+  { id, hostports = [], list, isSame = () => false }: Edge<Wire>,
   error: unknown,
 ): Promise<Holder[]> {
   const isRefused = error instanceof ServiceError && [400, 409].includes(error.status);
@@ -111,7 +122,7 @@ async function holdersOf(
   const wanted = lowerCase(hostports);
   const holders: Holder[] = [];
   try {
-    for await (const wire of tlsEdges.list(client)) {
+    for await (const wire of list(client)) {
       const hostport = wire.hostports?.find((one) => wanted.has(one.toLowerCase()));
       if (!hostport || wire.id === id) continue;
       holders.push({ id: wire.id, hostport, isSame: isSame(wire) });
@@ -125,7 +136,7 @@ async function holdersOf(
 /** Waits until that edge serves the hostport no more; false when that won't happen. */
 async function isGivenUp(
   client: Client,
-  { id = "" }: Edge,
+  id = "",
   holder: Holder,
   graceEndsAt: number,
 ): Promise<boolean> {

@@ -26,17 +26,17 @@ export function defined<T extends object>(value: T): T {
 }
 
 /** The named properties, as far as they are there. */
-export function only(properties: Properties, names: readonly string[]): Properties {
+export function pick(properties: Properties, names: readonly string[]): Properties {
   const there = names.filter((name) => properties[name] !== undefined);
   return Object.fromEntries(there.map((name) => [name, properties[name]]));
 }
 
-/** Something that each account has of its own, for as long as the process lives. */
+/** One value for each account, for as long as the process lives: several clients may share it. */
 export function perAccount<T>(make: () => T): (client: Client) => T {
-  const all = new WeakMap<Client, T>();
-  return ({ account }) => {
-    const own = all.get(account) ?? make();
-    all.set(account, own);
+  const all = new Map<string, T>();
+  return ({ fingerprint }) => {
+    const own = all.get(fingerprint) ?? make();
+    all.set(fingerprint, own);
     return own;
   };
 }

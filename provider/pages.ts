@@ -1,6 +1,5 @@
 import type { Client } from "../client/client";
 import { ConnectionError } from "../client/errors";
-import { perAccount } from "./lifecycle";
 
 /** What one kind of thing can be read by. */
 export interface Readable<Wire> {
@@ -40,7 +39,8 @@ export async function readPaged<Wire extends { id: string }>(
   return isPast ? readPaged(kind, client, id, oldestMs) : kind.get(client, id);
 }
 
-const snapshotsOf = perAccount(() => new Map<object, Snapshot<{ id: string }>>());
+/** By client, and then by kind: a snapshot is stale after a write, which its own client counts. */
+const snapshotsOf = new WeakMap<Client, Map<object, Snapshot<{ id: string }>>>();
 
 function currentOf<Wire extends { id: string }>(
   kind: Readable<Wire>,
@@ -48,7 +48,8 @@ function currentOf<Wire extends { id: string }>(
   id: string,
   oldestMs: number,
 ) {
-  const snapshots = snapshotsOf(client);
+  const snapshots = snapshotsOf.get(client.account) ?? new Map();
+  snapshotsOf.set(client.account, snapshots);
   const known = snapshots.get(kind) as Snapshot<Wire> | undefined;
   if (known?.isCurrent(oldestMs) && !known.hasShown(id, oldestMs)) return known;
   const snapshot = new Snapshot(kind, client);

@@ -12,9 +12,9 @@ import {
   type Difference,
   defined,
   type Lifecycle,
-  only,
   type Problem,
   type Properties,
+  pick,
   unknownValue,
 } from "./lifecycle";
 import { readPaged } from "./pages";
@@ -95,7 +95,7 @@ export const lifecycle: Lifecycle = {
         // The key that matches the same leaf says nothing new, however it is written.
         ...(!isNew && key && olds?.privateKeyPem ? { privateKeyPem: olds.privateKeyPem } : {}),
         // For plans and policies. What an earlier version has added to the same chain stays.
-        ...(isNew ? defined(derived) : only(olds ?? {}, Object.keys(derived))),
+        ...(isNew ? defined(derived) : pick(olds ?? {}, Object.keys(derived))),
       },
       problems,
     };
@@ -108,7 +108,7 @@ export const lifecycle: Lifecycle = {
 
   inputsOf(state) {
     const names = Object.keys(state).filter((name) => !addedByService.includes(name));
-    return defined(only(state, names));
+    return defined(pick(state, names));
   },
 
   // A chain that is not known yet is another one.

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { defaultConnection, waysToSet } from "../client/settings";
 import { importKey } from "../provider/adoption";
-import { ConfigurationError, misspelt, overruled, readSettings } from "../provider/connection";
+import { ConfigurationError, overruled, readSettings, unknownKeys } from "../provider/connection";
 
 /** A value, or parts of it, that may come from outputs. */
 export type InputOf<T> = pulumi.Input<T extends object ? { [K in keyof T]: InputOf<T[K]> } : T>;
@@ -18,7 +18,7 @@ export const typeToken = (name: string) => `pulumi-nodejs:dynamic/tlsedge:${name
  * @param adopted The id of an object that is there already, to take over.
  */
 export function registration(
-  provider: "tlsEdge" | "tlsCertificate",
+  provider: keyof typeof import("../provider/dynamic"),
   args: pulumi.Inputs & { connection?: string },
   outputs: readonly string[],
   adopted: string | undefined,
@@ -84,7 +84,7 @@ export function checkConnection(connection: unknown): void {
   }
   // The namespace of the project's own name holds the program's own settings, too.
   const isProject = connection === pulumi.getProject();
-  const stray = isProject ? undefined : misspelt(connection, Object.keys(config));
+  const stray = isProject ? undefined : unknownKeys(connection, Object.keys(config));
   if (stray) throw new pulumi.RunError(stray);
   try {
     readSettings(connection, (key) => config[key], process.env);

@@ -1,8 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
-import { defaultConnection } from "../client/settings";
 import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
 import { defined } from "../provider/lifecycle";
 import { modules, type TLSEdgeInputs, type TLSEdgeState, toState } from "../provider/tlsEdge";
+import { refuseSharedHostports } from "./hostports";
 import { type Kind, type LookupArgs, one, oneOutput, stream } from "./lookup";
 import { type InputOf, idToGet, registration, typeToken, unsetIsUndefined } from "./resource";
 
@@ -59,7 +59,7 @@ export class TLSEdge extends pulumi.CustomResource {
    * fails and says what differs unless `args` say what it is. Then the option can go.
    */
   constructor(name: string, args?: TLSEdgeArgs, opts: pulumi.CustomResourceOptions = {}) {
-    checkHostports(name, args ?? {}, opts);
+    refuseSharedHostports("TLS edge", name, args ?? {}, opts);
     // The engine can't import dynamic resources: the provider does.
     const { import: adopted, ...rest } = opts;
     super(
@@ -97,39 +97,6 @@ const outputs = [
   ...["uri", "createdAt", "description", "metadata", "hostports", "connection"],
   ...modules,
 ];
-
-/** The edge that has each hostport, by stack: one process may declare several stacks. */
-const holders = new WeakMap<object, Map<string, string>>();
-
-/**
- * Fails the plan when two edges have one hostport: the service would refuse the second edge only
- * after the others are deployed.
- */
-function checkHostports(name: string, args: TLSEdgeArgs, opts: pulumi.CustomResourceOptions): void {
-  const stack = pulumi.runtime.getStackResource();
-  const isIgnored = opts.ignoreChanges?.some((path) => /^(\*$|hostports)/.test(path));
-  if (!stack || isIgnored) return;
-  const known = holders.get(stack) ?? new Map<string, string>();
-  holders.set(stack, known);
-  const check = (hostports: unknown) => {
-    if (!Array.isArray(hostports)) return;
-    // One edge that names a hostport twice is the provider's to refuse.
-    for (const hostport of new Set(hostports.map((one) => String(one).toLowerCase()))) {
-      const key = `${args.connection ?? defaultConnection} ${hostport}`;
-      const other = known.get(key);
-      known.set(key, name);
-      if (other === undefined) continue;
-      throw new pulumi.RunError(
-        `the TLS edges "${other}" and "${name}" have the same hostport, which only one edge can ` +
-          "serve: remove it from one of them",
-      );
-    }
-  };
-  const { hostports } = args;
-  const isKnown = Array.isArray(hostports) && hostports.every((h) => typeof h === "string");
-  if (isKnown) check(hostports);
-  else pulumi.output(hostports).apply(check);
-}
 
 /** A TLS edge as a lookup gives it; fields that are unset are undefined. */
 export type GetTLSEdgeResult = TLSEdgeState & {

@@ -8,9 +8,11 @@ import ts from "typescript";
 import { type Adoption, planOf } from "../cli/adopt";
 import { writeFolder } from "../cli/folder";
 import { projectOf } from "../cli/program";
-import { Client, tlsCertificates, tlsEdges } from "../client/client";
+import { Client } from "../client/client";
 import type { TLSCertificateWire } from "../client/tlsCertificate";
+import { tlsCertificates } from "../client/tlsCertificate";
 import type { TLSEdgeWire } from "../client/tlsEdge";
+import { tlsEdges } from "../client/tlsEdge";
 import {
   type CertificateOptions,
   type Emulator,

@@ -9,7 +9,8 @@ import timers from "node:timers/promises";
 import { inspect } from "node:util";
 import createDebug from "debug";
 import * as v from "valibot";
-import { Client, type ClientOptions, ConnectionError, ServiceError } from "../client/client";
+import { Client, type ClientOptions } from "../client/client";
+import { ConnectionError, ServiceError } from "../client/errors";
 import { Deadline, Pace } from "../client/pace";
 import { tlsCertificates } from "../client/tlsCertificate";
 import { tlsEdges } from "../client/tlsEdge";
@@ -211,10 +212,10 @@ describe("the client", () => {
     }
 
     for (const [status, setting] of [
-      [401, "TLSEDGE_API_KEY"],
-      [403, "TLSEDGE_API_KEY"],
-      [429, "TLSEDGE_REQUESTS_PER_MINUTE"],
-      [308, "base URL"],
+      [401, "the option apiKey"],
+      [403, "the option apiKey"],
+      [429, "the option requestsPerMinute"],
+      [308, "the option baseUrl"],
     ] as const) {
       it(`of ${status} names the setting to look at`, async () => {
         const { client } = await scripted([answer(status, {})], { maxRetries: 0 });
@@ -227,7 +228,7 @@ describe("the client", () => {
       const missing = answer(404, "<html>Not found</html>");
       const { client } = await scripted(Array<Answer>(5).fill(missing));
       const said = async (work: Promise<unknown>) => (await failureOf(work, ServiceError)).message;
-      const advice = /base URL.*TLSEDGE_BASE_URL/;
+      const advice = /base URL in the option baseUrl/;
       assert.match(await said(tlsEdges.create(client, {})), advice);
       assert.match(await said(tlsEdges.list(client).next()), advice);
       assert.doesNotMatch(await said(tlsEdges.get(client, "edgtls_1")), advice);
@@ -374,12 +375,12 @@ describe("the client", () => {
         const deadline = new Deadline(1000);
         mock.timers.setTime(5000);
         assert.equal(deadline.leftMs, 1000);
-        const queued = deadline.standFor(new Promise((resolve) => setImmediate(resolve)));
+        const queued = deadline.waitFor(new Promise((resolve) => setImmediate(resolve)));
         mock.timers.setTime(15_000);
         await queued;
         assert.equal(deadline.leftMs, 1000);
         mock.timers.setTime(15_400);
-        const again = deadline.standFor(new Promise((resolve) => setImmediate(resolve)));
+        const again = deadline.waitFor(new Promise((resolve) => setImmediate(resolve)));
         mock.timers.setTime(25_000);
         await again;
         assert.equal(deadline.leftMs, 600);
@@ -694,7 +695,7 @@ describe("the client", () => {
       failNextLookup("ENOTFOUND");
       const error = await failureOf(tlsEdges.get(client, "edgtls_1"), ConnectionError);
       assert.deepEqual([error.code, error.attempts, requests.length], ["ENOTFOUND", 1, 0]);
-      assert.match(error.message, /TLSEDGE_BASE_URL/);
+      assert.match(error.message, /base URL in the option baseUrl/);
       assert.doesNotMatch(error.message, /10 s/);
       failNextLookup("EAI_AGAIN");
       assert.equal((await tlsEdges.create(client, {})).id, "edgtls_1");

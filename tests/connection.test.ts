@@ -7,9 +7,9 @@ import { type Emulator, startEmulator } from "../emulator/server";
 import {
   ConfigurationError,
   connect,
-  misspelt,
   overruled,
   readSettings,
+  unknownKeys,
 } from "../provider/connection";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import { nearest } from "../provider/nearest";
@@ -106,7 +106,7 @@ describe("the settings of a connection", () => {
   }
 
   it("C1 that are misspelt in the namespace are refused, with the nearest name", () => {
-    const of = (...keys: string[]) => misspelt("tlsedge", keys) ?? "";
+    const of = (...keys: string[]) => unknownKeys("tlsedge", keys) ?? "";
     assert.match(of("tlsedge:baseurl"), /tlsedge:baseurl .*tlsedge:baseUrl\?/);
     assert.match(of("tlsedge:timeoutSecs"), /tlsedge:timeoutSeconds\?/);
     assert.match(of("tlsedge:apikye", "tlsedge:apiVersion"), /tlsedge:apiKey\?/);
@@ -119,7 +119,7 @@ describe("the settings of a connection", () => {
     assert.equal(of(...all.map((key) => `tlsedge:${key}`)), "");
     // Another namespace is another's: that of a connection is judged when it is used.
     assert.equal(of("tlsedge-staging:baseurl", "app:baseurl"), "");
-    assert.match(misspelt("tlsedge-staging", ["tlsedge-staging:baseurl"]) ?? "", /baseUrl\?/);
+    assert.match(unknownKeys("tlsedge-staging", ["tlsedge-staging:baseurl"]) ?? "", /baseUrl\?/);
   });
 
   it("C1 that are missing are named together, with both ways to set each", () => {
@@ -406,15 +406,20 @@ describe("a resource's connection", () => {
     assert.deepEqual(production.requests, []);
   });
 
-  it("C5 is what an error names the settings of", async () => {
-    const restore = setEnv({ TLSEDGE_STAGING_API_KEY: "another-key" });
-    try {
-      const made = new Stack(tlsEdge).up({ connection: "tlsedge-staging" });
-      const { message } = await failureOf(made, ServiceError);
-      assert.match(message, /TLSEDGE_STAGING_API_KEY.*tlsedge-staging:apiKey/);
-    } finally {
-      restore();
-    }
+  it("C1 C5 an error names the place that a setting came from: what to change", async () => {
+    const refused = async (env: Record<string, string>, config?: Record<string, string>) => {
+      const restore = setEnv(env);
+      try {
+        const made = new Stack(tlsEdge, config).up({ connection: "tlsedge-staging" });
+        return (await failureOf(made, ServiceError)).message;
+      } finally {
+        restore();
+      }
+    };
+    const inEnvironment = await refused({ TLSEDGE_STAGING_API_KEY: "another-key" });
+    assert.match(inEnvironment, /API key in TLSEDGE_STAGING_API_KEY$/);
+    const inConfig = await refused({}, { "tlsedge-staging:apiKey": "a-third-key" });
+    assert.match(inConfig, /API key in tlsedge-staging:apiKey$/);
   });
 
   it("C5 has a limit of its own", async () => {

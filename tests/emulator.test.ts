@@ -8,7 +8,9 @@ import os from "node:os";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { setImmediate } from "node:timers/promises";
-import type { TLSCertificateWire, TLSEdgeWire, TunnelWire } from "../client/client";
+import type { TLSCertificateWire } from "../client/tlsCertificate";
+import type { TLSEdgeWire } from "../client/tlsEdge";
+import type { TunnelWire } from "../client/tunnel";
 import {
   type Emulator,
   type EmulatorOptions,

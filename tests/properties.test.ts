@@ -3,7 +3,8 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { mock } from "node:test";
 import { inspect, isDeepStrictEqual } from "node:util";
 import * as fc from "fast-check";
-import type { Ref, TLSEdgeWire } from "../client/client";
+import type { Ref } from "../client/fields";
+import type { TLSEdgeWire } from "../client/tlsEdge";
 import {
   type Emulator,
   type MadeCertificate,

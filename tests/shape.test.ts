@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Lifecycle } from "../provider/lifecycle";
 import { nearest } from "../provider/nearest";
 import { problemsOfShape, prune } from "../provider/shape";
 import { lifecycle as tlsCertificate } from "../provider/tlsCertificate";
@@ -6,11 +7,11 @@ import { lifecycle as tlsEdge } from "../provider/tlsEdge";
 import { type Properties, unknown } from "./support";
 
 /** What is wrong, as `path: reason`. */
-const problems = (news: Properties, lifecycle = tlsEdge) =>
+const problems = (news: Properties, lifecycle: Lifecycle = tlsEdge) =>
   problemsOfShape(lifecycle, news).map(({ path, reason }) => `${path}: ${reason}`);
 
 /** The only thing that is wrong. */
-function problem(news: Properties, lifecycle = tlsEdge): string {
+function problem(news: Properties, lifecycle: Lifecycle = tlsEdge): string {
   const [first = "", ...more] = problems(news, lifecycle);
   assert.deepEqual(more, []);
   return first;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { TLSEdgeWire } from "../client/client";
 import { ServiceError } from "../client/errors";
+import type { TLSEdgeWire } from "../client/tlsEdge";
 import { type Emulator, type Respond, startEmulator } from "../emulator/server";
 import { tlsEdge } from "../provider/dynamic";
 import {

@@ -4,7 +4,9 @@ import { cp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Adoption } from "../../cli/adopt";
-import { Client, tlsCertificates, tlsEdges } from "../../client/client";
+import { Client } from "../../client/client";
+import { tlsCertificates } from "../../client/tlsCertificate";
+import { tlsEdges } from "../../client/tlsEdge";
 import { type CertificateOptions, makeCertificate } from "../../emulator/server";
 import { type ExportedResource, Project } from "./engine";
 

@@ -172,8 +172,7 @@ function growth(cells: Cell[]): string {
   return `## How it grows
 
 Seconds of the shortest runs. The engine's part is the floor's; ours is what is beyond it. It can be
-below zero: this package has Pulumi take no stack traces while a resource is declared, which the
-floor's program pays for; and few runs leave noise.
+below zero: few runs leave noise.
 
 ${parts.join("\n\n")}
 

@@ -35,7 +35,7 @@ export async function measureStartup(
       imports[name].push(await importTime(name, started.ours.project));
     }
     for (const name of contestants) {
-      const { startToCheck, check, create } = await firstOperations(started[name]);
+      const { startToCheck, check, create } = await firstOperations(started[name], run);
       operations[name].startToCheck.push(startToCheck);
       operations[name].check.push(check);
       operations[name].create.push(create);
@@ -56,9 +56,10 @@ async function importTime(name: string, { folder, env }: Project): Promise<numbe
 }
 
 /** What the engine does first: it starts the process, configures it, checks inputs, creates. */
-async function firstOperations({ project, text }: Started) {
+async function firstOperations({ project, text }: Started, run: number) {
   const { resources } = JSON.parse(await readIn(project, "resources.json"));
-  const news = { ...resources[0].args, __provider: text };
+  // Another one in each run: an equal one would be looked for, as its process was killed.
+  const news = { ...resources[0].args, description: `run ${run}`, __provider: text };
   // Somebody who listens where the engine does: the provider looks whether it is heard.
   const engine = createServer().listen(0, "127.0.0.1");
   await once(engine, "listening");

@@ -1,4 +1,4 @@
-import { tlsEdges } from "pulumi-tlsedge/client";
+import { tlsEdges } from "pulumi-tlsedge/client/tlsEdge";
 import type { Fault } from "pulumi-tlsedge-emulator";
 import { paths } from "./draw.ts";
 import { Resource } from "./resource.ts";

@@ -1,4 +1,5 @@
-import { Client, tlsEdges } from "pulumi-tlsedge/client";
+import { Client } from "pulumi-tlsedge/client";
+import { tlsEdges } from "pulumi-tlsedge/client/tlsEdge";
 import { killPoints, nameOf, type Point, pathOf } from "./crashPoints.ts";
 import { Project } from "./engine.ts";
 import { behind, isLike, objects, type Wire } from "./judge.ts";

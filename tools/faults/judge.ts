@@ -1,6 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import type { TLSCertificateWire, TLSEdgeWire } from "pulumi-tlsedge/client";
+import type { TLSCertificateWire } from "pulumi-tlsedge/client/tlsCertificate";
+import type { TLSEdgeWire } from "pulumi-tlsedge/client/tlsEdge";
 import type { Emulator } from "pulumi-tlsedge-emulator";
 import type { Properties } from "./protocol.ts";
 import type { Kind } from "./resource.ts";

@@ -1,4 +1,5 @@
-import { tlsCertificates, tlsEdges } from "pulumi-tlsedge/client";
+import { tlsCertificates } from "pulumi-tlsedge/client/tlsCertificate";
+import { tlsEdges } from "pulumi-tlsedge/client/tlsEdge";
 import { paths, type Sequence, type Step, type Strike } from "./draw.ts";
 import {
   accused,
