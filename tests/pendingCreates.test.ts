@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -67,7 +75,13 @@ describe("a create whose process has died", () => {
   /** The notes of requests of which it isn't known what they made. */
   const pending = () => files().filter((file) => noted(file).since !== undefined);
   const rewrite = (file: string, change: Properties) =>
-    writeFileSync(join(folder(), file), JSON.stringify({ ...noted(file), ...change }));
+    replace(file, { ...noted(file), ...change });
+  /** Writes the note aside and renames it, as the provider does: a process may read it meanwhile. */
+  const replace = (file: string, note: Properties) => {
+    const aside = join(folder(), `.${file}`);
+    writeFileSync(aside, JSON.stringify(note));
+    renameSync(aside, join(folder(), file));
+  };
   const certificates = () => emulator.tlsCertificates.list().map(({ id }) => id);
 
   /** The same account, from another machine. */
@@ -332,10 +346,7 @@ describe("a create whose process has died", () => {
       const [note = ""] = pending();
       const own = note.replace(/\.\d+\./, `.${process.pid}.`);
       const write = (change: Properties) =>
-        writeFileSync(
-          join(folder(), own),
-          JSON.stringify({ since: Date.now(), made: [], at: Date.now(), ...change }),
-        );
+        replace(own, { since: Date.now(), made: [], at: Date.now(), ...change });
       write({ state: "sent", ...change });
       for (let n = 0; n < made; n++) {
         await tlsCertificates.create(stranger(), {
