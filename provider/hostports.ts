@@ -20,7 +20,7 @@ const changes = new EventEmitter().setMaxListeners(0);
 let ended = 0;
 
 /** The engine may diff the holder a moment after it creates the edge that takes the hostport. */
-const longestGraceMs = 5000;
+const longestGraceMs = 10_000;
 
 /** Notes what an edge is to serve once its update has run. Values not known yet say nothing. */
 export function planHostports(edgeId: string, hostports: unknown): void {
@@ -92,7 +92,7 @@ async function writeOrWait<T, Wire extends Served>(
     const holders = await holdersOf(client, edge, error);
     // The holder may have been updated after the refusal and before the list was read.
     if (holders.length === 0 && ended === endedBefore) throw error;
-    const graceEndsAt = Date.now() + Math.min(longestGraceMs, client.deadlineMs / 20);
+    const graceEndsAt = Date.now() + Math.min(longestGraceMs, client.deadlineMs / 12);
     for (const holder of holders) {
       const isFree = await isGivenUp(client, edge.id, holder, graceEndsAt);
       if (!isFree) throw refusal(error as ServiceError, holder);
