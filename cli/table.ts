@@ -57,8 +57,18 @@ export function inert(value: unknown, indent?: number): string {
 }
 
 /** A number and its noun: `1 edge`, `2 edges`. */
-export function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+export const count = (number: number, noun: string) =>
+  `${number} ${noun}${number === 1 ? "" : "s"}`;
+
+/** A list in a sentence: `edges, certificates and tunnels`. */
+export const inWords = (parts: string[]) => new Intl.ListFormat("en-GB").format(parts);
+
+/** A cell of one line, with a text that others wrote. */
+export const cell = (text: string, paint?: Paint): Line[] => [{ text: plain(text), paint }];
+
+/** A table under its heading. */
+export function section(heading: string, heads: string[], rows: Row[], display: Display): string {
+  return `${painted(heading, "bold", display)}\n${table(heads, rows, display)}`;
 }
 
 /** A text in lines of at most this width, broken at spaces. */
