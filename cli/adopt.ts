@@ -57,6 +57,8 @@ export interface Adoption
 type Judged = Candidate & { kind: AnyAdoptableKind; wire: Wire; reasons: string[] };
 
 const longestName = 100;
+const noProgram =
+  "no program can give this text: it has half of a character, or is Pulumi's mark for the unknown";
 
 /** A part for each kind, by the key of the kind. */
 function byKey<T>(part: (kind: AnyAdoptableKind) => T): Record<EachKind["key"], T> {
@@ -147,13 +149,13 @@ function distinct(wires: Wire[]): Wire[] {
 function reasonsAgainst(lifecycle: Lifecycle, { args, state, reason }: Candidate, now: Date) {
   if (reason) return [reason];
   const lost = Object.keys(args).filter((property) => !survives(args[property]));
-  if (lost.length > 0) return lost.map((property) => `${property}: no program can pass it on`);
+  if (lost.length > 0) return lost.map((property) => `${property}: ${noProgram}`);
   const { inputs, problems } = lifecycle.check(args, lifecycle.inputsOf(state), now);
   const found = [...problemsOfShape(lifecycle, args), ...problems];
   if (found.length > 0) return found.map(({ path, reason }) => `${path}: ${reason}`);
   return lifecycle
     .differences(state, inputs)
-    .map(({ property }) => `${property}: would be changed by what a program can say of it`);
+    .map(({ property }) => `${property}: no input gives this value, so an update would change it`);
 }
 
 /** Whether the engine passes a value on as it is: it changes a text with half of a character. */
