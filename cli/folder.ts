@@ -5,21 +5,19 @@ import { dirname, join, resolve } from "node:path";
 const mostNamed = 5;
 
 /**
- * Refuses a folder in which anything stands.
+ * Refuses a folder that is not empty.
  *
- * @throws Error that names what stands there.
+ * @throws Error that names some of what the folder has.
  */
 export function refuseTaken(folder: string): void {
   const found = entriesOf(folder)?.sort() ?? [];
   if (found.length === 0) return;
   const more = found.length > mostNamed ? ` and ${found.length - mostNamed} more` : "";
-  throw new Error(
-    `${folder} is not empty, and nothing in it is overwritten: it has ` +
-      `${found.slice(0, mostNamed).join(", ")}${more}. Name a folder that is new`,
-  );
+  const names = found.slice(0, mostNamed).join(", ");
+  throw new Error(`${folder} is not empty: it has ${names}${more}. Name a new or empty folder`);
 }
 
-/** What stands in a folder; undefined when there is no such folder. */
+/** The entries of a folder; undefined when there is no such folder. */
 function entriesOf(folder: string): string[] | undefined {
   try {
     return readdirSync(folder);
@@ -32,9 +30,9 @@ function entriesOf(folder: string): string[] | undefined {
 }
 
 /**
- * Writes files into a folder that is new or empty: all of them or none.
+ * Writes files into a new or empty folder: all of them or none.
  *
- * @throws Error when something stands there by now, or when the disk refuses.
+ * @throws Error when the folder is no longer empty, or a file can't be written.
  */
 export function writeFolder(folder: string, files: Map<string, string>): void {
   const whole = resolve(folder);
@@ -53,7 +51,7 @@ export function writeFolder(folder: string, files: Map<string, string>): void {
   }
 }
 
-/** Into a folder that is there: it may be the one that a shell stands in. */
+/** Moves files into an existing folder: a shell may be in it, so it is not replaced. */
 function moveInto(folder: string, partial: string): void {
   const moved: string[] = [];
   try {

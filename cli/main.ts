@@ -1,92 +1,82 @@
 #!/usr/bin/env node
 import { basename, resolve } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
-import type { Client } from "../client/client";
 import { defaultConnection, waysToSet } from "../client/settings";
-import { tlsCertificates } from "../client/tlsCertificate";
-import { tlsEdges } from "../client/tlsEdge";
-import { tunnels } from "../client/tunnel";
 import { connect } from "../provider/connection";
 import { adoptionOf, adoptionText, planOf } from "./adopt";
 import { refuseTaken, writeFolder } from "./folder";
-import { type Frame, projectOf } from "./program";
+import type { Kind, Lists } from "./kind";
+import { adoptableKinds, kinds } from "./kinds";
+import { type ProjectOptions, projectOf } from "./program";
 import { statusOf, statusText } from "./status";
-import { inert, plain } from "./table";
+import { type Display, inert, inWords, plain } from "./table";
 
-interface StatusOptions {
+interface Options {
   connection: string;
-  failWithin?: number;
   json?: boolean;
 }
 
-async function printStatus({ connection, failWithin, json }: StatusOptions): Promise<void> {
-  const account = await readAccount(connection, isWatched(json), async (all, client) => ({
-    edges: await all("edges", tlsEdges.list(client)),
-    certificates: await all("certificates", tlsCertificates.list(client)),
-    tunnels: await all("tunnels", tunnels.list(client)),
-  }));
-  const status = statusOf(account, new Date(), failWithin);
-  const text = json ? inert(status, 2) : statusText(status, display());
-  process.stdout.write(`${text}\n`);
-  if (status.failing.length > 0) process.exitCode = 2;
+async function status({ failWithin, ...options }: Options & { failWithin?: number }) {
+  const account = await readAccount(kinds, options);
+  const found = statusOf(account, new Date(), failWithin);
+  print(found, statusText, options);
+  if (found.failing.length > 0) process.exitCode = 2;
 }
 
-/** Reads lists of an account, and tells of it on a terminal; says which service it has read. */
-async function readAccount<T>(
-  connection: string,
-  tell: boolean,
-  read: (all: All, client: Client) => Promise<T>,
-): Promise<T & { service: string }> {
-  // A person waits, or a job: a service that is not there is told of soon.
-  process.env[waysToSet(connection, "maxRetries").variable] ??= "2";
-  const client = connect(connection);
-  const show = (text: string) => {
-    if (tell) process.stderr.write(`\r\u001b[K${text}`);
-  };
-  const all: All = async (title, items) => {
-    const found = [];
-    show(`Reading ${title}…`);
-    for await (const item of items) {
-      found.push(item);
-      if (found.length % 100 === 0) show(`Reading ${title}… ${found.length}`);
-    }
-    return found;
-  };
-  try {
-    return { service: client.baseUrl.host, ...(await read(all, client)) };
-  } finally {
-    show("");
-  }
-}
-
-/** Reads a list to its end. */
-type All = <T>(title: string, items: AsyncIterable<T>) => Promise<T[]>;
-
-interface AdoptOptions {
-  connection: string;
-  out: string;
-  filter?: string;
-  json?: boolean;
-}
-
-async function adopt({ connection, out, filter, json }: AdoptOptions): Promise<void> {
+async function adopt({ out, filter, ...options }: Options & { out: string; filter?: string }) {
+  const { connection } = options;
   refuseTaken(out);
-  const holdings = await readAccount(connection, isWatched(json), async (all, client) => ({
-    edges: await all("edges", tlsEdges.list(client)),
-    certificates: await all("certificates", tlsCertificates.list(client)),
-  }));
-  const plan = planOf(holdings, { connection, filter });
-  const isEmpty = plan.edges.length + plan.certificates.length === 0;
-  const files = isEmpty ? new Map<string, string>() : projectOf(plan, frameOf(out, connection));
+  const { service, ...account } = await readAccount(adoptableKinds, options);
+  const plan = planOf(account, { connection, filter });
+  const isEmpty = adoptableKinds.every(({ key }) => plan[key].length === 0);
+  const project = projectOf(plan, projectOptions(out, connection));
+  const files = isEmpty ? new Map<string, string>() : project;
   if (!isEmpty) writeFolder(out, files);
-  const adoption = adoptionOf(plan, { service: holdings.service, out, filter, files });
-  const text = json ? inert(adoption, 2) : adoptionText(adoption, display());
-  process.stdout.write(`${text}\n`);
+  print(adoptionOf(plan, { service, out, filter, files }), adoptionText, options);
   if (isEmpty) throw new Error(`there is nothing to adopt, so ${out} is not written`);
 }
 
-/** What the project of a folder is called and depends on. */
-function frameOf(out: string, connection: string): Frame {
+/** Reads the lists of an account, and shows the progress to a person at a terminal. */
+async function readAccount<K extends Kind>(all: K[], { connection, json }: Options) {
+  // A person or a job waits: fail early when the service does not answer.
+  process.env[waysToSet(connection, "maxRetries").variable] ??= "2";
+  const client = connect(connection);
+  const show = (text: string) => {
+    if (process.stderr.isTTY && !json) process.stderr.write(`\r\u001b[K${text}`);
+  };
+  const lists: Record<string, unknown[]> = {};
+  try {
+    for (const { key, noun, list } of all) {
+      const found: unknown[] = [];
+      show(`Reading ${noun}s…`);
+      for await (const one of list(client)) {
+        found.push(one);
+        if (found.length % 100 === 0) show(`Reading ${noun}s… ${found.length}`);
+      }
+      lists[key] = found;
+    }
+  } finally {
+    show("");
+  }
+  return { service: client.baseUrl.host, ...(lists as Lists<K>) };
+}
+
+function print<T>(value: T, text: (value: T, display: Display) => string, { json }: Options): void {
+  // Columns would be too narrow below 60.
+  const width = Math.max(60, process.stdout.columns || Number(process.env.COLUMNS) || 80);
+  const display = { width, colour: wantsColour() };
+  process.stdout.write(`${json ? inert(value, 2) : text(value, display)}\n`);
+}
+
+/** Node.js has these rules too, but applies them to terminals only. */
+function wantsColour(): boolean {
+  const { FORCE_COLOR: forced } = process.env;
+  if (forced !== undefined) return forced !== "0" && forced !== "false";
+  return process.stdout.isTTY && process.stdout.hasColors();
+}
+
+/** The project is named after its folder, and uses this version of the package. */
+function projectOptions(out: string, connection: string): ProjectOptions {
   const name = basename(resolve(out)).replace(/[^A-Za-z0-9._-]+/g, "-");
   const { version, peerDependencies } = manifest();
   return {
@@ -94,34 +84,52 @@ function frameOf(out: string, connection: string): Frame {
     connection,
     packages: {
       dependencies: { ...peerDependencies, "pulumi-tlsedge": `^${version}` },
-      // The one inside Pulumi is too old for the types of this package.
+      // The TypeScript inside Pulumi is too old for the types of this package.
       devDependencies: { "@types/node": "^22.0.0", typescript: "^5.0.0" },
     },
   };
 }
 
-interface Manifest {
-  version: string;
-  peerDependencies: Record<string, string>;
-}
+const manifest = () =>
+  require("pulumi-tlsedge/package.json") as {
+    version: string;
+    peerDependencies: Record<string, string>;
+  };
 
-const manifest = () => require("pulumi-tlsedge/package.json") as Manifest;
+const program = new Command("pulumi-tlsedge")
+  .description("Shows what an account of the service holds, or writes a project that adopts it.")
+  .version(manifest().version)
+  .showHelpAfterError("Add --help to list the commands and options.");
 
-/** Whether a person sees the progress. */
-const isWatched = (json?: boolean) => process.stderr.isTTY && !json;
+const environment = `
+Environment:
+  TLSEDGE_BASE_URL     the URL of the service
+  TLSEDGE_API_KEY      the API key
+  TLSEDGE_CA_FILE      a PEM file of authorities to trust instead of those of Node.js
+  NO_COLOR, FORCE_COLOR
+`;
 
-const display = () => ({ width: terminalWidth(), colour: wantsColour() });
-
-/** Of the terminal, else as the shell says; columns would be too narrow below 60. */
-function terminalWidth(): number {
-  return Math.max(60, process.stdout.columns || Number(process.env.COLUMNS) || 80);
-}
-
-/** As Node.js itself decides, which it does only for terminals. */
-function wantsColour(): boolean {
-  const { FORCE_COLOR: forced } = process.env;
-  if (forced !== undefined) return forced !== "0" && forced !== "false";
-  return process.stdout.isTTY && process.stdout.hasColors();
+/** A command that reads an account. When it fails, it prints one line and exits with 1. */
+function command<O extends Options>(
+  name: string,
+  description: string,
+  work: (options: O) => Promise<void>,
+) {
+  return program
+    .command(name)
+    .description(description)
+    .option(
+      "--connection <name>",
+      "the account: with tlsedge-staging, TLSEDGE_STAGING_API_KEY is read",
+      defaultConnection,
+    )
+    .option("--json", "print one JSON object instead of text")
+    .action((options: O) =>
+      work(options).catch((error: unknown) => {
+        console.error(`error: ${plain(error instanceof Error ? error.message : String(error))}`);
+        process.exitCode = 1;
+      }),
+    );
 }
 
 function days(text: string): number {
@@ -129,70 +137,29 @@ function days(text: string): number {
   throw new InvalidArgumentError("Give a whole number of days, such as 14.");
 }
 
-const program = new Command("pulumi-tlsedge")
-  .description("A look at an account of the service, and a Pulumi project that adopts it.")
-  .version(manifest().version)
-  .showHelpAfterError("Add --help to list the commands and options.");
+const headings = (some: Kind[]) => inWords(some.map(({ heading }) => heading));
 
-const environment = `
-Environment:
-  TLSEDGE_BASE_URL     where the service is
-  TLSEDGE_API_KEY      the API key
-  TLSEDGE_CA_FILE      a PEM file of authorities to trust instead of Node's own
-  NO_COLOR, FORCE_COLOR
-`;
-
-/** A command that reads an account; its failure is one line. */
-function command(name: string, description: string) {
-  return program
-    .command(name)
-    .description(description)
-    .option(
-      "--connection <name>",
-      "the account: tlsedge-staging reads TLSEDGE_STAGING_API_KEY",
-      defaultConnection,
-    )
-    .option("--json", "print one JSON object");
-}
-
-const action =
-  <Options extends { connection: string }>(work: (options: Options) => Promise<void>) =>
-  (options: Options) =>
-    work(options).catch((error: unknown) => {
-      console.error(`error: ${plain(error instanceof Error ? error.message : String(error))}`);
-      process.exitCode = 1;
-    });
-
-command("status", "show what an account holds: edges, certificates and tunnels online")
-  .option(
-    "--fail-within <days>",
-    "exit with 2 when a certificate expires within so many days",
-    days,
-  )
+command("status", `show what an account holds: ${headings(kinds)}`, status)
+  .option("--fail-within <days>", "exit with 2 if a certificate expires within so many days", days)
   .addHelpText(
     "after",
     `${environment}
 Exit codes: 0, 1 for an error, 2 when a certificate expires within --fail-within.`,
-  )
-  .action(action(printStatus));
+  );
 
-command("adopt", "write a Pulumi project that adopts what an account holds")
+command("adopt", "write a Pulumi project that adopts what an account holds", adopt)
   .requiredOption("--out <dir>", "the folder to write: new or empty")
-  .option(
-    "--filter <text>",
-    "only what has the text in a hostport, a name, the description or the id",
-  )
+  .option("--filter <text>", "only objects with the text in a hostport, name, description or id")
   .addHelpText(
     "after",
     `
-Edges and certificates are read, and nothing is changed. Then, in the folder: npm install,
-pulumi stack init, pulumi up. Its README.md says more.
+The command reads ${headings(adoptableKinds)}, and changes nothing at the service. To adopt
+them, run in the folder: npm install, pulumi stack init, pulumi up. Its README.md says more.
 ${environment}
 Exit codes: 0, 1 for an error or when there is nothing to adopt.`,
-  )
-  .action(action(adopt));
+  );
 
-// A reader that has seen enough, such as head, is no failure.
+// A reader such as head may close the pipe before it has read everything: that is no error.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
 });

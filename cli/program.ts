@@ -1,13 +1,13 @@
 import stringWidth from "string-width";
 import { defaultConnection } from "../client/settings";
-import type { TLSCertificateInputs } from "../provider/tlsCertificate";
-import type { TLSEdgeInputs } from "../provider/tlsEdge";
-import type { Adoptable, Plan } from "./adopt";
-import { count, inert, plain } from "./table";
+import type { Properties } from "../provider/lifecycle";
+import { type Adoptable, compare, type Plan, type Skipped } from "./adopt";
+import { type AnyAdoptableKind, adoptableKinds } from "./kinds";
+import { count, inert, inWords, plain } from "./table";
 
-/** What the project is called, where its account is, and what it depends on. */
-export interface Frame {
-  /** Letters, digits, `.`, `-` and `_`. */
+/** The settings of a project. */
+export interface ProjectOptions {
+  /** The name: letters, digits, `.`, `-` and `_`. */
   project: string;
   /** The account, as a config namespace. */
   connection: string;
@@ -15,31 +15,29 @@ export interface Frame {
   packages: Record<"dependencies" | "devDependencies", Record<string, string>>;
 }
 
-/** Some five hundred lines, which a person still reads. With more, the data stand beside the code. */
+/** A kind and its objects. */
+type Group = AnyAdoptableKind["adoption"] & { key: string; objects: Adoptable[] };
+
+/** With more objects, `index.ts` would exceed about 500 lines, so JSON files hold their data. */
 const mostInCode = 50;
 const columns = 100;
 
-type Edge = Adoptable<TLSEdgeInputs>;
-type Certificate = Adoptable<TLSCertificateInputs>;
-
-/** Where the chain of a certificate stands. */
-export const chainFile = (name: string) => `certificates/${name}.pem`;
-
 /** The files of a Pulumi project that adopts what is planned, by their paths in it. */
-export function projectOf(plan: Plan, frame: Frame): Map<string, string> {
-  const { edges, certificates } = plan;
-  const { project, connection, packages } = frame;
-  const isLong = edges.length + certificates.length > mostInCode;
+export function projectOf(plan: Plan, options: ProjectOptions): Map<string, string> {
+  const { project, connection, packages } = options;
+  const all = adoptableKinds.map(({ key, adoption }) => ({ key, ...adoption, objects: plan[key] }));
+  const groups = all.filter(({ objects }) => objects.length > 0);
+  const isLong = groups.flatMap(({ objects }) => objects).length > mostInCode;
   const manifest = { name: project.toLowerCase(), private: true, main: "index.ts", ...packages };
   return new Map([
     ["Pulumi.yaml", `name: ${JSON.stringify(project)}\nruntime: nodejs\n`],
     ["package.json", json(manifest)],
     ["tsconfig.json", json(tsconfig)],
     [".gitignore", "/bin/\n/node_modules/\n"],
-    ["README.md", readme(plan, frame, isLong)],
-    ["index.ts", isLong ? loops(plan, connection) : statements(plan, connection)],
-    ...(isLong ? dataOf(plan) : []),
-    ...certificates.map(({ name, args }) => [chainFile(name), args.certificatePem] as const),
+    ["README.md", readme(groups, plan.skipped, options, isLong)],
+    ["index.ts", program(groups, connection, isLong)],
+    ...(isLong ? dataFiles(all) : []),
+    ...groups.flatMap(ownFiles),
   ]);
 }
 
@@ -58,71 +56,69 @@ const tsconfig = {
 
 const json = (value: unknown) => `${inert(value, 2)}\n`;
 
-/** A file of TypeScript from its parts, those that are needed. */
-const file = (...parts: (string | false)[]) => `${parts.filter(Boolean).join("\n\n")}\n`;
+/** Joins the parts of a file that there are. */
+const joined = (...parts: (string | false)[]) => `${parts.filter(Boolean).join("\n\n")}\n`;
 const lines = (...some: (string | false)[]) => some.filter(Boolean).join("\n");
 
-const origin = "// Written by `npx pulumi-tlsedge adopt`; README.md says what to do next.";
-
-const keysAndChains = `/** Private keys in PEM, by the name of the certificate: no service gives them back. */
-const keys = new pulumi.Config().getSecretObject<Record<string, string>>("keys");
-const key = (name: string) => keys?.apply((all) => all[name]);
-const chain = (name: string) => read(\`certificates/\${name}.pem\`);`;
-
-const reading = 'const read = (file: string) => readFileSync(join(__dirname, file), "utf8");';
-
-const connecting = (connection: string) =>
-  connection !== defaultConnection &&
-  `/** The account. */\nconst connection = ${literal(connection)};`;
-
-/** A program that says each object. */
-function statements({ edges, certificates }: Plan, connection: string): string {
-  const classes = [certificates.length > 0 && "TLSCertificate", edges.length > 0 && "TLSEdge"];
-  return file(
-    origin,
+/** The program: one statement for each object, or one loop for each kind that reads the data. */
+function program(groups: Group[], connection: string, isLong: boolean): string {
+  // An import sorts its names, and the statements have the same order.
+  const sorted = groups.toSorted((a, b) => compare(a.className, b.className));
+  const ownCode = sorted.flatMap(({ file }) => file?.code ?? []);
+  const readsFiles = isLong || ownCode.length > 0;
+  const names = sorted.flatMap(({ className }) =>
+    isLong ? [className, `type ${className}Args`] : className,
+  );
+  return joined(
+    "// Written by `npx pulumi-tlsedge adopt`; README.md says what to do next.",
     lines(
-      certificates.length > 0 && 'import { readFileSync } from "node:fs";',
-      certificates.length > 0 && 'import { join } from "node:path";',
-      certificates.length > 0 && 'import * as pulumi from "@pulumi/pulumi";',
-      `import { ${classes.filter(Boolean).join(", ")} } from "pulumi-tlsedge";`,
+      readsFiles && 'import { readFileSync } from "node:fs";',
+      readsFiles && 'import { join } from "node:path";',
+      ownCode.length > 0 && 'import * as pulumi from "@pulumi/pulumi";',
+      importOf(names),
     ),
-    connecting(connection),
-    certificates.length > 0 && `${reading}\n\n${keysAndChains}`,
-    ...certificates.map(certificateStatement),
-    ...edges.map(edgeStatement),
+    connection !== defaultConnection &&
+      `/** The account. */\nconst connection = ${literal(connection)};`,
+    readsFiles && 'const read = (file: string) => readFileSync(join(__dirname, file), "utf8");',
+    ...ownCode,
+    isLong &&
+      `/** What is there already: ids by the names of the resources. */
+const ids: Record<string, Record<string, string>> = JSON.parse(read("import.json"));`,
+    ...sorted.flatMap((group) =>
+      isLong ? loop(group, connection) : group.objects.map((one) => statement(group, one)),
+    ),
   );
 }
 
-function certificateStatement({ id, name, args }: Certificate): string {
-  const { connection, certificatePem: _, ...rest } = args;
-  const own = [
-    ...(connection ? ["    connection,"] : []),
-    `    certificatePem: chain(${literal(name)}),`,
-    `    privateKeyPem: key(${literal(name)}),`,
+function importOf(names: string[]): string {
+  const short = `import { ${names.join(", ")} } from "pulumi-tlsedge";`;
+  return fits(short) ? short : `import {\n  ${names.join(",\n  ")},\n} from "pulumi-tlsedge";`;
+}
+
+function statement({ className, file }: Group, one: Adoptable): string {
+  const [name, options] = [literal(one.name), inline({ import: one.id })];
+  const own = Object.entries(file?.args(name) ?? {});
+  const args = [
+    ...("connection" in one.args ? ["    connection,"] : []),
+    ...own.map(([property, code]) => `    ${property}: ${code},`),
+    ...properties(dataOf(one, file), "    "),
   ];
-  return statement("TLSCertificate", name, [...own, ...properties(rest, "    ")], id);
-}
-
-function edgeStatement({ id, name, args: { connection, ...rest } }: Edge): string {
-  const own = connection ? ["    connection,"] : [];
-  return statement("TLSEdge", name, [...own, ...properties(rest, "    ")], id);
-}
-
-function statement(type: string, name: string, args: string[], id: string): string {
-  const short = `new ${type}(${literal(name)}, {}, ${inline({ import: id })});`;
+  const short = `new ${className}(${name}, {}, ${options});`;
   if (args.length === 0 && fits(short)) return short;
-  return lines(
-    `new ${type}(`,
-    `  ${literal(name)},`,
-    args.length === 0 ? "  {}," : lines("  {", ...args, "  },"),
-    `  ${inline({ import: id })},`,
-    ");",
-  );
+  const given = args.length === 0 ? "  {}," : lines("  {", ...args, "  },");
+  return lines(`new ${className}(`, `  ${name},`, given, `  ${options},`, ");");
+}
+
+/** The arguments that are data; the program has code for the others. */
+function dataOf({ args }: Adoptable, file: Group["file"]): Properties {
+  const { connection: _, ...data } = args;
+  if (file) delete data[file.property];
+  return data;
 }
 
 const fits = (line: string) => stringWidth(line) <= columns;
 
-/** The properties of an object, each with what it takes of lines. */
+/** The properties of an object as TypeScript, each on one line or, where it is long, on more. */
 function properties(values: object, indent: string): string[] {
   return Object.entries(values).map(([name, value]) => property(name, value, indent));
 }
@@ -150,7 +146,7 @@ function inline(value: unknown): string {
   return `{ ${parts.join(", ")} }`;
 }
 
-/** A string in the quotes that leave it more readable: metadata are often JSON. */
+/** A string in the quotes that need fewer escapes: metadata are often JSON. */
 function literal(text: string): string {
   const quoted = inert(text);
   const marks = (mark: string) => text.split(mark).length;
@@ -162,74 +158,59 @@ function literal(text: string): string {
   return `'${body}'`;
 }
 
-/** A program that reads what the objects are. */
-function loops({ edges, certificates }: Plan, connection: string): string {
-  const more = connection === defaultConnection ? "" : "connection, ";
-  const classes = [
-    ...(certificates.length > 0 ? ["TLSCertificate", "type TLSCertificateArgs"] : []),
-    ...(edges.length > 0 ? ["TLSEdge", "type TLSEdgeArgs"] : []),
-  ];
-  return file(
-    origin,
-    lines(
-      'import { readFileSync } from "node:fs";',
-      'import { join } from "node:path";',
-      certificates.length > 0 && 'import * as pulumi from "@pulumi/pulumi";',
-      `import { ${classes.join(", ")} } from "pulumi-tlsedge";`,
-    ),
-    connecting(connection),
-    reading,
-    certificates.length > 0 && keysAndChains,
-    `/** What is there already: ids by the names of the resources. */
-const ids: Record<string, Record<string, string>> = JSON.parse(read("import.json"));`,
-    certificates.length > 0 &&
-      `type Texts = Pick<TLSCertificateArgs, "description" | "metadata">;
-const certificates: Record<string, Texts> = JSON.parse(read("certificates.json"));
-for (const [name, texts] of Object.entries(certificates)) {
-  const args = { ${more}certificatePem: chain(name), privateKeyPem: key(name), ...texts };
-  new TLSCertificate(name, args, { import: ids.certificates[name] });
-}`,
-    edges.length > 0 &&
-      `const edges: Record<string, TLSEdgeArgs> = JSON.parse(read("edges.json"));
-for (const [name, args] of Object.entries(edges)) {
-  new TLSEdge(name, ${more ? `{ ${more}...args }` : "args"}, { import: ids.edges[name] });
-}`,
-  );
+/** A loop over the data of a kind. */
+function loop({ key, className, lifecycle, file }: Group, connection: string): string {
+  const given = connection === defaultConnection ? "" : "connection, ";
+  const data = `JSON.parse(read("${key}.json"))`;
+  const options = `{ import: ids.${key}[name] }`;
+  if (!file) {
+    return `const ${key}: Record<string, ${className}Args> = ${data};
+for (const [name, args] of Object.entries(${key})) {
+  new ${className}(name, ${given ? `{ ${given}...args }` : "args"}, ${options});
+}`;
+  }
+  const own = Object.entries(file.args("name")).map(([name, code]) => `${name}: ${code}`);
+  const others = lifecycle.properties.filter((name) => name !== file.property);
+  return `type Texts = Pick<${className}Args, ${others.map((name) => `"${name}"`).join(" | ")}>;
+const ${key}: Record<string, Texts> = ${data};
+for (const [name, texts] of Object.entries(${key})) {
+  const args = { ${given}${own.join(", ")}, ...texts };
+  new ${className}(name, args, ${options});
+}`;
 }
 
-/** What the loops read. */
-function dataOf({ edges, certificates }: Plan): [string, string][] {
-  const byName = <T>(all: Adoptable<T>[], what: (one: Adoptable<T>) => unknown) =>
-    Object.fromEntries(all.map((one) => [one.name, what(one)]));
-  const ids = {
-    edges: byName(edges, ({ id }) => id),
-    certificates: byName(certificates, ({ id }) => id),
-  };
-  const edgeArgs = byName(edges, ({ args: { connection: _, ...args } }) => args);
-  const texts = byName(
-    certificates,
-    ({ args: { connection: _, certificatePem: __, ...args } }) => args,
-  );
+/** The JSON files that the loops read. */
+function dataFiles(all: Group[]): [string, string][] {
+  const byName = ({ objects }: Group, part: (one: Adoptable) => unknown) =>
+    Object.fromEntries(objects.map((one) => [one.name, part(one)]));
+  const ids = all.map((group) => [group.key, byName(group, ({ id }) => id)]);
   return [
-    ["import.json", json(ids)],
-    ...(edges.length > 0 ? [["edges.json", json(edgeArgs)] as [string, string]] : []),
-    ...(certificates.length > 0 ? [["certificates.json", json(texts)] as [string, string]] : []),
+    ["import.json", json(Object.fromEntries(ids))],
+    ...all.flatMap((group): [string, string][] => {
+      const data = byName(group, (one) => dataOf(one, group.file));
+      return group.objects.length > 0 ? [[`${group.key}.json`, json(data)]] : [];
+    }),
   ];
 }
 
-function readme(plan: Plan, { project, connection }: Frame, isLong: boolean): string {
-  const { edges, certificates, skipped } = plan;
-  const objects = [
-    count(edges.length, "TLS edge"),
-    count(certificates.length, "TLS certificate"),
-  ].filter((text) => !text.startsWith("0"));
-  const [certificate] = certificates;
+function ownFiles({ file, objects }: Group): [string, string][] {
+  if (!file) return [];
+  return objects.map(({ name, args }) => [file.path(name), String(args[file.property])]);
+}
+
+function readme(
+  groups: Group[],
+  skipped: Skipped[],
+  { project, connection }: ProjectOptions,
+  isLong: boolean,
+): string {
+  const found = groups.map(({ lifecycle, objects }) => count(objects.length, lifecycle.title));
   const toRemove = isLong
     ? "`import.json`, and in `index.ts` what reads it and each `{ import: … }`"
     : "each `{ import: … }` in `index.ts`";
-  return file(
+  return joined(
     `# ${project}`,
-    `${objects.join(" and ")}, as \`npx pulumi-tlsedge adopt\` found them.`,
+    `${inWords(found)}, as \`npx pulumi-tlsedge adopt\` found them.`,
     `1. Install, make a stack, and say where the account is, here or in the environment:
 
    \`\`\`sh
@@ -246,24 +227,20 @@ function readme(plan: Plan, { project, connection }: Frame, isLong: boolean): st
    \`pulumi preview\` shows no change.
 
 From now on the objects are changed here, and \`pulumi destroy\` deletes them.`,
-    certificate !== undefined &&
-      `No service gives a private key back, and none is needed until a chain changes. To give one now,
-which changes nothing:
-
-\`\`\`sh
-pulumi config set --secret --path 'keys["${certificate.name}"]' < key.pem
-\`\`\``,
+    ...groups.map(({ file, objects: [first] }) =>
+      file && first ? file.readme(first.name) : false,
+    ),
     skipped.length > 0 &&
       `## Not adopted
 
 \`\`\`text
-${skipped.map(({ type, id, names, reasons }) => line(type, id, names, reasons)).join("\n")}
+${skipped.map(lineOf).join("\n")}
 \`\`\``,
   );
 }
 
-/** One object that is skipped. It begins with a word of ours, so that it ends no block. */
-function line(type: string, id: string, names: string[], reasons: string[]): string {
+/** A skipped object on one line. Its type comes first, so that no text can end the block. */
+function lineOf({ type, id, names, reasons }: Skipped): string {
   const called = names.length > 0 ? ` (${names.join(", ")})` : "";
   return plain(`${type} ${id}${called}: ${reasons.join("; ")}`);
 }

@@ -2,11 +2,11 @@ import { stripVTControlCharacters, styleText } from "node:util";
 import Table from "cli-table3";
 import stringWidth from "string-width";
 
-/** What a terminal can show. */
+/** How reports are printed. */
 export interface Display {
-  /** Columns that a line may take. */
+  /** The columns of a line. */
   width: number;
-  /** Whether colours and weights are wanted. */
+  /** Whether texts have colours and weights. */
   colour: boolean;
 }
 
@@ -16,17 +16,17 @@ export interface Line {
   paint?: Paint;
 }
 
-/** How a line looks where colours are wanted. */
+/** The colour or weight of a line. */
 export type Paint = "bold" | "dim" | "green" | "red" | "yellow";
 
-/** One object of a table: its id, and the cells that say something of it. */
+/** A row of a table: the id of an object, and a cell for each of the other columns. */
 export interface Row {
   id: string;
   cells: Line[][];
 }
 
 const gap = "  ";
-/** The library takes time with the square of the rows. */
+/** The time that the library takes grows with the square of the rows. */
 const rowsAtOnce = 100;
 
 const none = { "top-left": "", "top-right": "", "bottom-left": "", "bottom-right": "" };
@@ -36,41 +36,51 @@ const noBorders = {
   ...{ mid: "", "mid-mid": "", right: "", "right-mid": "", middle: gap },
 };
 
-/** A text in a colour, where colours are wanted. */
+/** A text in a colour or weight, if the display has them. */
 export function painted(text: string, paint: Paint | undefined, { colour }: Display): string {
-  // Whether they are is settled already, so the stream is not asked again.
+  // The display decides, so Node.js must not check the stream.
   return paint && colour ? styleText(paint, text, { validateStream: false }) : text;
 }
 
-/** On one line and without the escape sequences that a terminal would obey: others wrote it. */
+/** A text that others wrote, on one line and without escape sequences, which a terminal obeys. */
 export function plain(text: string): string {
   return stripVTControlCharacters(text)
     .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
     .replace(/\p{Cf}/gu, "");
 }
 
-/** JSON without what JSON allows and a terminal may obey, or hide: others wrote the strings. */
+/** JSON whose control and invisible characters are escaped: a terminal would obey or hide them. */
 export function inert(value: unknown, indent?: number): string {
   const escaped = (hidden: string) =>
     hidden.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
   return JSON.stringify(value, null, indent).replace(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escaped);
 }
 
-/** A number of things, in words. */
-export function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+/** A number and its noun: `1 edge`, `2 edges`. */
+export const count = (number: number, noun: string) =>
+  `${number} ${noun}${number === 1 ? "" : "s"}`;
+
+/** A list in a sentence: `edges, certificates and tunnels`. */
+export const inWords = (parts: string[]) => new Intl.ListFormat("en-GB").format(parts);
+
+/** A cell of one line, with a text that others wrote. */
+export const cell = (text: string, paint?: Paint): Line[] => [{ text: plain(text), paint }];
+
+/** A table under its heading. */
+export function section(heading: string, heads: string[], rows: Row[], display: Display): string {
+  return `${painted(heading, "bold", display)}\n${table(heads, rows, display)}`;
 }
 
-/** A text over as many lines as it takes, broken at spaces. */
+/** A text in lines of at most this width, broken at spaces. */
 export function wrapped(text: string, width: number): string {
   return text.replace(new RegExp(`(.{1,${width}})(?: |$)`, "g"), "$1\n").trimEnd();
 }
 
 /**
- * A table whose first column is the id. Where there is no room for that, the ids stand below what
- * the next column says, so that they can still be copied whole.
+ * A table with the ids in the first column. When there is no room for that column, each id is
+ * below the text of the next column, so that it stays in one piece and can be copied.
  *
- * @param heads The heading of the ids, then one for each cell.
+ * @param heads The head of the ids, then one for each cell.
  */
 export function table([id = "", first = "", ...heads]: string[], rows: Row[], display: Display) {
   const beside = [
@@ -90,13 +100,13 @@ export function table([id = "", first = "", ...heads]: string[], rows: Row[], di
 
 const heading = (text: string): Line[] => [{ text, paint: "dim" }];
 
-/** Lines are broken between the items of a list, and elsewhere only when they have to be. */
+/** The parts of a line that stay in one piece as long as there is room: the items of a list. */
 const items = ({ text }: Line) => text.split(/(?<=,) /);
 const whole = ({ text }: Line) => [text];
 
 const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0);
 
-/** How wide the longest part in each column is. */
+/** The width of the longest part in each column. */
 function longest(cells: Line[][][], parts: (line: Line) => string[]): number[] {
   const [first = []] = cells;
   return first.map((_, column) => {
@@ -105,7 +115,7 @@ function longest(cells: Line[][][], parts: (line: Line) => string[]): number[] {
   });
 }
 
-/** The characters that all columns have together. */
+/** The width of all columns together. */
 function roomFor([first = []]: Line[][][], { width }: Display): number {
   return width - gap.length * (first.length - 1);
 }
@@ -129,7 +139,7 @@ function drawn(cells: Line[][][], display: Display): string {
   return parts.join("\n").replace(/ +$/gm, "");
 }
 
-/** As wide as the longest items, then as the lines; the widest gives way when there is no room. */
+/** The widths that fit the longest items, then the lines; the widest column shrinks if it must. */
 function columnWidths(cells: Line[][][], room: number): number[] {
   const widths = longest(cells, items);
   let spare = room - sum(widths);
@@ -145,13 +155,13 @@ function columnWidths(cells: Line[][][], room: number): number[] {
   });
 }
 
-/** What is seen as one character, and so is not broken. */
+/** Finds what people see as one character: a break inside would change it. */
 const characters = new Intl.Segmenter();
 
-/** Words that take more columns than a line has, in pieces: the library would cut them off. */
+/** Breaks words that are wider than the column into pieces: the library would cut them off. */
 function broken(text: string, width: number): string {
   return text.replace(/\S+/g, (word, start: number) => {
-    // Nothing but the indent of an id stands before a word on the same line.
+    // Before such a word, a line has at most the indent of an id.
     const indent = start === gap.length && text.startsWith(gap) ? start : 0;
     return indent + stringWidth(word) <= width ? word : pieces(word, width - indent, width);
   });

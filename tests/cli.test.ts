@@ -4,6 +4,7 @@ import { once } from "node:events";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { stripVTControlCharacters } from "node:util";
+import { edgeKind } from "../cli/edge";
 import { type Account, type Status, statusOf, statusText } from "../cli/status";
 import { Client } from "../client/client";
 import type { TLSCertificateWire } from "../client/tlsCertificate";
@@ -12,6 +13,7 @@ import type { TLSEdgeWire } from "../client/tlsEdge";
 import { tlsEdges } from "../client/tlsEdge";
 import { type Emulator, makeCertificate, type Respond, startEmulator } from "../emulator/server";
 import manifest from "../package.json";
+import * as tlsEdge from "../provider/tlsEdge";
 import { type Answer, answer, fileWith, reset, script, settingsFor, silence } from "./support";
 
 const dayMs = 86_400_000;
@@ -188,6 +190,20 @@ describe("what the status says", () => {
         assert.deepEqual(edge?.uncoveredHostports, needed ? ["x.example:443"] : []);
       });
     }
+  });
+
+  it("of a kind of edge that can't end TLS has its modules, and needs no certificate", () => {
+    const provider = { ...tlsEdge, modules: ["backend"] as const };
+    const kind = edgeKind({ key: "tcpEdges", noun: "TCP edge", className: "TCPEdge", provider });
+    const [status] = kind.status([edgeOf(["x.example:22"], { backend: {} })], now, () => false);
+    assert.deepEqual(status, {
+      id: "edgtls_1",
+      description: null,
+      hostports: ["x.example:22"],
+      uncoveredHostports: [],
+      backend: { enabled: true },
+    });
+    assert.deepEqual(kind.heads, ["ID", "HOSTPORTS", "BACKEND"]);
   });
 
   it("of an edge is null for what is not configured, and on for what does not say", () => {

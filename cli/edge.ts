@@ -1,0 +1,141 @@
+import { defined, type Lifecycle, type Properties } from "../provider/lifecycle";
+import type { AdoptableKind, Candidate, ObjectStatus, Wire } from "./kind";
+import { cell, count, type Line, plain } from "./table";
+
+interface EdgeWire extends Wire {
+  uri: string;
+  hostports?: string[] | null;
+}
+
+/** A module of an edge; the fields but `enabled` are those of TLS termination alone. */
+export interface ModuleStatus {
+  /** Whether the module is applied to traffic. */
+  enabled: boolean;
+  terminateAt?: string | null;
+  minVersion?: string | null;
+}
+
+type Modules<Name extends string> = Record<Name, ModuleStatus | null>;
+
+/** An edge as `status --json` prints it; a module that is not configured is null. */
+export type EdgeStatus<Module extends string> = ObjectStatus & {
+  description: string | null;
+  hostports: string[];
+  uncoveredHostports: string[];
+} & Modules<Module>;
+
+/** The heads of modules that are not simply their names. */
+const heads: Record<string, string> = {
+  ipRestriction: "IP RULES",
+  mutualTls: "MTLS",
+  tlsTermination: "TLS",
+};
+
+/**
+ * A kind of edge: an object with hostports and modules.
+ *
+ * @param kind The key, the noun and the class name of the kind, and what its file in `provider/`
+ * exports.
+ */
+export function edgeKind<Key extends string, W extends EdgeWire, Module extends string>(kind: {
+  key: Key;
+  noun: string;
+  className: string;
+  provider: {
+    lifecycle: Lifecycle;
+    modules: readonly Module[];
+    toState(wire: W, given?: Properties): Properties;
+  };
+}): AdoptableKind<Key, W, EdgeStatus<Module>> {
+  const { key, noun, className, provider } = kind;
+  const { lifecycle, modules, toState } = provider;
+  const hasTermination = modules.some((name) => name === "tlsTermination");
+  return {
+    key,
+    noun,
+    heading: `${noun}s`,
+    list: (client) => lifecycle.list(client) as AsyncIterable<W>,
+    status: (wires, _now, isCovered) =>
+      wires.map((wire) => {
+        const state = toState(wire);
+        const parts = modules.map((name) => [name, moduleStatus(name, state[name])]);
+        const hostports = state.hostports as string[];
+        const tls = state.tlsTermination as ModuleStatus | null;
+        // With `upstream` the service passes TLS on, so it needs no certificate.
+        const isPassedOn = tls?.enabled && tls.terminateAt === "upstream";
+        const needsCertificate = hasTermination && !isPassedOn;
+        return {
+          id: wire.id,
+          description: wire.description || null,
+          hostports,
+          uncoveredHostports: needsCertificate ? hostports.filter((one) => !isCovered(one)) : [],
+          ...(Object.fromEntries(parts) as Modules<Module>),
+        };
+      }),
+    heads: ["ID", "HOSTPORTS", ...modules.map((name) => heads[name] ?? name.toUpperCase())],
+    row(edge) {
+      const hostports = edge.hostports.flatMap((hostport) =>
+        cell(hostport, edge.uncoveredHostports.includes(hostport) ? "red" : undefined),
+      );
+      const marks = modules.map((name) => mark((edge as Modules<Module>)[name]));
+      return {
+        id: plain(edge.id),
+        cells: [hostports.length > 0 ? hostports : cell("none", "dim"), ...marks],
+      };
+    },
+    note(edges) {
+      const { length } = edges.flatMap(({ uncoveredHostports }) => uncoveredHostports);
+      return length > 0 ? `${count(length, "hostport")} uncovered` : undefined;
+    },
+    // The service gives a hostport to one edge only, so an edge with hostports has no twin.
+    twinContent: ({ id, uri, created_at, hostports, ...content }) =>
+      hostports?.length ? undefined : content,
+    adoption: {
+      className,
+      lifecycle,
+      candidate(wire) {
+        const { names, args } = argsOf(lifecycle.inputsOf(toState(wire)));
+        const name = names[0]?.replace(/:443$/, "") ?? "";
+        return { names, name, args, state: toState(wire, args) };
+      },
+    },
+  };
+}
+
+function moduleStatus(name: string, module: unknown): ModuleStatus | null {
+  if (!module) return null;
+  const { enabled, terminateAt = null, minVersion = null } = module as ModuleStatus;
+  return name === "tlsTermination" ? { enabled, terminateAt, minVersion } : { enabled };
+}
+
+function mark(module: ModuleStatus | null): Line[] {
+  if (!module) return cell("-", "dim");
+  const { enabled, terminateAt, minVersion } = module;
+  if (!enabled) return cell("off", "yellow");
+  return cell(terminateAt ? `${terminateAt}${minVersion ? ` ${minVersion}+` : ""}` : "on", "green");
+}
+
+/** The arguments for inputs, in the order of the class, and the hostports from the shortest on. */
+function argsOf(inputs: Properties): Pick<Candidate, "names" | "args"> {
+  const { description, metadata, hostports = [], ...modules } = inputs;
+  const names = (hostports as string[]).toSorted().sort((a, b) => a.length - b.length);
+  const parts = Object.entries(modules as Record<string, Properties>)
+    .filter(([, module]) => !isOffAndEmpty(module))
+    .map(([name, module]) => [name, withoutDefaults(module)]);
+  const served = names.length > 0 ? hostports : undefined;
+  const args = { description, hostports: served, ...Object.fromEntries(parts), metadata };
+  return { names, args: defined(args) };
+}
+
+/** A disabled module with an empty list is left out: the schema refuses an empty list. */
+function isOffAndEmpty({ enabled, ...rest }: Properties): boolean {
+  const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0;
+  return enabled === false && Object.values(rest).some(isEmpty);
+}
+
+/** A module without its unset fields, and without `enabled: true`, which is the default. */
+function withoutDefaults(module: Properties): Properties {
+  const isNeeded = ([field, value]: [string, unknown]) =>
+    value !== "" && !(field === "enabled" && value === true);
+  return Object.fromEntries(Object.entries(module).filter(isNeeded));
+}

@@ -1,0 +1,98 @@
+import type { Client } from "../client/client";
+import type { Lifecycle, Properties } from "../provider/lifecycle";
+import type { Row } from "./table";
+
+/** An object as the service lists it: the fields that the commands use of every kind. */
+export interface Wire {
+  id: string;
+  description?: string | null;
+  created_at?: string;
+}
+
+/** An object as `status --json` prints it: the fields that the report uses of every kind. */
+export interface ObjectStatus {
+  id: string;
+  /** The hostports for which no certificate of the account is valid now. */
+  uncoveredHostports?: string[];
+  /** Whole days until it expires, rounded down; null when the date is not known. */
+  daysLeft?: number | null;
+}
+
+/** What a report says besides its objects. */
+export interface Report {
+  /** When the days were counted. */
+  at: string;
+  /** The days given with `--fail-within`. */
+  failWithin: number | null;
+  /** The ids of the certificates that make the exit code 2, most urgent first. */
+  failing: string[];
+}
+
+/** A kind of object that an account holds: a row of the table in `kinds.ts`. */
+export interface Kind<Key = string, W = Wire, S = ObjectStatus> {
+  /** The property of the JSON that lists the objects: `edges`. */
+  key: Key;
+  /** One object: `edge`. */
+  noun: string;
+  /** The heading of the objects in a report, in lower case: `tunnels online`. */
+  heading: string;
+  /** All objects of the account, newest first. */
+  list(client: Client): AsyncIterable<W>;
+  /** What `status --json` prints, in the order of the report. */
+  status(wires: W[], now: Date, isCovered: (hostport: string) => boolean): S[];
+  /** The heads of the table: that of the ids, then one for each cell of a row. */
+  heads: string[];
+  row(status: S, report: Report): Row;
+  /** What the totals add to the number of objects, if anything. */
+  note?(statuses: S[], report: Report): string | undefined;
+  /** All that a program can set, equal in twins. Undefined when the object can't have a twin. */
+  twinContent?(wire: W): object | undefined;
+  /** The alternative names of each object that is a certificate and valid now. */
+  validNames?(wires: W[], now: Date): { dnsNames: string[]; ips: string[] }[];
+}
+
+/** A kind of object that a program can adopt. */
+export interface AdoptableKind<Key = string, W = Wire, S = ObjectStatus> extends Kind<Key, W, S> {
+  adoption: {
+    /** The class of the resource: `TLSEdge`. */
+    className: string;
+    lifecycle: Lifecycle;
+    candidate(wire: W): Candidate;
+    /** For a kind with a property that needs a file of its own for each object. */
+    file?: OwnFile;
+  };
+}
+
+/** An object, and how a program would adopt it. */
+export interface Candidate {
+  /** What people call it, the best name first. */
+  names: string[];
+  /** What its resource is called, before unsafe characters are replaced. */
+  name: string;
+  /** The arguments, without `connection`. */
+  args: Properties;
+  /** The state that an adoption with these arguments finds. */
+  state: Properties;
+  /** Why it can't be adopted, where the provider's check would not say so. */
+  reason?: string;
+}
+
+/** A property that the written project keeps in a file for each object. */
+export interface OwnFile {
+  /** The property: `certificatePem`. */
+  property: string;
+  /** The path of the file in the project. */
+  path(name: string): string;
+  /** Code that the program needs before its first resource. */
+  code: string;
+  /** Arguments that use {@link code}, as code by property; `name` is code too. */
+  args(name: string): Record<string, string>;
+  /** A section for the README of the project, with a resource's name as the example. */
+  readme(name: string): string;
+}
+
+/** Objects as the service lists them, by the key of their kind. A missing list is empty. */
+export type Lists<K extends Kind> = { [T in K as T["key"]]?: Parameters<T["status"]>[0] };
+
+/** Objects as `status --json` prints them, by the key of their kind. */
+export type Statuses<K extends Kind> = { [T in K as T["key"]]: ReturnType<T["status"]> };
