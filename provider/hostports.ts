@@ -92,7 +92,7 @@ async function writeOrWait<T, Wire extends Served>(
     const holders = await holdersOf(client, edge, error);
     // The holder may have been updated after the refusal and before the list was read.
     if (holders.length === 0 && ended === endedBefore) throw error;
-    const graceEndsAt = Date.now() + Math.min(longestGraceMs, client.deadlineMs / 12);
+    const graceEndsAt = Date.now() + Math.min(longestGraceMs, client.deadlineMs / 10);
     for (const holder of holders) {
       const isFree = await isGivenUp(client, edge.id, holder, graceEndsAt);
       if (!isFree) throw refusal(error as ServiceError, holder);
