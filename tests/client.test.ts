@@ -426,6 +426,14 @@ describe("the client", () => {
       assert.deepEqual(told, []);
     });
 
+    it("C34 is told before the third try", async () => {
+      const told: string[] = [];
+      const answers = [answer(502), answer(502), answer(200, edge)];
+      const { client } = await scripted(answers, { tell: (message) => void told.push(message) });
+      await tlsEdges.get(client, "edgtls_1");
+      assert.equal(told.length, 1);
+    });
+
     it("C34 is told of a long pause before the second try", async () => {
       skipPauses();
       const told: string[] = [];
