@@ -181,6 +181,15 @@ describe("reads by the page", () => {
     assert.deepEqual(asked(), ["one"]);
   });
 
+  it("after a write all is read from new pages, rather than each thing by itself", async () => {
+    await make(250);
+    await readAll(ids);
+    await tlsEdges.update(client, ids[0] as string, { description: "new" });
+    emulator.requests.length = 0;
+    await readAll(ids);
+    assert.ok(asked().length <= 5);
+  });
+
   it("a write while a page is on the way makes it worthless, too", async () => {
     await make(20);
     await read(ids[0] as string);

@@ -195,7 +195,11 @@ describe("inputs, at plan time on the real engine", () => {
       new tlsedge.TLSEdge("first", { hostports: ["a.example.com:443"] });
       new tlsedge.TLSEdge("second", { hostports: ["a.example.com:8443"] });
       const ignoreChanges = ["hostports"];
-      new tlsedge.TLSEdge("third", { hostports: ["a.example.com:443"] }, { ignoreChanges });`);
+      new tlsedge.TLSEdge("third", { hostports: ["a.example.com:443"] }, { ignoreChanges });
+      const connection = "tlsedge-other";
+      new tlsedge.TLSEdge("elsewhere", { hostports: ["a.example.com:443"], connection });`);
+    project.env.TLSEDGE_OTHER_BASE_URL = project.emulator.url;
+    project.env.TLSEDGE_OTHER_API_KEY = "another-account";
     await project.preview();
   });
 
