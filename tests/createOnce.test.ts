@@ -354,6 +354,16 @@ describe("a create whose answer is lost", () => {
     assert.deepEqual(ids("tlsEdge"), [wire.id, id]);
   });
 
+  it("C33 is not what a refresh of this run has read", async () => {
+    const { id, uri, created_at } = await tlsEdges.create(stranger, { description: "r" });
+    const stored = { uri, createdAt: created_at };
+    await tlsEdge.read?.(id, stored);
+    lose("tlsEdge", { answer: "reset" });
+    const made = stackOf("tlsEdge");
+    await made.up({ description: "r" });
+    assert.deepEqual(ids("tlsEdge"), [made.id, id]);
+  });
+
   it("C33 is looked for on the newest pages alone", async () => {
     for (let n = 0; n < 150; n++) await tlsEdges.create(stranger, { metadata: String(n) });
     for (const { id } of emulator.tlsEdges.list()) {
