@@ -1,25 +1,25 @@
 import type { ObjectSchema } from "valibot";
 import { type BaseIssue, type InferOutput, type ObjectEntries, safeParse } from "valibot";
 
-/** The known fields of an answer; others are ignored (api.md §9). */
+/** The schema of an answer: its known fields. Other fields are ignored (api.md §9). */
 export type AnswerSchema = ObjectSchema<ObjectEntries, undefined>;
 
-/** What is wrong with an answer. It never holds the wrong value, which may be a secret. */
+/** An answer that can't be used. Never contains the invalid value, which may be a secret. */
 export interface Unusable {
-  /** The path of the field, such as `tls_termination.min_version`; empty for the answer itself. */
+  /** The path of the invalid field, such as `tls_termination.min_version`; empty for the answer. */
   field: string;
-  /** What is wrong with it. */
+  /** What is wrong with the field. */
   reason: string;
-  /** The known fields that are usable. */
+  /** The valid known fields. */
   usable: Record<string, unknown>;
 }
 
-/** The known fields of an answer, or what is wrong with it. */
+/** Checks an answer. Returns its known fields, or why it can't be used. */
 export function readAnswer<Schema extends AnswerSchema>(
   schema: Schema,
   value: unknown,
 ): { answer: InferOutput<Schema> } | { unusable: Unusable } {
-  // valibot takes a list for an object.
+  // valibot accepts a list as an object.
   if (Array.isArray(value)) return { unusable: { field: "", reason: "is a list", usable: {} } };
   const result = safeParse(schema, value, { abortEarly: true });
   if (result.success) return { answer: result.output };
@@ -33,7 +33,7 @@ function reasonOf(issue: BaseIssue<unknown>): string {
   if (issue.kind === "validation") return issue.message;
   return issue.input === undefined
     ? "is missing"
-    : `is ${kindOf(issue.input)}, not ${wanted(issue)}`;
+    : `is ${kindOf(issue.input)}, not ${expectedType(issue)}`;
 }
 
 function usableOf(schema: AnswerSchema, value: unknown): Record<string, unknown> {
@@ -46,7 +46,7 @@ function usableOf(schema: AnswerSchema, value: unknown): Record<string, unknown>
   );
 }
 
-/** The path of what an issue is about, such as `hostports[1]` or `backend.enabled`. */
+/** The path of the field that an issue is about, such as `hostports[1]` or `backend.enabled`. */
 export function pathOf(issue: BaseIssue<unknown>): string {
   return (issue.path ?? []).reduce<string>((path, { key }) => {
     if (typeof key === "number") return `${path}[${key}]`;
@@ -61,7 +61,7 @@ function kindOf(value: unknown): string {
 }
 
 /** The expected type in words, without null and undefined. */
-function wanted({ expected }: BaseIssue<unknown>): string {
+function expectedType({ expected }: BaseIssue<unknown>): string {
   return (expected ?? "")
     .replace(/[()]| \| null| \| undefined/g, "")
     .replace(/^[a-z]/, "a $&")

@@ -16,32 +16,32 @@ import { redact, secretsOfPem } from "./redact";
 const debug = createDebug("pulumi-tlsedge:request");
 
 const attemptTimeoutMs = 30_000;
-/** How long a failed connection is retried before the first write, as in a plan. */
-const unwrittenMs = 10_000;
+/** How long a failed connection is retried before the first write, for example in a plan. */
+const maxRetryMsBeforeWrite = 10_000;
 
 /** What a {@link Client} needs to reach one account of the service. */
 export interface ClientOptions {
-  /** Where the service is, `https:` only; a path is kept, a trailing slash is not. */
+  /** The URL of the service, `https:` only. It may have a path; a trailing slash is ignored. */
   baseUrl: string;
-  /** The bearer key (api.md §5). It is sent to the origin of `baseUrl` and nowhere else. */
+  /** The bearer key (api.md §5). It is sent only to the origin of `baseUrl`. */
   apiKey: string;
-  /** The version of the API to speak. Default `"2"`. */
+  /** The API version to request. Default `"2"`. */
   apiVersion?: string;
-  /** The header that carries the version. Default `"Service-Version"`. */
+  /** The header that carries the API version. Default `"Service-Version"`. */
   versionHeader?: string;
   /** A PEM file of certificate authorities to trust in place of the built-in ones. */
   caFile?: string;
-  /** Deadline of one operation in seconds, with retries but without rate-limit waits. Default 120. */
+  /** Deadline of one operation in seconds, with retries, without rate-limit waits. Default 120. */
   timeoutSeconds?: number;
-  /** How many times a request is tried again. Default 8. */
+  /** How many times a failed request is retried. Default 8. */
   maxRetries?: number;
   /** Requests that may start in a minute; 0 for no limit. Default 120. */
   requestsPerMinute?: number;
-  /** How errors name these settings. Default: as options, such as `the option apiKey`. */
+  /** How errors name a setting. Default: as an option, such as `the option apiKey`. */
   nameOf?: NameOf;
-  /** Called with a sentence that says why requests take long, at most every 10 s. */
+  /** Called with a message when requests take long, at most once in 10 s. */
   tell?: (message: string) => void;
-  /** Sends one request, each retry too, or throws instead. Default: sends each. */
+  /** Called for each try of a request: sends the request, or throws. Default: sends the request. */
   send?: <T>(request: () => Promise<T>) => Promise<T>;
 }
 
@@ -60,10 +60,10 @@ interface Account {
   progress: Progress;
 }
 
-/** A request, as it is sent in each try. */
+/** A request; each try sends the same one. */
 interface Request {
   method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** Below the base URL, or a URL of its origin. */
+  /** A path below the base URL, or a full URL of the same origin. */
   path: string;
   body?: object;
   /** Whether the path names one object: then 404 means that the object is gone. */
@@ -73,13 +73,13 @@ interface Request {
 
 /**
  * One account of the service: bearer key, version header, JSON, keep-alive, a request limit and
- * retries within a deadline (api.md §5, §7, §9). Each request has a deadline of its own; the
+ * retries within a deadline (api.md §5, §7, §9). Each request has its own deadline, except that all
  * requests of one {@link Client.operation} share one.
  *
- * A request fails with a {@link ServiceError} or a {@link ConnectionError}; neither holds the key.
- * A POST is sent again only after 429, or when it never left this machine. GET, PATCH and DELETE
- * are sent again after any transient failure. While the account has written nothing, a failed
- * connection is not tried again after 10 s. `DEBUG=pulumi-tlsedge:*` logs each request without its body.
+ * A request fails with a `ServiceError` or a {@link ConnectionError}, which never contain the key.
+ * A POST is retried only after 429, or when it never left this machine. GET, PATCH and DELETE are
+ * retried after any transient failure. Before the first write, a failed connection is retried for
+ * at most 10 s. `DEBUG=pulumi-tlsedge:*` logs each request without its body.
  *
  * @example
  * const client = new Client({ baseUrl: "https://api.example.com", apiKey: "…" });
@@ -87,62 +87,64 @@ interface Request {
  */
 export class Client {
   readonly #account: Account;
-  /** The account's client and the operation's deadline; undefined in the account's own client. */
-  readonly #of: Client | undefined;
+  /** The account's own client. In that client, this field and the deadline are undefined. */
+  readonly #parent: Client | undefined;
   readonly #deadline: Deadline | undefined;
 
   constructor(options: ClientOptions | Client) {
-    this.#of = options instanceof Client ? options.account : undefined;
+    this.#parent = options instanceof Client ? options.account : undefined;
     this.#account = options instanceof Client ? options.#account : accountOf(options);
-    this.#deadline = this.#of && new Deadline(this.#account.deadlineMs);
+    this.#deadline = this.#parent && new Deadline(this.#account.deadlineMs);
   }
 
-  /** The client of the account, where each request has a deadline of its own. */
+  /** The account's own client. Each of its requests has its own deadline. */
   get account(): Client {
-    return this.#of ?? this;
+    return this.#parent ?? this;
   }
 
-  /** Counts each write when it is sent and when it ends: what was read before may be stale. */
+  /** The writes sent plus the writes ended. A change of this number makes earlier reads stale. */
   get writes(): number {
     return this.#account.writes;
   }
 
-  /** How far the service's clock is ahead of ours, in milliseconds, by its last answer's `Date`. */
+  /** Milliseconds that the service's clock is ahead of ours, by the `Date` of the last answer. */
   get clockSkewMs(): number {
     return this.#account.clockSkewMs;
   }
 
-  /** SHA-256 of base URL and key, lower-case hex: tells accounts apart and shows neither. */
+  /** SHA-256 of base URL and key, lower-case hex. Identifies the account, but shows no key. */
   get fingerprint(): string {
     return this.#account.fingerprint;
   }
 
-  /** Where the service is. */
+  /** The URL of the service. */
   get baseUrl(): URL {
     return this.#account.base;
   }
 
-  /** How long one operation may take, in milliseconds. */
+  /** The deadline of one operation, in milliseconds. */
   get deadlineMs(): number {
     return this.#account.deadlineMs;
   }
 
-  /** How much of that time is left, in milliseconds. */
+  /** How much time is left until the deadline, in milliseconds. */
   get leftMs(): number {
     return this.#deadline?.leftMs ?? this.#account.deadlineMs;
   }
 
   /**
-   * The same account for one operation: all its requests share a deadline. Its time begins when the
-   * first request is sent, and does not run while a request waits for the rate limit.
+   * A client for one operation, whose requests share one deadline. The deadline starts with the
+   * first request and pauses while a request waits for the rate limit.
    */
   operation(): Client {
     return new Client(this);
   }
 
   /**
-   * Reads a path, or a URL of the service's origin. `isItem` says whether that is one object, so
-   * that 404 means that the object is gone; default true.
+   * Reads a path, or a full URL of the service's origin.
+   *
+   * @param options `isItem`: whether the path names one object, so that 404 means that the object
+   * is gone. Default true.
    */
   get<S extends AnswerSchema>(
     path: string,
@@ -153,8 +155,9 @@ export class Client {
   }
 
   /**
-   * Creates something; sent again only after 429, or when it never left this machine. `onSend` is
-   * called before the first try, after the wait for the rate limit.
+   * Creates an object. The request is retried only after 429, or when it never left this machine.
+   *
+   * @param onSend Called before the first try, after the wait for the rate limit.
    */
   post<S extends AnswerSchema>(
     path: string,
@@ -165,16 +168,16 @@ export class Client {
     return this.#send({ method: "POST", path, body, isItem: false, onSend }, answer);
   }
 
-  /** Changes what is at a path. */
+  /** Updates the object at a path. */
   patch<S extends AnswerSchema>(path: string, body: object, answer: S): Promise<InferOutput<S>> {
     return this.#send({ method: "PATCH", path, body, isItem: true }, answer);
   }
 
-  /** Deletes what is at a path. A success may have any JSON body, or none. */
+  /** Deletes the object at a path. A success may have any JSON body, or none. */
   async delete(path: string): Promise<void> {
     const { json, attempted } = await this.#request({ method: "DELETE", path, isItem: true });
     if (json === undefined)
-      throw ConnectionError.unusable(attempted, "it is not JSON", { ambiguous: true });
+      throw ConnectionError.unusable(attempted, "the answer is not JSON", { ambiguous: true });
   }
 
   async #send<S extends AnswerSchema>(request: Request, schema: S): Promise<InferOutput<S>> {
@@ -182,17 +185,17 @@ export class Client {
     const read = readAnswer(schema, json);
     if ("answer" in read) return read.answer;
     const { field, reason, usable } = read.unusable;
-    const said = field
-      ? `its field ${field} ${reason}`
-      : `it is not a JSON object. ${notTheService(this.#account.nameOf)}`;
-    throw ConnectionError.unusable(attempted, said, {
+    const message = field
+      ? `field ${field} of the answer ${reason}`
+      : `the answer is not a JSON object. ${notTheService(this.#account.nameOf)}`;
+    throw ConnectionError.unusable(attempted, message, {
       field: field || undefined,
       usable,
       ambiguous: request.method !== "GET",
     });
   }
 
-  /** Sends a request until it succeeds, or can't be sent again within its deadline. */
+  /** Sends a request until it succeeds, can't be retried, or reaches its deadline. */
   async #request(request: Request): Promise<{ json: unknown; attempted: Attempted }> {
     const { nameOf, base, deadlineMs, maxRetries, progress } = this.#account;
     const { method, isItem } = request;
@@ -200,8 +203,8 @@ export class Client {
     const path = request.path.replace(base.origin, "");
     const attempted = { method, path, attempts: 0, elapsedMs: 0, ambiguous: false };
     if (deadline.leftMs <= 0) {
-      const said = `no time is left${moreTime(nameOf)}`;
-      throw new ConnectionError(said, { ...attempted, code: "ETIMEDOUT" });
+      const reason = `no time is left${moreTime(nameOf)}`;
+      throw new ConnectionError(reason, { ...attempted, code: "ETIMEDOUT" });
     }
     let startedAt: number | undefined;
     let lastStatus: number | undefined;
@@ -214,14 +217,18 @@ export class Client {
       if (isSuccess(outcome)) return { json: outcome.json, attempted };
       attempted.ambiguous ||= method !== "GET" && isLost(outcome);
       lastStatus = outcome.status ?? lastStatus;
-      const mostMs = this.#mostMs(outcome);
-      const leftMs = Math.min(deadline.leftMs, mostMs - attempted.elapsedMs);
+      const maxRetryMs = this.#maxRetryMs(outcome);
+      const leftMs = Math.min(deadline.leftMs, maxRetryMs - attempted.elapsedMs);
       const pause = pauseMs(outcome, attempted.attempts, this.clockSkewMs);
       if (!canRetry(method, outcome) || attempted.attempts > maxRetries || pause >= leftMs) {
-        const redact = (said: string) => this.#redact(said, request.body);
-        throw errorOf(outcome, { ...attempted, lastStatus }, { nameOf, isItem, redact, mostMs });
+        const redact = (text: string) => this.#redact(text, request.body);
+        throw errorOf(
+          outcome,
+          { ...attempted, lastStatus },
+          { nameOf, isItem, redact, maxRetryMs },
+        );
       }
-      debug("%s %s again in %d ms", method, path, pause);
+      debug("%s %s: retry in %d ms", method, path, pause);
       progress.retrying(attempted, outcome, pause, leftMs);
       await setTimeout(pause);
     }
@@ -233,46 +240,46 @@ export class Client {
     const { method, path, attempts } = attempted;
     const startedAt = Date.now();
     const stopWaiting = progress.waiting(attempted, () => deadline.leftMs);
-    this.#noteWrite(method);
+    this.#countWrite(method);
     try {
       if (attempts === 1) request.onSend?.();
       const outcome = await send(http, request, Math.min(attemptTimeoutMs, deadline.leftMs));
       const took = Date.now() - startedAt;
       const { status, code } = outcome;
       debug("%s %s %s %d ms, attempt %d", method, path, status ?? code, took, attempts);
-      this.#noteClock(outcome.headers?.date);
+      this.#updateClock(outcome.headers?.date);
       return outcome;
     } finally {
       stopWaiting();
-      this.#noteWrite(method);
+      this.#countWrite(method);
     }
   }
 
   /** How long a request may be retried after this outcome, in milliseconds. */
-  #mostMs(outcome: Outcome): number {
+  #maxRetryMs(outcome: Outcome): number {
     const isConnected = outcome.status !== undefined || outcome.wasSent;
-    return isConnected || this.writes > 0 ? Number.POSITIVE_INFINITY : unwrittenMs;
+    return isConnected || this.writes > 0 ? Number.POSITIVE_INFINITY : maxRetryMsBeforeWrite;
   }
 
-  #noteWrite(method: string): void {
+  #countWrite(method: string): void {
     if (method !== "GET") this.#account.writes += 1;
   }
 
-  #noteClock(date: unknown): void {
+  #updateClock(date: unknown): void {
     const time = Date.parse(String(date));
     if (!Number.isNaN(time)) this.#account.clockSkewMs = time - Date.now();
   }
 
-  /** Removes the keys that a service may quote from the request. */
-  #redact(said: string, body: { private_key_pem?: string } = {}): string {
-    return redact(said, [this.#account.apiKey, ...secretsOfPem(body.private_key_pem)]);
+  /** Removes the request's secrets, which the service may quote in its answer. */
+  #redact(text: string, body: { private_key_pem?: string } = {}): string {
+    return redact(text, [this.#account.apiKey, ...secretsOfPem(body.private_key_pem)]);
   }
 }
 
 function accountOf(options: ClientOptions): Account {
   const base = new URL(options.baseUrl);
   if (base.protocol !== "https:") {
-    throw new TypeError("the base URL must start with https: the API key is sent to it");
+    throw new TypeError("the base URL must start with https://, because the API key is sent to it");
   }
   const nameOf = options.nameOf ?? ((key) => `the option ${key}`);
   const progress = new Progress(options.tell ?? (() => {}));
@@ -310,15 +317,15 @@ function accountOf(options: ClientOptions): Account {
     writes: 0,
     progress,
     pace: new Pace(limit, (waiting) =>
-      progress.tell(
-        `the limit of ${limit} requests a minute is reached, and requests wait for their turn ` +
-          `(${waiting} so far): ${nameOf("requestsPerMinute")} sets it`,
+      progress.report(
+        `the limit of ${limit} requests a minute is reached; requests that wait: ${waiting}. ` +
+          `${nameOf("requestsPerMinute")} sets the limit`,
       ),
     ),
   };
 }
 
-/** Sends a request once and waits for the answer until the time is over. */
+/** Sends a request once and waits for the answer, at most for `timeoutMs`. */
 async function send(
   http: AxiosInstance,
   { method, path, body }: Request,
@@ -338,19 +345,19 @@ async function send(
     return { code: "ECONNRESET", message: "the answer was cut off", wasSent: true };
   } catch (error) {
     if (!axios.isAxiosError(error)) throw error;
-    // Node.js writes nothing of a request before the TLS handshake has authorized the server.
+    // Node.js sends no part of a request before the TLS handshake has authorized the server.
     const wasSent = error.request?.socket?.authorized === true;
     return { code: codeOf(error), message: error.message, wasSent };
   }
 }
 
-/** Node's code for what axios reports. */
+/** Node's code for an error of axios. */
 function codeOf({ code = "EUNKNOWN" }: AxiosError): string {
   if (code === "ERR_CANCELED") return "ETIMEDOUT";
   return code === "ERR_BAD_RESPONSE" ? "ECONNRESET" : code;
 }
 
-/** Null for no text, undefined for what is not JSON. */
+/** Null for an empty text, undefined for a text that is not JSON. */
 function parseJson(text: string): unknown {
   if (text.trim() === "") return null;
   try {

@@ -6,19 +6,19 @@ import { ConnectionError } from "./errors";
 /** The endpoints of one kind of resource: a verb, a path and two types each (api.md §4). */
 export interface Endpoints<Wire, Create, Update = Create> {
   /**
-   * Creates one; never sent again when that could create a second. `onSend` is called before the
-   * first try, after the wait for the rate limit.
+   * Creates one object. A request that may have created it is never retried. `onSend` is called
+   * before the first try, after the wait for the rate limit.
    */
   create(client: Client, body: Create, onSend?: () => void): Promise<Wire>;
-  /** One, by id; a 404 when there is none. */
+  /** Reads one object; fails with 404 when it does not exist. */
   get(client: Client, id: string): Promise<Wire>;
-  /** Sends what changes, and no more. */
+  /** Updates one object: only the fields in `body`. */
   update(client: Client, id: string, body: Update): Promise<Wire>;
-  /** Deletes one; a 404 when there is none. */
+  /** Deletes one object; fails with 404 when it does not exist. */
   delete(client: Client, id: string): Promise<void>;
-  /** All, newest first, with one page in memory. */
+  /** All objects, newest first. Holds one page in memory. */
   list(client: Client): AsyncGenerator<Wire, void, undefined>;
-  /** The same, a page of at most 100 at a time, each requested when it is needed. */
+  /** The same in pages of at most 100 objects. Each page is requested when it is needed. */
   pages(client: Client): AsyncGenerator<Wire[], void, undefined>;
 }
 
@@ -61,7 +61,7 @@ async function* pagesOf<Wire>(
     yield answer[collection] as Wire[];
     next = sameOrigin(client.baseUrl, path, answer.next_page_uri as string | null | undefined);
     if (next && seen.has(next)) {
-      throw ConnectionError.unusable({ method: "GET", path }, "its pages go in a circle");
+      throw ConnectionError.unusable({ method: "GET", path }, "the pages of the list form a loop");
     }
   }
 }
@@ -76,7 +76,7 @@ function sameOrigin(
   if (url?.origin === origin) return url.href;
   throw ConnectionError.unusable(
     { method: "GET", path },
-    `its next_page_uri leaves ${origin}, where the API key must not go`,
+    `next_page_uri is not at ${origin}, and the API key is sent only there`,
     { field: "next_page_uri" },
   );
 }

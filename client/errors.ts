@@ -6,15 +6,15 @@ export interface Attempted {
   path: string;
   /** How many times the request was sent. */
   attempts: number;
-  /** How long that took, with the pauses in between, in milliseconds. */
+  /** How long all tries took, including the pauses between them, in milliseconds. */
   elapsedMs: number;
-  /** Whether the service may have done this write. Never true of a GET. */
+  /** Whether the service may have done this write although it failed. Always false for a GET. */
   ambiguous: boolean;
 }
 
-/** The service answered, and the answer is not a success. */
+/** The service answered with a status that is not a success. */
 export class ServiceError extends Error implements Attempted {
-  /** Tells errors apart where several copies of this package are loaded. */
+  /** Identifies the class where several copies of this package are loaded. */
   override readonly name = "ServiceError";
   /** The HTTP method. */
   declare readonly method: string;
@@ -25,28 +25,28 @@ export class ServiceError extends Error implements Attempted {
   declare readonly ambiguous: boolean;
   /** The HTTP status. */
   declare readonly status: number;
-  /** The service's own code for the cause, when it gave one. */
+  /** The service's own code for the cause, if the answer has one. */
   declare readonly code: string | undefined;
-  /** The id to quote to the service's support, when it gave one. */
+  /** The id of the failed operation for the service's support, if the answer has one. */
   declare readonly operationId: string | undefined;
 
   constructor(
-    said: string,
+    reason: string,
     fields: Attempted & { status: number; code?: string; operationId?: string },
     advice: string,
   ) {
-    const of = [fields.code, fields.operationId].filter(Boolean).join(", ");
+    const ids = [fields.code, fields.operationId].filter(Boolean).join(", ");
     super(
-      `${fields.method} ${fields.path} was answered ${fields.status}${effort(fields)}: ` +
-        `${said || "no reason given"}${of && ` (${of})`}${advice && `. ${advice}`}`,
+      `${fields.method} ${fields.path} failed with status ${fields.status}${effort(fields)}: ` +
+        `${reason || "no reason given"}${ids && ` (${ids})`}${advice && `. ${advice}`}`,
     );
     Object.assign(this, fields);
   }
 }
 
-/** No usable answer: no connection, no answer in time, or an answer that is not as api.md says. */
+/** No usable answer: no connection, no answer in time, or an answer that does not match api.md. */
 export class ConnectionError extends Error implements Attempted {
-  /** Tells errors apart where several copies of this package are loaded. */
+  /** Identifies the class where several copies of this package are loaded. */
   override readonly name = "ConnectionError";
   /** The HTTP method. */
   declare readonly method: string;
@@ -61,11 +61,11 @@ export class ConnectionError extends Error implements Attempted {
   declare readonly field: string | undefined;
   /** In an `EBADANSWER`: the known fields that are usable. */
   declare readonly usable: Record<string, unknown> | undefined;
-  /** The status of the last try that was answered, if any was. */
+  /** The status of the last try that got an answer, if any did. */
   declare readonly lastStatus: number | undefined;
 
   constructor(
-    said: string,
+    reason: string,
     fields: Attempted & {
       code: string;
       field?: string;
@@ -73,23 +73,25 @@ export class ConnectionError extends Error implements Attempted {
       lastStatus?: number;
     },
   ) {
-    const last = fields.lastStatus ? ` (one before was answered ${fields.lastStatus})` : "";
-    super(`${fields.method} ${fields.path} got no usable answer${effort(fields)}: ${said}${last}`);
+    const last = fields.lastStatus ? ` (an earlier try got status ${fields.lastStatus})` : "";
+    super(
+      `${fields.method} ${fields.path} got no usable answer${effort(fields)}: ${reason}${last}`,
+    );
     Object.assign(this, fields);
   }
 
-  /** The error of an answer that is not as api.md says. */
+  /** The error for an answer that does not match api.md. */
   static unusable(
-    asked: { method: string; path: string; attempts?: number; elapsedMs?: number },
-    said: string,
+    request: { method: string; path: string; attempts?: number; elapsedMs?: number },
+    reason: string,
     more: { field?: string; usable?: Record<string, unknown>; ambiguous?: boolean } = {},
   ): ConnectionError {
-    const fields = { attempts: 1, elapsedMs: 0, ambiguous: false, ...asked, ...more };
-    return new ConnectionError(said, { ...fields, code: "EBADANSWER" });
+    const fields = { attempts: 1, elapsedMs: 0, ambiguous: false, ...request, ...more };
+    return new ConnectionError(reason, { ...fields, code: "EBADANSWER" });
   }
 }
 
-/** For messages: how many tries it took, and how long. */
+/** How many tries were made and how long they took, for messages. */
 function effort({ attempts, elapsedMs }: Attempted): string {
   const tries = attempts > 1 ? ` after ${attempts} tries` : "";
   return elapsedMs >= 1000 ? `${tries} in ${Math.round(elapsedMs / 1000)} s` : tries;

@@ -4,7 +4,7 @@ import * as v from "valibot";
 export interface Ref {
   /** Assigned by the service, opaque. */
   id: string;
-  /** Where the service serves it. */
+  /** The URI of the object on the service. */
   uri: string;
 }
 
@@ -13,12 +13,12 @@ export const ref: v.GenericSchema<unknown, Ref> = v.object({ id: v.string(), uri
 
 /** A string that may be unset. */
 export const text = v.nullish(v.string());
-/** References: api.md shows one, services send a list. */
+/** One reference or a list of them: api.md shows one, services send a list. */
 export const refs = v.nullish(v.union([ref, v.array(ref)]));
 /** Whether a module is applied; null means true. */
 export const enabled = v.nullish(v.boolean());
 
-/** Refuses a list, which valibot takes for an object. */
+/** Refuses a list, which valibot accepts as an object. */
 export const noList = <Schema extends v.GenericSchema>(schema: Schema) =>
   v.pipe(
     v.any(),
@@ -34,10 +34,10 @@ export const edgeModule = <Entries extends v.ObjectEntries>(entries: Entries) =>
 export const texts = v.nullish(v.array(v.string()));
 
 /** The fields that every edge and certificate has. */
-export const made = {
+export const commonFields = {
   /** Assigned by the service, opaque. */
   id: v.pipe(v.string(), v.nonEmpty("is empty")),
-  /** Where the service serves it. */
+  /** The URI of the object on the service. */
   uri: v.string(),
   /** RFC 3339, UTC. */
   created_at: v.pipe(

@@ -21,12 +21,12 @@ export interface NoAnswer {
   wasSent: boolean;
 }
 
-/** What came of one try of a request. */
+/** The result of one try of a request. */
 export type Outcome = Answer | NoAnswer;
 
 const firstBackoffMs = 500;
-const longestBackoffMs = 20_000;
-const longestReason = 1000;
+const maxBackoffMs = 20_000;
+const maxReasonLength = 1000;
 
 const transientStatuses = new Set([408, 429, 502, 503, 504, 520, 521, 522, 523, 524]);
 const transientCodes = new Set([
@@ -40,8 +40,9 @@ export function isSuccess(outcome: Outcome): outcome is Answer {
 }
 
 /**
- * Whether a write may have been done, although its answer is not a success. Only 429 and the other
- * 4xx say that it was not: a proxy may answer 408 or any 5xx after the service has done the work.
+ * Whether the service may have done a write although the answer is no success. Only a 4xx other
+ * than 408 proves that the write was not done: a proxy may answer 408 or any 5xx after the service
+ * has done the write.
  */
 export function isLost(outcome: Outcome): boolean {
   const { status } = outcome;
@@ -49,7 +50,7 @@ export function isLost(outcome: Outcome): boolean {
   return status === 408 || status < 400 || status >= 500;
 }
 
-/** Whether to send the request again. A POST that may have been done is never sent again. */
+/** Whether to retry the request. A POST that the service may have done is never retried. */
 export function canRetry(method: string, outcome: Outcome): boolean {
   const isTransient =
     outcome.status === undefined
@@ -60,49 +61,51 @@ export function canRetry(method: string, outcome: Outcome): boolean {
 
 /**
  * The pause before the next try, in milliseconds: exponential backoff with full jitter, or
- * `Retry-After` where that is longer.
+ * `Retry-After` if that is longer.
  */
 export function pauseMs(outcome: Outcome, attempts: number, clockSkewMs: number): number {
-  const backoffMs = Math.min(longestBackoffMs, firstBackoffMs * 2 ** (attempts - 1));
+  const backoffMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** (attempts - 1));
   const header = outcome.headers?.["retry-after"];
   const askedMs = Number(header) * 1000 || Date.parse(String(header)) - Date.now() - clockSkewMs;
   return Math.max(Math.ceil(Math.random() * backoffMs), askedMs || 0);
 }
 
-/** What an error message needs beside the outcome. */
-interface Asked {
+/** What an error message needs besides the outcome and the tries. */
+interface ErrorContext {
   nameOf: NameOf;
   /** Whether the path names one object: then 404 means that the object is gone. */
   isItem: boolean;
-  /** Removes secrets from what the service says. */
-  redact: (said: string) => string;
-  /** How long a connection is retried, in milliseconds; infinite when only the deadline ends it. */
-  mostMs: number;
+  /** Removes secrets from a text of the service. */
+  redact: (text: string) => string;
+  /** How long a connection is retried, in milliseconds; infinite without such a limit. */
+  maxRetryMs: number;
 }
 
-/** The error that an outcome becomes. */
+/** The error for an outcome that is not a success. */
 export function errorOf(
   outcome: Outcome,
-  asked: Attempted & { lastStatus?: number },
-  from: Asked,
+  tries: Attempted & { lastStatus?: number },
+  context: ErrorContext,
 ): ServiceError | ConnectionError {
   if (outcome.status === undefined) {
-    const mostMs = canRetry(asked.method, outcome) ? from.mostMs : Number.POSITIVE_INFINITY;
-    const said = explain(outcome, from.nameOf, mostMs);
-    return new ConnectionError(said, { ...asked, code: outcome.code });
+    const maxRetryMs = canRetry(tries.method, outcome)
+      ? context.maxRetryMs
+      : Number.POSITIVE_INFINITY;
+    const reason = explain(outcome, context.nameOf, maxRetryMs);
+    return new ConnectionError(reason, { ...tries, code: outcome.code });
   }
-  const { lastStatus: _, ...attempted } = asked;
+  const { lastStatus: _, ...attempted } = tries;
   const body = outcome.json as Record<string, unknown> | null | undefined;
   const details = body?.details as { operation_id?: unknown } | null | undefined;
-  // Redacted before it is cut: a cut may leave a part of a key, too short to be found.
-  const said = (value: unknown) =>
-    typeof value === "string" ? from.redact(value).slice(0, longestReason) : undefined;
+  // Redact before truncating: a truncated key may be too short to be recognized.
+  const redacted = (value: unknown) =>
+    typeof value === "string" ? context.redact(value).slice(0, maxReasonLength) : undefined;
   const fields = {
     ...attempted,
     status: outcome.status,
-    code: said(body?.error_code),
-    operationId: said(details?.operation_id),
+    code: redacted(body?.error_code),
+    operationId: redacted(details?.operation_id),
   };
-  const advice = advise(outcome.status, from.nameOf, from.isItem);
-  return new ServiceError(said(body?.msg) ?? "", fields, advice);
+  const advice = advise(outcome.status, context.nameOf, context.isItem);
+  return new ServiceError(redacted(body?.msg) ?? "", fields, advice);
 }

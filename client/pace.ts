@@ -3,25 +3,25 @@ import { setTimeout } from "node:timers/promises";
 const windowMs = 60_000;
 
 /**
- * Limits how many requests of an account start in any 60 seconds, first come, first served. The
- * service counts a request when it arrives, and all that is known is that this was before the
- * answer: so a request counts until 60 seconds after its answer.
+ * Limits how many requests of an account start in any 60 seconds, in the order of the calls. The
+ * service counts a request when it arrives, at an unknown time before its answer. So a request
+ * counts here until 60 seconds after its answer.
  */
 export class Pace {
   #taken = 0;
-  /** When each answered request stops to count, the earliest first. */
+  /** When each answered request stops counting, earliest first. */
   readonly #freeAt: number[] = [];
   #queue = Promise.resolve();
   #waiting = 0;
   #onAnswer = () => {};
 
-  /** 0 requests a minute means no limit; `onWait` is called for each request that has to wait. */
+  /** 0 requests a minute means no limit. `onWait` is called for each request that must wait. */
   constructor(
     readonly requestsPerMinute: number,
     readonly onWait: (waiting: number) => void,
   ) {}
 
-  /** Settles when the request may start. Call the function that it gives after the answer. */
+  /** Resolves when the request may start, with a function to call after its answer. */
   async turn(): Promise<() => void> {
     if (this.requestsPerMinute === 0) return () => {};
     if (this.#waiting === 0 && this.#isFree()) {
@@ -63,18 +63,18 @@ export class Pace {
   }
 }
 
-/** The deadline of one operation. Its time starts with the first request and stops in `waitFor`. */
+/** The deadline of one operation. It starts with the first request and pauses in `waitFor`. */
 export class Deadline {
   #endsAt: number | undefined;
 
   constructor(readonly ms: number) {}
 
-  /** Milliseconds that are left. */
+  /** Milliseconds until the deadline. */
   get leftMs(): number {
     return this.#endsAt === undefined ? this.ms : this.#endsAt - Date.now();
   }
 
-  /** Waits for a request's turn at the rate limit; that time does not count. */
+  /** Waits for the rate limit. This time does not count. */
   async waitFor<T>(turn: Promise<T>): Promise<T> {
     const left = this.leftMs;
     const taken = await turn;

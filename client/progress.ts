@@ -2,47 +2,45 @@ import type { Attempted } from "./errors";
 import type { Outcome } from "./outcome";
 
 const betweenMs = 10_000;
-/** A pause or a try that takes longer is worth a message. */
+/** A longer pause or try is reported. */
 const longMs = 10_000;
-/** So is this try, and each one after it. */
-const thirdTry = 3;
+/** This try and later ones are reported, even after a short pause. */
+const firstReportedTry = 3;
 
-/** Tells a person why requests take long: one message in 10 s at most. */
+/** Reports why requests take long, with at most one message in 10 s. */
 export class Progress {
-  readonly #tell: (message: string) => void;
+  readonly #send: (message: string) => void;
   #lastAt = Number.NEGATIVE_INFINITY;
 
-  constructor(tell: (message: string) => void) {
-    this.#tell = tell;
+  constructor(send: (message: string) => void) {
+    this.#send = send;
   }
 
-  /** Passes a message on unless there was one in the last 10 s. */
-  tell(message: string): void {
+  /** Sends a message, unless one was sent in the last 10 s. */
+  report(message: string): void {
     if (Date.now() - this.#lastAt < betweenMs) return;
     this.#lastAt = Date.now();
-    this.#tell(message);
+    this.#send(message);
   }
 
-  /** Tells of a try for as long as it has no answer. Call the function that it gives to end that. */
+  /** Reports a try every 10 s while it has no answer. Returns a function that ends this. */
   waiting({ method, path }: Attempted, leftMs: () => number): () => void {
     const timer = setInterval(() => {
-      this.tell(`${method} ${path} has no answer yet; still waiting${atMost(leftMs())}`);
+      this.report(`${method} ${path} has no answer yet; still waiting${atMost(leftMs())}`);
     }, longMs).unref();
     return () => clearInterval(timer);
   }
 
-  /** Tells of the third try and later ones, and of a long pause before any. */
+  /** Reports the third and later tries, and a long pause before any try. */
   retrying(attempted: Attempted, outcome: Outcome, pauseMs: number, leftMs: number): void {
     const { method, path, attempts } = attempted;
-    if (attempts + 1 < thirdTry && pauseMs < longMs) return;
-    const cause = outcome.code
-      ? `got no answer (${outcome.code})`
-      : `was answered ${outcome.status}`;
-    this.tell(`${method} ${path} ${cause}; trying again${atMost(leftMs)}`);
+    if (attempts + 1 < firstReportedTry && pauseMs < longMs) return;
+    const cause = outcome.code ? `no answer (${outcome.code})` : `status ${outcome.status}`;
+    this.report(`${method} ${path} got ${cause}; trying again${atMost(leftMs)}`);
   }
 }
 
-/** How much longer this may take; empty when no time is left. */
+/** How much longer a request may take, for messages; empty when no time is left. */
 function atMost(ms: number): string {
   const seconds = Math.round(ms / 1000);
   return seconds > 0 ? `, for ${seconds} s at most` : "";

@@ -1,28 +1,28 @@
-/** A text quotes a secret when it holds this many characters of it in a row. */
-const part = 16;
-/** Shorter secrets are not looked for: other words hold them by chance. */
-const shortestSecret = 8;
+/** A text quotes a secret when it contains this many consecutive characters of the secret. */
+const partLength = 16;
+/** Shorter secrets are ignored: other words may contain them by chance. */
+const minSecretLength = 8;
 
 /**
- * What a service says, without the secrets that it was sent. A service may quote a secret with other
- * line breaks, in part, in base64 or URL-encoded. A secret that can't be cut out as a whole leaves
- * nothing of the text. Redact before cutting: a part shorter than 16 characters is not found.
+ * Removes the request's secrets from a text of the service. A service may quote a secret in part,
+ * with other line breaks, in base64 or URL-encoded: then the whole text is replaced. Redact before
+ * truncating: a part shorter than 16 characters is not found.
  */
-export function redact(said: string, secrets: string[]): string {
-  const known = secrets.filter(({ length }) => length >= shortestSecret);
-  const cut = known.reduce((text, secret) => text.replaceAll(secret, "[secret]"), said);
+export function redact(text: string, secrets: string[]): string {
+  const known = secrets.filter(({ length }) => length >= minSecretLength);
+  const cut = known.reduce((rest, secret) => rest.replaceAll(secret, "[secret]"), text);
   return quotes(withoutSpace(cut), known.flatMap(formsOf))
-    ? "[left out, as it quotes a secret]"
+    ? "[left out, because it quotes a secret]"
     : cut;
 }
 
-/** The secret parts of PEM text: without the lines that begin and end each block. */
+/** The secret parts of PEM text: all but the lines that begin and end each block. */
 export function secretsOfPem(text = ""): string[] {
   return text.split(/-----[A-Z0-9 ]+-----/).map((block) => block.trim());
 }
 
 function formsOf(secret: string): string[] {
-  // Base64 depends on where in a group of three bytes the secret begins.
+  // The base64 form depends on the secret's position in a group of three bytes.
   const encoded = ["", "x", "xx"].map((before) => Buffer.from(before + secret).toString("base64"));
   const plain = withoutSpace(secret);
   return [plain, encodeURIComponent(plain), encodeURIComponent(secret)].concat(
@@ -30,7 +30,7 @@ function formsOf(secret: string): string[] {
   );
 }
 
-/** Whether a text holds a part of one of the forms, or the whole of a form that is shorter. */
+/** Whether a text contains a part of one of the forms, or the whole of a shorter form. */
 function quotes(text: string, forms: string[]): boolean {
   const parts = new Set(forms.flatMap(partsOf));
   const lengths = new Set([...parts].map(({ length }) => length));
@@ -43,7 +43,7 @@ function quotes(text: string, forms: string[]): boolean {
 }
 
 function partsOf(form: string): string[] {
-  const length = Math.min(part, form.length);
+  const length = Math.min(partLength, form.length);
   return Array.from({ length: form.length - length + 1 }, (_, at) => form.slice(at, at + length));
 }
 

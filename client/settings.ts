@@ -1,15 +1,15 @@
-/** The connection that is meant when none is named: a namespace of config. */
+/** The default connection. A connection is a namespace of stack config. */
 export const defaultConnection = "tlsedge";
 
 /** The two ways to give a setting. */
 export interface WaysToSet {
   /** The name of the environment variable. */
   variable: string;
-  /** The full key in stack config, which counts before the variable. */
+  /** The full key in stack config, which wins over the variable. */
   configKey: string;
-  /** What to do to set it, in one way or the other. */
+  /** How to set it in one of the two places. */
   text: string;
-  /** What to do where stack config has a wrong value: a variable alone would not help. */
+  /** How to correct a wrong value in stack config, which a variable does not override. */
   inConfig: string;
 }
 

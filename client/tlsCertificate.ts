@@ -1,10 +1,10 @@
 import * as v from "valibot";
 import { type Endpoints, endpointsOf } from "./endpoints";
-import { made, noList, text, texts } from "./fields";
+import { commonFields, noList, text, texts } from "./fields";
 
 /** The schema of a {@link TLSCertificateWire}. */
 export const tlsCertificateWire = v.object({
-  ...made,
+  ...commonFields,
   /** The chain in PEM, leaf first. */
   certificate_pem: v.string(),
   /** The leaf's common name. */
@@ -20,7 +20,7 @@ export const tlsCertificateWire = v.object({
       }),
     ),
   ),
-  /** When the service issued it, RFC 3339; null for an uploaded one. */
+  /** When the service issued the certificate, RFC 3339; null for an uploaded one. */
   issued_at: text,
   /** Start of validity, RFC 3339. */
   not_before: text,
@@ -48,7 +48,7 @@ export const tlsCertificateWire = v.object({
   subject_country: text,
 });
 
-/** A TLS certificate as the service answers it: never with its private key (api.md §2.2). */
+/** A TLS certificate in an answer of the service, which never has the private key (api.md §2.2). */
 export interface TLSCertificateWire extends v.InferOutput<typeof tlsCertificateWire> {}
 
 /** The body of an upload (api.md §4.2). */

@@ -1,14 +1,14 @@
 import * as v from "valibot";
 import type { Client } from "./client";
 import { endpointsOf } from "./endpoints";
-import { edgeModule, enabled, made, ref, refs, text } from "./fields";
+import { commonFields, edgeModule, enabled, ref, refs, text } from "./fields";
 
 /** The schema of a {@link TLSEdgeWire}. */
 export const tlsEdgeWire = v.object({
-  ...made,
-  /** What it serves, each a host and a port. */
+  ...commonFields,
+  /** What the edge serves, each a host and a port. */
   hostports: v.nullish(v.array(v.string())),
-  /** The backend behind it. */
+  /** The backend behind the edge. */
   backend: edgeModule({
     /** Whether the module is applied; null means true. */
     enabled,
@@ -22,36 +22,36 @@ export const tlsEdgeWire = v.object({
     /** The policies: one, a list or null. */
     ip_policies: refs,
   }),
-  /** Whose client certificates are asked for. */
+  /** Which authorities must sign the client certificates. */
   mutual_tls: edgeModule({
     /** Whether the module is applied; null means true. */
     enabled,
     /** The authorities: one, a list or null. */
     certificate_authorities: refs,
   }),
-  /** Where TLS ends: at the service's edge, or at the agent or server behind it. */
+  /** Where TLS ends: at the edge, or at the agent or server behind the edge. */
   tls_termination: edgeModule({
     /** Whether the module is applied; null means true. */
     enabled,
-    /** `edge` or `upstream`; may gain values. */
+    /** `edge` or `upstream`; services may add values. */
     terminate_at: text,
     /** Such as `1.2`; null with `upstream`. */
     min_version: text,
   }),
 });
 
-/** A TLS edge as the service answers it. A list leaves out scalars that are unset (api.md §2.1). */
+/** A TLS edge in an answer of the service. Lists omit scalars that are unset (api.md §2.1). */
 export interface TLSEdgeWire extends v.InferOutput<typeof tlsEdgeWire> {}
 
-/** The body of a create or an update: a module that is present replaces all of it (api.md §4.1). */
+/** The body of a create or an update. A given module replaces the whole module (api.md §4.1). */
 export interface TLSEdgeMutation {
   /** For people; at most 255 bytes of UTF-8. */
   description?: string;
   /** For machines; at most 4096 bytes of UTF-8. */
   metadata?: string;
-  /** What it serves, each a host and a port. */
+  /** What the edge serves, each a host and a port. */
   hostports?: string[];
-  /** The backend behind it. */
+  /** The backend behind the edge. */
   backend?: {
     /** Whether the module is applied. */
     enabled?: boolean;
@@ -65,7 +65,7 @@ export interface TLSEdgeMutation {
     /** The ids of the policies. */
     ip_policy_ids?: string[];
   };
-  /** Whose client certificates are asked for. */
+  /** Which authorities must sign the client certificates. */
   mutual_tls?: {
     /** Whether the module is applied. */
     enabled?: boolean;
@@ -91,7 +91,7 @@ const path = "/edges/tls";
 /** The TLS edge endpoints (api.md §4.1). */
 export const tlsEdges = {
   ...endpointsOf<TLSEdgeWire, TLSEdgeMutation>(path, "tls_edges", tlsEdgeWire),
-  /** Not in api.md: services of this family have it, so it is only called when asked for. */
+  /** Not in api.md, though similar services have it: called only when a program asks for it. */
   deleteModule: (client: Client, id: string, module: TLSEdgeModule) =>
     client.delete(`${path}/${encodeURIComponent(id)}/${module}`),
 };

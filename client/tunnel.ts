@@ -10,19 +10,19 @@ export const tunnelWire = v.object({
   public_url: text,
   /** RFC 3339, UTC. */
   started_at: text,
-  /** What the agent's configuration says of the tunnel. */
+  /** The tunnel's metadata in the agent's configuration. */
   metadata: text,
   /** `http`, `https`, `tcp` or `tls`. */
   proto: text,
   /** Where the tunnel runs. */
   region: text,
-  /** The session on which it was started. */
+  /** The session on which the tunnel was started. */
   tunnel_session: v.nullish(ref),
   /** The endpoint of a tunnel that an agent started. */
   endpoint: v.nullish(ref),
-  /** What backends match. */
+  /** The labels that backends match. */
   labels: v.nullish(noList(v.record(v.string(), v.string()))),
-  /** The backends that it serves. */
+  /** The backends that the tunnel serves. */
   backends: refs,
   /** Where the agent forwards to. */
   forwards_to: text,

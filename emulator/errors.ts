@@ -1,6 +1,6 @@
 import { newId } from "./store";
 
-/** Why a request is refused: the HTTP status, and the code that is this reason's alone. */
+/** Why a request is refused: the HTTP status, and a code that only this reason has. */
 export interface Reason {
   status: 400 | 401 | 404 | 405 | 409 | 413 | 415 | 429 | 500;
   code: string;
@@ -43,8 +43,8 @@ export const reasons = {
 } as const satisfies Record<string, Reason>;
 
 /**
- * A request that the service refuses. The message goes to the caller as it is, so it never holds
- * a key, nor a value that might be one.
+ * The refusal of a request. The caller gets the message, so the message never contains a key or a
+ * value that may be a key.
  */
 export class Refusal extends Error {
   constructor(
@@ -57,7 +57,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The JSON body of an error, in the shape that services of this family share. */
+/** The JSON body of an error. Similar services have the same fields. */
 export function errorBody(reason: Reason, message: string) {
   return {
     error_code: reason.code,

@@ -5,7 +5,7 @@ import { type Context, Hono, type MiddlewareHandler } from "hono";
 import * as v from "valibot";
 import { readBody, strictObject } from "./requests";
 
-/** Where faults are set and seen while the emulator runs; the service has no such path. */
+/** The path that sets and lists faults. The service has no such path. */
 const control = "/_emulator/faults";
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
@@ -27,24 +27,23 @@ const fault = strictObject({
   ]),
 });
 
-/** What goes wrong, for which requests. The first fault that fits a request strikes it. */
+/** A fault and the requests that meet it. A request meets the first fault that matches it. */
 export interface Fault {
   /** Default: any. */
   method?: "GET" | "POST" | "PATCH" | "DELETE";
   /** A path without its query; `*` stands for one segment. Default: any. */
   path?: string;
-  /** How many requests that fit go by unharmed first. Default 0. */
+  /** How many matching requests pass without the fault first. Default 0. */
   skip?: number;
-  /** How many requests it strikes. Default 1. */
+  /** How many requests meet the fault. Default 1. */
   times?: number;
-  /** Whether the service does what is asked all the same. Default: where the answer needs it. */
+  /** Whether the service still does the request. Default: only if the answer needs it. */
   work?: boolean;
   /**
-   * What comes back: `reset` cuts the connection, `silence` leaves it open for ever, `held` is the
-   * service's own answer, kept back until the faults are cleared, `truncated` is half of the JSON;
-   * `afterMs` is the service's own answer, so many milliseconds late; `fields` stand in the place
-   * of those of the JSON; `status` with `headers` and a `body` is an answer of its own, HTML unless
-   * a header says otherwise.
+   * The answer. `reset` cuts the connection. `silence` leaves it open without an answer. `held`
+   * delays the service's own answer until the faults are cleared. `afterMs` delays that answer by
+   * so many milliseconds. `truncated` is half of its JSON. `fields` replace fields of its JSON.
+   * `status` with `headers` and `body` is another answer, HTML unless a header says otherwise.
    */
   answer:
     | "reset"
@@ -56,22 +55,22 @@ export interface Fault {
     | { status: number; headers?: Record<string, string>; body?: string };
 }
 
-/** A fault that is set, and how many requests it has struck. */
+/** A fault that is set, and how many requests have met it. */
 export type SetFault = Fault & { struck: number };
 
 /** Sets faults while the emulator runs. */
 export interface Faults {
-  /** Adds faults, after those that are there. */
+  /** Adds faults after the existing ones. */
   add(...faults: Fault[]): void;
-  /** The faults that are set, spent ones too. */
+  /** The faults that are set, including those that are used up. */
   list(): SetFault[];
-  /** Removes all faults, and lets the answers go that are held. */
+  /** Removes all faults, and sends the held answers. */
   clear(): void;
 }
 
 type Bindings = { Bindings: HttpBindings };
 
-/** The faults of an emulator: the handle, what strikes requests, and the routes that set them. */
+/** The faults of an emulator: the handle, the middleware that applies them, and their routes. */
 export function makeFaults(initial: Fault[] = []) {
   let all: (SetFault & { passed: number })[] = [];
   let held: (() => void)[] = [];
@@ -86,7 +85,7 @@ export function makeFaults(initial: Fault[] = []) {
   };
   const next = ({ req }: Context): Fault | undefined => {
     for (const one of all) {
-      if (!fits(one, req.method, req.path) || one.struck >= (one.times ?? 1)) continue;
+      if (!matches(one, req.method, req.path) || one.struck >= (one.times ?? 1)) continue;
       if (one.passed++ < (one.skip ?? 0)) continue;
       one.struck += 1;
       return one;
@@ -98,7 +97,7 @@ export function makeFaults(initial: Fault[] = []) {
   return { handle, strike: strike(next, cleared), routes: routes(handle) };
 }
 
-function fits({ method, path }: Fault, asked: string, target: string): boolean {
+function matches({ method, path }: Fault, asked: string, target: string): boolean {
   if (target.startsWith("/_emulator/") || (method && method !== asked)) return false;
   if (!path) return true;
   const parts = path.split("/");
@@ -115,7 +114,7 @@ function strike(
     if (!struck) return proceed();
     const { answer } = struck;
     if (isLate(answer)) {
-      // Unreferenced: a closed emulator doesn't keep its process waiting.
+      // Unreferenced, so that a closed emulator does not keep its process alive.
       const wait = () =>
         answer === "held" ? cleared() : setTimeout(answer.afterMs, undefined, { ref: false });
       if (struck.work === false) await wait().then(proceed);
@@ -126,8 +125,8 @@ function strike(
     if (struck.work ?? needsWork) await proceed();
     if (answer === "reset") c.env.incoming.socket.destroy();
     const ends = answer === "reset" || answer === "silence";
-    const other = ends ? RESPONSE_ALREADY_SENT : await instead(c.res, answer);
-    // Else Hono would add the headers of the service's own answer.
+    const other = ends ? RESPONSE_ALREADY_SENT : await replacementOf(c.res, answer);
+    // Undefined first: otherwise Hono adds the headers of the service's own answer.
     c.res = undefined;
     c.res = other;
     return undefined;
@@ -136,25 +135,25 @@ function strike(
 
 type Late = "held" | { afterMs: number };
 
-/** Whether the service's own answer comes, but not at once. */
+/** Whether the service's own answer comes late. */
 function isLate(answer: Fault["answer"]): answer is Late {
   return answer === "held" || (typeof answer === "object" && "afterMs" in answer);
 }
 
-/** What is answered in the place of the service's own answer. */
-async function instead(
+/** The answer that replaces the service's own answer. */
+async function replacementOf(
   own: Response,
   answer: Exclude<Fault["answer"], "reset" | "silence" | Late>,
 ): Promise<Response> {
   if (typeof answer === "object" && "status" in answer) {
     const headers = { "Content-Type": "text/html", ...answer.headers };
-    // These have no body, whatever is said.
+    // Answers with these statuses never have a body.
     const body = [204, 205, 304].includes(answer.status) ? null : (answer.body ?? "");
     return new Response(body, { status: answer.status, headers });
   }
   const text = await own.text();
   const { status, headers } = own;
-  // Of nothing there is neither a half nor a field.
+  // An empty answer can't be truncated or changed.
   if (text === "") return new Response(null, { status, headers });
   headers.delete("Content-Length");
   if (answer === "truncated") {

@@ -10,21 +10,21 @@ const usage = `Usage: pulumi-tlsedge-emulator [options]
 
 Serves the API over HTTPS on loopback:
 
-  --port N                 serve on this port of loopback (default: the one kept with --data, if it
-                           is free, else any that is)
-  --data FILE              keep data, CA and API key in this SQLite file (default: in memory)
+  --port N                 serve on this port of loopback (default: the port stored with --data if
+                           that is free, else any free port)
+  --data FILE              store data, CA and API key in this SQLite file (default: in memory)
   --ca-file FILE           write the CA here (default: FILE.ca.pem beside the data file, or a
                            temporary file)
-  --api-key KEY            the bearer key to ask for (default: the kept one, or a random one)
-  --latency MS             delay every answer by so many milliseconds
-  --requests-per-minute N  answer 429 beyond this (default: no limit; the service has 120)
+  --api-key KEY            require this bearer key (default: the stored key, or a random key)
+  --latency MS             delay every answer by this many milliseconds
+  --requests-per-minute N  answer 429 above this limit (default: no limit; the service has 120)
   --json                   print one line of JSON: url, apiKey, caFile
   --help                   print this
 
-Or makes a certificate to try with, as an ACME client would write it, signed by a new authority:
+Or creates a test certificate, signed by a new authority, in the files that ACME clients write:
 
-  --out FOLDER             write fullchain.pem and privkey.pem here, over what is there
-  --days N                 valid for so many days (default: 90)
+  --out FOLDER             write fullchain.pem and privkey.pem here, and replace existing files
+  --days N                 valid for this many days (default: 90)
 `;
 
 /** A mistake on the command line. */
@@ -35,7 +35,7 @@ interface Command {
   caFile?: string;
   json: boolean;
   help: boolean;
-  /** Make a certificate instead of serving. */
+  /** Create a certificate instead of serving. */
   certificate?: { domains: string[]; folder: string; days: number };
 }
 
@@ -74,9 +74,9 @@ function readCommand(args: string[]): Command {
 
 function readCertificate(words: string[], { out, days }: { out?: string; days?: string }) {
   const [command, ...domains] = words;
-  if (command !== "certificate") throw new UsageError(`there is no command ${command}`);
+  if (command !== "certificate") throw new UsageError(`unknown command ${command}`);
   if (domains.length === 0) throw new UsageError("name the domains that the certificate is for");
-  if (out === undefined) throw new UsageError("say with --out where to write the certificate");
+  if (out === undefined) throw new UsageError("name the folder of the certificate with --out");
   return { domains, folder: resolve(out), days: whole("--days", days, 1, 36_500) ?? 90 };
 }
 
@@ -87,7 +87,7 @@ function whole(name: string, text: string | undefined, min: number, max: number)
   throw new UsageError(`${name} takes a whole number from ${min} to ${max}, not ${text}`);
 }
 
-/** Writes the CA to a file; `remove` undoes it when the file is a temporary one. */
+/** Writes the CA to a file. `remove` deletes the file if it is a temporary one. */
 function writeCA(ca: string, { caFile, options }: Command) {
   const named = caFile ?? (options.dataFile && `${options.dataFile}.ca.pem`);
   const file = resolve(named ?? join(mkdtempSync(join(tmpdir(), "tlsedge-")), "ca.pem"));
@@ -106,7 +106,7 @@ export TLSEDGE_CA_FILE=${quoted(caFile)}
 # The emulator runs until Ctrl-C.`;
 }
 
-/** A word that a POSIX shell reads back as it is. */
+/** A word with quotes for a POSIX shell. */
 function quoted(text: string): string {
   return /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
@@ -121,7 +121,7 @@ async function run(command: Command): Promise<void> {
     };
     process.once("SIGINT", stop);
     process.once("SIGTERM", stop);
-    // Last: whoever reads it may send a signal at once.
+    // Printed last, because the reader may send a signal at once.
     console.log(describe(emulator, file, command.json));
   } catch (error) {
     await emulator.close();
@@ -129,7 +129,7 @@ async function run(command: Command): Promise<void> {
   }
 }
 
-/** Root, intermediate and leaf, as public authorities have them. */
+/** Creates root, intermediate and leaf, as public authorities do, and writes the chain and key. */
 async function writeCertificate({ domains, folder, days }: Required<Command>["certificate"]) {
   const root = await makeCertificate({ commonName: "Trial Root CA", isCa: true });
   const issuer = await makeCertificate({ commonName: "Trial CA", isCa: true, issuer: root });
@@ -150,7 +150,7 @@ async function writeCertificate({ domains, folder, days }: Required<Command>["ce
 function fail(error: unknown): void {
   const { code, message } = error as NodeJS.ErrnoException;
   const isUsage = error instanceof UsageError || code?.startsWith("ERR_PARSE_ARGS_");
-  const taken = "That port is taken: choose another with --port, or leave it out for a free one.";
+  const taken = "The port is in use: choose another with --port, or omit --port for a free one.";
   console.error(`pulumi-tlsedge-emulator: ${code === "EADDRINUSE" ? taken : message}`);
   if (isUsage) console.error(`\n${usage}`);
   process.exitCode = isUsage ? 2 : 1;

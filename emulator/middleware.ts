@@ -2,23 +2,23 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Context, MiddlewareHandler } from "hono";
 import { errorBody, Refusal, reasons } from "./errors";
 
-/** The emulator's own paths: the service has none of them, so its version and limits don't hold. */
+/** The prefix of the emulator's own paths. The service's version and limit don't apply to them. */
 const controlPrefix = "/_emulator/";
 
-/** How the HTTP server is told that there is nothing to answer. */
+/** The header that makes the HTTP server send no answer. */
 const alreadySent = "x-hono-already-sent";
 
 const maxBodyBytes = 1024 * 1024;
 const windowMs = 60_000;
 
-/** A request as the emulator saw it. */
+/** A request to the emulator. */
 export interface RecordedRequest {
   method: string;
   /** The path with its query. */
   path: string;
-  /** The parsed body, a private key in it left out; undefined when there was none or not JSON. */
+  /** The parsed body without a private key; undefined when there was none or it was not JSON. */
   body: unknown;
-  /** The status of the answer; 0 until it is given. */
+  /** The status of the answer; 0 before the answer. */
   status: number;
   /** The headers by lower-case name, without `authorization`. */
   headers: Record<string, string>;
@@ -30,7 +30,7 @@ export type Respond = (
   request: { method: string; path: string; status: number },
 ) => unknown;
 
-/** Records every request as it arrives, and its status once it is answered. */
+/** Records every request when it arrives, and its status when it is answered. */
 export function record(requests: RecordedRequest[]): MiddlewareHandler {
   return async (c, next) => {
     const { authorization: _, ...headers } = c.req.header();
@@ -51,9 +51,9 @@ export function record(requests: RecordedRequest[]): MiddlewareHandler {
 }
 
 /** Delays every answer. */
-export function late(latencyMs: number): MiddlewareHandler {
+export function delayAnswers(latencyMs: number): MiddlewareHandler {
   return async (_, next) => {
-    // Unreferenced: a closed emulator doesn't keep its process waiting.
+    // Unreferenced, so that a closed emulator does not keep its process alive.
     await delay(latencyMs, undefined, { ref: false });
     await next();
   };
@@ -71,7 +71,7 @@ export function rewrite(respond: Respond): MiddlewareHandler {
   };
 }
 
-/** Lets a request through that has the key, isn't one too many or too large, and has a version. */
+/** Refuses a request without the key or a version, above the rate limit, or with a long body. */
 export function gate(apiKey: string, limit: RollingLimit): MiddlewareHandler {
   return async (c, next) => {
     if (c.req.header("authorization") !== `Bearer ${apiKey}`) {
@@ -101,13 +101,13 @@ function refuseVersion(version: string): void {
   throw new Refusal(reasons.versionRefused, "Send the header Service-Version: 0, 1 or 2.");
 }
 
-/** At most so many requests in any 60 seconds; refused ones don't count. */
+/** Limits the requests in any 60 seconds. Refused requests don't count. */
 export class RollingLimit {
   #admitted: number[] = [];
 
   constructor(readonly requestsPerMinute = Number.POSITIVE_INFINITY) {}
 
-  /** Counts a request and returns 0, or returns the milliseconds until one would be admitted. */
+  /** Counts a request and returns 0, or returns the milliseconds to wait. */
   admit(): number {
     if (this.requestsPerMinute === Number.POSITIVE_INFINITY) return 0;
     const now = Date.now();
@@ -125,7 +125,7 @@ export class RollingLimit {
   }
 }
 
-/** The answer to a request that failed: a refusal, or a fault of the emulator's own. */
+/** The answer to a failed request: a refusal, or an error of the emulator itself. */
 export function answerError(error: Error, c: Context): Response {
   const reason = error instanceof Refusal ? error.reason : reasons.internal;
   return c.json(errorBody(reason, error.message), reason.status);
@@ -142,7 +142,7 @@ function recordable(text: string): unknown {
       key === "private_key_pem" ? "(not recorded)" : value,
     );
   } catch {
-    // The route has refused it already: what isn't JSON is recorded as no body.
+    // Not JSON: recorded as no body.
     return undefined;
   }
 }

@@ -16,7 +16,7 @@ const algorithms = {
   },
 };
 
-/** What `makeCertificate` makes a certificate from. */
+/** The options of `makeCertificate`. */
 export interface CertificateOptions {
   commonName: string;
   organization?: string;
@@ -25,9 +25,9 @@ export interface CertificateOptions {
   province?: string;
   /** Two letters. */
   country?: string;
-  /** DNS names it is valid for, wildcards included. Default: none. */
+  /** The DNS names of the certificate, wildcards included. Default: none. */
   dnsNames?: string[];
-  /** IPv4 and IPv6 addresses it is valid for. Default: none. */
+  /** The IPv4 and IPv6 addresses of the certificate. Default: none. */
   ips?: string[];
   /** Default `ecdsa` (P-256); `rsa` has 2048 bits. */
   keyType?: "ecdsa" | "ed25519" | "rsa";
@@ -35,17 +35,17 @@ export interface CertificateOptions {
   notBefore?: Date;
   /** Default: a year from now. */
   notAfter?: Date;
-  /** An earlier result that signs this one. Default: it signs itself. */
+  /** The certificate that signs this one. Default: a self-signed certificate. */
   issuer?: MadeCertificate;
-  /** Whether it may sign others. Default false. */
+  /** Whether the certificate may sign others. Default false. */
   isCa?: boolean;
 }
 
-/** A certificate and its key. Plain data: it can be kept as JSON. */
+/** A certificate and its key, as plain data that JSON can store. */
 export interface MadeCertificate {
-  /** The certificate, then those that signed it, leaf first, up to but without the root. */
+  /** The certificate, then its issuers in order, without the root. */
   certificatePem: string;
-  /** Its private key, PKCS#8, unencrypted. */
+  /** The certificate's private key, PKCS#8, unencrypted. */
   privateKeyPem: string;
   keyType: "ecdsa" | "ed25519" | "rsa";
 }
@@ -88,7 +88,7 @@ export async function makeCertificate(options: CertificateOptions): Promise<Made
   };
 }
 
-/** A CA of the emulator's own. Valid for ten years, so that a kept one can stay trusted. */
+/** Makes the emulator's CA. Valid for ten years, so that a stored CA can stay trusted. */
 export function makeAuthority(): Promise<MadeCertificate> {
   return makeCertificate({
     commonName: "pulumi-tlsedge-emulator CA",
@@ -97,7 +97,7 @@ export function makeAuthority(): Promise<MadeCertificate> {
   });
 }
 
-/** The certificate that the emulator serves with, for every name of loopback. */
+/** Makes the emulator's server certificate, for every name of loopback. */
 export function makeServerCertificate(issuer: MadeCertificate): Promise<MadeCertificate> {
   return makeCertificate({
     commonName: "localhost",

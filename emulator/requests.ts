@@ -5,32 +5,32 @@ import type { Collection } from "./store";
 
 const maxLimit = 100;
 
-/** A resource of the service, as its file hands it to the server. */
+/** A resource of the service, for the server. */
 export interface Served<D> {
   documents: { name: string; uri: string };
   routes: Hono;
-  /** The handle that `Emulator` shows under the resource's name. */
+  /** The property of `Emulator` with the resource's name. */
   direct: D;
-  /** Adds what a new store starts from. */
+  /** Adds the initial objects of a new store. */
   seed?(): void;
 }
 
 /** A JSON object with these fields and no others. */
 export function strictObject<const E extends v.ObjectEntries>(entries: E) {
-  // Valibot takes an array for an object.
+  // Valibot accepts an array as an object.
   const isObject = (value: unknown) => value instanceof Object && !Array.isArray(value);
   return v.pipe(v.custom<object>(isObject), v.strictObject(entries));
 }
 
-/** The two fields that every mutable resource has: limits in bytes of UTF-8 (api.md §8). */
+/** The two fields of every mutable resource, with limits in bytes of UTF-8 (api.md §8). */
 export const labels = {
   description: v.optional(v.pipe(v.string(), v.maxBytes(255))),
   metadata: v.optional(v.pipe(v.string(), v.maxBytes(4096))),
 };
 
 /**
- * The body of a request, checked against a schema: refused when it isn't sent as JSON, isn't JSON
- * or doesn't fit. No message holds a value of the body: it may be a key.
+ * Reads the body of a request. Refuses a body that is not JSON or does not match the schema. No
+ * message contains a value of the body, which may be a key.
  */
 export async function readBody<S extends v.GenericSchema>(
   c: Context,
@@ -41,7 +41,7 @@ export async function readBody<S extends v.GenericSchema>(
   }
   const result = v.safeParse(schema, parseJSON(await c.req.text()));
   if (result.success) return result.output;
-  throw misfit(result.issues[0]);
+  throw refusalOf(result.issues[0]);
 }
 
 function parseJSON(text: string): unknown {
@@ -53,7 +53,7 @@ function parseJSON(text: string): unknown {
   }
 }
 
-function misfit(issue: v.BaseIssue<unknown>): Refusal {
+function refusalOf(issue: v.BaseIssue<unknown>): Refusal {
   const field = v.getDotPath(issue) ?? "the body";
   if (issue.type === "strict_object" && issue.expected === "never") {
     return new Refusal(reasons.unknownField, `There is no field ${field} here.`);
@@ -66,17 +66,20 @@ function misfit(issue: v.BaseIssue<unknown>): Refusal {
   return new Refusal(reasons.fieldInvalid, `${field} is not of type ${expected}.`);
 }
 
-/** Refuses every query parameter that is not named, and a named one that is given twice. */
+/** Refuses a query parameter that is unknown or given twice. */
 export function refuseParameters(c: Context, known: string[] = []): void {
   for (const [name, values] of Object.entries(c.req.queries())) {
     if (!known.includes(name) || values.length > 1) {
-      throw new Refusal(reasons.unknownParameter, `The query parameter ${name} is not known here.`);
+      throw new Refusal(
+        reasons.unknownParameter,
+        `The query parameter ${name} is unknown here, or given twice.`,
+      );
     }
   }
 }
 
-/** An object of a collection, or the refusal that it isn't there. */
-export function found<T extends { id: string }>(documents: Collection<T>, id: string): T {
+/** Finds an object of a collection, or refuses the request when there is none. */
+export function findOrRefuse<T extends { id: string }>(documents: Collection<T>, id: string): T {
   const document = documents.get(id);
   if (document) return document;
   throw new Refusal(reasons.notFound, `There is no ${id} in ${documents.name}.`);
@@ -108,7 +111,7 @@ export function serveReads<T extends { id: string }>(
   });
   routes.get(`${documents.path}/:id`, (c) => {
     refuseParameters(c);
-    return c.json(single(found(documents, c.req.param("id"))));
+    return c.json(single(findOrRefuse(documents, c.req.param("id"))));
   });
 }
 
@@ -120,12 +123,12 @@ export function serveDelete<T extends { id: string }>(
 ): void {
   routes.delete(`${path}/:id`, (c) => {
     refuseParameters(c);
-    documents.remove(found(documents, c.req.param("id")).id);
+    documents.remove(findOrRefuse(documents, c.req.param("id")).id);
     return c.body(null, 204);
   });
 }
 
-/** Refuses, on a path that exists, the methods that have no route. Comes after the routes. */
+/** Refuses the methods that have no route on an existing path. Call it after adding the routes. */
 export function refuseOtherMethods(routes: Hono, path: string, methods: string): void {
   routes.all(path, (c) => {
     c.header("Allow", methods);

@@ -7,8 +7,8 @@ import { Refusal, reasons } from "./errors";
 import { type Fault, type Faults, makeFaults } from "./faults";
 import {
   answerError,
+  delayAnswers,
   gate,
-  late,
   type RecordedRequest,
   type Respond,
   RollingLimit,
@@ -34,34 +34,33 @@ export type { Made, Ref, Unset } from "./wire";
 
 const hostname = "127.0.0.1";
 
-/** How the emulator runs. Every option may be left out. */
+/** The options of the emulator. */
 export interface EmulatorOptions {
-  /** The port on loopback. Default: the kept one if it is free, else, as with 0, any that is. */
+  /** The port on loopback; 0 for any free port. Default: the stored port if free, else as 0. */
   port?: number;
   /**
-   * A SQLite file that keeps the data, the CA, the API key and the port, which stands in the `uri`
-   * of every object, for the next start. Whoever reads
-   * it can pose as the CA: it is made readable by its owner alone. Default: all in memory.
+   * A SQLite file that stores the data, the CA, the API key and the port for the next start. The
+   * port is a part of every object's `uri`. The file has the CA's private key, so only its owner
+   * can read it. Default: everything in memory.
    */
   dataFile?: string;
-  /** The bearer key that clients must send. Default: the kept one, else one made at random. */
+  /** The bearer key that clients must send. Default: the stored key, else a random one. */
   apiKey?: string;
   /** Milliseconds by which every answer is delayed. Default 0. */
   latencyMs?: number;
   /** Requests admitted in a rolling 60 seconds before 429. Default: no limit. */
   requestsPerMinute?: number;
-  /** Tunnels, newest first, that a new store and `reset` start from. Default: six usual ones. */
+  /** The initial tunnels, also after `reset`, newest first. Default: six examples. */
   tunnels?: Partial<TunnelWire>[];
   /**
-   * Rewrites the body of a response, errors included: to see whether a client tolerates it.
-   * Default: none.
+   * Rewrites the body of each response, errors included, to test a client. Default: no change.
    */
   respond?: Respond;
-  /** Faults that requests meet, from the start and after each `reset`. Default: none. */
+  /** The initial faults, also after `reset`. Default: none. */
   faults?: Fault[];
 }
 
-/** Each resource of the service: the only list to add another to. */
+/** The resources of the service. A new resource is added only to this list. */
 const resources = {
   tlsEdges: serveTLSEdges,
   tlsCertificates: serveTLSCertificates,
@@ -72,7 +71,7 @@ type Directs = {
   [Name in keyof typeof resources]: ReturnType<(typeof resources)[Name]>["direct"];
 };
 
-/** A running emulator; `tlsEdges`, `tlsCertificates` and `tunnels` act behind clients' backs. */
+/** A running emulator. `tlsEdges`, `tlsCertificates` and `tunnels` change data without requests. */
 export interface Emulator extends Directs {
   /** The base URL, such as `https://localhost:50443`; its certificate also fits 127.0.0.1. */
   url: string;
@@ -80,11 +79,11 @@ export interface Emulator extends Directs {
   ca: string;
   /** The bearer key. */
   apiKey: string;
-  /** Every request since the start or the last `reset`, refused ones too, in order of arrival. */
+  /** All requests since the start or the last `reset`, refused ones too, in order of arrival. */
   requests: RecordedRequest[];
-  /** Faults that requests are to meet: to see what a client makes of them. */
+  /** The faults that requests meet, to test a client. */
   faults: Faults;
-  /** Removes all data, seeds the tunnels again, forgets `requests` and the rate limit's count. */
+  /** Restores the initial tunnels and faults; removes other data, `requests` and the rate count. */
   reset(): void;
   /** Stops serving and cuts open connections. Safe to call twice. */
   close(): Promise<void>;
@@ -123,7 +122,7 @@ async function startOn(store: Store, options: EmulatorOptions): Promise<Emulator
   const limit = new RollingLimit(options.requestsPerMinute);
   const app = new Hono();
   app.use(record(requests));
-  if (options.latencyMs) app.use(late(options.latencyMs));
+  if (options.latencyMs) app.use(delayAnswers(options.latencyMs));
   if (options.respond) app.use(rewrite(options.respond));
   app.use(gate(apiKey, limit));
   const faults = makeFaults(options.faults);
@@ -140,9 +139,9 @@ async function startOn(store: Store, options: EmulatorOptions): Promise<Emulator
   const url = `https://localhost:${port}`;
 
   store.baseUrl = url;
-  store.keep("port", port);
-  store.keep("ca", ca);
-  store.keep("apiKey", apiKey);
+  store.save("port", port);
+  store.save("ca", ca);
+  store.save("apiKey", apiKey);
   const seed = () => served.forEach((resource) => void resource.seed?.());
   if (isNew) seed();
   let closing: Promise<void> | undefined;

@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { closeSync, openSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 
-/** A uri inside the store: the emulator's own address changes with its port, so it stays out. */
+/** The start of a stored uri, in place of the emulator's URL, which changes with the port. */
 const relative = "emulator:";
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -13,24 +13,24 @@ export function newId(prefix: string): string {
   return `${prefix}_${suffix.join("")}`;
 }
 
-/** A time as the service writes it: RFC 3339, UTC, whole seconds. Now when not given. */
+/** A time as the service writes it: RFC 3339, UTC, whole seconds. Default: now. */
 export function timestamp(time = new Date()): string {
   return `${time.toISOString().slice(0, 19)}Z`;
 }
 
-/** What a test does to a collection behind the clients' backs; no request is recorded for it. */
+/** Access to a collection for tests, without a request. */
 export interface Direct<T> {
-  /** Everything stored, newest first. */
+  /** All objects, newest first. */
   list(): T[];
-  /** One object, or undefined when there is none. */
+  /** One object; undefined when it does not exist. */
   get(id: string): T | undefined;
-  /** Overwrites fields, unchecked; a module set to null is unset. Throws when there is none. */
+  /** Overwrites fields without a check; null unsets a module. Throws when there is no object. */
   patch(id: string, fields: Partial<T>): T;
-  /** Removes an object. Throws when there is none. */
+  /** Removes an object. Throws when it does not exist. */
   delete(id: string): void;
 }
 
-/** The JSON documents of one kind, from newest to oldest. */
+/** The JSON documents of one kind, newest first. */
 export class Collection<T extends { id: string }> {
   readonly #store: Store;
 
@@ -53,7 +53,7 @@ export class Collection<T extends { id: string }> {
     return { id, uri: `${this.#store.baseUrl}${path}/${encodeURIComponent(id)}` };
   }
 
-  /** Stores an object as the newest; it takes the place of a removed one of the same id. */
+  /** Stores an object as the newest one. Replaces a removed object with the same id. */
   add(document: T): T {
     const sql = "INSERT OR REPLACE INTO documents (collection, id, body) VALUES (?, ?, ?)";
     this.#store.sql(sql).run(this.name, document.id, this.#store.encode(document));
@@ -70,7 +70,7 @@ export class Collection<T extends { id: string }> {
     return this.#before(Number.MAX_SAFE_INTEGER, -1);
   }
 
-  /** A page of objects made before `beforeId`, or undefined when that id was never given out. */
+  /** A page of objects created before `beforeId`; undefined when that id never existed. */
   page(limit: number, beforeId?: string): { items: T[]; more: boolean } | undefined {
     const seq = beforeId === undefined ? Number.MAX_SAFE_INTEGER : this.#seq(beforeId);
     if (seq === undefined) return undefined;
@@ -99,7 +99,7 @@ export class Collection<T extends { id: string }> {
     return this.#store.sql(sql).get(field, this.name, except, value)?.id as string | undefined;
   }
 
-  /** The handle that a test gets on this collection. */
+  /** The access to this collection for tests. */
   direct(): Direct<T> {
     const found = (id: string): T => {
       const document = this.get(id);
@@ -127,9 +127,9 @@ export class Collection<T extends { id: string }> {
   }
 }
 
-/** All that the emulator knows, in one SQLite table; in memory when no file is named. */
+/** The emulator's data, in one SQLite table; in memory without a file. */
 export class Store {
-  /** Where the emulator is served; known only once it listens. */
+  /** The emulator's URL; empty until it listens. */
   baseUrl = "";
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
@@ -137,7 +137,7 @@ export class Store {
 
   /** Throws when `file` is not a SQLite database or can't be written. */
   constructor(file?: string) {
-    // The file holds the CA's private key and the API key, so nobody else may read it.
+    // The file holds the CA's private key and the API key, so only its owner may read it.
     if (file !== undefined) closeSync(openSync(file, "a", 0o600));
     this.#database = openDatabase(file ?? ":memory:");
     this.#database.exec(`PRAGMA journal_mode = WAL;
@@ -147,15 +147,15 @@ export class Store {
       CREATE INDEX IF NOT EXISTS newest ON documents (collection, seq)`);
   }
 
-  /** A value kept for the next start; `reset` leaves it alone. */
+  /** A value stored for the next start. `reset` does not remove it. */
   setting<V>(name: string): V | undefined {
     return this.#settings.get(name)?.value as V | undefined;
   }
 
-  /** Keeps a value for the next start. */
-  keep(name: string, value: unknown): void {
-    const save = this.#settings.get(name) ? "put" : "add";
-    this.#settings[save]({ id: name, value });
+  /** Stores a value for the next start. */
+  save(name: string, value: unknown): void {
+    const write = this.#settings.get(name) ? "put" : "add";
+    this.#settings[write]({ id: name, value });
   }
 
   /** Removes every object, deleted ones and their ids included. */
@@ -194,7 +194,7 @@ export class Store {
   }
 }
 
-/** Opens a database with no warning that node:sqlite is experimental; other warnings pass. */
+/** Opens a database. Suppresses only the warning that node:sqlite is experimental. */
 function openDatabase(location: string): DatabaseSync {
   const warn = process.emitWarning;
   process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {

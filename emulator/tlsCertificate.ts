@@ -5,7 +5,7 @@ import { Hono } from "hono";
 import * as v from "valibot";
 import { Refusal, reasons } from "./errors";
 import {
-  found,
+  findOrRefuse,
   labels,
   readBody,
   refuseOtherMethods,
@@ -19,7 +19,7 @@ import {
 import { Collection, type Direct, newId, type Store, timestamp } from "./store";
 import type { Made, Unset } from "./wire";
 
-/** A TLS certificate, never with its private key (api.md §2.2). */
+/** A TLS certificate, without its private key (api.md §2.2). */
 export interface TLSCertificateWire extends Made {
   /** The chain in PEM, leaf first. */
   certificate_pem: string;
@@ -27,7 +27,7 @@ export interface TLSCertificateWire extends Made {
   subject_common_name?: Unset<string>;
   /** The other names that the leaf is valid for. */
   subject_alternative_names?: Unset<{ dns_names?: Unset<string[]>; ips?: Unset<string[]> }>;
-  /** When the service issued it, RFC 3339; null for an uploaded one. */
+  /** When the service issued the certificate, RFC 3339; null for an uploaded one. */
   issued_at?: Unset<string>;
   /** Start of validity, RFC 3339. */
   not_before?: Unset<string>;
@@ -43,7 +43,7 @@ export interface TLSCertificateWire extends Made {
   issuer_common_name?: Unset<string>;
   /** The leaf's serial number. */
   serial_number?: Unset<string>;
-  /** From the leaf's subject, as all that follow; empty when absent. */
+  /** From the leaf's subject, like the next four fields; empty when absent. */
   subject_organization?: Unset<string>;
   subject_organizational_unit?: Unset<string>;
   subject_locality?: Unset<string>;
@@ -60,7 +60,7 @@ const update = strictObject(labels);
 
 const keyTypes: Record<string, string> = { rsa: "rsa", ec: "ecdsa", ed25519: "ed25519" };
 
-/** Serves TLS certificates (api.md §4.2). The private key is checked, then forgotten. */
+/** Serves TLS certificates (api.md §4.2). The private key is checked, and not stored. */
 export function serveTLSCertificates(store: Store): Served<Direct<TLSCertificateWire>> {
   const certificates = new Collection<TLSCertificateWire>(
     store,
@@ -90,7 +90,7 @@ export function serveTLSCertificates(store: Store): Served<Direct<TLSCertificate
   routes.patch(`${certificates.path}/:id`, async (c) => {
     refuseParameters(c);
     const texts = await readBody(c, update);
-    const certificate = found(certificates, c.req.param("id"));
+    const certificate = findOrRefuse(certificates, c.req.param("id"));
     return c.json(withoutUnset(certificates.put({ ...certificate, ...texts })));
   });
 
@@ -103,7 +103,7 @@ function pem(raw: Uint8Array): string {
   return x509.PemConverter.encode(Uint8Array.from(raw).buffer, "CERTIFICATE");
 }
 
-/** The certificates of a PEM text, leaf first; what stands around the blocks is left out. */
+/** The certificates of a PEM text, leaf first. Text around the blocks is ignored. */
 function readChain(text: string): [X509Certificate, ...X509Certificate[]] {
   if (text.trim() === "") {
     throw new Refusal(reasons.certificateMissing, "certificate_pem is missing.");

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import * as v from "valibot";
 import { Refusal, reasons } from "./errors";
 import {
-  found,
+  findOrRefuse,
   labels,
   readBody,
   refuseOtherMethods,
@@ -21,15 +21,15 @@ type Module<Fields> = Unset<{ enabled?: Unset<boolean> } & Fields>;
 
 /** A TLS edge (api.md §2.1). */
 export interface TLSEdgeWire extends Made {
-  /** What it serves, each a host and a port. */
+  /** What the edge serves, each a host and a port. */
   hostports?: Unset<string[]>;
-  /** The backend behind it. */
+  /** The backend behind the edge. */
   backend?: Module<{ backend?: Unset<Ref> }>;
   /** Who may connect, by source address. */
   ip_restriction?: Module<{ ip_policies?: Unset<Ref | Ref[]> }>;
-  /** Whose client certificates are asked for. */
+  /** Which authorities must sign the client certificates. */
   mutual_tls?: Module<{ certificate_authorities?: Unset<Ref | Ref[]> }>;
-  /** Where TLS ends, and from which version on it is spoken. */
+  /** Where TLS ends, and the lowest TLS version. */
   tls_termination?: Module<{ terminate_at?: Unset<string>; min_version?: Unset<string> }>;
 }
 
@@ -57,14 +57,14 @@ type Mutation = v.InferOutput<typeof mutation>;
 
 const mutationBody = v.pipe(v.unknown(), v.transform(refuseNullModules), mutation);
 
-/** The uri of a referred object stands under the path of its kind. */
+/** The paths of the objects that an edge refers to. */
 const paths = {
   backend: "/backends",
   ipPolicy: "/ip_policies",
   authority: "/certificate_authorities",
 };
 
-/** Serves TLS edges, and the delete-module operation that api.md does not show (api.md §4.1). */
+/** Serves TLS edges (api.md §4.1), and the delete-module operation, which is not in api.md. */
 export function serveTLSEdges(store: Store): Served<Direct<TLSEdgeWire>> {
   const edges = new Collection<TLSEdgeWire>(store, "tls_edges", "/edges/tls");
   const routes = new Hono();
@@ -92,14 +92,14 @@ export function serveTLSEdges(store: Store): Served<Direct<TLSEdgeWire>> {
   routes.patch(`${edges.path}/:id`, async (c) => {
     refuseParameters(c);
     const body = await readBody(c, mutationBody);
-    return c.json(edges.put(applied(edges, found(edges, c.req.param("id")), body)));
+    return c.json(edges.put(applied(edges, findOrRefuse(edges, c.req.param("id")), body)));
   });
 
   for (const name of moduleNames) {
     const path = `${edges.path}/:id/${name}`;
     routes.delete(path, (c) => {
       refuseParameters(c);
-      const edge = found(edges, c.req.param("id") ?? "");
+      const edge = findOrRefuse(edges, c.req.param("id") ?? "");
       if (!edge[name]) throw new Refusal(reasons.moduleAbsent, `${edge.id} has no ${name}.`);
       edges.put({ ...edge, [name]: null });
       return c.body(null, 204);
@@ -112,7 +112,7 @@ export function serveTLSEdges(store: Store): Served<Direct<TLSEdgeWire>> {
   return { documents: edges, routes, direct: edges.direct() };
 }
 
-/** The edge that a body makes of an edge, or the refusal of what it would become. */
+/** Applies a body to an edge. Refuses a result that is not valid. */
 function applied(edges: Collection<TLSEdgeWire>, edge: TLSEdgeWire, body: Mutation): TLSEdgeWire {
   const { backend, ip_restriction, mutual_tls, tls_termination, ...scalars } = body;
   if (body.hostports) refuseHostports(edges, edge.id, body.hostports);
@@ -173,7 +173,7 @@ function refuseHostports(edges: Collection<TLSEdgeWire>, id: string, hostports: 
   }
 }
 
-/** A DNS name, perhaps a wildcard, then a colon and a port from 1 to 65535. */
+/** Whether a text is a DNS name or a wildcard, a colon, and a port from 1 to 65535. */
 function isHostport(text: string): boolean {
   const [host = "", port = "", ...rest] = text.split(":");
   const label = "[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?";
@@ -182,7 +182,7 @@ function isHostport(text: string): boolean {
   return isName && isPort && rest.length === 0;
 }
 
-/** A null module is refused by name: people expect it to remove the module (api.md §4.1). */
+/** Refuses a null module with a reason: users expect null to remove the module (api.md §4.1). */
 function refuseNullModules(body: unknown): unknown {
   const named = moduleNames.find(
     (name) => (body as Record<string, unknown> | null)?.[name] === null,
@@ -190,6 +190,6 @@ function refuseNullModules(body: unknown): unknown {
   if (!named) return body;
   throw new Refusal(
     reasons.moduleNull,
-    `${named} must not be null: no update removes a module, DELETE on its own path does.`,
+    `${named} must not be null: an update can't remove a module, but DELETE on its path can.`,
   );
 }

@@ -21,19 +21,19 @@ export interface TunnelWire {
   public_url?: Unset<string>;
   /** RFC 3339, UTC. */
   started_at?: Unset<string>;
-  /** What the agent's configuration says of the tunnel. */
+  /** The tunnel's metadata in the agent's configuration. */
   metadata?: Unset<string>;
   /** `http`, `https`, `tcp` or `tls`. */
   proto?: Unset<string>;
   /** Where the tunnel runs. */
   region?: Unset<string>;
-  /** The session on which it was started. */
+  /** The session on which the tunnel was started. */
   tunnel_session?: Unset<Ref>;
   /** The endpoint of a tunnel that an agent started. */
   endpoint?: Unset<Ref>;
-  /** What backends match. */
+  /** The labels that backends match. */
   labels?: Unset<Record<string, string>>;
-  /** The backends that it serves. */
+  /** The backends that the tunnel serves. */
   backends?: Unset<Ref | Ref[]>;
   /** Where the agent forwards to. */
   forwards_to?: Unset<string>;
@@ -57,23 +57,23 @@ const tunnel = strictObject({
   forwards_to: text,
 });
 
-/** Puts tunnels online and takes them offline, as their agents would. */
+/** Puts tunnels online and takes them offline, as agents do. */
 export interface Tunnels {
   /** The tunnels that are online, newest first. */
   list(): TunnelWire[];
   /**
-   * Puts a tunnel online. Fields not given are made up to fit: with `labels` a backend tunnel,
-   * without them an https one. Throws when a tunnel of the given id is online.
+   * Puts a tunnel online. Missing fields get example values: with `labels` those of a backend
+   * tunnel, otherwise those of an https tunnel. Throws when a tunnel with the given id is online.
    */
   online(tunnel: Partial<TunnelWire>): TunnelWire;
   /** Takes a tunnel offline. Throws when it isn't online. */
   offline(id: string): void;
 }
 
-/** Serves tunnels (api.md §4.3), and the emulator's own way of making and ending them. */
+/** Serves tunnels (api.md §4.3), and the emulator's own routes to put them online and offline. */
 export function serveTunnels(
   store: Store,
-  { tunnels: seeds = usual() }: { tunnels?: Partial<TunnelWire>[] } = {},
+  { tunnels: seeds = exampleTunnels() }: { tunnels?: Partial<TunnelWire>[] } = {},
 ): Served<Tunnels> {
   const tunnels = new Collection<TunnelWire>(store, "tunnels", "/tunnels");
   const routes = new Hono();
@@ -128,8 +128,8 @@ function completed(tunnels: Collection<TunnelWire>, given: Partial<TunnelWire>):
   };
 }
 
-/** What an account usually has online, newest first. */
-function usual(): Partial<TunnelWire>[] {
+/** Example tunnels, newest first. */
+function exampleTunnels(): Partial<TunnelWire>[] {
   const ago = (minutes: number) => timestamp(new Date(Date.now() - minutes * 60_000));
   return [
     {

@@ -1,15 +1,15 @@
-/** What may be null in an answer, or left out of it. */
+/** A value that may be null or missing in an answer. */
 export type Unset<T> = T | null | undefined;
 
 /** A reference to another resource of the service (api.md §2.1). */
 export interface Ref {
   /** Assigned by the service, opaque. */
   id: string;
-  /** Where the service serves it. */
+  /** The URI of the object on the service. */
   uri: string;
 }
 
-/** What the service tells of anything that it has made. */
+/** The fields of every object that the service has created. */
 export interface Made extends Ref {
   /** RFC 3339, UTC. */
   created_at: string;

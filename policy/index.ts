@@ -23,7 +23,7 @@ export {
   owner,
 };
 
-/** Every policy of the pack, for a pack of your own or to be read by a program. */
+/** All policies of the pack, for your own pack or for another program. */
 export const policies: (ResourcePolicy | StackPolicy)[] = [
   edgeTlsVersion,
   edgeAccess,

@@ -1,6 +1,6 @@
 import type { ResourceValidationPolicy, StackValidationPolicy } from "@pulumi/policy";
 
-/** What every policy of this package says of itself. Its page in `docs/policies` is made of it. */
+/** The description of a policy. `npm run docs:policies` makes its page from these texts. */
 export interface Explained {
   /** Kebab-case; the key of its config. */
   name: string;
@@ -8,14 +8,14 @@ export interface Explained {
   displayName: string;
   /** The rule, in one sentence. */
   description: string;
-  /** Why it matters. */
+  /** Why the rule matters. */
   why: string;
   /** How to fix a violation. */
   remediationSteps: string;
   severity: "low" | "medium" | "high" | "critical";
-  /** The level when no config says another: that of the profile `baseline`. */
+  /** The default level, which is that of the profile `baseline`. */
   enforcementLevel: "advisory" | "mandatory" | "disabled";
-  /** The shortest program that violates the policy, and the same put right. */
+  /** The shortest program that violates the policy, and the same program without the violation. */
   example: { violation: string; fix: string };
 }
 
@@ -26,12 +26,12 @@ export type ResourcePolicy = ResourceValidationPolicy & Explained;
 export type StackPolicy = StackValidationPolicy & Explained;
 
 /*
- * Reading a value that the plan does not know yet throws an error of Pulumi's, which Pulumi reports
- * as "can't run policy … during preview". So that it doesn't hide what is known beside it, the two
- * functions below hold the error back until all else is judged.
+ * Reading an unknown value in a plan throws an error, which Pulumi reports as "can't run policy …
+ * during preview". The two functions below throw this error only after all known values are judged,
+ * so that the error hides no violation.
  */
 
-/** Whether any test is true. Throws what a test threw when none is: the answer is not known. */
+/** Whether any test is true. If none is, throws a test's error, because the result is unknown. */
 export function any(tests: (() => boolean)[]): boolean {
   const errors: unknown[] = [];
   for (const test of tests) {
@@ -45,9 +45,9 @@ export function any(tests: (() => boolean)[]): boolean {
   return false;
 }
 
-/** Judges each item of a list, then throws the first error of any. */
+/** Judges every item of a list, then throws the first error, if any. */
 export function each<T>(items: readonly T[], judge: (item: T) => void): void {
-  // By index, as iterating over the list itself would stop at the first unknown item.
+  // By index, because iterating over the list would stop at the first unknown item.
   any(
     Object.keys(items).map((index) => () => {
       judge(items[Number(index)] as T);
@@ -56,12 +56,12 @@ export function each<T>(items: readonly T[], judge: (item: T) => void): void {
   );
 }
 
-/** A module of an edge applies when it is configured and not disabled. In outputs, null is unset. */
+/** Whether a module of an edge is configured and not disabled. In outputs, null means unset. */
 export function isOn(module: { enabled?: boolean } | null | undefined): boolean {
   return module !== undefined && module !== null && module.enabled !== false;
 }
 
-/** For examples: a program that uploads a certificate. */
+/** A program that uploads a certificate, for the examples. */
 export function uploaded(file: string, name = "app"): string {
   return (
     `new TLSCertificate("${name}", {\n` +

@@ -3,14 +3,14 @@ import type { PolicyResource } from "@pulumi/policy";
 import { TLSCertificate, TLSEdge } from "pulumi-tlsedge";
 import { any, each, isOn, type ResourcePolicy, type StackPolicy, uploaded } from "./policy";
 
-/** Someone can be asked. */
+/** Edges and certificates name an owner. */
 export const owner: ResourcePolicy = {
   name: "owner",
   displayName: "Owner in metadata",
   description: "The metadata of a TLS edge or TLS certificate is JSON that names an owner.",
   why:
-    "When a certificate leaks or a host name is taken over at night, the owner is whom to call. " +
-    "In metadata the name travels with the object, for whoever reads the account by API.",
+    "When a private key leaks or a host name is taken over, someone must call the owner at once. " +
+    "With the owner in the metadata, everyone who can read the object knows whom to call.",
   remediationSteps:
     'Set metadata to JSON with the property, such as JSON.stringify({ owner: "payments" }).',
   severity: "low",
@@ -36,7 +36,7 @@ export const owner: ResourcePolicy = {
     if (namesOwner(resource.metadata, property)) return;
     report(
       `The metadata of "${args.name}" names no owner. ` +
-        `Set it to JSON with the property "${property}".`,
+        `Set the metadata to JSON with the property "${property}".`,
     );
   },
 };
@@ -50,7 +50,7 @@ function namesOwner(metadata: string | undefined, property: string): boolean {
   }
 }
 
-/** Clients find a certificate for every name. */
+/** Every hostport has a valid certificate. */
 export const hostportCertificate: StackPolicy = {
   name: "hostport-certificate",
   displayName: "A certificate for every hostport",
@@ -58,15 +58,15 @@ export const hostportCertificate: StackPolicy = {
     "Every hostport of the stack's TLS edges is covered by a certificate of the stack that is " +
     "valid now.",
   why:
-    "A host name that no certificate is valid for ends in an error in every client. A wildcard " +
-    "covers one label, no more (RFC 6125): `*.example.com` is valid neither for `example.com` nor " +
-    "for `a.b.example.com`.",
+    "Clients refuse to connect to a host name that no certificate is valid for. A wildcard " +
+    "covers exactly one label (RFC 6125): `*.example.com` is valid neither for `example.com` " +
+    "nor for `a.b.example.com`.",
   remediationSteps:
-    "Add a TLSCertificate whose subject alternative names have the host name, of the same " +
-    "connection, or renew the one that has expired. Edges with terminateAt `upstream` are not " +
-    "judged, unless tlsTermination is switched off: the certificate is behind them. Pulumi shows " +
-    "policies only what a stack manages, so where certificates are in another stack, set this " +
-    "policy to `disabled`.",
+    "Add a TLSCertificate of the same connection with the host name in its subject alternative " +
+    "names, or renew the expired one. Edges with terminateAt `upstream` are not judged unless " +
+    "tlsTermination is disabled, because their certificate is on a server behind them. A policy " +
+    "sees only the resources of its own stack. If the certificates are in another stack, set " +
+    "this policy to `disabled`.",
   severity: "high",
   enforcementLevel: "advisory",
   example: {
@@ -94,8 +94,8 @@ export const hostportCertificate: StackPolicy = {
         if (covered) return;
         report(
           `No certificate of the stack is valid now for ${host}, which the TLS edge "${name}" ` +
-            "serves. Add a TLSCertificate that has it among its subject alternative names, or " +
-            "renew the one that has.",
+            "serves. Add a TLSCertificate with this name in its subject alternative names, or " +
+            "renew the expired one.",
           urn,
         );
       });
@@ -108,8 +108,8 @@ function accountOf({ connection = "tlsedge" }: PolicyResource["props"]): string 
 }
 
 /**
- * The facts of a leaf; undefined in a state that an earlier version wrote. While the chain is not
- * known yet they are missing: reading it throws.
+ * The properties of a leaf; undefined in a state that an earlier version wrote. Reads the chain
+ * first, which throws while the chain is unknown.
  */
 function leafOf(certificate: PolicyResource["props"]) {
   void certificate.certificatePem;
@@ -124,8 +124,8 @@ function isValid({ notBefore, notAfter }: { notBefore: string; notAfter: string 
 }
 
 /**
- * RFC 6125, 6.4: no case; a wildcard is the whole leftmost label and stands for one label. An
- * address is no DNS name: it is among the addresses, or the certificate is not valid for it.
+ * Whether names cover a host (RFC 6125, 6.4). Letter case is ignored. A wildcard is the whole
+ * leftmost label and covers one label. An address must be among the addresses.
  */
 function covers({ dnsNames, ips }: { dnsNames: string[]; ips: string[] }, host: string): boolean {
   if (isIP(host)) return ips.includes(host);
@@ -134,15 +134,16 @@ function covers({ dnsNames, ips }: { dnsNames: string[]; ips: string[] }, host: 
   return dnsNames.some((name) => [wanted, wildcard].includes(name.toLowerCase()));
 }
 
-/** A leak of one key is a leak of one certificate. */
+/** No two certificates have the same key. */
 export const keyReuse: StackPolicy = {
   name: "key-reuse",
   displayName: "One key, one certificate",
   description: "No two TLS certificates of the stack have the same key.",
   why:
-    "Who gets hold of a shared key can pose as every name it serves, and revoking it takes all of " +
-    "them down at once.",
-  remediationSteps: "Make a key for each certificate, and have each issued for its own.",
+    "An attacker who has a shared key can impersonate all names of its certificates, and to " +
+    "revoke the key takes all these names down at once.",
+  remediationSteps:
+    "Create a key for each certificate, and have each certificate issued for its own key.",
   severity: "high",
   enforcementLevel: "advisory",
   example: {
@@ -162,7 +163,7 @@ export const keyReuse: StackPolicy = {
       }
       report(
         `The TLS certificates "${owner.name}" and "${certificate.name}" have the same key. ` +
-          "Make a new key for one of them, and have its certificate issued anew.",
+          "Create a new key for one of the two, and have that certificate issued again.",
         certificate.urn,
       );
     });

@@ -13,9 +13,9 @@ export const certificateExpiry: ResourcePolicy = {
   displayName: "Certificate expiry",
   description: "A TLS certificate does not expire soon.",
   why:
-    "From the moment a certificate has expired, clients refuse to connect. Renewing it in a hurry " +
-    "is where keys are reused and chains cut short.",
-  remediationSteps: "Renew the certificate and give its new chain and key.",
+    "Clients refuse to connect when a certificate has expired. A renewal in a hurry often reuses " +
+    "the key or forgets a part of the chain.",
+  remediationSteps: "Renew the certificate, and set its new chain and key.",
   severity: "high",
   enforcementLevel: "advisory",
   configSchema: {
@@ -43,20 +43,20 @@ export const certificateExpiry: ResourcePolicy = {
   }),
 };
 
-/** No key is so short that it can be broken. */
+/** No key is weak. */
 export const certificateKey: ResourcePolicy = {
   name: "certificate-key",
   displayName: "Key strength",
   description: "No certificate of a chain has a weak key.",
   why:
-    "Who breaks a key can pose as its owner, and a chain is as strong as the weakest key in it. " +
-    "RSA below 2048 bits and curves below P-256 are within reach; public authorities may not sign " +
-    "them and browsers refuse them.",
+    "An attacker who breaks a key can impersonate its owner, and a chain is only as strong as " +
+    "its weakest key. RSA keys below 2048 bits and curves below P-256 are too weak: public " +
+    "authorities may not sign them, and browsers refuse them.",
   remediationSteps:
-    "Make a new key, RSA with 2048 bits or more, ECDSA on P-256 or better, or Ed25519, and have a " +
-    "certificate issued for it. If an intermediate is weak, ask its authority for another one. " +
-    "Besides P-256, P-384 and P-521 the policy knows secp256k1 and the Brainpool curves from 256 " +
-    "bits; a key on any other counts as weak.",
+    "Create a new key: RSA with 2048 bits or more, ECDSA on P-256 or a stronger curve, or " +
+    "Ed25519. Have a certificate issued for this key. If the key of an intermediate is weak, ask " +
+    "the authority for another intermediate. The policy knows the curves P-256, P-384, P-521, " +
+    "secp256k1, and the Brainpool curves from 256 bits. A key on another curve counts as weak.",
   severity: "critical",
   enforcementLevel: "mandatory",
   configSchema: {
@@ -83,13 +83,13 @@ export const certificateKey: ResourcePolicy = {
       if (!weakness) return;
       report(
         `${ordinal(index)} of the TLS certificate "${args.name}" has ${weakness}. ` +
-          "Make a stronger key, and have a certificate issued for it.",
+          "Create a stronger key, and have a certificate issued for it.",
       );
     });
   }),
 };
 
-/** OpenSSL's names of the curves that are at least as strong as P-256. No others are known. */
+/** OpenSSL's names of the known curves, which are at least as strong as P-256. */
 const curveBits: Partial<Record<string, number>> = {
   prime256v1: 256,
   secp256k1: 256,
@@ -105,7 +105,7 @@ const curveBits: Partial<Record<string, number>> = {
   secp521r1: 521,
 };
 
-/** Ed25519 has one strength, and is not judged. */
+/** Why a key is weak, if it is. Ed25519 keys have one strength and are not judged. */
 function weaknessOf(
   certificate: X509Certificate,
   { minRsaBits, minEcdsaBits }: { minRsaBits: number; minEcdsaBits: number },
@@ -122,7 +122,7 @@ function weaknessOf(
   return `a key on ${namedCurve}, a curve of fewer than ${minEcdsaBits} bits`;
 }
 
-/** Undefined for a kind of key that this Node.js knows nothing of: the service judges that. */
+/** Undefined for a kind of key that this Node.js does not support: the service judges such keys. */
 function publicKey({ rawData }: X509Certificate): KeyObject | undefined {
   try {
     return new NodeCertificate(Buffer.from(rawData)).publicKey;
@@ -131,17 +131,17 @@ function publicKey({ rawData }: X509Certificate): KeyObject | undefined {
   }
 }
 
-/** No signature can be forged. */
+/** No signature uses a broken hash. */
 export const certificateSignature: ResourcePolicy = {
   name: "certificate-signature",
   displayName: "Signature algorithm",
   description: "No certificate of a chain is signed with SHA-1, MD5, MD4 or MD2.",
   why:
-    "Collisions of these hashes can be computed, so such a signature may be moved to another " +
-    "certificate. Clients refuse them.",
+    "Attackers can compute collisions of these hashes, and so use a signature for another " +
+    "certificate. Clients refuse such signatures.",
   remediationSteps:
     "Have the certificate issued again, signed with SHA-256 or better. A root at the end of a " +
-    "chain is not judged: clients trust it as it stands, not for its signature.",
+    "chain is not judged, because clients do not check its signature.",
   severity: "critical",
   enforcementLevel: "mandatory",
   example: { violation: uploaded("sha1"), fix: uploaded("sha256") },
@@ -158,7 +158,7 @@ export const certificateSignature: ResourcePolicy = {
   ),
 };
 
-/** The hashes of algorithms that WebCrypto, and so the library, has no names for. */
+/** The hashes of algorithms for which WebCrypto, and so the library, has no names. */
 const brokenHashes: Partial<Record<string, string>> = {
   // RFC 8017, appendix C, and its forerunners: md2WithRSAEncryption and so on.
   "1.2.840.113549.1.1.2": "MD2",
@@ -166,7 +166,7 @@ const brokenHashes: Partial<Record<string, string>> = {
   "1.2.840.113549.1.1.4": "MD5",
   // RFC 3279: id-dsa-with-sha1.
   "1.2.840.10040.4.3": "SHA-1",
-  // The OIW's own: md5WithRSA, dsaWithSHA1, sha1WithRSA.
+  // From the OIW: md5WithRSA, dsaWithSHA1, sha1WithRSA.
   "1.3.14.3.2.3": "MD5",
   "1.3.14.3.2.27": "SHA-1",
   "1.3.14.3.2.29": "SHA-1",
@@ -177,19 +177,19 @@ function brokenHash({ signatureAlgorithm }: X509Certificate): string | undefined
   return hash?.name === "SHA-1" ? "SHA-1" : brokenHashes[name];
 }
 
-/** Clients get what they need to trust the leaf. */
+/** A chain has its intermediates. */
 export const certificateChain: ResourcePolicy = {
   name: "certificate-chain",
   displayName: "Complete chain",
-  description: "A certificate that another one has signed comes with its intermediates.",
+  description: "The chain of a certificate that another one has signed has the intermediates.",
   why:
-    "Clients know roots, not intermediates. Where one is missing, browsers may find it elsewhere " +
-    "while other programs fail, so the mistake is seen late and looks like something else.",
+    "Clients know roots, not intermediates. If an intermediate is missing, browsers may find it " +
+    "elsewhere, but other programs fail. So the cause is found late.",
   remediationSteps:
-    "Append the intermediates to certificatePem, each after the one that it signed; authorities " +
-    'publish them as the "full chain". The policy knows no roots: it takes any second ' +
-    "certificate for enough. Where a root that clients trust signs leaves itself, append the " +
-    "root, or set this policy to `disabled`.",
+    "Append the intermediates to certificatePem, each after the certificate that it signed; " +
+    'authorities publish them as the "full chain". The policy does not know the roots, so it ' +
+    "accepts any second certificate. If a root that clients trust has signed the leaf, append " +
+    "the root, or set this policy to `disabled`.",
   severity: "high",
   enforcementLevel: "advisory",
   example: { violation: uploaded("leaf-alone"), fix: uploaded("full-chain") },
@@ -199,14 +199,14 @@ export const certificateChain: ResourcePolicy = {
       const [leaf, intermediate] = parse(certificatePem);
       if (!leaf || intermediate || signsItself(leaf)) return;
       report(
-        `The TLS certificate "${name}" comes without the certificate of its issuer ` +
+        `The TLS certificate "${name}" has a chain without the certificate of the issuer ` +
           `(${leaf.issuer}). Append the intermediates to certificatePem.`,
       );
     },
   ),
 };
 
-/** The chain, leaf first; empty when it can't be read, as the resource's own check then fails. */
+/** The chain, leaf first; empty when it can't be parsed, which the resource's own check reports. */
 function parse(pem: string): X509Certificate[] {
   try {
     return PemConverter.decode(pem).map((raw) => new X509Certificate(raw));

@@ -2,17 +2,17 @@ import { remediateResourceOfType, validateResourceOfType } from "@pulumi/policy"
 import { TLSEdge } from "pulumi-tlsedge";
 import { any, each, isOn, type ResourcePolicy } from "./policy";
 
-/** No edge speaks a TLS version that is too old. */
+/** No edge accepts an old TLS version. */
 export const edgeTlsVersion: ResourcePolicy = {
   name: "edge-tls-version",
   displayName: "Minimum TLS version",
-  description: "A TLS edge speaks no TLS version below the minimum.",
+  description: "A TLS edge accepts no TLS version below the minimum.",
   why:
-    "TLS 1.0 and 1.1 rest on broken hashes and ciphers, and RFC 8996 has deprecated them. As long " +
-    "as an edge offers them, an attacker on the path can talk clients down to them.",
+    "TLS 1.0 and 1.1 use broken hashes and ciphers, and RFC 8996 has deprecated them. If an edge " +
+    "accepts them, an attacker in the network can make clients use them.",
   remediationSteps:
-    'Set tlsTermination.minVersion to the minimum or to "1.3", or leave it out: the service then ' +
-    "picks a safe one. At the enforcement level `remediate` this policy sets it itself.",
+    'Set tlsTermination.minVersion to the minimum or to "1.3", or remove it: then the service ' +
+    "chooses a safe version. At the enforcement level `remediate`, this policy sets the minimum.",
   severity: "high",
   enforcementLevel: "mandatory",
   configSchema: {
@@ -21,7 +21,7 @@ export const edgeTlsVersion: ResourcePolicy = {
         type: "string",
         enum: ["1.2", "1.3"],
         default: "1.2",
-        description: "The lowest TLS version that an edge may speak.",
+        description: "The lowest TLS version that an edge may accept.",
       },
     },
   },
@@ -31,17 +31,17 @@ export const edgeTlsVersion: ResourcePolicy = {
   },
   validateResource: validateResourceOfType(TLSEdge, ({ tlsTermination }, args, report) => {
     const { minVersion } = args.getConfig<{ minVersion: string }>();
-    if (!speaksLess(tlsTermination, minVersion)) return;
+    if (!acceptsLess(tlsTermination, minVersion)) return;
     report(
-      `The TLS edge "${args.name}" speaks TLS ${tlsTermination?.minVersion} and up. ` +
+      `The TLS edge "${args.name}" accepts TLS ${tlsTermination?.minVersion} and higher. ` +
         `Set its tlsTermination.minVersion to "${minVersion}" or higher.`,
     );
   }),
   remediateResource: remediateResourceOfType(TLSEdge, (edge, args) => {
     const { minVersion } = args.getConfig<{ minVersion: "1.2" | "1.3" }>();
     const { tlsTermination } = edge;
-    if (!tlsTermination || !speaksLess(tlsTermination, minVersion)) return undefined;
-    // In place: in a copy, secrets would stand in clear and values not known yet would throw.
+    if (!tlsTermination || !acceptsLess(tlsTermination, minVersion)) return undefined;
+    // In place: a copy would have secrets in clear, and reading unknown values would throw.
     tlsTermination.minVersion = minVersion;
     return edge;
   }),
@@ -54,10 +54,10 @@ interface Termination {
 }
 
 /**
- * Switched off, the module says nothing; unset, the version is the service's own safe choice; with
- * `upstream` it is not the edge's.
+ * Whether an edge accepts a version below the minimum. A disabled module has no effect. If the
+ * version is unset, the service chooses a safe one. With `upstream` the edge does not end TLS.
  */
-function speaksLess(termination: Termination | undefined, minimum: string): boolean {
+function acceptsLess(termination: Termination | undefined, minimum: string): boolean {
   return !any([
     () => !isOn(termination),
     () => termination?.minVersion === undefined,
@@ -66,14 +66,14 @@ function speaksLess(termination: Termination | undefined, minimum: string): bool
   ]);
 }
 
-/** Not everyone may connect. For edges that are not for the public. */
+/** Only some clients may connect. For edges that are not public. */
 export const edgeAccess: ResourcePolicy = {
   name: "edge-access",
   displayName: "Restricted access",
   description: "A TLS edge restricts who may connect: by source address or by mutual TLS.",
   why:
-    "Without either, whoever finds the host name reaches the backend, and its own login is all " +
-    "that stands between it and the Internet.",
+    "Without a restriction, everyone who knows the host name reaches the backend. Then only the " +
+    "backend's own login protects it.",
   remediationSteps:
     "Give the edge ipRestriction with at least one IP policy, or mutualTls with at least one " +
     "certificate authority, and leave it enabled.",
@@ -96,17 +96,17 @@ export const edgeAccess: ResourcePolicy = {
   }),
 };
 
-/** No security module is there for show. */
+/** No configured security module is disabled. */
 export const edgeModules: ResourcePolicy = {
   name: "edge-modules",
-  displayName: "Security modules switched on",
-  description: "No security module of a TLS edge is configured and switched off.",
+  displayName: "Security modules enabled",
+  description: "No security module of a TLS edge is configured and disabled.",
   why:
-    "A module that is configured but switched off looks like protection in a review and gives " +
-    "none. It is often what is left of a search for an error.",
+    "A module that is configured but disabled looks like protection in a review, but gives none. " +
+    "Often someone disabled the module to find an error, and forgot to enable it again.",
   remediationSteps:
-    "Take `enabled: false` out of ipRestriction, mutualTls or tlsTermination, or take out the " +
-    "whole module when it is not wanted.",
+    "Remove `enabled: false` from ipRestriction, mutualTls or tlsTermination, or remove the " +
+    "whole module if it is not needed.",
   severity: "high",
   enforcementLevel: "advisory",
   example: {
@@ -118,21 +118,21 @@ export const edgeModules: ResourcePolicy = {
     each(["ipRestriction", "mutualTls", "tlsTermination"] as const, (module) => {
       if (edge[module]?.enabled !== false) return;
       report(
-        `${module} of the TLS edge "${name}" is switched off. ` +
-          "Take out `enabled: false`, or the module.",
+        `${module} of the TLS edge "${name}" is disabled. ` +
+          "Remove `enabled: false`, or remove the module.",
       );
     });
   }),
 };
 
-/** A slip can't take an edge away. For edges that must stay. */
+/** No edge can be deleted by mistake. For edges that must not be deleted. */
 export const edgeProtected: ResourcePolicy = {
   name: "edge-protected",
   displayName: "Protected from deletion",
   description: "A TLS edge is protected from deletion.",
   why:
-    "Deleting an edge, or replacing it, ends all traffic to its hostports at once. A protected " +
-    "resource takes a second, deliberate step to delete.",
+    "Deleting or replacing an edge ends all traffic to its hostports at once. To delete a " +
+    "protected resource, a user must first remove the protection.",
   remediationSteps: "Pass the resource option `protect: true`.",
   severity: "medium",
   enforcementLevel: "disabled",

@@ -4,17 +4,17 @@ import { enginePort, isProcessAlive } from "./engine";
 import { folder as notesFolder } from "./pendingCreates";
 
 /**
- * Which objects the resources of a run adopt, in a file for each provider process. When the
- * provider's own record is replaced, the engine starts two processes: the new provider adopts, the
- * old one deletes. The files tell the old one what it must not delete. A file is named after the
- * process and the port of its engine, which both processes share.
+ * The objects that the resources of a run adopt, in one file for each provider process. When the
+ * provider's own record is replaced, the engine starts two processes: the new one adopts, the old
+ * one deletes. The old one reads the files and does not delete adopted objects. A file is named
+ * after its process and the engine's port, which both processes share.
  */
 const folder = () => join(notesFolder(), "adopted");
 
 const noted = new Set<string>();
 let hasWarned = false;
 
-/** Tells the other provider processes of this run that an object is adopted. */
+/** Notes an adopted object for the other provider processes of this run. */
 export function noteAdopted(object: string): void {
   if (enginePort() === 0 || noted.has(object)) return;
   const isFirst = noted.size === 0;
@@ -22,7 +22,7 @@ export function noteAdopted(object: string): void {
   try {
     if (isFirst) {
       mkdirSync(folder(), { recursive: true, mode: 0o700 });
-      removeOld();
+      removeStale();
     }
     const file = join(folder(), `${process.pid}.${enginePort()}`);
     writeFileSync(file, `${object}\n`, { flag: isFirst ? "w" : "a" });
@@ -30,13 +30,14 @@ export function noteAdopted(object: string): void {
     if (hasWarned) return;
     hasWarned = true;
     console.error(
-      `warning: what is adopted can't be noted (${(error as Error).message}). Until that is mended, ` +
-        "don't replace the provider's own record (`--replace '**'`): it would delete adopted objects",
+      `warning: the ids of adopted objects can't be saved (${(error as Error).message}). Until ` +
+        "they can, don't replace the provider's own record (`--replace '**'`), which would " +
+        "delete adopted objects",
     );
   }
 }
 
-/** Whether another provider process of this run has noted that the object is adopted. */
+/** Whether a provider process of this run has noted that it adopts the object. */
 export function isNotedAsAdopted(object: string): boolean {
   if (enginePort() === 0) return false;
   try {
@@ -44,12 +45,12 @@ export function isNotedAsAdopted(object: string): boolean {
       .filter((file) => isOfLiveProcess(file) && file.endsWith(`.${enginePort()}`))
       .some((file) => readFileSync(join(folder(), file), "utf8").split("\n").includes(object));
   } catch {
-    // No folder: nothing has been adopted.
+    // No folder: no object was adopted.
     return false;
   }
 }
 
-function removeOld(): void {
+function removeStale(): void {
   for (const file of readdirSync(folder())) {
     if (!isOfLiveProcess(file)) rmSync(join(folder(), file), { force: true });
   }

@@ -1,43 +1,44 @@
 import type { Client } from "../client/client";
 import { isNotedAsAdopted, noteAdopted } from "./adoptedObjects";
 import { noteManaged } from "./createOnce";
-import { counted } from "./gone";
+import { warnIfAllGone } from "./gone";
 import {
   type Created,
   hasUnknown,
-  ifThere,
+  ifExists,
   type Lifecycle,
   type Problem,
   type Properties,
   perAccount,
 } from "./lifecycle";
 
-/** The input that holds the `import` option of a resource. The engine shows no such name. */
+/** The input that has a resource's `import` option. Pulumi hides names that start with `__`. */
 export const importKey = "__import";
 
-/** What the resources of this process do with the objects of an account, each by {@link nameOf}. */
+/** What this process did with the objects of an account, each by {@link nameOf}. */
 const objectsOf = perAccount(() => ({
-  /** Those that import options name, and what the check has read of each: none is deleted. */
+  /** Objects that import options name, with the state that the check has read. Never deleted. */
   imported: new Map<string, Properties | undefined>(),
-  /** Those that creates have adopted. */
+  /** Objects that a create has adopted. */
   adopted: new Set<string>(),
   deleted: new Set<string>(),
 }));
 
 const nameOf = ({ title }: Lifecycle, id: string) => `${title} ${id}`;
 
-const longestValue = 200;
+const maxValueLength = 200;
 
 /**
  * How old an answer may be for an adoption. The engine stores each resource before it checks the
- * next, so hundreds take minutes. What has changed meanwhile is drift, which a refresh finds.
+ * next one, so hundreds of resources take minutes. A change in that time is drift, which a refresh
+ * finds.
  */
-const oldestMs = 600_000;
+const maxAgeMs = 600_000;
 
 /**
- * Reads the object that a resource is to adopt (contract C40).
+ * Reads the object that a resource adopts (contract C40).
  *
- * @throws Error when there is none.
+ * @throws Error when the object does not exist.
  */
 export async function findToAdopt(
   lifecycle: Lifecycle,
@@ -46,24 +47,25 @@ export async function findToAdopt(
   inputs: Properties,
 ): Promise<Properties> {
   const object = nameOf(lifecycle, id);
-  keep(client, object, undefined);
+  protect(client, object, undefined);
   noteManaged(id);
-  const found = await ifThere(lifecycle, client, lifecycle.read(client, id, inputs, oldestMs));
-  keep(client, object, found);
+  const found = await ifExists(lifecycle, client, lifecycle.read(client, id, inputs, maxAgeMs));
+  protect(client, object, found);
   if (found) return found;
   throw new Error(
-    `no ${lifecycle.title} has the id ${id}, which the import option names. If it was deleted, ` +
-      "remove the option to create a new one. If the id is wrong, correct it: `npx pulumi-tlsedge status` lists all",
+    `no ${lifecycle.title} has the id ${id}, which the import option names. If the object was ` +
+      "deleted, remove the option to create a new one. If the id is wrong, correct it: " +
+      "`npx pulumi-tlsedge status` lists all ids",
   );
 }
 
-/** From now on no delete of this run takes the object away, in this process or another one. */
-function keep(client: Client, object: string, found: Properties | undefined): void {
+/** Prevents every delete of the object in this run, in this process and others. */
+function protect(client: Client, object: string, found: Properties | undefined): void {
   objectsOf(client).imported.set(object, found);
   noteAdopted(object);
 }
 
-/** The properties in which an object differs from the inputs, in a table; none when it does not. */
+/** One problem with a table of the differences between object and inputs; none when they agree. */
 export function problemsOfAdoption(
   lifecycle: Lifecycle,
   id: string,
@@ -76,22 +78,22 @@ export function problemsOfAdoption(
     .map((row) => `\n  ${row.property}: ${shown(row.wanted)} / ${shown(row.found)}`);
   if (rows.length === 0) return [];
   const reason =
-    `the ${lifecycle.title} ${id} is not adopted, as it differs from the program ` +
+    `the ${lifecycle.title} ${id} is not adopted, because it differs from the program ` +
     `(property: wanted / found):${rows.join("")}\n` +
-    "Write what was found into the program to adopt it, and change it in the next update";
+    "To adopt it, write the found values into the program, and change them in the next update";
   return [{ path: "", reason }];
 }
 
 function shown(value: unknown): string {
   if (value === undefined || value === null || value === "") return "none";
   const text = JSON.stringify(value);
-  return text.length > longestValue ? `${text.slice(0, longestValue)}…` : text;
+  return text.length > maxValueLength ? `${text.slice(0, maxValueLength)}…` : text;
 }
 
 /**
- * Adopts an object as it is: nothing is created or changed.
+ * Adopts an object without changes: sends no write.
  *
- * @throws Error when it differs, is gone, or is another resource's.
+ * @throws Error when the object differs, is gone, or was adopted by another resource.
  */
 export async function adopt(
   lifecycle: Lifecycle,
@@ -102,16 +104,17 @@ export async function adopt(
   const { imported, adopted, deleted } = objectsOf(client);
   const object = nameOf(lifecycle, id);
   if (deleted.has(object)) {
-    throw new Error(`the ${object} was deleted by this very update: remove the import option`);
+    throw new Error(`the ${object} was deleted by this update: remove the import option`);
   }
   if (adopted.has(object)) {
     throw new Error(
-      `the ${object} was adopted by another resource of this update: remove one of the two`,
+      `the ${object} was adopted by another resource of this update: remove one of the two ` +
+        "resources",
     );
   }
   adopted.add(object);
   try {
-    // Its check has read it a moment ago.
+    // The check has just read the object.
     const state = imported.get(object) ?? (await findToAdopt(lifecycle, client, id, inputs));
     const [problem] = problemsOfAdoption(lifecycle, id, state, inputs);
     if (problem) throw new Error(problem.reason);
@@ -123,12 +126,12 @@ export async function adopt(
 }
 
 /**
- * Checks a resource that is in state and whose import option is still set (contract C44): the option
- * must name the resource's own object, and nothing may replace it. Then keeps the object from the
- * deletes of this run: another resource may have had it before, and an update that was cut off may
- * have left its delete for this one.
+ * Checks a resource that is in state and still has the `import` option (contract C44). The option
+ * must name the resource's own object, and no change may replace that object. Then prevents every
+ * delete of the object in this run: the object may have belonged to another resource, whose delete
+ * an interrupted update has left to this run.
  *
- * @throws Error that says to remove the option, or to take another name.
+ * @throws Error that says to remove the option, or to use another resource name.
  */
 export function checkImportOption(
   lifecycle: Lifecycle,
@@ -142,21 +145,21 @@ export function checkImportOption(
   const object = nameOf(lifecycle, id);
   if (wanted !== id) {
     throw new Error(
-      `the import option names ${wanted}, but this resource is the ${object} ` +
-        "already: adopt the other one under another name, or remove the option",
+      `the import option names ${wanted}, but this resource already manages the ${object}: ` +
+        `adopt ${wanted} in a resource with another name, or remove the option`,
     );
   }
   if (replaces.length > 0) {
     throw new Error(
-      `another ${replaces.join(" and ")} replaces the ${object}, which the import ` +
-        "option would adopt again: remove the option",
+      `a change of ${replaces.join(" and ")} replaces the ${object}, but the import option would ` +
+        "adopt the old object again: remove the option",
     );
   }
   const service = client();
-  keep(service, object, objectsOf(service).imported.get(object));
+  protect(service, object, objectsOf(service).imported.get(object));
 }
 
-/** Deletes an object, unless a resource of this run adopts it: then it stays, with a warning. */
+/** Deletes an object, unless a resource of this run adopts it: then warns and keeps the object. */
 export async function deleteUnlessAdopted(
   lifecycle: Lifecycle,
   client: Client,
@@ -166,12 +169,12 @@ export async function deleteUnlessAdopted(
   const object = nameOf(lifecycle, id);
   if (imported.has(object) || isNotedAsAdopted(object)) {
     console.error(
-      `warning: the ${object} stays on the service, as a resource adopts it by the ` +
-        "import option. To replace it with a new one, remove the option",
+      `warning: the ${object} stays on the service, because a resource adopts it with the ` +
+        "import option. To replace it with a new object, remove the option",
     );
     return;
   }
   const deletion = lifecycle.delete(client, id).then(() => true);
-  await counted(client, ifThere(lifecycle, client, deletion));
+  await warnIfAllGone(client, ifExists(lifecycle, client, deletion));
   deleted.add(object);
 }

@@ -5,7 +5,7 @@ import { waysToSet } from "../client/settings";
 import { sendForEngine } from "./engine";
 import { nearest } from "./nearest";
 
-/** Something is missing or malformed in the configuration; says how to set it. */
+/** A setting is missing or malformed. The message says how to set it. */
 export class ConfigurationError extends Error {
   override readonly name = "ConfigurationError";
 }
@@ -13,7 +13,7 @@ export class ConfigurationError extends Error {
 /** Reads one value of stack config by its full key, such as `tlsedge:baseUrl`. */
 export type ConfigReader = (key: string) => string | undefined;
 
-/** What the configuration says of a connection. */
+/** The settings of a connection. */
 export interface Settings extends ClientOptions {
   /** The origin of the service before its host changed. */
   movedFrom?: string;
@@ -23,22 +23,22 @@ const clients = new Map<string, Client>();
 const movedFrom = new WeakMap<Client, string>();
 
 /**
- * The client of a connection: one for each account in a process, so that its limit holds for all.
+ * The client of a connection. A process has one client for each account, so that all requests of
+ * the account share its limit.
  *
- * A connection is a config namespace: `tlsedge-staging` reads `tlsedge-staging:apiKey` and, where
- * config leaves it out, `TLSEDGE_STAGING_API_KEY`.
+ * A connection is a config namespace: `tlsedge-staging` reads `tlsedge-staging:apiKey` or, if
+ * config does not set that, `TLSEDGE_STAGING_API_KEY`.
  *
- * @param config Left out where there is no stack: then the environment is all there is.
- * @throws ConfigurationError naming everything that is missing or malformed.
+ * @param config Undefined outside a stack: then only the environment is read.
+ * @throws ConfigurationError that names every missing or malformed setting.
  */
 export function connect(connection: string, config?: ConfigReader): Client {
   const settings = readSettings(connection, config, process.env);
   const account = JSON.stringify(settings);
   const known = clients.get(account);
   if (known) return known;
-  // Loaded with the first request: a plan that changes nothing makes none.
+  // Loaded only when needed: a plan without changes makes no request.
   const { Client } = require("../client/client") as typeof import("../client/client");
-  // The engine shows what is said there, and a terminal does.
   const nameOf = (key: SettingKey) => whereSet(connection, key, config, process.env);
   const client = new Client({ ...settings, nameOf, tell: console.error, send: sendForEngine });
   clients.set(account, client);
@@ -46,7 +46,7 @@ export function connect(connection: string, config?: ConfigReader): Client {
   return client;
 }
 
-/** Where a setting stands, or where to put it when it stands nowhere: stack config counts first. */
+/** The place where a setting is set, or should be set: stack config wins over the environment. */
 function whereSet(
   connection: string,
   key: SettingKey,
@@ -57,12 +57,12 @@ function whereSet(
   return config && (config(configKey) || !env[variable]) ? configKey : variable;
 }
 
-/** The origins of the service: the base URL's, and the one that it has moved from, if any. */
+/** The origins of the service: that of the base URL, and the old one if the service has moved. */
 export function originsOf({ account }: Client): { now: string; before: string | undefined } {
   return { now: account.baseUrl.origin, before: movedFrom.get(account) };
 }
 
-/** The settings of a connection, checked, without connecting. */
+/** Reads and checks the settings of a connection. Makes no request. */
 export function readSettings(
   connection: string,
   config: ConfigReader | undefined,
@@ -70,7 +70,8 @@ export function readSettings(
 ): Settings {
   if (!/^[a-z][a-z0-9-]*$/.test(connection)) {
     throw new ConfigurationError(
-      "a connection is the name of a config namespace: lower-case letters, digits and hyphens",
+      "a connection must be the name of a config namespace: a lower-case letter, then lower-case " +
+        "letters, digits and hyphens",
     );
   }
   const problems: string[] = [];
@@ -79,16 +80,16 @@ export function readSettings(
     const { variable, configKey, text, inConfig } = waysToSet(connection, key);
     const inStack = config?.(configKey);
     const value = inStack || env[variable];
-    const anyWay = config ? text : `set ${variable} in the environment`;
+    const howToSet = config ? text : `set ${variable} in the environment`;
     if (!value) {
-      if (key === "baseUrl" || key === "apiKey") problems.push(`no ${name} is set: ${anyWay}`);
+      if (key === "baseUrl" || key === "apiKey") problems.push(`no ${name} is set: ${howToSet}`);
       return undefined;
     }
     const checked = check(value);
-    if (!(checked instanceof Complaint)) return checked as Value<K>;
+    if (!(checked instanceof Invalid)) return checked as Value<K>;
     const source = `${inStack ? configKey : variable}${shown(key, value)}`;
-    // Beside a value in stack config a variable alone does not help.
-    problems.push(`the ${name} in ${source} ${checked.text}: ${inStack ? inConfig : anyWay}`);
+    // A variable does not override a wrong value in stack config.
+    problems.push(`the ${name} in ${source} ${checked.reason}: ${inStack ? inConfig : howToSet}`);
     return undefined;
   };
   const settings = {
@@ -106,7 +107,7 @@ export function readSettings(
   return settings;
 }
 
-/** A warning when variables say something else than stack config does, which counts before them. */
+/** A warning when variables differ from stack config, which wins; undefined when they agree. */
 export function overruled(
   connection: string,
   config: ConfigReader,
@@ -118,49 +119,49 @@ export function overruled(
     if (!inStack || !inEnv || inStack === inEnv) return [];
     const { check } = kinds[key];
     if (check(inStack) === check(inEnv)) return [];
-    return [`${configKey}${shown(key, inStack)} counts, not ${variable}${shown(key, inEnv)}`];
+    return [`${configKey}${shown(key, inStack)} is used, not ${variable}${shown(key, inEnv)}`];
   });
   if (differing.length === 0) return undefined;
   return `warning: stack config and the environment differ: ${differing.join("; ")}`;
 }
 
-/** What is wrong with the keys of config that a connection's namespace has beside its settings. */
+/** An error message for config keys in a connection's namespace that are no settings. */
 export function unknownKeys(connection: string, configKeys: readonly string[]): string | undefined {
   const known = keys.map((key) => `${connection}:${key}`);
-  const strays = configKeys.filter(
+  const unknown = configKeys.filter(
     (key) => key.startsWith(`${connection}:`) && !known.includes(key),
   );
-  if (strays.length === 0) return undefined;
-  const told = strays.map((stray) => {
-    const meant = nearest(stray.slice(connection.length + 1), keys);
-    return meant ? `${stray} (did you mean ${connection}:${meant}?)` : stray;
+  if (unknown.length === 0) return undefined;
+  const listed = unknown.map((key) => {
+    const meant = nearest(key.slice(connection.length + 1), keys);
+    return meant ? `${key} (did you mean ${connection}:${meant}?)` : key;
   });
   return (
-    `there is no setting ${told.join(", ")}: remove it with \`pulumi config rm\`. ` +
-    `The settings in ${connection} are ${keys.join(", ")}`
+    `unknown in stack config: ${listed.join(", ")}. Remove each unknown key with ` +
+    `\`pulumi config rm\`. The settings in ${connection} are ${keys.join(", ")}`
   );
 }
 
-const told = new Set<string>();
+const printed = new Set<string>();
 
-/** Tells a person of something once in this process: the engine shows it. */
-export function tellOnce(text: string | undefined): void {
-  if (!text || told.has(text)) return;
-  told.add(text);
+/** Prints a message once in this process, on stderr, which the engine shows. */
+export function printOnce(text: string | undefined): void {
+  if (!text || printed.has(text)) return;
+  printed.add(text);
   console.error(text);
 }
 
-/** What is wrong with a setting, without its value: an API key is one too. */
-class Complaint {
-  constructor(readonly text: string) {}
+/** Why a value is invalid, without the value, which may be an API key. */
+class Invalid {
+  constructor(readonly reason: string) {}
 }
 
-/** Each setting: what people call it, and what is wrong with a value. */
+/** The name of each setting in messages, and its check. */
 const kinds = {
   baseUrl: { name: "base URL", check: checkBaseUrl },
   apiKey: { name: "API key", check: checkApiKey },
   apiVersion: { name: "API version", check: matching(/^\d+$/, "must be a number") },
-  versionHeader: { name: "version header", check: matching(/^[\w-]+$/, "must be a header's name") },
+  versionHeader: { name: "version header", check: matching(/^[\w-]+$/, "must be a header name") },
   caFile: { name: "CA file", check: checkCaFile },
   timeoutSeconds: { name: "timeout", check: between(1, 86_400) },
   maxRetries: { name: "number of retries", check: between(0, 1000) },
@@ -169,55 +170,55 @@ const kinds = {
 };
 
 type Key = keyof typeof kinds;
-type Value<K extends Key> = Exclude<ReturnType<(typeof kinds)[K]["check"]>, Complaint>;
+type Value<K extends Key> = Exclude<ReturnType<(typeof kinds)[K]["check"]>, Invalid>;
 const keys = Object.keys(kinds) as Key[];
 
-/** A URL or a path in brackets, without what may be secret in it; nothing of any other setting. */
+/** A URL or a path in brackets, without parts that may be secret; empty for any other setting. */
 function shown(key: Key, value: string): string {
   if (key === "caFile") return ` (${value})`;
   if (key !== "baseUrl" && key !== "movedFrom") return "";
   const bare = value.replace(/^([a-z]+:\/\/)?.*@/is, "$1").replace(/[?#].*/s, "");
-  // An API key may stand there by mistake: no host name has capital letters or underscores.
+  // Show only what looks like a URL or a host name: anything else may be a misplaced API key.
   return /^[a-z]+:\/|^[a-z0-9.-]+[.:][a-z0-9/.-]+$/.test(bare) ? ` (${bare})` : "";
 }
 
-function checkBaseUrl(value: string): string | Complaint {
+function checkBaseUrl(value: string): string | Invalid {
   const url = URL.canParse(value) ? new URL(value) : undefined;
-  if (!url?.host) return new Complaint("is not a URL");
-  if (url.protocol !== "https:") return new Complaint("must start with https://");
+  if (!url?.host) return new Invalid("is not a URL");
+  if (url.protocol !== "https:") return new Invalid("must start with https://");
   if (url.username || url.password || url.search || url.hash) {
-    return new Complaint("must be no more than https://, a host and a path");
+    return new Invalid("must have only https://, a host and a path");
   }
   return value.replace(/\/+$/, "");
 }
 
-function checkOrigin(value: string): string | Complaint {
+function checkOrigin(value: string): string | Invalid {
   const url = URL.canParse(value) ? new URL(value) : undefined;
-  return url?.host ? url.origin : new Complaint("is not a URL such as https://api.example.com");
+  return url?.host ? url.origin : new Invalid("is not a URL such as https://api.example.com");
 }
 
-function checkApiKey(value: string): string | Complaint {
+function checkApiKey(value: string): string | Invalid {
   return /^[\x21-\x7e]+$/.test(value)
     ? value
-    : new Complaint("has a space, a line break or a character that no key has");
+    : new Invalid("has a space, a line break or a character that a key can't have");
 }
 
-function checkCaFile(value: string): string | Complaint {
+function checkCaFile(value: string): string | Invalid {
   try {
     if (readFileSync(value, "utf8").includes("-----BEGIN CERTIFICATE-----")) return value;
   } catch (error) {
-    return new Complaint(`can't be read (${(error as NodeJS.ErrnoException).code})`);
+    return new Invalid(`can't be read (${(error as NodeJS.ErrnoException).code})`);
   }
-  return new Complaint("holds no PEM certificate");
+  return new Invalid("holds no PEM certificate");
 }
 
-function matching(pattern: RegExp, otherwise: string): (value: string) => string | Complaint {
-  return (value) => (pattern.test(value) ? value : new Complaint(otherwise));
+function matching(pattern: RegExp, reason: string): (value: string) => string | Invalid {
+  return (value) => (pattern.test(value) ? value : new Invalid(reason));
 }
 
-function between(least: number, most: number): (value: string) => number | Complaint {
+function between(least: number, most: number): (value: string) => number | Invalid {
   return (value) =>
     /^\d+$/.test(value) && Number(value) >= least && Number(value) <= most
       ? Number(value)
-      : new Complaint(`must be a whole number from ${least} to ${most}`);
+      : new Invalid(`must be a whole number from ${least} to ${most}`);
 }

@@ -5,90 +5,90 @@ import { isEngineAlive } from "./engine";
 import { perAccount } from "./lifecycle";
 import { PendingCreate } from "./pendingCreates";
 
-interface Made {
+interface ServiceObject {
   id: string;
   created_at: string;
 }
 
-/** How something is made, and known again when the answer to that was lost. */
-export interface Making<Wire> {
-  /** The field's own name for it, for messages: "TLS edge". */
+/** How to create an object, and how to recognize it when the answer was lost. */
+export interface CreateSpec<Wire> {
+  /** The kind of object, for messages: "TLS edge". */
   title: string;
-  /** The same for inputs that make the same. */
+  /** Equal for inputs that create equal objects. */
   content: string;
-  /** Asks the service for it, and calls `onSend` before the request goes out. */
+  /** Sends the create request. Calls `onSend` just before sending. */
   post(onSend: () => void): Promise<Wire>;
-  /** All that the account has, newest first. */
+  /** All objects of this kind in the account, newest first. */
   list(client: Client): AsyncIterable<Wire>;
-  /** Whether this is what the inputs make. */
-  isMade(wire: Wire): boolean;
+  /** Whether an object has the content of the inputs. */
+  matches(wire: Wire): boolean;
 }
 
-/** What was made. */
+/** The result of a create. */
 export interface Creation<Wire> {
   wire: Wire;
-  /** What of the service's answer can't be used. */
+  /** Why a part of the service's answer can't be used. */
   problem?: string;
-  /** What a person should look at: what was found, or what may have been made beside it. */
+  /** What the user should check: the object that was found, or another one that may exist. */
   warning?: string;
 }
 
 /** The creates of one content in this process, which run one after another. */
 interface Queue {
   note: PendingCreate;
-  /** Settles when the last of them has ended. */
+  /** Settles when the last create has ended. */
   last: Promise<unknown>;
 }
 
-/** A request that may still be answered. */
+/** A create request that may still get an answer. */
 interface RequestInFlight {
   title: string;
-  isMade(wire: unknown): boolean;
+  matches(wire: unknown): boolean;
   answered: Promise<unknown>;
 }
 
 const queues = new Map<string, Queue>();
-/** The ids that this process has made, taken or named in an error: no other create takes them. */
+/** The ids that this process has created, taken or named in an error: not to be taken again. */
 const takenOf = perAccount(() => new Set<string>());
 const requestsOf = perAccount(() => new Set<RequestInFlight>());
 
-const mostPosts = 3;
-/** `Date` counts in seconds, and so does `created_at`. */
+const maxPosts = 3;
+/** The precision of `Date` and `created_at` is one second. */
 const clockToleranceMs = 2000;
-const longestPauseMs = 2000;
-/** After a timeout the service may still be at work. */
-const longestPauseOfSlowMs = 10_000;
-/** How often the notes of other processes are read while they are waited for. */
+const maxPauseMs = 2000;
+/** After a timeout the service may need longer. */
+const maxPauseAfterTimeoutMs = 10_000;
+/** How often a create reads the notes of other processes while it waits for them. */
 const pollMs = 100;
 /** Ten pages. */
-const mostLooked = 1000;
+const maxSearched = 1000;
 
 /**
- * Makes one object for one resource (contract C33, C36).
+ * Creates one object for one resource (contract C33, C36).
  *
- * An answer is lost when the service may have done the work although it did not say so: a timeout,
- * a reset, 408, any 5xx. After a lost answer, and before the request is sent again, the account's
- * list is searched for an object of the same content, made since the request was sent, that no
- * other create has. If there is one it is taken, with a warning that names it. If there is none the
- * request is sent again. If that can't be told the create fails, and names the candidates.
+ * The answer to a POST is lost when the service may have created the object without saying so: a
+ * timeout, a reset, 408, any 5xx. Before the POST is sent again, the account's list is searched for
+ * an object that has the same content, was created after the POST was sent, and belongs to no other
+ * create. If there is one, the create takes it, with a warning that names it. If there is none, the
+ * POST is sent again. If the search can't decide, the create fails and names the candidates.
  *
- * What is promised: on one machine no two resources get one id, and each object that was made is
- * in a state or named by an error or a warning. Equal creates of one process run one after another,
- * and notes keep those of several processes apart (pendingCreates.ts). What is not: a machine that
- * makes the same content in the same account at the same moment leaves no note here, so its object
- * may be taken for the one whose answer was lost. That is what the warning is for.
+ * On one machine, no two resources get the same id, and each created object is in a state or named
+ * in an error or a warning. Equal creates of one process run one after another. Equal creates of
+ * several processes read each other's notes (pendingCreates.ts). Another machine leaves no note
+ * here: if it creates equal content in the same account at the same moment, the search may take
+ * the other machine's object. The warning exists for this case.
  *
- * @throws Error when it can't be told what a request of this process, or of one that has died, has
- * made: it says what to look at. Any other failure as it is.
+ * @throws Error when the search can't decide what a request of this process, or of a dead one, has
+ * created; the message says what to check. Other errors are thrown unchanged.
  */
-export function createOnce<Wire extends Made>(
+export function createOnce<Wire extends ServiceObject>(
   client: Client,
-  making: Making<Wire>,
+  spec: CreateSpec<Wire>,
 ): Promise<Creation<Wire>> {
-  const key = JSON.stringify([client.fingerprint, making.title, making.content]);
+  const key = JSON.stringify([client.fingerprint, spec.title, spec.content]);
   const queue = queues.get(key) ?? { note: new PendingCreate(key), last: Promise.resolve() };
   queues.set(key, queue);
-  const created = queue.last.then(() => new Create(client, making, queue.note).run());
+  const created = queue.last.then(() => new Create(client, spec, queue.note).run());
   queue.last = created.then(
     () => {},
     () => queue.note.giveUp(),
@@ -96,23 +96,23 @@ export function createOnce<Wire extends Made>(
   return created;
 }
 
-/** The ids of the objects that the states of this run have: no lost request has made them. */
+/** The ids in the states of this run. No lost request has created them. */
 const managed = new Set<string>();
 
-/** Tells that a state has this id. */
+/** Notes that a state has this id. */
 export function noteManaged(id: string): void {
   managed.add(id);
 }
 
-class Create<Wire extends Made> {
+class Create<Wire extends ServiceObject> {
   constructor(
     readonly client: Client,
-    readonly making: Making<Wire>,
+    readonly spec: CreateSpec<Wire>,
     readonly note: PendingCreate,
   ) {}
 
   async run(): Promise<Creation<Wire>> {
-    await this.#refuseLeftBehind();
+    await this.#refuseInterrupted();
     for (let posts = 1; ; posts++) {
       const { outcome, error } = await this.#post();
       if (outcome) {
@@ -125,20 +125,20 @@ class Create<Wire extends Made> {
         this.note.settle();
         throw error;
       }
-      // A refusal, too, may be due to what a lost request has made in the end.
-      const found = await this.#lookFor(error);
+      // The service may have refused this request because a lost one has created the object.
+      const found = await this.#findCreated(error);
       if (found) return found;
-      const isWorthAnother = isLost && posts < mostPosts && this.client.leftMs > 0;
+      const isWorthAnother = isLost && posts < maxPosts && this.client.leftMs > 0;
       // Don't POST again once the engine that asked has exited.
       if (!isWorthAnother || !(await isEngineAlive())) throw error;
     }
   }
 
-  /** Sends the request. What is answered is taken from that moment on. */
+  /** Sends the request. An id in the answer counts as taken at once. */
   async #post(): Promise<
     { outcome: Creation<Wire>; error?: never } | { outcome?: never; error: Error }
   > {
-    const { title, post, isMade } = this.making;
+    const { title, post, matches } = this.spec;
     const answered = post(() => this.note.sent())
       .then((wire) => ({ wire }), partlyAnswered<Wire>)
       .then((outcome) => {
@@ -146,107 +146,115 @@ class Create<Wire extends Made> {
         return { outcome };
       })
       .catch((error) => ({ error }));
-    const request = { title, isMade: isMade as RequestInFlight["isMade"], answered };
+    const request = { title, matches: matches as RequestInFlight["matches"], answered };
     requestsOf(this.client).add(request);
     const answer = await answered;
     requestsOf(this.client).delete(request);
     return answer;
   }
 
-  /** Fails, once, when a process that has died may have made this. */
-  async #refuseLeftBehind(): Promise<void> {
+  /** Fails once when a process that has died may have created this object. */
+  async #refuseInterrupted(): Promise<void> {
     const others = await this.note.others();
     const left = others.filter(({ since, turn }) => since !== undefined && turn === "died");
     if (left.length === 0) return;
     const forget = () => left.forEach((one) => void one.forget());
-    const said = `an update that was cut off may have made this ${this.making.title} already`;
+    const doubt = `an interrupted update may have created this ${this.spec.title} already`;
     const oldest = Math.min(...left.map(({ since }) => since as number));
     const unstored = left.flatMap((one) => one.unstored);
     const { found } = await this.#search(oldest, unstored).catch((cause: Error) => {
-      // A list that can't be read now can be read by the next create.
+      // Keep the notes if only a request failed: the next create can search again.
       if (!isOfRequest(cause)) forget();
-      throw new Error(`${said}, and the account can't be searched (${cause.message}): look for it`);
+      throw new Error(
+        `${doubt}, and the account can't be searched (${cause.message}): look for it`,
+      );
     });
     forget();
     if (found.length === 0) return;
     throw new Error(
-      `${said}: ${this.#named(found)} has its content and was made since. If the resource was renamed, ` +
-        "and the stack has it under the old name, put the old name into the resource option " +
-        "`aliases`. If no stack has it, delete it, or, unless this is a replacement, adopt it with " +
-        "the resource option `import`. Then run `pulumi up` again, which creates a new one even if " +
-        "this one still exists",
+      `${doubt}. Objects with the same content, created since then: ${this.#named(found)}. ` +
+        "If the resource was renamed and the stack has the object under the old name, put the " +
+        "old name into the resource option `aliases`. If no stack has the object, delete it or, " +
+        "unless this is a replacement, adopt it with the resource option `import`. The next " +
+        "`pulumi up` creates a new object even if one of these still exists",
     );
   }
 
-  /** The ids of candidates, for an error: from then on no other create of this run takes one. */
+  /** The ids of candidates, for an error. From now on no other create of this run takes one. */
   #named(found: Wire[]): string {
     for (const { id } of found) takenOf(this.client).add(id);
     return idsOf(found);
   }
 
-  /** What a lost request has made; undefined when it has made nothing, so that it can be sent again. */
-  async #lookFor(error: Error): Promise<Creation<Wire> | undefined> {
-    const { title } = this.making;
+  /** Finds the object of a lost request; undefined if the request created none. */
+  async #findCreated(error: Error): Promise<Creation<Wire> | undefined> {
+    const { title } = this.spec;
     this.note.lost();
     const isSlow = error instanceof ConnectionError && error.code === "ETIMEDOUT";
-    const mostMs = isSlow ? longestPauseOfSlowMs : longestPauseMs;
-    // The service may still be at work behind what gave up on it: a second look comes later.
-    for (const pauseMs of [0, Math.min(mostMs, this.client.deadlineMs / 20)]) {
+    const maxMs = isSlow ? maxPauseAfterTimeoutMs : maxPauseMs;
+    // The service may create the object after the answer was lost: so search twice, with a pause.
+    for (const pauseMs of [0, Math.min(maxMs, this.client.deadlineMs / 20)]) {
       await setTimeout(pauseMs);
       const { found, claimants } = await this.#search(this.note.since).catch((cause: Error) => {
         throw new Error(
-          `${error.message}. Whether the ${title} was made is not known (${cause.message}). Look for ` +
-            "it, or run `pulumi up` again on this machine: it looks, and lists what it finds",
+          `${error.message}. It is not known whether the ${title} was created ` +
+            `(${cause.message}). Look for the ${title}, or run \`pulumi up\` again on this ` +
+            "machine, which lists the candidates",
         );
       });
       if (found.length > claimants) {
         throw new Error(
-          `${error.message}. It may have been created after all: these objects have its content and ` +
-            `were made since: ${this.#named(found)}. Delete what no stack has, then run ` +
-            "`pulumi up` again",
+          `${error.message}. The service may have created the ${title} all the same. Objects ` +
+            `with the same content, created since then: ${this.#named(found)}. Delete those ` +
+            "that no stack has, then run `pulumi up` again",
         );
       }
-      // The oldest: as they are the same, each of those that have lost one may have any.
+      // The oldest. The objects are equal, so each create with a lost answer may take any of them.
       const wire = found.findLast(({ id }) => !takenOf(this.client).has(id));
       if (!wire) continue;
       takenOf(this.client).add(wire.id);
       this.note.settle(wire.id);
       const warning =
-        `no answer came to the request that makes this ${title}; ${wire.id} has its content and was ` +
-        "made since, so this resource uses it. If another machine makes the same in this " +
-        `account, see with \`pulumi stack --show-ids\` that no other stack has ${wire.id}`;
+        `the service's answer to the create of this ${title} was lost. ${wire.id} has the same ` +
+        `content and was created since then, so this resource uses ${wire.id}. If another ` +
+        "machine creates equal objects in this account, check with `pulumi stack --show-ids` " +
+        `that no other stack has ${wire.id}`;
       return { wire, warning };
     }
     return undefined;
   }
 
-  /** What to say of lost requests when a later one was answered. */
+  /** A warning about lost requests when a later one has succeeded. */
   async #warnOfMore(): Promise<string | undefined> {
-    const said = `a request whose answer was lost may have made one more ${this.making.title}`;
+    const doubt = `a request with a lost answer may have created another ${this.spec.title}`;
     try {
       const { found } = await this.#search(this.note.since);
-      return found.length > 0 ? `${said}: ${idsOf(found)}. Delete what no stack has` : undefined;
+      return found.length > 0
+        ? `${doubt}: ${idsOf(found)}. Delete those that no stack has`
+        : undefined;
     } catch (error) {
-      return `${said}, and the account can't be searched (${(error as Error).message}): look for it`;
+      const { message } = error as Error;
+      return `${doubt}, and the account can't be searched (${message}): look for it`;
     }
   }
 
   /**
-   * What has this content, was made since and is nobody else's, newest first, and how many creates
-   * are to choose from it: this one and those of other processes.
+   * The objects with this content that were created since a time and belong to no other create,
+   * newest first, and how many creates may take one: this create and those of other processes.
    *
-   * @param unstored What dead processes have made that no state may have: nobody's, unless a state
-   * of this run has it. To take one would be wrong, to name one is not.
-   * @throws Error when that can't be told.
+   * @param unstored Ids that dead processes have created and that no state may have. They belong to
+   * no create, unless a state of this run has them. An error may name them, but no create may take
+   * them.
+   * @throws Error when the search can't decide.
    */
   async #search(
     since: number,
     unstored: string[] = [],
   ): Promise<{ found: Wire[]; claimants: number }> {
-    const seen = await this.#madeSince(since);
-    // Inputs that differ may mean the same to the service.
+    const seen = await this.#createdSince(since);
+    // Different inputs may mean the same to the service, so wait for their requests too.
     const same = [...requestsOf(this.client)].filter(
-      ({ title, isMade }) => title === this.making.title && seen.some(isMade),
+      ({ title, matches }) => title === this.spec.title && seen.some(matches),
     );
     await Promise.all(same.map(({ answered }) => answered));
     for (const endsAt = Date.now() + this.client.deadlineMs; ; await setTimeout(pollMs)) {
@@ -260,32 +268,35 @@ class Create<Wire extends Made> {
       }
       if (Date.now() >= endsAt) {
         throw new Error(
-          `another process of this machine makes the same, and may have made ${idsOf(found)}`,
+          "another process on this machine creates the same content, and may have created " +
+            idsOf(found),
         );
       }
     }
   }
 
-  /** What has this content and was made since, newest first. */
-  async #madeSince(sent: number): Promise<Wire[]> {
+  /** The objects with this content that were created since a time, newest first. */
+  async #createdSince(sent: number): Promise<Wire[]> {
     const found: Wire[] = [];
-    let looked = 0;
-    // With time of its own: the lost request may have taken all there was.
+    let searched = 0;
+    // With its own deadline: the lost request may have used up the other one.
     const client = this.client.operation();
-    for await (const wire of this.making.list(client)) {
-      // Known better with each answer: the list's first page is one.
+    for await (const wire of this.spec.list(client)) {
+      // Computed here, because the list's first page updates the clock skew.
       const since = sent + client.clockSkewMs - clockToleranceMs;
       if (Date.parse(wire.created_at) < since) break;
-      looked += 1;
-      if (looked > mostLooked) throw new Error(`more than ${mostLooked} were made since`);
-      if (this.making.isMade(wire)) found.push(wire);
+      searched += 1;
+      if (searched > maxSearched) {
+        throw new Error(`more than ${maxSearched} objects were created since then`);
+      }
+      if (this.spec.matches(wire)) found.push(wire);
     }
     return found;
   }
 }
 
-/** With an id it is known what was made: the rest of the answer can be read later. */
-function partlyAnswered<Wire extends Made>(error: unknown): Creation<Wire> {
+/** An answer with an id is enough: the rest of the object can be read later. */
+function partlyAnswered<Wire extends ServiceObject>(error: unknown): Creation<Wire> {
   const usable = error instanceof ConnectionError ? error.usable : undefined;
   if (!usable?.id) throw error;
   const wire = { uri: "", created_at: "", ...usable } as unknown as Wire;
@@ -300,6 +311,6 @@ function isAmbiguous(error: unknown): boolean {
   return isOfRequest(error) && error.method === "POST" && error.ambiguous;
 }
 
-function idsOf(wires: Made[]): string {
+function idsOf(wires: ServiceObject[]): string {
   return wires.map(({ id }) => id).join(", ");
 }

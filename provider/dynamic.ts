@@ -15,16 +15,16 @@ import {
   ConfigurationError,
   connect,
   overruled,
+  printOnce,
   readSettings,
-  tellOnce,
 } from "./connection";
 import { noteManaged } from "./createOnce";
 import { exitWithEngine } from "./engine";
-import { counted } from "./gone";
+import { warnIfAllGone } from "./gone";
 import {
   defined,
   hasUnknown,
-  ifThere,
+  ifExists,
   type Lifecycle,
   type Problem,
   type Properties,
@@ -36,26 +36,26 @@ import { problemsOfShape, prune } from "./shape";
 import { lifecycle as tlsCertificateLifecycle } from "./tlsCertificate";
 import { lifecycle as tlsEdgeLifecycle } from "./tlsEdge";
 
-/** What the engine calls for TLS edges. State names this export: it stays for ever. */
+/** The provider of TLS edges. Every state names this export, so it is never renamed. */
 export const tlsEdge = dynamicProvider(tlsEdgeLifecycle);
-/** What the engine calls for TLS certificates. State names this export: it stays for ever. */
+/** The provider of TLS certificates. Every state names this export, so it is never renamed. */
 export const tlsCertificate = dynamicProvider(tlsCertificateLifecycle);
 
 /**
- * Serves a lifecycle on Pulumi's dynamic-provider protocol, whose rules are settled here once:
- * values not known yet, gone means gone, and what a refresh gives back.
+ * Adapts a lifecycle to Pulumi's dynamic-provider protocol. The rules of the protocol are handled
+ * here for all resources: unknown values, deleted objects, and the result of a refresh.
  */
 function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
   let config: ConfigReader = () => undefined;
   const account = (properties: Properties): Client => connect(connectionOf(properties), config);
-  /** For an operation that makes requests: a person is told once which service it speaks to. */
+  /** The client of an operation that makes requests. Prints once which service it uses. */
   const client = (properties: Properties): Client => {
     const connected = account(properties);
-    tellOnce(overruled(connectionOf(properties), config, process.env));
-    tellOnce(`${connectionOf(properties)}: the service is ${connected.baseUrl.host}`);
+    printOnce(overruled(connectionOf(properties), config, process.env));
+    printOnce(`${connectionOf(properties)}: the service is ${connected.baseUrl.host}`);
     return connected.operation();
   };
-  /** {@link client} for what is stored, which must be of that service. */
+  /** {@link client} for an object in state, which must belong to that service. */
   const clientOf = (id: string, state: Properties, properties = state): Client => {
     const operation = client(properties);
     const what = `the ${lifecycle.title} ${id}`;
@@ -63,8 +63,8 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
     noteManaged(id);
     return operation;
   };
-  /** What there is to adopt, unless inputs are wrong; that there is nothing is one more problem. */
-  const toAdopt = async (id: unknown, inputs: Properties, problems: Problem[]) => {
+  /** Reads the object to adopt, unless the inputs have problems. A failure becomes a problem. */
+  const readToAdopt = async (id: unknown, inputs: Properties, problems: Problem[]) => {
     if (typeof id !== "string" || problems.length > 0) return undefined;
     try {
       return await findToAdopt(lifecycle, client(inputs), id, inputs);
@@ -73,26 +73,27 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
       return undefined;
     }
   };
-  /** The plan shows a create, so it is told when it is none. */
-  const judgeAdoption = (
+  /** Checks an adoption. Prints a line about it, because the plan shows it as a create. */
+  const checkAdoption = (
     id: string,
     found: Properties,
     inputs: Properties,
     problems: Problem[],
   ) => {
     problems.push(...problemsOfAdoption(lifecycle, id, found, inputs));
-    if (problems.length === 0) console.error(`the ${lifecycle.title} ${id} is adopted as it is`);
+    if (problems.length > 0) return;
+    console.error(`the ${lifecycle.title} ${id} is adopted without changes`);
   };
 
   return {
-    // The engine's process uses a provider before this promise settles: nothing may be awaited.
+    // Don't await here: Pulumi uses a provider before this promise settles.
     configure: async (request) => {
       config = (key) => request.config.get(key);
       void exitWithEngine(noteAllStored);
     },
 
     check: (olds: Properties = {}, raw: Properties = {}) =>
-      clean(async () => {
+      withoutStack(async () => {
         const { [importKey]: id, ...given } = raw;
         const isNew = Object.keys(olds).length === 0;
         const news = prune(lifecycle, given, olds);
@@ -100,13 +101,13 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
           ...problemsOfShape(lifecycle, news),
           ...problemsOfConnection(connectionOf(news), config),
         ];
-        const found = isNew ? await toAdopt(id, news, problems) : undefined;
-        // What is to be adopted is as good as what was deployed before.
+        const found = isNew ? await readToAdopt(id, news, problems) : undefined;
+        // In an adoption, the object's inputs take the place of the old inputs.
         const before = isNew ? found && lifecycle.inputsOf(found) : olds;
         const checked = lifecycle.check(news, before, new Date());
         problems.push(...checked.problems);
-        if (found) judgeAdoption(id as string, found, checked.inputs, problems);
-        const inputs = keepOld(lifecycle, before ?? {}, checked.inputs);
+        if (found) checkAdoption(id as string, found, checked.inputs, problems);
+        const inputs = keepEqual(lifecycle, before ?? {}, checked.inputs);
         return {
           inputs: { ...inputs, ...defined({ [importKey]: id }) },
           failures: problems.map(failureOf),
@@ -114,25 +115,25 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
       }),
 
     diff: (id: string, state: Properties, inputs: Properties) =>
-      clean(async () => {
+      withoutStack(async () => {
         noteManaged(id);
         lifecycle.planned?.(id, inputs);
         const replaces = lifecycle.replaces(state, inputs);
         if (connectionOf(state) !== connectionOf(inputs)) replaces.push("connection");
         checkImportOption(lifecycle, () => account(inputs), id, inputs, replaces);
         if (replaces.length > 0) return { replaces };
-        const nothing =
+        const isUnchanged =
           !hasUnknown(inputs) &&
           isWhole(lifecycle, state) &&
           isDeepStrictEqual(settingsOf(lifecycle, state), settingsOf(lifecycle, inputs)) &&
           lifecycle.differences(state, inputs).length === 0;
-        // Otherwise the engine's own comparison of inputs decides: so that `replaceOnChanges` and
-        // `ignoreChanges` work, and what the program leaves to the service is no change.
-        return nothing ? { changes: false } : {};
+        // Otherwise the engine itself compares the inputs: so `replaceOnChanges` and
+        // `ignoreChanges` work, and fields that the program does not set are no change.
+        return isUnchanged ? { changes: false } : {};
       }),
 
     create: (inputs: Properties) =>
-      clean(async () => {
+      withoutStack(async () => {
         const { [importKey]: wanted, ...rest } = inputs;
         const { id, state, problem, warning } = await (typeof wanted === "string"
           ? adopt(lifecycle, client(inputs), wanted, rest)
@@ -140,27 +141,29 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
         if (warning) console.error(`warning: ${warning}`);
         const outs = { ...state, ...settingsOf(lifecycle, inputs) };
         if (!problem) return { id, outs };
-        // What the engine records all the same, and goes on from in the next update.
+        // The engine stores these properties in spite of the error; the next update completes them.
         const properties = { ...outs, __provider: inputs.__provider };
-        const said = `the ${lifecycle.title} ${id} was created and is in the state, but ${problem}. The next \`pulumi up\` completes it`;
-        throw Object.assign(new Error(said), { id, properties, reasons: [said] });
+        const message =
+          `the ${lifecycle.title} ${id} was created and is in the state, but ${problem}. ` +
+          "The next `pulumi up` completes it";
+        throw Object.assign(new Error(message), { id, properties, reasons: [message] });
       }),
 
     read: (id: string, props: Properties = {}) =>
-      clean(async () => {
-        // A program's `get` knows nothing yet.
+      withoutStack(async () => {
+        // In a program's `get`, no properties are stored yet.
         const stored = "uri" in props ? props : undefined;
         const service = clientOf(id, props);
         const reading = lifecycle.read(service, id, stored);
-        const found = await counted(service, ifThere(lifecycle, service, reading));
+        const found = await warnIfAllGone(service, ifExists(lifecycle, service, reading));
         if (found) return { id, ...refreshed(lifecycle, props, found) };
         if (stored) return { id: "" };
-        // The engine would take gone for read.
+        // The engine would accept an empty id as a successful `get`.
         throw new Error(`no ${lifecycle.title} has the id ${id}`);
       }),
 
     update: (id: string, stored: Properties, inputs: Properties) =>
-      clean(async () => {
+      withoutStack(async () => {
         const service = clientOf(id, stored, inputs);
         const update = async () => {
           const isKnown = isWhole(lifecycle, stored);
@@ -168,34 +171,34 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
           const [other] = isKnown ? [] : lifecycle.replaces(state, inputs);
           if (other) {
             throw new Error(
-              `${other} can't be updated, and the state, which another version of pulumi-tlsedge ` +
-                "wrote, does not say what it was. Run `pulumi refresh`, then `pulumi up` again",
+              `${other} can't be updated in place, and its old value is not in the state, which ` +
+                "another version of pulumi-tlsedge wrote. Run `pulumi refresh`, then `pulumi up`",
             );
           }
           const sent = lifecycle.differences(state, inputs).map(({ property }) => property);
           const found = await lifecycle.update(service, id, state, inputs);
-          // What someone else has changed stays in state as it was, so that a refresh finds it.
-          const others = driftOf(lifecycle, state, found).filter((name) => !sent.includes(name));
-          return { ...found, ...pick(state, others) };
+          // State keeps the old value of a drifted property, so that a refresh finds the drift.
+          const drifted = driftOf(lifecycle, state, found).filter((name) => !sent.includes(name));
+          return { ...found, ...pick(state, drifted) };
         };
-        const found = await ifThere(lifecycle, service, update());
+        const found = await ifExists(lifecycle, service, update());
         if (found) return { outs: { ...found, ...settingsOf(lifecycle, inputs) } };
         throw new Error(
           `the ${lifecycle.title} ${id} is gone from the service. ` +
-            "Run `pulumi refresh`, then `pulumi up` makes it anew",
+            "Run `pulumi refresh`, then `pulumi up` to create it again",
         );
       }),
 
     delete: (id: string, state: Properties) =>
-      clean(() => deleteUnlessAdopted(lifecycle, clientOf(id, state), id)),
+      withoutStack(() => deleteUnlessAdopted(lifecycle, clientOf(id, state), id)),
   };
 }
 
-/** What a read stores of an object that is there. */
+/** The result of a read of an existing object. */
 function refreshed(lifecycle: Lifecycle, stored: Properties, found: Properties) {
   const props = { ...found, ...settingsOf(lifecycle, stored) };
-  // Inputs only when something drifted: a read is not told the private key, so returning them
-  // always would take the key out of the stored inputs.
+  // Return inputs only after drift. A read does not know the private key, so inputs that it returns
+  // would remove the key from the state.
   if (driftOf(lifecycle, stored, found).length === 0) return { props };
   const { connection, ...settings } = pick(stored, lifecycle.settings);
   const named = connection === defaultConnection ? undefined : connection;
@@ -203,7 +206,7 @@ function refreshed(lifecycle: Lifecycle, stored: Properties, found: Properties) 
   return { props, inputs };
 }
 
-/** The properties that are not what state says; of one that state does not have, nothing is known. */
+/** The properties that differ from state. A property that state does not have can't drift. */
 function driftOf(lifecycle: Lifecycle, stored: Properties, found: Properties): string[] {
   const [had, has] = [lifecycle.inputsOf(stored), lifecycle.inputsOf(found)];
   return lifecycle.properties.filter(
@@ -216,13 +219,13 @@ function isWhole(lifecycle: Lifecycle, state: Properties): boolean {
   return lifecycle.properties.every((name) => state[name] !== undefined);
 }
 
-/** Without a property: the engine would print the property's value, secret or not. */
+/** Leaves `property` empty: the engine would print the value of that property, secret or not. */
 function failureOf({ path, reason }: Problem): dynamic.CheckFailure {
   return { property: "", reason: path ? `${path}: ${reason}` : reason };
 }
 
-/** The engine prints an error's stack: a person is served by its message alone. */
-async function clean<T>(work: () => Promise<T>): Promise<T> {
+/** Empties the stack of an error: the engine prints it, but users need only the message. */
+async function withoutStack<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -231,7 +234,7 @@ async function clean<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Settings that are not sent to the service. They go into the state: read and delete see it alone. */
+/** The settings, which are not sent to the service. State has them for read and delete. */
 function settingsOf(lifecycle: Lifecycle, from: Properties): Properties {
   const settings = lifecycle.settings.map((name) => [name, from[name] ?? null]);
   return { ...Object.fromEntries(settings), connection: connectionOf(from) };
@@ -241,8 +244,8 @@ function connectionOf(properties: Properties): string {
   return String(properties.connection ?? defaultConnection);
 }
 
-/** Where the old value means the same as the new one, the old text stays: no noise in plans. */
-function keepOld(lifecycle: Lifecycle, olds: Properties, news: Properties): Properties {
+/** Keeps the old value where the new one means the same, so that plans show no change. */
+function keepEqual(lifecycle: Lifecycle, olds: Properties, news: Properties): Properties {
   return Object.fromEntries(
     Object.entries(news).map(([property, value]) => {
       const old = olds[property];
@@ -255,7 +258,7 @@ function keepOld(lifecycle: Lifecycle, olds: Properties, news: Properties): Prop
 function problemsOfConnection(connection: string, config: ConfigReader): Problem[] {
   try {
     readSettings(connection, config, process.env);
-    tellOnce(overruled(connection, config, process.env));
+    printOnce(overruled(connection, config, process.env));
     return [];
   } catch (error) {
     if (error instanceof ConfigurationError) return [{ path: "", reason: error.message }];

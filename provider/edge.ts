@@ -17,7 +17,7 @@ import {
 import { bodyOf, type Module, stateOf } from "./modules";
 import { readPaged } from "./pages";
 
-/** What the service answers of every kind of edge, beside its modules. */
+/** The fields that every kind of edge has in an answer, besides its modules. */
 export interface EdgeWire {
   id: string;
   uri: string;
@@ -27,23 +27,24 @@ export interface EdgeWire {
   hostports?: string[] | null;
 }
 
-/** What one kind of edge has of its own. */
+/** The properties of one kind of edge. */
 export interface EdgeKind<Wire extends EdgeWire> extends Pick<Lifecycle, "title" | "schema"> {
-  /** By their names in a program. */
+  /** The modules, by their names in a program. */
   modules: Record<string, Module>;
   endpoints: Endpoints<Wire, object> & {
-    /** An operation that not every service has. */
+    /** Deletes a module. Not every service has this operation. */
     deleteModule(client: Client, id: string, module: string): Promise<void>;
   };
-  /** What is wrong with inputs that the schema can't say. Default: nothing. */
+  /** Finds problems that the schema can't express. Default: none. */
   problems?(inputs: Properties): Problem[];
-  /** More changes to a module that is disabled because the program no longer has it. */
+  /** Further changes to a module that the program has removed and an update disables. */
   disabled?(module: Properties, inputs: Properties): Properties;
 }
 
 /**
- * Where a state lists the fields of modules that the program leaves to the service, such as
- * `tlsTermination.minVersion`: a change of one is no drift, and setting one later is a change.
+ * The state's list of module fields that the program does not set, such as
+ * `tlsTermination.minVersion`. When the service changes such a field, this is no drift; when the
+ * program sets it later, this is a change.
  */
 const defaultsKey = "__defaults";
 
@@ -105,28 +106,28 @@ export class EdgeLifecycle<Wire extends EdgeWire> implements Lifecycle {
   async create(client: Client, inputs: Properties): Promise<Created> {
     const { endpoints } = this.#kind;
     const body = this.#toWire(inputs);
-    const isMade = (wire: Wire) =>
+    const matches = (wire: Wire) =>
       this.differences(this.toState(wire, inputs), inputs).length === 0;
-    const edge = { hostports: body.hostports, list: endpoints.list, isSame: isMade };
+    const edge = { hostports: body.hostports, list: endpoints.list, isSame: matches };
     const { wire, ...rest } = await createOnce(client, {
       title: this.title,
       content: JSON.stringify(body),
       post: (onSend) => setHostports(client, edge, () => endpoints.create(client, body, onSend)),
       list: endpoints.list,
-      isMade,
+      matches,
     });
     return { id: wire.id, state: this.toState(wire, inputs), ...rest };
   }
 
-  async read(client: Client, id: string, known: Properties = {}, oldestMs?: number) {
-    const wire = await readPaged(this.#kind.endpoints, client, id, oldestMs);
+  async read(client: Client, id: string, known: Properties = {}, maxAgeMs?: number) {
+    const wire = await readPaged(this.#kind.endpoints, client, id, maxAgeMs);
     return this.toState(wire, this.#withoutDefaults(known));
   }
 
   async update(client: Client, id: string, state: Properties, inputs: Properties) {
     const { endpoints, modules } = this.#kind;
     for (const name of this.#toDelete(state, inputs)) {
-      await endpoints.deleteModule(client, id, modules[name]?.wire ?? name).catch(ifMissing);
+      await endpoints.deleteModule(client, id, modules[name]?.wire ?? name).catch(ignoreMissing);
     }
     const changes = this.#changes(state, inputs);
     const patch = this.#toWire(changes);
@@ -136,10 +137,10 @@ export class EdgeLifecycle<Wire extends EdgeWire> implements Lifecycle {
         ? await setHostports(client, edge, () => endpoints.update(client, id, patch))
         : await endpoints.get(client, id);
     const updated = this.toState(wire, inputs);
-    const [left] = this.#toDelete(updated, inputs);
-    if (!left) return updated;
+    const [remaining] = this.#toDelete(updated, inputs);
+    if (!remaining) return updated;
     throw new Error(
-      `the service did not delete ${left} of the ${this.title} ${id}: ` +
+      `the service did not delete the module ${remaining} of the ${this.title} ${id}: ` +
         'set onModuleRemoval to "disable" or "replace"',
     );
   }
@@ -155,10 +156,10 @@ export class EdgeLifecycle<Wire extends EdgeWire> implements Lifecycle {
   }
 
   /**
-   * The state that the service's answer describes.
+   * Converts the service's answer to a state.
    *
-   * @param given What the program says: sets that mean the same keep its order, and fields that it
-   * leaves to the service are listed as such.
+   * @param given The inputs. Lists with the same elements keep the order of the inputs. The state
+   * lists the module fields that the inputs do not set.
    */
   toState(wire: Wire, given: Properties = {}): Properties {
     const found: Properties = {
@@ -189,7 +190,7 @@ export class EdgeLifecycle<Wire extends EdgeWire> implements Lifecycle {
     };
   }
 
-  /** What is undefined here is left out of the JSON. */
+  /** Undefined values are omitted from the JSON. */
   #toWire(properties: Properties): Properties & { hostports?: string[] } {
     const { description, metadata, hostports } = properties;
     const body: Properties = { description, metadata, hostports };
@@ -200,7 +201,7 @@ export class EdgeLifecycle<Wire extends EdgeWire> implements Lifecycle {
     return body;
   }
 
-  /** The properties that an update sends, each whole. */
+  /** The properties that an update sends, each with its whole new value. */
   #changes(state: Properties, inputs: Properties): Properties {
     const found = this.#withoutDefaults(state);
     const wanted: Properties = {
@@ -220,19 +221,19 @@ export class EdgeLifecycle<Wire extends EdgeWire> implements Lifecycle {
     );
   }
 
-  /** What a module becomes that the program no longer has; undefined: it stays as it is. */
+  /** The new value of a module that the program has removed; undefined for no change. */
   #disabled(module: unknown, inputs: Properties): Properties | undefined {
     if (!isObject(module) || inputs.onModuleRemoval === "delete") return undefined;
     return { ...module, enabled: false, ...this.#kind.disabled?.(module, inputs) };
   }
 
-  /** The modules that the program no longer has and that the service is to delete. */
+  /** The modules that the program has removed and that the service must delete. */
   #toDelete(state: Properties, inputs: Properties): string[] {
     if (inputs.onModuleRemoval !== "delete") return [];
     return this.#modules.filter((name) => isObject(state[name]) && inputs[name] === undefined);
   }
 
-  /** A state without the fields that the program leaves to the service. */
+  /** A state without the module fields that the program does not set. */
   #withoutDefaults({ [defaultsKey]: defaults = [], ...state }: Properties): Properties {
     for (const name of this.#modules) {
       const module = state[name];
@@ -245,7 +246,7 @@ export class EdgeLifecycle<Wire extends EdgeWire> implements Lifecycle {
     return state;
   }
 
-  /** A value with its sets in the order of another value, where they mean the same. */
+  /** A value whose lists have the order of another value, where both have the same elements. */
   #inOrderOf(given: unknown, value: unknown, property: string): unknown {
     if (Array.isArray(given)) return this.same(property, given, value) ? given : value;
     if (!isObject(value) || Array.isArray(value) || !isObject(given)) return value;
@@ -257,18 +258,18 @@ export class EdgeLifecycle<Wire extends EdgeWire> implements Lifecycle {
   }
 }
 
-/** The module is gone already, or the service can't delete it: its next answer shows which. */
-function ifMissing(error: unknown): void {
+/** The module is gone, or the service can't delete modules: its next answer shows which. */
+function ignoreMissing(error: unknown): void {
   if (error instanceof ServiceError && [404, 405].includes(error.status)) return;
   throw error;
 }
 
-/** Whether a value is there and is not a disabled module. */
+/** Whether a value is set and is not a disabled module. */
 function isOn(value: unknown): boolean {
   return value !== undefined && value !== null && (value as Properties).enabled !== false;
 }
 
-/** One text for all values that mean the same: a list is a set, and a host has no letter case. */
+/** The same text for equal values. Ignores the order of lists, and letter case in hostports. */
 function canonical(property: string, value: unknown): string {
   const isUnset = value === undefined || value === null || value === "";
   if (isUnset || (Array.isArray(value) && value.length === 0)) return "";

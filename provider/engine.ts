@@ -3,12 +3,12 @@ import { setTimeout } from "node:timers/promises";
 
 const checkEveryMs = 1000;
 const connectTimeoutMs = 5000;
-/** How long the requests under way may still take when the engine has exited. */
+/** How long requests in flight may take after the engine has exited. */
 const lastAnswersMs = 5000;
-/** How long what was answered may take to write its notes. */
+/** How long creates may take to write their notes after that. */
 const lastNotesMs = 500;
 
-const underWay = new Set<Promise<unknown>>();
+const inFlight = new Set<Promise<unknown>>();
 let isWatched = false;
 let hasExited = false;
 
@@ -19,8 +19,8 @@ export function enginePort(): number {
 }
 
 /**
- * Whether the engine at this port is there. Port 0 (no engine) counts as alive, and so does
- * everything but a refused connection: an engine that is stopped or busy may not answer in time.
+ * Whether the engine at this port is alive. Port 0 (no engine) counts as alive, and so does every
+ * result but a refused connection: an engine that is stopped or busy may not answer in time.
  */
 export function isEngineAlive(port = enginePort()): Promise<boolean> {
   if (port === 0) return Promise.resolve(true);
@@ -36,7 +36,7 @@ export function isEngineAlive(port = enginePort()): Promise<boolean> {
   });
 }
 
-/** Whether a process of this machine is there, be it another user's. */
+/** Whether a process of this machine is alive, even one of another user. */
 export function isProcessAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
@@ -46,20 +46,20 @@ export function isProcessAlive(pid: number): boolean {
 }
 
 /**
- * Sends a request to the service unless the engine has exited: nobody would store its result.
+ * Sends a request to the service, unless the engine has exited and can't store the result.
  *
  * @throws Error when the engine has exited.
  */
 export async function sendForEngine<T>(send: () => Promise<T>): Promise<T> {
   if (hasExited) throw new Error("the engine has exited: this request is not sent");
   const sent = send();
-  underWay.add(sent);
-  return sent.finally(() => underWay.delete(sent));
+  inFlight.add(sent);
+  return sent.finally(() => inFlight.delete(sent));
 }
 
 /**
- * Ends this process soon after the engine that started it, as Pulumi ends its providers only when
- * the engine exits in order: requests under way may be answered, others are not sent any more.
+ * Ends this process soon after its engine has exited. Pulumi itself ends its providers only when
+ * the engine exits in order. Requests in flight may still get answers; new requests are not sent.
  * Does nothing in a process that no engine started.
  *
  * @param onOrderlyEnd Called when the engine ends this process in order, before it exits.
@@ -67,17 +67,17 @@ export async function sendForEngine<T>(send: () => Promise<T>): Promise<T> {
 export async function exitWithEngine(onOrderlyEnd: () => void): Promise<void> {
   if (isWatched || enginePort() === 0) return;
   isWatched = true;
-  // So the engine ends its providers once it has stored all that they answered.
+  // In an orderly exit, the engine sends SIGINT after it has stored all answers.
   process.once("SIGINT", () => {
     onOrderlyEnd();
     process.exit(0);
   });
-  // Else a failed write to a stderr that nobody reads would reach Pulumi's handler of uncaught
-  // errors, whose own write fails, and so on without end.
+  // A write to a closed stderr is an uncaught error. Pulumi's handler of such errors writes to
+  // stderr again, which would be an endless loop.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   while (await isEngineAlive()) await setTimeout(checkEveryMs, undefined, { ref: false });
   hasExited = true;
-  await Promise.race([Promise.allSettled(underWay), setTimeout(lastAnswersMs)]);
+  await Promise.race([Promise.allSettled(inFlight), setTimeout(lastAnswersMs)]);
   await setTimeout(lastNotesMs);
   process.exit(1);
 }

@@ -1,21 +1,21 @@
 import * as v from "valibot";
 import { hasUnknown } from "./lifecycle";
 
-/** The fields that every resource shares, each with its documented limit (api.md §8). */
+/** A documented limit (api.md §8). */
 const atMostBytes = (limit: number) =>
   v.maxBytes(
     limit,
-    ({ received }) => `must be at most ${limit} bytes of UTF-8, and has ${received}`,
+    ({ received }) => `must be at most ${limit} bytes of UTF-8, but has ${received}`,
   );
 
 export const description = v.optional(v.pipe(v.string(), atMostBytes(255)));
 export const metadata = v.optional(v.pipe(v.string(), atMostBytes(4096)));
 /** An identifier of the service, opaque. */
 export const id = v.pipe(v.string(), v.nonEmpty("must not be empty"));
-/** Identifiers that restrict something: what an empty list would restrict, api.md does not say. */
+/** Identifiers in a restriction. Not empty: api.md does not say what an empty list restricts. */
 export const someIds = v.pipe(
   v.array(id),
-  v.nonEmpty("must not be empty: to restrict nothing, leave the module out"),
+  v.nonEmpty("must not be empty: to restrict nothing, remove the module"),
 );
 /** The lowest TLS version. */
 export const minVersion = v.picklist(["1.0", "1.1", "1.2", "1.3"]);
@@ -27,7 +27,7 @@ export const edgeModule = <Entries extends v.ObjectEntries>(entries: Entries) =>
     enabled: v.optional(v.boolean()),
     ...entries,
   });
-  // Valibot takes a list for an object.
+  // Valibot accepts a list as an object.
   const given = v.custom<v.InferInput<typeof module>>(() => true);
   const noList = v.check<v.InferInput<typeof module>, string>(
     (value) => !Array.isArray(value),
@@ -47,8 +47,8 @@ export const hostports = v.optional(
   v.pipe(
     v.array(hostport),
     v.check(
-      (given) => twins(given) === undefined,
-      ({ input }) => `${twins(input)} are the same host and port`,
+      (given) => repeated(given) === undefined,
+      ({ input }) => `${repeated(input)} are the same host and port`,
     ),
   ),
 );
@@ -62,13 +62,13 @@ function isHostport(value: string): boolean {
   return labels.every((part) => label.test(part));
 }
 
-/** The places of two hostports that are the same: a value may be a secret. */
-function twins(hostports: string[]): string | undefined {
-  const places = new Map<string, number>();
-  for (const [place, hostport] of hostports.entries()) {
-    const earlier = places.get(hostport.toLowerCase());
-    if (earlier !== undefined) return `hostports[${earlier}] and hostports[${place}]`;
-    if (!hasUnknown(hostport)) places.set(hostport.toLowerCase(), place);
+/** The paths of two equal hostports, without their value, which may be a secret. */
+function repeated(hostports: string[]): string | undefined {
+  const indexes = new Map<string, number>();
+  for (const [index, hostport] of hostports.entries()) {
+    const earlier = indexes.get(hostport.toLowerCase());
+    if (earlier !== undefined) return `hostports[${earlier}] and hostports[${index}]`;
+    if (!hasUnknown(hostport)) indexes.set(hostport.toLowerCase(), index);
   }
   return undefined;
 }

@@ -1,35 +1,35 @@
 import type { Client } from "../client/client";
-import { tellOnce } from "./connection";
+import { printOnce } from "./connection";
 import { perAccount } from "./lifecycle";
 
-/** What this process has looked for in an account, and what came of it. */
-const looks = perAccount(() => ({ underWay: 0, found: 0, gone: 0 }));
+/** How many reads and deletes are in flight, found their object, or did not find it. */
+const countsOf = perAccount(() => ({ inFlight: 0, found: 0, gone: 0 }));
 
 /**
- * Counts what is looked for. With the key of another account of the same service everything is
- * gone, as it would be if it were deleted: so a person is asked about the key once two things or
- * more were looked for, none was found, and no other is being looked for.
+ * Counts the result of a read or a delete. With the key of another account, every object looks
+ * deleted. So this function warns about the key when at least two objects were gone, none was
+ * found, and no read or delete is in flight.
  *
- * @param work Gives undefined for what is gone.
+ * @param work Resolves to undefined when the object is gone.
  */
-export async function counted<T>(
+export async function warnIfAllGone<T>(
   client: Client,
   work: Promise<T | undefined>,
 ): Promise<T | undefined> {
-  const account = looks(client);
-  account.underWay += 1;
+  const counts = countsOf(client);
+  counts.inFlight += 1;
   try {
     const found = await work;
-    account[found === undefined ? "gone" : "found"] += 1;
+    counts[found === undefined ? "gone" : "found"] += 1;
     return found;
   } finally {
-    account.underWay -= 1;
-    const { underWay, found, gone } = account;
-    if (underWay === 0 && found === 0 && gone >= 2) {
-      tellOnce(
-        `warning: none of the resources was found at ${client.baseUrl.host}. Is this the API ` +
-          "key of the right account? With another account's key all of them look deleted, and " +
-          "the next `pulumi up` would make it again",
+    counts.inFlight -= 1;
+    const { inFlight, found, gone } = counts;
+    if (inFlight === 0 && found === 0 && gone >= 2) {
+      printOnce(
+        `warning: none of the resources was found at ${client.baseUrl.host}. Check that the ` +
+          "API key belongs to the right account: with the key of another account all resources " +
+          "look deleted, and the next `pulumi up` creates them again",
       );
     }
   }

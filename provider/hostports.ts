@@ -2,27 +2,27 @@ import { EventEmitter, once } from "node:events";
 import type { Client } from "../client/client";
 import { ServiceError } from "../client/errors";
 
-/** The hostports that an existing edge will have after this run, by its last diff, update or delete. */
+/** The hostports that an edge will have after this run: from its last diff, update or delete. */
 interface Plan {
   /** In lower case. */
   hostports: Set<string>;
-  /** Whether the service has been told. */
+  /** Whether the edge already has these hostports on the service. */
   isDone: boolean;
 }
 
 /** By the id of the edge. */
 const plans = new Map<string, Plan>();
-/** Edges whose update waits for another edge, and which one. */
+/** By the id of an edge whose write waits: the id of the edge that it waits for. */
 const waitsFor = new Map<string, string>();
-/** Tells those that wait of each change of a plan. */
+/** Wakes the waiting writes when a plan changes. */
 const changes = new EventEmitter().setMaxListeners(0);
 /** How many writes of edges have ended. */
 let ended = 0;
 
-/** The engine may diff the holder a moment after it creates the edge that takes the hostport. */
-const longestGraceMs = 10_000;
+/** The engine may diff the holder shortly after it creates the edge that takes the hostport. */
+const maxGraceMs = 10_000;
 
-/** Notes what an edge is to serve once its update has run. Values not known yet say nothing. */
+/** Notes the hostports that an edge will serve after its update. Ignores an unknown list. */
 export function planHostports(edgeId: string, hostports: unknown): void {
   if (!Array.isArray(hostports)) return;
   plans.set(edgeId, { hostports: lowerCase(hostports), isDone: false });
@@ -41,22 +41,21 @@ interface Edge<Wire> {
   isSame?(wire: Wire): boolean;
 }
 
-/** What is read of an edge here. */
+/** The fields of an edge that this file reads. */
 interface Served {
   id: string;
   hostports?: string[] | null;
 }
 
 /**
- * Creates, updates or deletes an edge. The service refuses it when another edge serves one of its
- * hostports. If this process is to take the hostport off that edge, waits until that is done, at
- * most for the time that the operation has, and tries once more (contract C38).
+ * Creates, updates or deletes an edge. The service refuses the write when another edge, the holder,
+ * serves one of the hostports. If this process will remove the hostport from the holder, the write
+ * waits for that, at most until the operation's deadline, and is tried once more (contract C38).
  *
- * What can't be waited for, and the error says so: a delete of an edge that left the program, as
- * the engine does that when all else is done, and the other of two edges that exchange hostports.
+ * In two cases the write can't wait, and the error says so. If the holder left the program, the
+ * engine deletes it after all other changes. And two edges can't exchange hostports.
  *
- * @throws Error that names the edge that serves the hostport and says what to do. Any other failure
- * as it is.
+ * @throws Error that names the holder and says what to do. Other errors are thrown unchanged.
  */
 export async function setHostports<T, Wire extends Served>(
   client: Client,
@@ -92,9 +91,9 @@ async function writeOrWait<T, Wire extends Served>(
     const holders = await holdersOf(client, edge, error);
     // The holder may have been updated after the refusal and before the list was read.
     if (holders.length === 0 && ended === endedBefore) throw error;
-    const graceEndsAt = Date.now() + Math.min(longestGraceMs, client.deadlineMs / 10);
+    const graceEndsAt = Date.now() + Math.min(maxGraceMs, client.deadlineMs / 10);
     for (const holder of holders) {
-      const isFree = await isGivenUp(client, edge.id, holder, graceEndsAt);
+      const isFree = await hasGivenUp(client, edge.id, holder, graceEndsAt);
       if (!isFree) throw refusal(error as ServiceError, holder);
     }
   }
@@ -104,14 +103,15 @@ async function writeOrWait<T, Wire extends Served>(
   });
 }
 
+/** An edge that serves a wanted hostport. */
 interface Holder {
   id: string;
-  /** What it serves that is wanted. */
+  /** The wanted hostport. */
   hostport: string;
   isSame: boolean;
 }
 
-/** Services name a taken hostport in words of their own, if at all: the list tells who has it. */
+/** Finds the holders in the list, because the service's refusal does not always name them. */
 async function holdersOf<Wire extends Served>(
   client: Client,
   { id, hostports = [], list, isSame = () => false }: Edge<Wire>,
@@ -133,8 +133,8 @@ async function holdersOf<Wire extends Served>(
   return holders;
 }
 
-/** Waits until that edge serves the hostport no more; false when that won't happen. */
-async function isGivenUp(
+/** Waits until the holder no longer serves the hostport; false when that won't happen. */
+async function hasGivenUp(
   client: Client,
   id = "",
   holder: Holder,
@@ -144,10 +144,10 @@ async function isGivenUp(
   try {
     for (;;) {
       const plan = plans.get(holder.id);
-      const isKept = plan?.hostports.has(holder.hostport.toLowerCase());
-      if (plan?.isDone && !isKept) return true;
+      const willServe = plan?.hostports.has(holder.hostport.toLowerCase());
+      if (plan?.isDone && !willServe) return true;
       const leftMs = plan ? client.leftMs : graceEndsAt - Date.now();
-      if (isKept || leftMs <= 0 || waitsInCircle(id)) return false;
+      if (willServe || leftMs <= 0 || waitsForItself(id)) return false;
       await once(changes, "change", { signal: AbortSignal.timeout(leftMs) }).catch(() => {});
     }
   } finally {
@@ -155,8 +155,8 @@ async function isGivenUp(
   }
 }
 
-/** Two edges that exchange hostports would wait for each other. */
-function waitsInCircle(id: string): boolean {
+/** Whether a chain of waiting edges is a loop, as when two edges exchange hostports. */
+function waitsForItself(id: string): boolean {
   let next = waitsFor.get(id);
   while (next && next !== id) next = waitsFor.get(next);
   return next === id;
@@ -165,11 +165,12 @@ function waitsInCircle(id: string): boolean {
 function refusal(error: ServiceError, { id, hostport, isSame }: Holder): Error {
   const advice = isSame
     ? " and has exactly the content of this edge. If the resource was renamed, put its old name " +
-      "into the resource option `aliases`. If no stack has that edge, an update that was cut off may have " +
-      "made it: delete it first, or, unless this is a replacement, adopt it with the resource " +
-      "option `import`"
-    : ": first remove the hostport from that edge, or delete that edge. If this update should do " +
-      "both, split it in two: edges that leave the program are deleted last, and two edges can't exchange hostports";
+      "into the resource option `aliases`. If no stack has that edge, an interrupted update may " +
+      "have created it: delete that edge first or, unless this is a replacement, adopt it with " +
+      "the resource option `import`"
+    : ": first remove the hostport from that edge, or delete that edge. If the program " +
+      "already does this, split the change into two updates: edges that leave the program are " +
+      "deleted last, and two edges can't exchange hostports in one update";
   return new Error(`${error.message}. The edge ${id} serves ${hostport}${advice}`);
 }
 

@@ -2,36 +2,36 @@ import type { ObjectEntries, StrictObjectSchema } from "valibot";
 import type { Client } from "../client/client";
 import { ConnectionError, ServiceError } from "../client/errors";
 
-/** How the engine writes a value that is not known yet. It may stand anywhere in inputs. */
+/** The engine's marker of an unknown value. It may be anywhere in the inputs. */
 export const unknownValue = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
 /** Properties by name: inputs, or state. */
 export type Properties = Record<string, unknown>;
 
-/** Whether a value is not known yet, or has a part that is not. */
+/** Whether a value is unknown or has an unknown part. */
 export function hasUnknown(value: unknown): boolean {
   if (value === unknownValue) return true;
   return isObject(value) && Object.values(value).some(hasUnknown);
 }
 
-/** Whether a value has properties of its own. */
+/** Whether a value is an object or a list. */
 export function isObject(value: unknown): value is Properties {
   return typeof value === "object" && value !== null;
 }
 
-/** Without what is undefined or null. */
+/** An object without its undefined and null properties. */
 export function defined<T extends object>(value: T): T {
   const parts = Object.entries(value).filter(([, part]) => part !== undefined && part !== null);
   return Object.fromEntries(parts) as T;
 }
 
-/** The named properties, as far as they are there. */
+/** The named properties that are not undefined. */
 export function pick(properties: Properties, names: readonly string[]): Properties {
   const there = names.filter((name) => properties[name] !== undefined);
   return Object.fromEntries(there.map((name) => [name, properties[name]]));
 }
 
-/** One value for each account, for as long as the process lives: several clients may share it. */
+/** One value for each account in this process. All clients of the account share it. */
 export function perAccount<T>(make: () => T): (client: Client) => T {
   const all = new Map<string, T>();
   return ({ fingerprint }) => {
@@ -41,7 +41,7 @@ export function perAccount<T>(make: () => T): (client: Client) => T {
   };
 }
 
-/** What is wrong with inputs: never the value itself, which may be a secret. */
+/** A problem of the inputs. Never contains the value, which may be a secret. */
 export interface Problem {
   /** The path of the property, such as `tlsTermination.minVersion`. */
   path: string;
@@ -49,69 +49,69 @@ export interface Problem {
   reason: string;
 }
 
-/** What a check of inputs found. */
+/** The result of a check of inputs. */
 export interface Checked {
-  /** The inputs in their canonical form, with what follows from them added. */
+  /** The inputs in canonical form, with the properties derived from them. */
   inputs: Properties;
   problems: Problem[];
 }
 
-/** A property that is not what it should be, in a form that a person may see. */
+/** A property that differs from the inputs, in the form that messages show. */
 export interface Difference {
   property: string;
   wanted: unknown;
   found: unknown;
 }
 
-/** What a create has made. */
+/** The result of a create. */
 export interface Created {
   id: string;
   state: Properties;
+  /** Why a part of the service's answer can't be used. */
   problem?: string;
-  /** What else a person should look at. */
+  /** What the user should check. */
   warning?: string;
 }
 
 /**
- * What one kind of resource does, told to whatever protocol calls it. Values that are not known
- * yet come as {@link unknownValue} to `check` and `replaces`, and, in the plan of an adoption, to
- * `differences`.
+ * The operations of one kind of resource, for any protocol. `check`, `replaces`, `planned` and, in
+ * the plan of an adoption, `differences` may get {@link unknownValue} for an unknown value.
  *
- * A state is whole: every property of the object but a private key, as the service holds it, null
- * where the service has none. A property that is missing was not stored by an earlier version of
- * this package: nothing is known of it.
+ * A state has every property of the object except a private key, with the service's value, or null
+ * where the service has none. If a property is missing, an earlier version of this package did not
+ * store it, and its value is unknown.
  */
 export interface Lifecycle {
-  /** The field's own name for the resource, for messages: "TLS edge". */
+  /** The kind of resource, for messages: "TLS edge". */
   title: string;
   /** The inputs that a program may give. */
   schema: StrictObjectSchema<ObjectEntries, undefined>;
-  /** The inputs that the service is not told: state keeps them as they are. */
+  /** The inputs that are not sent to the service. State stores them unchanged. */
   settings: readonly string[];
   /** The properties that a program can change and that the service returns. */
   properties: readonly string[];
-  /** What the schema can't say. `olds` are the inputs of the last deployment, if there was one. */
+  /** Checks what the schema can't express. `olds` are the inputs of the last deployment, if any. */
   check(news: Properties, olds: Properties | undefined, now: Date): Checked;
   /** Whether two values of a property mean the same to the service. */
   same(property: string, a: unknown, b: unknown): boolean;
-  /** The inputs that would make what a state describes, without a private key. */
+  /** The inputs that a state corresponds to, without a private key. */
   inputsOf(state: Properties): Properties;
-  /** The inputs whose change can't be made in place. */
+  /** The changed inputs that can't be updated in place. */
   replaces(state: Properties, inputs: Properties): string[];
-  /** What an update would change. */
+  /** The properties that an update would change. */
   differences(state: Properties, inputs: Properties): Difference[];
-  /** Told in each diff what a resource is to become; values may be unknown. */
+  /** Called in each diff with the new inputs. */
   planned?(id: string, inputs: Properties): void;
-  /** With a `problem` when it was made, but the service's answer can't be used whole. */
+  /** Creates the object. Returns a `problem` if a part of the service's answer can't be used. */
   create(client: Client, inputs: Properties): Promise<Created>;
   /**
-   * The state of an object now.
+   * Reads the state of an object.
    *
-   * @param known The stored state, or the inputs: sets that mean the same keep its order. Default:
-   * everything as the service says it.
-   * @param oldestMs How old the answer may be. Default: a few seconds.
+   * @param known The stored state, or the inputs. Lists with the same elements keep its order.
+   * Default: the service's order.
+   * @param maxAgeMs How old the answer may be. Default: a few seconds.
    */
-  read(client: Client, id: string, known?: Properties, oldestMs?: number): Promise<Properties>;
+  read(client: Client, id: string, known?: Properties, maxAgeMs?: number): Promise<Properties>;
   update(client: Client, id: string, state: Properties, inputs: Properties): Promise<Properties>;
   delete(client: Client, id: string): Promise<void>;
   /** All objects of the account, newest first, page by page. */
@@ -119,10 +119,10 @@ export interface Lifecycle {
 }
 
 /**
- * What the work gives, or undefined when the service has no such thing. As a wrong base URL is
- * answered 404 too, and a proxy may answer it for everything, the list is asked: it must be there.
+ * The result of the work, or undefined when the object is gone. A wrong base URL and a proxy can
+ * cause a 404 too, so a 404 means that the object is gone only if its list can be read.
  */
-export async function ifThere<T>(
+export async function ifExists<T>(
   lifecycle: Lifecycle,
   client: Client,
   work: Promise<T>,
@@ -135,11 +135,12 @@ export async function ifThere<T>(
       .list(client)
       .next()
       .catch((cause: Error) => {
-        // A list is there, too, when one of what is in it can't be used.
+        // An unusable item still shows that the list can be read.
         if (cause instanceof ConnectionError && cause.field?.includes("[")) return;
         throw new Error(
-          `${error.message}. Nor can the ${lifecycle.title}s be listed, so it is not taken for ` +
-            `gone: check the base URL and its path (${cause.message})`,
+          `${error.message}. The ${lifecycle.title}s can't be listed either, so this does not ` +
+            "mean that the object is gone: check the base URL and its path " +
+            `(${cause.message})`,
         );
       });
     return undefined;

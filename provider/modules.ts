@@ -13,7 +13,7 @@ export interface Module {
   fields: Record<string, ModuleField>;
 }
 
-/** A text that has one name in requests and answers. */
+/** A text with the same name in requests and answers. */
 export const textField = (name: string): ModuleField => ({
   sent: name,
   read: (answered) => answered[name],
@@ -33,13 +33,13 @@ export const idsField = (sent: string, references: string): ModuleField => ({
 
 const idsIn = (refs: unknown) => [(refs ?? []) as Ref | Ref[]].flat().map(({ id }) => id);
 
-/** A module as a create or an update sends it; what is undefined is left out of the JSON. */
+/** A module in the body of a create or an update. Undefined fields are omitted from the JSON. */
 export function bodyOf({ fields }: Module, given: Properties): Properties {
   const sent = Object.entries(fields).map(([field, { sent }]) => [sent, given[field]]);
   return { enabled: given.enabled, ...Object.fromEntries(sent) };
 }
 
-/** A module as state holds it; null when it is not configured. */
+/** A module in state; null when it is not configured. */
 export function stateOf({ fields }: Module, answered: unknown): Properties | null {
   if (!isObject(answered)) return null;
   const read = Object.entries(fields).map(([field, { read }]) => [field, read(answered)]);

@@ -1,8 +1,8 @@
 import { distance } from "fastest-levenshtein";
 
 /**
- * The known name that a misspelt one most likely stands for. Letter case does not count, and at
- * most a third of the letters may differ; undefined when no known name is that near.
+ * The known name that is nearest to a misspelt one, without regard to letter case. Undefined when
+ * more than a third of the letters differ.
  */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const [first] = known

@@ -3,8 +3,8 @@ import { waysToSet } from "../client/settings";
 import { originsOf } from "./connection";
 
 /**
- * Refuses to ask one service for what another one has made: its 404 would be taken for gone. A
- * stored uri that is no absolute URL names no service, and is let through.
+ * Refuses an object that belongs to another service: a 404 from the wrong service would make the
+ * object look deleted. Accepts a stored uri that is no absolute URL, because it names no service.
  *
  * @param what The object, for the error: "the TLS edge edgtls_1".
  * @throws Error that names both services and says what to do.
@@ -21,10 +21,10 @@ export function refuseOtherService(
   const baseUrl = waysToSet(connection, "baseUrl");
   const { variable } = waysToSet(connection, "movedFrom");
   throw new Error(
-    `${what} was made by the service at ${origin}, but the base URL is at ${now}, which was not ` +
-      "asked for it: nothing is changed. If these are two services, correct " +
+    `${what} belongs to the service at ${origin}, but the base URL is at ${now}. Nothing was ` +
+      "sent or changed. If these are two services, correct the base URL in " +
       `${baseUrl.configKey} or ${baseUrl.variable}. If the service has moved for good, run ` +
-      `\`pulumi refresh --run-program\` once with ${variable}=${origin} in the environment: it ` +
-      "stores the new address",
+      `\`pulumi refresh --run-program\` once with ${variable}=${origin} in the environment, ` +
+      "which stores the new address",
   );
 }

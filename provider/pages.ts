@@ -1,65 +1,66 @@
 import type { Client } from "../client/client";
 import { ConnectionError } from "../client/errors";
 
-/** What one kind of thing can be read by. */
+/** How objects of one kind are read. */
 export interface Readable<Wire> {
   get(client: Client, id: string): Promise<Wire>;
   pages(client: Client): AsyncGenerator<Wire[], void, undefined>;
 }
 
-/** How old an answer may be that a read is given, unless it says otherwise. */
-const freshMs = 5000;
-/** From this read on, pages are worth it: they hold a hundred things each. */
+/** How old an answer may be by default. */
+const defaultMaxAgeMs = 5000;
+/** From this read on, pages are read, which have up to a hundred objects each. */
 const firstPagedRead = 2;
-/** So that reads in a large account, of which little is asked for, take at most three times as many. */
+/** Limits the pages in a large account, to at most three requests for each read. */
 const pagesForEachRead = 2;
 
 /**
- * Reads one thing as `get` does. The engine refreshes many at a time, and services allow few
- * requests a minute: so reads soon after one another are answered from pages of the list, which
- * all that wait share. What they do not show is asked for by itself: only a 404 says "gone".
+ * Reads one object as `get` does. The engine refreshes many objects at a time, and services allow
+ * few requests a minute. So reads close together are answered from pages of the list, which all
+ * waiting reads share. An object that no page has is read by itself: only a 404 means that the
+ * object is gone.
  *
- * @param oldestMs How old the answer may be.
+ * @param maxAgeMs How old the answer may be.
  */
 export async function readPaged<Wire extends { id: string }>(
   kind: Readable<Wire>,
   client: Client,
   id: string,
-  oldestMs = freshMs,
+  maxAgeMs = defaultMaxAgeMs,
 ): Promise<Wire> {
-  const snapshot = currentOf(kind, client, id, oldestMs);
+  const snapshot = currentOf(kind, client, id, maxAgeMs);
   snapshot.reads += 1;
   for (;;) {
-    const shown = snapshot.shown(id, oldestMs);
+    const shown = snapshot.shown(id, maxAgeMs);
     if (shown) return shown;
-    if (!snapshot.isWorthAPage(oldestMs)) break;
+    if (!snapshot.isWorthAPage(maxAgeMs)) break;
     await snapshot.nextPage();
   }
-  const isPast = snapshot.hasShown(id, oldestMs);
-  return isPast ? readPaged(kind, client, id, oldestMs) : kind.get(client, id);
+  const isTooOld = snapshot.hasShown(id, maxAgeMs);
+  return isTooOld ? readPaged(kind, client, id, maxAgeMs) : kind.get(client, id);
 }
 
-/** By client, and then by kind: a snapshot is stale after a write, which its own client counts. */
+/** By client, which counts its own writes: a write makes its snapshots stale. Then by kind. */
 const snapshotsOf = new WeakMap<Client, Map<object, Snapshot<{ id: string }>>>();
 
 function currentOf<Wire extends { id: string }>(
   kind: Readable<Wire>,
   client: Client,
   id: string,
-  oldestMs: number,
+  maxAgeMs: number,
 ) {
   const snapshots = snapshotsOf.get(client.account) ?? new Map();
   snapshotsOf.set(client.account, snapshots);
   const known = snapshots.get(kind) as Snapshot<Wire> | undefined;
-  if (known?.isCurrent(oldestMs) && !known.hasShown(id, oldestMs)) return known;
+  if (known?.isCurrent(maxAgeMs) && !known.hasShown(id, maxAgeMs)) return known;
   const snapshot = new Snapshot(kind, client);
   snapshots.set(kind, snapshot);
   return snapshot;
 }
 
-/** The newest pages of a list, as many as were worth reading. */
+/** A snapshot of the newest pages of a list. It reads a page only where this saves requests. */
 class Snapshot<Wire extends { id: string }> {
-  /** How many reads were asked for since it was begun. */
+  /** How many reads have used this snapshot. */
   reads = 0;
   readonly #client: Client;
   /** `client.writes` when the snapshot began; any later write makes it stale. */
@@ -72,39 +73,39 @@ class Snapshot<Wire extends { id: string }> {
   #reading: Promise<void> | undefined;
 
   constructor(kind: Readable<Wire>, client: Client) {
-    // Not for one operation: each page has a deadline of its own.
+    // The account's client, not the operation's: so each page has its own deadline.
     this.#client = client.account;
     this.#writes = client.writes;
     this.#pages = kind.pages(this.#client);
   }
 
-  isCurrent(oldestMs: number): boolean {
+  isCurrent(maxAgeMs: number): boolean {
     if (this.#writes !== this.#client.writes) return false;
-    return this.#reading !== undefined || Date.now() - this.#since < oldestMs;
+    return this.#reading !== undefined || Date.now() - this.#since < maxAgeMs;
   }
 
-  shown(id: string, oldestMs: number): Wire | undefined {
+  shown(id: string, maxAgeMs: number): Wire | undefined {
     const found = this.#shown.get(id);
-    const isFresh = found && Date.now() - found.since < oldestMs;
+    const isFresh = found && Date.now() - found.since < maxAgeMs;
     return isFresh && this.#writes === this.#client.writes ? found.wire : undefined;
   }
 
-  /** All pages were read, and the one that showed it is too old by now: it is time for new ones. */
-  hasShown(id: string, oldestMs: number): boolean {
-    const isTrue = this.#writes === this.#client.writes;
-    return this.#ended && isTrue && this.#shown.has(id) && !this.shown(id, oldestMs);
+  /** Whether all pages were read, but the page with this object is too old: read pages again. */
+  hasShown(id: string, maxAgeMs: number): boolean {
+    const isStale = this.#writes !== this.#client.writes;
+    return this.#ended && !isStale && this.#shown.has(id) && !this.shown(id, maxAgeMs);
   }
 
-  isWorthAPage(oldestMs: number): boolean {
+  isWorthAPage(maxAgeMs: number): boolean {
     return (
       !this.#ended &&
       this.reads >= firstPagedRead &&
       this.#pagesRead < this.reads * pagesForEachRead &&
-      this.isCurrent(oldestMs)
+      this.isCurrent(maxAgeMs)
     );
   }
 
-  /** Settles for all that wait when the page is there. */
+  /** Reads the next page once for all waiting reads. */
   nextPage(): Promise<void> {
     this.#reading ??= this.#readPage().finally(() => {
       this.#reading = undefined;
@@ -117,19 +118,19 @@ class Snapshot<Wire extends { id: string }> {
     try {
       const { value, done } = await this.#pages.next();
       this.#ended = done === true;
-      // Not since it was asked for: that may have waited for its turn for long.
+      // The time of the answer: the request may have waited long for the rate limit.
       const since = Date.now();
       for (const wire of value ?? []) this.#shown.set(wire.id, { wire, since });
       this.#since = since;
     } catch (error) {
-      // A list that can't be had, or holds what nobody asked for and nobody can use, is no reason
-      // to fail: what is asked for is read by itself. From a service that is silent it can't be.
-      if (isSilence(error)) throw error;
+      // If the list can't be read or has an unusable item, the object is read by itself. If the
+      // service does not answer, that read would fail too.
+      if (isUnanswered(error)) throw error;
       this.#ended = true;
     }
   }
 }
 
-function isSilence(error: unknown): boolean {
+function isUnanswered(error: unknown): boolean {
   return error instanceof ConnectionError && error.code !== "EBADANSWER";
 }

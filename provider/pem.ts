@@ -1,22 +1,24 @@
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { isIPv6 } from "node:net";
 
-/** Something in PEM text is wrong. The message never quotes the text. */
+/** A PEM text is invalid. The message never quotes the text. */
 export class PemError extends Error {
   override readonly name = "PemError";
 }
 
 const block = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]*?-----END \1-----/g;
 
-/** The labels of the blocks, each of which must have its end. */
+/** The labels of the blocks. Throws when a block has no end. */
 function labels(text: string): string[] {
   const found = [...text.matchAll(block)].map((match) => match[1] ?? "");
   if (found.length === (text.match(/-----BEGIN /g) ?? []).length) return found;
-  throw new PemError(`has a block without an end after ${found.length}: is it cut off?`);
+  throw new PemError(
+    `has a block without an END line (complete blocks: ${found.length}): is the text cut off?`,
+  );
 }
 
 /**
- * The certificates of a PEM chain, as they stand.
+ * The certificates of a PEM chain, in the order of the text.
  *
  * @throws PemError when there is none, or one can't be parsed.
  */
@@ -30,8 +32,8 @@ export function parseChain(text: string): X509Certificate[] {
     }
     throw new PemError("holds no PEM certificate (-----BEGIN CERTIFICATE----- … -----END …)");
   }
-  const stray = found.find((label) => label !== "CERTIFICATE");
-  if (stray) throw new PemError(`holds a ${stray} block: give certificates only, leaf first`);
+  const other = found.find((label) => label !== "CERTIFICATE");
+  if (other) throw new PemError(`holds a ${other} block: give certificates only, leaf first`);
   return [...text.matchAll(block)].map(([pem], index) => {
     try {
       return new X509Certificate(pem);
@@ -44,7 +46,7 @@ export function parseChain(text: string): X509Certificate[] {
 /**
  * The certificates of a PEM chain, leaf first, each signed by the next.
  *
- * @throws PemError for what no service would take.
+ * @throws PemError when the chain can't be parsed or is out of order.
  */
 export function parseOrderedChain(text: string): X509Certificate[] {
   const chain = parseChain(text);
@@ -60,7 +62,7 @@ export function parseOrderedChain(text: string): X509Certificate[] {
   return chain;
 }
 
-/** The same chain in the one form that is stored: blocks only, 64 columns, LF. */
+/** The chain in the form that state has: blocks only, 64 columns, LF. */
 export function formatChain(chain: X509Certificate[]): string {
   return chain
     .map(({ raw }) => {
@@ -88,7 +90,7 @@ export function parseKey(text: string): KeyObject {
   }
   if (keys.length > 1) throw new PemError("holds more than one private key");
   if (keys[0] === "ENCRYPTED PRIVATE KEY" || /^Proc-Type:.*ENCRYPTED/m.test(text)) {
-    throw new PemError("is encrypted: give the key without its passphrase (`openssl pkey -in …`)");
+    throw new PemError("is encrypted: give the decrypted key (`openssl pkey -in …`)");
   }
   try {
     return createPrivateKey(text);
@@ -97,13 +99,13 @@ export function parseKey(text: string): KeyObject {
   }
 }
 
-/** `rsa`, `ecdsa` or `ed25519` (api.md §2.2), or undefined for what the service does not take. */
+/** `rsa`, `ecdsa` or `ed25519` (api.md §2.2), or undefined for a key that the service refuses. */
 export function keyType(leaf: X509Certificate): string | undefined {
   const type = publicKey(leaf)?.asymmetricKeyType as string;
   return { rsa: "rsa", ec: "ecdsa", ed25519: "ed25519" }[type];
 }
 
-/** Undefined for a kind of key that this Node.js knows nothing of. */
+/** Undefined for a kind of key that this Node.js does not support. */
 function publicKey(leaf: X509Certificate): KeyObject | undefined {
   try {
     return leaf.publicKey;
@@ -112,7 +114,7 @@ function publicKey(leaf: X509Certificate): KeyObject | undefined {
   }
 }
 
-/** SHA-256 of the public key (SPKI, DER) as lower-case hex: the same for every leaf of one key. */
+/** SHA-256 of the public key (SPKI, DER) as lower-case hex: equal for all leaves with one key. */
 function publicKeyFingerprint(leaf: X509Certificate): string | undefined {
   const der = publicKey(leaf)?.export({ type: "spki", format: "der" });
   return der && createHash("sha256").update(der).digest("hex");
@@ -125,7 +127,7 @@ export function chainFingerprint(chain: X509Certificate[]): string {
   return hash.digest("hex");
 }
 
-/** What is known of a certificate from its leaf alone, in this package's names. */
+/** The properties of a leaf, with this package's names. */
 export function describeLeaf(leaf: X509Certificate) {
   const subject = distinguishedName(leaf.subject);
   return {
@@ -145,7 +147,7 @@ export function describeLeaf(leaf: X509Certificate) {
   };
 }
 
-/** What is known of a chain: of its leaf, and by what one chain is told from another. */
+/** The properties of a chain: those of its leaf, and the fingerprints of its key and the chain. */
 export function describeChain(chain: X509Certificate[]) {
   const leaf = chain[0] as X509Certificate;
   return {
@@ -171,9 +173,9 @@ export function covers(
 }
 
 /**
- * The first value of an attribute of a name, as Node writes names: `CN=a`, a line each, `+` between
- * those of one level, escaped as in RFC 2253. (toLegacyObject() ends the process of Node 24 on
- * curves such as secp256k1.)
+ * Reads the first value of an attribute from a name in Node's format: lines such as `CN=a`, with
+ * `+` between attributes of one level, escaped as in RFC 2253. Not toLegacyObject(), which crashes
+ * Node 24 on curves such as secp256k1.
  */
 function distinguishedName(text: string | undefined): (attribute: string) => string {
   const parts = (text ?? "").split(/\n| \+ /);
@@ -189,10 +191,10 @@ function timestamp(date: string): string {
   return new Date(date).toISOString().replace(".000Z", "Z");
 }
 
-/** RFC 5952, as a URL writes it. */
+/** The short form of an IPv6 address (RFC 5952), which URLs have. */
 const shortest = (address: string) => new URL(`https://[${address}]`).hostname.slice(1, -1);
 
-/** Node writes `DNS:a.example, IP Address:127.0.0.1`, with odd values as JSON strings. */
+/** Node writes `DNS:a.example, IP Address:127.0.0.1`, and unusual values as JSON strings. */
 function alternativeNames(text: string): { dnsNames: string[]; ips: string[] } {
   const names: { dnsNames: string[]; ips: string[] } = { dnsNames: [], ips: [] };
   for (const match of text.matchAll(/([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,]*)(?:, |$)/g)) {

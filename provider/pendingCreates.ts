@@ -7,45 +7,45 @@ import { enginePort, isEngineAlive, isProcessAlive } from "./engine";
 
 const debug = createDebug("pulumi-tlsedge:pendingCreates");
 
-/** Where the processes of one machine keep their notes. */
+/** The folder of the notes that all processes of a machine share. */
 export const folder = () => join(process.env.PULUMI_HOME || join(homedir(), ".pulumi"), "tlsedge");
 
-/** A note that nobody has asked for by then is removed. */
-const longestKeptMs = 7 * 24 * 3600 * 1000;
+/** The note of a pending create is removed after this time. */
+const maxPendingAgeMs = 7 * 24 * 3600 * 1000;
 /**
- * So long the id of an answered create stays noted at least. Another process looks for what was
- * made since it sent its own request, less what the two clocks may differ by: a few seconds.
+ * The id of an answered create stays noted for at least this time. Another process searches for
+ * objects created since it sent its own request, and the clocks may differ by a few seconds.
  */
-const shortestKeptMs = 10_000;
+const minIdAgeMs = 10_000;
 
-/** By then a live engine has stored what a create has answered, on a slow state backend too. */
+/** After this time a live engine has stored the result of a create, even on a slow backend. */
 const storedAfterMs = 30_000;
 
-/** The file of one process and one content. */
+/** A note: the file of one process about its creates of one content. */
 interface Note {
-  /** When the oldest request was sent of which it isn't known what it made; undefined: none. */
+  /** When the oldest request with an unknown result was sent; undefined if there is none. */
   since?: number;
-  /** `sent`: an answer may come. `lost`: none will, the process looks for what was made. `over`. */
+  /** `sent`: awaits an answer. `lost`: searches, because the answer is lost. `over`: no create. */
   state: "sent" | "lost" | "over";
-  /** The ids of what the process has made of this content. */
+  /** The ids of the objects that the process has created. */
   made: string[];
   /** Ids that the engine may not have stored yet. If the process dies now, no state has them. */
   answered: string[];
-  /** When this was written. */
+  /** When the file was written. */
   at: number;
 }
 
-/** What another process has noted of its creates of the same content. */
+/** What another process has noted about its creates of the same content. */
 export interface OtherCreate {
-  /** The ids of what it has made. */
+  /** The ids of the objects that the process has created. */
   made: string[];
-  /** Those of them that no state may have, as its process died before the engine stored them. */
+  /** Ids in `made` that no state may have: the process died before the engine stored them. */
   unstored: string[];
-  /** When the oldest request was sent of which it isn't known what it made; undefined: none. */
+  /** When the oldest request with an unknown result was sent; undefined if there is none. */
   since: number | undefined;
   /**
-   * `before`: wait for that process. `after`: it waits for this one. `over`: it has no create under
-   * way. `died`: its process has ended.
+   * `before`: wait for that process. `after`: that process waits for this one. `over`: that process
+   * runs no create. `died`: that process has ended.
    */
   turn: "before" | "after" | "over" | "died";
   /** Removes the note. */
@@ -53,11 +53,12 @@ export interface OtherCreate {
 }
 
 /**
- * The creates of one content in this process, which run one after another, as a file that other
- * processes of the machine read. It says which requests are pending, and, when the process has
- * died, may have made something that no state holds: the engine tells the next process nothing of
- * an update that was cut off. It also says which ids are taken, so that processes that make the
- * same at the same time don't take each other's. Other machines see none of it.
+ * The note of this process about its creates of one content, which run one after another. The note
+ * is a file that other processes of the machine read. It lists pending requests: when the process
+ * dies, they may have created an object that is in no state, and the engine does not tell the next
+ * process about an interrupted update. It also lists the ids of this process, so that processes
+ * that create equal objects at the same time don't take each other's. Other machines can't read
+ * the note.
  */
 export class PendingCreate {
   readonly #hash: string;
@@ -66,31 +67,31 @@ export class PendingCreate {
   #answered: string[] = [];
   #state: Note["state"] = "over";
   #since: number | undefined;
-  /** The oldest of those that have failed and may yet make something. */
-  #givenUp: number | undefined;
+  /** When the oldest failed request that may still create an object was sent. */
+  #failedSince: number | undefined;
 
   constructor(content: string) {
     this.#hash = createHash("sha256").update(content).digest("hex");
     this.#file = `${this.#hash}.${process.pid}.${enginePort()}`;
   }
 
-  /** When the first request was sent of which it isn't known what it made. */
+  /** When the oldest request with an unknown result was sent; now if there is none. */
   get since(): number {
     return this.#since ?? Date.now();
   }
 
-  /** The request is sent now. */
+  /** Notes that the request is sent now. */
   sent(): void {
     this.#since ??= Date.now();
     this.#write("sent");
   }
 
-  /** Its answer is lost. */
+  /** Notes that the answer is lost. */
   lost(): void {
     this.#write("lost");
   }
 
-  /** It is known what it made, if anything. An id is the engine's to store. */
+  /** Notes the result: the id of the created object, or that the request created none. */
   settle(id?: string): void {
     if (id !== undefined) {
       this.#made.push(id);
@@ -103,14 +104,14 @@ export class PendingCreate {
     this.#write("over");
   }
 
-  /** It has failed, and it isn't known what it made. */
+  /** Notes that the create has failed with an unknown result. */
   giveUp(): void {
-    // The one that failed may be refused, and the ones before it answered.
-    if (this.#state !== "over") this.#givenUp ??= this.#since;
+    // In state `over` the result is known: the request was refused or not sent.
+    if (this.#state !== "over") this.#failedSince ??= this.#since;
     this.#write("over");
   }
 
-  /** The engine has stored what was answered: it is alive, or ends this process in order. */
+  /** Notes that the engine has stored all answers. */
   stored(): void {
     this.#answered = [];
     unstored.delete(this);
@@ -123,10 +124,10 @@ export class PendingCreate {
   }
 
   #forgetTime(): void {
-    if (this.#state === "over" && this.#answered.length === 0) this.#since = this.#givenUp;
+    if (this.#state === "over" && this.#answered.length === 0) this.#since = this.#failedSince;
   }
 
-  /** What other processes have noted of the same content. */
+  /** What other processes have noted about the same content. */
   async others(): Promise<OtherCreate[]> {
     sweep();
     const others = notesOf(this.#hash).filter(({ file }) => file !== this.#file);
@@ -146,7 +147,7 @@ export class PendingCreate {
     );
   }
 
-  /** Who is still to be answered is waited for; of those who look, who sent first may take first. */
+  /** First the processes that await an answer, then those that search, earliest sender first. */
   #turnOf({ state, since = 0 }: Note, pid: number): OtherCreate["turn"] {
     if (state !== "lost") return state === "sent" ? "before" : "over";
     const own = this.#since ?? Number.POSITIVE_INFINITY;
@@ -168,10 +169,10 @@ export class PendingCreate {
     };
     attempt(() => {
       mkdirSync(folder(), { recursive: true, mode: 0o700 });
-      // Written aside, so that nobody reads half of it.
-      const aside = join(folder(), `.${this.#file}`);
-      writeFileSync(aside, JSON.stringify(note));
-      renameSync(aside, join(folder(), this.#file));
+      // Write another file, then rename it: no process reads half a note.
+      const temporary = join(folder(), `.${this.#file}`);
+      writeFileSync(temporary, JSON.stringify(note));
+      renameSync(temporary, join(folder(), this.#file));
     });
   }
 }
@@ -179,7 +180,7 @@ export class PendingCreate {
 /** The creates whose answers the engine may not have stored yet. */
 const unstored = new Set<PendingCreate>();
 
-/** Notes that the engine has stored all answers, as it ends this process in order. */
+/** Notes that the engine has stored all answers, which it does before an orderly exit. */
 export function noteAllStored(): void {
   for (const one of unstored) one.stored();
 }
@@ -197,10 +198,10 @@ function notesOf(hash = ""): (Note & { file: string })[] {
 
 let sweptAt = 0;
 
-/** Removes the notes that nobody will ask for: now and then, as it reads all of them. */
+/** Removes notes that no process needs. Runs only now and then, because it reads all notes. */
 function sweep(): void {
   const now = Date.now();
-  if (now - sweptAt < shortestKeptMs) return;
+  if (now - sweptAt < minIdAgeMs) return;
   sweptAt = now;
   const oldest = new Map<string, number>();
   const all = notesOf();
@@ -209,11 +210,9 @@ function sweep(): void {
     oldest.set(hash, Math.min(since, oldest.get(hash) ?? now));
   }
   for (const { file, since, at } of all) {
-    // An id is needed by those that sent their request before or soon after it was noted.
+    // A process needs an id if it sent its own request before, or soon after, the id was noted.
     const neededFrom =
-      since === undefined
-        ? (oldest.get(hashOf(file)) ?? now) - shortestKeptMs
-        : now - longestKeptMs;
+      since === undefined ? (oldest.get(hashOf(file)) ?? now) - minIdAgeMs : now - maxPendingAgeMs;
     if (at < neededFrom) forget(file);
   }
 }
@@ -226,7 +225,7 @@ function forget(file: string): void {
   attempt(() => rmSync(join(folder(), file), { force: true }));
 }
 
-/** Undefined where files can't be kept: that is no reason to make nothing. */
+/** Undefined when a file can't be read or written: creates work without notes. */
 function attempt<T>(work: () => T): T | undefined {
   try {
     return work();

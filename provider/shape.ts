@@ -11,57 +11,59 @@ import {
 } from "./lifecycle";
 import { nearest } from "./nearest";
 
-/** Removes `__provider`, empty values and values that an earlier check has added. */
+/** Removes `__provider`, empty values and unchanged values that an earlier check has added. */
 export function prune(lifecycle: Lifecycle, raw: Properties, olds: Properties): Properties {
   const { __provider, ...rest } = withoutNull(raw) as Properties;
   return Object.fromEntries(
     Object.entries(rest).filter(([property, value]) => {
-      // With `ignoreChanges` the engine gives back what check has derived before.
+      // With `ignoreChanges`, the inputs contain values that an earlier check has derived.
       const derived = !(property in lifecycle.schema.entries) && property in olds;
       return value !== "" && !(derived && isDeepStrictEqual(value, olds[property]));
     }),
   );
 }
 
-/** A property that is null says the same as none, at any depth. */
+/** Null means the same as a missing property, at any depth. */
 function withoutNull(value: unknown): unknown {
   if (Array.isArray(value) || !isObject(value)) return value;
   const parts = Object.entries(defined(value));
   return Object.fromEntries(parts.map(([property, part]) => [property, withoutNull(part)]));
 }
 
-/** What the schema says, less what it says of values that are not known yet. */
+/** The problems that the schema finds, except those of unknown values. */
 export function problemsOfShape(lifecycle: Lifecycle, news: Properties): Problem[] {
   const rest = structuredClone(news);
-  const strays: Problem[] = [];
+  const unknownNames: Problem[] = [];
   for (;;) {
     const issues: BaseIssue<unknown>[] = safeParse(lifecycle.schema, rest).issues ?? [];
     const problems = issues.map((issue) => ({
       path: pathOf(issue),
       reason: reasonOf(issue, lifecycle.schema),
     }));
-    // Of several misspelt properties valibot names the first: it is taken out to see the next.
-    const stray = issues.findIndex(isStray);
-    const place = issues[stray]?.path?.at(-1);
-    if (!place) return [...strays, ...problems.filter((_, index) => !ofUnknown(issues[index]))];
-    strays.push(problems[stray] as Problem);
-    delete (place.input as Properties)[place.key as string];
+    // valibot names only the first unknown property: remove it to find the next one.
+    const first = issues.findIndex(isUnknownName);
+    const item = issues[first]?.path?.at(-1);
+    if (!item) {
+      return [...unknownNames, ...problems.filter((_, index) => !ofUnknownValue(issues[index]))];
+    }
+    unknownNames.push(problems[first] as Problem);
+    delete (item.input as Properties)[item.key as string];
   }
 }
 
-/** Said of a property that the schema does not have, whatever its value. */
-function isStray(issue: BaseIssue<unknown>): boolean {
+/** Whether an issue is about a property that the schema does not have. */
+function isUnknownName(issue: BaseIssue<unknown>): boolean {
   return issue.type === "strict_object" && issue.expected === "never";
 }
 
-function ofUnknown(issue: BaseIssue<unknown> | undefined): boolean {
+function ofUnknownValue(issue: BaseIssue<unknown> | undefined): boolean {
   return issue?.input === unknownValue;
 }
 
-/** Never valibot's own message, which quotes the value. */
+/** The reason of a problem. Not valibot's own message, which quotes the value. */
 function reasonOf(issue: BaseIssue<unknown>, schema: unknown): string {
   if (issue.kind === "validation") return issue.message;
-  if (isStray(issue)) {
+  if (isUnknownName(issue)) {
     const path = (issue.path ?? []).map(({ key }) => String(key));
     return misspelt(
       "property",
@@ -73,7 +75,7 @@ function reasonOf(issue: BaseIssue<unknown>, schema: unknown): string {
   return `must be ${kinds[issue.expected ?? ""] ?? choices(issue.expected ?? "")}`;
 }
 
-/** Kinds of values, in words. Every list of the schemas holds strings. */
+/** Names of value types, for messages. All lists in the schemas contain strings. */
 const kinds: Record<string, string> = {
   string: "a string",
   number: "a number",
@@ -92,7 +94,7 @@ function choices(expected: string): string {
 
 type Nested = { entries?: Record<string, unknown>; wrapped?: unknown; pipe?: unknown[] };
 
-/** The properties of the object at a path of a schema, whose own may be optional or in a pipe. */
+/** The properties of the object at a path of a schema, inside any `optional` and `pipe`. */
 function entriesAt(schema: unknown, path: string[]): Record<string, unknown> {
   const { entries, wrapped, pipe = [] } = schema as Nested;
   if (wrapped) return entriesAt(wrapped, path);
@@ -101,7 +103,7 @@ function entriesAt(schema: unknown, path: string[]): Record<string, unknown> {
   return first === undefined ? own : entriesAt(own[first], rest);
 }
 
-/** What to say of a name that is none of those that are known. */
+/** The reason for an unknown name, with the nearest known name. */
 export function misspelt(what: string, name: string, known: readonly string[]): string {
   const meant = nearest(name, known);
   return `no such ${what}: ${meant ? `did you mean ${meant}?` : "is it misspelt?"}`;

@@ -29,22 +29,22 @@ import {
   parseOrderedChain,
 } from "./pem";
 
-/** What a program may say of a TLS certificate (api.md §4.2). */
+/** The inputs of a TLS certificate (api.md §4.2). */
 export const schema = v.strictObject({
-  /** What the certificate is for, for people. At most 255 bytes of UTF-8. Updates in place. */
+  /** A description for people. At most 255 bytes of UTF-8. Updates in place. */
   description,
-  /** Anything, for machines. At most 4096 bytes of UTF-8. Updates in place. */
+  /** Any text for machines. At most 4096 bytes of UTF-8. Updates in place. */
   metadata,
   /** The PEM chain, leaf first, each certificate signed by the next. Changing it replaces. */
   certificatePem: v.string(),
   /**
-   * The leaf's private key in PEM: PKCS#8, PKCS#1 or SEC1, not encrypted. Always a secret; kept
-   * once, encrypted, and never given back by the service.
+   * The leaf's private key in PEM: PKCS#8, PKCS#1 or SEC1, not encrypted. Always a secret. State
+   * has it once, encrypted. The service never returns it.
    */
   privateKeyPem: v.optional(v.string()),
   /**
-   * How many days before the leaf expires a plan starts to warn, 1 to 3650. Default: never. Nothing
-   * is sent to the service.
+   * A plan warns when the leaf expires within this number of days, 1 to 3650. Default: no warning
+   * before the leaf has expired. Not sent to the service.
    */
   renewBeforeDays: v.optional(
     v.pipe(
@@ -61,7 +61,7 @@ export type TLSCertificateInputs = v.InferInput<typeof schema>;
 
 type Leaf = ReturnType<typeof describeChain>;
 
-/** How a TLS certificate lives. */
+/** The lifecycle of TLS certificates. */
 export const lifecycle: Lifecycle = {
   title: "TLS certificate",
   schema,
@@ -71,17 +71,17 @@ export const lifecycle: Lifecycle = {
   check(news, olds, now) {
     const { certificatePem, privateKeyPem } = news;
     const problems: Problem[] = [];
-    // What was deployed with its key was checked: signatures and keys take time.
-    const isKnown =
+    // A deployed chain and key were checked before: skip the slow check of signatures and key.
+    const isChecked =
       privateKeyPem !== undefined &&
       olds?.certificatePem === certificatePem &&
       olds?.privateKeyPem === privateKeyPem;
-    const parse = isKnown ? parseChain : parseOrderedChain;
+    const parse = isChecked ? parseChain : parseOrderedChain;
     const chain = attempt(problems, "certificatePem", certificatePem, parse);
-    const key = isKnown ? undefined : attempt(problems, "privateKeyPem", privateKeyPem, parseKey);
+    const key = isChecked ? undefined : attempt(problems, "privateKeyPem", privateKeyPem, parseKey);
     if (!chain) return { inputs: news, problems };
     const leaf = chain[0] as X509Certificate;
-    // A certificate that is there already may have outlived its leaf, or lost its key to a refresh.
+    // An existing certificate may be expired, or without its key after a refresh.
     const pem = formatChain(chain);
     const isNew = !lifecycle.same("certificatePem", olds?.certificatePem, pem);
     const derived = describeChain(chain);
@@ -92,9 +92,9 @@ export const lifecycle: Lifecycle = {
       inputs: {
         ...news,
         certificatePem: pem,
-        // The key that matches the same leaf says nothing new, however it is written.
+        // A key in another encoding that matches the same leaf is no change.
         ...(!isNew && key && olds?.privateKeyPem ? { privateKeyPem: olds.privateKeyPem } : {}),
-        // For plans and policies. What an earlier version has added to the same chain stays.
+        // For plans and policies. An unchanged chain keeps what an earlier version has derived.
         ...(isNew ? defined(derived) : pick(olds ?? {}, Object.keys(derived))),
       },
       problems,
@@ -111,7 +111,7 @@ export const lifecycle: Lifecycle = {
     return defined(pick(state, names));
   },
 
-  // A chain that is not known yet is another one.
+  // An unknown chain counts as a changed one.
   replaces: (state, inputs) =>
     state.certificatePem === undefined ||
     lifecycle.same("certificatePem", state.certificatePem, inputs.certificatePem)
@@ -129,7 +129,7 @@ export const lifecycle: Lifecycle = {
 
   async create(client, inputs) {
     const { certificatePem, privateKeyPem, description, metadata } = inputs as TLSCertificateInputs;
-    const { wire, ...told } = await createOnce(client, {
+    const { wire, ...rest } = await createOnce(client, {
       title: lifecycle.title,
       content: JSON.stringify([certificatePem, description, metadata]),
       post: (onSend) => {
@@ -138,18 +138,18 @@ export const lifecycle: Lifecycle = {
         return tlsCertificates.create(client, upload, onSend);
       },
       list: tlsCertificates.list,
-      isMade: (made) =>
-        lifecycle.same("certificatePem", made.certificate_pem, certificatePem) &&
-        Object.keys(changes(toState(made), inputs)).length === 0,
+      matches: (other) =>
+        lifecycle.same("certificatePem", other.certificate_pem, certificatePem) &&
+        Object.keys(changes(toState(other), inputs)).length === 0,
     });
-    if (chainOf(wire.certificate_pem)) return { id: wire.id, state: toState(wire), ...told };
-    // It was created, so it must be recorded: with the chain that was sent.
+    if (chainOf(wire.certificate_pem)) return { id: wire.id, state: toState(wire), ...rest };
+    // The certificate was created, so state must have it: with the chain that was sent.
     const state = toState({ ...wire, certificate_pem: certificatePem });
-    return { id: wire.id, state, problem: "its certificate_pem can't be read", ...told };
+    return { id: wire.id, state, problem: "its certificate_pem can't be read", ...rest };
   },
 
-  async read(client, certificateId, _known, oldestMs) {
-    return toState(await readPaged(tlsCertificates, client, certificateId, oldestMs));
+  async read(client, certificateId, _known, maxAgeMs) {
+    return toState(await readPaged(tlsCertificates, client, certificateId, maxAgeMs));
   },
 
   async update(client, certificateId, state, inputs) {
@@ -165,7 +165,7 @@ export const lifecycle: Lifecycle = {
   list: tlsCertificates.list,
 };
 
-/** Parses a value that is there and known; what is wrong with it becomes a problem. */
+/** Parses a known value. A PemError becomes a problem. */
 function attempt<T>(
   problems: Problem[],
   path: string,
@@ -206,19 +206,19 @@ function problemsOfKey(
   return problems;
 }
 
-/** A chain in a few words: nobody reads PEM. */
+/** A short description of a chain, shown in place of its PEM. */
 function summary(chain: X509Certificate[]): string {
   const leaf = describeChain(chain);
   return `${nameOf(leaf)}, until ${leaf.notAfter}, chain fingerprint ${leaf.chainFingerprint}`;
 }
 
-/** What people call a certificate: many have names in the SANs alone. */
+/** The name of a certificate. Many certificates have names only in the SANs. */
 function nameOf({ subjectCommonName, subjectAlternativeNames, serialNumber }: Leaf): string {
   const { dnsNames, ips } = subjectAlternativeNames;
   return subjectCommonName || dnsNames[0] || ips[0] || serialNumber;
 }
 
-/** What to say of a leaf that has expired, or is about to. */
+/** The message about a leaf that has expired or expires soon; undefined for another leaf. */
 export function expiryOf(
   notAfter: string,
   renewBeforeDays: number | undefined,
@@ -230,7 +230,7 @@ export function expiryOf(
   const left = days < 2 ? `${Math.floor(days * 24)} hours` : `${Math.floor(days)} days`;
   return (
     `the leaf certificate expires on ${notAfter}, in ${left} (renewBeforeDays: ` +
-    `${renewBeforeDays}): renew it, and the next \`pulumi up\` puts the new chain in its place`
+    `${renewBeforeDays}): renew it, and the next \`pulumi up\` uploads the new chain`
   );
 }
 
@@ -245,7 +245,7 @@ function changes(state: Properties, inputs: Properties): TLSCertificateUpdate {
   return Object.fromEntries(changed);
 }
 
-/** The fingerprint of a chain; undefined when it is not known yet or can't be parsed. */
+/** The fingerprint of a chain; undefined when the chain is unknown or can't be parsed. */
 function chainOf(certificatePem: unknown): string | undefined {
   if (typeof certificatePem !== "string" || certificatePem === unknownValue) return undefined;
   try {
@@ -259,7 +259,7 @@ function chainOf(certificatePem: unknown): string | undefined {
 function differentChain(state: Properties, inputs: Properties): Difference[] {
   const { certificatePem, fingerprint } = inputs;
   if (lifecycle.same("certificatePem", state.certificatePem, certificatePem)) return [];
-  // Check adds no fingerprint to a chain that is not known yet, or that it refuses.
+  // Without a fingerprint, the chain is unknown or was refused by the check.
   if (fingerprint === undefined) return [];
   const [wanted, found] = [certificatePem, state.certificatePem].map((pem) =>
     summary(parseChain(pem as string)),
@@ -267,12 +267,12 @@ function differentChain(state: Properties, inputs: Properties): Difference[] {
   return [{ property: "certificatePem", wanted, found }];
 }
 
-/** What the service alone can say of a certificate. */
+/** The properties of a certificate that only the service knows. */
 const addedByService = ["uri", "createdAt", "issuedAt", "keyUsages", "extendedKeyUsages"];
 
 /**
- * The state that the service's answer describes, the chain in canonical form. What can be read from
- * the chain is read from it, so that it is what plans show.
+ * Converts the service's answer to a state, with the chain in canonical form. Properties of the
+ * leaf are read from the chain, as in plans.
  *
  * @throws Error when the chain can't be parsed.
  */
@@ -282,14 +282,14 @@ export function toState(wire: TLSCertificateWire) {
   return {
     ...unparsedState(wire),
     ...leaf,
-    // Null for a kind of key that this Node.js knows nothing of.
+    // Null for a kind of key that this Node.js does not support.
     privateKeyType: leaf.privateKeyType ?? null,
     publicKeyFingerprint: leaf.publicKeyFingerprint ?? null,
     certificatePem: formatChain(chain),
   };
 }
 
-/** The part of the state that is not read from the chain. */
+/** The properties that are not read from the chain. */
 export function unparsedState(wire: TLSCertificateWire) {
   return {
     uri: wire.uri,

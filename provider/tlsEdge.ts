@@ -5,13 +5,13 @@ import { description, edgeModule, hostports, id, metadata, minVersion, someIds }
 import { isObject, type Problem, type Properties, unknownValue } from "./lifecycle";
 import { idField, idsField, textField } from "./modules";
 
-/** What a program may say of a TLS edge (api.md §4.1). */
+/** The inputs of a TLS edge (api.md §4.1). */
 export const schema = v.strictObject({
-  /** What the edge is for, for people. At most 255 bytes of UTF-8. */
+  /** A description for people. At most 255 bytes of UTF-8. */
   description,
-  /** Anything, for machines. At most 4096 bytes of UTF-8. */
+  /** Any text for machines. At most 4096 bytes of UTF-8. */
   metadata,
-  /** What the edge serves, each a host and a port: `app.example.com:443`. Order says nothing. */
+  /** What the edge serves, each a host and a port: `app.example.com:443`. In any order. */
   hostports,
   /** The backend behind the edge. */
   backend: edgeModule({
@@ -20,25 +20,25 @@ export const schema = v.strictObject({
   }),
   /** Who may connect, by source address. */
   ipRestriction: edgeModule({
-    /** The ids of the IP policies. Order says nothing. */
+    /** The ids of the IP policies, in any order. */
     ipPolicyIds: someIds,
   }),
   /** Which authorities sign the certificates that clients must present. */
   mutualTls: edgeModule({
-    /** The ids of the certificate authorities. Order says nothing. */
+    /** The ids of the certificate authorities, in any order. */
     certificateAuthorityIds: someIds,
   }),
-  /** Where TLS ends, and from which version on it is spoken. */
+  /** Where TLS ends, and the lowest TLS version. */
   tlsTermination: edgeModule({
-    /** `edge`: at the service. `upstream`: behind it. Left out, the service decides. */
+    /** `edge`: at the service. `upstream`: behind it. Default: the service's choice. */
     terminateAt: v.optional(v.picklist(["edge", "upstream"])),
-    /** The lowest TLS version. Left out, the service picks a safe one. */
+    /** The lowest TLS version. Default: the service's choice, which is a safe version. */
     minVersion: v.optional(minVersion),
   }),
   /**
-   * What removing a module from the program does, as no update can remove it: `disable` switches
-   * it off in place, `delete` calls the service's delete-module operation (not every service has
-   * it), `replace` makes a new edge. Default `disable`.
+   * What happens when the program removes a module, which no update can remove: `disable` disables
+   * the module in place, `delete` calls the service's delete-module operation (not every service
+   * has one), `replace` replaces the edge. Default `disable`.
    */
   onModuleRemoval: v.optional(v.picklist(["disable", "delete", "replace"])),
   /** The config namespace of the account. Default `tlsedge`; changing it replaces. */
@@ -51,7 +51,7 @@ export type TLSEdgeInputs = v.InferInput<typeof schema>;
 /** A version of TLS. */
 export type TLSVersion = NonNullable<NonNullable<TLSEdgeInputs["tlsTermination"]>["minVersion"]>;
 
-/** A TLS edge as the service holds it; what is unset is undefined. */
+/** A TLS edge on the service; unset properties are undefined. */
 export type TLSEdgeState = Pick<TLSEdgeInputs, "description" | "metadata"> & {
   [M in ModuleName]?: NonNullable<TLSEdgeInputs[M]> & {
     /** Whether the module is applied to traffic. */
@@ -66,7 +66,7 @@ export type TLSEdgeState = Pick<TLSEdgeInputs, "description" | "metadata"> & {
   hostports: string[];
 };
 
-/** Each module on the wire (api.md §4.1). */
+/** The modules and their wire names (api.md §4.1). */
 const moduleTable = {
   backend: { wire: "backend", fields: { backendId: idField("backend_id", "backend") } },
   ipRestriction: {
@@ -88,35 +88,35 @@ type ModuleName = keyof typeof moduleTable;
 /** The names of the modules in a program. */
 export const modules = Object.keys(moduleTable) as ModuleName[];
 
-/** What a TLS edge does. */
+/** The lifecycle of TLS edges. */
 export const lifecycle = new EdgeLifecycle({
   title: "TLS edge",
   schema,
   modules: moduleTable,
   endpoints: tlsEdges,
   problems: problemsOfTermination,
-  // Even when it is disabled, `upstream` makes the service refuse client certificates.
+  // With `upstream`, even in a disabled module, the service refuses mutual TLS.
   disabled: ({ terminateAt }, { mutualTls }) =>
     terminateAt === "upstream" && mutualTls !== undefined ? { terminateAt: "edge" } : {},
 });
 
-/** The state that the service's answer describes. */
+/** Converts the service's answer to a state. */
 export const toState: typeof lifecycle.toState = (wire, given) => lifecycle.toState(wire, given);
 
-/** With `upstream` the service never sees the traffic (api.md §2.1). */
+/** With `upstream` the service passes TLS through, so these settings can't apply (api.md §2.1). */
 function problemsOfTermination({ tlsTermination, mutualTls }: Properties): Problem[] {
   if (!isObject(tlsTermination) || tlsTermination.terminateAt !== "upstream") return [];
   const problems: Problem[] = [];
   if (tlsTermination.minVersion !== undefined && tlsTermination.minVersion !== unknownValue) {
     problems.push({
       path: "tlsTermination.minVersion",
-      reason: "can't be set when terminateAt is upstream: whoever terminates TLS sets it there",
+      reason: "can't be set when terminateAt is upstream: set it where TLS ends",
     });
   }
   if (isObject(mutualTls)) {
     problems.push({
       path: "mutualTls",
-      reason: "needs terminateAt edge: with upstream the service never sees client certificates",
+      reason: "needs terminateAt edge: with upstream, the service does not see client certificates",
     });
   }
   return problems;

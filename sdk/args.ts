@@ -3,16 +3,16 @@ import { isObject } from "../provider/lifecycle";
 import { misspelt } from "../provider/shape";
 
 /** Whether a value is an output or a promise. */
-export function isLater(value: unknown): boolean {
+export function isAsync(value: unknown): boolean {
   return pulumi.Output.isInstance(value) || value instanceof Promise;
 }
 
 /**
- * What is wrong with arguments that must be an object with no other names than these; undefined
- * when nothing is. A program in JavaScript may pass anything.
+ * The problem of arguments that must be an object with only these names; undefined if there is
+ * none. A JavaScript program may pass anything.
  *
- * @param what What a name is, for the message: "option".
- * @param path Where the object stands: "access."; empty for the arguments themselves.
+ * @param what What the names are, for the message: "option".
+ * @param path The path of the object: "access."; empty for the arguments themselves.
  */
 export function wrongForm(
   args: unknown,
@@ -20,9 +20,10 @@ export function wrongForm(
   what: string,
   path = "",
 ): string | undefined {
-  if (!isObject(args) || Array.isArray(args) || isLater(args)) {
-    return `${path.slice(0, -1) || "the argument"} must be an object with any of ${known.join(", ")}`;
+  if (!isObject(args) || Array.isArray(args) || isAsync(args)) {
+    return `${path.slice(0, -1) || "the argument"} must be an object with some of these: ${known.join(", ")}`;
   }
-  const stray = Object.keys(args).find((name) => !known.includes(name));
-  return stray === undefined ? undefined : `${path}${stray}: ${misspelt(what, stray, known)}`;
+  const unknown = Object.keys(args).find((name) => !known.includes(name));
+  if (unknown === undefined) return undefined;
+  return `${path}${unknown}: ${misspelt(what, unknown, known)}`;
 }

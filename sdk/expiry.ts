@@ -2,8 +2,8 @@ import * as pulumi from "@pulumi/pulumi";
 import { expiryOf } from "../provider/tlsCertificate";
 
 /**
- * Warns, beside the resource, of a leaf that has expired or is to be renewed; in a plan as soon as
- * its end is known. The provider can't: what it prints names no resource.
+ * Warns about a leaf that has expired or must be renewed: in the plan, if its end is known there.
+ * The provider can't do this, because its output names no resource.
  */
 export function warnOfExpiry(
   resource: pulumi.Resource,

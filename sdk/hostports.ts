@@ -2,14 +2,14 @@ import * as pulumi from "@pulumi/pulumi";
 import { defaultConnection } from "../client/settings";
 import type { InputOf } from "./resource";
 
-/** The edge that has each hostport, by stack: one process may declare several stacks. */
+/** The edge of each hostport, by stack: one process may declare several stacks. */
 const edgesOf = new WeakMap<object, Map<string, string>>();
 
 /**
- * Fails the plan when two edges have one hostport: the service would refuse the second edge only
- * after the others are deployed.
+ * Fails the plan when two edges have the same hostport. The service would refuse the second edge
+ * only during the update, after other resources are deployed.
  *
- * @param title What the edge is called in messages: "TLS edge".
+ * @param title The kind of edge, for messages: "TLS edge".
  */
 export function refuseSharedHostports(
   title: string,
@@ -32,7 +32,7 @@ export function refuseSharedHostports(
       if (other === undefined) continue;
       throw new pulumi.RunError(
         `the ${title}s "${other}" and "${name}" have the same hostport, which only one edge can ` +
-          "serve: remove it from one of them",
+          "serve: remove the hostport from one of them",
       );
     }
   };

@@ -4,39 +4,39 @@ import { ServiceError } from "../client/errors";
 import { defaultConnection } from "../client/settings";
 import { connect } from "../provider/connection";
 import { isObject } from "../provider/lifecycle";
-import { isLater, wrongForm } from "./args";
+import { isAsync, wrongForm } from "./args";
 import { checkConnection, type InputOf, stackConfig, warnOfLookups } from "./resource";
 
-/** What every lookup may be told. */
+/** The arguments that every lookup takes. */
 export interface LookupArgs {
   /** The config namespace of the account. Default `tlsedge`. */
   connection?: string;
 }
 
-/** None, or several, match a lookup that is for one; or its arguments are wrong. */
+/** A lookup of one object has found none or several, or the arguments of a lookup are invalid. */
 export class LookupError extends pulumi.RunError {}
 
-/** What a value of a filter must be. */
+/** The type of a filter's value. */
 type FilterType = "a string" | "an object of strings";
 
 /** One kind of object that can be looked up. */
 export interface Kind<Wire, Args extends LookupArgs, Result extends { id: string }> {
   /** For messages: "TLS edge". */
   title: string;
-  /** Every filter, and what it must be. */
+  /** Every filter with its type. */
   filters: { [F in keyof Omit<Args, keyof LookupArgs>]-?: FilterType };
   get(client: Client, id: string): Promise<Wire>;
-  /** All, newest first, page by page. */
+  /** All objects, newest first, page by page. */
   list(client: Client): AsyncIterable<Wire>;
   result(wire: Wire): Result;
   matches(wire: Wire, args: Args): boolean;
-  /** An object in an error's list of candidates, without its id. */
+  /** Describes an object in an error's list of candidates, without its id. */
   label(result: Result): string;
-  /** What to call all objects when none matches and the error lists them. Default: it doesn't. */
+  /** The heading of a list of all objects, in the error when none matches. Default: no list. */
   all?: string;
 }
 
-/** All that match, one page held at a time. */
+/** All matching objects. Holds one page at a time. */
 export async function* stream<Wire, Args extends LookupArgs, Result extends { id: string }>(
   kind: Kind<Wire, Args, Result>,
   args: Args,
@@ -52,9 +52,9 @@ export async function* stream<Wire, Args extends LookupArgs, Result extends { id
 }
 
 /**
- * The one that is meant: by id, else the only one that matches.
+ * Reads one object: by id, or the only one that matches.
  *
- * @param isSecret Whether the arguments came from secrets: then an error shows no value.
+ * @param isSecret Whether the arguments are secrets: then an error shows no value.
  */
 export async function one<Wire, Args extends LookupArgs, Result extends { id: string }>(
   kind: Kind<Wire, Args, Result>,
@@ -65,10 +65,10 @@ export async function one<Wire, Args extends LookupArgs, Result extends { id: st
     checkArgs(kind.title, { id: "a string", ...kind.filters }, args);
     const { id, connection, ...filter } = args;
     const empty = Object.entries({ id, ...filter }).find(([, value]) => isEmpty(value));
-    if (empty) throw new LookupError(`the ${empty[0]} to look a ${kind.title} up by is empty`);
+    if (empty) throw new LookupError(`the ${empty[0]} in the lookup of a ${kind.title} is empty`);
     if (id !== undefined) return await byId(kind, args, id, isSecret);
     if (Object.values(filter).every((value) => value === undefined)) {
-      throw new LookupError(`a ${kind.title} is looked up by id or by a filter`);
+      throw new LookupError(`the lookup of a ${kind.title} needs an id or a filter`);
     }
     return await byFilter(kind, args, filter, isSecret);
   } catch (error) {
@@ -120,33 +120,33 @@ async function byFilter<Wire, Args extends LookupArgs, Result extends { id: stri
   }
   const [first] = matching.listed;
   if (first && matching.count === 1) return first;
-  const asked = isSecret
+  const shownFilter = isSecret
     ? `the filter by ${Object.keys(filter).join(", ")} ([secret])`
     : JSON.stringify(filter);
-  // A label may hold what the filter asks for.
+  // A label may contain a value of the filter.
   const label = (one: Result) => (isSecret ? "" : ` (${kind.label(one)})`);
   if (first) {
     throw new LookupError(
-      `${matching.count} ${kind.title}s match ${asked}: narrow it down, or give an id:` +
+      `${matching.count} ${kind.title}s match ${shownFilter}: use a narrower filter or an id:` +
         matching.list(label),
     );
   }
-  const none = `no ${kind.title} matches ${asked}`;
+  const none = `no ${kind.title} matches ${shownFilter}`;
   if (!kind.all) throw new LookupError(none);
-  const there = others.count > 0 ? `${kind.all}:${others.list(label)}` : `${kind.all}: none`;
-  throw new LookupError(`${none}. ${there}`);
+  const available = others.count > 0 ? `${kind.all}:${others.list(label)}` : `${kind.all}: none`;
+  throw new LookupError(`${none}. ${available}`);
 }
 
-const mostCandidates = 10;
+const maxCandidates = 10;
 
-/** The first few objects, and how many there are. */
+/** The first few objects, and the number of all. */
 class Candidates<Result extends { id: string }> {
   readonly listed: Result[] = [];
   count = 0;
 
   add(result: () => Result): void {
     this.count += 1;
-    if (this.count <= mostCandidates) this.listed.push(result());
+    if (this.count <= maxCandidates) this.listed.push(result());
   }
 
   list(label: (result: Result) => string): string {
@@ -156,32 +156,32 @@ class Candidates<Result extends { id: string }> {
   }
 }
 
-/** The client of the account that a lookup is for. */
+/** The client of the account that a lookup reads. */
 function connectTo({ connection = defaultConnection }: LookupArgs): Client {
   checkConnection(connection);
   warnOfLookups(connection);
   return connect(connection, stackConfig);
 }
 
-/** What would match anything, such as a config value that is not set. */
+/** Whether a value would match anything, such as an unset config value. */
 function isEmpty(value: unknown): boolean {
   return value === "" || (isObject(value) && Object.keys(value).length === 0);
 }
 
-/** Refuses arguments of a wrong form: a program in JavaScript may pass anything. */
+/** Refuses invalid arguments: a JavaScript program may pass anything. */
 function checkArgs(title: string, filters: Record<string, FilterType>, args: unknown): void {
   const problem = problemOf({ ...filters, connection: "a string" }, args);
   if (problem) throw new LookupError(`the lookup of a ${title}: ${problem}`);
 }
 
 function problemOf(types: Record<string, FilterType>, args: unknown): string | undefined {
-  if (isLater(args)) return later("the argument");
+  if (isAsync(args)) return asyncProblem("the argument");
   const wrong = wrongForm(args, Object.keys(types), "filter");
   if (wrong) return wrong;
   for (const [name, value] of Object.entries(args as object)) {
     const type = types[name] as FilterType;
-    if (isLater(value) || (isObject(value) && Object.values(value).some(isLater))) {
-      return later(name);
+    if (isAsync(value) || (isObject(value) && Object.values(value).some(isAsync))) {
+      return asyncProblem(name);
     }
     if (value !== undefined && !isA[type](value)) return `${name} must be ${type}`;
   }
@@ -195,17 +195,17 @@ const isA: Record<FilterType, (value: unknown) => boolean> = {
     isObject(value) && !Array.isArray(value) && Object.values(value).every(isString),
 };
 
-const later = (name: string) =>
+const asyncProblem = (name: string) =>
   `${name} is an output or a promise: use the lookup's Output form, such as getTunnelOutput`;
 
-/** An error of which Pulumi shows the message alone, and Node.js shows nothing. */
+/** Changes an error so that Pulumi shows only its message, and Node.js prints no warning. */
 function forPulumi(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
-  // A program may start a lookup early and await it late. Pulumi has shown the error by then.
+  // Node.js would warn when a program awaits a lookup only after the lookup has failed.
   if (!process.listeners("rejectionHandled").includes(ignore)) {
     process.on("rejectionHandled", ignore);
   }
-  // Pulumi prints the stack of what fails after the program's end, marked so or not.
+  // After the program's end, Pulumi prints an error's stack even with this mark.
   return Object.assign(error, { __pulumiRunError: true, stack: error.message });
 }
 

@@ -5,17 +5,17 @@ import { defaultConnection, waysToSet } from "../client/settings";
 import { importKey } from "../provider/adoption";
 import { ConfigurationError, overruled, readSettings, unknownKeys } from "../provider/connection";
 
-/** A value, or parts of it, that may come from outputs. */
+/** A value that may be an output, or that may have outputs as parts. */
 export type InputOf<T> = pulumi.Input<T extends object ? { [K in keyof T]: InputOf<T[K]> } : T>;
 
-/** The type token of a resource. Policies and state know it: it stays for ever. */
+/** The type token of a resource. Policies and every state name it, so it never changes. */
 export const typeToken = (name: string) => `pulumi-nodejs:dynamic/tlsedge:${name}`;
 
 /**
- * What the engine is given for a resource: a copy of the arguments, the provider's text, and a
- * place for each output. The text stands in every state: it never changes, and holds no code.
+ * The properties of a resource for the engine: a copy of the arguments, the provider's text, and a
+ * key for each output. Every state has the provider's text, so the text never changes.
  *
- * @param adopted The id of an object that is there already, to take over.
+ * @param adopted The id of an existing object to adopt.
  */
 export function registration(
   provider: keyof typeof import("../provider/dynamic"),
@@ -26,7 +26,9 @@ export function registration(
   checkConnection(args.connection ?? defaultConnection);
   resourceConnections.add(args.connection ?? defaultConnection);
   checkResolvable();
-  if (adopted === "") throw new pulumi.RunError("the import option is empty: give the id to adopt");
+  if (adopted === "") {
+    throw new pulumi.RunError("the import option is empty: give the id of the object to adopt");
+  }
   return {
     ...Object.fromEntries(outputs.map((output) => [output, undefined])),
     ...copied(args),
@@ -35,17 +37,17 @@ export function registration(
   };
 }
 
-/** Pulumi reads arguments some time after the constructor: the program may change them by then. */
+/** A deep copy: Pulumi reads arguments after the constructor, and the program may change them. */
 function copied<T>(value: T): T {
   if (Array.isArray(value)) return value.map(copied) as T;
   if (typeof value !== "object" || value === null) return value;
-  // Outputs, promises and the like are taken as they are.
+  // Outputs, promises and other class instances are not copied.
   if (Object.getPrototypeOf(value) !== Object.prototype) return value;
   const parts = Object.entries(value).map(([name, part]) => [name, copied(part)]);
   return Object.fromEntries(parts) as T;
 }
 
-/** In state a property that the service does not have is null; to a program it is undefined. */
+/** Turns null into undefined: an unset property is null in state, and undefined in a program. */
 export function unsetIsUndefined<R extends pulumi.CustomResource>(
   resource: R,
   names: readonly (keyof R)[],
@@ -56,7 +58,7 @@ export function unsetIsUndefined<R extends pulumi.CustomResource>(
   }
 }
 
-/** The id to `get`: with none, Pulumi would make a resource instead of reading one. */
+/** Refuses an empty id: with one, Pulumi would create a resource instead of reading one. */
 export function idToGet(type: string, id: pulumi.Input<pulumi.ID>): pulumi.Input<pulumi.ID> {
   const given = (known: pulumi.ID) => {
     if (known) return known;
@@ -68,24 +70,24 @@ export function idToGet(type: string, id: pulumi.Input<pulumi.ID>): pulumi.Input
 /** Reads a value of the running stack's config. */
 export const stackConfig = (key: string): string | undefined => pulumi.runtime.getConfig(key);
 
-/** Fails early and once, rather than in every resource of the program. */
+/** Checks a connection in the program, which then fails once and not in every resource. */
 export function checkConnection(connection: unknown): void {
   if (typeof connection !== "string") {
     throw new pulumi.RunError(
-      "connection must be a string, the name of a config namespace: an output can't be one",
+      "connection must be a string with the name of a config namespace, not an output",
     );
   }
   const { configKey, inConfig } = waysToSet(connection, "apiKey");
   const config = pulumi.runtime.allConfig();
   if (config[configKey] !== undefined && !isConfigSecret(configKey)) {
     throw new pulumi.RunError(
-      `${configKey} stands in the stack's config in plain text, and would in its state: ${inConfig}`,
+      `${configKey} is in the stack's config in plain text, and would be in its state: ${inConfig}`,
     );
   }
-  // The namespace of the project's own name holds the program's own settings, too.
+  // The namespace with the project's name has the program's own settings, too.
   const isProject = connection === pulumi.getProject();
-  const stray = isProject ? undefined : unknownKeys(connection, Object.keys(config));
-  if (stray) throw new pulumi.RunError(stray);
+  const problem = isProject ? undefined : unknownKeys(connection, Object.keys(config));
+  if (problem) throw new pulumi.RunError(problem);
   try {
     readSettings(connection, (key) => config[key], process.env);
   } catch (error) {
@@ -93,18 +95,18 @@ export function checkConnection(connection: unknown): void {
   }
 }
 
-/** The connections that resources use: the provider's process warns of those. */
+/** The connections that resources use. The provider process warns about these. */
 const resourceConnections = new Set<string>();
-const overruledByConfig = new Set<string>();
+const lookupWarnings = new Set<string>();
 
 /**
- * Warns of variables that stack config overrules when the program ends: only then it is known that
- * it has lookups alone. With a resource the provider's process warns.
+ * Warns at the end of the program about variables that differ from stack config, which wins. If a
+ * resource uses the connection, the provider process warns instead.
  */
 export function warnOfLookups(connection: string): void {
   const warning = overruled(connection, stackConfig, process.env);
-  if (!warning || overruledByConfig.has(warning)) return;
-  overruledByConfig.add(warning);
+  if (!warning || lookupWarnings.has(warning)) return;
+  lookupWarnings.add(warning);
   process.once("exit", () => {
     if (!resourceConnections.has(connection)) console.error(warning);
   });
@@ -117,7 +119,7 @@ const { isConfigSecret } = pulumi.runtime as unknown as {
 
 let resolvable = false;
 
-/** The engine loads the provider from the program's folder: found there, or nowhere. */
+/** Fails if the engine can't load the provider, which it loads from the program's folder. */
 function checkResolvable(): void {
   if (resolvable) return;
   try {

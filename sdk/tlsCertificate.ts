@@ -7,12 +7,12 @@ import { warnOfExpiry } from "./expiry";
 import { type Kind, type LookupArgs, one, oneOutput, stream } from "./lookup";
 import { type InputOf, idToGet, registration, typeToken, unsetIsUndefined } from "./resource";
 
-/** What a program says of a {@link TLSCertificate}. */
+/** The arguments of a {@link TLSCertificate}. */
 export type TLSCertificateArgs = {
   [K in keyof Omit<TLSCertificateInputs, "connection">]: InputOf<TLSCertificateInputs[K]>;
 } & Pick<TLSCertificateInputs, "connection">;
 
-/** The names that a certificate is valid for, beside its common name. */
+/** The names that a certificate is valid for, besides its common name. */
 export interface SubjectAlternativeNames {
   /** Domains, wildcards included. */
   dnsNames: string[];
@@ -23,8 +23,9 @@ export interface SubjectAlternativeNames {
 /**
  * A TLS certificate: a PEM chain with its private key, uploaded (api.md §2.2).
  *
- * Only `description` and `metadata` update in place. Another chain is another certificate: the new
- * one is made first, then the old one is deleted. PEM text that means the same is no change.
+ * Only `description` and `metadata` update in place. A changed chain replaces the certificate: the
+ * new one is created first, then the old one is deleted. Another PEM text of the same chain is no
+ * change.
  *
  * @example
  * const certificate = new TLSCertificate("app", {
@@ -33,16 +34,16 @@ export interface SubjectAlternativeNames {
  * });
  */
 export class TLSCertificate extends pulumi.CustomResource {
-  /** @internal Policies match by it. */
+  /** @internal Policies match resources by this type. */
   static readonly __pulumiType: string = typeToken("TLSCertificate");
 
   /** The URI of the certificate. */
   declare readonly uri: pulumi.Output<string>;
   /** When the certificate was uploaded, RFC 3339 in UTC. */
   declare readonly createdAt: pulumi.Output<string>;
-  /** What the certificate is for; undefined when unset. */
+  /** The description for people; undefined when unset. */
   declare readonly description: pulumi.Output<string | undefined>;
-  /** Anything, for machines; undefined when unset. */
+  /** The text for machines; undefined when unset. */
   declare readonly metadata: pulumi.Output<string | undefined>;
   /** The config namespace of the account. */
   declare readonly connection: pulumi.Output<string>;
@@ -58,9 +59,9 @@ export class TLSCertificate extends pulumi.CustomResource {
   declare readonly notBefore: pulumi.Output<string>;
   /** End of validity, RFC 3339 in UTC. */
   declare readonly notAfter: pulumi.Output<string>;
-  /** What the key may be used for, in the service's words. */
+  /** What the key may be used for, by the service's names. */
   declare readonly keyUsages: pulumi.Output<string[]>;
-  /** The extended set of such uses, in the service's words. */
+  /** The extended set of such uses, by the service's names. */
   declare readonly extendedKeyUsages: pulumi.Output<string[]>;
   /** `rsa`, `ecdsa` or `ed25519`. */
   declare readonly privateKeyType: pulumi.Output<string>;
@@ -80,20 +81,20 @@ export class TLSCertificate extends pulumi.CustomResource {
   declare readonly subjectCountry: pulumi.Output<string>;
   /** SHA-256 of the leaf, lower-case hex. */
   declare readonly fingerprint: pulumi.Output<string>;
-  /** SHA-256 of the leaf's public key (SPKI), lower-case hex: one for all leaves of one key. */
+  /** SHA-256 of the leaf's public key (SPKI), lower-case hex: equal for all leaves with one key. */
   declare readonly publicKeyFingerprint: pulumi.Output<string>;
-  /** SHA-256 over the decoded chain in order, lower-case hex: another one is another chain. */
+  /** SHA-256 over the decoded chain in order, lower-case hex: differs for any other chain. */
   declare readonly chainFingerprint: pulumi.Output<string>;
 
   /**
-   * @param opts With `import`, the certificate of that id is taken over: nothing is created, and
-   * the plan fails and says what differs unless `args` say what it is. Its key may be left out.
-   * Then the option can go.
+   * @param opts With `import`, the existing certificate with that id is adopted: nothing is
+   * created, and the plan fails and lists the differences if `args` differ from the certificate.
+   * The key may be omitted. After the first update the option can be removed.
    */
   constructor(name: string, args: TLSCertificateArgs, opts: pulumi.CustomResourceOptions = {}) {
-    // A program in JavaScript may pass none: the provider says what is missing.
+    // A JavaScript program may pass no arguments: then the provider reports what is missing.
     const { privateKeyPem } = args ?? {};
-    // The engine can't import dynamic resources: the provider does.
+    // The engine can't import dynamic resources, so the provider does it.
     const { import: adopted, ...rest } = opts;
     super(
       TLSCertificate.__pulumiType,
@@ -102,7 +103,7 @@ export class TLSCertificate extends pulumi.CustomResource {
         "tlsCertificate",
         {
           ...args,
-          // A secret whatever the program passed: the engine encrypts it in state.
+          // Always a secret, so that the engine encrypts the key in state.
           ...(privateKeyPem !== undefined && { privateKeyPem: pulumi.secret(privateKeyPem) }),
         },
         outputs,
@@ -110,17 +111,17 @@ export class TLSCertificate extends pulumi.CustomResource {
       ),
       rest,
     );
-    // Pulumi makes a property of each argument. The key is no output: who exports the resource
-    // must not export the key.
+    // Pulumi makes each argument a property. Delete the key: an export of the resource must not
+    // contain it.
     delete (this as { privateKeyPem?: unknown }).privateKeyPem;
     unsetIsUndefined<TLSCertificate>(this, ["description", "metadata", "issuedAt"]);
     if (opts.id === undefined) warnOfExpiry(this, this.notAfter, args?.renewBeforeDays);
   }
 
   /**
-   * A certificate that is there already, read without being managed.
+   * Reads an existing certificate without managing it.
    *
-   * @param state Where it is: `connection` names another account.
+   * @param state `connection` names another account.
    * @throws when no certificate has this id.
    */
   static get(
@@ -135,7 +136,7 @@ export class TLSCertificate extends pulumi.CustomResource {
     });
   }
 
-  /** Whether a value is a TLSCertificate, of whichever copy of this package. */
+  /** Whether a value is a TLSCertificate, from any copy of this package. */
   static override isInstance(value: unknown): value is TLSCertificate {
     const type = (value as { __pulumiType?: unknown } | null)?.__pulumiType;
     return type === TLSCertificate.__pulumiType;
@@ -152,8 +153,8 @@ const outputs = [
 ];
 
 /**
- * A TLS certificate as a lookup gives it; fields that are unset are undefined. Of a chain that can't
- * be parsed here it gives the service's own fields, and the fingerprints are undefined.
+ * The result of a certificate lookup; unset fields are undefined. If the chain can't be parsed
+ * here, the fields have the service's own values, and the fingerprints are undefined.
  */
 export type GetTLSCertificateResult = Unset<Omit<State, Fingerprint>> &
   Partial<Pick<State, Fingerprint>> & {
@@ -163,7 +164,7 @@ export type GetTLSCertificateResult = Unset<Omit<State, Fingerprint>> &
 type State = ReturnType<typeof toState>;
 type Fingerprint = "fingerprint" | "chainFingerprint";
 
-/** What may be null becomes optional. */
+/** Makes each property that may be null optional. */
 type Unset<State> = {
   [K in keyof State as null extends State[K] ? never : K]: State[K];
 } & { [K in keyof State as null extends State[K] ? K : never]?: NonNullable<State[K]> };
@@ -176,7 +177,7 @@ export interface GetTLSCertificatesArgs extends LookupArgs {
 
 /** Which certificate to look up: by `id`, or the only one that covers `domain`. */
 export interface GetTLSCertificateArgs extends GetTLSCertificatesArgs {
-  /** The id of the certificate; then nothing else is looked at. */
+  /** The id of the certificate. With an id, other filters are ignored. */
   id?: string;
 }
 
@@ -191,21 +192,22 @@ const kind: Kind<TLSCertificateWire, GetTLSCertificatesArgs, GetTLSCertificateRe
     const wanted = namesCovering(domain);
     return (names?.dns_names ?? []).some((name) => wanted.includes(name.toLowerCase()));
   },
-  label: ({ subjectCommonName, notAfter }) => `${subjectCommonName}, to ${notAfter}`,
+  label: ({ subjectCommonName, notAfter }) => `${subjectCommonName}, until ${notAfter}`,
 };
 
 function describedBy(wire: TLSCertificateWire): Omit<State, Fingerprint> {
   try {
     return toState(wire);
   } catch {
-    // One certificate that this Node.js can't parse must not hide all others.
-    return asTold(wire);
+    // A certificate that this Node.js can't parse must not make the whole lookup fail.
+    return asAnswered(wire);
   }
 }
 
-const text = (told: string | null | undefined) => told ?? "";
+const text = (value: string | null | undefined) => value ?? "";
 
-function asTold(wire: TLSCertificateWire): Omit<State, Fingerprint> {
+/** The fields with the service's own values. */
+function asAnswered(wire: TLSCertificateWire): Omit<State, Fingerprint> {
   const names = wire.subject_alternative_names;
   return {
     ...unparsedState(wire),
@@ -226,7 +228,7 @@ function asTold(wire: TLSCertificateWire): Omit<State, Fingerprint> {
   };
 }
 
-/** Every certificate of the account that matches, newest first. */
+/** All matching certificates of the account, newest first. */
 export async function getTLSCertificates(
   args: GetTLSCertificatesArgs = {},
 ): Promise<GetTLSCertificateResult[]> {
@@ -234,9 +236,9 @@ export async function getTLSCertificates(
 }
 
 /**
- * One certificate of the account, not managed by this program.
+ * Reads one certificate of the account without managing it.
  *
- * @throws LookupError when none or several match; it lists the candidates.
+ * @throws LookupError when none or several match; the message lists the candidates.
  * @example
  * const { notAfter } = await getTLSCertificate({ domain: "app.example.com" });
  */
@@ -246,7 +248,7 @@ export async function getTLSCertificate(
   return one(kind, args);
 }
 
-/** {@link getTLSCertificate} for arguments that are outputs; an error shows no value of a secret. */
+/** {@link getTLSCertificate} for arguments that are outputs. An error shows no secret value. */
 export function getTLSCertificateOutput(
   args: InputOf<GetTLSCertificateArgs>,
 ): pulumi.Output<GetTLSCertificateResult> {

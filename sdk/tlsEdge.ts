@@ -10,7 +10,7 @@ export type { TLSEdgeState };
 
 type Settings = "onModuleRemoval" | "connection";
 
-/** What a program says of a {@link TLSEdge}. */
+/** The arguments of a {@link TLSEdge}. */
 export type TLSEdgeArgs = {
   [K in keyof Omit<TLSEdgeInputs, Settings>]: InputOf<TLSEdgeInputs[K]>;
 } & Pick<TLSEdgeInputs, Settings>;
@@ -18,9 +18,9 @@ export type TLSEdgeArgs = {
 /**
  * A TLS edge: hostports that serve TLS traffic, with modules (api.md §2.1).
  *
- * Everything updates in place. A module that the program no longer has is switched off, unless
- * `onModuleRemoval` says otherwise. Where an edge is replaced all the same, it is deleted first,
- * as two edges can't have the same hostport; `deleteBeforeReplace: false` overrides that.
+ * All inputs but `connection` update in place. A module that the program removes is disabled,
+ * unless `onModuleRemoval` says otherwise. A replacement deletes the old edge first, because two
+ * edges can't have the same hostport; `deleteBeforeReplace: false` overrides this.
  *
  * @example
  * const edge = new TLSEdge("app", {
@@ -30,16 +30,16 @@ export type TLSEdgeArgs = {
  * });
  */
 export class TLSEdge extends pulumi.CustomResource {
-  /** @internal Policies match by it. */
+  /** @internal Policies match resources by this type. */
   static readonly __pulumiType: string = typeToken("TLSEdge");
 
   /** The URI of the edge. */
   declare readonly uri: pulumi.Output<string>;
-  /** When the edge was made, RFC 3339 in UTC. */
+  /** When the edge was created, RFC 3339 in UTC. */
   declare readonly createdAt: pulumi.Output<string>;
-  /** What the edge is for; undefined when unset. */
+  /** The description for people; undefined when unset. */
   declare readonly description: pulumi.Output<string | undefined>;
-  /** Anything, for machines; undefined when unset. */
+  /** The text for machines; undefined when unset. */
   declare readonly metadata: pulumi.Output<string | undefined>;
   /** What the edge serves, each a host and a port. */
   declare readonly hostports: pulumi.Output<string[]>;
@@ -47,35 +47,36 @@ export class TLSEdge extends pulumi.CustomResource {
   declare readonly backend: pulumi.Output<TLSEdgeState["backend"]>;
   /** Who may connect, by source address; undefined when not configured. */
   declare readonly ipRestriction: pulumi.Output<TLSEdgeState["ipRestriction"]>;
-  /** Whose client certificates are asked for; undefined when not configured. */
+  /** Which authorities must sign the client certificates; undefined when not configured. */
   declare readonly mutualTls: pulumi.Output<TLSEdgeState["mutualTls"]>;
   /** The config namespace of the account. */
   declare readonly connection: pulumi.Output<string>;
-  /** Where TLS ends; undefined when not configured. It has what the service chose, too. */
+  /** Where TLS ends, with the values that the service chose; undefined when not configured. */
   declare readonly tlsTermination: pulumi.Output<TLSEdgeState["tlsTermination"]>;
 
   /**
-   * @param opts With `import`, the edge of that id is taken over: nothing is created, and the plan
-   * fails and says what differs unless `args` say what it is. Then the option can go.
+   * @param opts With `import`, the existing edge with that id is adopted: nothing is created, and
+   * the plan fails and lists the differences if `args` differ from the edge. After the first update
+   * the option can be removed.
    */
   constructor(name: string, args?: TLSEdgeArgs, opts: pulumi.CustomResourceOptions = {}) {
     refuseSharedHostports("TLS edge", name, args ?? {}, opts);
-    // The engine can't import dynamic resources: the provider does.
+    // The engine can't import dynamic resources, so the provider does it.
     const { import: adopted, ...rest } = opts;
     super(
       TLSEdge.__pulumiType,
       name,
       registration("tlsEdge", args ?? {}, outputs, adopted),
-      // As an option rather than from diff, so that it holds in a forced replacement too.
+      // As an option, not as a result of diff, so that it also applies to a forced replacement.
       pulumi.mergeOptions({ deleteBeforeReplace: true }, rest),
     );
     unsetIsUndefined<TLSEdge>(this, ["description", "metadata", ...modules]);
   }
 
   /**
-   * An edge that is there already, read without being managed.
+   * Reads an existing edge without managing it.
    *
-   * @param state Where it is: `connection` names another account.
+   * @param state `connection` names another account.
    * @throws when no edge has this id.
    */
   static get(
@@ -87,7 +88,7 @@ export class TLSEdge extends pulumi.CustomResource {
     return new TLSEdge(name, state, { ...opts, id: idToGet("TLSEdge", id) });
   }
 
-  /** Whether a value is a TLSEdge, of whichever copy of this package. */
+  /** Whether a value is a TLSEdge, from any copy of this package. */
   static override isInstance(value: unknown): value is TLSEdge {
     return (value as { __pulumiType?: unknown } | null)?.__pulumiType === TLSEdge.__pulumiType;
   }
@@ -98,7 +99,7 @@ const outputs = [
   ...modules,
 ];
 
-/** A TLS edge as a lookup gives it; fields that are unset are undefined. */
+/** The result of an edge lookup; unset fields are undefined. */
 export type GetTLSEdgeResult = TLSEdgeState & {
   /** Assigned by the service, opaque. */
   id: string;
@@ -112,7 +113,7 @@ export interface GetTLSEdgesArgs extends LookupArgs {
 
 /** Which edge to look up: by `id`, or the only one that serves `hostport`. */
 export interface GetTLSEdgeArgs extends GetTLSEdgesArgs {
-  /** The id of the edge; then nothing else is looked at. */
+  /** The id of the edge. With an id, other filters are ignored. */
   id?: string;
 }
 
@@ -127,15 +128,15 @@ const kind: Kind<TLSEdgeWire, GetTLSEdgesArgs, GetTLSEdgeResult> = {
   label: ({ hostports }) => hostports.join(", "),
 };
 
-/** Every edge of the account that matches, newest first. */
+/** All matching edges of the account, newest first. */
 export async function getTLSEdges(args: GetTLSEdgesArgs = {}): Promise<GetTLSEdgeResult[]> {
   return Array.fromAsync(stream(kind, args));
 }
 
 /**
- * One edge of the account, not managed by this program.
+ * Reads one edge of the account without managing it.
  *
- * @throws LookupError when none or several match; it lists the candidates.
+ * @throws LookupError when none or several match; the message lists the candidates.
  * @example
  * const { id } = await getTLSEdge({ hostport: "app.example.com:443" });
  */
@@ -143,7 +144,7 @@ export async function getTLSEdge(args: GetTLSEdgeArgs): Promise<GetTLSEdgeResult
   return one(kind, args);
 }
 
-/** {@link getTLSEdge} for arguments that are outputs; an error shows no value of a secret. */
+/** {@link getTLSEdge} for arguments that are outputs. An error shows no secret value. */
 export function getTLSEdgeOutput(args: InputOf<GetTLSEdgeArgs>): pulumi.Output<GetTLSEdgeResult> {
   return oneOutput(kind, args);
 }

@@ -3,7 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { isObject } from "../provider/lifecycle";
 import { covers } from "../provider/pem";
 import type { TLSVersion } from "../provider/tlsEdge";
-import { isLater, wrongForm } from "./args";
+import { isAsync, wrongForm } from "./args";
 import type { InputOf } from "./resource";
 import {
   type SubjectAlternativeNames,
@@ -12,7 +12,7 @@ import {
 } from "./tlsCertificate";
 import { TLSEdge } from "./tlsEdge";
 
-/** A chain and its key: given, or the files that hold them, which are read at each run. */
+/** A chain and its key: as PEM text, or as files, which each run reads. */
 export type TLSSiteCertificate =
   | Pick<TLSCertificateArgs, "certificatePem" | "privateKeyPem">
   | {
@@ -22,53 +22,53 @@ export type TLSSiteCertificate =
       keyFile: string;
     };
 
-/** Who may connect to a site; with both, a client must satisfy both. */
+/** Who may connect to a site. If both properties are set, a client must satisfy both. */
 export interface TLSSiteAccess {
-  /** The IP policies that say from which addresses. */
+  /** The IP policies that list the allowed addresses. */
   ipPolicyIds?: InputOf<string[]>;
-  /** The authorities that sign the certificates which clients must present. */
+  /** The authorities that must sign the clients' certificates. */
   certificateAuthorityIds?: InputOf<string[]>;
 }
 
-/** What a program says of a {@link TLSSite}. */
+/** The arguments of a {@link TLSSite}. */
 export interface TLSSiteArgs {
   /** What the site serves, each a host and a port: `app.example.com:443`. */
   hostports: InputOf<string[]>;
   /**
-   * The certificate of the site; one that sites share is made once and given to each, and is of the
-   * same account as the site.
+   * The certificate of the site. Sites may share one: create a `TLSCertificate` in the account of
+   * the sites, and pass it to each.
    */
   certificate: TLSCertificate | TLSSiteCertificate;
   /** The backend behind the site. */
   backendId: pulumi.Input<string>;
-  /** Who may connect. To open a site to the world is a decision: `"anyone"` says so. */
+  /** Who may connect. `"anyone"` makes the site public; there is no default. */
   access: "anyone" | TLSSiteAccess;
   /** The lowest TLS version. Default `1.2`. */
   minVersion?: pulumi.Input<TLSVersion>;
-  /** How many days before it expires a plan warns of the site's own certificate. Default 21. */
+  /** A plan warns when the site's own certificate expires within so many days. Default 21. */
   renewBeforeDays?: pulumi.Input<number>;
   /** For people; at most 255 bytes. Default: the name of the site and of the stack. */
   description?: pulumi.Input<string>;
   /**
-   * Kept with each child as JSON, for machines. Added if you don't set them: `environment` (the
-   * stack), and `repository` where a CI system tells it (`GITHUB_REPOSITORY`, `CI_PROJECT_PATH`).
-   * These are left out where all would not fit into 4096 bytes; a null leaves one out. The commit
-   * is not among them, as each commit would then update each site: `commit: process.env.GITHUB_SHA`
-   * adds it.
+   * Metadata of each child as JSON, for machines. Two names are added unless you set them:
+   * `environment` (the stack) and, in a CI system, `repository` (from `GITHUB_REPOSITORY` or
+   * `CI_PROJECT_PATH`). A null removes a name. If the JSON would exceed 4096 bytes, no names are
+   * added. The commit is not added, because each commit would then update each site. To add it, set
+   * `commit: process.env.GITHUB_SHA`.
    */
   metadata?: Record<string, pulumi.Input<string | undefined> | null>;
-  /** Who answers for the site: `owner` in the metadata; overrides `metadata.owner`. */
+  /** Who is responsible for the site: `owner` in the metadata. Overrides `metadata.owner`. */
   owner?: pulumi.Input<string>;
   /** The config namespace of the account. Default `tlsedge`; changing it replaces. */
   connection?: string;
 }
 
 /**
- * A certificate and the edge that serves it, with the defaults of a careful engineer: TLS ends at
- * the edge, from version 1.2 on; who may connect must be said; the certificate is there before the
- * edge is, and until it is gone.
+ * A certificate and the edge that serves it, with safe defaults: TLS ends at the edge, the lowest
+ * TLS version is 1.2, and `access` is required. The certificate is created before the edge, and
+ * deleted after it.
  *
- * A plan warns of a hostport that the certificate is not valid for.
+ * A plan warns about a hostport that the certificate is not valid for.
  *
  * @throws pulumi.RunError when an option is misspelt or missing, or a certificate's file can't be
  * read.
@@ -91,7 +91,7 @@ export class TLSSite extends pulumi.ComponentResource {
   readonly edge: TLSEdge;
   /** What the site serves. */
   readonly hostports: pulumi.Output<string[]>;
-  /** When its certificate expires, RFC 3339 in UTC. */
+  /** When the site's certificate expires, RFC 3339 in UTC. */
   readonly expires: pulumi.Output<string>;
 
   constructor(name: string, args: TLSSiteArgs, opts?: pulumi.ComponentResourceOptions) {
@@ -103,7 +103,7 @@ export class TLSSite extends pulumi.ComponentResource {
       metadata: metadataOf(args),
       ...(connection !== undefined && { connection }),
     };
-    // Type and name of a child stand in every state: who changes one gives the child an alias.
+    // Every state has the type and name of a child. If you change one, give the child an alias.
     this.certificate = TLSCertificate.isInstance(certificate)
       ? certificate
       : new TLSCertificate(
@@ -150,7 +150,7 @@ const accessOptions = ["ipPolicyIds", "certificateAuthorityIds"];
 const pemOptions = ["certificatePem", "privateKeyPem"];
 const fileOptions = ["chainFile", "keyFile"];
 
-/** Refuses options of a wrong form: a program in JavaScript may pass anything. */
+/** Refuses invalid options: a JavaScript program may pass anything. */
 function checkArgs(site: string, args: TLSSiteArgs): void {
   const problem =
     wrongForm(args, Object.keys(options), "option") ??
@@ -159,8 +159,8 @@ function checkArgs(site: string, args: TLSSiteArgs): void {
     (args.access === "anyone"
       ? undefined
       : wrongForm(args.access, accessOptions, "option", "access.")) ??
-    (isLater(args.metadata) || !isObject(args.metadata ?? {}) || Array.isArray(args.metadata)
-      ? "metadata must be an object: its values may be outputs"
+    (isAsync(args.metadata) || !isObject(args.metadata ?? {}) || Array.isArray(args.metadata)
+      ? "metadata must be an object, whose values may be outputs"
       : undefined);
   if (problem) throw new pulumi.RunError(`the site ${site}: ${problem}`);
 }
@@ -169,7 +169,7 @@ function missing(args: TLSSiteArgs): string | undefined {
   const name = (Object.keys(options) as (keyof TLSSiteArgs)[]).find(
     (option) => options[option] === "required" && args[option] == null,
   );
-  if (name === "access") return sayAccess;
+  if (name === "access") return missingAccess;
   return name && `${name} is missing`;
 }
 
@@ -179,34 +179,34 @@ function wrongCertificate(given: TLSSiteArgs["certificate"]): string | undefined
   if (wrong || !fileOptions.some((name) => name in given)) return wrong;
   const files = given as Record<string, unknown>;
   if (pemOptions.some((name) => name in given)) {
-    return "certificate has both PEM and files: give one of the two";
+    return "certificate has both PEM text and files: give only one of the two";
   }
   const name = fileOptions.find((one) => typeof files[one] !== "string");
   return name && `certificate.${name} must be the path of a PEM file`;
 }
 
-/** Warns, beside the site, of what it serves and its certificate is not valid for. */
+/** Warns about each hostport of the site that its certificate is not valid for. */
 function warnOfUncovered(site: TLSSite): void {
   const { certificate, edge } = site;
   const known = pulumi.all([edge.hostports, certificate.subjectAlternativeNames]);
   known.apply(async ([hostports, names]) => {
     const isSecret = await pulumi.isSecret(edge.hostports);
-    for (const place of uncovered(hostports ?? [], names)) {
-      const which = `hostports[${place}]${isSecret ? "" : ` (${hostports[place]})`}`;
+    for (const index of uncovered(hostports ?? [], names)) {
+      const which = `hostports[${index}]${isSecret ? "" : ` (${hostports[index]})`}`;
       const text = `the certificate is not valid for ${which}: clients will refuse the connection`;
       await pulumi.log.warn(text, site);
     }
   });
 }
 
-/** The places of the hostports that a certificate with these names is not valid for. */
+/** The indexes of the hostports that a certificate with these names is not valid for. */
 export function uncovered(
   hostports: string[],
   names: SubjectAlternativeNames | undefined,
 ): number[] {
-  const places = [...hostports.keys()];
+  const indexes = [...hostports.keys()];
   return names
-    ? places.filter((place) => !covers(names, (hostports[place] ?? "").replace(/:\d+$/, "")))
+    ? indexes.filter((index) => !covers(names, (hostports[index] ?? "").replace(/:\d+$/, "")))
     : [];
 }
 
@@ -225,17 +225,17 @@ function pemOf(site: string, given: TLSSiteCertificate) {
   return { certificatePem: read(given.chainFile), privateKeyPem: read(given.keyFile) };
 }
 
-const sayAccess =
-  "it does not say who may connect: give access ipPolicyIds or certificateAuthorityIds, or open " +
-  'it to the world with access: "anyone"';
+const missingAccess =
+  "access must say who may connect: set access.ipPolicyIds or access.certificateAuthorityIds, or " +
+  'make the site public with access: "anyone"';
 
 function modulesOf(site: string, access: TLSSiteArgs["access"]) {
   if (access === "anyone") return {};
   const { ipPolicyIds, certificateAuthorityIds } = access ?? {};
   const isEmpty = (ids: unknown) => Array.isArray(ids) && ids.length === 0;
-  const said = ipPolicyIds ?? certificateAuthorityIds;
-  if (!said || isEmpty(ipPolicyIds) || isEmpty(certificateAuthorityIds)) {
-    throw new pulumi.RunError(`the site ${site}: ${sayAccess}`);
+  const given = ipPolicyIds ?? certificateAuthorityIds;
+  if (!given || isEmpty(ipPolicyIds) || isEmpty(certificateAuthorityIds)) {
+    throw new pulumi.RunError(`the site ${site}: ${missingAccess}`);
   }
   return {
     ...(ipPolicyIds && { ipRestriction: { ipPolicyIds } }),
@@ -243,22 +243,22 @@ function modulesOf(site: string, access: TLSSiteArgs["access"]) {
   };
 }
 
-/** No longer than a description may be, and no character cut in two. */
+/** A text cut to the limit of a description, without a part of a character. */
 function cut(text: string): string {
   return new TextDecoder().decode(Buffer.from(text).subarray(0, 255), { stream: true });
 }
 
-/** JSON of what the program says, and of what is known of the deployment as far as it fits. */
+/** The program's metadata as JSON, with the added names if all fit. */
 function metadataOf({ metadata = {}, owner }: TLSSiteArgs): pulumi.Output<string> {
   const { env } = process;
-  return pulumi.output({ ...metadata, ...(owner !== undefined && { owner }) }).apply((said) => {
+  return pulumi.output({ ...metadata, ...(owner !== undefined && { owner }) }).apply((given) => {
     const known = {
       environment: pulumi.getStack(),
       repository: env.GITHUB_REPOSITORY || env.CI_PROJECT_PATH,
     };
-    const parts = Object.entries({ ...known, ...said }).filter(([, value]) => value != null);
+    const parts = Object.entries({ ...known, ...given }).filter(([, value]) => value != null);
     const all = JSON.stringify(Object.fromEntries(parts));
     if (Buffer.byteLength(all) <= 4096) return all;
-    return JSON.stringify(Object.fromEntries(parts.filter(([name]) => name in said)));
+    return JSON.stringify(Object.fromEntries(parts.filter(([name]) => name in given)));
   });
 }

@@ -12,7 +12,7 @@ export interface GetTunnelResult {
   publicUrl?: string;
   /** When the tunnel was started, RFC 3339 in UTC. */
   startedAt?: string;
-  /** What the agent's configuration says of the tunnel. */
+  /** The tunnel's metadata in the agent's configuration. */
   metadata?: string;
   /** `http`, `https`, `tcp` or `tls`. */
   proto?: string;
@@ -30,25 +30,25 @@ export interface GetTunnelResult {
   forwardsTo?: string;
 }
 
-/** Which tunnels to look up: all that have everything that is said here. */
+/** Which tunnels to look up: those that match all given filters. */
 export interface GetTunnelsArgs extends LookupArgs {
-  /** The URL of the public endpoint, to the letter. */
+  /** The exact URL of the public endpoint. */
   publicUrl?: string;
   /** Labels that a tunnel must have; it may have more. */
   labels?: Record<string, string>;
-  /** The metadata, to the letter. */
+  /** The exact metadata. */
   metadata?: string;
   /** `http`, `https`, `tcp` or `tls`. */
   proto?: string;
   /** Where the tunnel runs. */
   region?: string;
-  /** Where the agent forwards to, to the letter. */
+  /** The exact URL or address that the agent forwards to. */
   forwardsTo?: string;
 }
 
-/** Which tunnel to look up: by `id`, or the only one that has everything that is said here. */
+/** Which tunnel to look up: by `id`, or the only one that matches all given filters. */
 export interface GetTunnelArgs extends GetTunnelsArgs {
-  /** The id of the tunnel; then nothing else is looked at. */
+  /** The id of the tunnel. With an id, other filters are ignored. */
   id?: string;
 }
 
@@ -98,8 +98,8 @@ const kind: Kind<TunnelWire, GetTunnelsArgs, GetTunnelResult> = {
 };
 
 /**
- * Every tunnel that is online and matches, newest first, as they are read: of very many tunnels
- * one page is held at a time, and no page is asked for that is not needed.
+ * All matching tunnels that are online, newest first, as a stream. For very many tunnels: it holds
+ * one page at a time, and requests a page only when it is needed.
  *
  * @example
  * for await (const { id, publicUrl } of streamTunnels({ proto: "tls" })) console.log(id, publicUrl);
@@ -110,15 +110,16 @@ export async function* streamTunnels(
   yield* stream(kind, args);
 }
 
-/** Every tunnel that is online and matches, newest first, over any number of pages. */
+/** All matching tunnels that are online, newest first, from any number of pages. */
 export async function getTunnels(args: GetTunnelsArgs = {}): Promise<GetTunnelResult[]> {
   return Array.fromAsync(streamTunnels(args));
 }
 
 /**
- * One tunnel that is online.
+ * Reads one tunnel that is online.
  *
- * @throws LookupError when none or several match; it lists those, or those that are online.
+ * @throws LookupError when none or several match; the message lists the tunnels that match, or the
+ * first that are online.
  * @example
  * const { publicUrl } = await getTunnel({ labels: { app: "web", env: "prod" } });
  */
@@ -126,7 +127,7 @@ export async function getTunnel(args: GetTunnelArgs): Promise<GetTunnelResult> {
   return one(kind, args);
 }
 
-/** {@link getTunnel} for arguments that are outputs; an error shows no value of a secret. */
+/** {@link getTunnel} for arguments that are outputs. An error shows no secret value. */
 export function getTunnelOutput(args: InputOf<GetTunnelArgs>): pulumi.Output<GetTunnelResult> {
   return oneOutput(kind, args);
 }

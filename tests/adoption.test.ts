@@ -157,7 +157,7 @@ describe("adoption", () => {
     const stack = new Stack(tlsEdge);
     const inputs = { ...args, ...importing(existing.id), __provider: "" };
     const created = (tlsEdge.create as (inputs: Properties) => Promise<unknown>)(inputs);
-    assert.match((await failureOf(created, Error)).message, /deleted by this very update/);
+    assert.match((await failureOf(created, Error)).message, /deleted by this update/);
     await failureOf(stack.up(importing(existing.id, args)), Error);
     assert.deepEqual(held(), []);
   });

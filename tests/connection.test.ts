@@ -57,10 +57,10 @@ describe("the settings of a connection", () => {
     const keys = ["key.in.config", "key.in.environment"];
     const config = { "tlsedge:baseUrl": "https://b.example", "tlsedge:apiKey": keys[0] ?? "" };
     const warning = of({ ...enough, TLSEDGE_API_KEY: keys[1] }, config);
-    const whatCounts = /tlsedge:baseUrl \(https:\/\/b\.example\) counts, not TLSEDGE_BASE_URL/;
+    const whatCounts = /tlsedge:baseUrl \(https:\/\/b\.example\) is used, not TLSEDGE_BASE_URL/;
     assert.match(warning, whatCounts);
     assert.ok(warning.includes("https://a.example"));
-    assert.match(warning, /tlsedge:apiKey counts, not TLSEDGE_API_KEY/);
+    assert.match(warning, /tlsedge:apiKey is used, not TLSEDGE_API_KEY/);
     for (const key of keys) assert.ok(!warning.includes(key));
     // What is set in one place alone, or means the same in both, is nothing to warn of.
     assert.equal(of(enough, {}), "");

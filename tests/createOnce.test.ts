@@ -349,7 +349,7 @@ describe("a create whose answer is lost", () => {
       content: "m",
       post: (onSend) => tlsEdges.create(stranger, { metadata: "m" }, onSend),
       list: tlsEdges.list,
-      isMade: ({ metadata }) => metadata === "m",
+      matches: ({ metadata }) => metadata === "m",
     });
     assert.deepEqual(ids("tlsEdge"), [wire.id, id]);
   });

@@ -304,7 +304,7 @@ describe("whatever stands in an answer", () => {
     const { id, properties, reasons } = error as Error & Properties;
     assert.ok(typeof id === "string" && id !== "", inspect(error));
     assert.ok(isPlain(properties));
-    const [, field = ""] = /its field (\S+)/.exec(String(reasons)) ?? [];
+    const [, field = ""] = /field (\S+) of the answer/.exec(String(reasons)) ?? [];
     assert.ok(
       paths.some((path) => isAbout(field, path)),
       String(reasons),

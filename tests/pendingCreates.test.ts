@@ -406,7 +406,7 @@ describe("a create whose process has died", () => {
   it("C30 leaves nothing to look for when it is answered, or refused", async () => {
     await start(inputs.tlsEdge).said;
     emulator.faults.add({ method: "POST", answer: { status: 400 } });
-    assert.match(await start(inputs.tlsEdge).said, /was answered 400/);
+    assert.match(await start(inputs.tlsEdge).said, /failed with status 400/);
     assert.deepEqual(pending(), []);
     await start(inputs.tlsEdge).said;
     assert.deepEqual(heard(), ["POST", "POST", "POST"]);

@@ -104,8 +104,8 @@ describe("adoption", () => {
     await managing();
     const run = await project.up();
     assert.deepEqual(run.changes, { create: 3 });
-    assert.match(run.output, /the TLS edge edgtls_\w+ is adopted as it is/);
-    assert.match(run.output, /the TLS certificate cert_\w+ is adopted as it is/);
+    assert.match(run.output, /the TLS edge edgtls_\w+ is adopted without changes/);
+    assert.match(run.output, /the TLS certificate cert_\w+ is adopted without changes/);
     assert.ok(
       run.requests.every((request) => request.startsWith("GET ")),
       run.requests.join(),
@@ -162,7 +162,7 @@ describe("adoption", () => {
     await managing({ key: true });
     for (const command of [["preview"], ["up", "--yes", "--skip-preview"]]) {
       const run = await project.fails(...command);
-      assert.match(run.output, /another certificatePem replaces.*remove the option/);
+      assert.match(run.output, /a change of certificatePem replaces.*remove the option/);
       assert.deepEqual(run.requests, []);
     }
     assertAlive();
@@ -177,14 +177,14 @@ describe("adoption", () => {
       TLSEDGE_OTHER_CA_FILE: project.env.TLSEDGE_CA_FILE,
     });
     await managing({ key: true, edge: 'connection: "tlsedge-other",' });
-    assert.match((await project.fails("preview")).output, /another connection replaces/);
+    assert.match((await project.fails("preview")).output, /a change of connection replaces/);
     const { edge } = ids;
     ids.edge = "edgtls_another";
     await managing({ key: true });
     ids.edge = edge;
     assert.match(
       (await project.fails("preview")).output,
-      /names edgtls_another, but this resource is/,
+      /names edgtls_another, but this resource already manages/,
     );
     assertAlive();
   });

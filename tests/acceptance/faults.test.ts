@@ -73,6 +73,6 @@ describe("a service that fails", () => {
     await project.up();
     project.emulator.faults.add({ method: "GET", times: 3, answer: { status: 503 } });
     const run = await project.refresh();
-    assert.match(run.output, /GET \/edges\/tls\/edgtls_\w+ was answered 503; trying again/);
+    assert.match(run.output, /GET \/edges\/tls\/edgtls_\w+ got status 503; trying again/);
   });
 });

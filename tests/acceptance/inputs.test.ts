@@ -150,7 +150,7 @@ describe("inputs, at plan time on the real engine", () => {
     await project.program('new tlsedge.TLSEdge("e", {});');
     await project.succeedsQuietly("config", "set", "--plaintext", "tlsedge:apiKey", "plain");
     const run = await project.fails("preview");
-    assert.match(run.output, /tlsedge:apiKey stands in the stack's config in plain text/);
+    assert.match(run.output, /tlsedge:apiKey is in the stack's config in plain text/);
     await project.succeedsQuietly("config", "rm", "tlsedge:apiKey");
   });
 
