@@ -125,7 +125,8 @@ function isValid({ notBefore, notAfter }: { notBefore: string; notAfter: string 
 
 /**
  * RFC 6125, 6.4: no case; a wildcard is the whole leftmost label and stands for one label. An
- * address is no DNS name: it is among the addresses, or the certificate is not valid for it.
+ * address is no DNS name: it is among the addresses, or the certificate is not valid for it. The
+ * package has the same in `provider/pem.ts`, but policies may import only what programs import.
  */
 function covers({ dnsNames, ips }: { dnsNames: string[]; ips: string[] }, host: string): boolean {
   if (isIP(host)) return ips.includes(host);
