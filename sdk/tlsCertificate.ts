@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
 import { defined } from "../provider/lifecycle";
-import { namesCovering } from "../provider/pem";
+import { covers } from "../provider/pem";
 import { type TLSCertificateInputs, toState, unparsedState } from "../provider/tlsCertificate";
 import { warnOfExpiry } from "./expiry";
 import { type Kind, type LookupArgs, one, oneOutput, stream } from "./lookup";
@@ -187,11 +187,8 @@ const kind: Kind<TLSCertificateWire, GetTLSCertificatesArgs, GetTLSCertificateRe
   ...tlsCertificates,
   result: (wire) =>
     defined({ id: wire.id, ...describedBy(wire) }) as unknown as GetTLSCertificateResult,
-  matches: ({ subject_alternative_names: names }, { domain }) => {
-    if (domain === undefined) return true;
-    const wanted = namesCovering(domain);
-    return (names?.dns_names ?? []).some((name) => wanted.includes(name.toLowerCase()));
-  },
+  matches: ({ subject_alternative_names: names }, { domain }) =>
+    domain === undefined || covers({ dnsNames: names?.dns_names ?? [], ips: [] }, domain),
   label: ({ subjectCommonName, notAfter }) => `${subjectCommonName}, until ${notAfter}`,
 };
 

@@ -2,13 +2,14 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout } from "node:timers/promises";
 import { type Emulator, startEmulator } from "../emulator/server";
 import { isEngineAlive } from "../provider/engine";
+import { EnginePort } from "../tools/protocol";
 import { setEnv, setEnvFor, until } from "./support";
 
 /** Listens, says where, and stops before it accepts anything. */
@@ -34,12 +35,6 @@ const provider = `
     console.log("refused");
   }), 100);`;
 
-async function listening(): Promise<{ engine: Server; port: number }> {
-  const engine = createServer().listen(0, "127.0.0.1");
-  await once(engine, "listening");
-  return { engine, port: (engine.address() as AddressInfo).port };
-}
-
 async function firstLine(child: ChildProcess): Promise<string> {
   const [line] = await once(createInterface(child.stdout as NodeJS.ReadableStream), "line");
   return line;
@@ -47,10 +42,10 @@ async function firstLine(child: ChildProcess): Promise<string> {
 
 describe("the engine", () => {
   it("is alive while it listens, and gone when it does not", async () => {
-    const { engine, port } = await listening();
+    const engine = await EnginePort.open();
+    const { port } = engine;
     assert.equal(await isEngineAlive(port), true);
-    engine.close();
-    await once(engine, "close");
+    await engine.close();
     assert.equal(await isEngineAlive(port), false);
   });
 
@@ -95,9 +90,9 @@ describe("the engine", () => {
     });
 
     it("gets its provider to hear the answer under way, to send no more, and to exit", async () => {
-      const { engine, port } = await listening();
+      const engine = await EnginePort.open();
       emulator.faults.add({ method: "POST", answer: "held" });
-      const args = ["-e", provider, "provider", `127.0.0.1:${port}`];
+      const args = ["-e", provider, "provider", `127.0.0.1:${engine.port}`];
       const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
       child.stderr.destroy();
       const ended = once(child, "close");
@@ -105,7 +100,7 @@ describe("the engine", () => {
       createInterface(child.stdout).on("line", (line) => lines.push(line));
       try {
         await until(() => emulator.faults.list().some(({ struck }) => struck > 0));
-        engine.close();
+        await engine.close();
         // Longer than it would take to exit if nothing were under way.
         await until(() => lines.length >= 10);
         emulator.faults.clear();

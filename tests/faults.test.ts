@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { request } from "node:https";
 import { text } from "node:stream/consumers";
-import { promisify } from "node:util";
 import { type Emulator, type Fault, startEmulator } from "../emulator/server";
+import { brokenCopy } from "../tools/faults/account";
+import { runSequences } from "../tools/faults/sequences";
 import { until } from "./support";
 
 describe("the emulator's faults", () => {
@@ -177,9 +177,9 @@ describe("the emulator's faults", () => {
 
 describe("the drawn sequences of tools/faults", () => {
   it("C33 break promises on a copy of the package that can't see what was made", async () => {
-    const control = ["--disable-warning=MODULE_TYPELESS_PACKAGE_JSON", "tools/faults/control.ts"];
-    const { stdout } = await promisify(execFile)(process.execPath, control, { timeout: 280_000 });
-    const broken: string[] = JSON.parse(stdout);
-    assert.ok(broken.includes("duplicate"), stdout);
+    const numbers = Array.from({ length: 24 }, (_, number) => number);
+    const results = await runSequences(1, numbers, await brokenCopy());
+    const broken = results.flatMap((run) => run.broken.map(({ promise }) => promise));
+    assert.ok(broken.includes("duplicate"), broken.join());
   });
 });

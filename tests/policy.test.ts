@@ -18,7 +18,7 @@ import { page, readProfiles } from "../tools/policyPages";
 import { type Properties, Stack, unknown } from "./support";
 
 const repository = join(__dirname, "..");
-const profiles = readProfiles(repository);
+const profiles = readProfiles();
 const { policies } = pack;
 type Policy = (typeof policies)[number];
 

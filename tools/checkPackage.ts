@@ -1,32 +1,35 @@
+import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify, stripVTControlCharacters } from "node:util";
-import { type Emulator, startEmulator } from "pulumi-tlsedge-emulator";
-import { findOrBuildPulumi, type PulumiCli } from "./pulumi.ts";
+import ours from "../package.json";
+import { runTool } from "./command";
+import { Project } from "./engine";
+import { newFolder, repository } from "./folders";
+import { findOrBuildPulumi } from "./pulumi";
 
-const usage = `Usage: npm run check:package [-- --lowest]
+const usage = `npm run check:package [-- --lowest]
 
---lowest installs the lowest version of everything that package.json promises, Node.js too.
+Packs this package and tests the tarball as its users use it: installed by npm, pnpm and Yarn
+Classic, type-checked, and run by the real Pulumi engine against the emulator, from CommonJS and ESM
+programs. Then the policy pack's tarball has to stop an update, and the emulator's has to install
+everything that its types need.
 
-Packs this package and tries the tarball as its users do: installed by npm, pnpm and Yarn Classic,
-type-checked, and run by the real Pulumi engine against the emulator, in CommonJS and ESM programs.
-Then the policy pack's tarball: it stops an update; and the emulator's: its types need nothing that
-it does not install.`;
+  --lowest   installs the lowest version of all that package.json allows, Node.js included`;
 
 const lowest = process.argv.includes("--lowest");
 
-/** How each package manager installs what package.json says, without running any script. */
-const layouts: Record<string, [command: string, line: string]> = {
-  npm: ["npm", "install --no-audit --no-fund --ignore-scripts --prefer-offline"],
-  pnpm: ["npx", "--yes pnpm@10 install --ignore-scripts --prefer-offline"],
-  // A cache of its own: Yarn's takes another tarball of the same version for this one.
-  yarn: ["npx", "--yes yarn@1 install --ignore-scripts --non-interactive --cache-folder .cache"],
+/** How each package manager installs a project, without running any script. */
+const installs: Record<string, string> = {
+  npm: "npm install --no-audit --no-fund --ignore-scripts --prefer-offline",
+  pnpm: "npx --yes pnpm@10 install --ignore-scripts --prefer-offline",
+  // A cache of its own: Yarn's cache may hold another tarball of the same version.
+  yarn: "npx --yes yarn@1 install --ignore-scripts --non-interactive --cache-folder .cache",
 };
 
-/** The same two-line program in both module systems. */
+/** The same program in both module systems. */
 const flavours = {
   CommonJS: {
     type: "commonjs",
@@ -50,32 +53,31 @@ export const { notAfter } = new TLSCertificate("app", { certificatePem: pulumi.o
 new TLSEdge("typo", { hostport: ["app.example.com:443"] });
 `;
 /** `.cts` is CommonJS and `.mts` is ESM, whatever package.json says. */
-const tsc = "--noEmit --strict --module node16 --target es2022 consumer.cts consumer.mts";
+const tsc =
+  "node_modules/.bin/tsc --noEmit --strict --module node16 --target es2022 consumer.cts consumer.mts";
 
-/** What a tarball may hold, and what it must. */
+/** The files that a tarball may hold, and those that it must hold. */
 const built = /^dist\/(cli|client|provider|sdk)\/\w+\.(js|d\.ts)$/;
-const beside = ["package.json", "README.md", "LICENSE", "CHANGELOG.md"];
-/** What only the emulator needs: a production install goes without. */
+const required = ["package.json", "README.md", "LICENSE", "CHANGELOG.md"];
+/** Only the emulator needs these: a production install may not have them. */
 const unwanted = ["hono", "@hono", "@peculiar", "pulumi-tlsedge-emulator"];
-
-/** A check that failed, with what was printed. */
-class Failure extends Error {}
 
 const run = promisify(execFile);
 
-/** Runs a command with arguments parted by spaces, and gives what it printed. */
-async function sh(command: string, line: string, cwd: string, env = process.env): Promise<string> {
+/** Runs a command line, split at its spaces; gives its output. */
+async function sh(line: string, cwd: string, env = process.env): Promise<string> {
+  const [command = "", ...args] = line.split(" ");
   try {
     const options = { cwd, env, maxBuffer: 1 << 26, timeout: 300_000 };
-    const { stdout, stderr } = await run(command, line.split(" "), options);
+    const { stdout, stderr } = await run(command, args, options);
     return stdout + stderr;
   } catch (error) {
     const { stdout = "", stderr = "", message } = error as Error & Record<string, string>;
-    throw new Failure(`${command} ${line}\n${stdout}${stderr || message}`);
+    throw new Error(`${line}\n${stdout}${stderr || message}`);
   }
 }
 
-/** Does the work and prints one line of it; whether it went well. */
+/** Runs a check and prints its result; gives whether it passed. */
 async function check(name: string, work: () => Promise<unknown>): Promise<boolean> {
   const started = Date.now();
   try {
@@ -83,133 +85,108 @@ async function check(name: string, work: () => Promise<unknown>): Promise<boolea
     console.log(`ok ${name} (${Math.round((Date.now() - started) / 1000)} s)`);
     return true;
   } catch (error) {
-    const said = error instanceof Failure ? error.message : String((error as Error).stack);
-    console.error(`FAILED ${name}\n${stripVTControlCharacters(said).trimEnd()}\n`);
+    const { message } = error as Error;
+    console.error(`FAILED ${name}\n${stripVTControlCharacters(message).trimEnd()}\n`);
     process.exitCode = 1;
     return false;
   }
 }
 
-/** Packs what is built of this package or of a workspace; the tarball's absolute path. */
-async function pack(folder: string, from = "."): Promise<string> {
-  await mkdir(folder);
+/** Packs this package, or a workspace, as it is built; gives the tarball's path. */
+async function pack(from: string): Promise<string> {
+  const folder = newFolder();
   const env = { ...process.env, npm_config_pack_destination: folder };
-  await sh("npm", "pack --silent --ignore-scripts", path.resolve(from), env);
+  await sh("npm pack --silent --ignore-scripts", path.join(repository, from), env);
   const [tarball] = await readdir(folder);
-  if (!tarball) throw new Failure("npm pack made no tarball");
-  return path.join(folder, tarball);
+  return path.join(folder, String(tarball));
 }
 
 async function checkFiles(tarball: string): Promise<void> {
-  const list = (await sh("tar", `-tzf ${path.basename(tarball)}`, path.dirname(tarball)))
+  const list = await sh(`tar -tzf ${tarball}`, repository);
+  const files = list
     .trim()
+    .replace(/^package\//gm, "")
     .split("\n");
-  const files = list.map((file) => file.replace(/^package\//, ""));
-  const stray = files.filter((file) => !built.test(file) && !beside.includes(file));
-  const missing = beside.filter((file) => !files.includes(file));
-  if (stray.length > 0) throw new Failure(`it should not hold ${stray.join(", ")}`);
-  if (missing.length > 0) throw new Failure(`it should hold ${missing.join(", ")}`);
+  const stray = files.filter((file) => !built.test(file) && !required.includes(file));
+  const missing = required.filter((file) => !files.includes(file));
+  assert.deepEqual({ stray, missing }, { stray: [], missing: [] });
 }
 
-/** The program and the provider run on this one with --lowest; the emulator stays on ours. */
+/** With --lowest the program and the provider run on this Node.js; the emulator does not. */
 const lowestNode = `node-${process.platform}-${process.arch}`;
 
-/** The lowest version of everything that package.json promises. */
-function lowestOf(ours: Manifest): Record<string, string> {
-  const promised = { ...ours.dependencies, ...ours.peerDependencies };
-  const exact = Object.entries(promised).map(([name, range]) => [name, range.replace("^", "")]);
-  const node = `${ours.engines.node?.replace(">=", "")}.0.0`;
+/** The lowest version of all that package.json allows. */
+function lowestVersions(): Record<string, string> {
+  const allowed = { ...ours.dependencies, ...ours.peerDependencies };
+  const exact = Object.entries(allowed).map(([name, range]) => [name, range.replace("^", "")]);
+  const node = `${ours.engines.node.replace(">=", "")}.0.0`;
   return { ...Object.fromEntries(exact), [lowestNode]: node };
 }
 
-type Manifest = Record<
-  "dependencies" | "devDependencies" | "peerDependencies" | "engines",
-  Record<string, string>
->;
+/** The dependencies of a project that uses the package. */
+const dependenciesWith = (tarball: string) => ({
+  "@pulumi/pulumi": ours.devDependencies["@pulumi/pulumi"],
+  ...(lowest && lowestVersions()),
+  "pulumi-tlsedge": `file:${tarball}`,
+  typescript: ours.devDependencies.typescript,
+});
 
-/** A project as its users have it, but for `type`, which each flavour sets. */
-async function writeManifest(
-  folder: string,
-  tarball: string,
-  type: string,
-  more: Record<string, string> = {},
-): Promise<void> {
-  const ours = JSON.parse(await readFile("package.json", "utf8")) as Manifest;
-  const dependencies = {
-    "@pulumi/pulumi": ours.devDependencies["@pulumi/pulumi"],
-    ...(lowest && lowestOf(ours)),
-    "pulumi-tlsedge": `file:${tarball}`,
-    ...more,
-    typescript: "~5.9.3",
-  };
+function writeManifest(folder: string, dependencies: object, type = "commonjs"): Promise<void> {
   const manifest = { name: "consumer", private: true, main: "index.js", type, dependencies };
-  await writeFile(path.join(folder, "package.json"), JSON.stringify(manifest, null, 2));
+  return writeFile(path.join(folder, "package.json"), JSON.stringify(manifest, null, 2));
 }
 
-async function install(layout: string, folder: string, tarball: string): Promise<void> {
-  const [command, line] = layouts[layout] as [string, string];
-  await mkdir(folder);
-  await writeManifest(folder, tarball, "commonjs");
-  await sh(command, line, folder);
+async function install(line: string, folder: string, tarball: string): Promise<void> {
+  await writeManifest(folder, dependenciesWith(tarball));
+  await sh(line, folder);
   const modules = path.join(folder, "node_modules");
-  const found = [modules, path.join(modules, ".pnpm", "node_modules")].flatMap((where) =>
-    unwanted.map((name) => path.join(where, name)).filter((place) => existsSync(place)),
-  );
-  if (found.length > 0) throw new Failure(`a production install holds\n  ${found.join("\n  ")}`);
+  const places = [modules, path.join(modules, ".pnpm", "node_modules")];
+  const found = places.flatMap((place) => unwanted.map((name) => path.join(place, name)));
+  assert.deepEqual(found.filter(existsSync), [], "a production install holds more than it needs");
 }
 
 async function typeCheck(folder: string): Promise<void> {
   for (const file of ["consumer.cts", "consumer.mts"]) {
     await writeFile(path.join(folder, file), consumer);
   }
-  await sh(path.join(folder, "node_modules", ".bin", "tsc"), tsc, folder);
+  await sh(tsc, folder);
 }
 
-/** The command, as its file and its dependencies were installed. */
+/** The command line runs with the dependencies that were installed. */
 async function runCommand(folder: string): Promise<void> {
-  const { version } = JSON.parse(await readFile("package.json", "utf8")) as { version: string };
-  const env = withLowestNode(process.env, folder);
-  const printed = await sh("npx", "--no pulumi-tlsedge -- --version", folder, env);
-  if (!printed.split("\n").includes(version)) throw new Failure(`it printed ${printed}`);
+  const env = { ...process.env, ...withLowestNode(process.env, folder) };
+  const printed = await sh("npx --no pulumi-tlsedge -- --version", folder, env);
+  assert.ok(printed.split("\n").includes(ours.version), printed);
 }
 
-/** With --lowest, an environment in which `node` is the one that was installed. */
-function withLowestNode(env: NodeJS.ProcessEnv, folder: string): NodeJS.ProcessEnv {
+/** With --lowest, the variables make `node` the one that was installed. */
+function withLowestNode({ PATH }: NodeJS.ProcessEnv, folder: string): NodeJS.ProcessEnv {
   const node = path.join(folder, "node_modules", lowestNode, "bin");
-  return lowest ? { ...env, PATH: `${node}${path.delimiter}${env.PATH}` } : env;
+  return lowest ? { PATH: `${node}${path.delimiter}${PATH}` } : {};
 }
 
-async function environment(folder: string, { env }: PulumiCli, emulator: Emulator) {
-  const inFolder = (name: string) => path.join(folder, name);
-  const yaml = "name: consumer\nruntime: { name: nodejs, options: { typescript: false } }\n";
-  await writeFile(inFolder("Pulumi.yaml"), yaml);
-  await writeFile(inFolder("ca.pem"), emulator.ca);
-  await mkdir(inFolder("state"), { recursive: true });
-  return {
-    ...withLowestNode(env, folder),
-    PULUMI_HOME: inFolder("home"),
-    PULUMI_BACKEND_URL: `file://${inFolder("state")}`,
-    PULUMI_CONFIG_PASSPHRASE: "check",
-    TLSEDGE_BASE_URL: emulator.url,
-    TLSEDGE_API_KEY: emulator.apiKey,
-    TLSEDGE_CA_FILE: inFolder("ca.pem"),
-  };
+/** A project in a folder that has its modules, with a new stack. */
+async function openProject(folder: string, stack: string, program: string): Promise<Project> {
+  const { env } = await findOrBuildPulumi();
+  const project = await Project.in(folder, {}, withLowestNode(env, folder));
+  const runtime = "runtime: { name: nodejs, options: { typescript: false } }";
+  await project.file("Pulumi.yaml", `name: consumer\n${runtime}\n`);
+  await project.file("index.js", program);
+  await project.select(stack);
+  return project;
 }
 
-/** Two lines of program through a whole life, on the real engine. */
-async function live(folder: string, stack: string, cli: PulumiCli): Promise<void> {
-  const emulator = await startEmulator();
+/** The engine creates the program's resource, finds nothing to change, and deletes it. */
+async function deploy(folder: string, type: string, program: string): Promise<void> {
+  const project = await openProject(folder, type, program);
   try {
-    const env = await environment(folder, cli, emulator);
-    const pulumi = (line: string) => sh(cli.command, `${line} --non-interactive`, folder, env);
-    await pulumi(`stack init ${stack}`);
-    await pulumi("up --yes --skip-preview");
-    await pulumi("up --yes --skip-preview --expect-no-changes");
-    await pulumi("destroy --yes --skip-preview");
-    const heard = emulator.requests.map(({ method }) => method).join(", ");
-    if (heard !== "POST, DELETE") throw new Failure(`the service heard ${heard || "nothing"}`);
+    await project.up();
+    await project.up("--expect-no-changes");
+    await project.destroy();
+    const methods = project.emulator.requests.map(({ method }) => method);
+    assert.deepEqual(methods, ["POST", "DELETE"]);
   } finally {
-    await emulator.close();
+    await project.emulator.close();
   }
 }
 
@@ -217,23 +194,19 @@ const violation = `const { TLSEdge } = require("pulumi-tlsedge");
 new TLSEdge("app", { tlsTermination: { minVersion: "1.0" } });`;
 
 /** The policy pack, installed from its tarball, stops an update before any request. */
-async function stopUpdate(tarball: string, policy: string, cli: PulumiCli): Promise<void> {
-  const folder = path.join(path.dirname(tarball), "..", "stopped");
+async function stopUpdate(tarball: string, policy: string): Promise<void> {
+  const folder = newFolder();
   const name = "pulumi-tlsedge-policy";
-  const emulator = await startEmulator();
+  await writeManifest(folder, { ...dependenciesWith(tarball), [name]: `file:${policy}` });
+  await sh(installs.npm as string, folder);
+  const project = await openProject(folder, "dev", violation);
   try {
-    await mkdir(folder);
-    await writeManifest(folder, tarball, "commonjs", { [name]: `file:${policy}` });
-    await sh(...(layouts.npm as [string, string]), folder);
-    await writeFile(path.join(folder, "index.js"), violation);
-    const env = await environment(folder, cli, emulator);
-    await sh(cli.command, "stack init dev --non-interactive", folder, env);
-    const up = `up --yes --skip-preview --non-interactive --policy-pack node_modules/${name}`;
-    const said = await sh(cli.command, up, folder, env).catch(({ message }) => message as string);
-    if (!/mandatory.*edge-tls-version/.test(said)) throw new Failure(said);
-    if (emulator.requests.length > 0) throw new Failure("the service was asked");
+    const pack = ["--policy-pack", `node_modules/${name}`];
+    const { output, requests } = await project.fails("up", "--yes", "--skip-preview", ...pack);
+    assert.match(output, /mandatory.*edge-tls-version/);
+    assert.deepEqual(requests, []);
   } finally {
-    await emulator.close();
+    await project.emulator.close();
   }
 }
 
@@ -244,55 +217,43 @@ export const served = emulator.tlsEdges.list().flatMap(({ hostports }) => hostpo
 await startEmulator({ tunnels: [{ colour: "red" }] });
 `;
 
-/** The emulator alone, from its tarball; with --lowest, too, on the versions of today. */
+/** The emulator alone, from its tarball; always with the present versions. */
 async function typeCheckEmulator(emulator: string): Promise<void> {
-  const folder = path.join(path.dirname(emulator), "..", "emulated");
-  await mkdir(folder);
-  const { devDependencies } = JSON.parse(await readFile("package.json", "utf8")) as Manifest;
+  const folder = newFolder();
   const dependencies = {
     "pulumi-tlsedge-emulator": `file:${emulator}`,
-    "@types/node": devDependencies["@types/node"],
-    typescript: devDependencies.typescript,
+    "@types/node": ours.devDependencies["@types/node"],
+    typescript: ours.devDependencies.typescript,
   };
-  const manifest = { name: "consumer", private: true, dependencies };
-  await writeFile(path.join(folder, "package.json"), JSON.stringify(manifest));
-  await sh(...(layouts.npm as [string, string]), folder);
+  await writeManifest(folder, dependencies);
+  await sh(installs.npm as string, folder);
   await writeFile(path.join(folder, "user.mts"), emulatorUser);
-  const line = "--noEmit --strict --skipLibCheck false --module node16 --target es2023 user.mts";
-  await sh(path.join(folder, "node_modules", ".bin", "tsc"), line, folder);
+  const strict = "--noEmit --strict --skipLibCheck false --module node16 --target es2023";
+  await sh(`node_modules/.bin/tsc ${strict} user.mts`, folder);
 }
 
-async function checkLayout(layout: string, tarball: string, cli: PulumiCli): Promise<void> {
-  const folder = path.join(path.dirname(tarball), "..", layout);
-  if (!(await check(`${layout}: install`, () => install(layout, folder, tarball)))) return;
-  await check(`${layout}: npx pulumi-tlsedge --version`, () => runCommand(folder));
-  await check(`${layout}: types, CommonJS and ESM`, () => typeCheck(folder));
+async function checkInstall(manager: string, line: string, tarball: string): Promise<void> {
+  const folder = newFolder();
+  if (!(await check(`${manager}: install`, () => install(line, folder, tarball)))) return;
+  await check(`${manager}: npx pulumi-tlsedge --version`, () => runCommand(folder));
+  await check(`${manager}: types, CommonJS and ESM`, () => typeCheck(folder));
   for (const [name, { type, program }] of Object.entries(flavours)) {
-    await writeManifest(folder, tarball, type);
-    await writeFile(path.join(folder, "index.js"), program);
-    await check(`${layout}, ${name}: up, no change, destroy`, () => live(folder, type, cli));
+    await writeManifest(folder, dependenciesWith(tarball), type);
+    await check(`${manager}, ${name}: up, no change, destroy`, () => deploy(folder, type, program));
   }
 }
 
 async function main(): Promise<void> {
-  if (process.argv.includes("--help")) return console.log(usage);
-  const folder = await mkdtemp(path.join(tmpdir(), "tlsedge-package-"));
-  try {
-    const tarball = await pack(path.join(folder, "tarball"));
-    await check("tarball: its files", () => checkFiles(tarball));
-    const cli = await findOrBuildPulumi();
-    const which = lowest ? ["npm"] : Object.keys(layouts);
-    await Promise.all(which.map((layout) => checkLayout(layout, tarball, cli)));
-    const policy = await pack(path.join(folder, "policy"), "policy");
-    await check("policy pack: stops an update", () => stopUpdate(tarball, policy, cli));
-    const emulated = await pack(path.join(folder, "emulator"), "emulator");
-    await check("emulator: its types alone", () => typeCheckEmulator(emulated));
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const tarball = await pack(".");
+  await check("tarball: its files", () => checkFiles(tarball));
+  // Found once, so that only one process downloads or builds it.
+  await findOrBuildPulumi();
+  const managers = Object.entries(installs).filter(([manager]) => !lowest || manager === "npm");
+  await Promise.all(managers.map(([manager, line]) => checkInstall(manager, line, tarball)));
+  const policy = await pack("policy");
+  await check("policy pack: stops an update", () => stopUpdate(tarball, policy));
+  const emulator = await pack("emulator");
+  await check("emulator: its types alone", () => typeCheckEmulator(emulator));
 }
 
-main().catch((error) => {
-  console.error(error instanceof Failure ? error.message : error);
-  process.exitCode = 1;
-});
+runTool(usage, main);

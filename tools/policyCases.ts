@@ -1,4 +1,4 @@
-import "reflect-metadata"; // Which @peculiar/x509 needs.
+import "reflect-metadata"; // @peculiar/x509 needs it.
 import {
   createPrivateKey,
   createPublicKey,
@@ -6,19 +6,20 @@ import {
   type KeyObject,
 } from "node:crypto";
 import * as x509 from "@peculiar/x509";
-import { makeCertificate } from "pulumi-tlsedge-emulator";
+import { makeCertificate } from "../emulator/pki";
+import type { Project } from "./engine";
 
 const day = 24 * 3_600_000;
 
-/** A certificate with its key, as the programs below and the policies' examples read it. */
+/** A certificate with its key, as the policies' examples read it. */
 export interface Pair {
   certificatePem: string;
   privateKeyPem: string;
 }
 
 /**
- * For each policy, the start of a program in which what the policy looks at is not known in the
- * plan: `unknown` is such a value. Violations and their fixes are the policies' own examples.
+ * For each policy a program in which the value that the policy judges is not known in the plan:
+ * `unknown` is such a value. Violations and their fixes are the policies' own examples.
  */
 export const unknowns: Record<string, string> = {
   "edge-tls-version": 'new TLSEdge("app", { tlsTermination: { minVersion: unknown } });',
@@ -42,7 +43,16 @@ function uploadOfUnknown(name: string): string {
 });`;
 }
 
-/** The certificates that the examples read, by the name of the file. */
+/** Writes the certificates that the examples read into a project's folder; keys are kept secret. */
+export async function writeCertificates(project: Project): Promise<void> {
+  for (const [name, pair] of Object.entries(await certificates())) {
+    project.keepSecret(`the key of ${name}`, pair.privateKeyPem);
+    await project.file(`${name}.pem`, pair.certificatePem);
+    await project.file(`${name}.key`, pair.privateKeyPem);
+  }
+}
+
+/** The certificates that the examples read, by file name. */
 export async function certificates(): Promise<Record<string, Pair>> {
   const root = await makeCertificate({ commonName: "Root", isCa: true });
   const issuer = await makeCertificate({ commonName: "Intermediate", isCa: true, issuer: root });
@@ -69,8 +79,8 @@ export async function certificates(): Promise<Record<string, Pair>> {
 }
 
 /**
- * A certificate for a key of any kind, however weak; by default it signs itself. Another public key
- * may be given, as DER.
+ * A certificate for any key, a weak one too. By default the key signs it; `spki` is another public
+ * key to certify, as DER.
  */
 export async function signed(
   key: KeyObject,

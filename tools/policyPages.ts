@@ -1,15 +1,19 @@
 import { readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { type Explained, policies } from "pulumi-tlsedge-policy";
+import { type Explained, policies } from "../policy/index";
+import { runTool } from "./command";
+import { repository } from "./folders";
+import { table } from "./markdown";
 
-/** A profile: a file for `--policy-pack-config`. */
-export type Profile = Record<string, { enforcementLevel: string; [setting: string]: unknown }>;
+/** The content of a file for `--policy-pack-config`. */
+type Profile = Record<string, { enforcementLevel: string; [setting: string]: unknown }>;
 
-/** The profiles, by name. npm runs scripts in the package's folder. */
-export function readProfiles(folder = process.cwd()): Record<string, Profile> {
+/** The profiles, by name. */
+export function readProfiles(): Record<string, Profile> {
+  const folder = path.join(repository, "policy", "profiles");
   const read = (name: string) =>
-    JSON.parse(readFileSync(path.join(folder, "policy", "profiles", `${name}.json`), "utf8"));
+    JSON.parse(readFileSync(path.join(folder, `${name}.json`), "utf8"));
   return { baseline: read("baseline"), production: read("production") };
 }
 
@@ -69,19 +73,8 @@ function settings({ name, configSchema }: Described, profiles: Record<string, Pr
   return `## Settings\n\n${table(["Setting", "Type", ...titles, ""], rows)}\n\n`;
 }
 
-/** A table in Markdown, its columns aligned. */
-export function table(head: string[], rows: string[][]): string {
-  const widths = head.map((title, column) =>
-    Math.max(3, title.length, ...rows.map((row) => row[column]?.length ?? 0)),
-  );
-  const line = (cells: string[]) =>
-    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
-  const rule = widths.map((width) => "-".repeat(width));
-  return [head, rule, ...rows].map(line).join("\n");
-}
-
 async function main(): Promise<void> {
-  const folder = path.join(process.cwd(), "docs", "policies");
+  const folder = path.join(repository, "docs", "policies");
   await mkdir(folder, { recursive: true });
   const profiles = readProfiles();
   for (const policy of policies) {
@@ -89,9 +82,7 @@ async function main(): Promise<void> {
   }
 }
 
-if (process.argv[1]?.endsWith(path.join("tools", "policyPages.ts"))) {
-  main().catch((error) => {
-    console.error(error);
-    process.exitCode = 1;
-  });
-}
+const usage = "npm run docs:policies\n\nWrites a page for each policy into docs/policies.";
+
+// Tests import this file.
+if (require.main === module) runTool(usage, main);

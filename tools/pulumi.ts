@@ -1,12 +1,9 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { constants, createWriteStream, existsSync, realpathSync } from "node:fs";
-import fs from "node:fs/promises";
-import { createRequire } from "node:module";
+import fs, { constants } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { pipeline } from "node:stream/promises";
-import { parseArgs, promisify } from "node:util";
+import { promisify } from "node:util";
 
 /** The version that is downloaded or built when PATH has no Pulumi CLI to use. */
 export const pulumiVersion = "3.250.0";
@@ -17,14 +14,14 @@ export const oldestVersion = "3.216.0";
 const oldestGo = "1.25.0";
 const install = "Install the Pulumi CLI (https://www.pulumi.com/docs/install/)";
 
-/** Takes one line of progress. */
+/** Called with each line of progress. */
 export type Log = (line: string) => void;
 
 /** A Pulumi CLI that can run Node.js programs. */
 export interface PulumiCli {
   /** Absolute path of `pulumi`. */
   command: string;
-  /** The environment to start it with: its plugins and this process's `node` come first on PATH. */
+  /** Its environment: its plugins and this process's `node` come first on PATH. */
   env: NodeJS.ProcessEnv;
   version: string;
   origin: "PATH" | "cache" | "download" | "built";
@@ -32,7 +29,7 @@ export interface PulumiCli {
 
 const checksumList = `pulumi-${pulumiVersion}-checksums.txt`;
 
-/** Where a CLI may come from; tests give other places. */
+/** Where a CLI may come from; tests use other places. */
 const realPlaces = {
   env: process.env,
   releases: "https://get.pulumi.com/releases/sdk",
@@ -43,23 +40,14 @@ type Places = typeof realPlaces;
 const run = promisify(execFile);
 const exe = process.platform === "win32" ? ".exe" : "";
 
-// Only CommonJS has `__dirname`. Started by node itself this file is an ES module, whose entry file
-// is this one, a sibling or in a folder beside it (`import.meta` would not compile to CommonJS).
-const here = typeof __dirname === "string" ? __dirname : folderOf(process.argv[1] ?? ".");
-
-function folderOf(entry: string): string {
-  const folder = path.dirname(realpathSync(entry));
-  return existsSync(path.join(folder, "pulumi-cli")) ? folder : path.dirname(folder);
-}
-
 /**
  * The Pulumi CLI: from PATH, else from the cache, else the official download, else built with Go.
- * The first build takes minutes; `log` hears of it, and by default writes to stderr.
+ * A build takes minutes; `log` gets its progress, and by default writes to stderr.
  *
  * @throws when there is no CLI and no way to make one; the message says what to install.
  * @example const { command, env } = await findOrBuildPulumi();
  */
-export function findOrBuildPulumi(log: Log = terminalLog()): Promise<PulumiCli> {
+export function findOrBuildPulumi(log: Log = console.error): Promise<PulumiCli> {
   return findPulumi(realPlaces, log);
 }
 
@@ -78,7 +66,7 @@ export async function findPulumi(places: Places, log: Log): Promise<PulumiCli> {
   };
 }
 
-/** Whether version `found` is `oldest` or newer; pre-release labels are not looked at. */
+/** Whether version `found` is `oldest` or newer, without regard to pre-release labels. */
 export function atLeast(found: string, oldest: string): boolean {
   const numbers = (text: string) => (text.match(/\d+/g) ?? []).slice(0, 3).map(Number);
   const [a, b] = [numbers(found), numbers(oldest)];
@@ -102,8 +90,8 @@ async function fromPath(env: NodeJS.ProcessEnv, log: Log): Promise<PulumiCli | u
 
 async function versionOf(command: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
   const quiet = { ...env, PULUMI_SKIP_UPDATE_CHECK: "true" };
-  const said = await run(command, ["version"], { env: quiet, timeout: 30_000 }).catch(() => null);
-  return said?.stdout.match(/\d+\.\d+\.\d+\S*/)?.[0];
+  const done = await run(command, ["version"], { env: quiet, timeout: 30_000 }).catch(() => null);
+  return done?.stdout.match(/\d+\.\d+\.\d+\S*/)?.[0];
 }
 
 function pathFolders(env: NodeJS.ProcessEnv): string[] {
@@ -127,7 +115,7 @@ async function isProgram(file: string): Promise<boolean> {
   return executable.then((found) => found.isFile()).catch(() => false);
 }
 
-/** The folder of this process's node, unless `node` on PATH is that one already. */
+/** The folder of this process's node; none when `node` on PATH is the same program. */
 async function nodeFolder(env: NodeJS.ProcessEnv): Promise<string[]> {
   const first = await findProgram("node", pathFolders(env));
   const same = first && (await fs.realpath(first)) === (await fs.realpath(process.execPath));
@@ -170,7 +158,7 @@ function reason(error: unknown): string {
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
 }
 
-/** Fills a sibling and renames it, so that a folder of this name is whole whoever looks at it. */
+/** Fills a temporary folder and renames it, so that no other process sees an incomplete one. */
 async function fillOnce(folder: string, fill: (staging: string) => Promise<void>): Promise<void> {
   await fs.mkdir(path.dirname(folder), { recursive: true });
   const staging = await fs.mkdtemp(`${folder}.`);
@@ -178,11 +166,11 @@ async function fillOnce(folder: string, fill: (staging: string) => Promise<void>
     await fill(staging);
     const version = await versionOf(path.join(staging, "pulumi"), process.env);
     if (version !== pulumiVersion || !(await complete(staging))) {
-      throw new Error(`what came is not the whole Pulumi CLI ${pulumiVersion}`);
+      throw new Error(`the Pulumi CLI ${pulumiVersion} is not complete`);
     }
     await fs.chmod(staging, 0o755);
     await fs.rename(staging, folder).catch(async () => {
-      // Another process was first, with a folder as good as this; or a broken one is there.
+      // Another process was first; or the folder that exists is incomplete.
       if (await complete(folder)) return;
       await fs.rm(folder, { recursive: true, force: true });
       await fs.rename(staging, folder);
@@ -199,24 +187,17 @@ async function download(folder: string, places: Places, log: Log): Promise<void>
   const expected = lines.find(([, file]) => file === name)?.[0];
   if (!expected) throw new Error(`there is no published checksum of ${name}`);
 
-  const archive = path.join(folder, name);
-  await withProgress(`Downloading ${name}`, log, async () => {
-    const { body } = await get(`${places.releases}/${name}`);
-    const hash = createHash("sha256");
-    async function* hashed() {
-      for await (const chunk of body ?? []) {
-        hash.update(chunk);
-        yield chunk;
-      }
-    }
-    await pipeline(hashed, createWriteStream(archive));
-    if (hash.digest("hex") !== expected) throw new Error(`${name} has another checksum`);
-  });
-  await run("tar", ["-xzf", archive, "-C", folder, "--strip-components=1"]);
-  await fs.rm(archive);
+  log(`Downloading ${name}`);
+  const archive = Buffer.from(await (await get(`${places.releases}/${name}`)).arrayBuffer());
+  const hash = createHash("sha256").update(archive).digest("hex");
+  if (hash !== expected) throw new Error(`${name} has another checksum`);
+  const file = path.join(folder, name);
+  await fs.writeFile(file, archive);
+  await run("tar", ["-xzf", file, "-C", folder, "--strip-components=1"]);
+  await fs.rm(file);
 }
 
-/** Only the wait for an answer is short: the body may take its time. */
+/** The answer has to begin within seconds; its body may take longer. */
 async function get(url: string): Promise<Response> {
   const wait = new AbortController();
   const timer = setTimeout(() => wait.abort(new Error(`${url} does not answer`)), 5_000);
@@ -231,8 +212,8 @@ async function get(url: string): Promise<Response> {
 
 async function findGo(env: NodeJS.ProcessEnv): Promise<string> {
   const go = await findProgram("go", pathFolders(env));
-  const said = go ? await run(go, ["version"], { env }).catch(() => null) : null;
-  const version = said?.stdout.match(/go(\d+\.\d+(\.\d+)?)/)?.[1];
+  const done = go ? await run(go, ["version"], { env }).catch(() => null) : null;
+  const version = done?.stdout.match(/go(\d+\.\d+(\.\d+)?)/)?.[1];
   if (go && version && atLeast(version, oldestGo)) return go;
   throw new Error(
     `There is no Pulumi CLI to use, and building one needs Go ${oldestGo} or newer, ` +
@@ -241,59 +222,16 @@ async function findGo(env: NodeJS.ProcessEnv): Promise<string> {
 }
 
 async function build(folder: string, go: string, env: NodeJS.ProcessEnv, log: Log): Promise<void> {
-  const resolve = createRequire(path.join(here, "pulumi.ts")).resolve;
-  const npm = path.dirname(resolve("@pulumi/pulumi/package.json"));
-  const script = path.join(here, "pulumi-cli", "build.sh");
-  await withProgress(`Building the Pulumi CLI ${pulumiVersion}, for some minutes`, log, () =>
-    run("sh", [script, go, folder, pulumiVersion, npm], { env, maxBuffer: 1 << 26 }),
-  ).catch((error) => {
-    throw new Error(`Building the Pulumi CLI failed. ${install}, or see:\n${error.stderr}`);
-  });
-}
-
-async function withProgress<T>(label: string, log: Log, work: () => Promise<T>): Promise<T> {
-  const started = Date.now();
-  const elapsed = () => `${label} (${Math.round((Date.now() - started) / 1000)} s)`;
-  log(label);
-  const timer = setInterval(() => log(elapsed()), 15_000);
+  const npm = path.dirname(require.resolve("@pulumi/pulumi/package.json"));
+  const script = path.join(__dirname, "pulumi-cli", "build.sh");
+  log(`Building the Pulumi CLI ${pulumiVersion}, for some minutes`);
+  const timer = setInterval(() => log("Still building"), 15_000);
   try {
-    return await work();
+    await run("sh", [script, go, folder, pulumiVersion, npm], { env, maxBuffer: 1 << 26 });
+  } catch (error) {
+    const { stderr } = error as { stderr: string };
+    throw new Error(`Building the Pulumi CLI failed. ${install}, or see:\n${stderr}`);
   } finally {
     clearInterval(timer);
-    log(elapsed());
   }
-}
-
-/** Writes to stderr; on a terminal a line takes the place of the one that it continues. */
-function terminalLog(): Log {
-  let previous = "";
-  return (line) => {
-    const label = line.replace(/ \(\d+ s\)$/, "");
-    const again = process.stderr.isTTY && label === previous;
-    process.stderr.write(`${again ? "\x1b[1A\x1b[2K" : ""}${line}\n`);
-    previous = label;
-  };
-}
-
-const help = `Finds the Pulumi CLI: on PATH, in the cache, as the official download, or built with Go.
-
-  node tools/pulumi.ts [--json] [--help]
-
-  --json   print command, version, origin and PATH as JSON
-  TLSEDGE_PULUMI_CACHE   the cache's folder (default: pulumi-tlsedge in XDG_CACHE_HOME, ~/.cache)`;
-
-async function main(): Promise<void> {
-  const options = { json: { type: "boolean" }, help: { type: "boolean", short: "h" } } as const;
-  const { values } = parseArgs({ options });
-  if (values.help) return console.log(help);
-  const { command, version, origin, env } = await findOrBuildPulumi();
-  const found = { command, version, origin, PATH: env[pathName(env)] };
-  console.log(values.json ? JSON.stringify(found) : `${command} (${version}, ${origin})`);
-}
-
-if (process.argv[1]?.endsWith(path.join("tools", "pulumi.ts"))) {
-  main().catch((error) => {
-    console.error(reason(error));
-    process.exitCode = 1;
-  });
 }

@@ -3,64 +3,47 @@ import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { makeCertificate, startEmulator } from "pulumi-tlsedge-emulator";
-import { findOrBuildPulumi } from "./pulumi.ts";
+import { makeCertificate, startEmulator } from "../emulator/server";
+import { runTool, UsageError } from "./command";
+import { environment, repository } from "./folders";
+import { findOrBuildPulumi } from "./pulumi";
 
 const usage = `npm start [-- COMMAND [FLAGS]]
 
-Runs the quickstart (examples/quickstart) on the real Pulumi engine, against the embedded emulator.
+Runs the quickstart (examples/quickstart) on the real Pulumi engine, against the emulator.
 
-  up        make it so (the default)
-  preview   show what up would do
-  refresh   look at what the service has
-  destroy   take everything away
+  up        creates and updates the resources (the default)
+  preview   shows what up would do
+  refresh   reads the resources from the service
+  destroy   deletes the resources
 
-FLAGS go to Pulumi as they are: npm start -- up --diff`;
+Pulumi gets all FLAGS: npm start -- up --diff`;
 
 const commands = ["up", "preview", "refresh", "destroy"];
 const stack = "quickstart";
-// npm runs scripts in the package's folder.
-const repository = process.cwd();
+/** Kept between runs: state, home and the emulator's data. */
 const kept = path.join(repository, ".tlsedge");
 const program = path.join(repository, "examples", "quickstart");
 
 async function main(): Promise<number> {
-  const { values, positionals } = parseArgs({
-    options: { help: { type: "boolean", short: "h" } },
-    allowPositionals: true,
-    strict: false,
-  });
+  const { positionals } = parseArgs({ allowPositionals: true, strict: false });
   const command = positionals[0] ?? "up";
-  if (values.help) {
-    console.log(usage);
-    return 0;
-  }
-  if (!commands.includes(command)) {
-    console.error(`there is no command "${command}"\n\n${usage}`);
-    return 2;
-  }
+  if (!commands.includes(command)) throw new UsageError(`there is no command "${command}"`);
   const flags = process.argv.slice(2).filter((argument) => argument !== command);
-  await mkdir(path.join(kept, "state"), { recursive: true });
+  await mkdir(kept, { recursive: true });
   const cli = await findOrBuildPulumi();
   await makeCertificateOnce();
   const emulator = await startEmulator({ dataFile: path.join(kept, "emulator.sqlite") });
   try {
-    const caFile = path.join(kept, "ca.pem");
-    await writeFile(caFile, emulator.ca);
     const env = {
       ...cli.env,
-      PULUMI_HOME: path.join(kept, "home"),
-      PULUMI_BACKEND_URL: `file://${path.join(kept, "state")}`,
+      ...(await environment(kept, emulator)),
       PULUMI_CONFIG_PASSPHRASE: process.env.PULUMI_CONFIG_PASSPHRASE ?? "quickstart",
-      TLSEDGE_BASE_URL: emulator.url,
-      TLSEDGE_API_KEY: emulator.apiKey,
-      TLSEDGE_CA_FILE: caFile,
     };
-    const pulumi = (...args: string[]) => run(cli.command, [...args, "--stack", stack], env);
-    const init = await run(cli.command, ["stack", "select", "--create", stack], env);
-    if (init !== 0) return init;
+    const select = await run(cli.command, ["stack", "select", "--create", stack], env);
+    if (select !== 0) return select;
     const go = command === "preview" ? [] : ["--yes", "--skip-preview"];
-    const code = await pulumi(command, ...go, ...flags);
+    const code = await run(cli.command, [command, ...go, ...flags, "--stack", stack], env);
     if (code === 0) console.log(next(command));
     return code;
   } finally {
@@ -68,7 +51,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** Made once, so that a second run has nothing to change. */
+/** A second run uses the same certificate, so it has nothing to change. */
 async function makeCertificateOnce(): Promise<void> {
   const folder = path.join(program, "certificate");
   if (existsSync(path.join(folder, "chain.pem"))) return;
@@ -93,23 +76,15 @@ function run(command: string, args: string[], env: NodeJS.ProcessEnv): Promise<n
 }
 
 function next(command: string): string {
-  if (command === "destroy") return "\nAll gone. `npm start` makes it anew.";
-  if (command === "preview") return "\nThat was the plan: `npm start` carries it out.";
+  if (command === "destroy") return "\nEverything is deleted. `npm start` creates it again.";
+  if (command === "preview") return "\nThat was the plan. `npm start` carries it out.";
   return `
 What to try next:
   npm start                  again: nothing to change
-  edit ${path.relative(repository, path.join(program, "index.ts"))} and npm start: only what you changed is sent
+  edit ${path.relative(repository, path.join(program, "index.ts"))} and npm start: only your changes are sent
   npm start -- preview --diff
   npm start -- refresh
   npm start -- destroy`;
 }
 
-main().then(
-  (code) => {
-    process.exitCode = code;
-  },
-  (error: unknown) => {
-    console.error(error instanceof Error ? error.message : error);
-    process.exitCode = 1;
-  },
-);
+runTool(usage, main);

@@ -8,7 +8,7 @@ import { Client } from "../../client/client";
 import { tlsCertificates } from "../../client/tlsCertificate";
 import { tlsEdges } from "../../client/tlsEdge";
 import { type CertificateOptions, makeCertificate } from "../../emulator/server";
-import { type ExportedResource, Project } from "./engine";
+import { type ExportedResource, Project } from "../../tools/engine";
 
 const bin = join(__dirname, "..", "..", "dist", "cli", "main.js");
 
@@ -36,8 +36,7 @@ describe("a whole account", () => {
 
   /** The stack's resources; an edge and a certificate may have the same name. */
   async function exported(): Promise<ExportedResource[]> {
-    const { output } = await project.pulumi("stack", "export", "--stack", project.stack);
-    return JSON.parse(output).deployment.resources;
+    return (await project.state()).resources;
   }
 
   async function upload(options: CertificateOptions, texts = {}) {

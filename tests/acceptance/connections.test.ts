@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type Emulator, startEmulator } from "../../emulator/server";
-import { Project, type Run } from "./engine";
+import { Project } from "../../tools/engine";
+import type { Run } from "../../tools/engineLog";
 
 const tunnel = (id: string) => ({ id, labels: { app: "web" } });
 

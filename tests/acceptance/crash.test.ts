@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Fault } from "../../emulator/server";
-import { Project } from "./engine";
+import { Project } from "../../tools/engine";
 
 describe("a crash", () => {
   let project: Project;

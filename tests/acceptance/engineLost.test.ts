@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import type { Fault } from "../../emulator/server";
 import { isEngineAlive } from "../../provider/engine";
-import { left, type Process } from "../../tools/faults/processes";
-import { Project } from "./engine";
+import { Project } from "../../tools/engine";
+import { left, type Process } from "../../tools/processes";
 
 describe("a provider whose engine was killed with ten creates under way", () => {
   let project: Project;

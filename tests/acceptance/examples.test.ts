@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { Project } from "./engine";
+import { Project } from "../../tools/engine";
 
 const day = 86_400_000;
 
@@ -318,7 +318,8 @@ describe("the examples, on the real engine", () => {
     });
     const three = ["ap-1", "eu-1", "eu-2"];
 
-    const fleet = (...args: string[]) => project.node("fleet.mts", ...args);
+    const fleet = (...args: string[]) =>
+      project.start(["fleet.mts", ...args], process.execPath).done;
     async function outcomes(...args: string[]) {
       const { code, output } = await fleet(...args, "--json");
       return { code, outcomes: JSON.parse(output) as Outcome[] };
@@ -326,7 +327,9 @@ describe("the examples, on the real engine", () => {
     const results = (all: Outcome[]) => all.map(({ stack, result }) => `${stack} ${result}`);
 
     it("makes all, changes nothing the second time, and takes all away", async () => {
-      for (const region of ["us-1", "us-2"]) await project.remove(`Pulumi.${region}.yaml`);
+      for (const region of ["us-1", "us-2"]) {
+        await rm(join(project.folder, `Pulumi.${region}.yaml`));
+      }
       const first = await fleet("up", "--concurrency", "2");
       assert.equal(first.code, 0, first.output);
       assert.deepEqual(

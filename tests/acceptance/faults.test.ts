@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Project } from "./engine";
+import { Project } from "../../tools/engine";
 
 describe("a service that fails", () => {
   let project: Project;

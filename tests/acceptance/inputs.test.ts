@@ -3,7 +3,8 @@ import { createPrivateKey } from "node:crypto";
 import { cp, mkdir, readFile, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type MadeCertificate, makeCertificate } from "../../emulator/server";
-import { Project, type Run } from "./engine";
+import { Project } from "../../tools/engine";
+import type { Run } from "../../tools/engineLog";
 
 describe("inputs, at plan time on the real engine", () => {
   let project: Project;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { makeCertificate } from "../../emulator/server";
-import { Project } from "./engine";
+import { Project } from "../../tools/engine";
 
 const urn = (type: string, name: string) =>
   `urn:pulumi:dev::acceptance::pulumi-nodejs:dynamic/tlsedge:${type}::${name}`;

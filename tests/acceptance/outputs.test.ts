@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { makeCertificate } from "../../emulator/server";
-import { Project, type Run } from "./engine";
+import { Project } from "../../tools/engine";
+import type { Run } from "../../tools/engineLog";
 
 const urn = (name: string) =>
   `urn:pulumi:dev::acceptance::pulumi-nodejs:dynamic/tlsedge:TLSEdge::${name}`;
@@ -118,7 +119,7 @@ describe("an output says what was deployed", () => {
         hostports: ["a.example.com:443"], certificate: pair, backendId: "bkdtg_1", access: "anyone",
       });`);
     await project.up();
-    const shown = ["stack", "output", "--json", "--show-secrets", "--stack", "dev"];
+    const shown = ["stack", "output", "--json", "--show-secrets"];
     // Fails by itself when the key stands there: every output of a command is searched for it.
     const { output } = await project.pulumi(...shown);
     assert.doesNotMatch(output, /privateKeyPem|PRIVATE KEY/);

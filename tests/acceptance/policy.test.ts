@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { certificates } from "../../tools/policyCases";
-import { Project, type Run } from "./engine";
+import { Project } from "../../tools/engine";
+import type { Run } from "../../tools/engineLog";
+import { writeCertificates } from "../../tools/policyCases";
 
 const pack = join(__dirname, "..", "..", "node_modules", "pulumi-tlsedge-policy");
 const profile = (name: string) => join(pack, "profiles", `${name}.json`);
@@ -21,11 +22,7 @@ describe("policies on the engine", () => {
 
   before(async () => {
     project = await Project.create();
-    for (const [name, pair] of Object.entries(await certificates())) {
-      project.keepSecret(`the key of ${name}`, pair.privateKeyPem);
-      await project.file(`${name}.pem`, pair.certificatePem);
-      await project.file(`${name}.key`, pair.privateKeyPem);
-    }
+    await writeCertificates(project);
   });
   afterEach(async () => {
     await project.succeedsQuietly("state", "unprotect", "--all", "--yes");

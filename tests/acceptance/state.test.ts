@@ -3,7 +3,7 @@ import { copyFile, cp, mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { makeCertificate } from "../../emulator/server";
 import { version } from "../../package.json";
-import { type ExportedResource, Project } from "./engine";
+import { type ExportedResource, Project } from "../../tools/engine";
 
 const fixtures = join(__dirname, "..", "fixtures", "states");
 
@@ -39,7 +39,7 @@ async function record(): Promise<void> {
   await project.file("key.pem", made.privateKeyPem);
   await project.program(program);
   await project.up();
-  const exported = await project.pulumi("stack", "export", "--stack", "dev");
+  const exported = await project.pulumi("stack", "export");
   // Where the engine says the program stood on this machine is not the package's, nor of use.
   const state = JSON.parse(exported.output, (key, value) =>
     ["sourcePosition", "stackTrace"].includes(key) ? undefined : value,
@@ -111,7 +111,7 @@ describe("the state of every version", () => {
     await cp(join(fixtures, version), project.folder, { recursive: true });
     await project.program(program);
     await project.up();
-    const { output } = await project.pulumi("stack", "export", "--stack", "dev");
+    const { output } = await project.pulumi("stack", "export");
     const earlier = JSON.parse(output) as { deployment: { resources: ExportedResource[] } };
     for (const { outputs } of earlier.deployment.resources) {
       for (const later of ["ipRestriction", "publicKeyFingerprint", "keyUsages"]) {

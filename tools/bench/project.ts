@@ -1,164 +1,148 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { copyFile, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readFile, rm, symlink } from "node:fs/promises";
 import path from "node:path";
-import type { PulumiCli } from "../pulumi.ts";
-import { peakMemory } from "./memory.ts";
-import type { Contestant, Kind, Phase, StateSize } from "./results.ts";
-import type { Service } from "./service.ts";
-import type { Declared } from "./stacks.ts";
+import { isDeepStrictEqual } from "node:util";
+import { type ExportedResource, Project } from "../engine";
+import { nameOf } from "../engineLog";
+import { newFolder, repository } from "../folders";
+import type { Properties } from "../protocol";
+import { Secrets } from "../secrets";
+import type { Contestant, Kind, Measured, Phase } from "./results";
+import type { Declared } from "./stacks";
 
-const repository = process.cwd();
-const programs = path.join(repository, "tools", "bench", "programs");
-/** As long as `pulumi-tlsedge`: the provider's text stands in every resource's state. */
+const programs = path.join(__dirname, "programs");
+/** As long as `pulumi-tlsedge`: every resource's state holds the provider's text. */
 const floorPackage = "tlsedge-floors";
-/** A command that takes longer hangs. */
-const longestMs = 3_600_000;
 
-/** A resource of this package in an exported state. */
-export interface Exported {
-  urn: string;
-  type: string;
-  id: string;
-  inputs: Record<string, unknown>;
-  outputs: Record<string, unknown>;
-}
-
-/** What a phase is expected to say in the end, and the command for it. */
-const commands: Record<Phase, { args: string[]; done(n: number): string }> = {
-  create: { args: ["up", "--yes", "--skip-preview"], done: (n) => `+ ${n + 1} created` },
-  preview: { args: ["preview"], done: (n) => `${n + 1} unchanged` },
-  refresh: { args: ["refresh", "--yes", "--skip-preview"], done: (n) => `${n + 1} unchanged` },
-  update: { args: ["up", "--yes", "--skip-preview"], done: (n) => `~ ${n} updated` },
-  replace: { args: ["up", "--yes", "--skip-preview"], done: () => "+-1 replaced" },
-  destroy: { args: ["destroy", "--yes", "--skip-preview"], done: (n) => `- ${n + 1} deleted` },
+/** The command of each phase, and what the engine prints when it did what the phase is about. */
+const commands: Record<Phase, { args: string[]; result(n: number): string }> = {
+  create: { args: ["up", "--yes", "--skip-preview"], result: (n) => `+ ${n + 1} created` },
+  preview: { args: ["preview"], result: (n) => `${n + 1} unchanged` },
+  refresh: { args: ["refresh", "--yes", "--skip-preview"], result: (n) => `${n + 1} unchanged` },
+  update: { args: ["up", "--yes", "--skip-preview"], result: (n) => `~ ${n} updated` },
+  replace: { args: ["up", "--yes", "--skip-preview"], result: () => "+-1 replaced" },
+  destroy: { args: ["destroy", "--yes", "--skip-preview"], result: (n) => `- ${n + 1} deleted` },
 };
 
-/** A Pulumi project of one contestant, with a stack that is empty at first. */
-export class Project {
-  readonly folder: string;
-  readonly env: NodeJS.ProcessEnv;
-  readonly #command: string;
+/** The project of one contestant, with an empty stack and a service of its own. */
+export class Competitor {
+  private constructor(
+    readonly name: Contestant,
+    readonly project: Project,
+  ) {}
 
-  constructor(folder: string, cli: PulumiCli, service: Service, limit: number | undefined) {
-    this.folder = folder;
-    this.#command = cli.command;
-    this.env = {
-      ...cli.env,
-      PULUMI_HOME: path.join(path.dirname(folder), "home"),
-      PULUMI_BACKEND_URL: `file://${path.join(folder, "state")}`,
-      PULUMI_CONFIG_PASSPHRASE: "benchmark",
-      NO_COLOR: "1",
-      NODE_OPTIONS: `--require=${path.join(programs, "noCompiler.cjs")}`,
-      TLSEDGE_BASE_URL: service.url,
-      TLSEDGE_API_KEY: service.apiKey,
-      TLSEDGE_CA_FILE: path.join(folder, "ca.pem"),
-      TLSEDGE_REQUESTS_PER_MINUTE: String(limit ?? 0),
-    };
-  }
-
-  /** Writes the project anew, its stack empty. */
-  async prepare(contestant: Contestant, ca: string, recordings: object): Promise<void> {
-    await rm(this.folder, { recursive: true, force: true });
-    const modules = path.join(this.folder, "node_modules");
+  static async open(name: Contestant, latencyMs: number, recordings: object): Promise<Competitor> {
+    // All paths have the same length: the engine writes the program's path into the state.
+    const folder = newFolder();
+    const modules = path.join(folder, "node_modules");
     const floor = path.join(modules, floorPackage);
-    await mkdir(path.join(this.folder, "state"), { recursive: true });
     await mkdir(floor, { recursive: true });
-    for (const name of ["@pulumi", "axios", "pulumi-tlsedge"]) {
-      await symlink(path.join(repository, "node_modules", name), path.join(modules, name));
+    for (const linked of ["@pulumi", "axios", "pulumi-tlsedge"]) {
+      await symlink(path.join(repository, "node_modules", linked), path.join(modules, linked));
     }
     await copyFile(path.join(programs, "floorProvider.cjs"), path.join(floor, "provider.js"));
-    await writeFile(path.join(floor, "recordings.json"), JSON.stringify(recordings));
-    await copyFile(path.join(programs, `${contestant}.cjs`), path.join(this.folder, "index.js"));
-    const dependencies = { "@pulumi/pulumi": "*", axios: "*" };
-    const manifest = { name: "bench", main: "index.js", dependencies };
-    await this.#file("package.json", JSON.stringify(manifest));
-    await this.#file(
-      "Pulumi.yaml",
-      "name: bench\nruntime: { name: nodejs, options: { typescript: false } }\n",
+    await copyFile(path.join(programs, `${name}.cjs`), path.join(folder, "index.js"));
+    const project = await Project.in(
+      folder,
+      { latencyMs },
+      {
+        NODE_COMPILE_CACHE: undefined,
+        NODE_OPTIONS: `--require=${path.join(programs, "preload.cjs")}`,
+        TLSEDGE_REQUESTS_PER_MINUTE: "0",
+        // The conventional provider has no setting for a CA.
+        ...(name === "conventional" && { NODE_EXTRA_CA_CERTS: path.join(folder, "ca.pem") }),
+      },
     );
-    await this.#file("ca.pem", ca);
-    // The conventional provider knows no setting for an authority.
-    if (contestant === "conventional") this.env.NODE_EXTRA_CA_CERTS = this.env.TLSEDGE_CA_FILE;
-    await this.#pulumi(["stack", "init", "dev"]);
+    // Pulumi writes what the conventional provider captures into the state, the API key too.
+    if (name === "conventional") project.secrets = new Secrets();
+    const file = path.join("node_modules", floorPackage, "recordings.json");
+    await project.file(file, JSON.stringify(recordings));
+    await project.manifest({ "@pulumi/pulumi": "*", axios: "*" });
+    await project.select("dev");
+    return new Competitor(name, project);
   }
 
-  /** What the program declares from now on. */
-  async declare(kind: Kind, resources: Declared[]): Promise<void> {
-    await this.#file("resources.json", JSON.stringify({ kind, resources }));
+  /** Changes what the program declares. */
+  declare(kind: Kind, resources: Declared[]): Promise<void> {
+    return this.project.file("resources.json", JSON.stringify({ kind, resources }));
   }
 
-  /** Runs a phase and sees that the engine did what the phase is about. */
-  async run(phase: Phase, n: number): Promise<{ seconds: number; peakMiB: number | undefined }> {
-    const { args, done } = commands[phase];
-    const memory = peakMemory(this.folder);
+  /** Runs and measures a phase. */
+  async run(phase: Phase, n: number): Promise<Omit<Measured, "kind" | "n" | "phase" | "name">> {
+    const { args, result } = commands[phase];
+    const peak = path.join(this.project.folder, "peak");
+    await rm(peak, { force: true });
+    this.project.emulator.requests.length = 0;
     const started = performance.now();
-    const output = await this.#pulumi([...args, "--stack", "dev"]).finally(memory.stop);
+    const { output } = await this.project.pulumi(...args);
     const seconds = (performance.now() - started) / 1000;
-    assert.ok(output.includes(done(n)), `${phase} did not end with "${done(n)}":\n${last(output)}`);
-    return { seconds, peakMiB: memory.peakMiB() };
+    const last = output.split("\n").slice(-40).join("\n");
+    assert.ok(output.includes(result(n)), `${phase} did not end with "${result(n)}":\n${last}`);
+    const requests: Measured["requests"] = {};
+    for (const { method, path } of this.project.emulator.requests) {
+      const kind = method === "GET" && path.includes("?") ? "GET list" : method;
+      requests[kind] = (requests[kind] ?? 0) + 1;
+    }
+    const peakMiB = Number(await readFile(peak)) / 1024;
+    const bytes = phase === "create" ? bytesOf(await this.exported()) : [];
+    return { seconds, requests, peakMiB, bytes };
   }
 
   /** The resources of the stack, without the engine's own. */
-  async exported(): Promise<Exported[]> {
-    const output = await this.#pulumi(["stack", "export", "--stack", "dev"]);
-    const { deployment } = JSON.parse(output) as { deployment: { resources?: Exported[] } };
-    return (deployment.resources ?? []).filter(({ type }) => type.includes(":dynamic"));
-  }
-
-  #file(name: string, text: string): Promise<void> {
-    return writeFile(path.join(this.folder, name), text);
-  }
-
-  async #pulumi(args: string[]): Promise<string> {
-    const child = spawn(this.#command, [...args, "--non-interactive"], {
-      cwd: this.folder,
-      env: this.env,
-      stdio: ["ignore", "pipe", "pipe"],
-      timeout: longestMs,
-    });
-    let stdout = "";
-    let stderr = "";
-    child.stdout.on("data", (data) => (stdout += data));
-    child.stderr.on("data", (data) => (stderr += data));
-    const code = await new Promise<number | null>((resolve, reject) => {
-      child.on("error", reject);
-      child.on("close", resolve);
-    });
-    assert.equal(code, 0, `pulumi ${args.join(" ")} failed:\n${last(stdout + stderr)}`);
-    return stdout;
+  async exported(): Promise<ExportedResource[]> {
+    const { resources } = await this.project.state();
+    return resources.filter(({ type }) => type.includes(":dynamic"));
   }
 }
 
-/** The end of what was printed: the engine says there what failed. */
-function last(output: string): string {
-  return output.split("\n").slice(-40).join("\n");
+/** Bytes as `pulumi stack export` prints them, for each resource: whole, inputs, outputs. */
+function bytesOf(resources: ExportedResource[]): number[] {
+  const bytes = (value: unknown, columns: number) =>
+    Buffer.byteLength(JSON.stringify(value, null, 4).replaceAll("\n", `\n${" ".repeat(columns)}`));
+  const mean = (size: (resource: ExportedResource) => number) =>
+    resources.reduce((sum, resource) => sum + size(resource), 0) / resources.length;
+  return [
+    // With the indentation of the first line, the comma and the line end.
+    mean((resource) => 12 + bytes(resource, 12) + 2),
+    mean(({ inputs }) => bytes(inputs, 16)),
+    mean(({ outputs }) => bytes(outputs, 16)),
+  ];
 }
 
-/** As `pulumi stack export` prints it: each line of a resource stands twelve columns in. */
-export function sizeOf(resources: Exported[]): StateSize {
-  const indent = (value: unknown, columns: number) =>
-    JSON.stringify(value, null, 4).replaceAll("\n", `\n${" ".repeat(columns)}`);
-  const mean = (text: (resource: Exported) => string) =>
-    resources.reduce((sum, resource) => sum + Buffer.byteLength(text(resource)), 0) /
-    resources.length;
+/** Records how this package stores a resource of a kind, so that the floor can store the same. */
+export function record(declared: Declared, stored: ExportedResource) {
+  const isGiven = (properties: Properties) => (name: string) =>
+    isDeepStrictEqual(properties[name], declared.args[name]);
+  const added = (properties: Properties) =>
+    Object.fromEntries(Object.entries(properties).filter(([name]) => !isGiven(properties)(name)));
+  const { __provider, privateKeyPem, ...inputs } = stored.inputs;
+  const { __provider: _, ...outputs } = stored.outputs;
+  assert.ok(!("privateKeyPem" in outputs), "the floor stores no key among the outputs");
   return {
-    // With its own indentation, comma and line end.
-    whole: mean((resource) => `${" ".repeat(12)}${indent(resource, 12)},\n`),
-    inputs: mean(({ inputs }) => indent(inputs, 16)),
-    outputs: mean(({ outputs }) => indent(outputs, 16)),
+    token: stored.type,
+    provider: String(__provider).replace("pulumi-tlsedge", "tlsedge-floors"),
+    id: stored.id,
+    inputs: { constant: added(inputs) },
+    outputs: {
+      given: Object.keys(outputs).filter(isGiven(outputs)),
+      constant: added(outputs),
+    },
   };
 }
 
-/** The length of all that is stored of a resource, but for the clock's and the program's lines. */
-export function weightOf(resource: Exported): number {
-  const fixed = JSON.stringify(resource, (key, value) =>
-    ["created", "modified"].includes(key) ? undefined : value,
-  );
-  return Buffer.byteLength(fixed.replaceAll(/#\d+,\d+"/g, '"'));
+/** Throws unless the floor stores every resource in as many bytes as this package. */
+export async function assertSameSize(competitors: Competitor[]): Promise<void> {
+  const sizes = async (name: Contestant) => {
+    const resources = await competitors.find((one) => one.name === name)?.exported();
+    return resources?.map((one) => [nameOf(one.urn), sizeWithoutPlace(one)]).sort();
+  };
+  assert.deepEqual(await sizes("floor"), await sizes("ours"), "the floor stores other sizes");
 }
 
-/** A file of the project, read back. */
-export function readIn(project: Project, name: string): Promise<string> {
-  return readFile(path.join(project.folder, name), "utf8");
+/** Without times, and without lines and columns of the program. */
+function sizeWithoutPlace(resource: ExportedResource): number {
+  const text = JSON.stringify(resource, (key, value) =>
+    ["created", "modified"].includes(key) ? undefined : value,
+  );
+  return Buffer.byteLength(text.replaceAll(/#\d+,\d+"/g, '"'));
 }

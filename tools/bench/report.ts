@@ -1,211 +1,99 @@
+import { availableParallelism } from "node:os";
+import { version as pulumiSdk } from "@pulumi/pulumi/version";
+import { table } from "../markdown";
+import type { PulumiCli } from "../pulumi";
+import { latencyMs } from "./bench";
 import {
-  type Cell,
   type Contestant,
+  contestantNames,
   contestants,
-  type Kind,
-  kinds,
-  largestConventional,
   type Measured,
-  min,
   type Phase,
+  phaseNames,
   phases,
-  type Results,
-} from "./results.ts";
-import { startupTables } from "./startupReport.ts";
-import { both, columns, missing, ratio, table, times } from "./tables.ts";
+  type Startup,
+} from "./results";
 
-const titles: Record<Phase, string> = {
-  create: "create",
-  preview: "preview, nothing to do",
-  refresh: "refresh",
-  update: "update of all",
-  replace: "one replaced",
-  destroy: "destroy",
-};
-/** The results as the page that people read. */
-export function report(results: Results): string {
-  const { machine, commands, startup, cells } = results;
-  const measured = cells.filter(({ runs }) => runs > 0);
-  return `# Performance
-
-Measured on ${machine.cores} cores, with Node.js ${machine.node}, Pulumi CLI ${machine.pulumiCli} and
-\`@pulumi/pulumi\` ${machine.pulumiSdk}, by
-
-${table(
-  ["Command", "Load of the machine before"],
-  commands.map(({ line, load }) => [`\`${line}\``, load.toFixed(1)]),
-)}
-
-The more load, the less the times say. The numbers are in [performance.json](performance.json), too.
-
-Three programs declare the same, in plain JavaScript, and take turns phase by phase:
-
-- **This package**, against the emulator in a process of its own.
-- **The floor**: a dynamic provider that checks nothing, makes no request and stores the same
-  state, to the byte. What it costs is the engine's; what this package costs beyond it is ours.
-- **Conventional**: what people write today, a class that Pulumi serializes into the state, with
-  axios, a GET after each POST, no limit of its own and no retries. Up to ${largestConventional}
-  resources, as it takes long.
-
-Certificates have a chain of two, keys on P-256 and a description; edges have all four modules. They
-are measured in stacks of their own. Times are seconds of the whole command, the shortest run and
-then the median; ratios are of the shortest, as what else a machine does can only lengthen a run.
-Requests are those of the last run. Bytes are as \`pulumi stack export\` prints them. Peak memory is
-the kernel's high-water mark of the provider's process, which Linux alone tells.
-
-${measured.map(section).join("\n\n")}
-
-${unmeasured(cells)}${growth(measured)}## Start-up
-
-${startupTables(startup)}
-
-<!-- Made by \`npm run bench\`: any change here is lost. -->
-`;
-}
-
-function section(cell: Cell): string {
-  const measured = phases.filter((phase) => cell.phases[phase]);
-  const parts = [`## ${titleOf(cell)}`, `${cell.runs === 1 ? "One run" : `${cell.runs} runs`}.`];
-  parts.push(timesOf(cell, measured), requests(cell, measured));
-  if (cell.limit) parts.push(underLimit(cell, measured));
-  parts.push(state(cell), memory(cell, measured));
-  return parts.join("\n\n");
-}
-
-/** Said, so that nobody looks for it. */
-function unmeasured(cells: Cell[]): string {
-  const left = cells.filter(({ runs }) => runs === 0).map(titleOf);
-  return left.length > 0 ? `Not measured, as the time was over: ${left.join("; ")}.\n\n` : "";
-}
-
-function titleOf({ kind, n, latencyMs, limit }: Cell): string {
-  const rate = limit ? `, ${limit} requests a minute` : "";
-  return `${n} ${n === 1 ? kind.slice(0, -1) : kind}, ${latencyMs} ms${rate}`;
-}
-
-function taking(cell: Cell): Contestant[] {
-  return contestants.filter((name) => cell.state[name]);
-}
-
-function timesOf(cell: Cell, measured: Phase[]): string {
-  const names = taking(cell);
-  const others = names.filter((name) => name !== "ours");
-  return table(
-    [
-      "Phase",
-      ...names.map((name) => columns[name]),
-      ...others.map((name) => `÷ ${columns[name].toLowerCase()}`),
-    ],
-    measured.map((phase) => {
-      const of = cell.phases[phase] ?? {};
-      const ratios = others.map((name) => ratio(of.ours?.seconds, of[name]?.seconds));
-      return [titles[phase], ...names.map((name) => both(of[name])), ...ratios];
-    }),
-  );
-}
-
-function requests(cell: Cell, measured: Phase[]): string {
-  const names = taking(cell).filter((name) => name !== "floor");
-  const said = (heard: Measured["heard"]) =>
-    Object.entries(heard?.requests ?? {})
-      .map(([kind, count]) => `${count} ${kind === "429" ? "answered 429" : kind}`)
-      .join(", ") || "none";
-  return table(
-    ["Requests", ...names.map((name) => columns[name])],
-    measured.map((phase) => [
-      titles[phase],
-      ...names.map((name) => said(cell.phases[phase]?.[name]?.heard)),
-    ]),
-  );
-}
-
-/** How well the limit is used: all of it from the first request to the last would be 100 %. */
-function underLimit(cell: Cell, measured: Phase[]): string {
-  const limit = cell.limit as number;
-  const rows = measured.flatMap((phase) => {
-    const heard = cell.phases[phase]?.ours?.heard;
-    if (!heard) return [];
-    const { "429": refused = 0, ...kinds } = heard.requests;
-    const admitted = Object.values(kinds).reduce((sum, count) => sum + count, 0);
-    // A rolling minute admits the first lot at once: so long it takes at the very least.
-    const least = Math.floor((admitted - 1) / limit) * 60;
-    const rate = admitted / (heard.seconds / 60);
-    const share = least > 0 ? `${Math.round((rate / limit) * 100)} %` : "fits into one minute";
-    return [[titles[phase], admitted, refused, heard.seconds.toFixed(1), least, share].map(String)];
-  });
-  const note =
-    "Requests a minute, from the first to the last, against the limit; above 100 % as the first\n" +
-    "minute's lot may go at once. The conventional provider fails at the first 429.";
-  const head = ["Limit", "Admitted", "Refused", "Seconds", "At least", "Share used"];
-  return `${table(head, rows)}\n\n${note}`;
-}
-
-function state(cell: Cell): string {
-  const row = (name: Contestant) => {
-    const size = cell.state[name];
-    const rest = size && size.whole - size.inputs - size.outputs;
-    return [columns[name], size?.whole, size?.inputs, size?.outputs, rest].map((bytes) =>
-      typeof bytes === "number" ? String(Math.round(bytes)) : String(bytes),
+/** The measurements in Markdown; `load` is the load of the machine before them. */
+export function report(all: Measured[], startup: Startup, cli: PulumiCli, load: number): string {
+  const titles = new Set(all.map(({ n, kind }) => `${n} ${kind}`));
+  const parts = [...titles].map((title) => {
+    return section(
+      title,
+      all.filter(({ n, kind }) => `${n} ${kind}` === title),
     );
-  };
-  return table(
-    ["Bytes of state a resource", "Exported", "Inputs", "Outputs", "The engine's own"],
-    taking(cell).map(row),
-  );
-}
-
-function memory(cell: Cell, measured: Phase[]): string {
-  const names = taking(cell);
-  return table(
-    ["Peak memory of the provider, MiB", ...names.map((name) => columns[name])],
-    measured.map((phase) => [
-      titles[phase],
-      ...names.map((name) => cell.phases[phase]?.[name]?.peakMiB?.toFixed(0) ?? missing),
-    ]),
-  );
-}
-
-/** From the smallest stack to the largest: the floor's part is the engine's, the rest is ours. */
-function growth(cells: Cell[]): string {
-  const parts = kinds.flatMap((kind) => growthOf(kind, cells));
-  if (parts.length === 0) return "";
-  return `## How it grows
-
-Seconds of the shortest runs. The engine's part is the floor's; ours is what is beyond it. It can be
-below zero: few runs leave noise.
+  });
+  return `Measured on ${availableParallelism()} cores, with Node.js ${process.versions.node}, Pulumi CLI ${cli.version} and
+\`@pulumi/pulumi\` ${pulumiSdk}; the service delayed each answer by ${latencyMs} ms. The load of the machine
+was ${load.toFixed(1)} before: the more load, the less the times say.
 
 ${parts.join("\n\n")}
 
-`;
+${startupSection(startup)}`;
 }
 
-function growthOf(kind: Kind, cells: Cell[]): string[] {
-  const free = cells.filter((cell) => cell.kind === kind && !cell.limit);
-  const latencies = [...new Set(free.map(({ latencyMs }) => latencyMs))];
-  return latencies.flatMap((latencyMs) => {
-    const sorted = free
-      .filter((cell) => cell.latencyMs === latencyMs && cell.n >= 100)
-      .sort((a, b) => a.n - b.n);
-    const [small, large] = [sorted[0], sorted.at(-1)];
-    if (!small || !large || small === large) return [];
-    const rows = phases.flatMap((phase) => {
-      const [a, b] = [partsOf(small, phase), partsOf(large, phase)];
-      if (!a || !b) return [];
-      const engine = [a.engine.toFixed(1), b.engine.toFixed(1), times(b.engine / a.engine)];
-      return [[titles[phase], ...engine, a.ours.toFixed(1), b.ours.toFixed(1)]];
-    });
-    const head = [`${kind}, ${latencyMs} ms`];
-    for (const part of ["Engine", "Ours"]) {
-      head.push(`${part}, ${small.n}`, `${part}, ${large.n}`);
-      if (part === "Engine") head.push("Grows");
-    }
-    return [table(head, rows)];
+function section(title: string, all: Measured[]): string {
+  const of = (phase: Phase, name: Contestant) =>
+    all.filter((one) => one.phase === phase && one.name === name);
+  const seconds = (phase: Phase, name: Contestant) => of(phase, name).map((one) => one.seconds);
+  const measured = phaseNames.filter((phase) => of(phase, "ours").length > 0);
+  const tableOf = (what: string, cell: (phase: Phase, name: Contestant) => string) =>
+    table(
+      [what, ...Object.values(contestants)],
+      measured.map((phase) => [phases[phase], ...contestantNames.map((name) => cell(phase, name))]),
+      true,
+    );
+  const ratios = measured.map((phase) => [
+    phases[phase],
+    ratio(seconds(phase, "ours"), seconds(phase, "floor")),
+    ratio(seconds(phase, "ours"), seconds(phase, "conventional")),
+  ]);
+  const state = contestantNames.map((name) => {
+    const [whole = 0, inputs = 0, outputs = 0] = of("create", name)[0]?.bytes ?? [];
+    const bytes = [whole, inputs, outputs, whole - inputs - outputs];
+    return [contestants[name], ...bytes.map((count) => count.toFixed(0))];
   });
+  const head = ["Bytes of state a resource", "Exported", "Inputs", "Outputs", "Rest"];
+  return [
+    `## ${title}`,
+    `Runs: ${of("create", "ours").length}.`,
+    tableOf("Seconds", (phase, name) => shortest(seconds(phase, name), 2)),
+    table(["This package's time", "÷ floor", "÷ conventional"], ratios, true),
+    tableOf("Requests", (phase, name) => requestsOf(of(phase, name).at(-1))),
+    table(head, state, true),
+    tableOf("Peak memory of the provider, MiB", (phase, name) =>
+      Math.max(...of(phase, name).map(({ peakMiB }) => peakMiB)).toFixed(0),
+    ),
+  ].join("\n\n");
 }
 
-function partsOf(cell: Cell, phase: Phase) {
-  const { ours, floor } = cell.phases[phase] ?? {};
-  if (!ours || !floor) return undefined;
-  const engine = min(floor.seconds);
-  return { engine, ours: min(ours.seconds) - engine };
+function requestsOf(measured: Measured | undefined): string {
+  const counts = Object.entries(measured?.requests ?? {});
+  return counts.map(([kind, count]) => `${count} ${kind}`).join(", ") || "none";
+}
+
+/** The shortest run and the median. */
+function shortest(values: number[], digits: number): string {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = (sorted.length - 1) / 2;
+  const median = ((sorted[Math.floor(middle)] ?? 0) + (sorted[Math.ceil(middle)] ?? 0)) / 2;
+  return `${sorted[0]?.toFixed(digits)} / ${median.toFixed(digits)}`;
+}
+
+/** Of the shortest runs: other work of the machine can only make a run longer. */
+function ratio(a: number[], b: number[] = []): string {
+  return (Math.min(...a) / Math.min(...b)).toFixed(2);
+}
+
+function startupSection(startup: Startup): string {
+  const titles: Record<string, string> = contestants;
+  const rows = Object.entries(startup).flatMap(([what, runs]) =>
+    Object.entries(runs).map(([name, ms]) => [
+      `${what}, ${titles[name]?.toLowerCase() ?? name}`,
+      shortest(ms, 1),
+      ratio(ms, runs.floor ?? runs["@pulumi/pulumi"]),
+    ]),
+  );
+  const head = ["Milliseconds in fresh processes", "Shortest / median", "÷ floor or Pulumi"];
+  return `## Start-up\n\n${table(head, rows, true)}`;
 }

@@ -1,7 +1,8 @@
-// What the stacks hold: the same inputs for whoever runs.
 import { X509Certificate } from "node:crypto";
-import { makeCertificate } from "pulumi-tlsedge-emulator";
-import type { Kind } from "./results.ts";
+import { makeCertificate } from "../../emulator/server";
+import { formatChain, parseChain } from "../../provider/pem";
+import type { Pair } from "../policyCases";
+import type { Kind, Phase } from "./results";
 
 /** A resource of a program. */
 export interface Declared {
@@ -9,35 +10,47 @@ export interface Declared {
   args: Record<string, unknown>;
 }
 
-/** What the programs can be made to say. */
-export interface Stacks {
-  /** The first `n`; `changed` gives each another description, `renewed` the first another chain. */
-  resources(kind: Kind, n: number, change?: { changed: boolean; renewed: boolean }): Declared[];
+/** The resources of the programs: all contestants declare the same. */
+export class Stacks {
+  private constructor(
+    private readonly pairs: Pair[],
+    private readonly renewed: Pair,
+  ) {}
+
+  /** Makes certificates for stacks of up to `largest` resources. */
+  static async make(largest: number): Promise<Stacks> {
+    const root = await makeCertificate({ commonName: "Benchmark Root CA", isCa: true });
+    const issuer = await makeCertificate({ commonName: "Benchmark CA", isCa: true, issuer: root });
+    const pairs: Pair[] = [];
+    while (pairs.length <= largest) {
+      const domain = `app-${numbered(pairs.length)}.example.com`;
+      const made = await makeCertificate({ commonName: domain, dnsNames: [domain], issuer });
+      // The floor stores one serial number for all, so all need the same length.
+      if (new X509Certificate(made.certificatePem).serialNumber.length !== 32) continue;
+      // In the stored form, so that the state holds what the program gave: the floor can't format.
+      pairs.push({ ...made, certificatePem: formatChain(parseChain(made.certificatePem)) });
+    }
+    return new Stacks(pairs, pairs.pop() as Pair);
+  }
+
+  /** The first `n`, as they are declared from a phase on. */
+  resources(kind: Kind, n: number, phase: Phase): Declared[] {
+    const isChanged = phase === "update" || phase === "replace";
+    return Array.from({ length: n }, (_, index) => {
+      const number = numbered(index);
+      const description = isChanged ? "A later text...." : "The first text..";
+      const isRenewed = phase === "replace" && index === 0;
+      const { certificatePem, privateKeyPem } = isRenewed
+        ? this.renewed
+        : (this.pairs[index] as Pair);
+      return kind === "certificates"
+        ? { name: `certificate-${number}`, args: { description, certificatePem, privateKeyPem } }
+        : { name: `edge-${number}`, args: { description, ...edge(number) } };
+    });
+  }
 }
 
-interface Pair {
-  certificatePem: string;
-  privateKeyPem: string;
-}
-
-/** Makes the certificates, one more than the largest stack has. */
-export async function makeStacks(largest: number): Promise<Stacks> {
-  const pairs = await makePairs(largest + 1);
-  const renewed = pairs.pop() as Pair;
-  return {
-    resources: (kind, n, change) =>
-      Array.from({ length: n }, (_, index) => {
-        const number = numbered(index);
-        const description = `${change?.changed ? "A later" : "The first"} text`.padEnd(16, ".");
-        const pair = change?.renewed && index === 0 ? renewed : (pairs[index] as Pair);
-        return kind === "certificates"
-          ? { name: `certificate-${number}`, args: { description, ...pair } }
-          : { name: `edge-${number}`, args: { description, ...edge(number) } };
-      }),
-  };
-}
-
-/** All four modules. */
+/** An edge with all four modules. */
 function edge(number: string): Record<string, unknown> {
   return {
     hostports: [`app-${number}.example.com:443`],
@@ -48,29 +61,7 @@ function edge(number: string): Record<string, unknown> {
   };
 }
 
-/** Leaf and intermediate, as public authorities give them. */
-async function makePairs(count: number): Promise<Pair[]> {
-  const root = await makeCertificate({ commonName: "Benchmark Root CA", isCa: true });
-  const issuer = await makeCertificate({ commonName: "Benchmark CA", isCa: true, issuer: root });
-  const pairs: Pair[] = [];
-  // The floor stores one serial number for all: only those of the usual length are taken.
-  while (pairs.length < count) {
-    const domain = `app-${numbered(pairs.length)}.example.com`;
-    const made = await makeCertificate({ commonName: domain, dnsNames: [domain], issuer });
-    const { serialNumber } = new X509Certificate(made.certificatePem);
-    if (serialNumber.length === 32) pairs.push(inCanonicalForm(made));
-  }
-  return pairs;
-}
-
-/** What is stored is what was given, then: only so can the floor store the same. */
-function inCanonicalForm({ certificatePem, privateKeyPem }: Pair): Pair {
-  const blocks = certificatePem.match(/-----BEGIN[^-]+-----[^-]+-----END[^-]+-----/g) ?? [];
-  const chain = blocks.map((block) => new X509Certificate(block).toString());
-  return { certificatePem: chain.join(""), privateKeyPem };
-}
-
-/** Of one width, so that all state is of one length. */
+/** All numbers have the same length, so all resources need the same number of bytes. */
 function numbered(index: number): string {
   return String(index).padStart(5, "0");
 }

@@ -1,109 +1,66 @@
 import assert from "node:assert/strict";
-import { execFile, spawn } from "node:child_process";
-import { once } from "node:events";
-import { createRequire } from "node:module";
-import { type AddressInfo, createServer } from "node:net";
-import { createInterface } from "node:readline/promises";
+import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import provider from "@pulumi/pulumi/proto/provider_grpc_pb.js";
-import messages from "@pulumi/pulumi/proto/provider_pb.js";
-import struct from "google-protobuf/google/protobuf/struct_pb.js";
-import { type Project, readIn } from "./project.ts";
-import { type Contestant, contestants, type Startup } from "./results.ts";
+import type { Project } from "../engine";
+import { type Properties, Provider } from "../protocol";
+import type { Contestant, Startup } from "./results";
 
-const require = createRequire(`${process.cwd()}/package.json`);
-const script = require.resolve("@pulumi/pulumi/cmd/dynamic-provider");
-// The provider's own copy: its server is the other end.
-const { credentials } = createRequire(script)("@grpc/grpc-js") as typeof import("@grpc/grpc-js");
-
-/** A project with a certificate in its program, and the provider's text in its state. */
-export interface Started {
+/** A project with a certificate, and the provider's text in its state. */
+interface Started {
+  name: Contestant;
   project: Project;
   text: unknown;
 }
 
-/** Measures start-up in fresh processes, one of each in turn. */
+/** Measures imports, and the first calls to each provider, in fresh processes that take turns. */
 export async function measureStartup(
-  started: Record<Contestant, Started>,
+  started: Started[],
+  declared: Properties,
   runs: number,
 ): Promise<Startup> {
-  const imports: Startup["imports"] = { "@pulumi/pulumi": [], "pulumi-tlsedge": [] };
-  const none = () => ({ check: [], create: [], startToCheck: [] });
-  const operations: Startup["operations"] = { ours: none(), floor: none(), conventional: none() };
+  const results: Startup = {};
+  const add = (what: string, name: string, ms: number) => {
+    results[what] ??= {};
+    results[what][name] = [...(results[what][name] ?? []), ms];
+  };
   for (let run = 0; run < runs; run++) {
-    for (const name of ["@pulumi/pulumi", "pulumi-tlsedge"] as const) {
-      imports[name].push(await importTime(name, started.ours.project));
+    for (const name of ["@pulumi/pulumi", "pulumi-tlsedge"]) {
+      add("import", name, await importTime(name, started[0]?.project));
     }
-    for (const name of contestants) {
-      const { startToCheck, check, create } = await firstOperations(started[name], run);
-      operations[name].startToCheck.push(startToCheck);
-      operations[name].check.push(check);
-      operations[name].create.push(create);
+    for (const one of started) {
+      // Another certificate in each run: the provider would look for an equal one of a killed process.
+      const args = { ...declared, description: `run ${run}`, __provider: one.text };
+      const { start, check, create } = await firstCalls(one.project, args);
+      add("start to first plan", one.name, start + check);
+      add("first plan", one.name, check);
+      add("first create", one.name, create);
     }
   }
-  return { imports, operations };
+  return results;
 }
 
-async function importTime(name: string, { folder, env }: Project): Promise<number> {
+async function importTime(name: string, project?: Project): Promise<number> {
   const code = `const began = performance.now();
     require("${name}");
     console.log(performance.now() - began);`;
-  const { stdout } = await promisify(execFile)(process.execPath, ["-e", code], {
-    cwd: folder,
-    env,
-  });
-  return Number(stdout);
+  const options = { cwd: project?.folder, env: project?.env };
+  return Number((await promisify(execFile)(process.execPath, ["-e", code], options)).stdout);
 }
 
-/** What the engine does first: it starts the process, configures it, checks inputs, creates. */
-async function firstOperations({ project, text }: Started, run: number) {
-  const { resources } = JSON.parse(await readIn(project, "resources.json"));
-  // Another one in each run: an equal one would be looked for, as its process was killed.
-  const news = { ...resources[0].args, description: `run ${run}`, __provider: text };
-  // Somebody who listens where the engine does: the provider looks whether it is heard.
-  const engine = createServer().listen(0, "127.0.0.1");
-  await once(engine, "listening");
-  const { port: enginePort } = engine.address() as AddressInfo;
-  const began = performance.now();
-  const child = spawn(process.execPath, [script, `127.0.0.1:${enginePort}`], {
-    cwd: project.folder,
-    env: project.env,
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+/** Milliseconds of the engine's first calls: start with configure, check, create. */
+async function firstCalls({ folder, env }: Project, news: Properties) {
+  const times = [performance.now()];
+  const provider = await Provider.start(folder, env);
   try {
-    const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
-    const port = (await lines.next()).value;
-    assert.match(String(port), /^\d+$/, "the provider's process says its port first");
-    const client = new provider.ResourceProviderClient(
-      `127.0.0.1:${port}`,
-      credentials.createInsecure(),
-    );
-    const configure = new messages.ConfigureRequest();
-    configure.setArgs(struct.Struct.fromJavaScript({}));
-    await answered<unknown>((done) => client.configure(configure, done));
-    const ready = performance.now();
-    const check = new messages.CheckRequest();
-    check.setOlds(struct.Struct.fromJavaScript({}));
-    check.setNews(struct.Struct.fromJavaScript(news));
-    const checked = await answered<InstanceType<typeof messages.CheckResponse>>((done) =>
-      client.check(check, done),
-    );
-    assert.deepEqual(checked.getFailuresList(), []);
-    const planned = performance.now();
-    const create = new messages.CreateRequest();
-    create.setProperties(checked.getInputs());
-    await answered<unknown>((done) => client.create(create, done));
-    const created = performance.now();
-    client.close();
-    return { startToCheck: planned - began, check: planned - ready, create: created - planned };
+    times.push(performance.now());
+    const { inputs, failures } = await provider.check({}, news);
+    assert.deepEqual(failures, []);
+    times.push(performance.now());
+    await provider.create(inputs);
+    times.push(performance.now());
   } finally {
-    child.kill("SIGKILL");
-    engine.close();
+    await provider.kill();
   }
-}
-
-function answered<T>(call: (done: (error: Error | null, answer: T) => void) => void): Promise<T> {
-  return new Promise((resolve, reject) => {
-    call((error, answer) => (error ? reject(error) : resolve(answer)));
-  });
+  const [start, check, create] = times.slice(1).map((time, index) => time - (times[index] ?? 0));
+  return { start: start ?? 0, check: check ?? 0, create: create ?? 0 };
 }

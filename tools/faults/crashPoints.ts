@@ -1,30 +1,30 @@
-import { paths } from "./draw.ts";
-import type { Kind } from "./resource.ts";
+import { paths } from "./draw";
+import type { Kind } from "./resource";
 
-/** Who is killed. */
+/** The process that is killed. */
 export type Victim = "engine" | "provider" | "emulator";
 
 /**
- * When: as the request comes in and before its work, with the work done and no answer given, or with
- * the answer on its way and before whoever waits for it can make anything of it.
+ * When it is killed: before the service has done the work, after the work but before the answer is
+ * sent, or after the answer is sent but before it is read.
  */
 export type When = "before" | "during" | "after";
 
-/** What a program makes: the parts that differ between programs. */
+/** What the programs declare where they differ. */
 export interface Wanted {
   description: string;
   chain: "first" | "second";
   restricted: boolean;
 }
 
-/** Where a process is killed. */
+/** A request of a command, during which a process is killed. */
 export interface Point {
-  /** What is done: "the edge replaced". */
+  /** What the command does: "the edge replaced". */
   title: string;
   command: "up" | "refresh" | "destroy";
-  /** What there is when the command starts. */
+  /** The program that is deployed before the command; undefined is a new stack. */
   from: Wanted | undefined;
-  /** What the program says when the command runs. */
+  /** The program of the command. */
   to: Wanted;
   kind: Kind;
   method: "GET" | "POST" | "PATCH" | "DELETE";
@@ -36,47 +36,54 @@ const basis: Wanted = { description: "one", chain: "first", restricted: true };
 const whens: When[] = ["before", "during", "after"];
 const victims: Victim[] = ["engine", "provider", "emulator"];
 
-type Done = Pick<Point, "title" | "command" | "from" | "to">;
+type Command = Pick<Point, "title" | "command" | "from" | "to">;
 
-const up = (title: string, to: Wanted, from?: Wanted): Done => ({ title, command: "up", from, to });
+const up = (title: string, to: Wanted, from?: Wanted): Command => {
+  return { title, command: "up", from, to };
+};
 const create = up("a new stack", basis);
 const update = up("both updated", { ...basis, description: "two" }, basis);
-const chain = up("the certificate replaced", { ...basis, chain: "second" }, basis);
-const module = up("the edge replaced", { ...basis, restricted: false }, basis);
-const drift: Done = { title: "both drifted", command: "refresh", from: basis, to: basis };
-const destroy: Done = { title: "all destroyed", command: "destroy", from: basis, to: basis };
+const certificate = up("the certificate replaced", { ...basis, chain: "second" }, basis);
+const edge = up("the edge replaced", { ...basis, restricted: false }, basis);
+const drift: Command = { title: "both drifted", command: "refresh", from: basis, to: basis };
+const destroy: Command = { title: "all destroyed", command: "destroy", from: basis, to: basis };
 
-/** Each way to die at a request: every victim each time, or each time another. */
-function points(done: Done, method: Point["method"], kind: Kind, first: Victim | "each"): Point[] {
+/** The points of a request: with every victim, or with a different victim each time. */
+function points(
+  command: Command,
+  method: Point["method"],
+  kind: Kind,
+  first: Victim | "each",
+): Point[] {
   return whens.flatMap((when, turn) => {
     const start = victims.indexOf(first as Victim) + turn;
     const chosen = first === "each" ? victims : [victims[start % victims.length] as Victim];
-    return chosen.map((victim) => ({ ...done, method, kind, when, victim }));
+    return chosen.map((victim) => ({ ...command, method, kind, when, victim }));
   });
 }
 
-/** The kill points, in the order of the table. */
+/** All points, in the order of the table. */
 export const killPoints: Point[] = [
   ...points(create, "POST", "tlsCertificate", "each"),
   ...points(create, "POST", "tlsEdge", "each"),
   ...points(update, "PATCH", "tlsCertificate", "engine"),
   ...points(update, "PATCH", "tlsEdge", "provider"),
-  ...points(chain, "POST", "tlsCertificate", "provider"),
-  ...points(chain, "DELETE", "tlsCertificate", "engine"),
-  ...points(module, "DELETE", "tlsEdge", "provider"),
-  ...points(module, "POST", "tlsEdge", "engine"),
+  ...points(certificate, "POST", "tlsCertificate", "provider"),
+  ...points(certificate, "DELETE", "tlsCertificate", "engine"),
+  ...points(edge, "DELETE", "tlsEdge", "provider"),
+  ...points(edge, "POST", "tlsEdge", "engine"),
   ...points(drift, "GET", "tlsCertificate", "provider"),
   ...points(drift, "GET", "tlsEdge", "emulator"),
   ...points(destroy, "DELETE", "tlsEdge", "engine"),
   ...points(destroy, "DELETE", "tlsCertificate", "provider"),
 ];
 
-/** The path of the request, as the emulator's faults take it. */
+/** The path of a point's request, for a fault of the emulator. */
 export function pathOf({ kind, method }: Point): string {
   return method === "POST" ? paths[kind] : `${paths[kind]}/*`;
 }
 
-/** For the table and for progress. */
-export function nameOf({ title, method, kind, when, victim }: Point): string {
+/** The name of a point in messages. */
+export function titleOf({ title, method, kind, when, victim }: Point): string {
   return `${title}: ${method} of the ${kind}, ${when}, ${victim} killed`;
 }

@@ -1,141 +1,152 @@
-import { Client } from "pulumi-tlsedge/client";
-import { tlsEdges } from "pulumi-tlsedge/client/tlsEdge";
-import { killPoints, nameOf, type Point, pathOf } from "./crashPoints.ts";
-import { Project } from "./engine.ts";
-import { behind, isLike, objects, type Wire } from "./judge.ts";
-import { descendants, end, type Process, providerOf } from "./processes.ts";
-import type { Kind } from "./resource.ts";
-import { until } from "./stage.ts";
+import path from "node:path";
+import { Client } from "../../client/client";
+import { tlsEdges } from "../../client/tlsEdge";
+import type { MadeCertificate } from "../../emulator/server";
+import { Project } from "../engine";
+import { nameOf } from "../engineLog";
+import { newFolder } from "../folders";
+import { table } from "../markdown";
+import { providerOf } from "../processes";
+import { killPoints, type Point, pathOf, titleOf } from "./crashPoints";
+import { isLike, stored, type Wire } from "./judge";
+import type { Kind } from "./resource";
 
-/** An engine with a program and a provider keeps about one core busy. */
-const atATime = 2;
+/** An engine with a program and a provider needs about one core. */
+const parallel = 2;
 const go = ["--yes", "--skip-preview"];
 const kinds: Kind[] = ["tlsCertificate", "tlsEdge"];
 const kindOf = (id: string): Kind => (id.startsWith("cert_") ? "tlsCertificate" : "tlsEdge");
 
-/** What became of a kill point. */
-interface Outcome {
-  point: Point;
-  /** What the command did whose process was killed, or whose service was. */
-  itself: string;
-  /** What was run then, in this order. */
-  commands: string[];
-  /** Objects that no state had, and where a person reads of them. */
-  left: string[];
-  /** Why it is not as it should be; empty when it is. */
-  wrong: string[];
-}
+/** Reads what it declares from a file, so that the program itself holds no key. */
+const program = `
+const read = (name) => readFileSync(name, "utf8");
+const { description, chain, restricted, adopted = {} } = JSON.parse(read("wanted.json"));
+const certificate = new tlsedge.TLSCertificate("tlsCertificate", {
+  description,
+  certificatePem: read(chain + "/fullchain.pem"),
+  privateKeyPem: read(chain + "/privkey.pem"),
+}, { import: adopted.tlsCertificate });
+// One after the other, so that the requests come in the same order each time.
+new tlsedge.TLSEdge("tlsEdge", {
+  description,
+  hostports: ["app.example:443"],
+  ipRestriction: restricted ? { ipPolicyIds: ["ipp_1"] } : undefined,
+  onModuleRemoval: "replace",
+}, { dependsOn: certificate, import: adopted.tlsEdge });`;
 
-/** Kills the engine, the provider or the service at each point, and writes what came of it. */
-export async function crashes(run?: number): Promise<{ markdown: string; broken: string[] }> {
-  const outcomes: Outcome[] = [];
+type Chains = Record<Point["to"]["chain"], MadeCertificate>;
+
+/** Kills the engine, the provider or the emulator at each point, or at one of them alone. */
+export async function runCrashes(run?: number): Promise<{ markdown: string; broken: string[] }> {
+  const outcomes: Crash[] = [];
   const rest = [...killPoints.entries()].filter(([index]) => run === undefined || index === run);
   let version = "";
   const work = async () => {
-    const project = await Project.open();
-    version = project.version;
+    const dataFile = path.join(newFolder(), "account.sqlite");
+    const limits = { TLSEDGE_TIMEOUT_SECONDS: "60", TLSEDGE_REQUESTS_PER_MINUTE: "0" };
+    const project = await Project.create({ dataFile }, limits);
+    version = project.cli.version;
+    await project.program(program);
+    const chains = {
+      first: await project.certificate("first", { commonName: "first.example" }),
+      second: await project.certificate("second", { commonName: "second.example" }),
+    };
     for (let next = rest.shift(); next; next = rest.shift()) {
       const [index, point] = next;
-      const crash = new Crash(point, project);
-      await crash.play(`p${index}`).catch(({ message }: Error) => crash.wrong.push(message));
+      const crash = new Crash(point, project, chains);
+      await crash.run(`p${index}`).catch(({ message }: Error) => crash.wrong.push(message));
       outcomes[index] = crash;
-      const said = crash.wrong[0] ?? crash.commands.join(", ");
-      console.error(`${index + 1} of ${killPoints.length}: ${nameOf(point)}: ${said}`);
+      const result = crash.wrong[0] ?? crash.commands.join(", ");
+      console.error(`${index + 1} of ${killPoints.length}: ${titleOf(point)}: ${result}`);
     }
-    await project.emulator.close();
+    await project.close();
   };
-  await Promise.all(Array.from({ length: run === undefined ? atATime : 1 }, work));
-  const broken = outcomes.flatMap(({ point, wrong }) =>
-    wrong.map((what) => `${nameOf(point)}: ${what}`),
+  await Promise.all(Array.from({ length: run === undefined ? parallel : 1 }, work));
+  // With one point alone the array has holes.
+  const all = Object.values(outcomes);
+  const broken = all.flatMap(({ point, wrong }) =>
+    wrong.map((what) => `${titleOf(point)}: ${what}`),
   );
-  return { markdown: report(outcomes, version), broken };
+  return { markdown: report(all, version), broken };
 }
 
-/** Kills at a point, does what a person is told to do then, and judges what there is. */
-class Crash implements Outcome {
-  readonly point: Point;
+/** Kills at a point, follows the documented advice, and judges the result. */
+class Crash {
+  /** How the command ended whose process, or whose service, was killed. */
   itself = "failed";
+  /** The commands after it. */
   readonly commands: string[] = [];
+  /** Objects that no state had, and where the user reads of them. */
   readonly left: string[] = [];
+  /** What is not as it should be. */
   readonly wrong: string[] = [];
-  readonly #project: Project;
+  /** What the commands from the kill on have printed. */
+  #output = "";
 
-  constructor(point: Point, project: Project) {
-    this.point = point;
-    this.#project = project;
-  }
+  constructor(
+    readonly point: Point,
+    private readonly project: Project,
+    private readonly chains: Chains,
+  ) {}
 
-  async play(stack: string): Promise<void> {
-    const project = this.#project;
+  async run(stack: string): Promise<void> {
+    const { emulator } = this.project;
     const { from, to, command } = this.point;
-    await project.newStack(stack);
-    if (from) await this.#wants({ ...from, description: `${stack} ${from.description}` });
-    if (from) await this.#succeeds("up");
-    // By its own description nothing of another point's is taken for this one's.
+    emulator.reset();
+    await this.project.select(stack);
+    if (from) {
+      await this.#declare({ ...from, description: `${stack} ${from.description}` });
+      await this.project.up();
+    }
+    // The description differs at each point, so no object of another one is taken for this one's.
     const wanted = { ...to, description: `${stack} ${to.description}` };
-    await this.#wants(wanted);
+    await this.#declare(wanted);
     if (command === "refresh") {
-      for (const { id } of this.#holds()) {
-        behind(project.emulator, kindOf(id)).patch(id, { description: "changed by someone" });
+      for (const { id } of this.#objects()) {
+        stored(emulator, kindOf(id)).patch(id, { description: "changed by someone" });
       }
     }
-    await this.#strike();
+    await this.#kill();
     await this.#recover(wanted);
     await this.#judge(wanted);
-    const keys = project.secrets.in(project.heard);
-    this.wrong.push(...keys.map((name) => `${name} stands in what was printed or stored`));
   }
 
-  #wants(wanted: object): Promise<void> {
-    return this.#project.file("wanted.json", JSON.stringify(wanted));
+  #declare(wanted: object): Promise<void> {
+    return this.project.file("wanted.json", JSON.stringify(wanted));
   }
 
-  async #strike(): Promise<void> {
-    const project = this.#project;
+  async #kill(): Promise<void> {
     const { method, when, victim, command } = this.point;
     const answer = when === "after" ? "held" : "silence";
-    const { faults } = project.emulator;
-    faults.add({ method, path: pathOf(this.point), answer, work: when !== "before" });
-    const running = project.start(command, ...go);
-    const started: Process[] = [];
-    try {
-      await until(() => faults.list()[0]?.struck === 1, running.done);
-      if (faults.list()[0]?.struck !== 1) {
-        throw new Error(`the request never came: ${(await running.done).output}`);
-      }
-      started.push(...descendants(running.pid));
-      const pid = victim === "engine" ? running.pid : providerOf(started);
-      // Stopped first, so that it can make nothing of the answer.
+    const fault = { method, path: pathOf(this.point), answer, work: when !== "before" } as const;
+    const act = async (engine: number, started: Parameters<typeof providerOf>[0]) => {
+      const pid = victim === "engine" ? engine : providerOf(started);
+      // A stopped process does not read the answer.
       if (when === "after" && victim !== "emulator") process.kill(pid, "SIGSTOP");
       if (when === "after") await this.#release();
-      if (victim === "emulator") await project.restart();
+      if (victim === "emulator") await this.project.restartEmulator();
       else process.kill(pid, "SIGKILL");
-      const { code } = await running.done;
-      this.itself = code === null ? "was killed" : code === 0 ? "succeeded" : "failed";
-    } finally {
-      end(started);
-      project.emulator.faults.clear();
-    }
+    };
+    const { code, output } = await this.project.struck(fault, [command], act);
+    this.#output += output;
+    this.itself = code === -1 ? "was killed" : code === 0 ? "succeeded" : "failed";
   }
 
-  /** Lets the held answer go: it is on its way when this settles. */
+  /** Releases the held answer; it has been sent when this settles. */
   async #release(): Promise<void> {
-    const { url: baseUrl, apiKey, faults } = this.#project.emulator;
+    const { url: baseUrl, apiKey, faults } = this.project.emulator;
     faults.clear();
-    // An answer is written in the turn after it was let go, and this is answered later than that.
-    const caFile = this.#project.caFile;
-    await tlsEdges.list(new Client({ baseUrl, apiKey, caFile })).next();
+    // The answer is sent in the event loop's next turn; the answer to this list comes later.
+    const client = new Client({ baseUrl, apiKey, caFile: this.project.env.TLSEDGE_CA_FILE });
+    await tlsEdges.list(client).next();
   }
 
   async #pulumi(...args: string[]) {
     const flag = args.find((arg) => arg.startsWith("--clear"));
     this.commands.push(`\`${[args[0], flag].filter(Boolean).join(" ")}\``);
-    return this.#project.pulumi(...args);
-  }
-
-  async #succeeds(command: string): Promise<void> {
-    const { code, output } = await this.#project.pulumi(command, ...go);
-    if (code !== 0) throw new Error(`${command} fails: ${output}`);
+    const printed = await this.project.pulumi(...args);
+    this.#output += printed.output;
+    return printed;
   }
 
   async #recover(wanted: object): Promise<void> {
@@ -148,85 +159,84 @@ class Crash implements Outcome {
     const first = await this.#pulumi(command, ...go);
     if (first.code !== 0 && command === "up") await this.#followAdvice(first.output, wanted);
     else if (first.code !== 0) this.wrong.push(`destroy fails: ${first.output}`);
-    if ((await this.#project.state()).pending.length > 0) {
-      // The engine's own advice in its warning: a refresh that nobody answers leaves creates.
+    if ((await this.project.state()).pending.length > 0) {
+      // The advice of the engine's own warning: without a terminal a refresh keeps pending creates.
       await this.#pulumi("refresh", ...go, "--clear-pending-creates");
     }
   }
 
-  /** What the error names is adopted, or deleted where the state has the resource by its old id. */
-  async #followAdvice(said: string, wanted: object): Promise<void> {
-    const { resources } = await this.#project.state();
+  /** Adopts an object that the error names; deletes it if the state has the resource already. */
+  async #followAdvice(error: string, wanted: object): Promise<void> {
+    const { resources } = await this.project.state();
     const adopted: Partial<Record<Kind, string>> = {};
-    for (const id of await this.#strays()) {
+    for (const id of await this.#unmanaged()) {
       const kind = kindOf(id);
-      if (!said.includes(id)) continue;
-      const isReplacement = resources.some(({ urn }) => urn.endsWith(`::${kind}`));
+      if (!error.includes(id)) continue;
+      const isReplacement = resources.some(({ urn }) => nameOf(urn) === kind);
       this.left.push(`one, which \`up\` named, was ${isReplacement ? "deleted" : "adopted"}`);
-      if (isReplacement) behind(this.#project.emulator, kind).delete(id);
+      if (isReplacement) stored(this.project.emulator, kind).delete(id);
       else adopted[kind] = id;
     }
-    await this.#wants({ ...wanted, adopted });
+    await this.#declare({ ...wanted, adopted });
     const { code, output } = await this.#pulumi("up", ...go);
     if (code !== 0) this.wrong.push(`up fails: ${output}`);
-    // As a person would leave it: the option is for once.
-    await this.#wants(wanted);
+    // Users remove the import option after one up.
+    await this.#declare(wanted);
   }
 
-  #holds(): Wire[] {
-    return kinds.flatMap((kind) => objects(this.#project.emulator, kind));
+  #objects(): Wire[] {
+    return kinds.flatMap((kind): Wire[] => stored(this.project.emulator, kind).list());
   }
 
-  async #strays(): Promise<string[]> {
-    const known = (await this.#project.state()).resources.map(({ id }) => id);
-    return this.#holds().flatMap(({ id }) => (known.includes(id) ? [] : id));
+  /** The ids of objects that are not in the state. */
+  async #unmanaged(): Promise<string[]> {
+    const known = (await this.project.state()).resources.map(({ id }) => id);
+    return this.#objects().flatMap(({ id }) => (known.includes(id) ? [] : id));
   }
 
-  async #judge(wanted: Point["to"]): Promise<void> {
+  async #judge({ description, chain, restricted }: Point["to"]): Promise<void> {
     const { command } = this.point;
-    const { resources, pending } = await this.#project.state();
-    const held = this.#holds().filter(({ id }) => resources.some((one) => one.id === id));
-    const { description, chain, restricted } = wanted;
+    const state = await this.project.state();
+    const resources = state.resources.filter(({ type }) => type.includes("tlsedge:"));
     const programs = {
-      tlsCertificate: { description, ...this.#project.chains[chain] },
+      tlsCertificate: { description, ...this.chains[chain] },
       tlsEdge: {
         description,
         hostports: ["app.example:443"],
         ...(restricted && { ipRestriction: { ipPolicyIds: ["ipp_1"] } }),
       },
     };
-    const right = held.filter((object) => isLike(programs[kindOf(object.id)], object)).length;
+    const right = this.#objects().filter(
+      (object) =>
+        resources.some(({ id }) => id === object.id) && isLike(programs[kindOf(object.id)], object),
+    );
     const count = command === "destroy" ? 0 : kinds.length;
-    if (right !== count || resources.length !== count) {
-      this.wrong.push(`${resources.length} in the state, ${right} of them as the program says`);
+    if (right.length !== count || resources.length !== count) {
+      const found = `${resources.length} in the state, ${right.length} of them`;
+      this.wrong.push(`${found} as the program says`);
     }
-    if (pending.length > 0) this.wrong.push("the state has operations that are pending");
-    for (const id of await this.#strays()) {
-      const warns = this.#project.heard.includes(`::${kindOf(id)}, interrupted while creating`);
-      if (this.#project.heard.includes(id)) this.left.push("one, named");
-      else if (warns) this.left.push("one, which the engine's warning speaks of without its id");
+    if (state.pending.length > 0) this.wrong.push("the state has pending operations");
+    for (const id of await this.#unmanaged()) {
+      const warns = this.#output.includes(`::${kindOf(id)}, interrupted while creating`);
+      if (this.#output.includes(id)) this.left.push("one, named");
+      else if (warns) this.left.push("one, in the engine's warning without its id");
       else this.wrong.push(`${id} is left and named nowhere`);
     }
     if (command === "destroy") return;
-    const again = await this.#project.pulumi("up", ...go, "--refresh", "--expect-no-changes");
+    const again = await this.project.pulumi("up", ...go, "--refresh", "--expect-no-changes");
     if (again.code !== 0) this.wrong.push(`up again changes: ${again.output}`);
   }
 }
 
-function report(outcomes: Outcome[], version: string): string {
+function report(outcomes: Crash[], version: string): string {
   const rows = outcomes.map(({ point, itself, commands, left, wrong }) => {
     const { title, kind, method, when, victim, command } = point;
     const request = `\`${method}\` of the ${kind === "tlsEdge" ? "edge" : "certificate"}`;
     const converged = wrong.length === 0 ? "yes" : "**no**";
-    const then = [`\`${command}\` ${itself}`, commands.join(", "), converged];
-    return `| ${[title, request, when, victim, ...then, left.join("; ") || "nothing"].join(" | ")} |`;
+    const result = [`\`${command}\` ${itself}`, commands.join(", "), converged];
+    return [title, request, when, victim, ...result, left.join("; ") || "nothing"];
   });
-  const head = "What is done | Request | When | Killed | It | Then | Converged | Left over";
-  return [
-    `${outcomes.length} kill points, on Pulumi ${version}.`,
-    "",
-    `| ${head} |`,
-    `|${" --- |".repeat(8)}`,
-    ...rows,
-  ].join("\n");
+  const head = ["Command", "Request", "When", "Killed", "It", "Then", "Converged", "Left over"];
+  const count = `${outcomes.length} kill points, on Pulumi ${version}.`;
+  return `${count}\n\n${table(head, rows)}`;
 }

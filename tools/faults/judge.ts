@@ -1,45 +1,42 @@
 import { X509Certificate } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import type { TLSCertificateWire } from "pulumi-tlsedge/client/tlsCertificate";
-import type { TLSEdgeWire } from "pulumi-tlsedge/client/tlsEdge";
-import type { Emulator } from "pulumi-tlsedge-emulator";
-import type { Properties } from "./protocol.ts";
-import type { Kind } from "./resource.ts";
-import type { Stack } from "./stack.ts";
-import type { Stage } from "./stage.ts";
+import type { TLSCertificateWire } from "../../client/tlsCertificate";
+import type { TLSEdgeWire } from "../../client/tlsEdge";
+import type { Emulator } from "../../emulator/server";
+import type { Properties } from "../protocol";
+import type { Account } from "./account";
+import type { Kind } from "./resource";
+import type { Stack } from "./stack";
 
-/** What every run is judged by. */
+/** What every run must keep. */
 export const promises = {
-  duplicate: "No create makes two objects of which nothing is said",
+  duplicate: "No create makes two objects unless an error or a warning names the second",
   shared: "No two resources have one object",
-  orphan: "No object is left that no state has and nothing names",
-  accused:
+  orphan: "No object is left that no state has and no error or warning names",
+  misleading:
     "No error names an object that another resource, or someone else, has, unless it was made in the second before its process was killed",
   gone: "No fault makes an object look deleted",
   stuck: "An `up` without faults succeeds, once what an error names is adopted or deleted",
   differs: "Then the service has what the program says, and another `up` has nothing to do",
-  leak: "No key stands in what is printed, answered or stored",
+  leak: "No output, answer or state holds a key",
   clear: "No error is one of JavaScript's own, and no process ends by itself",
 } as const;
 
+/** A promise that a run has broken, and how. */
 export interface Broken {
   promise: keyof typeof promises;
   text: string;
 }
 
+/** An object as the service answers it. */
 export type Wire = TLSEdgeWire | TLSCertificateWire;
 
-/** The objects of a kind, as the service has them: newest first. */
-export function objects(emulator: Emulator, kind: Kind): Wire[] {
-  return kind === "tlsEdge" ? emulator.tlsEdges.list() : emulator.tlsCertificates.list();
-}
-
-/** What happens behind everybody's back. */
-export function behind(emulator: Emulator, kind: Kind) {
+/** The objects of a kind on the emulator; changes of them make no request. */
+export function stored(emulator: Emulator, kind: Kind) {
   return kind === "tlsEdge" ? emulator.tlsEdges : emulator.tlsCertificates;
 }
 
-/** Whether an object is what a program's arguments make: judged here, not by the provider. */
+/** Whether an object has the content that a program's arguments ask for. Shares no provider code. */
 export function isLike(args: Properties, object: Wire): boolean {
   const labels = [args.description ?? "", args.metadata ?? ""];
   if (!isDeepStrictEqual(labels, [object.description ?? "", object.metadata ?? ""])) return false;
@@ -58,56 +55,52 @@ function fingerprint(pem: string): string {
   return new X509Certificate(pem).fingerprint256;
 }
 
-/** Two resources with one object: whichever is destroyed first breaks the other. */
+/** Objects in two states: the first resource that is destroyed breaks the other. */
 export function shared(stacks: Stack[]): Broken[] {
   const ids = stacks.flatMap((stack) => stack.ids);
   const twice = new Set(ids.filter((id, index) => ids.indexOf(id) !== index));
   return [...twice].map((id) => ({ promise: "shared", text: `${id} is in two states: ${ids}` }));
 }
 
-/** What no state has and nothing names; it is made twice when all creates have their object. */
+/** Objects that no state has and no message names: duplicates if all creates have an object. */
 export function unnamed(stacks: Stack[], left: Wire[], all: Wire[]): Broken[] {
-  const said = stacks.map((stack) => stack.said).join("\n");
+  const messages = stacks.map((stack) => stack.messages).join("\n");
   const programs = stacks.flatMap((stack) => stack.program);
   return left
-    .filter(({ id }) => !said.includes(id))
+    .filter(({ id }) => !messages.includes(id))
     .map((object) => {
-      const wanted = programs.filter((args) => isLike(args, object)).length;
-      const made = all.filter((one) => isLike(programs.find(is(object)) ?? {}, one)).length;
-      const promise = wanted > 0 && made > wanted ? "duplicate" : "orphan";
-      return { promise, text: `${object.id} is in no state, and nothing names it` };
+      const equal = programs.filter((args) => isLike(args, object));
+      const made = all.filter((one) => isLike(equal[0] ?? {}, one)).length;
+      const isDuplicate = equal.length > 0 && made > equal.length;
+      const text = `${object.id} is in no state, and nothing names it`;
+      return { promise: isDuplicate ? "duplicate" : "orphan", text };
     });
 }
 
-const is = (object: Wire) => (args: Properties) => isLike(args, object);
-
-/** What a create's error offers for deletion though another resource has it, or someone else. */
-export function accused(
+/** Errors of creates that name an object of another resource, or of someone else, for deletion. */
+export function misleading(
   stacks: Stack[],
   heldBefore: Set<string>,
   others: string[],
   unsure: Set<string>,
 ): Broken[] {
-  return stacks.flatMap((stack) =>
-    stack.errors.flatMap((error, index) => {
-      const own = stack.resources[index];
-      if (!error || own?.id) return [];
-      const held = [...heldBefore, ...stack.ids, ...others].filter((id) => !unsure.has(id));
-      const ids = held.filter((id) => said(error, id));
-      return ids.length === 0 ? [] : [{ promise: "accused" as const, text: error.message }];
-    }),
-  );
+  return stacks.flatMap(({ errors, resources, ids }) => {
+    const held = [...heldBefore, ...ids, ...others].filter((id) => !unsure.has(id));
+    return errors.flatMap((error, index) =>
+      error && !resources[index]?.id && held.some((id) => error.message.includes(id))
+        ? [{ promise: "misleading" as const, text: error.message }]
+        : [],
+    );
+  });
 }
 
-const said = (error: Error, id: string) => error.message.includes(id);
-
-/** Errors that say nothing, and keys where none may stand (contract C4, C50). */
-export function unclear(stacks: Stack[], { secrets }: Stage): Broken[] {
+/** Messages that explain nothing, and keys in what is printed, answered or stored. */
+export function unclear(stacks: Stack[], { secrets }: Account): Broken[] {
   const nonsense = /TypeError|Cannot read|is not a function|\[object |\bNaN\b|\n\s+at .+:\d+:\d+/;
   return stacks.flatMap((stack): Broken[] => {
     const states = JSON.stringify(stack.resources.map(({ state }) => state));
-    const keys = secrets.in(stack.heard + states);
-    const lines = stack.said.split("\n").filter((line) => nonsense.test(line));
+    const keys = secrets.in(stack.output + states);
+    const lines = stack.messages.split("\n").filter((line) => nonsense.test(line));
     return [
       ...keys.map((name) => ({ promise: "leak" as const, text: `${name} was found` })),
       ...lines.map((text) => ({ promise: "clear" as const, text })),

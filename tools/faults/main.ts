@@ -1,130 +1,90 @@
+import path from "node:path";
 import { parseArgs } from "node:util";
-import { playCases } from "./cases.ts";
-import { crashes } from "./crashes.ts";
-import { type Part, parts, sequencesPart, writePart } from "./document.ts";
-import { linkModules, newFolder } from "./folders.ts";
-import { type Played, playAll } from "./sequences.ts";
+import { runTool, UsageError, wholeNumber } from "../command";
+import { repository } from "../folders";
+import { writePart } from "../markdown";
+import { runCases } from "./cases";
+import { runCrashes } from "./crashes";
+import { type Numbered, runSequences, sequencesPart } from "./sequences";
 
-const usualRuns = 1000;
+const defaultRuns = "1000";
 
 const usage = `npm run test:faults [-- OPTIONS]
 
-Lets faults strike the service while resources are made, read, updated and deleted, compares what
-the service has with what the states hold, and writes docs/reliability.md. Exits with 1 when a
-promise is broken.
+Makes requests fail while resources are created, read, updated and deleted, compares the objects on
+the service with the states, and writes docs/reliability.md. Exits with 1 when a promise is broken.
 
-  --only PART   only sequences (drawn), cases (fixed) or crashes (what is killed at fixed points,
-                on the real engine); default: all
-  --runs N      how many sequences; default: ${usualRuns}
-  --seed N      what decides the sequences; default: a new one, which is printed
-  --run N       sequence N of the seed, or crash N, alone; writes nothing
+  --only PART   only sequences (drawn), cases (fixed) or crashes (processes that are killed at fixed
+                points, on the real engine); default: all
+  --runs N      how many sequences; default: ${defaultRuns}
+  --seed N      decides the sequences; default: a new one, which is printed
+  --run N       only sequence N of the seed, or only crash N; writes nothing
   --check       writes nothing
-  --help        this text`;
+  --help        prints this text`;
 
-/** What the command line says. */
 interface Options {
   seed: number;
   runs: number;
+  /** The only sequence or crash to run. */
   run?: number;
 }
 
-/** What a part found: its place in the document, and what was broken. */
-interface Found {
-  markdown: string;
-  broken: string[];
-}
-
-const makers: Record<Part, (options: Options) => Promise<Found>> = {
+/** The parts of the document; each gives its Markdown and the promises that were broken. */
+const parts = {
   sequences,
-  async cases() {
-    const { markdown, broken } = await playCases(await program());
-    return { markdown: `## Cases\n\n${markdown}`, broken };
-  },
-  async crashes({ run }) {
-    const { markdown, broken } = await crashes(run);
-    return { markdown: `## Crashes\n\n${markdown}`, broken };
-  },
+  cases: runCases,
+  crashes: ({ run }: Options) => runCrashes(run),
 };
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {
       only: { type: "string" },
-      runs: { type: "string" },
-      seed: { type: "string" },
+      runs: { type: "string", default: defaultRuns },
+      seed: { type: "string", default: String(Math.trunc(Date.now() / 1000) % 1_000_000) },
       run: { type: "string" },
       check: { type: "boolean", default: false },
-      help: { type: "boolean", short: "h" },
     },
   });
-  if (values.help) {
-    console.log(usage);
-    return 0;
-  }
-  const chosen = parts.filter((part) => !values.only || part === values.only);
-  if (chosen.length === 0) throw new Error(`--only takes ${parts.join(" or ")}`);
+  const chosen = Object.entries(parts).filter(([part]) => !values.only || part === values.only);
+  const names = Object.keys(parts).join(" or ");
+  if (chosen.length === 0) throw new UsageError(`--only takes ${names}`);
   const options: Options = {
-    seed: wholeNumber("seed", values.seed) ?? Math.trunc(Date.now() / 1000) % 1_000_000,
-    runs: wholeNumber("runs", values.runs) ?? usualRuns,
-    run: wholeNumber("run", values.run),
+    seed: wholeNumber("--seed", values.seed, 0, 999_999_999),
+    runs: wholeNumber("--runs", values.runs, 1, 1_000_000),
+    ...(values.run && { run: wholeNumber("--run", values.run, 0, 1_000_000) }),
   };
   console.log(`seed ${options.seed}`);
   let code = 0;
-  for (const part of chosen) {
-    const { markdown, broken } = await makers[part](options);
-    for (const promise of broken) console.error(`broken: ${promise}`);
+  for (const [part, run] of chosen) {
+    const { markdown, broken } = await run(options);
+    for (const text of broken) console.error(`broken: ${text}`);
     console.log(`${part}: ${broken.length} promises broken`);
     if (broken.length > 0) code = 1;
-    if (!values.check && options.run === undefined) await writePart(part, markdown);
+    if (values.check || options.run !== undefined) continue;
+    const file = path.join(repository, "docs", "reliability.md");
+    await writePart(file, "Reliability", part, markdown);
   }
   return code;
 }
 
-function wholeNumber(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (!/^\d{1,9}$/.test(text)) throw new Error(`--${name} takes a whole number`);
-  return Number(text);
-}
-
-async function sequences({ seed, runs, run }: Options): Promise<Found> {
+async function sequences({ seed, runs, run }: Options) {
   const started = Date.now();
   const numbers = run === undefined ? Array.from({ length: runs }, (_, n) => n) : [run];
-  let done = 0;
-  const tell = () => {
-    done += 1;
-    if (!process.stderr.isTTY) return;
-    process.stderr.write(`\r${done} of ${numbers.length}${done === numbers.length ? "\n" : ""}`);
-  };
-  const played = await playAll({ seed, numbers, folder: await program(), tell });
-  const broken = played.flatMap((one) =>
-    one.broken.map(({ promise, text }) => `${promise}: ${text}\n  ${told(seed, one)}`),
+  const results = await runSequences(seed, numbers);
+  const broken = results.flatMap((one) =>
+    one.broken.map(({ promise, text }) => `${promise}: ${text}\n  ${describe(seed, one)}`),
   );
-  console.log(
-    `${played.length} sequences, ${played.filter((one) => one.broken.length > 0).length} of them broke a promise`,
-  );
+  const breaking = results.filter((one) => one.broken.length > 0).length;
+  console.log(`${results.length} sequences, ${breaking} of them broke a promise`);
   const minutes = Math.ceil((Date.now() - started) / 60_000);
-  return { broken, markdown: sequencesPart(seed, played, minutes) };
+  return { broken, markdown: sequencesPart(seed, results, minutes) };
 }
 
-/** What struck a run, and how to repeat it. */
-function told(seed: number, { number, struck, killed }: Played): string {
-  const met = [...struck, ...(killed ? [`${killed} killed`] : [])].join("; ");
-  return `${met}\n  npm run test:faults -- --only sequences --seed ${seed} --run ${number}`;
+/** The faults of a run, and the command that repeats it. */
+function describe(seed: number, { number, struck, killed }: Numbered): string {
+  const faults = [...struck, ...(killed ? [`${killed} killed`] : [])].join("; ");
+  return `${faults}\n  npm run test:faults -- --only sequences --seed ${seed} --run ${number}`;
 }
 
-/** A folder from which the built package is found. */
-async function program(): Promise<string> {
-  const folder = await newFolder();
-  await linkModules(folder);
-  return folder;
-}
-
-main().then(
-  (code) => {
-    process.exitCode = code;
-  },
-  (error: unknown) => {
-    console.error(error instanceof Error ? error.message : error);
-    process.exitCode = 1;
-  },
-);
+runTool(usage, main);

@@ -1,59 +1,56 @@
 import { isDeepStrictEqual } from "node:util";
-import { Failure, type Properties, type Provider } from "./protocol.ts";
+import { CallError, type Properties, type Provider } from "../protocol";
 
+/** The kinds of resources, by the names of their providers. */
 export type Kind = "tlsEdge" | "tlsCertificate";
 
-/** The provider's text. Spelt out: it stands in every state, so it is a fact and never changes. */
-export const providerText = (kind: Kind) =>
+/** The provider's text. Written here again, not imported: every state holds it, so it never changes. */
+const providerText = (kind: Kind) =>
   `exports.handler = () => require("pulumi-tlsedge/provider").${kind}`;
 
-/** One resource of a stack: what the engine keeps of it, and what the engine asks for it. */
+/** One resource of a stack, as the engine stores it and drives it. */
 export class Resource {
-  readonly kind: Kind;
   id = "";
   inputs: Properties = {};
   state: Properties = {};
-  /** The process that is asked. */
+  /** The process that gets the calls. */
   provider: Provider | undefined;
-  /** Half made, so that the engine updates it even when nothing has changed. */
-  #unfinished = false;
+  /** Created or updated in part: the engine updates it again even if no input has changed. */
+  #isPartial = false;
 
-  constructor(kind: Kind) {
-    this.kind = kind;
-  }
+  constructor(readonly kind: Kind) {}
 
-  get #asked(): Provider {
+  get #provider(): Provider {
     if (!this.provider) throw new Error("the process was killed");
     return this.provider;
   }
 
-  /** `pulumi up`: what was done. */
+  /** `pulumi up`; gives what was done. */
   async up(args: Properties): Promise<"create" | "update" | "same"> {
-    const __provider = providerText(this.kind);
-    const news = { ...args, __provider };
-    const { inputs, failures } = await this.#asked.check(this.inputs, news);
+    const news = { ...args, __provider: providerText(this.kind) };
+    const { inputs, failures } = await this.#provider.check(this.inputs, news);
     if (failures.length > 0) throw new Error(`the plan fails: ${failures.join("; ")}`);
     if (!this.id) {
-      const made = this.#asked.create(inputs);
-      const { id, state } = await made.catch((error) => this.#record(error, inputs));
+      const creating = this.#provider.create(inputs);
+      const { id, state } = await creating.catch((error) => this.#keepPartial(error, inputs));
       this.#keep(id, inputs, state);
       return "create";
     }
-    const { same, replaces } = await this.#asked.diff(this.id, this.state, inputs);
+    const { same, replaces } = await this.#provider.diff(this.id, this.state, inputs);
     if (replaces.length > 0) throw new Error(`no run replaces, but ${replaces} would`);
-    if (!this.#unfinished && (same || isDeepStrictEqual(this.inputs, inputs))) {
+    if (!this.#isPartial && (same || isDeepStrictEqual(this.inputs, inputs))) {
       this.inputs = inputs;
       return "same";
     }
-    const updated = this.#asked.update(this.id, this.state, inputs);
-    const state = await updated.catch((error) => this.#record(error, inputs));
+    const updating = this.#provider.update(this.id, this.state, inputs);
+    const state = await updating.catch((error) => this.#keepPartial(error, inputs));
     this.#keep(this.id, inputs, state);
     return "update";
   }
 
-  /** `pulumi refresh`: what was found. */
+  /** `pulumi refresh`; gives what was found. */
   async refresh(): Promise<"gone" | "drifted" | "same"> {
-    const found = await this.#asked.read(this.id, this.state, this.inputs);
+    const found = await this.#provider.read(this.id, this.state, this.inputs);
     if (!found.id) {
       this.#keep("", {}, {});
       return "gone";
@@ -66,19 +63,18 @@ export class Resource {
 
   /** `pulumi destroy`. */
   async destroy(): Promise<void> {
-    await this.#asked.delete(this.id, this.state);
+    await this.#provider.delete(this.id, this.state);
     this.#keep("", {}, {});
   }
 
-  #keep(id: string, inputs: Properties, state: Properties): void {
+  #keep(id: string, inputs: Properties, state: Properties, isPartial = false): void {
     Object.assign(this, { id, inputs, state });
-    this.#unfinished = false;
+    this.#isPartial = isPartial;
   }
 
-  #record(error: unknown, inputs: Properties): never {
-    if (error instanceof Failure && error.recorded) {
-      this.#keep(error.recorded.id, inputs, error.recorded.properties);
-      this.#unfinished = true;
+  #keepPartial(error: unknown, inputs: Properties): never {
+    if (error instanceof CallError && error.partial) {
+      this.#keep(error.partial.id, inputs, error.partial.properties, true);
     }
     throw error;
   }

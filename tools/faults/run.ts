@@ -1,51 +1,52 @@
-import { tlsCertificates } from "pulumi-tlsedge/client/tlsCertificate";
-import { tlsEdges } from "pulumi-tlsedge/client/tlsEdge";
-import { paths, type Sequence, type Step, type Strike } from "./draw.ts";
+import { tlsCertificates } from "../../client/tlsCertificate";
+import { tlsEdges } from "../../client/tlsEdge";
+import { until } from "../processes";
+import type { Properties } from "../protocol";
+import type { Account } from "./account";
+import { type DrawnFault, paths, type Sequence, type Step } from "./draw";
 import {
-  accused,
   type Broken,
-  behind,
   isLike,
-  objects,
+  misleading,
   shared,
+  stored,
   unclear,
   unnamed,
   type Wire,
-} from "./judge.ts";
-import type { Properties } from "./protocol.ts";
-import { Stack } from "./stack.ts";
-import { type Stage, until } from "./stage.ts";
+} from "./judge";
+import { Stack } from "./stack";
 
-/** So many times a person tries again, and follows what the errors say. */
+/** How often the user tries `up` and follows the advice of its errors. */
 const mostUps = 5;
 
-/** What became of a run. */
+/** The result of a run. */
 export interface Result {
   /** The faults that struck a request, by title. */
   struck: string[];
   killed: "provider" | "engine" | undefined;
+  /** How many resources the programs create. */
   creates: number;
-  /** How often an `up` was run before all was made. */
+  /** How many times `up` was run until everything was created. */
   ups: number;
-  /** The objects that the creates have left, and how many of those no state has. */
+  /** How many objects the creates have made, and how many of these no state has. */
   objects: number;
   named: number;
-  /** The promises that were broken; none is what is wanted. */
   broken: Broken[];
 }
 
-/** Plays a run: creates under faults, what a person does then, and what comes later. */
-export async function play(stage: Stage, sequence: Sequence): Promise<Result> {
-  const run = new Run(stage, sequence);
+/** Runs a sequence: creates under faults, what the user does after them, and later commands. */
+export async function runSequence(account: Account, sequence: Sequence): Promise<Result> {
+  const run = new Run(account, sequence);
   try {
     await run.create();
-    await run.goOn();
+    if (run.broken.length === 0) await run.goOn();
   } finally {
     await Promise.all(run.stacks.map((stack) => stack.leave()));
-    stage.emulator.faults.clear();
+    account.emulator.faults.clear();
   }
-  run.broken.push(...unclear(run.stacks, stage));
-  return run;
+  run.broken.push(...unclear(run.stacks, account));
+  const { struck, killed, creates, ups, objects, named, broken } = run;
+  return { struck, killed, creates, ups, objects, named, broken };
 }
 
 class Run implements Result {
@@ -56,118 +57,117 @@ class Run implements Result {
   objects = 0;
   named = 0;
   readonly broken: Broken[] = [];
-  readonly #stage: Stage;
-  readonly #sequence: Sequence;
-  /** What others have in the account. */
+  /** Ids of objects that the account had before. */
   #others: string[] = [];
-  #set: string[] = [];
+  /** Titles of the faults that are set. */
+  #titles: string[] = [];
+  /** Ids that a killed engine may have stored or not. */
   #unsure = new Set<string>();
 
-  constructor(stage: Stage, sequence: Sequence) {
-    this.#stage = stage;
-    this.#sequence = sequence;
-    this.stacks = sequence.programs.map((_, number) => new Stack(stage, sequence, number));
+  constructor(
+    private readonly account: Account,
+    private readonly sequence: Sequence,
+  ) {
+    this.stacks = sequence.programs.map((_, number) => new Stack(account, sequence, number));
   }
 
   get creates(): number {
-    return this.#sequence.programs.flat().length;
+    return this.sequence.programs.flat().length;
   }
 
-  /** Makes everything, however often that takes, and judges what is there then. */
+  /** Creates everything, with as many ups as that takes, and judges the objects. */
   async create(): Promise<void> {
-    const { strikes, kill, goesOn, elders, programs } = this.#sequence;
-    this.#stage.emulator.reset();
-    this.#others = await makeElders(this.#stage, this.#sequence.kind, programs[0]?.[0], elders);
-    this.#strike(kill ? [killing(this.#sequence.kind, kill), ...strikes] : strikes);
+    const { createFaults, kill, keepsFaults } = this.sequence;
+    this.account.emulator.reset();
+    this.#others = await makeOlderObjects(this.account, this.sequence);
+    this.#setFaults(kill ? [killFault(this.sequence.kind, kill), ...createFaults] : createFaults);
     await this.#up(this.stacks, kill);
     while (this.stacks.some((stack) => stack.hasFailed) && this.ups < mostUps) {
-      if (!goesOn || this.ups > 1) this.#clear();
+      if (!keepsFaults || this.ups > 1) this.#clear();
       const adopted = this.#followAdvice();
       this.ups += 1;
       await this.#up(this.stacks.filter((stack) => stack.hasFailed));
       if (adopted.length > 0) await this.#endAdoption(adopted);
     }
     this.#clear();
-    this.#stuck();
+    this.#judgeErrors();
     this.broken.push(...shared(this.stacks));
     await this.#judgeWhatIsLeft();
   }
 
   /** Updates, reads and deletes under faults; in the end the service has what the program says. */
   async goOn(): Promise<void> {
-    const { steps, laterStrikes, changed } = this.#sequence;
-    if (this.broken.length > 0) return;
-    this.#strike(laterStrikes);
+    const { steps, stepFaults, changed } = this.sequence;
+    this.#setFaults(stepFaults);
     for (const step of steps) {
       if (step === "update") {
         for (const [n, stack] of this.stacks.entries()) stack.program = changed[n] as Properties[];
       }
       await Promise.all(this.stacks.map((stack) => stack.run(step)));
-      this.#takenForGone();
+      this.#judgeGone();
     }
     this.#clear();
-    await (steps.includes("destroy") ? this.#destroyed() : this.#settled());
+    await (steps.includes("destroy") ? this.#endDestroyed() : this.#endUnchanged());
   }
 
-  async #destroyed(): Promise<void> {
-    await this.#finally("destroy");
+  async #endDestroyed(): Promise<void> {
+    await this.#runWithoutFaults("destroy");
     if (this.#own().length > 0) this.#differs(`${this.#own().length} are left after all`);
   }
 
-  /** What a person does last finds everything as the program says, and then nothing to do. */
-  async #settled(): Promise<void> {
-    let last: string[] = [];
+  async #endUnchanged(): Promise<void> {
+    let verdicts: string[] = [];
     for (const command of ["refresh", "up", "up"] as const) {
-      last = await this.#finally(command);
-      this.#takenForGone();
+      verdicts = await this.#runWithoutFaults(command);
+      this.#judgeGone();
       if (command === "up") this.#judgeContent();
     }
-    if (last.some((verdict) => verdict !== "same")) this.#differs(`${last} in the end`);
+    if (verdicts.some((verdict) => verdict !== "same")) this.#differs(`${verdicts} in the end`);
   }
 
-  /** Without a fault a command succeeds, though not at once on a machine that is very busy. */
-  async #finally(command: "up" | Step): Promise<string[]> {
+  /** On a very busy machine a command may fail without a fault: it runs up to three times. */
+  async #runWithoutFaults(command: "up" | Step): Promise<string[]> {
     let done: string[][] = [];
     for (let tries = 0; tries < 3; tries++) {
       done = await Promise.all(this.stacks.map((stack) => stack.run(command)));
       if (!this.stacks.some((stack) => stack.hasFailed)) break;
     }
-    this.#stuck();
+    this.#judgeErrors();
     return done.flat();
   }
 
   async #up(stacks: Stack[], kill?: Sequence["kill"]): Promise<void> {
-    const heldBefore = new Set(this.stacks.flatMap((stack) => stack.ids));
+    const heldBefore = this.#held();
     const done = Promise.all(stacks.map((stack) => stack.run("up")));
     if (kill) await this.#killDuring(done, kill);
     await done;
-    // Nobody knows whether an engine has stored what a process answered just before it was killed.
+    // The engine may have stored an answer that came just before it was killed, or not.
     if (this.killed && kill) this.#unsure = new Set(this.stacks[kill.stack]?.ids);
-    this.broken.push(...accused(stacks, heldBefore, this.#others, this.#unsure));
+    this.broken.push(...misleading(stacks, heldBefore, this.#others, this.#unsure));
   }
 
-  /** Kills a process when its point is reached, if ever. */
+  /** Kills a process when the fault of the kill strikes, if it does. */
   async #killDuring(up: Promise<unknown>, { stack, victim }: NonNullable<Sequence["kill"]>) {
-    const { faults } = this.#stage.emulator;
+    const { faults } = this.account.emulator;
     await until(() => faults.list()[0]?.struck === 1, up);
     if (faults.list()[0]?.struck !== 1) return;
     this.killed = victim;
     await this.stacks[stack]?.kill(victim);
   }
 
-  /** What an error names is deleted, or adopted where it is the error of one resource alone. */
+  /** Adopts an object that the error of one resource names; deletes it otherwise. */
   #followAdvice(): Properties[] {
-    const { kind, adopts } = this.#sequence;
+    const { kind, adopts } = this.sequence;
     const adopted: Properties[] = [];
-    const held = new Set(this.stacks.flatMap((stack) => stack.ids));
+    const held = this.#held();
     const failed = this.stacks.flatMap(({ errors, resources, program }) =>
       errors.flatMap((error, index) => {
         const args = program[index] as Properties;
-        return error && !resources[index]?.id ? [{ said: error.message, args }] : [];
+        return error && !resources[index]?.id ? [{ message: error.message, args }] : [];
       }),
     );
     for (const { id } of this.#own()) {
-      const [first, ...more] = failed.filter(({ said }) => said.includes(id));
+      const [first, ...more] = failed.filter(({ message }) => message.includes(id));
       if (held.has(id) || !first) continue;
       if (adopts && more.length === 0 && first.args.__import === undefined) {
         first.args.__import = id;
@@ -175,13 +175,13 @@ class Run implements Result {
       } else {
         this.objects += 1;
         this.named += 1;
-        behind(this.#stage.emulator, kind).delete(id);
+        stored(this.account.emulator, kind).delete(id);
       }
     }
     return adopted;
   }
 
-  /** The option that adopts is for once; each command of the engine's has a process of its own. */
+  /** Removes the import option after one up, as users do; each command has a process of its own. */
   async #endAdoption(adopted: Properties[]): Promise<void> {
     for (const args of adopted) delete args.__import;
     await Promise.all(this.stacks.map((stack) => stack.end()));
@@ -189,19 +189,17 @@ class Run implements Result {
   }
 
   async #judgeWhatIsLeft(): Promise<void> {
-    const { emulator } = this.#stage;
+    const { emulator } = this.account;
     const all = this.#own();
-    const held = new Set(this.stacks.flatMap((stack) => stack.ids));
+    const held = this.#held();
     const left = all.filter(({ id }) => !held.has(id));
-    if (unnamed(this.stacks, left, all).length > 0 || left.length > 0) {
-      // What a process prints last may come after its answer.
-      await Promise.all(this.stacks.map((stack) => stack.end()));
-    }
+    // The last output of a process may come after its answer.
+    if (left.length > 0) await Promise.all(this.stacks.map((stack) => stack.end()));
     const broken = unnamed(this.stacks, left, all);
     this.broken.push(...broken);
     this.objects += all.length;
     this.named += left.length - broken.length;
-    for (const { id } of left) behind(emulator, this.#sequence.kind).delete(id);
+    for (const { id } of left) stored(emulator, this.sequence.kind).delete(id);
   }
 
   #judgeContent(): void {
@@ -216,13 +214,13 @@ class Run implements Result {
     if (own.length !== this.creates) this.#differs(`${own.length} objects, not ${this.creates}`);
   }
 
-  #takenForGone(): void {
-    if (this.#sequence.steps.includes("destroy")) return;
+  #judgeGone(): void {
+    if (this.sequence.steps.includes("destroy")) return;
     const lost = this.stacks.flatMap(({ resources }) => resources).filter(({ id }) => !id);
     if (lost.length > 0) this.broken.push({ promise: "gone", text: `${lost.length} of them` });
   }
 
-  #stuck(): void {
+  #judgeErrors(): void {
     for (const error of this.stacks.flatMap(({ errors }) => errors)) {
       if (error) this.broken.push({ promise: "stuck", text: error.message });
     }
@@ -232,53 +230,59 @@ class Run implements Result {
     this.broken.push({ promise: "differs", text });
   }
 
-  /** The objects of this run: all but those of others. */
+  /** The ids in all states. */
+  #held(): Set<string> {
+    return new Set(this.stacks.flatMap((stack) => stack.ids));
+  }
+
+  /** The objects that this run has made. */
   #own(): Wire[] {
-    const all = objects(this.#stage.emulator, this.#sequence.kind);
+    const all: Wire[] = stored(this.account.emulator, this.sequence.kind).list();
     return all.filter(({ id }) => !this.#others.includes(id));
   }
 
-  #strike(strikes: Strike[]): void {
-    this.#set = strikes.map(({ title }) => title);
-    this.#stage.emulator.faults.add(...strikes.map(({ fault }) => fault));
+  #setFaults(faults: DrawnFault[]): void {
+    this.#titles = faults.map(({ title }) => title);
+    this.account.emulator.faults.add(...faults.map(({ fault }) => fault));
   }
 
+  /** Removes the faults, and keeps the titles of those that have struck. */
   #clear(): void {
-    const struck = this.#stage.emulator.faults.list().map((fault) => fault.struck > 0);
-    this.struck.push(...this.#set.filter((_, index) => struck[index]));
-    this.#set = [];
-    this.#stage.emulator.faults.clear();
+    const struck = this.account.emulator.faults.list().map((fault) => fault.struck > 0);
+    this.struck.push(...this.#titles.filter((_, index) => struck[index]));
+    this.#titles = [];
+    this.account.emulator.faults.clear();
   }
 }
 
-/** The request that is under way when a process is killed: it is never answered. */
-function killing(kind: Sequence["kind"], { skip, work }: NonNullable<Sequence["kill"]>): Strike {
+/** The request during which a process is killed: it gets no answer. */
+function killFault(
+  kind: Sequence["kind"],
+  { skip, work }: NonNullable<Sequence["kill"]>,
+): DrawnFault {
   const fault = { method: "POST", path: paths[kind], skip, work, answer: "silence" } as const;
   return { title: `no answer, ${work ? "after" : "before"} the work, and a process killed`, fault };
 }
 
-/** Someone else has made the same, an hour ago. */
-async function makeElders(
-  stage: Stage,
-  kind: Sequence["kind"],
-  { description, certificatePem, privateKeyPem }: Properties = {},
-  count: number,
+/** Creates objects equal to the first resource of the run, as another user did an hour ago. */
+async function makeOlderObjects(
+  account: Account,
+  { kind, programs, olderObjects }: Sequence,
 ): Promise<string[]> {
+  const { description, certificatePem, privateKeyPem } = programs[0]?.[0] ?? {};
   const anHourAgo = new Date(Date.now() - 3_600_000).toISOString();
+  const labels = { description: String(description) };
+  const certificate_pem = String(certificatePem);
+  const private_key_pem = String(privateKeyPem);
   const ids: string[] = [];
-  const stranger = stage.stranger();
-  for (let n = 0; n < count; n++) {
-    const labels = { description: String(description) };
-    const pair = {
-      certificate_pem: String(certificatePem),
-      private_key_pem: String(privateKeyPem),
-    };
-    const made =
+  const client = account.otherUser();
+  for (let n = 0; n < olderObjects; n++) {
+    const { id } =
       kind === "tlsEdge"
-        ? await tlsEdges.create(stranger, labels)
-        : await tlsCertificates.create(stranger, { ...labels, ...pair });
-    behind(stage.emulator, kind).patch(made.id, { created_at: anHourAgo });
-    ids.push(made.id);
+        ? await tlsEdges.create(client, labels)
+        : await tlsCertificates.create(client, { ...labels, certificate_pem, private_key_pem });
+    stored(account.emulator, kind).patch(id, { created_at: anHourAgo });
+    ids.push(id);
   }
   return ids;
 }

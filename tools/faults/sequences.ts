@@ -1,49 +1,80 @@
-import { draw } from "./draw.ts";
-import { play, type Result } from "./run.ts";
-import { prepare, Stage } from "./stage.ts";
+import { version as pulumi } from "@pulumi/pulumi/version";
+import { version } from "../../package.json";
+import { table } from "../markdown";
+import { Account, prepare } from "./account";
+import { draw, faultKinds, titleOf } from "./draw";
+import { promises } from "./judge";
+import { type Result, runSequence } from "./run";
 
-/** How many runs go on at a time: they spend most of it waiting. */
-const abreast = 6;
+/** How many runs go on at a time: they spend most of their time waiting. */
+const parallel = 6;
 
-/** A run that has been played. */
-export interface Played extends Result {
+/** The result of a run, with the number of the run. */
+export interface Numbered extends Result {
   number: number;
 }
 
-/** What is to be played, and how it is told. */
-export interface Order {
-  seed: number;
-  /** The numbers of the runs. */
-  numbers: number[];
-  /** Where the provider's package is found from. */
-  folder: string;
-  /** Hears of each run as it ends. */
-  tell: (played: Played) => void;
-}
-
-/** Plays runs, several at a time, each of them on an emulator and a machine of its own. */
-export async function playAll({ seed, numbers, folder, tell }: Order): Promise<Played[]> {
-  const ground = await prepare(folder);
-  const played: Played[] = [];
+/**
+ * Draws the sequences of a seed with these numbers and runs them, each on an account and a machine
+ * of its own. `folder` resolves the package; by default it is the built one of the repository.
+ */
+export async function runSequences(
+  seed: number,
+  numbers: number[],
+  folder?: string,
+): Promise<Numbered[]> {
+  const setup = await prepare(folder);
+  const results: Numbered[] = [];
   const rest = [...numbers];
-  const workers = Array.from({ length: Math.min(abreast, rest.length) }, async () => {
-    const stage = await Stage.open(ground);
+  const workers = Array.from({ length: Math.min(parallel, rest.length) }, async () => {
+    const account = await Account.open(setup);
     try {
       for (let number = rest.shift(); number !== undefined; number = rest.shift()) {
-        const result = await play(stage, draw(seed, number, ground.pool));
-        const one = { number, ...resultOf(result) };
-        played.push(one);
-        tell(one);
+        const result = await runSequence(account, draw(seed, number, setup.certificates));
+        results.push({ number, ...result });
+        if (results.length % 50 === 0) console.error(`${results.length} of ${numbers.length} runs`);
       }
     } finally {
-      await stage.close();
+      await account.close();
     }
   });
   await Promise.all(workers);
-  return played.sort((a, b) => a.number - b.number);
+  return results.sort((a, b) => a.number - b.number);
 }
 
-/** The figures alone: a run holds on to its stacks and their processes. */
-function resultOf({ struck, killed, creates, ups, objects, named, broken }: Result): Result {
-  return { struck, killed, creates, ups, objects, named, broken };
+/** The results for the document. */
+export function sequencesPart(seed: number, results: Numbered[], minutes: number): string {
+  const sum = (of: (run: Numbered) => number) =>
+    String(results.reduce((total, run) => total + of(run), 0));
+  const runs = [
+    ["Runs", String(results.length)],
+    ["Resources created", sum(({ creates }) => creates)],
+    ["`up`s until all were created", sum(({ ups }) => ups)],
+    ["Provider processes killed", sum(({ killed }) => Number(killed === "provider"))],
+    ["Engines killed", sum(({ killed }) => Number(killed === "engine"))],
+    ["Objects that the creates made", sum(({ objects }) => objects)],
+    ["Of these in no state, and named by an error or a warning", sum(({ named }) => named)],
+  ];
+  const broken = Object.entries(promises).map(([promise, text]) => {
+    const breaks = results.filter((run) => run.broken.some((one) => one.promise === promise));
+    return [text, String(breaks.length)];
+  });
+  const struck = results.flatMap((run) => run.struck);
+  // Reads do no work, so they have no timing.
+  const titles = [
+    ...faultKinds.flatMap((kind) => kind.timings.map((timing) => titleOf(kind, timing))),
+    ...faultKinds.map(({ title }) => `${title}, of a read`),
+  ];
+  const counts = titles.map((title) => {
+    return [title, String(struck.filter((one) => one === title).length)];
+  });
+  return `\`npm run test:faults -- --only sequences --seed ${seed} --runs ${results.length}\`, with
+pulumi-tlsedge ${version}, @pulumi/pulumi ${pulumi} and Node.js ${process.versions.node}, took
+${minutes} minutes.
+
+${table(["Promise", "Runs that broke it"], broken, true)}
+
+${table(["All runs together", "Count"], runs, true)}
+
+${table(["Fault", "Requests struck"], counts, true)}`;
 }

@@ -1,29 +1,31 @@
-import type { Sequence, Step } from "./draw.ts";
-import type { Properties, Provider } from "./protocol.ts";
-import { Resource } from "./resource.ts";
-import type { Stage } from "./stage.ts";
+import type { Properties, Provider } from "../protocol";
+import type { Account } from "./account";
+import type { Sequence, Step } from "./draw";
+import { Resource } from "./resource";
 
-/** Longer than an operation may take: then a provider has nothing left to do. */
-const patienceMs = 3000;
+/** Longer than an operation may take: a provider without an engine has ended by then. */
+const longestOperationMs = 3000;
 
 /** A stack as the engine has it: resources, and the provider process of the present command. */
 export class Stack {
   readonly resources: Resource[];
-  /** What the program says of each resource. */
+  /** The program's arguments for each resource. */
   program: Properties[];
-  /** What each resource's part of the last command failed with. */
+  /** For each resource the error of the last command. */
   errors: (Error | undefined)[] = [];
-  /** All that a person has read so far: errors, and what the processes have printed. */
-  said = "";
-  /** Everything in which no secret may stand. */
-  heard = "";
-  /** A process that ended though nobody killed it. */
+  /** What the user has read: errors, and what the processes have printed, without the debug log. */
+  messages = "";
+  /** Everything that is searched for secrets. */
+  output = "";
+  /** Whether a process has ended that nobody killed. */
   hasCrashed = false;
-  readonly #stage: Stage;
-  #process: Provider | undefined;
+  #provider: Provider | undefined;
 
-  constructor(stage: Stage, { kind, programs }: Sequence, number: number) {
-    this.#stage = stage;
+  constructor(
+    private readonly account: Account,
+    { kind, programs }: Sequence,
+    number: number,
+  ) {
     this.program = programs[number] ?? [];
     this.resources = this.program.map(() => new Resource(kind));
   }
@@ -36,53 +38,55 @@ export class Stack {
     return this.resources.flatMap(({ id }) => id || []);
   }
 
-  /** Runs a command on all resources at once; one that follows a failure has a new process. */
+  /** Runs a command on all resources at once; after a failure it gets a new process. */
   async run(command: "up" | Step): Promise<string[]> {
     if (this.hasFailed) await this.end();
-    this.#process ??= await this.#stage.process();
+    this.#provider ??= await this.account.provider();
     const work = async (one: Resource, index: number) => {
-      one.provider = this.#process;
+      one.provider = this.#provider;
       if (command === "refresh") return one.id ? one.refresh() : "same";
       if (command === "destroy") return one.id ? one.destroy() : "same";
       return one.up(this.program[index] as Properties);
     };
     const done = await Promise.allSettled(this.resources.map(work));
     this.errors = done.map((one) => (one.status === "rejected" ? one.reason : undefined));
-    for (const error of this.errors) if (error) this.said += `${error.message}\n`;
+    for (const error of this.errors) if (error) this.messages += `${error.message}\n`;
     return done.flatMap((one) => (one.status === "fulfilled" ? String(one.value) : []));
   }
 
   /** Kills the process, or takes its engine away. */
   async kill(victim: "provider" | "engine"): Promise<void> {
-    const killed = this.#process;
-    this.#process = undefined;
-    await (victim === "engine" ? killed?.orphan(patienceMs) : killed?.close());
-    this.#hear(killed);
+    const provider = this.#take();
+    await (victim === "engine" ? provider?.loseEngine(longestOperationMs) : provider?.kill());
+    this.#keepOutput(provider);
   }
 
-  /** Ends the process, so that all it has printed is there. */
+  /** Ends the process, so that its output is complete. */
   async end(): Promise<void> {
-    const ended = this.#process;
-    this.#process = undefined;
-    this.hasCrashed ||= ended?.hasEnded ?? false;
-    await ended?.end();
-    this.#hear(ended);
+    const provider = this.#take();
+    this.hasCrashed ||= provider?.hasEnded ?? false;
+    await provider?.end();
+    this.#keepOutput(provider);
   }
 
-  /** A process that has not failed goes on to another run. */
+  /** Ends the run: a process that has not failed serves the next run. */
   async leave(): Promise<void> {
-    const left = this.#process;
-    if (!left || this.hasFailed || left.hasEnded) return this.end();
-    this.#hear(left);
-    this.#process = undefined;
-    this.#stage.reuse(left);
+    if (!this.#provider || this.hasFailed || this.#provider.hasEnded) return this.end();
+    this.#keepOutput(this.#provider);
+    this.account.reuse(this.#provider);
+    this.#provider = undefined;
   }
 
-  #hear(provider: Provider | undefined): void {
+  #take(): Provider | undefined {
+    const provider = this.#provider;
+    this.#provider = undefined;
+    return provider;
+  }
+
+  #keepOutput(provider: Provider | undefined): void {
     if (!provider) return;
-    this.heard += provider.printed + provider.answered;
-    // A debug log is not what a person reads.
+    this.output += provider.printed + provider.answered;
     const lines = provider.printed.split("\n").filter((line) => !/ pulumi-tlsedge:\w+ /.test(line));
-    this.said += lines.join("\n");
+    this.messages += lines.join("\n");
   }
 }

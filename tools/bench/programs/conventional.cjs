@@ -1,5 +1,5 @@
 // What people write today: a class whose methods Pulumi serializes, with all that they capture,
-// into the state of every resource. It knows neither drift nor limits nor lost answers.
+// into the state of every resource. It handles no drift, no limit and no lost answer.
 const axios = require("axios");
 const pulumi = require("@pulumi/pulumi");
 const { kind, resources } = require("./resources.json");

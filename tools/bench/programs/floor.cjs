@@ -1,9 +1,9 @@
-// The same resources of a provider that does nothing: what is left is the engine's own cost.
+// The same resources, of a provider that does nothing: the cost is the engine's own.
 const pulumi = require("@pulumi/pulumi");
 const { kind, resources } = require("./resources.json");
 const recordings = require("tlsedge-floors/recordings.json");
 
-// A class, as ours are: the engine stores from where a resource was constructed.
+// A class, as in our package: the state holds the place where a resource was constructed.
 class Floor extends pulumi.CustomResource {
   constructor(name, { privateKeyPem, ...args }, { token, provider } = recordings[kind]) {
     const secret = privateKeyPem && { privateKeyPem: pulumi.secret(privateKeyPem) };

@@ -1,4 +1,4 @@
-// Makes no request and stores what `pulumi-tlsedge` was seen to store, to the byte.
+// Makes no request and stores what `pulumi-tlsedge` stores, as recorded.
 const { randomBytes } = require("node:crypto");
 const recordings = require("./recordings.json");
 

@@ -1,4 +1,4 @@
-// The program of a person who uses this package.
+// The program of a user of this package.
 const { TLSCertificate, TLSEdge } = require("pulumi-tlsedge");
 const { kind, resources } = require("./resources.json");
 

@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { setTimeout } from "node:timers/promises";
 
 /** A process of this machine. */
 export interface Process {
@@ -7,7 +8,7 @@ export interface Process {
   command: string;
 }
 
-/** What a process has started, and what that has, and so on. */
+/** The processes that a process has started, and those that these have started. */
 export function descendants(pid: number): Process[] {
   const all = processes();
   const below = (parent: number): Process[] =>
@@ -15,7 +16,7 @@ export function descendants(pid: number): Process[] {
   return below(pid);
 }
 
-/** Those that are still there and still what they were. */
+/** The processes that still run; a pid that another process has now does not count. */
 export function left(started: Process[]): Process[] {
   const now = processes();
   return started.filter(({ pid, command }) =>
@@ -23,7 +24,7 @@ export function left(started: Process[]): Process[] {
   );
 }
 
-/** Ends those that are left. */
+/** Kills the processes that still run. */
 export function end(started: Process[]): void {
   for (const { pid } of left(started)) process.kill(pid, "SIGKILL");
 }
@@ -36,9 +37,19 @@ function processes(): Process[] {
   });
 }
 
-/** The process of the dynamic providers, among those that an engine has started. */
+/** The pid of the dynamic provider, among the processes that an engine has started. */
 export function providerOf(started: Process[]): number {
   const provider = started.find(({ command }) => /dynamic-provider\/index\.js/.test(command));
   if (!provider) throw new Error("the engine has no dynamic-provider process");
   return provider.pid;
+}
+
+/** Waits until a condition holds, or until the work has ended. */
+export async function until(holds: () => boolean, work: Promise<unknown>): Promise<void> {
+  let hasEnded = false;
+  const end = () => {
+    hasEnded = true;
+  };
+  work.then(end, end);
+  while (!hasEnded && !holds()) await setTimeout(2);
 }

@@ -1,0 +1,289 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import {
+  type CertificateOptions,
+  type Emulator,
+  type EmulatorOptions,
+  type Fault,
+  type MadeCertificate,
+  makeCertificate,
+  startEmulator,
+} from "../emulator/server";
+import { linesOf, nameOf, type Printed, type Run, readEvents } from "./engineLog";
+import { environment, linkModules, newFolder, repository } from "./folders";
+import { descendants, end, type Process, providerOf, until } from "./processes";
+import { findOrBuildPulumi, type PulumiCli } from "./pulumi";
+import { Secrets } from "./secrets";
+
+/** A resource as `pulumi stack export` prints it. */
+export interface ExportedResource {
+  urn: string;
+  type: string;
+  id?: string;
+  inputs: Record<string, unknown>;
+  outputs: Record<string, unknown>;
+}
+
+const unattended = ["--yes", "--skip-preview"];
+
+/**
+ * A Pulumi project on the real engine, with an emulator of its own. Everything that its commands
+ * print, and the state after each run of the engine, is searched for secrets.
+ */
+export class Project {
+  /** The stack of all commands. */
+  stack = "dev";
+  /** No command may print or store one of these. */
+  secrets = new Secrets();
+
+  private constructor(
+    readonly folder: string,
+    readonly cli: PulumiCli,
+    readonly options: EmulatorOptions,
+    public emulator: Emulator,
+    readonly env: NodeJS.ProcessEnv,
+  ) {
+    this.secrets.add("the API key", emulator.apiKey);
+  }
+
+  /** A project in a new folder, with an empty stack `dev`; the caller writes the program. */
+  static async create(options?: EmulatorOptions, env?: NodeJS.ProcessEnv): Promise<Project> {
+    const project = await Project.copyOf({}, options, env);
+    await project.manifest();
+    await project.select("dev");
+    return project;
+  }
+
+  /** A copy of files and folders of the repository in a new folder, with no stack yet. */
+  static async copyOf(
+    paths: Record<string, string>,
+    options?: EmulatorOptions,
+    env?: NodeJS.ProcessEnv,
+  ): Promise<Project> {
+    const project = await Project.in(newFolder(), options, env);
+    await linkModules(project.folder);
+    for (const [from, to] of Object.entries(paths)) {
+      const target = path.join(project.folder, to);
+      await cp(path.join(repository, from), target, { recursive: true });
+    }
+    return project;
+  }
+
+  /** A project in a folder that exists; `env` adds variables, undefined removes one. */
+  static async in(
+    folder: string,
+    options: EmulatorOptions = {},
+    env: NodeJS.ProcessEnv = {},
+  ): Promise<Project> {
+    const cli = await findOrBuildPulumi();
+    const emulator = await startEmulator(options);
+    return new Project(folder, cli, options, emulator, {
+      ...cli.env,
+      ...(await environment(folder, emulator)),
+      // The linter has checked the types of the examples.
+      PULUMI_NODEJS_TRANSPILE_ONLY: "true",
+      // Each command starts two Node.js processes that load the same code.
+      NODE_COMPILE_CACHE: path.join(repository, "node_modules", ".cache", "compile"),
+      NODE_V8_COVERAGE: "",
+      // For --event-log.
+      PULUMI_DEBUG_COMMANDS: "true",
+      NO_COLOR: "1",
+      ...env,
+    });
+  }
+
+  /** Writes Pulumi.yaml and package.json for a program in plain JavaScript. */
+  async manifest(dependencies: Record<string, string> = {}): Promise<void> {
+    const runtime = "runtime: { name: nodejs, options: { typescript: false } }";
+    await this.file("Pulumi.yaml", `name: acceptance\n${runtime}\n`);
+    const manifest = { name: "acceptance", main: "index.js", dependencies };
+    await this.file("package.json", JSON.stringify(manifest));
+  }
+
+  /** Writes the program. `tlsedge` and `pulumi` are in scope; exports are stack outputs. */
+  program(text: string, imports = 'const tlsedge = require("pulumi-tlsedge");'): Promise<void> {
+    const pulumi = 'const pulumi = require("@pulumi/pulumi");';
+    const files = 'const { readFileSync } = require("node:fs");';
+    return this.file("index.js", [pulumi, imports, files, text, ""].join("\n"));
+  }
+
+  /** Writes a file of the project. */
+  file(name: string, text: string): Promise<void> {
+    return writeFile(path.join(this.folder, name), text);
+  }
+
+  /** Makes a certificate and writes it and its key as an ACME client does. */
+  async certificate(folder: string, options: CertificateOptions): Promise<MadeCertificate> {
+    const made = await makeCertificate(options);
+    this.keepSecret(`the key of ${folder}`, made.privateKeyPem);
+    await mkdir(path.join(this.folder, folder), { recursive: true });
+    await this.file(path.join(folder, "fullchain.pem"), made.certificatePem);
+    await this.file(path.join(folder, "privkey.pem"), made.privateKeyPem);
+    return made;
+  }
+
+  /** From now on a command that prints or stores this text, or a part of it, throws. */
+  keepSecret(name: string, text: string): void {
+    this.secrets.add(name, text);
+  }
+
+  /** Changes the stack of all commands; creates it if it does not exist. */
+  async select(stack: string): Promise<void> {
+    this.stack = stack;
+    await this.succeedsQuietly("stack", "select", "--create");
+  }
+
+  /** Stops the emulator and starts it again, on the same port and with the same options. */
+  async restartEmulator(): Promise<void> {
+    await this.emulator.close();
+    const port = Number(new URL(this.emulator.url).port);
+    this.emulator = await startEmulator({ ...this.options, port });
+  }
+
+  /** Stops the emulator and removes the folder. */
+  async close(): Promise<void> {
+    await this.emulator.close();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  up(...args: string[]): Promise<Run> {
+    return this.succeeds("up", ...unattended, ...args);
+  }
+
+  preview(...args: string[]): Promise<Run> {
+    return this.succeeds("preview", "--diff", ...args);
+  }
+
+  refresh(...args: string[]): Promise<Run> {
+    return this.succeeds("refresh", ...unattended, ...args);
+  }
+
+  destroy(...args: string[]): Promise<Run> {
+    return this.succeeds("destroy", ...unattended, ...args);
+  }
+
+  async succeeds(...args: string[]): Promise<Run> {
+    const run = await this.engine(...args);
+    assert.equal(run.code, 0, `pulumi ${args.join(" ")} failed:\n${run.output}`);
+    return run;
+  }
+
+  async fails(...args: string[]): Promise<Run> {
+    const run = await this.engine(...args);
+    assert.notEqual(run.code, 0, `pulumi ${args.join(" ")} should have failed:\n${run.output}`);
+    return run;
+  }
+
+  /** A command that does not run the engine, such as `config set`; gives its output. */
+  async succeedsQuietly(...args: string[]): Promise<string> {
+    const { code, output } = await this.pulumi(...args);
+    assert.equal(code, 0, `pulumi ${args.join(" ")} failed:\n${output}`);
+    return output;
+  }
+
+  /** Sets a secret of the stack's config; the value goes through stdin. */
+  async setSecret(key: string, value: string): Promise<void> {
+    const args = ["config", "set", "--secret", "--path", key, "--stack", this.stack];
+    const { code, output } = await this.start(args, this.cli.command, value).done;
+    assert.equal(code, 0, output);
+  }
+
+  /** A command that runs the engine. Its state and its event log are searched for secrets, too. */
+  async engine(...args: string[]): Promise<Run> {
+    const log = path.join(this.folder, "events.json");
+    await rm(log, { force: true });
+    const before = this.emulator.requests.length;
+    const printed = await this.pulumi(...args, "--event-log", log);
+    const lines = linesOf(await readFile(log, "utf8").catch(() => ""));
+    this.#search("the event log", lines.join("\n"));
+    await this.state();
+    const requests = this.emulator.requests
+      .slice(before)
+      .map(({ method, path }) => `${method} ${path.replace(/(?:edgtls|cert)_\w+/, ":id")}`);
+    return { ...printed, ...readEvents(lines), requests };
+  }
+
+  /** Any command of the CLI, on the stack. */
+  pulumi(...args: string[]): Promise<Printed> {
+    return this.start([...args, "--stack", this.stack, "--non-interactive"]).done;
+  }
+
+  /** Runs a command, and kills its engine or that engine's provider when a request meets a fault. */
+  killed(victim: "engine" | "provider", fault: Fault, ...args: string[]): Promise<Printed> {
+    return this.struck(fault, args, (engine, started) => {
+      process.kill(victim === "engine" ? engine : providerOf(started), "SIGKILL");
+    });
+  }
+
+  /**
+   * Runs a command that changes the stack. When the fault has struck as often as it may, `act` gets
+   * the engine's pid and the processes that the engine has started.
+   */
+  async struck(
+    fault: Fault,
+    args: string[],
+    act: (engine: number, started: Process[]) => void | Promise<void>,
+  ): Promise<Printed> {
+    const { faults } = this.emulator;
+    faults.add(fault);
+    const all = [...args, ...unattended, "--stack", this.stack, "--non-interactive"];
+    const { pid, done } = this.start(all);
+    const hasStruck = () => faults.list().some(({ struck }) => struck >= (fault.times ?? 1));
+    await until(hasStruck, done);
+    if (!hasStruck()) assert.fail(`no request met the fault:\n${(await done).output}`);
+    const started = descendants(pid);
+    try {
+      await act(pid, started);
+      return await done;
+    } finally {
+      this.emulator.faults.clear();
+      end(started);
+    }
+  }
+
+  /** Starts a command in the project's folder; what it printed is searched when it has ended. */
+  start(args: string[], command = this.cli.command, input = "") {
+    const child = spawn(command, args, { cwd: this.folder, env: this.env });
+    child.stdin.end(input);
+    let output = "";
+    child.stdout.on("data", (data) => (output += data));
+    child.stderr.on("data", (data) => (output += data));
+    const done = new Promise<number>((resolve, reject) => {
+      child.on("error", reject);
+      // The processes that a killed one has started may hold its pipes open.
+      child.on("exit", (_, signal) => signal && resolve(-1));
+      child.on("close", (exit) => resolve(exit ?? -1));
+    }).then((code): Printed => {
+      this.#search(`the output of ${args.join(" ")}`, output);
+      return { code, output };
+    });
+    // Who waits for it may do so later.
+    done.catch(() => undefined);
+    return { pid: child.pid as number, done };
+  }
+
+  /** The resources and the pending operations in the state; secrets are still encrypted. */
+  async state(): Promise<{ resources: ExportedResource[]; pending: unknown[] }> {
+    const { deployment } = JSON.parse(await this.succeedsQuietly("stack", "export"));
+    const { resources, pending_operations: pending } = deployment;
+    return { resources: resources ?? [], pending: pending ?? [] };
+  }
+
+  /** The stack's resources of this package, by name. */
+  async exported(): Promise<Record<string, ExportedResource>> {
+    const { resources } = await this.state();
+    const own = resources.filter(({ type }) => type.includes("tlsedge:"));
+    return Object.fromEntries(own.map((found) => [nameOf(found.urn), found]));
+  }
+
+  /** An output of the stack. */
+  async output(name: string): Promise<unknown> {
+    return JSON.parse(await this.succeedsQuietly("stack", "output", "--json"))[name];
+  }
+
+  #search(place: string, text: string): void {
+    assert.deepEqual(this.secrets.in(text), [], `secrets are in ${place}`);
+  }
+}

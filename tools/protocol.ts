@@ -1,0 +1,244 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { setTimeout } from "node:timers/promises";
+import { credentials, type ServiceError } from "@grpc/grpc-js";
+import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb";
+import * as messages from "@pulumi/pulumi/proto/provider_pb";
+import { Status } from "@pulumi/pulumi/proto/status_pb";
+import { Struct } from "google-protobuf/google/protobuf/struct_pb";
+
+/** Inputs or outputs of a resource, in plain form. */
+export type Properties = Record<string, unknown>;
+
+/** A resource that exists but is not complete: the engine stores it and updates it in the next up. */
+export interface PartialResource {
+  id: string;
+  properties: Properties;
+  reasons: string[];
+}
+
+/** The error of a call; with `partial` the call has made or changed the resource all the same. */
+export class CallError extends Error {
+  constructor(
+    message: string,
+    readonly partial?: PartialResource,
+  ) {
+    super(message);
+  }
+}
+
+type Done<Response> = (error: ServiceError | null, response: Response) => void;
+
+const running = new Set<ChildProcess>();
+process.on("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+});
+
+/** A port that is open as long as an engine would run: providers check it. */
+export class EnginePort {
+  readonly #sockets = new Set<Socket>();
+
+  private constructor(readonly server: Server) {
+    server.on("connection", (socket) => {
+      this.#sockets.add(socket);
+      socket.on("error", () => undefined).on("close", () => this.#sockets.delete(socket));
+    });
+  }
+
+  static async open(): Promise<EnginePort> {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    return new EnginePort(server);
+  }
+
+  get port(): number {
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  /** Refuses connections from now on, and cuts those that are open. */
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+}
+
+/** A process of Pulumi's server of dynamic providers, started and called as the engine does it. */
+export class Provider {
+  /** What the process has printed. */
+  printed = "";
+  /** What the process has answered, without secrets that the engine encrypts. */
+  answered = "";
+  readonly #child: ChildProcess;
+  readonly #engine: EnginePort;
+  readonly #closed: Promise<unknown>;
+  /** Rejects when the engine waits for no answer any more. */
+  readonly #cancelled: Promise<never>;
+  #cancel: () => void = () => undefined;
+  readonly #client: ResourceProviderClient;
+
+  private constructor(child: ChildProcess, engine: EnginePort, port: string) {
+    this.#child = child;
+    this.#engine = engine;
+    this.#closed = once(child, "close");
+    this.#cancelled = new Promise((_, reject) => {
+      this.#cancel = () => reject(new CallError("the process was killed"));
+    });
+    this.#cancelled.catch(() => undefined);
+    this.#client = new ResourceProviderClient(`127.0.0.1:${port}`, credentials.createInsecure());
+  }
+
+  /** Starts and configures a process. `folder` is the program's: packages are resolved from it. */
+  static async start(folder: string, env: NodeJS.ProcessEnv): Promise<Provider> {
+    const script = require.resolve("@pulumi/pulumi/cmd/dynamic-provider");
+    const engine = await EnginePort.open();
+    const args = [script, `127.0.0.1:${engine.port}`];
+    const child = spawn(process.execPath, args, { cwd: folder, env });
+    running.add(child);
+    child.once("close", () => running.delete(child));
+    let early = "";
+    child.stderr.on("data", (data) => (early += data));
+    const ended = once(child, "close").then(() => Promise.reject(new Error(early)));
+    // The process prints its port first.
+    const [port] = await Promise.race([once(child.stdout, "data"), ended]);
+    ended.catch(() => undefined);
+    const provider = new Provider(child, engine, String(port).trim());
+    provider.printed = early;
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on("data", (data) => {
+        provider.printed += data;
+      });
+    }
+    await provider.#call("configure", fill(new messages.ConfigureRequest(), { args: {} }));
+    return provider;
+  }
+
+  async check(olds: Properties, news: Properties) {
+    const request = fill(new messages.CheckRequest(), { olds, news });
+    const response = await this.#call<messages.CheckResponse>("check", request);
+    const inputs = fromStruct(response.getInputs());
+    const failures = response.getFailuresList().map((one) => one.getReason());
+    // The private key is an input, which the engine encrypts; no other answer may hold it.
+    this.#note({ ...inputs, privateKeyPem: undefined }, failures);
+    return { inputs, failures };
+  }
+
+  /** `same`, or the properties that replace; with neither the engine compares the inputs. */
+  async diff(id: string, olds: Properties, news: Properties) {
+    const request = fill(new messages.DiffRequest(), { id, olds, news });
+    const response = await this.#call<messages.DiffResponse>("diff", request);
+    const none = messages.DiffResponse.DiffChanges.DIFF_NONE;
+    return { same: response.getChanges() === none, replaces: response.getReplacesList() };
+  }
+
+  async create(properties: Properties): Promise<{ id: string; state: Properties }> {
+    const request = fill(new messages.CreateRequest(), { properties });
+    const response = await this.#call<messages.CreateResponse>("create", request);
+    return { id: response.getId(), state: this.#note(fromStruct(response.getProperties())) };
+  }
+
+  async read(id: string, properties: Properties, inputs: Properties) {
+    const request = fill(new messages.ReadRequest(), { id, properties, inputs });
+    const response = await this.#call<messages.ReadResponse>("read", request);
+    return this.#note({
+      id: response.getId(),
+      state: fromStruct(response.getProperties()),
+      inputs: response.hasInputs() ? fromStruct(response.getInputs()) : undefined,
+    });
+  }
+
+  async update(id: string, olds: Properties, news: Properties): Promise<Properties> {
+    const request = fill(new messages.UpdateRequest(), { id, olds, news });
+    const response = await this.#call<messages.UpdateResponse>("update", request);
+    return this.#note(fromStruct(response.getProperties()));
+  }
+
+  async delete(id: string, properties: Properties): Promise<void> {
+    await this.#call("delete", fill(new messages.DeleteRequest(), { id, properties }));
+  }
+
+  /** Whether the process has ended. */
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  /** Kills the process; `printed` is complete when this settles. */
+  async kill(): Promise<void> {
+    this.#cancel();
+    this.#client.close();
+    if (!this.hasEnded) this.#child.kill("SIGKILL");
+    await this.#closed;
+    await this.#engine.close();
+  }
+
+  /** Ends the process as the engine does after a command. */
+  async end(): Promise<void> {
+    if (!this.hasEnded) this.#child.kill("SIGINT");
+    await this.#closed;
+    await this.kill();
+  }
+
+  /** Closes the engine's port, as if the engine was killed; kills the process after `ms`. */
+  async loseEngine(ms: number): Promise<void> {
+    const closed = this.#engine.close();
+    this.#cancel();
+    this.#client.close();
+    await closed;
+    await Promise.race([this.#closed, setTimeout(ms, undefined, { ref: false })]);
+    await this.kill();
+  }
+
+  #call<Response>(method: string, request: object): Promise<Response> {
+    const client = this.#client as unknown as Record<
+      string,
+      (request: object, done: Done<Response>) => void
+    >;
+    const answer = new Promise<Response>((resolve, reject) => {
+      client[method]?.(request, (error, response) =>
+        error ? reject(callErrorOf(error)) : resolve(response),
+      );
+    });
+    return Promise.race([answer, this.#cancelled]).catch((error: CallError) => {
+      this.#note(error.message, error.partial);
+      throw error;
+    });
+  }
+
+  /** Keeps what was answered; returns the first part of it. */
+  #note<T>(first: T, ...more: unknown[]): T {
+    this.answered += `${JSON.stringify([first, ...more])}\n`;
+    return first;
+  }
+}
+
+/** Sets the fields of a request, without undefined values: the engine sends none. */
+function fill<Request extends object>(request: Request, fields: Record<string, unknown>): Request {
+  for (const [name, value] of Object.entries(fields)) {
+    const field = typeof value === "string" ? value : Struct.fromJavaScript(plain(value));
+    const setter = `set${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+    (request as Record<string, (value: unknown) => void>)[setter]?.(field);
+  }
+  return request;
+}
+
+const plain = (value: unknown) => JSON.parse(JSON.stringify(value));
+
+function fromStruct(struct: Struct | undefined): Properties {
+  return (struct?.toJavaScript() ?? {}) as Properties;
+}
+
+/** Reads a partial success from the trailer of an error (Pulumi's ErrorResourceInitFailed). */
+function callErrorOf(error: ServiceError): CallError {
+  const [trailer] = error.metadata.get("grpc-status-details-bin");
+  if (!trailer) return new CallError(error.details);
+  const [detail] = Status.deserializeBinary(Buffer.from(trailer)).getDetailsList();
+  if (detail?.getTypeName() !== "pulumirpc.ErrorResourceInitFailed") {
+    throw new Error(`an error has details that the engine does not know: ${error.details}`);
+  }
+  const failed = messages.ErrorResourceInitFailed.deserializeBinary(detail.getValue_asU8());
+  return new CallError(error.details, {
+    id: failed.getId(),
+    properties: fromStruct(failed.getProperties()),
+    reasons: failed.getReasonsList(),
+  });
+}
