@@ -2,8 +2,6 @@ import assert from "node:assert/strict";
 import { request } from "node:https";
 import { text } from "node:stream/consumers";
 import { type Emulator, type Fault, startEmulator } from "../emulator/server";
-import { brokenCopy } from "../tools/faults/account";
-import { runSequences } from "../tools/faults/sequences";
 import { until } from "./support";
 
 describe("the emulator's faults", () => {
@@ -172,14 +170,5 @@ describe("the emulator's faults", () => {
     } finally {
       await faulty.close();
     }
-  });
-});
-
-describe("the drawn sequences of tools/faults", () => {
-  it("C33 break promises on a copy of the package that can't see what was made", async () => {
-    const numbers = Array.from({ length: 24 }, (_, number) => number);
-    const results = await runSequences(1, numbers, await brokenCopy());
-    const broken = results.flatMap((run) => run.broken.map(({ promise }) => promise));
-    assert.ok(broken.includes("duplicate"), broken.join());
   });
 });

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { Project } from "../../tools/engine";
+import { brokenCopy } from "../../tools/faults/account";
+import { runSequences } from "../../tools/faults/sequences";
 
 describe("a service that fails", () => {
   let project: Project;
@@ -74,5 +76,14 @@ describe("a service that fails", () => {
     project.emulator.faults.add({ method: "GET", times: 3, answer: { status: 503 } });
     const run = await project.refresh();
     assert.match(run.output, /GET \/edges\/tls\/edgtls_\w+ got status 503; trying again/);
+  });
+});
+
+describe("the drawn sequences of tools/faults", () => {
+  it("C33 break promises on a copy of the package that can't see what was made", async () => {
+    const numbers = Array.from({ length: 24 }, (_, number) => number);
+    const results = await runSequences(1, numbers, await brokenCopy());
+    const broken = results.flatMap((run) => run.broken.map(({ promise }) => promise));
+    assert.ok(broken.includes("duplicate"), broken.join());
   });
 });
