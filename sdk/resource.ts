@@ -117,17 +117,19 @@ const { isConfigSecret } = pulumi.runtime as unknown as {
   isConfigSecret: (key: string) => boolean;
 };
 
-let resolvable = false;
+/** The folders from which this package was found. */
+const resolvableFrom = new Set<string>();
 
 /** Fails if the engine can't load the provider, which it loads from the program's folder. */
 function checkResolvable(): void {
-  if (resolvable) return;
+  const folder = process.cwd();
+  if (resolvableFrom.has(folder)) return;
   try {
-    createRequire(join(process.cwd(), "index.js")).resolve("pulumi-tlsedge/provider");
-    resolvable = true;
+    createRequire(join(folder, "index.js")).resolve("pulumi-tlsedge/provider");
+    resolvableFrom.add(folder);
   } catch {
     throw new pulumi.RunError(
-      `pulumi-tlsedge can't be found from ${process.cwd()}, where the engine looks for it: ` +
+      `pulumi-tlsedge can't be found from ${folder}, where the engine looks for it: ` +
         "add pulumi-tlsedge to this project's dependencies",
     );
   }
