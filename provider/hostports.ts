@@ -16,8 +16,8 @@ const plans = new Map<string, Plan>();
 const waitsFor = new Map<string, string>();
 /** Wakes the waiting writes when a plan changes. */
 const changes = new EventEmitter().setMaxListeners(0);
-/** How many writes of edges have ended. */
-let ended = 0;
+/** How many writes of edges have ended, and how many are in flight. */
+const writes = { ended: 0, inFlight: 0 };
 
 /** The engine may diff the holder shortly after it creates the edge that takes the hostport. */
 const maxGraceMs = 10_000;
@@ -64,6 +64,7 @@ export async function setHostports<T, Wire extends Served>(
 ): Promise<T> {
   const { id, hostports } = edge;
   if (id) planHostports(id, hostports);
+  writes.inFlight += 1;
   try {
     const result = await writeOrWait(client, edge, write);
     const written = id ?? (result as { id: string }).id;
@@ -74,7 +75,8 @@ export async function setHostports<T, Wire extends Served>(
     if (id) plans.delete(id);
     throw error;
   } finally {
-    ended += 1;
+    writes.inFlight -= 1;
+    writes.ended += 1;
     changes.emit("change");
   }
 }
@@ -84,13 +86,14 @@ async function writeOrWait<T, Wire extends Served>(
   edge: Edge<Wire>,
   write: () => Promise<T>,
 ): Promise<T> {
-  const endedBefore = ended;
+  const endedBefore = writes.ended;
   try {
     return await write();
   } catch (error) {
     const holders = await holdersOf(client, edge, error);
-    // The holder may have been updated after the refusal and before the list was read.
-    if (holders.length === 0 && ended === endedBefore) throw error;
+    // The service may have updated the holder after the refusal and before the list was read.
+    const othersWrote = writes.ended > endedBefore || writes.inFlight > 1;
+    if (holders.length === 0 && !othersWrote) throw error;
     const graceEndsAt = Date.now() + Math.min(maxGraceMs, client.deadlineMs / 10);
     for (const holder of holders) {
       const isFree = await hasGivenUp(client, edge.id, holder, graceEndsAt);

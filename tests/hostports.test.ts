@@ -65,6 +65,20 @@ describe("a hostport that another edge serves", () => {
     assert.deepEqual(served(a, b), [[h1], [h2]]);
   });
 
+  it("C38 is taken when the holder's update is done on the service and not yet answered", async () => {
+    const a = await edge(h1);
+    const b = new Stack(tlsEdge);
+    emulator.faults.add(
+      { method: "POST", answer: { afterMs: 300 } },
+      { method: "PATCH", answer: { afterMs: 1000 } },
+    );
+    const made = b.up({ hostports: [h1] });
+    await until(() => emulator.faults.list()[0]?.struck === 1);
+    const updated = a.up({ hostports: [h2] });
+    await Promise.all([made, updated]);
+    assert.deepEqual(served(a, b), [[h2], [h1]]);
+  });
+
   it("C38 is taken from an edge that is left with none", async () => {
     const a = await edge(h1);
     await a.preview({});
