@@ -42,8 +42,8 @@ export interface Fault {
   /**
    * The answer. `reset` cuts the connection. `silence` leaves it open without an answer. The next
    * four change the service's own answer: `held` delays it until the faults are cleared, `afterMs`
-   * delays it by this many milliseconds, `truncated` sends half of its JSON, `fields` replace fields
-   * of its JSON. `status` with `headers` and `body` is another answer, by default HTML.
+   * delays it by this many milliseconds, `truncated` sends half of its JSON, `fields` replace
+   * fields of its JSON. `status` with `headers` and `body` is another answer, by default HTML.
    */
   answer:
     | "reset"

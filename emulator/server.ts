@@ -36,7 +36,7 @@ const hostname = "127.0.0.1";
 
 /** The options of the emulator. */
 export interface EmulatorOptions {
-  /** The port on loopback; 0: any free port. Default: the stored port if free, else any free one. */
+  /** The port on loopback; 0: any free port. Default: the stored port if free, else as with 0. */
   port?: number;
   /**
    * A SQLite file that stores the data, the CA, the API key and the port for the next start. The

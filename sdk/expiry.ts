@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { expiryOf } from "../provider/tlsCertificate";
 
 /**
- * Warns about a leaf that has expired or must be renewed. The plan warns too, if it knows the expiry
+ * Warns about a leaf that has expired or must be renewed: in the plan, if the plan knows the expiry
  * date. The provider does not warn, because its output can't name the resource.
  */
 export function warnOfExpiry(

@@ -205,8 +205,8 @@ function forPulumi(error: unknown): unknown {
   if (!process.listeners("rejectionHandled").includes(ignore)) {
     process.on("rejectionHandled", ignore);
   }
-  // With this mark Pulumi prints only the message. After the program's end it prints the stack trace
-  // anyway, so the stack trace is the message.
+  // With this mark Pulumi prints only the message. After the program's end it prints the stack
+  // trace anyway, so the stack trace is the message.
   return Object.assign(error, { __pulumiRunError: true, stack: error.message });
 }
 

@@ -12,8 +12,8 @@ export type InputOf<T> = pulumi.Input<T extends object ? { [K in keyof T]: Input
 export const typeToken = (name: string) => `pulumi-nodejs:dynamic/tlsedge:${name}`;
 
 /**
- * The properties of a resource for the engine: a copy of the arguments, the provider's code as text,
- * and a key for each output. Every state has that text, so it never changes.
+ * The properties of a resource for the engine: a copy of the arguments, the provider's code as
+ * text, and a key for each output. Every state has that text, so it never changes.
  *
  * @param adopted The id of an existing object to adopt.
  */
