@@ -23,11 +23,11 @@ export interface Skipped {
   id: string;
   /** Its hostports, or the names that it is valid for. */
   names: string[];
-  /** Why; each begins with the property at fault, if there is one. */
+  /** Why it is skipped. A reason begins with the property at fault, if there is one. */
   reasons: string[];
 }
 
-/** What to adopt of each kind, by name, and what not. */
+/** The objects of each kind to adopt, by name, and the objects to skip. */
 export interface Plan extends Record<EachKind["key"], Adoptable[]> {
   /** In the order of the kinds, then by id. */
   skipped: Skipped[];
@@ -38,7 +38,7 @@ export interface Plan extends Record<EachKind["key"], Adoptable[]> {
 /**
  * What `adopt --json` prints: these fields, those of the plan, and for each kind the objects in the
  * project, by name; `file` is the path of an object's own file, such as that of its chain. Every
- * field is always there; what is unset is null.
+ * field is always present; an unset one is null.
  */
 export interface Adoption
   extends Record<EachKind["key"], { id: string; name: string; file?: string }[]>,
@@ -60,7 +60,7 @@ const longestName = 100;
 const noProgram =
   "no program can give this text: it has half of a character, or is Pulumi's mark for the unknown";
 
-/** A part for each kind, by the key of the kind. */
+/** Calls `part` for each kind; gives the results by the key of the kind. */
 function byKey<T>(part: (kind: AnyAdoptableKind) => T): Record<EachKind["key"], T> {
   const parts = adoptableKinds.map((kind) => [kind.key, part(kind)]);
   return Object.fromEntries(parts);
@@ -101,7 +101,7 @@ export function adoptionText(adoption: Adoption, display: Display): string {
     `Service: ${plain(adoption.service)}`,
     rows.length > 0 && section("Skipped", ["ID", "NAMES", "WHY"], rows, display),
     painted(wrapped(sum, display.width), "bold", display),
-    files.length > 0 && `What to do next stands in ${plain(join(out, "README.md"))}.`,
+    files.length > 0 && `For the next steps, read ${plain(join(out, "README.md"))}.`,
   ];
   return parts.filter(Boolean).join("\n\n");
 }
@@ -158,13 +158,16 @@ function reasonsAgainst(lifecycle: Lifecycle, { args, state, reason }: Candidate
     .map(({ property }) => `${property}: no input gives this value, so an update would change it`);
 }
 
-/** Whether the engine passes a value on as it is: it changes a text with half of a character. */
+/** Whether the engine keeps a value unchanged. It changes a text that has half of a character. */
 function survives(value: unknown): boolean {
   if (typeof value === "string") return value !== unknownValue && !/\p{Surrogate}/u.test(value);
   return !isObject(value) || Object.values(value).every(survives);
 }
 
-/** Names those that can be adopted. Of several with the same name, all but the oldest get a number. */
+/**
+ * Names the objects that can be adopted. If several have the same name, all but the oldest get a
+ * number.
+ */
 function named(objects: Judged[]): Adoptable[] {
   const adoptable = objects
     .filter(({ reasons }) => reasons.length === 0)
@@ -188,7 +191,8 @@ const madeAt = ({ wire }: Judged) => Date.parse(wire.created_at ?? "");
 
 function resourceName({ kind, name }: Judged): string {
   const safe = slug(name);
-  // The program looks up keys by name, and every object has a `constructor`.
+  // The program looks up private keys by this name in a JavaScript object, which inherits names
+  // such as `constructor`.
   return safe === "" || safe in {} ? slug(`${kind.noun} ${safe}`) : safe;
 }
 

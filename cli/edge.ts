@@ -7,7 +7,7 @@ interface EdgeWire extends Wire {
   hostports?: string[] | null;
 }
 
-/** A module of an edge; the fields but `enabled` are those of TLS termination alone. */
+/** A module of an edge. Only TLS termination has other fields than `enabled`. */
 export interface ModuleStatus {
   /** Whether the module is applied to traffic. */
   enabled: boolean;
@@ -24,7 +24,7 @@ export type EdgeStatus<Module extends string> = ObjectStatus & {
   uncoveredHostports: string[];
 } & Modules<Module>;
 
-/** The heads of modules that are not simply their names. */
+/** The column heads of modules. Default: the module's name. */
 const heads: Record<string, string> = {
   ipRestriction: "IP RULES",
   mutualTls: "MTLS",
@@ -61,7 +61,7 @@ export function edgeKind<Key extends string, W extends EdgeWire, Module extends 
         const parts = modules.map((name) => [name, moduleStatus(name, state[name])]);
         const hostports = state.hostports as string[];
         const tls = state.tlsTermination as ModuleStatus | null;
-        // With `upstream` the service passes TLS on, so it needs no certificate.
+        // With `upstream` the service passes TLS through, so it needs no certificate.
         const isPassedOn = tls?.enabled && tls.terminateAt === "upstream";
         const needsCertificate = hasTermination && !isPassedOn;
         return {
@@ -87,7 +87,7 @@ export function edgeKind<Key extends string, W extends EdgeWire, Module extends 
       const { length } = edges.flatMap(({ uncoveredHostports }) => uncoveredHostports);
       return length > 0 ? `${count(length, "hostport")} uncovered` : undefined;
     },
-    // The service gives a hostport to one edge only, so an edge with hostports has no twin.
+    // Only one edge can have a hostport, so an edge with hostports has no twin.
     twinContent: ({ id, uri, created_at, hostports, ...content }) =>
       hostports?.length ? undefined : content,
     adoption: {
@@ -115,7 +115,7 @@ function mark(module: ModuleStatus | null): Line[] {
   return cell(terminateAt ? `${terminateAt}${minVersion ? ` ${minVersion}+` : ""}` : "on", "green");
 }
 
-/** The arguments for inputs, in the order of the class, and the hostports from the shortest on. */
+/** The arguments for the inputs, in the order of the class, and the hostports, shortest first. */
 function argsOf(inputs: Properties): Pick<Candidate, "names" | "args"> {
   const { description, metadata, hostports = [], ...modules } = inputs;
   const names = (hostports as string[]).toSorted().sort((a, b) => a.length - b.length);

@@ -7,7 +7,7 @@ const mostNamed = 5;
 /**
  * Refuses a folder that is not empty.
  *
- * @throws Error that names some of what the folder has.
+ * @throws Error that names some entries of the folder.
  */
 export function refuseTaken(folder: string): void {
   const found = entriesOf(folder)?.sort() ?? [];
@@ -51,7 +51,7 @@ export function writeFolder(folder: string, files: Map<string, string>): void {
   }
 }
 
-/** Moves files into an existing folder: a shell may be in it, so it is not replaced. */
+/** Moves files into an existing folder. It may be a shell's working folder, so it is kept. */
 function moveInto(folder: string, partial: string): void {
   const moved: string[] = [];
   try {

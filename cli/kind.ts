@@ -43,11 +43,11 @@ export interface Kind<Key = string, W = Wire, S = ObjectStatus> {
   /** The heads of the table: that of the ids, then one for each cell of a row. */
   heads: string[];
   row(status: S, report: Report): Row;
-  /** What the totals add to the number of objects, if anything. */
+  /** A text after the number of objects in the totals, if there is one. */
   note?(statuses: S[], report: Report): string | undefined;
-  /** All that a program can set, equal in twins. Undefined when the object can't have a twin. */
+  /** Everything that a program can set: equal in twins. Undefined if a twin is impossible. */
   twinContent?(wire: W): object | undefined;
-  /** The alternative names of each object that is a certificate and valid now. */
+  /** The alternative names of each certificate that is valid now. */
   validNames?(wires: W[], now: Date): { dnsNames: string[]; ips: string[] }[];
 }
 
@@ -58,22 +58,22 @@ export interface AdoptableKind<Key = string, W = Wire, S = ObjectStatus> extends
     className: string;
     lifecycle: Lifecycle;
     candidate(wire: W): Candidate;
-    /** For a kind with a property that needs a file of its own for each object. */
+    /** Set for a kind whose objects each have a file for one property. */
     file?: OwnFile;
   };
 }
 
 /** An object, and how a program would adopt it. */
 export interface Candidate {
-  /** What people call it, the best name first. */
+  /** The names that people know it by, the best name first. */
   names: string[];
-  /** What its resource is called, before unsafe characters are replaced. */
+  /** The name of its resource, before unsafe characters are replaced. */
   name: string;
   /** The arguments, without `connection`. */
   args: Properties;
   /** The state that an adoption with these arguments finds. */
   state: Properties;
-  /** Why it can't be adopted, where the provider's check would not say so. */
+  /** Why it can't be adopted, if the provider's check does not find that. */
   reason?: string;
 }
 

@@ -38,7 +38,7 @@ async function adopt({ out, filter, ...options }: Options & { out: string; filte
 
 /** Reads the lists of an account, and shows the progress to a person at a terminal. */
 async function readAccount<K extends Kind>(all: K[], { connection, json }: Options) {
-  // A person or a job waits: fail early when the service does not answer.
+  // A person or a job waits for this command: fail early when the service does not answer.
   process.env[waysToSet(connection, "maxRetries").variable] ??= "2";
   const client = connect(connection);
   const show = (text: string) => {
@@ -68,7 +68,7 @@ function print<T>(value: T, text: (value: T, display: Display) => string, { json
   process.stdout.write(`${json ? inert(value, 2) : text(value, display)}\n`);
 }
 
-/** Node.js has these rules too, but applies them to terminals only. */
+/** Node.js obeys FORCE_COLOR too, but only for terminals. */
 function wantsColour(): boolean {
   const { FORCE_COLOR: forced } = process.env;
   if (forced !== undefined) return forced !== "0" && forced !== "false";
@@ -120,7 +120,7 @@ function command<O extends Options>(
     .description(description)
     .option(
       "--connection <name>",
-      "the account: with tlsedge-staging, TLSEDGE_STAGING_API_KEY is read",
+      "the config namespace of the account: tlsedge-staging reads TLSEDGE_STAGING_API_KEY",
       defaultConnection,
     )
     .option("--json", "print one JSON object instead of text")
@@ -140,7 +140,7 @@ function days(text: string): number {
 const headings = (some: Kind[]) => inWords(some.map(({ heading }) => heading));
 
 command("status", `show what an account holds: ${headings(kinds)}`, status)
-  .option("--fail-within <days>", "exit with 2 if a certificate expires within so many days", days)
+  .option("--fail-within <days>", "exit with 2 if a certificate has fewer days left", days)
   .addHelpText(
     "after",
     `${environment}

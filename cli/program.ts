@@ -56,7 +56,7 @@ const tsconfig = {
 
 const json = (value: unknown) => `${inert(value, 2)}\n`;
 
-/** Joins the parts of a file that there are. */
+/** Joins the parts of a file, and omits those that are false. */
 const joined = (...parts: (string | false)[]) => `${parts.filter(Boolean).join("\n\n")}\n`;
 const lines = (...some: (string | false)[]) => some.filter(Boolean).join("\n");
 
@@ -82,7 +82,7 @@ function program(groups: Group[], connection: string, isLong: boolean): string {
     readsFiles && 'const read = (file: string) => readFileSync(join(__dirname, file), "utf8");',
     ...ownCode,
     isLong &&
-      `/** What is there already: ids by the names of the resources. */
+      `/** The ids of the existing objects, by the names of their resources. */
 const ids: Record<string, Record<string, string>> = JSON.parse(read("import.json"));`,
     ...sorted.flatMap((group) =>
       isLong ? loop(group, connection) : group.objects.map((one) => statement(group, one)),
@@ -109,7 +109,7 @@ function statement({ className, file }: Group, one: Adoptable): string {
   return lines(`new ${className}(`, `  ${name},`, given, `  ${options},`, ");");
 }
 
-/** The arguments that are data; the program has code for the others. */
+/** The arguments that are data. For the others the program has code. */
 function dataOf({ args }: Adoptable, file: Group["file"]): Properties {
   const { connection: _, ...data } = args;
   if (file) delete data[file.property];
@@ -118,7 +118,7 @@ function dataOf({ args }: Adoptable, file: Group["file"]): Properties {
 
 const fits = (line: string) => stringWidth(line) <= columns;
 
-/** The properties of an object as TypeScript, each on one line or, where it is long, on more. */
+/** The properties of an object as TypeScript, each on one line or, if it is too long, on more. */
 function properties(values: object, indent: string): string[] {
   return Object.entries(values).map(([name, value]) => property(name, value, indent));
 }
@@ -211,7 +211,7 @@ function readme(
   return joined(
     `# ${project}`,
     `${inWords(found)}, as \`npx pulumi-tlsedge adopt\` found them.`,
-    `1. Install, make a stack, and say where the account is, here or in the environment:
+    `1. Install, create a stack, and set the account, in stack config as here or in the environment:
 
    \`\`\`sh
    npm install
@@ -220,9 +220,9 @@ function readme(
    pulumi config set --secret ${connection}:apiKey
    \`\`\`
 
-2. \`pulumi up\` takes the objects over. The plan shows each as a create and says that it is adopted
-   as it is: it is read, and nothing is made or changed. An object that differs by then fails the
-   plan, which says in what.
+2. \`pulumi up\` adopts the objects. The plan shows each as a create and says that it is adopted
+   without changes: the object is read, and nothing is created or changed. If an object has changed
+   by then, the plan fails and lists the differences.
 3. Remove ${toRemove}.
    \`pulumi preview\` shows no change.
 

@@ -13,13 +13,13 @@ export interface Account extends Lists<EachKind> {
 }
 
 /**
- * What `status --json` prints: these fields and a list for each kind. Every field is always there;
- * what is unset is null. Times are RFC 3339 in UTC.
+ * What `status --json` prints: these fields and a list for each kind. Every field is always
+ * present; an unset one is null. Times are RFC 3339 in UTC.
  */
 export interface Status extends Report, Statuses<EachKind> {
   /** The host of the service, with its port if that is not 443. */
   service: string;
-  /** Groups of objects that are the same but for their ids; in each group the newest first. */
+  /** Groups of objects that have equal content and different ids; in each the newest first. */
   twins: { id: string; createdAt: string | null }[][];
 }
 
@@ -28,8 +28,8 @@ type Twins = Status["twins"][number];
 /**
  * The status of an account.
  *
- * @param failWithin A certificate with fewer days left than this is named in `failing`; with 0,
- * one that has expired. Default: none is.
+ * @param failWithin `failing` names each certificate with fewer days left than this; with 0, each
+ * expired one. Default: it names none.
  */
 export function statusOf(account: Account, now: Date, failWithin?: number): Status {
   const listed = kinds.map((kind: AnyKind) => ({ kind, wires: account[kind.key] ?? [] }));
@@ -82,7 +82,7 @@ function coverageOf(valid: { dnsNames: string[]; ips: string[] }[]) {
   };
 }
 
-/** An address as a URL has it: there are many ways to write one IPv6 address. */
+/** An address in the form that a URL has. One IPv6 address can be written in many ways. */
 function canonical(address: string): string {
   const url = `https://[${address}]`;
   return isIPv6(address) && URL.canParse(url) ? new URL(url).hostname : address;
@@ -120,7 +120,7 @@ export function statusText(status: Status, display: Display): string {
   ].join("\n\n");
 }
 
-/** A row for each twin of a group but the newest, beside the newest. */
+/** A row for each older twin of a group. It names the newest twin, too. */
 function twinRows([newest, ...older]: Twins): Row[] {
   return older.map(({ id, createdAt }) => ({
     id: plain(id),

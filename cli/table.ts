@@ -4,7 +4,7 @@ import stringWidth from "string-width";
 
 /** How reports are printed. */
 export interface Display {
-  /** The columns of a line. */
+  /** How many columns a line has. */
   width: number;
   /** Whether texts have colours and weights. */
   colour: boolean;
@@ -26,7 +26,7 @@ export interface Row {
 }
 
 const gap = "  ";
-/** The time that the library takes grows with the square of the rows. */
+/** How many rows the library draws at once: its time grows with their square. */
 const rowsAtOnce = 100;
 
 const none = { "top-left": "", "top-right": "", "bottom-left": "", "bottom-right": "" };
@@ -139,7 +139,10 @@ function drawn(cells: Line[][][], display: Display): string {
   return parts.join("\n").replace(/ +$/gm, "");
 }
 
-/** The widths that fit the longest items, then the lines; the widest column shrinks if it must. */
+/**
+ * The widths of the columns: first for their longest items, then, if there is room, for their whole
+ * lines. If there is no room for the items, the widest column shrinks.
+ */
 function columnWidths(cells: Line[][][], room: number): number[] {
   const widths = longest(cells, items);
   let spare = room - sum(widths);

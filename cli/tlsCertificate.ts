@@ -7,8 +7,8 @@ import type { AdoptableKind, Candidate, ObjectStatus, OwnFile, Report } from "./
 import { cell, count, type Paint, plain } from "./table";
 
 /**
- * A TLS certificate as `status --json` prints it: as its leaf says, or, when the leaf can't be
- * parsed, as the service says.
+ * A TLS certificate as `status --json` prints it: with the values of its leaf or, if the leaf can't
+ * be parsed, of the service's answer.
  */
 export interface CertificateStatus extends ObjectStatus {
   description: string | null;
@@ -27,13 +27,13 @@ const dayMs = 86_400_000;
 const file: OwnFile = {
   property: "certificatePem",
   path: (name) => `certificates/${name}.pem`,
-  code: `/** Private keys in PEM, by the name of the certificate: no service gives them back. */
+  code: `/** Private keys in PEM, by the name of the certificate. The service never returns them. */
 const keys = new pulumi.Config().getSecretObject<Record<string, string>>("keys");
 const key = (name: string) => keys?.apply((all) => all[name]);
 const chain = (name: string) => read(\`certificates/\${name}.pem\`);`,
   args: (name) => ({ certificatePem: `chain(${name})`, privateKeyPem: `key(${name})` }),
-  readme: (name) => `No service gives a private key back, and none is needed until \
-a chain changes. To give one now,
+  readme: (name) => `The service never returns a private key, and you need none until \
+a chain changes. To set one now,
 which changes nothing:
 
 \`\`\`sh
@@ -49,7 +49,7 @@ export const certificateKind: CertificateKind = {
   noun: "certificate",
   heading: "certificates",
   list: tlsCertificates.list,
-  // Most urgent first; those whose end is not known come after those that have expired.
+  // Most urgent first. Certificates with an unknown expiry date come after the expired ones.
   status: (wires, now) =>
     wires
       .map((wire) => certificateStatus(wire, now))
@@ -99,7 +99,7 @@ function certificateStatus(wire: TLSCertificateWire, now: Date): CertificateStat
   };
 }
 
-/** What the leaf says; what the service says when this Node.js can't parse the chain. */
+/** Values of the leaf or, if this Node.js can't parse the chain, of the service's answer. */
 function leafOf(wire: TLSCertificateWire) {
   try {
     return describeLeaf(parseChain(wire.certificate_pem)[0] as X509Certificate);
@@ -118,7 +118,7 @@ function dateOrNull(date: string | null | undefined): string | null {
   return date && !Number.isNaN(Date.parse(date)) ? date : null;
 }
 
-/** In ms; NaN, which is neither before nor after any time, when the date is not known. */
+/** A date in ms. NaN for an unknown date: it is neither before nor after any time. */
 const timeOf = (date: string | null) => Date.parse(date ?? "");
 
 function isValid({ notBefore, notAfter }: CertificateStatus, now: Date): boolean {

@@ -6,7 +6,7 @@ export type AnswerSchema = ObjectSchema<ObjectEntries, undefined>;
 
 /** An answer that can't be used. Never contains the invalid value, which may be a secret. */
 export interface Unusable {
-  /** The path of the invalid field, such as `tls_termination.min_version`; empty for the answer. */
+  /** The path of the invalid field, such as `hostports[1]`; empty when no single field is wrong. */
   field: string;
   /** What is wrong with the field. */
   reason: string;

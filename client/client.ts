@@ -31,7 +31,9 @@ export interface ClientOptions {
   versionHeader?: string;
   /** A PEM file of certificate authorities to trust in place of the built-in ones. */
   caFile?: string;
-  /** Deadline of one operation in seconds, with retries, without rate-limit waits. Default 120. */
+  /**
+   * Deadline of one operation in seconds, including retries but not rate-limit waits. Default 120.
+   */
   timeoutSeconds?: number;
   /** How many times a failed request is retried. Default 8. */
   maxRetries?: number;
@@ -60,7 +62,7 @@ interface Account {
   progress: Progress;
 }
 
-/** A request; each try sends the same one. */
+/** One request. Each retry sends it unchanged. */
 interface Request {
   method: "GET" | "POST" | "PATCH" | "DELETE";
   /** A path below the base URL, or a full URL of the same origin. */
@@ -77,7 +79,7 @@ interface Request {
  * requests of one {@link Client.operation} share one.
  *
  * A request fails with a `ServiceError` or a {@link ConnectionError}, which never contain the key.
- * A POST is retried only after 429, or when it never left this machine. GET, PATCH and DELETE are
+ * A POST is retried only after 429, or when no part of it was sent. GET, PATCH and DELETE are
  * retried after any transient failure. Before the first write, a failed connection is retried for
  * at most 10 s. `DEBUG=pulumi-tlsedge:*` logs each request without its body.
  *
@@ -87,8 +89,9 @@ interface Request {
  */
 export class Client {
   readonly #account: Account;
-  /** The account's own client. In that client, this field and the deadline are undefined. */
+  /** In the client of one operation: the account's client. In the account's client: undefined. */
   readonly #parent: Client | undefined;
+  /** The deadline of the operation; undefined in the account's client. */
   readonly #deadline: Deadline | undefined;
 
   constructor(options: ClientOptions | Client) {
@@ -155,7 +158,7 @@ export class Client {
   }
 
   /**
-   * Creates an object. The request is retried only after 429, or when it never left this machine.
+   * Creates an object. The request is retried only after 429, or when no part of it was sent.
    *
    * @param onSend Called before the first try, after the wait for the rate limit.
    */

@@ -8,7 +8,7 @@ export interface Attempted {
   attempts: number;
   /** How long all tries took, including the pauses between them, in milliseconds. */
   elapsedMs: number;
-  /** Whether the service may have done this write although it failed. Always false for a GET. */
+  /** Whether the service may have done this write although the request failed. False for a GET. */
   ambiguous: boolean;
 }
 

@@ -77,7 +77,7 @@ interface ErrorContext {
   isItem: boolean;
   /** Removes secrets from a text of the service. */
   redact: (text: string) => string;
-  /** How long a connection is retried, in milliseconds; infinite without such a limit. */
+  /** How long a failed connection is retried, in milliseconds; infinite when there is no limit. */
   maxRetryMs: number;
 }
 

@@ -23,7 +23,7 @@ export class Progress {
     this.#send(message);
   }
 
-  /** Reports a try every 10 s while it has no answer. Returns a function that ends this. */
+  /** Reports every 10 s that a try has no answer yet. Returns a function that stops the reports. */
   waiting({ method, path }: Attempted, leftMs: () => number): () => void {
     const timer = setInterval(() => {
       this.report(`${method} ${path} has no answer yet; still waiting${atMost(leftMs())}`);

@@ -5,7 +5,7 @@ export const defaultConnection = "tlsedge";
 export interface WaysToSet {
   /** The name of the environment variable. */
   variable: string;
-  /** The full key in stack config, which wins over the variable. */
+  /** The full key in stack config. Its value overrides the variable. */
   configKey: string;
   /** How to set it in one of the two places. */
   text: string;

@@ -28,7 +28,7 @@ export const tlsCertificateWire = v.object({
   not_after: text,
   /** What the key may be used for. */
   key_usages: texts,
-  /** The extended set of such uses. */
+  /** The extended key usages. */
   extended_key_usages: texts,
   /** `rsa`, `ecdsa` or `ed25519`. */
   private_key_type: text,

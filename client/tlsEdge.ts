@@ -6,7 +6,7 @@ import { commonFields, edgeModule, enabled, ref, refs, text } from "./fields";
 /** The schema of a {@link TLSEdgeWire}. */
 export const tlsEdgeWire = v.object({
   ...commonFields,
-  /** What the edge serves, each a host and a port. */
+  /** The hostports that the edge serves, each a host and a port. */
   hostports: v.nullish(v.array(v.string())),
   /** The backend behind the edge. */
   backend: edgeModule({
@@ -49,7 +49,7 @@ export interface TLSEdgeMutation {
   description?: string;
   /** For machines; at most 4096 bytes of UTF-8. */
   metadata?: string;
-  /** What the edge serves, each a host and a port. */
+  /** The hostports that the edge serves, each a host and a port. */
   hostports?: string[];
   /** The backend behind the edge. */
   backend?: {
@@ -91,7 +91,10 @@ const path = "/edges/tls";
 /** The TLS edge endpoints (api.md §4.1). */
 export const tlsEdges = {
   ...endpointsOf<TLSEdgeWire, TLSEdgeMutation>(path, "tls_edges", tlsEdgeWire),
-  /** Not in api.md, though similar services have it: called only when a program asks for it. */
+  /**
+   * Deletes a module. api.md does not have this operation, but similar services do. So it is called
+   * only when a program sets `onModuleRemoval` to `delete`.
+   */
   deleteModule: (client: Client, id: string, module: TLSEdgeModule) =>
     client.delete(`${path}/${encodeURIComponent(id)}/${module}`),
 };

@@ -33,17 +33,17 @@ export interface Fault {
   method?: "GET" | "POST" | "PATCH" | "DELETE";
   /** A path without its query; `*` stands for one segment. Default: any. */
   path?: string;
-  /** How many matching requests pass without the fault first. Default 0. */
+  /** How many matching requests pass before the first one meets the fault. Default 0. */
   skip?: number;
   /** How many requests meet the fault. Default 1. */
   times?: number;
   /** Whether the service still does the request. Default: only if the answer needs it. */
   work?: boolean;
   /**
-   * The answer. `reset` cuts the connection. `silence` leaves it open without an answer. `held`
-   * delays the service's own answer until the faults are cleared. `afterMs` delays that answer by
-   * so many milliseconds. `truncated` is half of its JSON. `fields` replace fields of its JSON.
-   * `status` with `headers` and `body` is another answer, HTML unless a header says otherwise.
+   * The answer. `reset` cuts the connection. `silence` leaves it open without an answer. The next
+   * four change the service's own answer: `held` delays it until the faults are cleared, `afterMs`
+   * delays it by this many milliseconds, `truncated` sends half of its JSON, `fields` replace
+   * fields of its JSON. `status` with `headers` and `body` is another answer, by default HTML.
    */
   answer:
     | "reset"
@@ -126,7 +126,7 @@ function strike(
     if (answer === "reset") c.env.incoming.socket.destroy();
     const ends = answer === "reset" || answer === "silence";
     const other = ends ? RESPONSE_ALREADY_SENT : await replacementOf(c.res, answer);
-    // Undefined first: otherwise Hono adds the headers of the service's own answer.
+    // Set undefined first: otherwise Hono adds the headers of the service's own answer.
     c.res = undefined;
     c.res = other;
     return undefined;

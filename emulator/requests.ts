@@ -9,7 +9,7 @@ const maxLimit = 100;
 export interface Served<D> {
   documents: { name: string; uri: string };
   routes: Hono;
-  /** The property of `Emulator` with the resource's name. */
+  /** The value of the `Emulator` property that has the resource's name. */
   direct: D;
   /** Adds the initial objects of a new store. */
   seed?(): void;

@@ -36,7 +36,7 @@ const hostname = "127.0.0.1";
 
 /** The options of the emulator. */
 export interface EmulatorOptions {
-  /** The port on loopback; 0 for any free port. Default: the stored port if free, else as 0. */
+  /** The port on loopback; 0: any free port. Default: the stored port if free, else as with 0. */
   port?: number;
   /**
    * A SQLite file that stores the data, the CA, the API key and the port for the next start. The
@@ -48,7 +48,7 @@ export interface EmulatorOptions {
   apiKey?: string;
   /** Milliseconds by which every answer is delayed. Default 0. */
   latencyMs?: number;
-  /** Requests admitted in a rolling 60 seconds before 429. Default: no limit. */
+  /** How many requests are admitted in any 60 seconds; others get 429. Default: no limit. */
   requestsPerMinute?: number;
   /** The initial tunnels, also after `reset`, newest first. Default: six examples. */
   tunnels?: Partial<TunnelWire>[];

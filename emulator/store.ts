@@ -24,7 +24,7 @@ export interface Direct<T> {
   list(): T[];
   /** One object; undefined when it does not exist. */
   get(id: string): T | undefined;
-  /** Overwrites fields without a check; null unsets a module. Throws when there is no object. */
+  /** Overwrites fields without a check; null unsets a module. Throws when the id is unknown. */
   patch(id: string, fields: Partial<T>): T;
   /** Removes an object. Throws when it does not exist. */
   delete(id: string): void;
@@ -48,7 +48,7 @@ export class Collection<T extends { id: string }> {
     return `${this.#store.baseUrl}${this.path}`;
   }
 
-  /** A reference to an object of this or of another kind, by the path of its kind. */
+  /** A reference to an object. `path` is that of its kind; default: this collection's. */
   ref(id: string, path = this.path) {
     return { id, uri: `${this.#store.baseUrl}${path}/${encodeURIComponent(id)}` };
   }

@@ -35,7 +35,7 @@ export interface TLSCertificateWire extends Made {
   not_after?: Unset<string>;
   /** What the key may be used for. */
   key_usages?: Unset<string[]>;
-  /** The extended set of such uses. */
+  /** The extended key usages. */
   extended_key_usages?: Unset<string[]>;
   /** `rsa`, `ecdsa` or `ed25519`. */
   private_key_type?: Unset<string>;
@@ -195,7 +195,7 @@ function keyUsages(flags: number): string[] {
   return bits.map((bit) => x509.KeyUsageFlags[bit] as string);
 }
 
-/** Names such as serverAuth; a usage that has no common name stays an object identifier. */
+/** Names such as serverAuth. A usage without a common name is given as its object identifier. */
 function extendedKeyUsages(certificate: x509.X509Certificate): string[] {
   const usages = certificate.getExtension(x509.ExtendedKeyUsageExtension)?.usages ?? [];
   const common = Object.entries(x509.ExtendedKeyUsage);

@@ -21,7 +21,7 @@ type Module<Fields> = Unset<{ enabled?: Unset<boolean> } & Fields>;
 
 /** A TLS edge (api.md §2.1). */
 export interface TLSEdgeWire extends Made {
-  /** What the edge serves, each a host and a port. */
+  /** The hostports that the edge serves, each a host and a port. */
   hostports?: Unset<string[]>;
   /** The backend behind the edge. */
   backend?: Module<{ backend?: Unset<Ref> }>;

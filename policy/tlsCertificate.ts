@@ -1,4 +1,4 @@
-import "reflect-metadata"; // Which @peculiar/x509 needs.
+import "reflect-metadata"; // @peculiar/x509 needs it.
 import { type KeyObject, X509Certificate as NodeCertificate } from "node:crypto";
 import { PemConverter, X509Certificate } from "@peculiar/x509";
 import { validateResourceOfType } from "@pulumi/policy";
@@ -160,7 +160,7 @@ export const certificateSignature: ResourcePolicy = {
 
 /** The hashes of algorithms for which WebCrypto, and so the library, has no names. */
 const brokenHashes: Partial<Record<string, string>> = {
-  // RFC 8017, appendix C, and its forerunners: md2WithRSAEncryption and so on.
+  // RFC 8017, appendix C, and earlier versions of it: md2WithRSAEncryption and so on.
   "1.2.840.113549.1.1.2": "MD2",
   "1.2.840.113549.1.1.3": "MD4",
   "1.2.840.113549.1.1.4": "MD5",

@@ -41,7 +41,7 @@ export const edgeTlsVersion: ResourcePolicy = {
     const { minVersion } = args.getConfig<{ minVersion: "1.2" | "1.3" }>();
     const { tlsTermination } = edge;
     if (!tlsTermination || !acceptsLess(tlsTermination, minVersion)) return undefined;
-    // In place: a copy would have secrets in clear, and reading unknown values would throw.
+    // Change the edge in place: to copy it would reveal secrets, and throw on unknown values.
     tlsTermination.minVersion = minVersion;
     return edge;
   }),

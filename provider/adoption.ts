@@ -15,9 +15,12 @@ import {
 /** The input that has a resource's `import` option. Pulumi hides names that start with `__`. */
 export const importKey = "__import";
 
-/** What this process did with the objects of an account, each by {@link nameOf}. */
+/** What this process did with the objects of an account. {@link nameOf} gives their names. */
 const objectsOf = perAccount(() => ({
-  /** Objects that import options name, with the state that the check has read. Never deleted. */
+  /**
+   * Objects that import options name, with the state that the check has read. No delete in this run
+   * deletes them.
+   */
   imported: new Map<string, Properties | undefined>(),
   /** Objects that a create has adopted. */
   adopted: new Set<string>(),
@@ -114,7 +117,7 @@ export async function adopt(
   }
   adopted.add(object);
   try {
-    // The check has just read the object.
+    // Use the state that the check has just read, if there is one.
     const state = imported.get(object) ?? (await findToAdopt(lifecycle, client, id, inputs));
     const [problem] = problemsOfAdoption(lifecycle, id, state, inputs);
     if (problem) throw new Error(problem.reason);
@@ -128,8 +131,8 @@ export async function adopt(
 /**
  * Checks a resource that is in state and still has the `import` option (contract C44). The option
  * must name the resource's own object, and no change may replace that object. Then prevents every
- * delete of the object in this run: the object may have belonged to another resource, whose delete
- * an interrupted update has left to this run.
+ * delete of the object in this run. Another resource may have managed the object before, and an
+ * interrupted update may have left the delete of that resource to this run.
  *
  * @throws Error that says to remove the option, or to use another resource name.
  */

@@ -48,7 +48,7 @@ interface RequestInFlight {
 }
 
 const queues = new Map<string, Queue>();
-/** The ids that this process has created, taken or named in an error: not to be taken again. */
+/** The ids that this process has created, taken or named in an error. No create may take them. */
 const takenOf = perAccount(() => new Set<string>());
 const requestsOf = perAccount(() => new Set<RequestInFlight>());
 
@@ -60,13 +60,13 @@ const maxPauseMs = 2000;
 const maxPauseAfterTimeoutMs = 10_000;
 /** How often a create reads the notes of other processes while it waits for them. */
 const pollMs = 100;
-/** Ten pages. */
+/** How many objects a search reads at most: ten pages. */
 const maxSearched = 1000;
 
 /**
  * Creates one object for one resource (contract C33, C36).
  *
- * The answer to a POST is lost when the service may have created the object without saying so: a
+ * The answer to a POST is lost when the POST failed but the service may have created the object: a
  * timeout, a reset, 408, any 5xx. Before the POST is sent again, the account's list is searched for
  * an object that has the same content, was created after the POST was sent, and belongs to no other
  * create. If there is one, the create takes it, with a warning that names it. If there is none, the
@@ -204,7 +204,7 @@ class Create<Wire extends ServiceObject> {
       });
       if (found.length > claimants) {
         throw new Error(
-          `${error.message}. The service may have created the ${title} all the same. Objects ` +
+          `${error.message}. The service may have created the ${title} nevertheless. Objects ` +
             `with the same content, created since then: ${this.#named(found)}. Delete those ` +
             "that no stack has, then run `pulumi up` again",
         );
@@ -242,9 +242,9 @@ class Create<Wire extends ServiceObject> {
    * The objects with this content that were created since a time and belong to no other create,
    * newest first, and how many creates may take one: this create and those of other processes.
    *
-   * @param unstored Ids that dead processes have created and that no state may have. They belong to
-   * no create, unless a state of this run has them. An error may name them, but no create may take
-   * them.
+   * @param unstored Ids that dead processes have created and that may be in no state. The search
+   * finds such an object unless a state of this run has it. The caller may name it in an error, but
+   * must not take it.
    * @throws Error when the search can't decide.
    */
   async #search(

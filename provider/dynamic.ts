@@ -224,7 +224,7 @@ function failureOf({ path, reason }: Problem): dynamic.CheckFailure {
   return { property: "", reason: path ? `${path}: ${reason}` : reason };
 }
 
-/** Empties the stack of an error: the engine prints it, but users need only the message. */
+/** Empties the stack trace of an error: the engine prints it, but users need only the message. */
 async function withoutStack<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -246,7 +246,7 @@ export class EdgeLifecycle<Wire extends EdgeWire> implements Lifecycle {
     return state;
   }
 
-  /** A value whose lists have the order of another value, where both have the same elements. */
+  /** The value, with each list in the order of the given list if both have the same elements. */
   #inOrderOf(given: unknown, value: unknown, property: string): unknown {
     if (Array.isArray(given)) return this.same(property, given, value) ? given : value;
     if (!isObject(value) || Array.isArray(value) || !isObject(given)) return value;
@@ -258,7 +258,10 @@ export class EdgeLifecycle<Wire extends EdgeWire> implements Lifecycle {
   }
 }
 
-/** The module is gone, or the service can't delete modules: its next answer shows which. */
+/**
+ * Ignores 404 (the module is gone) and 405 (the service can't delete modules). The service's next
+ * answer shows whether the module remains.
+ */
 function ignoreMissing(error: unknown): void {
   if (error instanceof ServiceError && [404, 405].includes(error.status)) return;
   throw error;

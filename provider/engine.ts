@@ -19,8 +19,8 @@ export function enginePort(): number {
 }
 
 /**
- * Whether the engine at this port is alive. Port 0 (no engine) counts as alive, and so does every
- * result but a refused connection: an engine that is stopped or busy may not answer in time.
+ * Whether the engine at this port is alive. Only a refused connection means that it has exited: an
+ * engine that is stopped or busy may not answer in time. Port 0 means no engine, and gives true.
  */
 export function isEngineAlive(port = enginePort()): Promise<boolean> {
   if (port === 0) return Promise.resolve(true);
@@ -58,8 +58,8 @@ export async function sendForEngine<T>(send: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Ends this process soon after its engine has exited. Pulumi itself ends its providers only when
- * the engine exits in order. Requests in flight may still get answers; new requests are not sent.
+ * Ends this process soon after its engine has exited. Pulumi itself ends its providers only in an
+ * orderly exit of the engine. Requests in flight may still get answers; new requests are not sent.
  * Does nothing in a process that no engine started.
  *
  * @param onOrderlyEnd Called when the engine ends this process in order, before it exits.

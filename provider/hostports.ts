@@ -14,12 +14,15 @@ interface Plan {
 const plans = new Map<string, Plan>();
 /** By the id of an edge whose write waits: the id of the edge that it waits for. */
 const waitsFor = new Map<string, string>();
-/** Wakes the waiting writes when a plan changes. */
+/** Tells the waiting writes that a plan has changed. */
 const changes = new EventEmitter().setMaxListeners(0);
 /** How many writes of edges have ended, and how many are in flight. */
 const writes = { ended: 0, inFlight: 0 };
 
-/** The engine may diff the holder shortly after it creates the edge that takes the hostport. */
+/**
+ * How long a write waits at most until the holder has a plan. The engine may diff the holder after
+ * it has started to create the edge that takes over the hostport.
+ */
 const maxGraceMs = 10_000;
 
 /** Notes the hostports that an edge will serve after its update. Ignores an unknown list. */
@@ -52,8 +55,8 @@ interface Served {
  * serves one of the hostports. If this process will remove the hostport from the holder, the write
  * waits for that, at most until the operation's deadline, and is tried once more (contract C38).
  *
- * In two cases the write can't wait, and the error says so. If the holder left the program, the
- * engine deletes it after all other changes. And two edges can't exchange hostports.
+ * In two cases the write can't wait, and the error says so: the program no longer declares the
+ * holder, which the engine then deletes after all other changes; or two edges exchange hostports.
  *
  * @throws Error that names the holder and says what to do. Other errors are thrown unchanged.
  */
@@ -172,8 +175,8 @@ function refusal(error: ServiceError, { id, hostport, isSame }: Holder): Error {
       "have created it: delete that edge first or, unless this is a replacement, adopt it with " +
       "the resource option `import`"
     : ": first remove the hostport from that edge, or delete that edge. If the program " +
-      "already does this, split the change into two updates: edges that leave the program are " +
-      "deleted last, and two edges can't exchange hostports in one update";
+      "already does this, split the change into two updates: edges that the program no longer " +
+      "declares are deleted last, and two edges can't exchange hostports in one update";
   return new Error(`${error.message}. The edge ${id} serves ${hostport}${advice}`);
 }
 

@@ -107,8 +107,8 @@ export interface Lifecycle {
   /**
    * Reads the state of an object.
    *
-   * @param known The stored state, or the inputs. Lists with the same elements keep its order.
-   * Default: the service's order.
+   * @param known The stored state, or the inputs. A list with the same elements as in `known` keeps
+   * the order of `known`. Default: the service's order.
    * @param maxAgeMs How old the answer may be. Default: a few seconds.
    */
   read(client: Client, id: string, known?: Properties, maxAgeMs?: number): Promise<Properties>;

@@ -23,7 +23,7 @@ export function refuseOtherService(
   throw new Error(
     `${what} belongs to the service at ${origin}, but the base URL is at ${now}. Nothing was ` +
       "sent or changed. If these are two services, correct the base URL in " +
-      `${baseUrl.configKey} or ${baseUrl.variable}. If the service has moved for good, run ` +
+      `${baseUrl.configKey} or ${baseUrl.variable}. If the service has moved permanently, run ` +
       `\`pulumi refresh --run-program\` once with ${variable}=${origin} in the environment, ` +
       "which stores the new address",
   );

@@ -9,9 +9,9 @@ export interface Readable<Wire> {
 
 /** How old an answer may be by default. */
 const defaultMaxAgeMs = 5000;
-/** From this read on, pages are read, which have up to a hundred objects each. */
+/** The number of the first read that reads pages. A page has up to 100 objects. */
 const firstPagedRead = 2;
-/** Limits the pages in a large account, to at most three requests for each read. */
+/** How many pages each read allows. With its own `get`, a read costs at most three requests. */
 const pagesForEachRead = 2;
 
 /**
@@ -40,7 +40,7 @@ export async function readPaged<Wire extends { id: string }>(
   return isTooOld ? readPaged(kind, client, id, maxAgeMs) : kind.get(client, id);
 }
 
-/** By client, which counts its own writes: a write makes its snapshots stale. Then by kind. */
+/** The snapshots by the account's client, then by kind. A write makes its snapshots stale. */
 const snapshotsOf = new WeakMap<Client, Map<object, Snapshot<{ id: string }>>>();
 
 function currentOf<Wire extends { id: string }>(

@@ -174,8 +174,8 @@ export function covers(
 
 /**
  * Reads the first value of an attribute from a name in Node's format: lines such as `CN=a`, with
- * `+` between attributes of one level, escaped as in RFC 2253. Not toLegacyObject(), which crashes
- * Node 24 on curves such as secp256k1.
+ * `+` between attributes of one level, escaped as in RFC 2253. It does not use toLegacyObject(),
+ * which crashes Node 24 on curves such as secp256k1.
  */
 function distinguishedName(text: string | undefined): (attribute: string) => string {
   const parts = (text ?? "").split(/\n| \+ /);
@@ -191,7 +191,7 @@ function timestamp(date: string): string {
   return new Date(date).toISOString().replace(".000Z", "Z");
 }
 
-/** The short form of an IPv6 address (RFC 5952), which URLs have. */
+/** The short form of an IPv6 address (RFC 5952), as in a URL. */
 const shortest = (address: string) => new URL(`https://[${address}]`).hostname.slice(1, -1);
 
 /** Node writes `DNS:a.example, IP Address:127.0.0.1`, and unusual values as JSON strings. */

@@ -39,7 +39,7 @@ interface Note {
 export interface OtherCreate {
   /** The ids of the objects that the process has created. */
   made: string[];
-  /** Ids in `made` that no state may have: the process died before the engine stored them. */
+  /** Ids in `made` that may be in no state: the process died, perhaps before they were stored. */
   unstored: string[];
   /** When the oldest request with an unknown result was sent; undefined if there is none. */
   since: number | undefined;
@@ -57,8 +57,8 @@ export interface OtherCreate {
  * is a file that other processes of the machine read. It lists pending requests: when the process
  * dies, they may have created an object that is in no state, and the engine does not tell the next
  * process about an interrupted update. It also lists the ids of this process, so that processes
- * that create equal objects at the same time don't take each other's. Other machines can't read
- * the note.
+ * that create equal objects at the same time don't take each other's objects. Other machines can't
+ * read the note.
  */
 export class PendingCreate {
   readonly #hash: string;
@@ -198,7 +198,7 @@ function notesOf(hash = ""): (Note & { file: string })[] {
 
 let sweptAt = 0;
 
-/** Removes notes that no process needs. Runs only now and then, because it reads all notes. */
+/** Removes notes that no process needs. Runs at most every 10 s, because it reads all notes. */
 function sweep(): void {
   const now = Date.now();
   if (now - sweptAt < minIdAgeMs) return;
@@ -210,7 +210,8 @@ function sweep(): void {
     oldest.set(hash, Math.min(since, oldest.get(hash) ?? now));
   }
   for (const { file, since, at } of all) {
-    // A process needs an id if it sent its own request before, or soon after, the id was noted.
+    // A process needs an id if it sent its own request before the id was noted, or at most 10 s
+    // after.
     const neededFrom =
       since === undefined ? (oldest.get(hashOf(file)) ?? now) - minIdAgeMs : now - maxPendingAgeMs;
     if (at < neededFrom) forget(file);

@@ -60,7 +60,7 @@ function ofUnknownValue(issue: BaseIssue<unknown> | undefined): boolean {
   return issue?.input === unknownValue;
 }
 
-/** The reason of a problem. Not valibot's own message, which quotes the value. */
+/** The reason of a problem. It replaces valibot's own message, which quotes the value. */
 function reasonOf(issue: BaseIssue<unknown>, schema: unknown): string {
   if (issue.kind === "validation") return issue.message;
   if (isUnknownName(issue)) {

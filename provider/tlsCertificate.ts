@@ -81,7 +81,7 @@ export const lifecycle: Lifecycle = {
     const key = isChecked ? undefined : attempt(problems, "privateKeyPem", privateKeyPem, parseKey);
     if (!chain) return { inputs: news, problems };
     const leaf = chain[0] as X509Certificate;
-    // An existing certificate may be expired, or without its key after a refresh.
+    // An existing certificate may have expired and, after a refresh, may have no key in the inputs.
     const pem = formatChain(chain);
     const isNew = !lifecycle.same("certificatePem", olds?.certificatePem, pem);
     const derived = describeChain(chain);
@@ -94,7 +94,7 @@ export const lifecycle: Lifecycle = {
         certificatePem: pem,
         // A key in another encoding that matches the same leaf is no change.
         ...(!isNew && key && olds?.privateKeyPem ? { privateKeyPem: olds.privateKeyPem } : {}),
-        // For plans and policies. An unchanged chain keeps what an earlier version has derived.
+        // Plans and policies read these. For an unchanged chain they keep their old values.
         ...(isNew ? defined(derived) : pick(olds ?? {}, Object.keys(derived))),
       },
       problems,

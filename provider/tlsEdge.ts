@@ -11,7 +11,7 @@ export const schema = v.strictObject({
   description,
   /** Any text for machines. At most 4096 bytes of UTF-8. */
   metadata,
-  /** What the edge serves, each a host and a port: `app.example.com:443`. In any order. */
+  /** The hostports that the edge serves, such as `app.example.com:443`, in any order. */
   hostports,
   /** The backend behind the edge. */
   backend: edgeModule({
@@ -36,9 +36,9 @@ export const schema = v.strictObject({
     minVersion: v.optional(minVersion),
   }),
   /**
-   * What happens when the program removes a module, which no update can remove: `disable` disables
-   * the module in place, `delete` calls the service's delete-module operation (not every service
-   * has one), `replace` replaces the edge. Default `disable`.
+   * What to do when the program removes a module: an update of an edge can't remove one. `disable`
+   * disables the module in place, `delete` calls the service's delete-module operation (not every
+   * service has one), `replace` replaces the edge. Default `disable`.
    */
   onModuleRemoval: v.optional(v.picklist(["disable", "delete", "replace"])),
   /** The config namespace of the account. Default `tlsedge`; changing it replaces. */
@@ -62,7 +62,7 @@ export type TLSEdgeState = Pick<TLSEdgeInputs, "description" | "metadata"> & {
   uri: string;
   /** When the edge was created, RFC 3339 in UTC. */
   createdAt: string;
-  /** What the edge serves, each a host and a port. */
+  /** The hostports that the edge serves, each a host and a port. */
   hostports: string[];
 };
 

@@ -2,8 +2,8 @@ import * as pulumi from "@pulumi/pulumi";
 import { expiryOf } from "../provider/tlsCertificate";
 
 /**
- * Warns about a leaf that has expired or must be renewed: in the plan, if its end is known there.
- * The provider can't do this, because its output names no resource.
+ * Warns about a leaf that has expired or must be renewed: in the plan, if the plan knows the expiry
+ * date. The provider does not warn, because its output can't name the resource.
  */
 export function warnOfExpiry(
   resource: pulumi.Resource,

@@ -32,7 +32,7 @@ export interface Kind<Wire, Args extends LookupArgs, Result extends { id: string
   matches(wire: Wire, args: Args): boolean;
   /** Describes an object in an error's list of candidates, without its id. */
   label(result: Result): string;
-  /** The heading of a list of all objects, in the error when none matches. Default: no list. */
+  /** When no object matches, the error lists all objects below this heading. Default: no list. */
   all?: string;
 }
 
@@ -163,7 +163,7 @@ function connectTo({ connection = defaultConnection }: LookupArgs): Client {
   return connect(connection, stackConfig);
 }
 
-/** Whether a value would match anything, such as an unset config value. */
+/** Whether a filter is empty, such as an unset config value. It would match every object. */
 function isEmpty(value: unknown): boolean {
   return value === "" || (isObject(value) && Object.keys(value).length === 0);
 }
@@ -205,7 +205,8 @@ function forPulumi(error: unknown): unknown {
   if (!process.listeners("rejectionHandled").includes(ignore)) {
     process.on("rejectionHandled", ignore);
   }
-  // After the program's end, Pulumi prints an error's stack even with this mark.
+  // With this mark Pulumi prints only the message. After the program's end it prints the stack
+  // trace anyway, so the stack trace is the message.
   return Object.assign(error, { __pulumiRunError: true, stack: error.message });
 }
 

@@ -12,8 +12,8 @@ export type InputOf<T> = pulumi.Input<T extends object ? { [K in keyof T]: Input
 export const typeToken = (name: string) => `pulumi-nodejs:dynamic/tlsedge:${name}`;
 
 /**
- * The properties of a resource for the engine: a copy of the arguments, the provider's text, and a
- * key for each output. Every state has the provider's text, so the text never changes.
+ * The properties of a resource for the engine: a copy of the arguments, the provider's code as
+ * text, and a key for each output. Every state has that text, so it never changes.
  *
  * @param adopted The id of an existing object to adopt.
  */
@@ -70,7 +70,7 @@ export function idToGet(type: string, id: pulumi.Input<pulumi.ID>): pulumi.Input
 /** Reads a value of the running stack's config. */
 export const stackConfig = (key: string): string | undefined => pulumi.runtime.getConfig(key);
 
-/** Checks a connection in the program, which then fails once and not in every resource. */
+/** Checks a connection in the program, so that a problem is reported once, not per resource. */
 export function checkConnection(connection: unknown): void {
   if (typeof connection !== "string") {
     throw new pulumi.RunError(

@@ -59,9 +59,9 @@ export class TLSCertificate extends pulumi.CustomResource {
   declare readonly notBefore: pulumi.Output<string>;
   /** End of validity, RFC 3339 in UTC. */
   declare readonly notAfter: pulumi.Output<string>;
-  /** What the key may be used for, by the service's names. */
+  /** What the key may be used for, in the service's names. */
   declare readonly keyUsages: pulumi.Output<string[]>;
-  /** The extended set of such uses, by the service's names. */
+  /** The extended key usages, in the service's names. */
   declare readonly extendedKeyUsages: pulumi.Output<string[]>;
   /** `rsa`, `ecdsa` or `ed25519`. */
   declare readonly privateKeyType: pulumi.Output<string>;

@@ -41,7 +41,7 @@ export class TLSEdge extends pulumi.CustomResource {
   declare readonly description: pulumi.Output<string | undefined>;
   /** The text for machines; undefined when unset. */
   declare readonly metadata: pulumi.Output<string | undefined>;
-  /** What the edge serves, each a host and a port. */
+  /** The hostports that the edge serves, each a host and a port. */
   declare readonly hostports: pulumi.Output<string[]>;
   /** The backend behind the edge; undefined when not configured. */
   declare readonly backend: pulumi.Output<TLSEdgeState["backend"]>;

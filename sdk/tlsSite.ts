@@ -12,7 +12,7 @@ import {
 } from "./tlsCertificate";
 import { TLSEdge } from "./tlsEdge";
 
-/** A chain and its key: as PEM text, or as files, which each run reads. */
+/** A chain and its key: as PEM text, or as files, which each run of the program reads. */
 export type TLSSiteCertificate =
   | Pick<TLSCertificateArgs, "certificatePem" | "privateKeyPem">
   | {
@@ -32,7 +32,7 @@ export interface TLSSiteAccess {
 
 /** The arguments of a {@link TLSSite}. */
 export interface TLSSiteArgs {
-  /** What the site serves, each a host and a port: `app.example.com:443`. */
+  /** The hostports that the site serves, such as `app.example.com:443`. */
   hostports: InputOf<string[]>;
   /**
    * The certificate of the site. Sites may share one: create a `TLSCertificate` in the account of
@@ -45,7 +45,7 @@ export interface TLSSiteArgs {
   access: "anyone" | TLSSiteAccess;
   /** The lowest TLS version. Default `1.2`. */
   minVersion?: pulumi.Input<TLSVersion>;
-  /** A plan warns when the site's own certificate expires within so many days. Default 21. */
+  /** A plan warns when the site's own certificate expires within this many days. Default 21. */
   renewBeforeDays?: pulumi.Input<number>;
   /** For people; at most 255 bytes. Default: the name of the site and of the stack. */
   description?: pulumi.Input<string>;
@@ -89,7 +89,7 @@ export class TLSSite extends pulumi.ComponentResource {
   readonly certificate: TLSCertificate;
   /** The edge of the site. */
   readonly edge: TLSEdge;
-  /** What the site serves. */
+  /** The hostports that the site serves. */
   readonly hostports: pulumi.Output<string[]>;
   /** When the site's certificate expires, RFC 3339 in UTC. */
   readonly expires: pulumi.Output<string>;
@@ -243,7 +243,7 @@ function modulesOf(site: string, access: TLSSiteArgs["access"]) {
   };
 }
 
-/** A text cut to the limit of a description, without a part of a character. */
+/** A text cut to the limit of a description, at the end of a whole character. */
 function cut(text: string): string {
   return new TextDecoder().decode(Buffer.from(text).subarray(0, 255), { stream: true });
 }

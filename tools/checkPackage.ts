@@ -112,10 +112,10 @@ async function checkFiles(tarball: string): Promise<void> {
   assert.deepEqual({ stray, missing }, { stray: [], missing: [] });
 }
 
-/** With --lowest the program and the provider run on this Node.js; the emulator does not. */
+/** The npm package of the Node.js that --lowest uses for program and provider, not emulator. */
 const lowestNode = `node-${process.platform}-${process.arch}`;
 
-/** The lowest version of all that package.json allows. */
+/** The lowest version that package.json allows, by package. */
 function lowestVersions(): Record<string, string> {
   const allowed = { ...ours.dependencies, ...ours.peerDependencies };
   const exact = Object.entries(allowed).map(([name, range]) => [name, range.replace("^", "")]);
@@ -159,7 +159,7 @@ async function runCommand(folder: string): Promise<void> {
   assert.ok(printed.split("\n").includes(ours.version), printed);
 }
 
-/** With --lowest, the variables make `node` the one that was installed. */
+/** The variables; with --lowest they put the installed Node.js first on PATH. */
 function withLowestNode({ PATH }: NodeJS.ProcessEnv, folder: string): NodeJS.ProcessEnv {
   const node = path.join(folder, "node_modules", lowestNode, "bin");
   return lowest ? { PATH: `${node}${path.delimiter}${PATH}` } : {};
@@ -217,7 +217,7 @@ export const served = emulator.tlsEdges.list().flatMap(({ hostports }) => hostpo
 await startEmulator({ tunnels: [{ colour: "red" }] });
 `;
 
-/** The emulator alone, from its tarball; always with the present versions. */
+/** Checks the types of the emulator alone, from its tarball, with the current versions. */
 async function typeCheckEmulator(emulator: string): Promise<void> {
   const folder = newFolder();
   const dependencies = {

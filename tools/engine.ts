@@ -210,7 +210,7 @@ export class Project {
     return this.start([...args, "--stack", this.stack, "--non-interactive"]).done;
   }
 
-  /** Runs a command, and kills its engine or that engine's provider when a request meets a fault. */
+  /** Runs a command. Kills its engine, or that engine's provider, when a request meets a fault. */
   killed(victim: "engine" | "provider", fault: Fault, ...args: string[]): Promise<Printed> {
     return this.struck(fault, args, (engine, started) => {
       process.kill(victim === "engine" ? engine : providerOf(started), "SIGKILL");
@@ -259,7 +259,7 @@ export class Project {
       this.#search(`the output of ${args.join(" ")}`, output);
       return { code, output };
     });
-    // Who waits for it may do so later.
+    // The caller may await it later: until then Node.js must not report an unhandled rejection.
     done.catch(() => undefined);
     return { pid: child.pid as number, done };
   }

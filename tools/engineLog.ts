@@ -46,7 +46,7 @@ export function readEvents(lines: string[]): Pick<Run, "changes" | "steps" | "di
   };
 }
 
-/** The name of a resource, which ends its URN. */
+/** The name of a resource: the last part of its URN. */
 export function nameOf(urn: string): string {
   return urn.slice(urn.lastIndexOf("::") + 2);
 }

@@ -16,9 +16,9 @@ export function table(head: string[], rows: string[][], numbers = false): string
 }
 
 /**
- * Writes one generated part of a document: what stands between the comments `NAME: begin` and
- * `NAME: end` is replaced, all other text is kept. A part that is missing is added at the end, and a
- * document that is missing begins with `title`.
+ * Writes one generated part of a document: replaces the text between the comments `NAME: begin` and
+ * `NAME: end`, and keeps all other text. If the part is missing, it is added at the end. If the
+ * document is missing, it begins with `title`.
  */
 export async function writePart(
   file: string,

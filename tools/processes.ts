@@ -8,7 +8,7 @@ export interface Process {
   command: string;
 }
 
-/** The processes that a process has started, and those that these have started. */
+/** All descendants of a process. */
 export function descendants(pid: number): Process[] {
   const all = processes();
   const below = (parent: number): Process[] =>

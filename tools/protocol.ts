@@ -11,14 +11,14 @@ import { Struct } from "google-protobuf/google/protobuf/struct_pb";
 /** Inputs or outputs of a resource, in plain form. */
 export type Properties = Record<string, unknown>;
 
-/** A resource that exists but is not complete: the engine stores it and updates it in the next up. */
+/** An incomplete resource: the engine stores it, and updates it in the next up. */
 export interface PartialResource {
   id: string;
   properties: Properties;
   reasons: string[];
 }
 
-/** The error of a call; with `partial` the call has made or changed the resource all the same. */
+/** The error of a call. With `partial`, the failed call has created or changed the resource. */
 export class CallError extends Error {
   constructor(
     message: string,
@@ -35,7 +35,7 @@ process.on("exit", () => {
   for (const child of running) child.kill("SIGKILL");
 });
 
-/** A port that is open as long as an engine would run: providers check it. */
+/** The port of a simulated engine. Providers check whether it is open. */
 export class EnginePort {
   readonly #sockets = new Set<Socket>();
 
@@ -72,7 +72,7 @@ export class Provider {
   readonly #child: ChildProcess;
   readonly #engine: EnginePort;
   readonly #closed: Promise<unknown>;
-  /** Rejects when the engine waits for no answer any more. */
+  /** Rejects when the process or the engine is killed: no call in flight gets an answer then. */
   readonly #cancelled: Promise<never>;
   #cancel: () => void = () => undefined;
   readonly #client: ResourceProviderClient;
@@ -123,7 +123,7 @@ export class Provider {
     return { inputs, failures };
   }
 
-  /** `same`, or the properties that replace; with neither the engine compares the inputs. */
+  /** `same`, or the properties that need a replace; if neither, the engine compares the inputs. */
   async diff(id: string, olds: Properties, news: Properties) {
     const request = fill(new messages.DiffRequest(), { id, olds, news });
     const response = await this.#call<messages.DiffResponse>("diff", request);

@@ -224,7 +224,7 @@ async function findGo(env: NodeJS.ProcessEnv): Promise<string> {
 async function build(folder: string, go: string, env: NodeJS.ProcessEnv, log: Log): Promise<void> {
   const npm = path.dirname(require.resolve("@pulumi/pulumi/package.json"));
   const script = path.join(__dirname, "pulumi-cli", "build.sh");
-  log(`Building the Pulumi CLI ${pulumiVersion}, for some minutes`);
+  log(`Building the Pulumi CLI ${pulumiVersion}, which takes some minutes`);
   const timer = setInterval(() => log("Still building"), 15_000);
   try {
     await run("sh", [script, go, folder, pulumiVersion, npm], { env, maxBuffer: 1 << 26 });

@@ -11,8 +11,8 @@ export class Secrets {
   readonly #names = new Map<string, string>();
 
   /**
-   * Of a private key in PEM only the private numbers are secret: its public key stands in
-   * certificates, too.
+   * Adds a secret. Of a private key in PEM, only the private numbers are secret: its public key is
+   * in certificates, too.
    *
    * @throws Error when the secret is too short to be searched for.
    */
@@ -52,7 +52,10 @@ function textsOf(secret: string): string[] {
   }
 }
 
-/** At each offset in a group of three bytes, without the characters that depend on other bytes. */
+/**
+ * The bytes in base64, at each offset in a group of three bytes, without the characters that depend
+ * on other bytes.
+ */
 function inBase64(bytes: Buffer): string[] {
   return [0, 1, 2].map((zeros) =>
     Buffer.concat([Buffer.alloc(zeros), bytes])

@@ -46,7 +46,7 @@ async function main(): Promise<void> {
     for (const n of sizes) {
       for (const kind of kinds) {
         await bench.run(kind, n, run);
-        // Each time, so that an interrupted benchmark leaves its results.
+        // Write after each run, so that an interrupted benchmark leaves its results.
         const markdown = report(bench.measured, startup, cli, load);
         await writePart(file, "Performance", "measured", markdown);
       }

@@ -11,10 +11,10 @@ import type { Contestant, Kind, Measured, Phase } from "./results";
 import type { Declared } from "./stacks";
 
 const programs = path.join(__dirname, "programs");
-/** As long as `pulumi-tlsedge`: every resource's state holds the provider's text. */
+/** A name as long as `pulumi-tlsedge`, because the provider's text in each state contains it. */
 const floorPackage = "tlsedge-floors";
 
-/** The command of each phase, and what the engine prints when it did what the phase is about. */
+/** The command of each phase, and what the engine prints when the phase has succeeded. */
 const commands: Record<Phase, { args: string[]; result(n: number): string }> = {
   create: { args: ["up", "--yes", "--skip-preview"], result: (n) => `+ ${n + 1} created` },
   preview: { args: ["preview"], result: (n) => `${n + 1} unchanged` },
@@ -139,7 +139,7 @@ export async function assertSameSize(competitors: Competitor[]): Promise<void> {
   assert.deepEqual(await sizes("floor"), await sizes("ours"), "the floor stores other sizes");
 }
 
-/** Without times, and without lines and columns of the program. */
+/** The size of a resource without times, and without lines and columns of the program. */
 function sizeWithoutPlace(resource: ExportedResource): number {
   const text = JSON.stringify(resource, (key, value) =>
     ["created", "modified"].includes(key) ? undefined : value,

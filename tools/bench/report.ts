@@ -80,7 +80,7 @@ function shortest(values: number[], digits: number): string {
   return `${sorted[0]?.toFixed(digits)} / ${median.toFixed(digits)}`;
 }
 
-/** Of the shortest runs: other work of the machine can only make a run longer. */
+/** The ratio of the shortest runs: other work of the machine can only make a run longer. */
 function ratio(a: number[], b: number[] = []): string {
   return (Math.min(...a) / Math.min(...b)).toFixed(2);
 }

@@ -28,7 +28,8 @@ export async function measureStartup(
       add("import", name, await importTime(name, started[0]?.project));
     }
     for (const one of started) {
-      // Another certificate in each run: the provider would look for an equal one of a killed process.
+      // A different certificate in each run: for an equal one, the provider would search the
+      // account for the object of the killed process.
       const args = { ...declared, description: `run ${run}`, __provider: one.text };
       const { start, check, create } = await firstCalls(one.project, args);
       add("start to first plan", one.name, start + check);

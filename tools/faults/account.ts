@@ -19,7 +19,7 @@ const timeoutSeconds = 2;
 export interface Setup {
   /** The folder from which provider processes resolve the package. */
   folder: string;
-  /** A certificate alone and one with its chain; no seed decides their keys. */
+  /** A certificate alone and one with its chain. Their keys do not depend on the seed. */
   certificates: MadeCertificate[];
   /** Node.js's compile cache. */
   cache: string;
@@ -70,7 +70,8 @@ export async function brokenCopy(): Promise<string> {
 
 /**
  * An account on an emulator, and the provider processes of one machine. Runs use it one after
- * another; a process that no run has harmed serves the next, as a start takes longer than most runs.
+ * another. The next run uses a process again if it has not failed, because a start takes longer
+ * than most runs.
  */
 export class Account {
   readonly secrets = new Secrets();
@@ -110,7 +111,7 @@ export class Account {
     return new Client({ baseUrl, apiKey, caFile, requestsPerMinute: 0 });
   }
 
-  /** A process that has seen nothing of the present run. */
+  /** A process that the present run has not used. */
   async provider(): Promise<Provider> {
     const taken = this.#spare.shift() ?? this.start();
     if (this.#spare.length === 0) this.#spare.push(this.start());
@@ -120,7 +121,7 @@ export class Account {
   /** A new process, with settings of its own. */
   start(env: NodeJS.ProcessEnv = {}): Promise<Provider> {
     const started = Provider.start(this.folder, { ...this.env, ...env });
-    // Who takes a spare process later gets its error then.
+    // The run that takes this process later gets the error.
     started.catch(() => undefined);
     return started;
   }

@@ -10,7 +10,7 @@ export type Victim = "engine" | "provider" | "emulator";
  */
 export type When = "before" | "during" | "after";
 
-/** What the programs declare where they differ. */
+/** The arguments in which the programs differ. */
 export interface Wanted {
   description: string;
   chain: "first" | "second";

@@ -17,7 +17,7 @@ const go = ["--yes", "--skip-preview"];
 const kinds: Kind[] = ["tlsCertificate", "tlsEdge"];
 const kindOf = (id: string): Kind => (id.startsWith("cert_") ? "tlsCertificate" : "tlsEdge");
 
-/** Reads what it declares from a file, so that the program itself holds no key. */
+/** Reads the arguments of its resources from files, so that the program contains no key. */
 const program = `
 const read = (name) => readFileSync(name, "utf8");
 const { description, chain, restricted, adopted = {} } = JSON.parse(read("wanted.json"));
@@ -62,7 +62,7 @@ export async function runCrashes(run?: number): Promise<{ markdown: string; brok
     await project.close();
   };
   await Promise.all(Array.from({ length: run === undefined ? parallel : 1 }, work));
-  // With one point alone the array has holes.
+  // If only one point runs, the array has holes.
   const all = Object.values(outcomes);
   const broken = all.flatMap(({ point, wrong }) =>
     wrong.map((what) => `${titleOf(point)}: ${what}`),
@@ -72,15 +72,15 @@ export async function runCrashes(run?: number): Promise<{ markdown: string; brok
 
 /** Kills at a point, follows the documented advice, and judges the result. */
 class Crash {
-  /** How the command ended whose process, or whose service, was killed. */
+  /** The result of the command during which a process or the service was killed. */
   itself = "failed";
-  /** The commands after it. */
+  /** The commands after that command. */
   readonly commands: string[] = [];
   /** Objects that no state had, and where the user reads of them. */
   readonly left: string[] = [];
-  /** What is not as it should be. */
+  /** Each difference from the expected result. */
   readonly wrong: string[] = [];
-  /** What the commands from the kill on have printed. */
+  /** What the commands have printed since the kill. */
   #output = "";
 
   constructor(
@@ -98,7 +98,7 @@ class Crash {
       await this.#declare({ ...from, description: `${stack} ${from.description}` });
       await this.project.up();
     }
-    // The description differs at each point, so no object of another one is taken for this one's.
+    // Each point has its own description, so an object of another point can't match.
     const wanted = { ...to, description: `${stack} ${to.description}` };
     await this.#declare(wanted);
     if (command === "refresh") {

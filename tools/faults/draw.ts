@@ -86,9 +86,9 @@ export interface Sequence {
   olderObjects: number;
   /** Faults of the creates, and of the lists that are read to find a lost object. */
   createFaults: DrawnFault[];
-  /** Whether the faults that are left stay for the second `up`. */
+  /** Whether faults that no request has met stay for the second `up`. */
   keepsFaults: boolean;
-  /** A process is killed when this create of the run has come to the service. */
+  /** A process is killed when the service has received this create of the run. */
   kill: { stack: number; skip: number; work: boolean; victim: "provider" | "engine" } | undefined;
   /** Whether an object that an error names is adopted; otherwise it is deleted. */
   adopts: boolean;

@@ -28,7 +28,7 @@ export interface Broken {
   text: string;
 }
 
-/** An object as the service answers it. */
+/** An object as the service returns it. */
 export type Wire = TLSEdgeWire | TLSCertificateWire;
 
 /** The objects of a kind on the emulator; changes of them make no request. */
@@ -36,7 +36,7 @@ export function stored(emulator: Emulator, kind: Kind) {
   return kind === "tlsEdge" ? emulator.tlsEdges : emulator.tlsCertificates;
 }
 
-/** Whether an object has the content that a program's arguments ask for. Shares no provider code. */
+/** Whether an object has the content that a program's arguments ask for. Uses no provider code. */
 export function isLike(args: Properties, object: Wire): boolean {
   const labels = [args.description ?? "", args.metadata ?? ""];
   if (!isDeepStrictEqual(labels, [object.description ?? "", object.metadata ?? ""])) return false;
@@ -77,7 +77,7 @@ export function unnamed(stacks: Stack[], left: Wire[], all: Wire[]): Broken[] {
     });
 }
 
-/** Errors of creates that name an object of another resource, or of someone else, for deletion. */
+/** Errors of creates that name an object of another resource or user, as if it could be deleted. */
 export function misleading(
   stacks: Stack[],
   heldBefore: Set<string>,

@@ -4,7 +4,7 @@ import { CallError, type Properties, type Provider } from "../protocol";
 /** The kinds of resources, by the names of their providers. */
 export type Kind = "tlsEdge" | "tlsCertificate";
 
-/** The provider's text. Written here again, not imported: every state holds it, so it never changes. */
+/** The provider's text. A copy, not an import: every state holds this text, so it never changes. */
 const providerText = (kind: Kind) =>
   `exports.handler = () => require("pulumi-tlsedge/provider").${kind}`;
 

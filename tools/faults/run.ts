@@ -61,7 +61,7 @@ class Run implements Result {
   #others: string[] = [];
   /** Titles of the faults that are set. */
   #titles: string[] = [];
-  /** Ids that a killed engine may have stored or not. */
+  /** Ids of which it is not known whether the killed engine has stored them. */
   #unsure = new Set<string>();
 
   constructor(

@@ -3,7 +3,7 @@ import type { Account } from "./account";
 import type { Sequence, Step } from "./draw";
 import { Resource } from "./resource";
 
-/** Longer than an operation may take: a provider without an engine has ended by then. */
+/** Longer than an operation's deadline. After this time a provider without an engine has ended. */
 const longestOperationMs = 3000;
 
 /** A stack as the engine has it: resources, and the provider process of the present command. */
