@@ -12,21 +12,26 @@ import { folder as notesFolder } from "./pendingCreates";
 const folder = () => join(notesFolder(), "adopted");
 
 const noted = new Set<string>();
+/** Whether the file has every noted object; if not, the next object writes the whole file. */
+let isSaved = false;
 let hasWarned = false;
 
 /** Notes an adopted object for the other provider processes of this run. */
 export function noteAdopted(object: string): void {
   if (enginePort() === 0 || noted.has(object)) return;
-  const isFirst = noted.size === 0;
   noted.add(object);
   try {
-    if (isFirst) {
-      mkdirSync(folder(), { recursive: true, mode: 0o700 });
-      removeStale();
-    }
     const file = join(folder(), `${process.pid}.${enginePort()}`);
-    writeFileSync(file, `${object}\n`, { flag: isFirst ? "w" : "a" });
+    if (isSaved) {
+      writeFileSync(file, `${object}\n`, { flag: "a" });
+      return;
+    }
+    mkdirSync(folder(), { recursive: true, mode: 0o700 });
+    removeStale();
+    writeFileSync(file, [...noted].map((one) => `${one}\n`).join(""));
+    isSaved = true;
   } catch (error) {
+    isSaved = false;
     if (hasWarned) return;
     hasWarned = true;
     console.error(

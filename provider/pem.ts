@@ -1,5 +1,5 @@
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
-import { isIPv6 } from "node:net";
+import { isIP, isIPv6 } from "node:net";
 
 /** A PEM text is invalid. The message never quotes the text. */
 export class PemError extends Error {
@@ -168,8 +168,9 @@ export function covers(
   { dnsNames, ips }: { dnsNames: string[]; ips: string[] },
   host: string,
 ): boolean {
+  if (isIP(host)) return ips.includes(host);
   const wanted = namesCovering(host);
-  return ips.includes(host) || dnsNames.some((name) => wanted.includes(name.toLowerCase()));
+  return dnsNames.some((name) => wanted.includes(name.toLowerCase()));
 }
 
 /**

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { mock } from "node:test";
@@ -257,6 +260,27 @@ describe("adoption", () => {
       await deleting.delete();
       assert.deepEqual(held(), [existing.id]);
       assert.match(await deleting.end(), /stays/);
+    });
+
+    it("C44 an id that could not be saved is saved with the next one", async () => {
+      const home = mkdtempSync(join(tmpdir(), "tlsedge-home-"));
+      writeFileSync(join(home, "tlsedge"), "");
+      const saving = `
+        const fs = require("node:fs");
+        const folder = require("node:path").dirname(require.resolve("pulumi-tlsedge/provider"));
+        const { isNotedAsAdopted, noteAdopted } = require(folder + "/adoptedObjects");
+        noteAdopted("first");
+        fs.rmSync(process.env.PULUMI_HOME + "/tlsedge");
+        noteAdopted("second");
+        console.log(isNotedAsAdopted("first"), isNotedAsAdopted("second"));`;
+      const child = spawn(process.execPath, ["-e", saving, "provider", "127.0.0.1:1"], {
+        env: { ...process.env, PULUMI_HOME: home },
+      });
+      try {
+        assert.equal(await text(child.stdout), "true true\n");
+      } finally {
+        rmSync(home, { recursive: true, force: true });
+      }
     });
 
     it("one deletes what another run adopts", async () => {

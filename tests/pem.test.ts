@@ -141,6 +141,8 @@ describe("PEM text", () => {
     const names = { dnsNames: ["*.EXAMPLE.com"], ips: ["10.0.0.1"] };
     assert.ok(covers(names, "A.example.com"));
     assert.ok(covers(names, "10.0.0.1"));
+    // An address is no domain: no DNS name covers it.
+    assert.ok(!covers({ dnsNames: ["10.0.0.1", "*.0.0.1"], ips: [] }, "10.0.0.1"));
     for (const host of ["example.com", "a.b.example.com", "10.0.0.2", "a.example.org"]) {
       assert.ok(!covers(names, host), host);
     }
