@@ -180,7 +180,11 @@ export class Client {
   async delete(path: string): Promise<void> {
     const { json, attempted } = await this.#request({ method: "DELETE", path, isItem: true });
     if (json === undefined)
-      throw ConnectionError.unusable(attempted, "the answer is not JSON", { ambiguous: true });
+      throw ConnectionError.unusable(
+        attempted,
+        `the answer is not JSON. ${notTheService(this.#account.nameOf)}`,
+        { ambiguous: true },
+      );
   }
 
   async #send<S extends AnswerSchema>(request: Request, schema: S): Promise<InferOutput<S>> {
@@ -188,10 +192,14 @@ export class Client {
     const read = readAnswer(schema, json);
     if ("answer" in read) return read.answer;
     const { field, reason, usable } = read.unusable;
-    const message = field
+    const what = field
       ? `field ${field} of the answer ${reason}`
-      : `the answer is not a JSON object. ${notTheService(this.#account.nameOf)}`;
-    throw ConnectionError.unusable(attempted, message, {
+      : "the answer is not a JSON object";
+    // Without its list, a page is perhaps the answer of another service.
+    const isForeign =
+      !field || (request.method === "GET" && !request.isItem && !field.includes("["));
+    const advice = isForeign ? `. ${notTheService(this.#account.nameOf)}` : "";
+    throw ConnectionError.unusable(attempted, what + advice, {
       field: field || undefined,
       usable,
       ambiguous: request.method !== "GET",
@@ -225,10 +233,16 @@ export class Client {
       const pause = pauseMs(outcome, attempted.attempts, this.clockSkewMs);
       if (!canRetry(method, outcome) || attempted.attempts > maxRetries || pause >= leftMs) {
         const redact = (text: string) => this.#redact(text, request.body);
+        const isOutOfTries = attempted.attempts > maxRetries;
         throw errorOf(
           outcome,
           { ...attempted, lastStatus },
-          { nameOf, isItem, redact, maxRetryMs },
+          {
+            nameOf,
+            isItem,
+            redact,
+            maxRetryMs: isOutOfTries ? Number.POSITIVE_INFINITY : maxRetryMs,
+          },
         );
       }
       debug("%s %s: retry in %d ms", method, path, pause);

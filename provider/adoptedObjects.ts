@@ -18,7 +18,7 @@ let hasWarned = false;
 
 /** Notes an adopted object for the other provider processes of this run. */
 export function noteAdopted(object: string): void {
-  if (enginePort() === 0 || noted.has(object)) return;
+  if (enginePort() === 0 || (isSaved && noted.has(object))) return;
   noted.add(object);
   try {
     const file = join(folder(), `${process.pid}.${enginePort()}`);
@@ -27,9 +27,9 @@ export function noteAdopted(object: string): void {
       return;
     }
     mkdirSync(folder(), { recursive: true, mode: 0o700 });
-    removeStale();
     writeFileSync(file, [...noted].map((one) => `${one}\n`).join(""));
     isSaved = true;
+    removeStale();
   } catch (error) {
     isSaved = false;
     if (hasWarned) return;
@@ -57,7 +57,12 @@ export function isNotedAsAdopted(object: string): boolean {
 
 function removeStale(): void {
   for (const file of readdirSync(folder())) {
-    if (!isOfLiveProcess(file)) rmSync(join(folder(), file), { force: true });
+    if (isOfLiveProcess(file)) continue;
+    try {
+      rmSync(join(folder(), file), { force: true });
+    } catch {
+      // A file of a process that has ended does no harm.
+    }
   }
 }
 

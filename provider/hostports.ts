@@ -1,6 +1,7 @@
 import { EventEmitter, once } from "node:events";
 import type { Client } from "../client/client";
 import { ServiceError } from "../client/errors";
+import { perAccount } from "./lifecycle";
 
 /** The hostports that an edge will have after this run: from its last diff, update or delete. */
 interface Plan {
@@ -16,8 +17,8 @@ const plans = new Map<string, Plan>();
 const waitsFor = new Map<string, string>();
 /** Tells the waiting writes that a plan has changed. */
 const changes = new EventEmitter().setMaxListeners(0);
-/** How many writes of edges have ended, and how many are in flight. */
-const writes = { ended: 0, inFlight: 0 };
+/** The updates and deletes that may free a hostport: how many ended, and how many are in flight. */
+const freesOf = perAccount(() => ({ ended: 0, inFlight: 0 }));
 
 /**
  * How long a write waits at most until the holder has a plan. The engine may diff the holder after
@@ -67,7 +68,9 @@ export async function setHostports<T, Wire extends Served>(
 ): Promise<T> {
   const { id, hostports } = edge;
   if (id) planHostports(id, hostports);
-  writes.inFlight += 1;
+  const frees = freesOf(client);
+  const mayFree = id !== undefined && hostports !== undefined ? 1 : 0;
+  frees.inFlight += mayFree;
   try {
     const result = await writeOrWait(client, edge, write);
     const written = id ?? (result as { id: string }).id;
@@ -78,8 +81,8 @@ export async function setHostports<T, Wire extends Served>(
     if (id) plans.delete(id);
     throw error;
   } finally {
-    writes.inFlight -= 1;
-    writes.ended += 1;
+    frees.inFlight -= mayFree;
+    frees.ended += mayFree;
     changes.emit("change");
   }
 }
@@ -89,14 +92,16 @@ async function writeOrWait<T, Wire extends Served>(
   edge: Edge<Wire>,
   write: () => Promise<T>,
 ): Promise<T> {
-  const endedBefore = writes.ended;
+  const frees = freesOf(client);
+  const endedBefore = frees.ended;
   try {
     return await write();
   } catch (error) {
     const holders = await holdersOf(client, edge, error);
     // The service may have updated the holder after the refusal and before the list was read.
-    const othersWrote = writes.ended > endedBefore || writes.inFlight > 1;
-    if (holders.length === 0 && !othersWrote) throw error;
+    const own = edge.id !== undefined ? 1 : 0;
+    const mayBeFree = frees.ended > endedBefore || frees.inFlight > own;
+    if (holders.length === 0 && !mayBeFree) throw error;
     const graceEndsAt = Date.now() + Math.min(maxGraceMs, client.deadlineMs / 10);
     for (const holder of holders) {
       const isFree = await hasGivenUp(client, edge.id, holder, graceEndsAt);

@@ -189,8 +189,8 @@ const kind: Kind<TLSCertificateWire, GetTLSCertificatesArgs, GetTLSCertificateRe
     defined({ id: wire.id, ...describedBy(wire) }) as unknown as GetTLSCertificateResult,
   matches: ({ subject_alternative_names: names }, { domain }) =>
     domain === undefined || covers({ dnsNames: names?.dns_names ?? [], ips: [] }, domain),
-  label: ({ subjectCommonName, subjectAlternativeNames: names, notAfter }) =>
-    `${subjectCommonName || names.dnsNames[0] || names.ips[0]}, until ${notAfter}`,
+  label: ({ subjectCommonName, subjectAlternativeNames: names, serialNumber, notAfter }) =>
+    `${subjectCommonName || names.dnsNames[0] || names.ips[0] || serialNumber}, until ${notAfter}`,
 };
 
 function describedBy(wire: TLSCertificateWire): Omit<State, Fingerprint> {

@@ -270,7 +270,10 @@ describe("adoption", () => {
         const folder = require("node:path").dirname(require.resolve("pulumi-tlsedge/provider"));
         const { isNotedAsAdopted, noteAdopted } = require(folder + "/adoptedObjects");
         noteAdopted("first");
+        noteAdopted("second");
         fs.rmSync(process.env.PULUMI_HOME + "/tlsedge");
+        // What can't be removed does not matter.
+        fs.mkdirSync(process.env.PULUMI_HOME + "/tlsedge/adopted/999999999.1", { recursive: true });
         noteAdopted("second");
         console.log(isNotedAsAdopted("first"), isNotedAsAdopted("second"));`;
       const child = spawn(process.execPath, ["-e", saving, "provider", "127.0.0.1:1"], {

@@ -764,6 +764,10 @@ describe("the client", () => {
       const late = await get();
       assert.equal(late.attempts, 9);
       assert.doesNotMatch(late.message, /10 s/);
+      const impatient = new Client({ baseUrl: gone.url, apiKey, maxRetries: 1 });
+      const soon = await failureOf(tlsEdges.get(impatient, "edgtls_1"), ConnectionError);
+      assert.equal(soon.attempts, 2);
+      assert.doesNotMatch(soon.message, /10 s/);
     });
 
     it("C33 of silence ends with the deadline, ambiguous for a POST alone", async () => {
@@ -989,7 +993,9 @@ describe("the client", () => {
         answer(200, { tls_edges: [] }),
         answer(200, { tls_edges: [edge], next_page_uri: "" }),
       ]);
-      assert.equal((await failureOf(ids(client), ConnectionError)).code, "EBADANSWER");
+      const { code, message } = await failureOf(ids(client), ConnectionError);
+      assert.equal(code, "EBADANSWER");
+      assert.match(message, /base URL in the option baseUrl/);
       assert.deepEqual(await ids(client), []);
       assert.deepEqual(await ids(client), ["edgtls_1"]);
     });

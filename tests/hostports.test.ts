@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { Client } from "../client/client";
+import { ServiceError } from "../client/errors";
 import { tlsEdges } from "../client/tlsEdge";
 import { type Emulator, startEmulator } from "../emulator/server";
 import { tlsEdge } from "../provider/dynamic";
@@ -77,6 +78,17 @@ describe("a hostport that another edge serves", () => {
     const updated = a.up({ hostports: [h2] });
     await Promise.all([made, updated]);
     assert.deepEqual(served(a, b), [[h2], [h1]]);
+  });
+
+  it("C30 a refusal for another reason is not tried again while other edges are created", async () => {
+    emulator.faults.add({ method: "POST", answer: "held" });
+    const other = new Stack(tlsEdge).up({ hostports: [h2] });
+    await until(() => emulator.faults.list()[0]?.struck === 1);
+    emulator.faults.add({ method: "POST", answer: { status: 400 } });
+    await failureOf(new Stack(tlsEdge).up({ hostports: [h1] }), ServiceError);
+    emulator.faults.clear();
+    await other;
+    assert.deepEqual(heard(), ["POST", "POST", "GET"]);
   });
 
   it("C38 is taken from an edge that is left with none", async () => {
