@@ -42,13 +42,12 @@ export function edgeKind<Key extends string, W extends EdgeWire, Module extends 
   noun: string;
   className: string;
   provider: {
-    lifecycle: Lifecycle;
+    lifecycle: Lifecycle & { toState(wire: W, given?: Properties): Properties };
     modules: readonly Module[];
-    toState(wire: W, given?: Properties): Properties;
   };
 }): AdoptableKind<Key, W, EdgeStatus<Module>> {
   const { key, noun, className, provider } = kind;
-  const { lifecycle, modules, toState } = provider;
+  const { lifecycle, modules } = provider;
   const hasTermination = modules.some((name) => name === "tlsTermination");
   return {
     key,
@@ -57,7 +56,7 @@ export function edgeKind<Key extends string, W extends EdgeWire, Module extends 
     list: (client) => lifecycle.list(client) as AsyncIterable<W>,
     status: (wires, _now, isCovered) =>
       wires.map((wire) => {
-        const state = toState(wire);
+        const state = lifecycle.toState(wire);
         const parts = modules.map((name) => [name, moduleStatus(name, state[name])]);
         const hostports = state.hostports as string[];
         const tls = state.tlsTermination as ModuleStatus | null;
@@ -94,9 +93,9 @@ export function edgeKind<Key extends string, W extends EdgeWire, Module extends 
       className,
       lifecycle,
       candidate(wire) {
-        const { names, args } = argsOf(lifecycle.inputsOf(toState(wire)));
+        const { names, args } = argsOf(lifecycle.inputsOf(lifecycle.toState(wire)));
         const name = names[0]?.replace(/:443$/, "") ?? "";
-        return { names, name, args, state: toState(wire, args) };
+        return { names, name, args, state: lifecycle.toState(wire, args) };
       },
     },
   };

@@ -1,11 +1,5 @@
 /** The settings that an error may name. */
-export type SettingKey =
-  | "baseUrl"
-  | "apiKey"
-  | "caFile"
-  | "timeoutSeconds"
-  | "maxRetries"
-  | "requestsPerMinute";
+export type SettingKey = "baseUrl" | "apiKey" | "caFile" | "timeoutSeconds" | "requestsPerMinute";
 
 /** The user's name for a setting, such as `TLSEDGE_API_KEY` or `tlsedge:apiKey`. */
 export type NameOf = (key: SettingKey) => string;

@@ -231,17 +231,17 @@ export class Client {
       const maxRetryMs = this.#maxRetryMs(outcome);
       const leftMs = Math.min(deadline.leftMs, maxRetryMs - attempted.elapsedMs);
       const pause = pauseMs(outcome, attempted.attempts, this.clockSkewMs);
-      if (!canRetry(method, outcome) || attempted.attempts > maxRetries || pause >= leftMs) {
-        const redact = (text: string) => this.#redact(text, request.body);
-        const isOutOfTries = attempted.attempts > maxRetries;
+      const mayRetry = canRetry(method, outcome) && attempted.attempts <= maxRetries;
+      if (!mayRetry || pause >= leftMs) {
         throw errorOf(
           outcome,
           { ...attempted, lastStatus },
           {
             nameOf,
             isItem,
-            redact,
-            maxRetryMs: isOutOfTries ? Number.POSITIVE_INFINITY : maxRetryMs,
+            redact: (text) => this.#redact(text, request.body),
+            // Named in the error only if it ended the retries.
+            maxRetryMs: mayRetry ? maxRetryMs : Number.POSITIVE_INFINITY,
           },
         );
       }

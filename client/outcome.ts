@@ -88,10 +88,7 @@ export function errorOf(
   context: ErrorContext,
 ): ServiceError | ConnectionError {
   if (outcome.status === undefined) {
-    const maxRetryMs = canRetry(tries.method, outcome)
-      ? context.maxRetryMs
-      : Number.POSITIVE_INFINITY;
-    const reason = explain(outcome, context.nameOf, maxRetryMs);
+    const reason = explain(outcome, context.nameOf, context.maxRetryMs);
     return new ConnectionError(reason, { ...tries, code: outcome.code });
   }
   const { lastStatus: _, ...attempted } = tries;

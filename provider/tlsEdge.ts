@@ -100,9 +100,6 @@ export const lifecycle = new EdgeLifecycle({
     terminateAt === "upstream" && mutualTls !== undefined ? { terminateAt: "edge" } : {},
 });
 
-/** Converts the service's answer to a state. */
-export const toState: typeof lifecycle.toState = (wire, given) => lifecycle.toState(wire, given);
-
 /** With `upstream` the service passes TLS through, so these settings can't apply (api.md §2.1). */
 function problemsOfTermination({ tlsTermination, mutualTls }: Properties): Problem[] {
   if (!isObject(tlsTermination) || tlsTermination.terminateAt !== "upstream") return [];

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
 import { defined } from "../provider/lifecycle";
-import { modules, type TLSEdgeInputs, type TLSEdgeState, toState } from "../provider/tlsEdge";
+import { lifecycle, modules, type TLSEdgeInputs, type TLSEdgeState } from "../provider/tlsEdge";
 import { refuseSharedHostports } from "./hostports";
 import { type Kind, type LookupArgs, one, oneOutput, stream } from "./lookup";
 import { type InputOf, idToGet, registration, typeToken, unsetIsUndefined } from "./resource";
@@ -121,7 +121,8 @@ const kind: Kind<TLSEdgeWire, GetTLSEdgesArgs, GetTLSEdgeResult> = {
   title: "TLS edge",
   filters: { hostport: "a string" },
   ...tlsEdges,
-  result: (wire) => defined({ id: wire.id, ...toState(wire) }) as unknown as GetTLSEdgeResult,
+  result: (wire) =>
+    defined({ id: wire.id, ...lifecycle.toState(wire) }) as unknown as GetTLSEdgeResult,
   matches: ({ hostports }, { hostport }) =>
     hostport === undefined ||
     (hostports ?? []).some((served) => served.toLowerCase() === hostport.toLowerCase()),
