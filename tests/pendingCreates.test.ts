@@ -70,7 +70,11 @@ describe("a create whose process has died", () => {
 
   const heard = () => emulator.requests.splice(0).map(({ method }) => method);
   const folder = () => join(home, "tlsedge");
-  const files = () => (existsSync(folder()) ? readdirSync(folder()) : []);
+  /** Without the notes of this process: test files that ran in it before may still write theirs. */
+  const files = () =>
+    existsSync(folder())
+      ? readdirSync(folder()).filter((file) => !file.includes(`.${process.pid}.`))
+      : [];
   const noted = (file: string) => JSON.parse(readFileSync(join(folder(), file), "utf8"));
   /** The notes of requests of which it isn't known what they made. */
   const pending = () => files().filter((file) => noted(file).since !== undefined);
