@@ -58,7 +58,8 @@ type Judged = Candidate & { kind: AnyAdoptableKind; wire: Wire; reasons: string[
 
 const longestName = 100;
 const noProgram =
-  "no program can give this text: it has half of a character, or is Pulumi's mark for the unknown";
+  "a program can't set this text: it holds an invalid character, or it is the text that Pulumi " +
+  "uses for unknown values";
 
 /** Calls `part` for each kind; gives the results by the key of the kind. */
 function byKey<T>(part: (kind: AnyAdoptableKind) => T): Record<EachKind["key"], T> {

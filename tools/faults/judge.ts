@@ -14,9 +14,10 @@ export const promises = {
   shared: "No two resources have one object",
   orphan: "No object is left that no state has and no error or warning names",
   misleading:
-    "No error names an object that another resource, or someone else, has, unless it was made in the second before its process was killed",
+    "No error names an object that another resource or another user has, unless the object was created in the second before its provider was killed",
   gone: "No fault makes an object look deleted",
-  stuck: "An `up` without faults succeeds, once what an error names is adopted or deleted",
+  stuck:
+    "Once the objects that errors name are adopted or deleted, an `up` without faults succeeds",
   differs: "Then the service has what the program says, and another `up` has nothing to do",
   leak: "No output, answer or state holds a key",
   clear: "No error is one of JavaScript's own, and no process ends by itself",
