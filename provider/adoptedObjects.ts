@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { enginePort, isProcessAlive } from "./engine";
+import { warn } from "./messages";
 import { folder as notesFolder } from "./pendingCreates";
 
 /**
@@ -34,8 +35,8 @@ export function noteAdopted(object: string): void {
     isSaved = false;
     if (hasWarned) return;
     hasWarned = true;
-    console.error(
-      `warning: the ids of adopted objects can't be saved (${(error as Error).message}). Until ` +
+    warn(
+      `the ids of adopted objects can't be saved (${(error as Error).message}). Until ` +
         "they can, don't replace the provider's own record (`--replace '**'`), which would " +
         "delete adopted objects",
     );

@@ -11,6 +11,7 @@ import {
   type Properties,
   perAccount,
 } from "./lifecycle";
+import { warn } from "./messages";
 
 /** The input that has a resource's `import` option. Pulumi hides names that start with `__`. */
 export const importKey = "__import";
@@ -171,8 +172,8 @@ export async function deleteUnlessAdopted(
   const { imported, deleted } = objectsOf(client);
   const object = nameOf(lifecycle, id);
   if (imported.has(object) || isNotedAsAdopted(object)) {
-    console.error(
-      `warning: the ${object} stays on the service, because a resource adopts it with the ` +
+    warn(
+      `the ${object} stays on the service, because a resource adopts it with the ` +
         "import option. To replace it with a new object, remove the option",
     );
     return;

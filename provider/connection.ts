@@ -3,6 +3,7 @@ import type { SettingKey } from "../client/advice";
 import type { Client, ClientOptions } from "../client/client";
 import { waysToSet } from "../client/settings";
 import { sendForEngine } from "./engine";
+import { inform } from "./messages";
 import { nearest } from "./nearest";
 
 /** A setting is missing or malformed. The message says how to set it. */
@@ -40,7 +41,7 @@ export function connect(connection: string, config?: ConfigReader): Client {
   // Loaded only when needed: a plan without changes makes no request.
   const { Client } = require("../client/client") as typeof import("../client/client");
   const nameOf = (key: SettingKey) => whereSet(connection, key, config, process.env);
-  const client = new Client({ ...settings, nameOf, tell: console.error, send: sendForEngine });
+  const client = new Client({ ...settings, nameOf, tell: inform, send: sendForEngine });
   clients.set(account, client);
   if (settings.movedFrom) movedFrom.set(client, settings.movedFrom);
   return client;
@@ -122,7 +123,7 @@ export function overruled(
     return [`${configKey}${shown(key, inStack)} is used, not ${variable}${shown(key, inEnv)}`];
   });
   if (differing.length === 0) return undefined;
-  return `warning: stack config and the environment differ: ${differing.join("; ")}`;
+  return `stack config and the environment differ: ${differing.join("; ")}`;
 }
 
 /** An error message for config keys in a connection's namespace that are no settings. */
@@ -140,15 +141,6 @@ export function unknownKeys(connection: string, configKeys: readonly string[]): 
     `unknown in stack config: ${listed.join(", ")}. Remove each unknown key with ` +
     `\`pulumi config rm\`. The settings in ${connection} are ${keys.join(", ")}`
   );
-}
-
-const printed = new Set<string>();
-
-/** Prints a message once in this process, on stderr, which the engine shows. */
-export function printOnce(text: string | undefined): void {
-  if (!text || printed.has(text)) return;
-  printed.add(text);
-  console.error(text);
 }
 
 /** Why a value is invalid, without the value, which may be an API key. */

@@ -15,21 +15,13 @@ import {
   ConfigurationError,
   connect,
   overruled,
-  printOnce,
   readSettings,
 } from "./connection";
 import { noteManaged } from "./createOnce";
 import { exitWithEngine } from "./engine";
-import { warnIfAllGone } from "./gone";
-import {
-  defined,
-  hasUnknown,
-  ifExists,
-  type Lifecycle,
-  type Problem,
-  type Properties,
-  pick,
-} from "./lifecycle";
+import { defined, hasUnknown, type Lifecycle, type Problem, type Properties } from "./lifecycle";
+import { inform, once, warn } from "./messages";
+import { driftOf, incomplete, inputsOf, isWhole, keepEqual, read, update } from "./operations";
 import { refuseOtherService } from "./origin";
 import { noteAllStored } from "./pendingCreates";
 import { problemsOfShape, prune } from "./shape";
@@ -51,8 +43,8 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
   /** The client of an operation that makes requests. Prints once which service it uses. */
   const client = (properties: Properties): Client => {
     const connected = account(properties);
-    printOnce(overruled(connectionOf(properties), config, process.env));
-    printOnce(`${connectionOf(properties)}: the service is ${connected.baseUrl.host}`);
+    once(warn, overruled(connectionOf(properties), config, process.env));
+    once(inform, `${connectionOf(properties)}: the service is ${connected.baseUrl.host}`);
     return connected.operation();
   };
   /** {@link client} for an object in state, which must belong to that service. */
@@ -82,7 +74,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
   ) => {
     problems.push(...problemsOfAdoption(lifecycle, id, found, inputs));
     if (problems.length > 0) return;
-    console.error(`the ${lifecycle.title} ${id} is adopted without changes`);
+    inform(`the ${lifecycle.title} ${id} is adopted without changes`);
   };
 
   return {
@@ -138,14 +130,12 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
         const { id, state, problem, warning } = await (typeof wanted === "string"
           ? adopt(lifecycle, client(inputs), wanted, rest)
           : lifecycle.create(client(inputs), inputs));
-        if (warning) console.error(`warning: ${warning}`);
+        if (warning) warn(warning);
         const outs = { ...state, ...settingsOf(lifecycle, inputs) };
         if (!problem) return { id, outs };
         // The engine stores these properties in spite of the error; the next update completes them.
         const properties = { ...outs, __provider: inputs.__provider };
-        const message =
-          `the ${lifecycle.title} ${id} was created and is in the state, but ${problem}. ` +
-          "The next `pulumi up` completes it";
+        const message = incomplete(lifecycle, id, problem);
         throw Object.assign(new Error(message), { id, properties, reasons: [message] });
       }),
 
@@ -153,9 +143,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
       withoutStack(async () => {
         // In a program's `get`, no properties are stored yet.
         const stored = "uri" in props ? props : undefined;
-        const service = clientOf(id, props);
-        const reading = lifecycle.read(service, id, stored);
-        const found = await warnIfAllGone(service, ifExists(lifecycle, service, reading));
+        const found = await read(lifecycle, clientOf(id, props), id, stored);
         if (found) return { id, ...refreshed(lifecycle, props, found) };
         if (stored) return { id: "" };
         // The engine would accept an empty id as a successful `get`.
@@ -165,28 +153,8 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
     update: (id: string, stored: Properties, inputs: Properties) =>
       withoutStack(async () => {
         const service = clientOf(id, stored, inputs);
-        const update = async () => {
-          const isKnown = isWhole(lifecycle, stored);
-          const state = isKnown ? stored : await lifecycle.read(service, id, stored);
-          const [other] = isKnown ? [] : lifecycle.replaces(state, inputs);
-          if (other) {
-            throw new Error(
-              `${other} can't be updated in place, and its old value is not in the state, which ` +
-                "another version of pulumi-tlsedge wrote. Run `pulumi refresh`, then `pulumi up`",
-            );
-          }
-          const sent = lifecycle.differences(state, inputs).map(({ property }) => property);
-          const found = await lifecycle.update(service, id, state, inputs);
-          // State keeps the old value of a drifted property, so that a refresh finds the drift.
-          const drifted = driftOf(lifecycle, state, found).filter((name) => !sent.includes(name));
-          return { ...found, ...pick(state, drifted) };
-        };
-        const found = await ifExists(lifecycle, service, update());
-        if (found) return { outs: { ...found, ...settingsOf(lifecycle, inputs) } };
-        throw new Error(
-          `the ${lifecycle.title} ${id} is gone from the service. ` +
-            "Run `pulumi refresh`, then `pulumi up` to create it again",
-        );
+        const found = await update(lifecycle, service, id, stored, inputs);
+        return { outs: { ...found, ...settingsOf(lifecycle, inputs) } };
       }),
 
     delete: (id: string, state: Properties) =>
@@ -200,23 +168,9 @@ function refreshed(lifecycle: Lifecycle, stored: Properties, found: Properties) 
   // Return inputs only after drift. A read does not know the private key, so inputs that it returns
   // would remove the key from the state.
   if (driftOf(lifecycle, stored, found).length === 0) return { props };
-  const { connection, ...settings } = pick(stored, lifecycle.settings);
-  const named = connection === defaultConnection ? undefined : connection;
-  const inputs = { ...lifecycle.inputsOf(found), ...defined({ ...settings, connection: named }) };
-  return { props, inputs };
-}
-
-/** The properties that differ from state. A property that state does not have can't drift. */
-function driftOf(lifecycle: Lifecycle, stored: Properties, found: Properties): string[] {
-  const [had, has] = [lifecycle.inputsOf(stored), lifecycle.inputsOf(found)];
-  return lifecycle.properties.filter(
-    (name) => stored[name] !== undefined && !lifecycle.same(name, had[name], has[name]),
-  );
-}
-
-/** Whether a state holds every property: an earlier version may have stored fewer. */
-function isWhole(lifecycle: Lifecycle, state: Properties): boolean {
-  return lifecycle.properties.every((name) => state[name] !== undefined);
+  const isDefault = stored.connection === defaultConnection;
+  const settings = isDefault ? { ...stored, connection: undefined } : stored;
+  return { props, inputs: inputsOf(lifecycle, found, settings) };
 }
 
 /** Leaves `property` empty: the engine would print the value of that property, secret or not. */
@@ -244,21 +198,10 @@ function connectionOf(properties: Properties): string {
   return String(properties.connection ?? defaultConnection);
 }
 
-/** Keeps the old value where the new one means the same, so that plans show no change. */
-function keepEqual(lifecycle: Lifecycle, olds: Properties, news: Properties): Properties {
-  return Object.fromEntries(
-    Object.entries(news).map(([property, value]) => {
-      const old = olds[property];
-      const same = old !== undefined && !hasUnknown(value) && lifecycle.same(property, old, value);
-      return [property, same ? old : value];
-    }),
-  );
-}
-
 function problemsOfConnection(connection: string, config: ConfigReader): Problem[] {
   try {
     readSettings(connection, config, process.env);
-    printOnce(overruled(connection, config, process.env));
+    once(warn, overruled(connection, config, process.env));
     return [];
   } catch (error) {
     if (error instanceof ConfigurationError) return [{ path: "", reason: error.message }];

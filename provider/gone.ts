@@ -1,6 +1,6 @@
 import type { Client } from "../client/client";
-import { printOnce } from "./connection";
 import { perAccount } from "./lifecycle";
+import { once, warn } from "./messages";
 
 /** How many reads and deletes are in flight, found their object, or did not find it. */
 const countsOf = perAccount(() => ({ inFlight: 0, found: 0, gone: 0 }));
@@ -26,8 +26,9 @@ export async function warnIfAllGone<T>(
     counts.inFlight -= 1;
     const { inFlight, found, gone } = counts;
     if (inFlight === 0 && found === 0 && gone >= 2) {
-      printOnce(
-        `warning: none of the resources was found at ${client.baseUrl.host}. Check that the ` +
+      once(
+        warn,
+        `none of the resources was found at ${client.baseUrl.host}. Check that the ` +
           "API key belongs to the right account: with the key of another account all resources " +
           "look deleted, and the next `pulumi up` creates them again",
       );

@@ -12,12 +12,16 @@ import {
 import { nearest } from "./nearest";
 
 /** Removes `__provider`, empty values and unchanged values that an earlier check has added. */
-export function prune(lifecycle: Lifecycle, raw: Properties, olds: Properties): Properties {
+export function prune(
+  { schema }: Pick<Lifecycle, "schema">,
+  raw: Properties,
+  olds: Properties,
+): Properties {
   const { __provider, ...rest } = withoutNull(raw) as Properties;
   return Object.fromEntries(
     Object.entries(rest).filter(([property, value]) => {
       // With `ignoreChanges`, the inputs contain values that an earlier check has derived.
-      const derived = !(property in lifecycle.schema.entries) && property in olds;
+      const derived = !(property in schema.entries) && property in olds;
       return value !== "" && !(derived && isDeepStrictEqual(value, olds[property]));
     }),
   );
@@ -31,14 +35,17 @@ function withoutNull(value: unknown): unknown {
 }
 
 /** The problems that the schema finds, except those of unknown values. */
-export function problemsOfShape(lifecycle: Lifecycle, news: Properties): Problem[] {
+export function problemsOfShape(
+  { schema }: Pick<Lifecycle, "schema">,
+  news: Properties,
+): Problem[] {
   const rest = structuredClone(news);
   const unknownNames: Problem[] = [];
   for (;;) {
-    const issues: BaseIssue<unknown>[] = safeParse(lifecycle.schema, rest).issues ?? [];
+    const issues: BaseIssue<unknown>[] = safeParse(schema, rest).issues ?? [];
     const problems = issues.map((issue) => ({
       path: pathOf(issue),
-      reason: reasonOf(issue, lifecycle.schema),
+      reason: reasonOf(issue, schema),
     }));
     // valibot names only the first unknown property: remove it to find the next one.
     const first = issues.findIndex(isUnknownName);

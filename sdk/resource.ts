@@ -108,7 +108,7 @@ export function warnOfLookups(connection: string): void {
   if (!warning || lookupWarnings.has(warning)) return;
   lookupWarnings.add(warning);
   process.once("exit", () => {
-    if (!resourceConnections.has(connection)) console.error(warning);
+    if (!resourceConnections.has(connection)) console.error(`warning: ${warning}`);
   });
 }
 
