@@ -1,22 +1,35 @@
-/** The default connection. A connection is a namespace of stack config. */
+/** The default connection: a namespace of stack config. */
 export const defaultConnection = "tlsedge";
+
+/**
+ * Where an account's settings are: in a namespace of stack config, such as `tlsedge-staging`, or in
+ * the properties of an explicit provider of that name.
+ */
+export type Connection = string | { provider: string };
 
 /** The two ways to give a setting. */
 export interface WaysToSet {
   /** The name of the environment variable. */
   variable: string;
-  /** The full key in stack config. Its value overrides the variable. */
+  /** The full key in stack config, or the provider's property. Its value overrides the variable. */
   configKey: string;
   /** How to set it in one of the two places. */
   text: string;
-  /** How to correct a wrong value in stack config, which a variable does not override. */
+  /** How to correct a wrong value in the config, which a variable does not override. */
   inConfig: string;
 }
 
 /** The two ways to give a setting of a connection. */
-export function waysToSet(connection: string, key: string): WaysToSet {
-  const prefix = connection.toUpperCase().replaceAll("-", "_");
+export function waysToSet(connection: Connection, key: string): WaysToSet {
+  const namespace = typeof connection === "string" ? connection : defaultConnection;
+  const prefix = namespace.toUpperCase().replaceAll("-", "_");
   const variable = `${prefix}_${key.replace(/[A-Z]/g, "_$&").toUpperCase()}`;
+  if (typeof connection !== "string") {
+    const configKey = `${key} of the provider ${connection.provider}`;
+    const command = `set ${configKey}`;
+    const text = `${command}, or ${variable} in the environment`;
+    return { variable, configKey, text, inConfig: `correct ${configKey}` };
+  }
   const configKey = `${connection}:${key}`;
   const secret = key === "apiKey" ? " --secret" : "";
   const command = `run \`pulumi config set${secret} ${configKey}\``;

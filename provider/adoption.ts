@@ -1,7 +1,6 @@
 import type { Client } from "../client/client";
 import { isNotedAsAdopted, noteAdopted } from "./adoptedObjects";
 import { noteManaged } from "./createOnce";
-import { warnIfAllGone } from "./gone";
 import {
   type Created,
   hasUnknown,
@@ -12,6 +11,7 @@ import {
   perAccount,
 } from "./lifecycle";
 import { warn } from "./messages";
+import { remove } from "./operations";
 
 /** The input that has a resource's `import` option. Pulumi hides names that start with `__`. */
 export const importKey = "__import";
@@ -178,7 +178,6 @@ export async function deleteUnlessAdopted(
     );
     return;
   }
-  const deletion = lifecycle.delete(client, id).then(() => true);
-  await warnIfAllGone(client, ifExists(lifecycle, client, deletion));
+  await remove(lifecycle, client, id);
   deleted.add(object);
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { SettingKey } from "../client/advice";
 import type { Client, ClientOptions } from "../client/client";
-import { waysToSet } from "../client/settings";
+import { type Connection, waysToSet } from "../client/settings";
 import { sendForEngine } from "./engine";
 import { inform } from "./messages";
 import { nearest } from "./nearest";
@@ -33,7 +33,7 @@ const movedFrom = new WeakMap<Client, string>();
  * @param config Undefined outside a stack: then only the environment is read.
  * @throws ConfigurationError that names every missing or malformed setting.
  */
-export function connect(connection: string, config?: ConfigReader): Client {
+export function connect(connection: Connection, config?: ConfigReader): Client {
   const settings = readSettings(connection, config, process.env);
   const account = JSON.stringify(settings);
   const known = clients.get(account);
@@ -49,7 +49,7 @@ export function connect(connection: string, config?: ConfigReader): Client {
 
 /** The place where a setting is set, or should be set: stack config wins over the environment. */
 function whereSet(
-  connection: string,
+  connection: Connection,
   key: SettingKey,
   config: ConfigReader | undefined,
   env: NodeJS.ProcessEnv,
@@ -65,11 +65,11 @@ export function originsOf({ account }: Client): { now: string; before: string | 
 
 /** Reads and checks the settings of a connection. Makes no request. */
 export function readSettings(
-  connection: string,
+  connection: Connection,
   config: ConfigReader | undefined,
   env: NodeJS.ProcessEnv,
 ): Settings {
-  if (!/^[a-z][a-z0-9-]*$/.test(connection)) {
+  if (typeof connection === "string" && !/^[a-z][a-z0-9-]*$/.test(connection)) {
     throw new ConfigurationError(
       "a connection must be the name of a config namespace: a lower-case letter, then lower-case " +
         "letters, digits and hyphens",
@@ -110,7 +110,7 @@ export function readSettings(
 
 /** A warning when variables differ from stack config, which wins; undefined when they agree. */
 export function overruled(
-  connection: string,
+  connection: Connection,
   config: ConfigReader,
   env: NodeJS.ProcessEnv,
 ): string | undefined {
@@ -126,20 +126,29 @@ export function overruled(
   return `stack config and the environment differ: ${differing.join("; ")}`;
 }
 
-/** An error message for config keys in a connection's namespace that are no settings. */
-export function unknownKeys(connection: string, configKeys: readonly string[]): string | undefined {
-  const known = keys.map((key) => `${connection}:${key}`);
-  const unknown = configKeys.filter(
-    (key) => key.startsWith(`${connection}:`) && !known.includes(key),
-  );
+/** An error message for keys of a connection that are no settings; undefined if there is none. */
+export function unknownKeys(
+  connection: Connection,
+  configKeys: readonly string[],
+): string | undefined {
+  const [before = "", after = ""] = waysToSet(connection, "*").configKey.split("*");
+  const known: readonly string[] = keys;
+  const unknown = configKeys
+    .filter((key) => key.startsWith(before) && key.endsWith(after))
+    .map((key) => key.slice(before.length, key.length - after.length))
+    .filter((key) => !known.includes(key));
   if (unknown.length === 0) return undefined;
   const listed = unknown.map((key) => {
-    const meant = nearest(key.slice(connection.length + 1), keys);
-    return meant ? `${key} (did you mean ${connection}:${meant}?)` : key;
+    const meant = nearest(key, known);
+    return `${before}${key}${meant ? ` (did you mean ${before}${meant}?)` : ""}`;
   });
+  const settings = keys.join(", ");
+  if (typeof connection !== "string") {
+    return `unknown: ${listed.join(", ")}. The settings of a provider are ${settings}`;
+  }
   return (
     `unknown in stack config: ${listed.join(", ")}. Remove each unknown key with ` +
-    `\`pulumi config rm\`. The settings in ${connection} are ${keys.join(", ")}`
+    `\`pulumi config rm\`. The settings in ${connection} are ${settings}`
   );
 }
 

@@ -12,10 +12,15 @@ const inFlight = new Set<Promise<unknown>>();
 let isWatched = false;
 let hasExited = false;
 
+/** The engine's address, which is the last argument of a provider's process. */
+export function engineAddress(): string {
+  const last = process.argv.at(-1) ?? "";
+  return /^127\.0\.0\.1:\d+$/.test(last) ? last : "";
+}
+
 /** Port of the engine that started this process as a provider; 0 in any other process. */
 export function enginePort(): number {
-  // Pulumi starts dynamic-provider/index.js with the engine's address as its first argument.
-  return Number(/^127\.0\.0\.1:(\d+)$/.exec(process.argv[2] ?? "")?.[1] ?? 0);
+  return Number(engineAddress().split(":")[1] ?? 0);
 }
 
 /**

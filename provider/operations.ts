@@ -86,6 +86,12 @@ export async function update(
   );
 }
 
+/** Deletes an object. Succeeds when the object is gone. */
+export async function remove(lifecycle: Lifecycle, client: Client, id: string): Promise<void> {
+  const deletion = lifecycle.delete(client, id).then(() => true);
+  await warnIfAllGone(client, ifExists(lifecycle, client, deletion));
+}
+
 /** The error of a create whose object is in the state, but not complete. */
 export function incomplete(lifecycle: Lifecycle, id: string, problem: string): string {
   return (

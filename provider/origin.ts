@@ -1,5 +1,5 @@
 import type { Client } from "../client/client";
-import { waysToSet } from "../client/settings";
+import { type Connection, waysToSet } from "../client/settings";
 import { originsOf } from "./connection";
 
 /**
@@ -11,7 +11,7 @@ import { originsOf } from "./connection";
  */
 export function refuseOtherService(
   client: Client,
-  connection: string,
+  connection: Connection,
   what: string,
   uri: unknown,
 ): void {

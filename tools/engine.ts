@@ -26,6 +26,9 @@ export interface ExportedResource {
   outputs: Record<string, unknown>;
 }
 
+/** The way to the resources: dynamic providers, or the packaged plugin. */
+export type Door = "dynamic" | "plugin";
+
 const unattended = ["--yes", "--skip-preview"];
 
 /**
@@ -35,6 +38,8 @@ const unattended = ["--yes", "--skip-preview"];
 export class Project {
   /** The stack of all commands. */
   stack = "dev";
+  /** The way to the resources in the programs of {@link program}. */
+  door: Door = "dynamic";
   /** No command may print or store one of these. */
   secrets = new Secrets();
 
@@ -49,8 +54,13 @@ export class Project {
   }
 
   /** A project in a new folder, with an empty stack `dev`; the caller writes the program. */
-  static async create(options?: EmulatorOptions, env?: NodeJS.ProcessEnv): Promise<Project> {
+  static async create(
+    options?: EmulatorOptions,
+    env?: NodeJS.ProcessEnv,
+    door: Door = "dynamic",
+  ): Promise<Project> {
     const project = await Project.copyOf({}, options, env);
+    project.door = door;
     await project.manifest();
     await project.select("dev");
     return project;
@@ -97,16 +107,24 @@ export class Project {
   /** Writes Pulumi.yaml and package.json for a program in plain JavaScript. */
   async manifest(dependencies: Record<string, string> = {}): Promise<void> {
     const runtime = "runtime: { name: nodejs, options: { typescript: false } }";
-    await this.file("Pulumi.yaml", `name: acceptance\n${runtime}\n`);
+    const plugin = path.join(repository, "plugin", "dist");
+    const plugins = `plugins: { providers: [{ name: tlsedge, path: ${plugin} }] }`;
+    const lines = ["name: acceptance", runtime, ...(this.door === "plugin" ? [plugins] : []), ""];
+    await this.file("Pulumi.yaml", lines.join("\n"));
     const manifest = { name: "acceptance", main: "index.js", dependencies };
     await this.file("package.json", JSON.stringify(manifest));
   }
 
   /** Writes the program. `tlsedge` and `pulumi` are in scope; exports are stack outputs. */
-  program(text: string, imports = 'const tlsedge = require("pulumi-tlsedge");'): Promise<void> {
+  program(text: string, imports = this.#imports): Promise<void> {
     const pulumi = 'const pulumi = require("@pulumi/pulumi");';
     const files = 'const { readFileSync } = require("node:fs");';
     return this.file("index.js", [pulumi, imports, files, text, ""].join("\n"));
+  }
+
+  get #imports(): string {
+    const sdk = path.join(repository, "tools", "pluginSdk.cjs");
+    return `const tlsedge = require(${JSON.stringify(this.door === "plugin" ? sdk : "pulumi-tlsedge")});`;
   }
 
   /** Writes a file of the project. */

@@ -1,0 +1,20 @@
+import { engineAddress, exitWithEngine } from "../provider/engine";
+import { noteAllStored } from "../provider/pendingCreates";
+import { servePlugin } from "../provider/plugin";
+import schema from "./schema.json";
+
+/** The process that the engine starts. It reads the port of the plugin from stdout. */
+async function main(): Promise<void> {
+  if (engineAddress() === "") {
+    console.error(
+      "pulumi-resource-tlsedge is a plugin that Pulumi starts. To install it, run\n" +
+        `  pulumi plugin install resource tlsedge ${schema.version} --file <its archive>`,
+    );
+    process.exit(1);
+  }
+  void exitWithEngine(noteAllStored);
+  const { port } = await servePlugin(schema);
+  console.log(port);
+}
+
+void main();

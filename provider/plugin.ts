@@ -1,0 +1,409 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import * as grpc from "@grpc/grpc-js";
+import { EngineClient } from "@pulumi/pulumi/proto/engine_grpc_pb";
+import { LogRequest, LogSeverity } from "@pulumi/pulumi/proto/engine_pb";
+import { type PluginAttach, PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
+import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
+import * as messages from "@pulumi/pulumi/proto/provider_pb";
+import { Status } from "@pulumi/pulumi/proto/status_pb";
+import { Any } from "google-protobuf/google/protobuf/any_pb";
+import { Empty } from "google-protobuf/google/protobuf/empty_pb";
+import type { Client } from "../client/client";
+import { type Connection, defaultConnection, waysToSet } from "../client/settings";
+import {
+  type ConfigReader,
+  ConfigurationError,
+  connect,
+  overruled,
+  readSettings,
+  unknownKeys,
+} from "./connection";
+import { noteManaged } from "./createOnce";
+import { defined, hasUnknown, type Lifecycle, type Problem, type Properties } from "./lifecycle";
+import { inform, once, showWith, warn } from "./messages";
+import { driftOf, incomplete, keepEqual, read, remove, update } from "./operations";
+import { refuseOtherService } from "./origin";
+import { problemsOfShape, prune } from "./shape";
+import { lifecycle as tlsCertificateLifecycle } from "./tlsCertificate";
+import { lifecycle as tlsEdgeLifecycle } from "./tlsEdge";
+import { detailedDiff, fromWire, plannedOutputs, propertyOf, toWire } from "./wire";
+
+/** The Pulumi package schema, as far as this file reads it. */
+export interface Schema {
+  version: string;
+  resources: Record<string, { properties: object; inputProperties: object }>;
+}
+
+/** One kind of resource, by its name in the schema. */
+interface Kind {
+  lifecycle: Lifecycle;
+  /** Whether the old object and its replacement can't exist at the same time. */
+  deleteBeforeReplace?: boolean;
+}
+
+const kinds: Record<string, Kind> = {
+  "tlsedge:index:TLSEdge": { lifecycle: tlsEdgeLifecycle, deleteBeforeReplace: true },
+  "tlsedge:index:TLSCertificate": { lifecycle: tlsCertificateLifecycle },
+};
+
+/** Inputs that no read gives back, and that are always secrets. */
+const secretInputs = ["privateKeyPem"];
+
+/** The URN of the operation in progress: messages about it name its resource. */
+const urnOf = new AsyncLocalStorage<string>();
+
+/**
+ * Serves the lifecycles over the engine's plugin protocol, on a port of 127.0.0.1 that the system
+ * chooses.
+ *
+ * @returns The port, and how to stop.
+ * @example
+ * const { port, close } = await servePlugin(schema);
+ */
+export async function servePlugin(schema: Schema): Promise<{ port: number; close(): void }> {
+  // The engine sends and expects messages of up to 400 MiB.
+  const server = new grpc.Server({ "grpc.max_receive_message_length": 400 * 1024 * 1024 });
+  const { list, ...unary } = handlersOf(schema);
+  const handlers: Record<string, grpc.UntypedHandleCall> = { list };
+  for (const [name, handle] of Object.entries(unary)) handlers[name] = answered(handle);
+  server.addService(ResourceProviderService, handlers);
+  const port = await new Promise<number>((resolve, reject) => {
+    const credentials = grpc.ServerCredentials.createInsecure();
+    server.bindAsync("127.0.0.1:0", credentials, (error, bound) =>
+      error ? reject(error) : resolve(bound),
+    );
+  });
+  return { port, close: () => server.forceShutdown() };
+}
+
+/** A request about one resource. Not every request has a URN. */
+type AnyRequest = { getUrn?(): string };
+
+/** Makes a handler of a function: an exception becomes the answer's error. */
+function answered(handle: (request: never) => unknown): grpc.handleUnaryCall<AnyRequest, unknown> {
+  return ({ request }, callback) => {
+    const urn = request.getUrn?.() ?? "";
+    const answer = urnOf.run(urn, async () => handle(request as never));
+    answer.then(
+      (response) => callback(null, response),
+      (error: Error) => callback(grpcError(error)),
+    );
+  };
+}
+
+/** A create that made an object which is not complete: the engine stores what is known of it. */
+class IncompleteError extends Error {
+  constructor(
+    message: string,
+    readonly details: messages.ErrorResourceInitFailed,
+  ) {
+    super(message);
+  }
+}
+
+function grpcError(error: Error): grpc.ServiceError {
+  const metadata = new grpc.Metadata();
+  const code = grpc.status.UNKNOWN;
+  if (error instanceof IncompleteError) {
+    const any = new Any();
+    any.pack(error.details.serializeBinary(), "pulumirpc.ErrorResourceInitFailed");
+    const status = new Status().setCode(code).setMessage(error.message).setDetailsList([any]);
+    metadata.set("grpc-status-details-bin", Buffer.from(status.serializeBinary()));
+  }
+  return Object.assign(new Error(error.message), { code, details: error.message, metadata });
+}
+
+/** Shows messages through the engine, which shows nothing of a plugin's stderr. */
+function showThroughEngine(address: string): void {
+  const engine = new EngineClient(address, grpc.credentials.createInsecure());
+  showWith((severity, text) => {
+    const level = severity === "warning" ? LogSeverity.WARNING : LogSeverity.INFO;
+    const request = new LogRequest().setSeverity(level).setMessage(text);
+    // An engine that does not answer has ended, and nobody reads the message.
+    engine.log(request.setUrn(urnOf.getStore() ?? ""), () => undefined);
+  });
+}
+
+function handlersOf(schema: Schema) {
+  let connection: Connection = defaultConnection;
+  let config: ConfigReader = () => undefined;
+
+  const client = (): Client => {
+    const connected = connect(connection, config);
+    if (connection === defaultConnection) once(warn, overruled(connection, config, process.env));
+    once(inform, `the service is ${connected.baseUrl.host}`);
+    return connected.operation();
+  };
+  /** The client for an object in state, which must belong to that service. */
+  const clientOf = ({ lifecycle }: Kind, id: string, state: Properties): Client => {
+    const operation = client();
+    refuseOtherService(operation, connection, `the ${lifecycle.title} ${id}`, state.uri);
+    noteManaged(id);
+    return operation;
+  };
+  const outputsOf = (token: string) => Object.keys(schema.resources[token]?.properties ?? {});
+
+  return {
+    handshake(request: messages.ProviderHandshakeRequest) {
+      showThroughEngine(request.getEngineAddress());
+      return new messages.ProviderHandshakeResponse().setAcceptSecrets(true);
+    },
+
+    attach(request: PluginAttach) {
+      showThroughEngine(request.getAddress());
+      return new Empty();
+    },
+
+    getPluginInfo: () => new PluginInfo().setVersion(schema.version),
+
+    getSchema: () => new messages.GetSchemaResponse().setSchema(JSON.stringify(schema)),
+
+    checkConfig(request: messages.CheckRequest) {
+      const { values, secrets } = fromWire(request.getNews());
+      const from = sourceOf(request.getUrn(), values);
+      const problems = hasUnknown(values) ? [] : problemsOfConfig(from, values, secrets);
+      const known = values.apiKey === undefined ? [] : ["apiKey"];
+      return new messages.CheckResponse()
+        .setInputs(toWire(values, [...secrets, ...known]))
+        .setFailuresList(problems.map(failureOf));
+    },
+
+    // A provider is never replaced, because that would replace all its resources. An object that
+    // belongs to another service is refused by its operations.
+    diffConfig(request: messages.DiffRequest) {
+      const olds = fromWire(request.getOldInputs() ?? request.getOlds()).values;
+      const news = fromWire(request.getNews()).values;
+      return diffResponse(
+        Object.keys({ ...olds, ...news }).filter((key) => olds[key] !== news[key]),
+      );
+    },
+
+    configure(request: messages.ConfigureRequest) {
+      const { values } = fromWire(request.getArgs());
+      ({ connection, config } = sourceOf(request.getUrn() ?? "", values));
+      // Engines before 3.250 read what this plugin can do from here, not from the handshake.
+      return new messages.ConfigureResponse().setAcceptsecrets(true).setSupportspreview(true);
+    },
+
+    check(request: messages.CheckRequest) {
+      const { lifecycle } = kindOf(request);
+      const [olds, news] = [fromWire(request.getOlds()).values, fromWire(request.getNews())];
+      const shape = { schema: withoutConnection(lifecycle) };
+      const given = prune(shape, news.values, olds);
+      const before = Object.keys(olds).length > 0 ? olds : undefined;
+      const { inputs, problems } = lifecycle.check(given, before, new Date());
+      const all = [...problemsOfShape(shape, given), ...problems];
+      const kept = keepEqual(lifecycle, olds, inputs);
+      return new messages.CheckResponse()
+        .setInputs(toWire(kept, [...news.secrets, ...secretInputs]))
+        .setFailuresList(all.map(failureOf));
+    },
+
+    diff(request: messages.DiffRequest) {
+      const { lifecycle, deleteBeforeReplace = false } = kindOf(request);
+      const { values: state } = fromWire(request.getOlds());
+      const { values: inputs } = fromWire(request.getNews());
+      const { values: olds } = fromWire(request.getOldInputs());
+      noteManaged(request.getId());
+      lifecycle.planned?.(request.getId(), inputs);
+      const replaces = lifecycle.replaces(state, inputs);
+      const paths = detailedDiff(lifecycle, own(olds), inputs, replaces);
+      const changed = [...new Set([...paths.keys()].map(propertyOf))];
+      // A dynamic provider has written this state: an update without changes rewrites it.
+      if (changed.length === 0) return diffResponse("__provider" in state ? ["__provider"] : []);
+      const response = diffResponse(changed)
+        .setReplacesList(replaces)
+        .setDeletebeforereplace(deleteBeforeReplace && replaces.length > 0)
+        .setHasdetaileddiff(true);
+      for (const [path, change] of paths) response.getDetaileddiffMap().set(path, change);
+      return response;
+    },
+
+    async create(request: messages.CreateRequest) {
+      const { lifecycle } = kindOf(request);
+      const { values: inputs, secrets } = fromWire(request.getProperties());
+      if (request.getPreview()) {
+        const planned = plannedOutputs(lifecycle, outputsOf(request.getType()), inputs);
+        return new messages.CreateResponse().setProperties(toWire(planned, secrets));
+      }
+      const { id, state, problem, warning } = await lifecycle.create(client(), inputs);
+      if (warning) warn(warning);
+      const outputs = toWire({ ...state, ...settingsOf(lifecycle, inputs) }, secrets);
+      if (!problem) return new messages.CreateResponse().setId(id).setProperties(outputs);
+      const message = incomplete(lifecycle, id, problem);
+      const details = new messages.ErrorResourceInitFailed()
+        .setId(id)
+        .setProperties(outputs)
+        .setInputs(toWire(inputs, [...secrets, ...secretInputs]))
+        .setReasonsList([message]);
+      throw new IncompleteError(message, details);
+    },
+
+    async read(request: messages.ReadRequest) {
+      const kind = kindOf(request);
+      const { lifecycle } = kind;
+      const id = request.getId();
+      const props = fromWire(request.getProperties());
+      const given = fromWire(request.getInputs());
+      // An import and a program's `get` have no state.
+      const stored = "uri" in props.values ? props.values : undefined;
+      const found = await read(lifecycle, clientOf(kind, id, props.values), id, stored);
+      if (!found) return new messages.ReadResponse();
+      const inputs = stored ? withDrift(lifecycle, stored, found, own(given.values)) : undefined;
+      const outputs = { ...found, ...settingsOf(lifecycle, given.values) };
+      const secrets = new Set([...props.secrets, ...given.secrets]);
+      return new messages.ReadResponse()
+        .setId(id)
+        .setProperties(toWire(outputs, secrets))
+        .setInputs(
+          toWire(inputs ?? lifecycle.inputsOf(found), [...given.secrets, ...secretInputs]),
+        );
+    },
+
+    async update(request: messages.UpdateRequest) {
+      const kind = kindOf(request);
+      const { lifecycle } = kind;
+      const { values: state, secrets: old } = fromWire(request.getOlds());
+      const { values: inputs, secrets } = fromWire(request.getNews());
+      if (request.getPreview()) {
+        const olds = own(fromWire(request.getOldInputs()).values);
+        const names = outputsOf(request.getType());
+        const planned = plannedOutputs(lifecycle, names, inputs, { state, inputs: olds });
+        return new messages.UpdateResponse().setProperties(toWire(planned, secrets));
+      }
+      const id = request.getId();
+      const found = await update(lifecycle, clientOf(kind, id, state), id, state, inputs);
+      const outputs = { ...found, ...settingsOf(lifecycle, inputs) };
+      return new messages.UpdateResponse().setProperties(toWire(outputs, [...secrets, ...old]));
+    },
+
+    async delete(request: messages.DeleteRequest) {
+      const kind = kindOf(request);
+      const { values: state } = fromWire(request.getProperties());
+      const service = clientOf(kind, request.getId(), state);
+      await remove(kind.lifecycle, service, request.getId());
+      return new Empty();
+    },
+
+    cancel() {
+      return new Empty();
+    },
+
+    /** All objects of a kind in the account, newest first. */
+    async list(call: grpc.ServerWritableStream<messages.ListRequest, messages.ListResponse>) {
+      try {
+        const { lifecycle } = kindOf({ getType: () => call.request.getToken() });
+        const limit = call.request.getLimit() || Number.POSITIVE_INFINITY;
+        let count = 0;
+        for await (const object of lifecycle.list(client())) {
+          if (count++ >= limit) break;
+          const { id, description } = object as { id: string; description?: string };
+          const result = new messages.ListResponse.Result().setId(id).setName(description || id);
+          call.write(new messages.ListResponse().setResult(result));
+        }
+        call.end();
+      } catch (error) {
+        call.destroy(grpcError(error as Error));
+      }
+    },
+  };
+}
+
+/** Says that these properties have changed; no property: nothing has. */
+function diffResponse(changed: string[]): messages.DiffResponse {
+  const { DIFF_SOME, DIFF_NONE } = messages.DiffResponse.DiffChanges;
+  return new messages.DiffResponse()
+    .setChanges(changed.length > 0 ? DIFF_SOME : DIFF_NONE)
+    .setDiffsList(changed);
+}
+
+function kindOf(request: { getType(): string }): Kind {
+  const kind = kinds[request.getType()];
+  if (!kind) throw new Error(`there is no resource ${request.getType()}`);
+  return kind;
+}
+
+/** The inputs without what a dynamic provider has added, in a state that it has written. */
+function own({ connection: _, ...inputs }: Properties): Properties {
+  const entries = Object.entries(inputs).filter(([name]) => !name.startsWith("__"));
+  return Object.fromEntries(entries);
+}
+
+function withoutConnection({ schema }: Lifecycle): Lifecycle["schema"] {
+  const { connection: _, ...entries } = schema.entries;
+  return { ...schema, entries };
+}
+
+/** The settings, which are not sent to the service; null when unset. */
+function settingsOf(lifecycle: Lifecycle, inputs: Properties): Properties {
+  const names = lifecycle.settings.filter((name) => name !== "connection");
+  return Object.fromEntries(names.map((name) => [name, inputs[name] ?? null]));
+}
+
+/** The inputs with the service's values where those have drifted. */
+function withDrift(
+  lifecycle: Lifecycle,
+  stored: Properties,
+  found: Properties,
+  inputs: Properties,
+): Properties {
+  const drifted = driftOf(lifecycle, stored, found);
+  const service = lifecycle.inputsOf(found);
+  return defined({
+    ...inputs,
+    ...Object.fromEntries(drifted.map((name) => [name, service[name]])),
+  });
+}
+
+/** Leaves `property` empty: the engine would print the value of that property, secret or not. */
+function failureOf({ path, reason }: Problem): messages.CheckFailure {
+  return new messages.CheckFailure().setReason(path ? `${path}: ${reason}` : reason);
+}
+
+/** Where a provider's settings come from. */
+interface Source {
+  connection: Connection;
+  config: ConfigReader;
+}
+
+/** A default provider has the stack's config, an explicit one has its own properties. */
+function sourceOf(urn: string, values: Properties): Source {
+  const name = urn.split("::").at(-1) ?? "";
+  const isDefault = name === "" || /^default(_|$)/.test(name);
+  const connection: Connection = isDefault ? defaultConnection : { provider: name };
+  const settings = new Map(
+    Object.entries(values).map(([key, value]) => [
+      waysToSet(connection, key).configKey,
+      value === undefined || value === null ? undefined : String(value),
+    ]),
+  );
+  return { connection, config: (configKey) => settings.get(configKey) };
+}
+
+/** What the engine adds to a provider's settings. */
+const engineKeys = ["version", "pluginDownloadURL", "__internal"];
+
+function problemsOfConfig(
+  { connection, config }: Source,
+  values: Properties,
+  secrets: Set<string>,
+): Problem[] {
+  const keys = Object.keys(values).filter((key) => !engineKeys.includes(key));
+  const { configKey, inConfig } = waysToSet(connection, "apiKey");
+  const reasons: string[] = [];
+  if (values.apiKey && typeof connection === "string" && !secrets.has("apiKey")) {
+    reasons.push(`${configKey} is in the stack's config in plain text: ${inConfig}`);
+  }
+  const unknown = unknownKeys(
+    connection,
+    keys.map((key) => waysToSet(connection, key).configKey),
+  );
+  if (unknown) reasons.push(unknown);
+  try {
+    readSettings(connection, config, process.env);
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    reasons.push(error.message);
+  }
+  return reasons.map((reason) => ({ path: "", reason }));
+}

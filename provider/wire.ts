@@ -1,0 +1,144 @@
+import { isDeepStrictEqual } from "node:util";
+import { PropertyDiff } from "@pulumi/pulumi/proto/provider_pb";
+import { Struct } from "google-protobuf/google/protobuf/struct_pb";
+import { hasUnknown, isObject, type Lifecycle, type Properties, unknownValue } from "./lifecycle";
+import { isEqual } from "./operations";
+import { entriesAt } from "./shape";
+
+/** Marks a special value on the wire. The key and the kind are Pulumi's. */
+const specialKey = "4dabf18193072939515e22adb298388d";
+const secretKind = "1b47061264138c4ac30d75fd1eb44270";
+
+/** Properties that came over the wire, in plain form. */
+export interface Received {
+  values: Properties;
+  /** The properties that are secrets or have a secret part. */
+  secrets: Set<string>;
+}
+
+/** Reads properties. A missing struct has none: an import has neither state nor inputs. */
+export function fromWire(struct: Struct | undefined): Received {
+  const raw = (struct?.toJavaScript() ?? {}) as Properties;
+  const secrets = new Set(Object.keys(raw).filter((name) => hasSecret(raw[name])));
+  return { values: withoutSecrets(raw) as Properties, secrets };
+}
+
+/**
+ * Writes properties. A property is marked as a secret as a whole: the engine encrypts it, and a
+ * program can use it only as a secret.
+ */
+export function toWire(values: Properties, secrets: Iterable<string> = []): Struct {
+  const marked: Properties = JSON.parse(JSON.stringify(values));
+  for (const name of secrets) {
+    if (name in marked) marked[name] = { [specialKey]: secretKind, value: marked[name] };
+  }
+  return Struct.fromJavaScript(marked as Parameters<typeof Struct.fromJavaScript>[0]);
+}
+
+function isSecret(value: unknown): value is Properties {
+  return isObject(value) && value[specialKey] === secretKind;
+}
+
+function hasSecret(value: unknown): boolean {
+  return isSecret(value) || (isObject(value) && Object.values(value).some(hasSecret));
+}
+
+function withoutSecrets(value: unknown): unknown {
+  if (isSecret(value)) return withoutSecrets(value.value);
+  if (Array.isArray(value)) return value.map(withoutSecrets);
+  if (!isObject(value)) return value;
+  const parts = Object.entries(value).map(([name, part]) => [name, withoutSecrets(part)]);
+  return Object.fromEntries(parts);
+}
+
+/** What happened to the value at a path of the inputs. */
+type Change = "ADD" | "DELETE" | "UPDATE";
+
+/**
+ * The paths of the inputs that changed, such as `tlsTermination.minVersion` or `hostports[0]`.
+ * Values that mean the same to the service are no change.
+ *
+ * @param replaces The properties that can't be updated in place. Each has a path in the result.
+ */
+export function detailedDiff(
+  lifecycle: Lifecycle,
+  olds: Properties,
+  news: Properties,
+  replaces: readonly string[],
+): Map<string, PropertyDiff> {
+  const names = [...new Set([...Object.keys(olds), ...Object.keys(news)])];
+  const changes = names
+    .filter((name) => !isEqual(lifecycle, name, olds[name], news[name]))
+    .flatMap((name) => changesOf(name, olds[name], news[name]));
+  const changed = changes.map(([path]) => propertyOf(path));
+  const forced = replaces.filter((name) => !changed.includes(name));
+  changes.push(...forced.map((name): [string, Change] => [name, "UPDATE"]));
+  return new Map(
+    changes.map(([path, change]) => {
+      const kind = replaces.includes(propertyOf(path)) ? (`${change}_REPLACE` as const) : change;
+      return [path, new PropertyDiff().setKind(PropertyDiff.Kind[kind]).setInputdiff(true)];
+    }),
+  );
+}
+
+/** The property that a path begins with. */
+export function propertyOf(path: string): string {
+  return path.split(/[.[]/, 1)[0] as string;
+}
+
+function changesOf(path: string, old: unknown, now: unknown): [string, Change][] {
+  if (isDeepStrictEqual(old, now)) return [];
+  if (old === undefined) return [[path, "ADD"]];
+  if (now === undefined) return [[path, "DELETE"]];
+  if (Array.isArray(old) && Array.isArray(now)) return changesOfList(path, old, now);
+  if (!isObject(old) || !isObject(now)) return [[path, "UPDATE"]];
+  const names = [...new Set([...Object.keys(old), ...Object.keys(now)])];
+  return names.flatMap((name) => changesOf(`${path}.${name}`, old[name], now[name]));
+}
+
+/** The order of a list has no meaning. */
+function changesOfList(path: string, old: unknown[], now: unknown[]): [string, Change][] {
+  const places = Array.from({ length: Math.max(old.length, now.length) }, (_, index) => index);
+  return places.flatMap((index): [string, Change][] => {
+    const isRemoved = index < old.length && !now.includes(old[index]);
+    const isAdded = index < now.length && !old.includes(now[index]);
+    if (!isRemoved && !isAdded) return [];
+    return [[`${path}[${index}]`, isRemoved ? (isAdded ? "UPDATE" : "DELETE") : "ADD"]];
+  });
+}
+
+/**
+ * The outputs that a plan shows: those that follow from the inputs, and in an update those that
+ * don't change. What the service chooses is unknown.
+ *
+ * @param names The names of all outputs.
+ * @param deployed What is deployed; undefined when the object is created.
+ */
+export function plannedOutputs(
+  lifecycle: Lifecycle,
+  names: readonly string[],
+  inputs: Properties,
+  deployed?: { state: Properties; inputs: Properties },
+): Properties {
+  const planned = names.map((name): [string, unknown] => {
+    const value = inputs[name];
+    const isKept =
+      deployed?.state[name] !== undefined &&
+      !hasUnknown(value) &&
+      (isEqual(lifecycle, name, deployed.inputs[name], value) ||
+        isDeepStrictEqual(deployed.inputs[name], value));
+    if (isKept) return [name, deployed.state[name]];
+    const isSetting = lifecycle.settings.includes(name);
+    return [name, isSetting ? (value ?? null) : filledUp(value, lifecycle, name)];
+  });
+  return Object.fromEntries(planned);
+}
+
+/** A value, with unknowns for what the program leaves to the service. */
+function filledUp(value: unknown, { schema }: Lifecycle, name: string): unknown {
+  if (value === undefined) return unknownValue;
+  if (!isObject(value) || Array.isArray(value) || !(name in schema.entries)) return value;
+  const fields = Object.keys(entriesAt(schema, [name]));
+  const unset = fields.filter((field) => value[field] === undefined);
+  return { ...value, ...Object.fromEntries(unset.map((field) => [field, unknownValue])) };
+}
