@@ -103,7 +103,7 @@ export class EdgeLifecycle<Wire extends EdgeWire> implements Lifecycle {
     planHostports(id, inputs.hostports ?? []);
   }
 
-  async create(client: Client, inputs: Properties): Promise<Created> {
+  async create(client: Client, inputs: Properties, urn?: string): Promise<Created> {
     const { endpoints } = this.#kind;
     const body = this.#toWire(inputs);
     const matches = (wire: Wire) =>
@@ -111,6 +111,7 @@ export class EdgeLifecycle<Wire extends EdgeWire> implements Lifecycle {
     const edge = { hostports: body.hostports, list: endpoints.list, isSame: matches };
     const { wire, ...rest } = await createOnce(client, {
       title: this.title,
+      urn,
       content: JSON.stringify(body),
       post: (onSend) => setHostports(client, edge, () => endpoints.create(client, body, onSend)),
       list: endpoints.list,

@@ -102,8 +102,14 @@ export interface Lifecycle {
   differences(state: Properties, inputs: Properties): Difference[];
   /** Called in each diff with the new inputs. */
   planned?(id: string, inputs: Properties): void;
-  /** Creates the object. Returns a `problem` if a part of the service's answer can't be used. */
-  create(client: Client, inputs: Properties): Promise<Created>;
+  /**
+   * Creates the object. Returns a `problem` if a part of the service's answer can't be used.
+   *
+   * @param urn The URN of the resource, if it is known and no state has an object of this URN that
+   * the process was not told of. Then the create takes the object that an interrupted create of this
+   * URN has made.
+   */
+  create(client: Client, inputs: Properties, urn?: string): Promise<Created>;
   /**
    * Reads the state of an object.
    *

@@ -31,6 +31,11 @@ interface Note {
   made: string[];
   /** Ids that the engine may not have stored yet. If the process dies now, no state has them. */
   answered: string[];
+  /**
+   * By the URN of a resource: the id in `answered` that is the resource's, or null while it is not
+   * known what its request has created. Only the plugin knows URNs.
+   */
+  urns?: Record<string, string | null>;
   /** When the file was written. */
   at: number;
 }
@@ -43,13 +48,15 @@ export interface OtherCreate {
   unstored: string[];
   /** When the oldest request with an unknown result was sent; undefined if there is none. */
   since: number | undefined;
+  /** See `Note`. */
+  urns: Record<string, string | null>;
   /**
    * `before`: wait for that process. `after`: that process waits for this one. `over`: that process
    * runs no create. `died`: that process has ended.
    */
   turn: "before" | "after" | "over" | "died";
-  /** Removes the note. */
-  forget(): void;
+  /** Removes the note, or what it says of one URN. */
+  forget(urn?: string): void;
 }
 
 /**
@@ -65,6 +72,7 @@ export class PendingCreate {
   readonly #file: string;
   readonly #made: string[] = [];
   #answered: string[] = [];
+  readonly #urns = new Map<string, string | null>();
   #state: Note["state"] = "over";
   #since: number | undefined;
   /** When the oldest failed request that may still create an object was sent. */
@@ -80,9 +88,10 @@ export class PendingCreate {
     return this.#since ?? Date.now();
   }
 
-  /** Notes that the request is sent now. */
-  sent(): void {
-    this.#since ??= Date.now();
+  /** Notes that the request is sent now, or was sent then, for the resource with this URN. */
+  sent(urn?: string, since = Date.now()): void {
+    this.#since ??= since;
+    if (urn) this.#urns.set(urn, null);
     this.#write("sent");
   }
 
@@ -92,8 +101,10 @@ export class PendingCreate {
   }
 
   /** Notes the result: the id of the created object, or that the request created none. */
-  settle(id?: string): void {
+  settle(id?: string, urn?: string): void {
+    if (urn && id === undefined) this.#urns.delete(urn);
     if (id !== undefined) {
+      if (urn) this.#urns.set(urn, id);
       this.#made.push(id);
       this.#answered.push(id);
       unstored.add(this);
@@ -114,6 +125,7 @@ export class PendingCreate {
   /** Notes that the engine has stored all answers. */
   stored(): void {
     this.#answered = [];
+    for (const [urn, id] of this.#urns) if (id !== null) this.#urns.delete(urn);
     unstored.delete(this);
     this.#forgetTime();
     this.#write(this.#state);
@@ -133,15 +145,20 @@ export class PendingCreate {
     const others = notesOf(this.#hash).filter(({ file }) => file !== this.#file);
     return Promise.all(
       others.map(async (note) => {
-        const { made, since, file, answered = [] } = note;
+        const { made, since, file, answered = [], urns = {} } = note;
         const [, pid, port] = file.split(".").map(Number) as [number, number, number];
         const isLive = isProcessAlive(pid) && (await isEngineAlive(port));
         return {
           made,
           unstored: isLive ? [] : answered,
           since,
+          urns,
           turn: isLive ? this.#turnOf(note, pid) : "died",
-          forget: () => forget(file),
+          forget: (urn?: string) => {
+            if (urn) delete urns[urn];
+            if (urn && Object.keys(urns).length > 0) write(file, note);
+            else forget(file);
+          },
         };
       }),
     );
@@ -165,15 +182,10 @@ export class PendingCreate {
       state,
       made: this.#made,
       answered: this.#answered,
+      urns: Object.fromEntries(this.#urns),
       at: Date.now(),
     };
-    attempt(() => {
-      mkdirSync(folder(), { recursive: true, mode: 0o700 });
-      // Write another file, then rename it: no process reads half a note.
-      const temporary = join(folder(), `.${this.#file}`);
-      writeFileSync(temporary, JSON.stringify(note));
-      renameSync(temporary, join(folder(), this.#file));
-    });
+    write(this.#file, note);
   }
 }
 
@@ -220,6 +232,16 @@ function sweep(): void {
 
 function hashOf(file: string): string {
   return file.slice(0, file.indexOf("."));
+}
+
+function write(file: string, { since, state, made, answered, urns, at }: Note): void {
+  attempt(() => {
+    mkdirSync(folder(), { recursive: true, mode: 0o700 });
+    // Write another file, then rename it: no process reads half a note.
+    const temporary = join(folder(), `.${file}`);
+    writeFileSync(temporary, JSON.stringify({ since, state, made, answered, urns, at }));
+    renameSync(temporary, join(folder(), file));
+  });
 }
 
 function forget(file: string): void {

@@ -141,6 +141,8 @@ function handlersOf(schema: Schema) {
     noteManaged(id);
     return operation;
   };
+  /** The URNs that are in the state, and those whose id a diff has told. */
+  const deployed = { urns: new Set<string>(), known: new Set<string>() };
   const outputsOf = (token: string) => Object.keys(schema.resources[token]?.properties ?? {});
 
   return {
@@ -191,6 +193,7 @@ function handlersOf(schema: Schema) {
       const shape = { schema: withoutConnection(lifecycle) };
       const given = prune(shape, news.values, olds);
       const before = Object.keys(olds).length > 0 ? olds : undefined;
+      if (before) deployed.urns.add(request.getUrn());
       const { inputs, problems } = lifecycle.check(given, before, new Date());
       const all = [...problemsOfShape(shape, given), ...problems];
       const kept = keepEqual(lifecycle, olds, inputs);
@@ -205,6 +208,7 @@ function handlersOf(schema: Schema) {
       const { values: inputs } = fromWire(request.getNews());
       const { values: olds } = fromWire(request.getOldInputs());
       noteManaged(request.getId());
+      deployed.known.add(request.getUrn());
       lifecycle.planned?.(request.getId(), inputs);
       const replaces = lifecycle.replaces(state, inputs);
       const paths = detailedDiff(lifecycle, own(olds), inputs, replaces);
@@ -226,7 +230,11 @@ function handlersOf(schema: Schema) {
         const planned = plannedOutputs(lifecycle, outputsOf(request.getType()), inputs);
         return new messages.CreateResponse().setProperties(toWire(planned, secrets));
       }
-      const { id, state, problem, warning } = await lifecycle.create(client(), inputs);
+      const urn = request.getUrn();
+      // In a forced replacement no diff tells the old id: its create must not take the old object.
+      const isForced = deployed.urns.has(urn) && !deployed.known.has(urn);
+      const created = await lifecycle.create(client(), inputs, isForced ? undefined : urn);
+      const { id, state, problem, warning } = created;
       if (warning) warn(warning);
       const outputs = toWire({ ...state, ...settingsOf(lifecycle, inputs) }, secrets);
       if (!problem) return new messages.CreateResponse().setId(id).setProperties(outputs);

@@ -127,10 +127,11 @@ export const lifecycle: Lifecycle = {
     })),
   ],
 
-  async create(client, inputs) {
+  async create(client, inputs, urn) {
     const { certificatePem, privateKeyPem, description, metadata } = inputs as TLSCertificateInputs;
     const { wire, ...rest } = await createOnce(client, {
       title: lifecycle.title,
+      urn,
       content: JSON.stringify([certificatePem, description, metadata]),
       post: (onSend) => {
         const key = { private_key_pem: privateKeyPem ?? "" };

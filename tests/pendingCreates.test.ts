@@ -24,13 +24,17 @@ const program = `
   let inputs = "";
   process.stdin.on("data", (data) => (inputs += data)).on("end", async () => {
     const provider = require("pulumi-tlsedge/provider");
-    const make = ({ kind, ...rest }) => provider[kind].create(rest).then(
-      ({ id }) => console.log(id),
+    const folder = require("node:path").dirname(require.resolve("pulumi-tlsedge/provider"));
+    const client = () => require(folder + "/connection").connect("tlsedge").operation();
+    const create = (kind, urn, inputs) => urn
+      ? require(folder + "/" + kind).lifecycle.create(client(), inputs, urn)
+      : provider[kind].create(inputs);
+    const make = ({ kind, urn, ...rest }) => create(kind, urn, rest).then(
+      ({ id, warning = "" }) => console.log((id + " " + warning).trim()),
       ({ message }) => console.log(message),
     );
     await Promise.all(JSON.parse(inputs).map(make));
     // An engine that lives stores the answers before it ends the process.
-    const folder = require("node:path").dirname(require.resolve("pulumi-tlsedge/provider"));
     if (await require(folder + "/engine").isEngineAlive()) {
       require(folder + "/pendingCreates").noteAllStored();
     }
@@ -160,6 +164,83 @@ describe("a create whose process has died", () => {
       assert.deepEqual(heard(), ["POST", "GET", "POST"]);
     });
   }
+
+  describe("of a resource whose URN is known", () => {
+    const [one, two] = ["one", "two"].map((name) => `urn:pulumi:s::p::tlsedge:index:X::${name}`);
+
+    for (const kind of ["tlsEdge", "tlsCertificate"] as const) {
+      const of = (urn = "") => ({ ...inputs[kind], urn });
+      const ids = () =>
+        ({ tlsEdge: emulator.tlsEdges, tlsCertificate: emulator.tlsCertificates })[kind]
+          .list()
+          .map(({ id }) => id);
+
+      it(`C84 takes up what it has made, with no question: ${kind}`, async () => {
+        await cutOff(of(one), true);
+        const [made = ""] = ids();
+        heard();
+        assert.equal(await start(of(one)).said, made);
+        assert.deepEqual(heard(), ["GET"]);
+        assert.deepEqual(ids(), [made]);
+        // Once: the next create of this URN is another.
+        await start(of(one)).said;
+        assert.deepEqual(heard(), ["POST"]);
+      });
+
+      it(`C84 is made when nothing came of it: ${kind}`, async () => {
+        await cutOff(of(one), false);
+        heard();
+        assert.deepEqual([await start(of(one)).said], ids());
+        assert.deepEqual(heard(), ["GET", "POST"]);
+      });
+
+      it(`C84 of two equal ones, each takes its own or makes one: ${kind}`, async () => {
+        emulator.faults.add({ method: "POST", skip: 1, answer: "silence", work: true });
+        const { child } = start([of(one), of(two)]);
+        await struck();
+        await kill(child);
+        const before = ids();
+        assert.equal(before.length, 2);
+        heard();
+        const said = await start([of(one), of(two)]).said;
+        for (const id of before) assert.ok(said.includes(id), said);
+        assert.deepEqual(ids(), before);
+        assert.ok(!heard().includes("POST"), said);
+      });
+
+      it(`C84 can't tell of two, and names both, once: ${kind}`, async () => {
+        await cutOff(of(one), true);
+        const { certificatePem, privateKeyPem } = inputs.tlsCertificate;
+        if (kind === "tlsEdge") {
+          const backend = { enabled: true, backend_id: "b" };
+          await tlsEdges.create(stranger(), { description: "d", backend });
+        } else {
+          await tlsCertificates.create(stranger(), {
+            description: "d",
+            certificate_pem: String(certificatePem),
+            private_key_pem: String(privateKeyPem),
+          });
+        }
+        const both = ids();
+        const named = await start(of(one)).said;
+        for (const id of both) assert.ok(named.includes(id), named);
+        assert.deepEqual(ids(), both);
+        const [made] = (await start(of(one)).said).split(" ");
+        assert.deepEqual(ids(), [made, ...both]);
+      });
+
+      it(`C84 does not take another's, and C33 names it: ${kind}`, async () => {
+        await cutOff(of(one), true);
+        const [others = ""] = ids();
+        const said = await start(of(two)).said;
+        const [own = ""] = said.split(" ");
+        assert.deepEqual(ids(), [own, others]);
+        assert.ok(said.includes(`: ${others}.`), said);
+        assert.equal(await start(of(one)).said, others);
+        assert.deepEqual(ids(), [own, others]);
+      });
+    }
+  });
 
   it("C33 is looked for from the oldest of several on", async () => {
     const hourAgo = Date.now() - 3600_000;

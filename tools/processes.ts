@@ -37,10 +37,11 @@ function processes(): Process[] {
   });
 }
 
-/** The pid of the dynamic provider, among the processes that an engine has started. */
+/** The pid of the provider, dynamic or the plugin, among the processes that an engine has started. */
 export function providerOf(started: Process[]): number {
-  const provider = started.find(({ command }) => /dynamic-provider\/index\.js/.test(command));
-  if (!provider) throw new Error("the engine has no dynamic-provider process");
+  const isProvider = /dynamic-provider\/index\.js|plugin\/dist\/plugin\.js/;
+  const provider = started.find(({ command }) => isProvider.test(command));
+  if (!provider) throw new Error("the engine has no provider process");
   return provider.pid;
 }
 
