@@ -45,6 +45,8 @@ export interface ClientOptions {
   tell?: (message: string) => void;
   /** Called for each try of a request: sends the request, or throws. Default: sends the request. */
   send?: <T>(request: () => Promise<T>) => Promise<T>;
+  /** Ends waits and reads with the signal's reason. A write in flight still gets its answer. */
+  signal?: AbortSignal | undefined;
 }
 
 /** What all operations of one account share. */
@@ -60,6 +62,7 @@ interface Account {
   clockSkewMs: number;
   writes: number;
   progress: Progress;
+  signal: AbortSignal | undefined;
 }
 
 /** One request. Each retry sends it unchanged. */
@@ -208,7 +211,7 @@ export class Client {
 
   /** Sends a request until it succeeds, can't be retried, or reaches its deadline. */
   async #request(request: Request): Promise<{ json: unknown; attempted: Attempted }> {
-    const { nameOf, base, deadlineMs, maxRetries, progress } = this.#account;
+    const { nameOf, base, deadlineMs, maxRetries, progress, signal } = this.#account;
     const { method, isItem } = request;
     const deadline = this.#deadline ?? new Deadline(deadlineMs);
     const path = request.path.replace(base.origin, "");
@@ -220,7 +223,7 @@ export class Client {
     let startedAt: number | undefined;
     let lastStatus: number | undefined;
     for (;;) {
-      const release = await deadline.waitFor(this.#account.pace.turn());
+      const release = await deadline.waitFor(unlessAborted(signal, this.#account.pace.turn()));
       startedAt ??= Date.now();
       attempted.attempts += 1;
       const outcome = await this.#try(request, attempted, deadline).finally(release);
@@ -247,20 +250,23 @@ export class Client {
       }
       debug("%s %s: retry in %d ms", method, path, pause);
       progress.retrying(attempted, outcome, pause, leftMs);
-      await setTimeout(pause);
+      await unlessAborted(signal, setTimeout(pause));
     }
   }
 
   /** Sends a request once. */
   async #try(request: Request, attempted: Attempted, deadline: Deadline): Promise<Outcome> {
-    const { http, progress } = this.#account;
+    const { http, progress, signal } = this.#account;
     const { method, path, attempts } = attempted;
     const startedAt = Date.now();
     const stopWaiting = progress.waiting(attempted, () => deadline.leftMs);
     this.#countWrite(method);
     try {
       if (attempts === 1) request.onSend?.();
-      const outcome = await send(http, request, Math.min(attemptTimeoutMs, deadline.leftMs));
+      const ends = [AbortSignal.timeout(Math.max(1, Math.min(attemptTimeoutMs, deadline.leftMs)))];
+      if (signal && method === "GET") ends.push(signal);
+      const outcome = await send(http, request, AbortSignal.any(ends));
+      if (method === "GET") signal?.throwIfAborted();
       const took = Date.now() - startedAt;
       const { status, code } = outcome;
       debug("%s %s %s %d ms, attempt %d", method, path, status ?? code, took, attempts);
@@ -333,6 +339,7 @@ function accountOf(options: ClientOptions): Account {
     clockSkewMs: 0,
     writes: 0,
     progress,
+    signal: options.signal,
     pace: new Pace(limit, (waiting) =>
       progress.report(
         `the limit of ${limit} requests a minute is reached; requests that wait: ${waiting}. ` +
@@ -342,11 +349,22 @@ function accountOf(options: ClientOptions): Account {
   };
 }
 
-/** Sends a request once and waits for the answer, at most for `timeoutMs`. */
+/** Waits for a promise. Throws the signal's reason as soon as the signal is aborted. */
+function unlessAborted<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
+  if (!signal) return work;
+  signal.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    signal.addEventListener("abort", abort);
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}
+
+/** Sends a request once and waits for the answer until the signal is aborted. */
 async function send(
   http: AxiosInstance,
   { method, path, body }: Request,
-  timeoutMs: number,
+  signal: AbortSignal,
 ): Promise<Outcome> {
   try {
     const { status, headers, data } = await http.request<string>({
@@ -354,7 +372,7 @@ async function send(
       url: path,
       data: body,
       ...(body && { headers: { "Content-Type": "application/json" } }),
-      signal: AbortSignal.timeout(Math.max(1, timeoutMs)),
+      signal,
     });
     const answer = { status, headers, json: parseJson(data) };
     const isCut = answer.json === undefined && data.trimStart().startsWith("{");

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { SettingKey } from "../client/advice";
 import type { Client, ClientOptions } from "../client/client";
 import { type Connection, waysToSet } from "../client/settings";
-import { sendForEngine } from "./engine";
+import { cancelSignal, sendForEngine } from "./engine";
 import { inform } from "./messages";
 import { nearest } from "./nearest";
 
@@ -41,7 +41,13 @@ export function connect(connection: Connection, config?: ConfigReader): Client {
   // Loaded only when needed: a plan without changes makes no request.
   const { Client } = require("../client/client") as typeof import("../client/client");
   const nameOf = (key: SettingKey) => whereSet(connection, key, config, process.env);
-  const client = new Client({ ...settings, nameOf, tell: inform, send: sendForEngine });
+  const client = new Client({
+    ...settings,
+    nameOf,
+    tell: inform,
+    send: sendForEngine,
+    signal: cancelSignal,
+  });
   clients.set(account, client);
   if (settings.movedFrom) movedFrom.set(client, settings.movedFrom);
   return client;

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { Client } from "../client/client";
 import { ConnectionError, ServiceError } from "../client/errors";
-import { isEngineAlive } from "./engine";
+import { cancelSignal, isEngineAlive } from "./engine";
 import { perAccount } from "./lifecycle";
 import { inform } from "./messages";
 import { type OtherCreate, PendingCreate } from "./pendingCreates";
@@ -263,7 +263,7 @@ class Create<Wire extends ServiceObject> {
     const maxMs = isSlow ? maxPauseAfterTimeoutMs : maxPauseMs;
     // The service may create the object after the answer was lost: so search twice, with a pause.
     for (const pauseMs of [0, Math.min(maxMs, this.client.deadlineMs / 20)]) {
-      await setTimeout(pauseMs);
+      await pause(pauseMs);
       const { found, claimants } = await this.#search(this.note.since).catch((cause: Error) => {
         throw new Error(
           `${error.message}. It is not known whether the ${title} was created ` +
@@ -328,7 +328,7 @@ class Create<Wire extends ServiceObject> {
       ({ title, matches }) => title === this.spec.title && seen.some(matches),
     );
     await Promise.all(same.map(({ answered }) => answered));
-    for (const endsAt = Date.now() + this.client.deadlineMs; ; await setTimeout(pollMs)) {
+    for (const endsAt = Date.now() + this.client.deadlineMs; ; await pause(pollMs)) {
       const others = await this.note.others();
       const made = others.flatMap((other) => other.made).filter((id) => !unstored.includes(id));
       const taken = new Set([...takenOf(this.client), ...managed, ...made]);
@@ -385,6 +385,11 @@ function isOfRequest(error: unknown): error is ServiceError | ConnectionError {
 
 function isAmbiguous(error: unknown): boolean {
   return isOfRequest(error) && error.method === "POST" && error.ambiguous;
+}
+
+/** A pause that ends with an error when the update is cancelled. */
+function pause(ms: number): Promise<void> {
+  return setTimeout(ms, undefined, { signal: cancelSignal });
 }
 
 function oldestOf(creates: OtherCreate[]): number {

@@ -8,6 +8,15 @@ const lastAnswersMs = 5000;
 /** How long creates may take to write their notes after that. */
 const lastNotesMs = 500;
 
+const cancelled = new AbortController();
+/** Aborted when the user has cancelled the update. */
+export const cancelSignal: AbortSignal = cancelled.signal;
+
+/** Ends all waits and reads of this process. A write in flight still gets its answer. */
+export function cancel(): void {
+  cancelled.abort(new Error("the update was cancelled"));
+}
+
 const inFlight = new Set<Promise<unknown>>();
 let isWatched = false;
 let hasExited = false;

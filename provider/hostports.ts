@@ -1,6 +1,7 @@
 import { EventEmitter, once } from "node:events";
 import type { Client } from "../client/client";
 import { ServiceError } from "../client/errors";
+import { cancelSignal } from "./engine";
 import { perAccount } from "./lifecycle";
 
 /** The hostports that an edge will have after this run: from its last diff, update or delete. */
@@ -158,8 +159,9 @@ async function hasGivenUp(
       const willServe = plan?.hostports.has(holder.hostport.toLowerCase());
       if (plan?.isDone && !willServe) return true;
       const leftMs = plan ? client.leftMs : graceEndsAt - Date.now();
-      if (willServe || leftMs <= 0 || waitsForItself(id)) return false;
-      await once(changes, "change", { signal: AbortSignal.timeout(leftMs) }).catch(() => {});
+      if (willServe || leftMs <= 0 || waitsForItself(id) || cancelSignal.aborted) return false;
+      const signal = AbortSignal.any([AbortSignal.timeout(leftMs), cancelSignal]);
+      await once(changes, "change", { signal }).catch(() => {});
     }
   } finally {
     waitsFor.delete(id);

@@ -19,6 +19,7 @@ import {
   unknownKeys,
 } from "./connection";
 import { noteManaged } from "./createOnce";
+import { cancel } from "./engine";
 import { defined, hasUnknown, type Lifecycle, type Problem, type Properties } from "./lifecycle";
 import { inform, once, showWith, warn } from "./messages";
 import { driftOf, incomplete, keepEqual, read, remove, update } from "./operations";
@@ -294,6 +295,7 @@ function handlersOf(schema: Schema) {
     },
 
     cancel() {
+      cancel();
       return new Empty();
     },
 

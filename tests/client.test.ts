@@ -864,6 +864,55 @@ describe("the client", () => {
     assert.deepEqual(sent, [1]);
   });
 
+  describe("when it is cancelled", () => {
+    const reason = new Error("cancelled");
+    const cancellable = (answers: Answer[], options: Partial<ClientOptions> = {}) => {
+      const controller = new AbortController();
+      return scripted(answers, { ...options, signal: controller.signal }).then((made) => ({
+        ...made,
+        cancel: () => controller.abort(reason),
+      }));
+    };
+    /** Calls `then` when the request has come, then answers. */
+    const calling = (then: () => void, late: Answer): Answer => {
+      return (response, request) => {
+        then();
+        setImmediate(() => void late(response, request));
+      };
+    };
+
+    it("ends a read in flight, and sends no more", async () => {
+      const { client, requests, cancel } = await cancellable([calling(() => cancel(), silence)]);
+      assert.equal(await failureOf(client.get(path, anything), Error), reason);
+      assert.equal(await failureOf(client.get(path, anything), Error), reason);
+      assert.equal(requests.length, 1);
+    });
+
+    it("ends the pause before a retry", async () => {
+      const { client, requests, cancel } = await cancellable([
+        answer(503, {}, { "Retry-After": "60" }),
+      ]);
+      const failed = failureOf(client.get(path, anything), Error);
+      while (requests.length === 0) await timers.setImmediate();
+      setImmediate(cancel);
+      assert.equal(await failed, reason);
+      assert.equal(requests.length, 1);
+    });
+
+    it("ends the wait for the limit", async () => {
+      const { client, cancel } = await cancellable([answer(200, {})], { requestsPerMinute: 1 });
+      await client.get(path, anything);
+      const failed = failureOf(client.get(path, anything), Error);
+      cancel();
+      assert.equal(await failed, reason);
+    });
+
+    it("C33 waits for the answer to a write in flight", async () => {
+      const { client, cancel } = await cancellable([calling(() => cancel(), answer(201, edge))]);
+      assert.deepEqual(await client.post(path, {}, anything), {});
+    });
+  });
+
   describe("the pace", () => {
     /** How many of these have their turn. */
     async function turns(pace: Pace, number: number) {
