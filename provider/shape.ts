@@ -110,6 +110,27 @@ export function entriesAt(schema: unknown, path: string[]): Record<string, unkno
   return first === undefined ? own : entriesAt(own[first], rest);
 }
 
+/**
+ * The problem of arguments that must be an object with only these names; undefined if there is
+ * none. A JavaScript program may pass anything.
+ *
+ * @param what What the names are, for the message: "option".
+ * @param path The path of the object: "access."; empty for the arguments themselves.
+ */
+export function wrongForm(
+  args: unknown,
+  known: readonly string[],
+  what: string,
+  path = "",
+): string | undefined {
+  if (!isObject(args) || Array.isArray(args)) {
+    return `${path.slice(0, -1) || "the argument"} must be an object with some of these: ${known.join(", ")}`;
+  }
+  const unknown = Object.keys(args).find((name) => !known.includes(name));
+  if (unknown === undefined) return undefined;
+  return `${path}${unknown}: ${misspelt(what, unknown, known)}`;
+}
+
 /** The reason for an unknown name, with the nearest known name. */
 export function misspelt(what: string, name: string, known: readonly string[]): string {
   const meant = nearest(name, known);

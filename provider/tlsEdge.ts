@@ -1,8 +1,9 @@
 import * as v from "valibot";
-import { tlsEdges } from "../client/tlsEdge";
+import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
 import { EdgeLifecycle } from "./edge";
 import { description, edgeModule, hostports, id, metadata, minVersion, someIds } from "./fields";
-import { isObject, type Problem, type Properties, unknownValue } from "./lifecycle";
+import { defined, isObject, type Problem, type Properties, unknownValue } from "./lifecycle";
+import type { Kind } from "./lookups";
 import { idField, idsField, textField } from "./modules";
 
 /** The inputs of a TLS edge (api.md §4.1). */
@@ -118,3 +119,34 @@ function problemsOfTermination({ tlsTermination, mutualTls }: Properties): Probl
   }
   return problems;
 }
+
+/** The result of an edge lookup; unset fields are undefined. */
+export type GetTLSEdgeResult = TLSEdgeState & {
+  /** Assigned by the service, opaque. */
+  id: string;
+};
+
+/** Which edges to look up. */
+export interface TLSEdgeFilter {
+  /** Only edges that serve this host and port, such as `app.example.com:443`. */
+  hostport?: string;
+}
+
+/** Which edge to look up: by `id`, or the only one that serves `hostport`. */
+export interface TLSEdgeQuery extends TLSEdgeFilter {
+  /** The id of the edge. With an id, other filters are ignored. */
+  id?: string;
+}
+
+/** How edges are looked up. */
+export const kind: Kind<TLSEdgeWire, TLSEdgeQuery, GetTLSEdgeResult> = {
+  title: lifecycle.title,
+  filters: { hostport: "a string" },
+  ...tlsEdges,
+  result: (wire) =>
+    defined({ id: wire.id, ...lifecycle.toState(wire) }) as unknown as GetTLSEdgeResult,
+  matches: ({ hostports }, { hostport }) =>
+    hostport === undefined ||
+    (hostports ?? []).some((served) => served.toLowerCase() === hostport.toLowerCase()),
+  label: ({ hostports }) => hostports.join(", "),
+};

@@ -1,12 +1,18 @@
 import * as pulumi from "@pulumi/pulumi";
-import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
-import { defined } from "../provider/lifecycle";
-import { lifecycle, modules, type TLSEdgeInputs, type TLSEdgeState } from "../provider/tlsEdge";
+import { lookups } from "../provider/lookups";
+import {
+  type GetTLSEdgeResult,
+  modules,
+  type TLSEdgeFilter,
+  type TLSEdgeInputs,
+  type TLSEdgeQuery,
+  type TLSEdgeState,
+} from "../provider/tlsEdge";
 import { refuseSharedHostports } from "./hostports";
-import { type Kind, type LookupArgs, one, oneOutput, stream } from "./lookup";
+import { ask, askOutput, type LookupArgs } from "./lookup";
 import { type InputOf, idToGet, registration, typeToken, unsetIsUndefined } from "./resource";
 
-export type { TLSEdgeState };
+export type { GetTLSEdgeResult, TLSEdgeState };
 
 type Settings = "onModuleRemoval" | "connection";
 
@@ -99,39 +105,15 @@ const outputs = [
   ...modules,
 ];
 
-/** The result of an edge lookup; unset fields are undefined. */
-export type GetTLSEdgeResult = TLSEdgeState & {
-  /** Assigned by the service, opaque. */
-  id: string;
-};
-
 /** Which edges to look up. */
-export interface GetTLSEdgesArgs extends LookupArgs {
-  /** Only edges that serve this host and port, such as `app.example.com:443`. */
-  hostport?: string;
-}
+export interface GetTLSEdgesArgs extends TLSEdgeFilter, LookupArgs {}
 
 /** Which edge to look up: by `id`, or the only one that serves `hostport`. */
-export interface GetTLSEdgeArgs extends GetTLSEdgesArgs {
-  /** The id of the edge. With an id, other filters are ignored. */
-  id?: string;
-}
-
-const kind: Kind<TLSEdgeWire, GetTLSEdgesArgs, GetTLSEdgeResult> = {
-  title: "TLS edge",
-  filters: { hostport: "a string" },
-  ...tlsEdges,
-  result: (wire) =>
-    defined({ id: wire.id, ...lifecycle.toState(wire) }) as unknown as GetTLSEdgeResult,
-  matches: ({ hostports }, { hostport }) =>
-    hostport === undefined ||
-    (hostports ?? []).some((served) => served.toLowerCase() === hostport.toLowerCase()),
-  label: ({ hostports }) => hostports.join(", "),
-};
+export interface GetTLSEdgeArgs extends TLSEdgeQuery, LookupArgs {}
 
 /** All matching edges of the account, newest first. */
 export async function getTLSEdges(args: GetTLSEdgesArgs = {}): Promise<GetTLSEdgeResult[]> {
-  return Array.fromAsync(stream(kind, args));
+  return ask(lookups.getTLSEdges, args);
 }
 
 /**
@@ -142,17 +124,17 @@ export async function getTLSEdges(args: GetTLSEdgesArgs = {}): Promise<GetTLSEdg
  * const { id } = await getTLSEdge({ hostport: "app.example.com:443" });
  */
 export async function getTLSEdge(args: GetTLSEdgeArgs): Promise<GetTLSEdgeResult> {
-  return one(kind, args);
+  return ask(lookups.getTLSEdge, args);
 }
 
 /** {@link getTLSEdge} for arguments that are outputs. An error shows no secret value. */
 export function getTLSEdgeOutput(args: InputOf<GetTLSEdgeArgs>): pulumi.Output<GetTLSEdgeResult> {
-  return oneOutput(kind, args);
+  return askOutput(lookups.getTLSEdge, args);
 }
 
 /** {@link getTLSEdges} for arguments that are outputs. */
 export function getTLSEdgesOutput(
   args: InputOf<GetTLSEdgesArgs> = {},
 ): pulumi.Output<GetTLSEdgeResult[]> {
-  return pulumi.output(args).apply((known) => getTLSEdges(known as GetTLSEdgesArgs));
+  return askOutput(lookups.getTLSEdges, args);
 }

@@ -1,0 +1,80 @@
+import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
+import { defined } from "./lifecycle";
+import type { Kind } from "./lookups";
+import { covers } from "./pem";
+import { toState, unparsedState } from "./tlsCertificate";
+
+/**
+ * The result of a certificate lookup; unset fields are undefined. If the chain can't be parsed
+ * here, the fields have the service's own values, and the fingerprints are undefined.
+ */
+export type GetTLSCertificateResult = Unset<Omit<State, Fingerprint>> &
+  Partial<Pick<State, Fingerprint>> & {
+    /** Assigned by the service, opaque. */
+    id: string;
+  };
+type State = ReturnType<typeof toState>;
+type Fingerprint = "fingerprint" | "chainFingerprint";
+
+/** Makes each property that may be null optional. */
+type Unset<State> = {
+  [K in keyof State as null extends State[K] ? never : K]: State[K];
+} & { [K in keyof State as null extends State[K] ? K : never]?: NonNullable<State[K]> };
+
+/** Which certificates to look up. */
+export interface TLSCertificateFilter {
+  /** Only certificates valid for this domain; a wildcard covers one label (RFC 6125). */
+  domain?: string;
+}
+
+/** Which certificate to look up: by `id`, or the only one that covers `domain`. */
+export interface TLSCertificateQuery extends TLSCertificateFilter {
+  /** The id of the certificate. With an id, other filters are ignored. */
+  id?: string;
+}
+
+/** How certificates are looked up. */
+export const kind: Kind<TLSCertificateWire, TLSCertificateQuery, GetTLSCertificateResult> = {
+  title: "TLS certificate",
+  filters: { domain: "a string" },
+  ...tlsCertificates,
+  result: (wire) =>
+    defined({ id: wire.id, ...describedBy(wire) }) as unknown as GetTLSCertificateResult,
+  matches: ({ subject_alternative_names: names }, { domain }) =>
+    domain === undefined || covers({ dnsNames: names?.dns_names ?? [], ips: [] }, domain),
+  label: ({ subjectCommonName, subjectAlternativeNames: names, serialNumber, notAfter }) =>
+    `${subjectCommonName || names.dnsNames[0] || names.ips[0] || serialNumber}, until ${notAfter}`,
+};
+
+function describedBy(wire: TLSCertificateWire): Omit<State, Fingerprint> {
+  try {
+    return toState(wire);
+  } catch {
+    // A certificate that this Node.js can't parse must not make the whole lookup fail.
+    return asAnswered(wire);
+  }
+}
+
+const text = (value: string | null | undefined) => value ?? "";
+
+/** The fields with the service's own values. */
+function asAnswered(wire: TLSCertificateWire): Omit<State, Fingerprint> {
+  const names = wire.subject_alternative_names;
+  return {
+    ...unparsedState(wire),
+    certificatePem: wire.certificate_pem,
+    subjectCommonName: text(wire.subject_common_name),
+    subjectAlternativeNames: { dnsNames: names?.dns_names ?? [], ips: names?.ips ?? [] },
+    issuerCommonName: text(wire.issuer_common_name),
+    serialNumber: text(wire.serial_number).toLowerCase(),
+    notBefore: text(wire.not_before),
+    notAfter: text(wire.not_after),
+    privateKeyType: wire.private_key_type ?? null,
+    publicKeyFingerprint: null,
+    subjectOrganization: text(wire.subject_organization),
+    subjectOrganizationalUnit: text(wire.subject_organizational_unit),
+    subjectLocality: text(wire.subject_locality),
+    subjectProvince: text(wire.subject_province),
+    subjectCountry: text(wire.subject_country),
+  };
+}
