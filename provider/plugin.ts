@@ -21,6 +21,7 @@ import {
 import { noteManaged } from "./createOnce";
 import { cancel } from "./engine";
 import { defined, hasUnknown, type Lifecycle, type Problem, type Properties } from "./lifecycle";
+import { type Lookup, lookups } from "./lookups";
 import { inform, once, showWith, warn } from "./messages";
 import { driftOf, incomplete, keepEqual, read, remove, update } from "./operations";
 import { refuseOtherService } from "./origin";
@@ -32,7 +33,8 @@ import { detailedDiff, fromWire, plannedOutputs, propertyOf, toWire } from "./wi
 /** The Pulumi package schema, as far as this file reads it. */
 export interface Schema {
   version: string;
-  resources: Record<string, { properties: object; inputProperties: object }>;
+  resources: Record<string, { properties: object }>;
+  functions: Record<string, { outputs: { properties: object } }>;
 }
 
 /** One kind of resource, by its name in the schema. */
@@ -292,6 +294,20 @@ function handlersOf(schema: Schema) {
       const service = clientOf(kind, request.getId(), state);
       await remove(kind.lifecycle, service, request.getId());
       return new Empty();
+    },
+
+    /** A lookup. One that gives a list gives it as the only property of its result. */
+    async invoke(request: messages.InvokeRequest) {
+      const token = request.getTok();
+      const lookup = (lookups as Record<string, Lookup<Properties, object>>)[
+        token.replace("tlsedge:index:", "")
+      ];
+      if (!lookup) throw new Error(`there is no function ${token}`);
+      const { values: args, secrets } = fromWire(request.getArgs());
+      const result = await lookup(client, args, { isSecret: secrets.size > 0 });
+      const [name = ""] = Object.keys(schema.functions[token]?.outputs.properties ?? {});
+      const outputs = Array.isArray(result) ? { [name]: result } : (result as Properties);
+      return new messages.InvokeResponse().setReturn(toWire(outputs));
     },
 
     cancel() {

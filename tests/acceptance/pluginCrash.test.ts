@@ -28,6 +28,19 @@ describe("a crash of the plugin", () => {
     assert.deepEqual(ids(), []);
   });
 
+  it("ends when the user cancels while a request waits for its retry", async () => {
+    await project.up();
+    const slow: Fault = {
+      method: "GET",
+      answer: { status: 503, headers: { "Retry-After": "100" } },
+      times: 3,
+    };
+    const { output } = await project.struck(slow, ["refresh"], (engine) => {
+      process.kill(engine, "SIGINT");
+    });
+    assert.match(output, /the update was cancelled/);
+  });
+
   for (const victim of ["provider", "engine"] as const) {
     for (const path of ["/tls_certificates", "/edges/tls"]) {
       it(`C84 of the ${victim} in a create at ${path}: the next up goes on by itself`, async () => {
