@@ -14,6 +14,7 @@ import {
 import { linesOf, nameOf, type Printed, type Run, readEvents } from "./engineLog";
 import { environment, linkModules, newFolder, repository } from "./folders";
 import { descendants, end, type Process, providerOf, until } from "./processes";
+import type { Door } from "./protocol";
 import { findOrBuildPulumi, type PulumiCli } from "./pulumi";
 import { Secrets } from "./secrets";
 
@@ -25,9 +26,6 @@ export interface ExportedResource {
   inputs: Record<string, unknown>;
   outputs: Record<string, unknown>;
 }
-
-/** The way to the resources: dynamic providers, or the packaged plugin. */
-export type Door = "dynamic" | "plugin";
 
 const unattended = ["--yes", "--skip-preview"];
 

@@ -1,12 +1,23 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import path from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { credentials, type ServiceError } from "@grpc/grpc-js";
+import { promisify } from "node:util";
+import {
+  credentials,
+  Server,
+  ServerCredentials,
+  type ServiceError,
+  type sendUnaryData,
+} from "@grpc/grpc-js";
+import { EngineService } from "@pulumi/pulumi/proto/engine_grpc_pb";
+import type { LogRequest } from "@pulumi/pulumi/proto/engine_pb";
 import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
+import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb";
+import { repository } from "./folders";
 
 /** Inputs or outputs of a resource, in plain form. */
 export type Properties = Record<string, unknown>;
@@ -35,37 +46,47 @@ process.on("exit", () => {
   for (const child of running) child.kill("SIGKILL");
 });
 
-/** The port of a simulated engine. Providers check whether it is open. */
+/** A simulated engine: providers check whether its port is open, and the plugin logs through it. */
 export class EnginePort {
-  readonly #sockets = new Set<Socket>();
+  port = 0;
+  /** Called with each message that the plugin logs. */
+  onLog: (message: string) => void = () => undefined;
+  readonly #server = new Server();
 
-  private constructor(readonly server: Server) {
-    server.on("connection", (socket) => {
-      this.#sockets.add(socket);
-      socket.on("error", () => undefined).on("close", () => this.#sockets.delete(socket));
+  private constructor() {
+    this.#server.addService(EngineService, {
+      log: ({ request }: { request: LogRequest }, done: sendUnaryData<Empty>) => {
+        this.onLog(request.getMessage());
+        done(null, new Empty());
+      },
     });
   }
 
   static async open(): Promise<EnginePort> {
-    const server = createServer().listen(0, "127.0.0.1");
-    await once(server, "listening");
-    return new EnginePort(server);
-  }
-
-  get port(): number {
-    return (this.server.address() as AddressInfo).port;
+    const engine = new EnginePort();
+    const bind = promisify(engine.#server.bindAsync.bind(engine.#server));
+    engine.port = await bind("127.0.0.1:0", ServerCredentials.createInsecure());
+    return engine;
   }
 
   /** Refuses connections from now on, and cuts those that are open. */
   async close(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    await new Promise((resolve) => this.server.close(resolve));
+    this.#server.forceShutdown();
   }
 }
 
-/** A process of Pulumi's server of dynamic providers, started and called as the engine does it. */
+/** The way to the resources: dynamic providers, or the packaged plugin. */
+export type Door = "dynamic" | "plugin";
+
+/** The URN and the type of a resource. A dynamic provider does not read them. */
+export interface Named {
+  urn: string;
+  type: string;
+}
+
+/** A provider's process, of either door, started and called as the engine does it. */
 export class Provider {
-  /** What the process has printed. */
+  /** What the process has printed, or logged through the engine. */
   printed = "";
   /** What the process has answered, without secrets that the engine encrypts. */
   answered = "";
@@ -89,8 +110,15 @@ export class Provider {
   }
 
   /** Starts and configures a process. `folder` is the program's: packages are resolved from it. */
-  static async start(folder: string, env: NodeJS.ProcessEnv): Promise<Provider> {
-    const script = require.resolve("@pulumi/pulumi/cmd/dynamic-provider");
+  static async start(
+    folder: string,
+    env: NodeJS.ProcessEnv,
+    door: Door = "dynamic",
+  ): Promise<Provider> {
+    const script = {
+      dynamic: require.resolve("@pulumi/pulumi/cmd/dynamic-provider"),
+      plugin: path.join(repository, "plugin", "dist", "plugin.js"),
+    }[door];
     const engine = await EnginePort.open();
     const args = [script, `127.0.0.1:${engine.port}`];
     const child = spawn(process.execPath, args, { cwd: folder, env });
@@ -104,41 +132,57 @@ export class Provider {
     ended.catch(() => undefined);
     const provider = new Provider(child, engine, String(port).trim());
     provider.printed = early;
+    engine.onLog = (message) => {
+      provider.printed += `${message}\n`;
+    };
     for (const stream of [child.stdout, child.stderr]) {
       stream.on("data", (data) => {
         provider.printed += data;
       });
     }
+    if (door === "plugin") {
+      const engineAddress = `127.0.0.1:${engine.port}`;
+      const request = fill(new messages.ProviderHandshakeRequest(), { engineAddress });
+      await provider.#call("handshake", request);
+    }
     await provider.#call("configure", fill(new messages.ConfigureRequest(), { args: {} }));
     return provider;
   }
 
-  async check(olds: Properties, news: Properties) {
-    const request = fill(new messages.CheckRequest(), { olds, news });
+  async check(resource: Named, olds: Properties, news: Properties) {
+    const request = fill(new messages.CheckRequest(), { ...resource, olds, news });
     const response = await this.#call<messages.CheckResponse>("check", request);
     const inputs = fromStruct(response.getInputs());
     const failures = response.getFailuresList().map((one) => one.getReason());
-    // The private key is an input, which the engine encrypts; no other answer may hold it.
-    this.#note({ ...inputs, privateKeyPem: undefined }, failures);
+    this.#note(inputs, failures);
     return { inputs, failures };
   }
 
   /** `same`, or the properties that need a replace; if neither, the engine compares the inputs. */
-  async diff(id: string, olds: Properties, news: Properties) {
-    const request = fill(new messages.DiffRequest(), { id, olds, news });
+  async diff(
+    resource: Named,
+    id: string,
+    olds: Properties,
+    news: Properties,
+    oldInputs: Properties,
+  ) {
+    const request = fill(new messages.DiffRequest(), { ...resource, id, olds, news, oldInputs });
     const response = await this.#call<messages.DiffResponse>("diff", request);
-    const none = messages.DiffResponse.DiffChanges.DIFF_NONE;
-    return { same: response.getChanges() === none, replaces: response.getReplacesList() };
+    const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
+    const changes = response.getChanges();
+    const replaces = response.getReplacesList();
+    return { same: changes === DIFF_NONE, changed: changes === DIFF_SOME, replaces };
   }
 
-  async create(properties: Properties): Promise<{ id: string; state: Properties }> {
-    const request = fill(new messages.CreateRequest(), { properties });
+  async create(resource: Named, properties: Properties) {
+    const request = fill(new messages.CreateRequest(), { ...resource, properties });
     const response = await this.#call<messages.CreateResponse>("create", request);
     return { id: response.getId(), state: this.#note(fromStruct(response.getProperties())) };
   }
 
-  async read(id: string, properties: Properties, inputs: Properties) {
-    const request = fill(new messages.ReadRequest(), { id, properties, inputs });
+  /** Without properties and inputs: an import. */
+  async read(resource: Named, id: string, properties?: Properties, inputs?: Properties) {
+    const request = fill(new messages.ReadRequest(), { ...resource, id, properties, inputs });
     const response = await this.#call<messages.ReadResponse>("read", request);
     return this.#note({
       id: response.getId(),
@@ -147,14 +191,20 @@ export class Provider {
     });
   }
 
-  async update(id: string, olds: Properties, news: Properties): Promise<Properties> {
-    const request = fill(new messages.UpdateRequest(), { id, olds, news });
+  async update(
+    resource: Named,
+    id: string,
+    olds: Properties,
+    news: Properties,
+    oldInputs: Properties,
+  ) {
+    const request = fill(new messages.UpdateRequest(), { ...resource, id, olds, news, oldInputs });
     const response = await this.#call<messages.UpdateResponse>("update", request);
     return this.#note(fromStruct(response.getProperties()));
   }
 
-  async delete(id: string, properties: Properties): Promise<void> {
-    await this.#call("delete", fill(new messages.DeleteRequest(), { id, properties }));
+  async delete(resource: Named, id: string, properties: Properties): Promise<void> {
+    await this.#call("delete", fill(new messages.DeleteRequest(), { ...resource, id, properties }));
   }
 
   /** Whether the process has ended. */
@@ -206,14 +256,21 @@ export class Provider {
 
   /** Keeps what was answered; returns the first part of it. */
   #note<T>(first: T, ...more: unknown[]): T {
-    this.answered += `${JSON.stringify([first, ...more])}\n`;
+    // The engine encrypts what is marked as a secret, and a dynamic provider's key: inputs hold it.
+    const visible = (name: string, value: unknown) =>
+      name === "privateKeyPem" || (value as Properties | null)?.[secretKey] ? undefined : value;
+    this.answered += `${JSON.stringify([first, ...more], visible)}\n`;
     return first;
   }
 }
 
+/** The key that Pulumi marks a secret with. */
+const secretKey = "4dabf18193072939515e22adb298388d";
+
 /** Sets the fields of a request, without undefined values: the engine sends none. */
 function fill<Request extends object>(request: Request, fields: Record<string, unknown>): Request {
   for (const [name, value] of Object.entries(fields)) {
+    if (value === undefined) continue;
     const field = typeof value === "string" ? value : Struct.fromJavaScript(plain(value));
     const setter = `set${name.charAt(0).toUpperCase()}${name.slice(1)}`;
     (request as Record<string, (value: unknown) => void>)[setter]?.(field);

@@ -82,7 +82,7 @@ describe("a service that fails", () => {
 describe("the drawn sequences of tools/faults", () => {
   it("C33 break promises on a copy of the package that can't see what was made", async () => {
     const numbers = Array.from({ length: 24 }, (_, number) => number);
-    const results = await runSequences(1, numbers, await brokenCopy());
+    const results = await runSequences(1, numbers, "dynamic", await brokenCopy());
     const broken = results.flatMap((run) => run.broken.map(({ promise }) => promise));
     assert.ok(broken.includes("duplicate"), broken.join());
   });

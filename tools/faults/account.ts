@@ -9,7 +9,7 @@ import {
   startEmulator,
 } from "../../emulator/server";
 import { environment, linkModules, newFolder, repository } from "../folders";
-import { Provider } from "../protocol";
+import { type Door, Provider } from "../protocol";
 import { Secrets } from "../secrets";
 
 /** How long a provider waits for an answer that does not come. */
@@ -23,10 +23,11 @@ export interface Setup {
   certificates: MadeCertificate[];
   /** Node.js's compile cache. */
   cache: string;
+  door: Door;
 }
 
 /** Prepares runs of the built package, or of the package that `folder` resolves. */
-export async function prepare(folder?: string): Promise<Setup> {
+export async function prepare(door: Door, folder?: string): Promise<Setup> {
   const cache = newFolder();
   const program = folder ?? newFolder();
   if (!folder) await linkModules(program);
@@ -44,7 +45,7 @@ export async function prepare(folder?: string): Promise<Setup> {
   const issuer = await makeCertificate({ commonName: "Faults CA", isCa: true });
   const leaf = { commonName: "app.example.com", dnsNames: ["app.example.com"] };
   const certificates = [await makeCertificate(leaf), await makeCertificate({ ...leaf, issuer })];
-  return { folder: program, certificates, cache };
+  return { folder: program, certificates, cache, door };
 }
 
 /**
@@ -81,6 +82,7 @@ export class Account {
     readonly emulator: Emulator,
     private readonly folder: string,
     private readonly env: NodeJS.ProcessEnv,
+    readonly door: Door,
     certificates: MadeCertificate[],
   ) {
     this.secrets.add("the API key", emulator.apiKey);
@@ -89,7 +91,7 @@ export class Account {
     }
   }
 
-  static async open({ folder, certificates, cache }: Setup): Promise<Account> {
+  static async open({ folder, certificates, cache, door }: Setup): Promise<Account> {
     const emulator = await startEmulator();
     const env = {
       ...process.env,
@@ -101,7 +103,7 @@ export class Account {
       // The log is searched for secrets, too.
       DEBUG: "pulumi-tlsedge:*",
     };
-    return new Account(emulator, folder, env, certificates);
+    return new Account(emulator, folder, env, door, certificates);
   }
 
   /** Another user of the account, on a new connection: an idle one may be about to close. */
@@ -120,7 +122,7 @@ export class Account {
 
   /** A new process, with settings of its own. */
   start(env: NodeJS.ProcessEnv = {}): Promise<Provider> {
-    const started = Provider.start(this.folder, { ...this.env, ...env });
+    const started = Provider.start(this.folder, { ...this.env, ...env }, this.door);
     // The run that takes this process later gets the error.
     started.catch(() => undefined);
     return started;

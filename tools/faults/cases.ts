@@ -25,7 +25,8 @@ const lostCreate = (answer: Fault["answer"]): Fault => ({
   answer,
 });
 
-const edges = (count: number) => Array.from({ length: count }, () => new Resource("tlsEdge"));
+const edges = (count: number) =>
+  Array.from({ length: count }, () => new Resource("tlsEdge", "case", "dynamic"));
 const args = (number: number) => ({ description: `case ${number}` });
 
 const cases: Case[] = [
@@ -113,7 +114,7 @@ const cases: Case[] = [
 
 /** Runs all cases, each on an account of its own. */
 export async function runCases(): Promise<{ markdown: string; broken: string[] }> {
-  const setup = await prepare();
+  const setup = await prepare("dynamic");
   const rows: string[] = [];
   const allBroken: string[] = [];
   for (const { title, run } of cases) {

@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { runTool, UsageError, wholeNumber } from "../command";
 import { repository } from "../folders";
 import { writePart } from "../markdown";
+import type { Door } from "../protocol";
 import { runCases } from "./cases";
 import { runCrashes } from "./crashes";
 import { type Numbered, runSequences, sequencesPart } from "./sequences";
@@ -19,10 +20,12 @@ the service with the states, and writes docs/reliability.md. Exits with 1 when a
   --runs N      how many sequences; default: ${defaultRuns}
   --seed N      decides the sequences; default: a new one, which is printed
   --run N       only sequence N of the seed, or only crash N; writes nothing
+  --door DOOR   dynamic or plugin, for the sequences; default: dynamic
   --check       writes nothing
   --help        prints this text`;
 
 interface Options {
+  door: Door;
   seed: number;
   runs: number;
   /** The only sequence or crash to run. */
@@ -43,13 +46,16 @@ async function main(): Promise<number> {
       runs: { type: "string", default: defaultRuns },
       seed: { type: "string", default: String(Math.trunc(Date.now() / 1000) % 1_000_000) },
       run: { type: "string" },
+      door: { type: "string", default: "dynamic" },
       check: { type: "boolean", default: false },
     },
   });
   const chosen = Object.entries(parts).filter(([part]) => !values.only || part === values.only);
   const names = Object.keys(parts).join(" or ");
   if (chosen.length === 0) throw new UsageError(`--only takes ${names}`);
+  if (!isDoor(values.door)) throw new UsageError("--door takes dynamic or plugin");
   const options: Options = {
+    door: values.door,
     seed: wholeNumber("--seed", values.seed, 0, 999_999_999),
     runs: wholeNumber("--runs", values.runs, 1, 1_000_000),
     ...(values.run && { run: wholeNumber("--run", values.run, 0, 1_000_000) }),
@@ -68,17 +74,19 @@ async function main(): Promise<number> {
   return code;
 }
 
-async function sequences({ seed, runs, run }: Options) {
+const isDoor = (text: string): text is Door => ["dynamic", "plugin"].includes(text);
+
+async function sequences({ door, seed, runs, run }: Options) {
   const started = Date.now();
   const numbers = run === undefined ? Array.from({ length: runs }, (_, n) => n) : [run];
-  const results = await runSequences(seed, numbers);
+  const results = await runSequences(seed, numbers, door);
   const broken = results.flatMap((one) =>
     one.broken.map(({ promise, text }) => `${promise}: ${text}\n  ${describe(seed, one)}`),
   );
   const breaking = results.filter((one) => one.broken.length > 0).length;
   console.log(`${results.length} sequences, ${breaking} of them broke a promise`);
   const minutes = Math.ceil((Date.now() - started) / 60_000);
-  return { broken, markdown: sequencesPart(seed, results, minutes) };
+  return { broken, markdown: sequencesPart(seed, results, minutes, door) };
 }
 
 /** The faults of a run, and the command that repeats it. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { CallError, type Properties, type Provider } from "../protocol";
+import { CallError, type Door, type Named, type Properties, type Provider } from "../protocol";
 
 /** The kinds of resources, by the names of their providers. */
 export type Kind = "tlsEdge" | "tlsCertificate";
@@ -18,7 +18,17 @@ export class Resource {
   /** Created or updated in part: the engine updates it again even if no input has changed. */
   #isPartial = false;
 
-  constructor(readonly kind: Kind) {}
+  readonly #named: Named;
+
+  /** `name` is unique among the resources of all stacks with the same kind. */
+  constructor(
+    readonly kind: Kind,
+    name: string,
+    readonly door: Door,
+  ) {
+    const type = `tlsedge:index:${kind.replace("tls", "TLS")}`;
+    this.#named = { type, urn: `urn:pulumi:stack::project::${type}::${name}` };
+  }
 
   get #provider(): Provider {
     if (!this.provider) throw new Error("the process was killed");
@@ -27,43 +37,59 @@ export class Resource {
 
   /** `pulumi up`; gives what was done. */
   async up(args: Properties): Promise<"create" | "update" | "same"> {
-    const news = { ...args, __provider: providerText(this.kind) };
-    const { inputs, failures } = await this.#provider.check(this.inputs, news);
+    if (!this.id && this.door === "plugin" && args.__import) await this.#import(args);
+    const news = this.#newsOf(args);
+    const { inputs, failures } = await this.#provider.check(this.#named, this.inputs, news);
     if (failures.length > 0) throw new Error(`the plan fails: ${failures.join("; ")}`);
     if (!this.id) {
-      const creating = this.#provider.create(inputs);
+      const creating = this.#provider.create(this.#named, inputs);
       const { id, state } = await creating.catch((error) => this.#keepPartial(error, inputs));
       this.#keep(id, inputs, state);
       return "create";
     }
-    const { same, replaces } = await this.#provider.diff(this.id, this.state, inputs);
-    if (replaces.length > 0) throw new Error(`no run replaces, but ${replaces} would`);
-    if (!this.#isPartial && (same || isDeepStrictEqual(this.inputs, inputs))) {
+    const { id, state: old, inputs: olds } = this;
+    const diff = await this.#provider.diff(this.#named, id, old, inputs, olds);
+    if (diff.replaces.length > 0) throw new Error(`no run replaces, but ${diff.replaces} would`);
+    const isSame = diff.same || (!diff.changed && isDeepStrictEqual(olds, inputs));
+    if (!this.#isPartial && isSame) {
       this.inputs = inputs;
       return "same";
     }
-    const updating = this.#provider.update(this.id, this.state, inputs);
+    const updating = this.#provider.update(this.#named, id, old, inputs, olds);
     const state = await updating.catch((error) => this.#keepPartial(error, inputs));
-    this.#keep(this.id, inputs, state);
+    this.#keep(id, inputs, state);
     return "update";
+  }
+
+  #newsOf({ __import, ...args }: Properties): Properties {
+    if (this.door === "plugin") return args;
+    return { ...args, ...(__import ? { __import } : {}), __provider: providerText(this.kind) };
+  }
+
+  /** The engine's own import. */
+  async #import({ __import: id }: Properties): Promise<void> {
+    const { id: found, state, inputs } = await this.#provider.read(this.#named, String(id));
+    if (!found || !inputs) throw new Error(`there is no ${id}`);
+    this.#keep(found, inputs, state);
   }
 
   /** `pulumi refresh`; gives what was found. */
   async refresh(): Promise<"gone" | "drifted" | "same"> {
-    const found = await this.#provider.read(this.id, this.state, this.inputs);
+    const found = await this.#provider.read(this.#named, this.id, this.state, this.inputs);
     if (!found.id) {
       this.#keep("", {}, {});
       return "gone";
     }
     this.state = found.state;
-    if (!found.inputs) return "same";
-    this.inputs = found.inputs;
-    return "drifted";
+    const inputs = found.inputs ?? this.inputs;
+    const hasDrifted = !isDeepStrictEqual(inputs, this.inputs);
+    this.inputs = inputs;
+    return hasDrifted ? "drifted" : "same";
   }
 
   /** `pulumi destroy`. */
   async destroy(): Promise<void> {
-    await this.#provider.delete(this.id, this.state);
+    await this.#provider.delete(this.#named, this.id, this.state);
     this.#keep("", {}, {});
   }
 

@@ -1,6 +1,7 @@
 import { version as pulumi } from "@pulumi/pulumi/version";
 import { version } from "../../package.json";
 import { table } from "../markdown";
+import type { Door } from "../protocol";
 import { Account, prepare } from "./account";
 import { draw, faultKinds, titleOf } from "./draw";
 import { promises } from "./judge";
@@ -21,9 +22,10 @@ export interface Numbered extends Result {
 export async function runSequences(
   seed: number,
   numbers: number[],
+  door: Door = "dynamic",
   folder?: string,
 ): Promise<Numbered[]> {
-  const setup = await prepare(folder);
+  const setup = await prepare(door, folder);
   const results: Numbered[] = [];
   const rest = [...numbers];
   const workers = Array.from({ length: Math.min(parallel, rest.length) }, async () => {
@@ -43,7 +45,12 @@ export async function runSequences(
 }
 
 /** The results for the document. */
-export function sequencesPart(seed: number, results: Numbered[], minutes: number): string {
+export function sequencesPart(
+  seed: number,
+  results: Numbered[],
+  minutes: number,
+  door: Door,
+): string {
   const sum = (of: (run: Numbered) => number) =>
     String(results.reduce((total, run) => total + of(run), 0));
   const runs = [
@@ -68,7 +75,7 @@ export function sequencesPart(seed: number, results: Numbered[], minutes: number
   const counts = titles.map((title) => {
     return [title, String(struck.filter((one) => one === title).length)];
   });
-  return `\`npm run test:faults -- --only sequences --seed ${seed} --runs ${results.length}\`, with
+  return `\`npm run test:faults -- --only sequences --seed ${seed} --runs ${results.length} --door ${door}\`, with
 pulumi-tlsedge ${version}, @pulumi/pulumi ${pulumi} and Node.js ${process.versions.node}, took
 ${minutes} minutes.
 

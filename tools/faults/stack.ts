@@ -27,7 +27,9 @@ export class Stack {
     number: number,
   ) {
     this.program = programs[number] ?? [];
-    this.resources = this.program.map(() => new Resource(kind));
+    this.resources = this.program.map(
+      (_, index) => new Resource(kind, `stack${number}-${index}`, account.door),
+    );
   }
 
   get hasFailed(): boolean {
