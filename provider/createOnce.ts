@@ -2,9 +2,9 @@ import { setTimeout } from "node:timers/promises";
 import type { Client } from "../client/client";
 import { ConnectionError, ServiceError } from "../client/errors";
 import { cancelSignal, isEngineAlive } from "./engine";
+import { idsOf, settleInterrupted, warningOf } from "./interruptedCreates";
 import { perAccount } from "./lifecycle";
-import { inform } from "./messages";
-import { type OtherCreate, PendingCreate } from "./pendingCreates";
+import { PendingCreate } from "./pendingCreates";
 
 interface ServiceObject {
   id: string;
@@ -108,9 +108,6 @@ export function noteManaged(id: string): void {
 }
 
 class Create<Wire extends ServiceObject> {
-  /** The interrupted creates of other URNs. */
-  #ofOthers: OtherCreate[] = [];
-
   constructor(
     readonly client: Client,
     readonly spec: CreateSpec<Wire>,
@@ -118,16 +115,26 @@ class Create<Wire extends ServiceObject> {
   ) {}
 
   async run(): Promise<Creation<Wire>> {
-    return (await this.#settleInterrupted()) ?? (await this.#create());
+    const { title, urn } = this.spec;
+    const interrupted = await settleInterrupted<Wire>({
+      title,
+      urn,
+      note: this.note,
+      search: (since, unstored) => this.#search(since, unstored),
+      take: ({ id }) => void takenOf(this.client).add(id),
+    });
+    if (interrupted.taken) return { wire: interrupted.taken };
+    const creation = await this.#create();
+    const { warning = await interrupted.warning?.() } = creation;
+    this.note.settle(creation.wire.id, urn);
+    return { ...creation, warning };
   }
 
   async #create(): Promise<Creation<Wire>> {
     for (let posts = 1; ; posts++) {
       const { outcome, error } = await this.#post();
       if (outcome) {
-        const warning = await (posts > 1 ? this.#warnOfMore() : this.#warnOfOthers());
-        this.note.settle(outcome.wire.id, this.spec.urn);
-        return { ...outcome, warning };
+        return posts > 1 ? { ...outcome, warning: await this.#warnOfMore() } : outcome;
       }
       const isLost = isAmbiguous(error);
       if (!isLost && posts === 1) {
@@ -160,93 +167,6 @@ class Create<Wire extends ServiceObject> {
     const answer = await answered;
     requestsOf(this.client).delete(request);
     return answer;
-  }
-
-  /**
-   * Settles the creates of processes that have died. Takes up the object that a create of the same
-   * URN has made. Creates of other URNs do so themselves. Fails once when a create without a URN may
-   * have made this object.
-   */
-  async #settleInterrupted(): Promise<Creation<Wire> | undefined> {
-    const others = await this.note.others();
-    const left = others.filter(({ since, turn }) => since !== undefined && turn === "died");
-    const { urn } = this.spec;
-    if (urn === undefined) {
-      await this.#refuseInterrupted(left);
-      return undefined;
-    }
-    await this.#refuseInterrupted(left.filter(({ urns }) => Object.keys(urns).length === 0));
-    const own = left.filter(({ urns }) => urn in urns);
-    this.#ofOthers = left.filter(({ urns }) => !(urn in urns));
-    return own.length > 0 ? this.#takeUp(urn, own) : undefined;
-  }
-
-  /** Takes the object that an interrupted create of this URN has made; undefined: it made none. */
-  async #takeUp(urn: string, own: OtherCreate[]): Promise<Creation<Wire> | undefined> {
-    const since = oldestOf(own);
-    const answered = own.flatMap(({ urns }) => urns[urn] ?? []);
-    const { found, claimants } = await this.#search(since, answered).catch((cause: Error) => {
-      throw new Error(
-        `an interrupted update may have created this ${this.spec.title} already, and the account ` +
-          `can't be searched (${cause.message}). Run \`pulumi up\` again`,
-      );
-    });
-    const isUnknown = own.some(({ urns }) => urns[urn] === null);
-    const unanswered = isUnknown ? found.filter(({ id }) => !answered.includes(id)) : [];
-    const wire = found.find(({ id }) => answered.includes(id)) ?? unanswered.at(-1);
-    const canDecide = unanswered.length <= claimants || unanswered.at(-1) !== wire;
-    if (wire && canDecide) {
-      takenOf(this.client).add(wire.id);
-      this.note.sent(urn, since);
-      this.note.settle(wire.id, urn);
-      inform(`this resource uses ${wire.id}, which an interrupted update has created for it`);
-    }
-    for (const one of own) one.forget(urn);
-    if (!canDecide) throw this.#doubt(found);
-    return wire && { wire };
-  }
-
-  /** A warning about objects that interrupted creates of other URNs may have made. */
-  async #warnOfOthers(): Promise<string | undefined> {
-    const others = this.#ofOthers;
-    if (others.length === 0) return undefined;
-    const names = others.flatMap(({ urns }) => Object.keys(urns)).map(nameInUrn);
-    const advice = `The next create of ${names.join(", ")} uses it. If the program no longer declares`;
-    return this.#warnOf(
-      `an interrupted update may have created another ${this.spec.title}`,
-      `${advice} ${names.length > 1 ? "one of these" : "that resource"}, delete its object`,
-      oldestOf(others),
-      others.flatMap((one) => one.unstored),
-    );
-  }
-
-  /** Fails once when one of these creates of dead processes may have made this object. */
-  async #refuseInterrupted(left: OtherCreate[]): Promise<void> {
-    if (left.length === 0) return;
-    const forget = () => left.forEach((one) => void one.forget());
-    const doubt = `an interrupted update may have created this ${this.spec.title} already`;
-    const unstored = left.flatMap((one) => one.unstored);
-    const { found } = await this.#search(oldestOf(left), unstored).catch((cause: Error) => {
-      // Keep the notes if only a request failed: the next create can search again.
-      if (!isOfRequest(cause)) forget();
-      throw new Error(
-        `${doubt}, and the account can't be searched (${cause.message}): look for it`,
-      );
-    });
-    forget();
-    if (found.length > 0) throw this.#doubt(found);
-  }
-
-  /** The error about objects that an interrupted create may have made. */
-  #doubt(found: Wire[]): Error {
-    const doubt = `an interrupted update may have created this ${this.spec.title} already`;
-    return new Error(
-      `${doubt}. Objects with the same content, created since then: ${this.#named(found)}. ` +
-        "If the resource was renamed and the stack has the object under the old name, put the " +
-        "old name into the resource option `aliases`. If no stack has the object, delete it or, " +
-        "unless this is a replacement, adopt it with the resource option `import`. The next " +
-        "`pulumi up` creates a new object even if one of these still exists",
-    );
   }
 
   /** The ids of candidates, for an error. From now on no other create of this run takes one. */
@@ -282,7 +202,6 @@ class Create<Wire extends ServiceObject> {
       const wire = found.findLast(({ id }) => !takenOf(this.client).has(id));
       if (!wire) continue;
       takenOf(this.client).add(wire.id);
-      this.note.settle(wire.id, this.spec.urn);
       const warning =
         `the service's answer to the create of this ${title} was lost. ${wire.id} has the same ` +
         `content and was created since then, so this resource uses ${wire.id}. If another ` +
@@ -296,17 +215,8 @@ class Create<Wire extends ServiceObject> {
   /** A warning about lost requests when a later one has succeeded. */
   #warnOfMore(): Promise<string | undefined> {
     const doubt = `a request with a lost answer may have created another ${this.spec.title}`;
-    return this.#warnOf(doubt, "Delete those that no stack has", this.note.since);
-  }
-
-  async #warnOf(doubt: string, advice: string, since: number, unstored: string[] = []) {
-    try {
-      const { found } = await this.#search(since, unstored);
-      return found.length > 0 ? `${doubt}: ${idsOf(found)}. ${advice}` : undefined;
-    } catch (error) {
-      const { message } = error as Error;
-      return `${doubt}, and the account can't be searched (${message}): look for it`;
-    }
+    const found = this.#search(this.note.since).then(({ found }) => found);
+    return warningOf(doubt, found, "Delete those that no stack has");
   }
 
   /**
@@ -390,17 +300,4 @@ function isAmbiguous(error: unknown): boolean {
 /** A pause that ends with an error when the update is cancelled. */
 function pause(ms: number): Promise<void> {
   return setTimeout(ms, undefined, { signal: cancelSignal });
-}
-
-function oldestOf(creates: OtherCreate[]): number {
-  return Math.min(...creates.map(({ since }) => since as number));
-}
-
-/** The name of a resource, which ends its URN. */
-function nameInUrn(urn: string): string {
-  return urn.split("::").at(-1) as string;
-}
-
-function idsOf(wires: ServiceObject[]): string {
-  return wires.map(({ id }) => id).join(", ");
 }
