@@ -56,7 +56,7 @@ export async function findPulumi(places: Places, log: Log): Promise<PulumiCli> {
   const { env } = places;
   const onPath = await fromPath(env, log);
   if (onPath) return onPath;
-  const folder = cacheFolder(env);
+  const folder = cacheFolder(env, `pulumi-${pulumiVersion}`);
   const origin = (await complete(folder)) ? "cache" : await make(folder, places, log);
   return {
     command: path.join(folder, "pulumi"),
@@ -94,7 +94,8 @@ async function versionOf(command: string, env: NodeJS.ProcessEnv): Promise<strin
   return done?.stdout.match(/\d+\.\d+\.\d+\S*/)?.[0];
 }
 
-function pathFolders(env: NodeJS.ProcessEnv): string[] {
+/** The folders of PATH. */
+export function pathFolders(env: NodeJS.ProcessEnv): string[] {
   return (env[pathName(env)] ?? "").split(path.delimiter).filter(Boolean);
 }
 
@@ -102,7 +103,8 @@ function pathName(env: NodeJS.ProcessEnv): string {
   return Object.keys(env).find((name) => name.toUpperCase() === "PATH") ?? "PATH";
 }
 
-async function findProgram(name: string, folders: string[]): Promise<string | undefined> {
+/** The path of a program that is in one of the folders. */
+export async function findProgram(name: string, folders: string[]): Promise<string | undefined> {
   for (const folder of folders) {
     const file = path.resolve(folder, name + exe);
     if (await isProgram(file)) return file;
@@ -127,10 +129,11 @@ function environment(env: NodeJS.ProcessEnv, first: string[]): NodeJS.ProcessEnv
   return { ...env, [pathName(env)]: folders, PULUMI_SKIP_UPDATE_CHECK: "true" };
 }
 
-function cacheFolder(env: NodeJS.ProcessEnv): string {
+/** A folder for what is made once for all processes: `fillOnce` fills it. */
+export function cacheFolder(env: NodeJS.ProcessEnv, name: string): string {
   const cache = env.XDG_CACHE_HOME || path.join(env.HOME || os.homedir(), ".cache");
   const root = env.TLSEDGE_PULUMI_CACHE || path.join(cache, "pulumi-tlsedge");
-  return path.resolve(root, `pulumi-${pulumiVersion}`);
+  return path.resolve(root, name);
 }
 
 async function complete(folder: string): Promise<boolean> {
@@ -142,14 +145,20 @@ async function complete(folder: string): Promise<boolean> {
 async function make(folder: string, places: Places, log: Log): Promise<"download" | "built"> {
   if (process.platform === "win32")
     throw new Error(`${install}: on Windows that is not automated.`);
+  const fill = (work: Fill) =>
+    fillOnce(folder, complete, async (staging) => {
+      await work(staging);
+      const version = await versionOf(path.join(staging, "pulumi"), process.env);
+      if (version !== pulumiVersion) throw new Error(`it is not the Pulumi CLI ${pulumiVersion}`);
+    });
   try {
-    await fillOnce(folder, (staging) => download(staging, places, log));
+    await fill((staging) => download(staging, places, log));
     return "download";
   } catch (error) {
     log(`The official Pulumi CLI is not used: ${reason(error)}`);
   }
-  const go = await findGo(places.env);
-  await fillOnce(folder, (staging) => build(staging, go, places.env, log));
+  const go = await findGo(`There is no Pulumi CLI to use. ${install}: building it`, places.env);
+  await fill((staging) => build(staging, go, places.env, log));
   return "built";
 }
 
@@ -158,20 +167,23 @@ function reason(error: unknown): string {
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
 }
 
+type Fill = (staging: string) => Promise<void>;
+
 /** Fills a temporary folder and renames it, so that no other process sees an incomplete one. */
-async function fillOnce(folder: string, fill: (staging: string) => Promise<void>): Promise<void> {
+export async function fillOnce(
+  folder: string,
+  isComplete: (folder: string) => Promise<boolean>,
+  fill: Fill,
+): Promise<void> {
   await fs.mkdir(path.dirname(folder), { recursive: true });
   const staging = await fs.mkdtemp(`${folder}.`);
   try {
     await fill(staging);
-    const version = await versionOf(path.join(staging, "pulumi"), process.env);
-    if (version !== pulumiVersion || !(await complete(staging))) {
-      throw new Error(`the Pulumi CLI ${pulumiVersion} is not complete`);
-    }
+    if (!(await isComplete(staging))) throw new Error(`${path.basename(folder)} is not complete`);
     await fs.chmod(staging, 0o755);
     await fs.rename(staging, folder).catch(async () => {
       // Another process was first; or the folder that exists is incomplete.
-      if (await complete(folder)) return;
+      if (await isComplete(folder)) return;
       await fs.rm(folder, { recursive: true, force: true });
       await fs.rename(staging, folder);
     });
@@ -210,15 +222,18 @@ async function get(url: string): Promise<Response> {
   }
 }
 
-async function findGo(env: NodeJS.ProcessEnv): Promise<string> {
+/**
+ * The Go to build with.
+ *
+ * @throws when PATH has none that is new enough; the message begins with what needs it.
+ */
+export async function findGo(what: string, env = process.env): Promise<string> {
   const go = await findProgram("go", pathFolders(env));
   const done = go ? await run(go, ["version"], { env }).catch(() => null) : null;
   const version = done?.stdout.match(/go(\d+\.\d+(\.\d+)?)/)?.[1];
   if (go && version && atLeast(version, oldestGo)) return go;
-  throw new Error(
-    `There is no Pulumi CLI to use, and building one needs Go ${oldestGo} or newer, ` +
-      `${version ? `not ${version}` : "which is not on PATH"}. ${install}, or Go.`,
-  );
+  const found = version ? `not ${version}` : "which is not on PATH";
+  throw new Error(`${what} needs Go ${oldestGo} or newer, ${found}.`);
 }
 
 async function build(folder: string, go: string, env: NodeJS.ProcessEnv, log: Log): Promise<void> {

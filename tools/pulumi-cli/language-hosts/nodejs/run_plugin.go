@@ -9,12 +9,10 @@ import (
 	"sync"
 
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
-	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // The engine starts policy packs through the language host, and the last host that is published as
-// a Go module answers "not supported". This answers instead, for policy packs only. The request's
-// newer fields (info, kind) are unknown to that host's protocol, so they are read off the wire.
+// a Go module answers "not supported". This answers instead, for policy packs only.
 const (
 	infoField          = 5
 	kindField          = 6
@@ -28,9 +26,8 @@ func (send sendOutput) Write(text []byte) (int, error) { return len(text), send(
 func (host *nodeLanguageHost) runPlugin(
 	req *pulumirpc.RunPluginRequest, server pulumirpc.LanguageRuntime_RunPluginServer,
 ) error {
-	unknown := req.ProtoReflect().GetUnknown()
-	pack := string(bytesField(bytesField(unknown, infoField), rootDirectoryField))
-	if string(bytesField(unknown, kindField)) != "analyzer" || pack == "" {
+	pack := string(newField(req, infoField, rootDirectoryField))
+	if string(newField(req, kindField)) != "analyzer" || pack == "" {
 		return errors.New("only policy packs can be run as plugins")
 	}
 	resolve := exec.Command("node", "-p", "require.resolve('@pulumi/pulumi/cmd/run-policy-pack')")
@@ -63,23 +60,4 @@ func (host *nodeLanguageHost) runPlugin(
 	}
 	code := int32(cmd.ProcessState.ExitCode())
 	return send(&pulumirpc.RunPluginResponse{Output: &pulumirpc.RunPluginResponse_Exitcode{Exitcode: code}})
-}
-
-func bytesField(message []byte, wanted protowire.Number) []byte {
-	for len(message) > 0 {
-		number, kind, size := protowire.ConsumeTag(message)
-		if size < 0 {
-			return nil
-		}
-		message = message[size:]
-		if number == wanted && kind == protowire.BytesType {
-			value, _ := protowire.ConsumeBytes(message)
-			return value
-		}
-		if size = protowire.ConsumeFieldValue(number, kind, message); size < 0 {
-			return nil
-		}
-		message = message[size:]
-	}
-	return nil
 }

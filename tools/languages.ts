@@ -1,0 +1,230 @@
+import { execFile } from "node:child_process";
+import fs from "node:fs/promises";
+import path from "node:path";
+import { promisify } from "node:util";
+import { linkModules, newFolder, repository } from "./folders";
+import {
+  cacheFolder,
+  fillOnce,
+  findGo,
+  findOrBuildPulumi,
+  findProgram,
+  type Log,
+  pathFolders,
+  pulumiVersion,
+} from "./pulumi";
+
+/** A language that a program of the tests is written in. */
+export type Language = "nodejs" | "python" | "go";
+
+/** What a program needs besides Pulumi. */
+export interface Needs {
+  /** The folder that `generateSdks` gave. */
+  sdks?: string;
+  /** The folder that holds the program `pulumi-resource-tlsedge`; else the engine looks for it. */
+  plugin?: string;
+}
+
+/** Writes a program and Pulumi.yaml into a folder; gives the variables for its commands. */
+export type WriteProgram = (
+  folder: string,
+  text: string,
+  needs?: Needs,
+) => Promise<NodeJS.ProcessEnv>;
+
+const run = promisify(execFile);
+const sources = path.join(__dirname, "pulumi-cli");
+const engine = path.join(sources, "engine");
+const goFlags = ["-mod=readonly", "-trimpath", "-ldflags=-s -w"];
+const goEnv = { ...process.env, CGO_ENABLED: "0", GOWORK: "off" };
+
+/** The virtual environment that has Pulumi's package. */
+const python = cacheFolder(process.env, `python-${pulumiVersion}`);
+/** Those besides `pulumi` are for generated SDKs: their dependency, and what builds them. */
+const pythonPackages = [`pulumi==${pulumiVersion}`, "parver", "setuptools", "wheel"];
+
+const prepared = new Map<Language, Promise<string | undefined>>();
+
+/**
+ * Why programs in a language can't run here; undefined when they can. What they need is found, or
+ * built once for all processes: the first call takes up to minutes, and `log` gets its progress.
+ *
+ * @example
+ * before(async function () {
+ *   if (await missing("python")) this.skip();
+ * });
+ */
+export function missing(language: Language, log: Log = console.error): Promise<string | undefined> {
+  const known = prepared.get(language) ?? prepare(language, log);
+  prepared.set(language, known);
+  return known;
+}
+
+async function prepare(language: Language, log: Log): Promise<string | undefined> {
+  try {
+    await findOrBuildHost(language, log);
+    if (language === "python") await findOrMakePython(log);
+    if (language === "go") await findGo("A Go program");
+    return undefined;
+  } catch (error) {
+    const why = `No programs in ${language} can run here: ${(error as Error).message}`;
+    log(why);
+    return why;
+  }
+}
+
+/** A CLI on PATH has its own hosts. Those that are built stand beside the CLI in the cache. */
+async function findOrBuildHost(language: Language, log: Log): Promise<void> {
+  const { command, env, origin } = await findOrBuildPulumi(log);
+  const host = `pulumi-language-${language}`;
+  const folder = path.dirname(await fs.realpath(command));
+  const others = origin === "PATH" ? pathFolders(env) : [];
+  if (await findProgram(host, [folder, ...others])) return;
+  if (origin === "PATH") throw new Error(`${command} has no ${host}`);
+
+  const go = await findGo(`Building ${host}`);
+  log(`Building ${host}`);
+  const staging = await fs.mkdtemp(`${folder}.`);
+  try {
+    await run(path.join(sources, "build-language-host.sh"), [go, staging, language]);
+    // The host comes last: a process that finds it finds the script that it starts (-exec), too.
+    const files = (await fs.readdir(staging)).sort().reverse();
+    for (const file of files) await fs.rename(path.join(staging, file), path.join(folder, file));
+  } finally {
+    await fs.rm(staging, { recursive: true, force: true });
+  }
+}
+
+async function findOrMakePython(log: Log): Promise<void> {
+  const isComplete = async (folder: string) =>
+    Boolean(await findProgram("python3", [path.join(folder, "bin")]));
+  if (await isComplete(python)) return;
+  log(`Installing the Python package of Pulumi ${pulumiVersion}`);
+  await fillOnce(python, isComplete, async (staging) => {
+    await run("python3", ["-m", "venv", staging]);
+    await pip(path.join(staging, "bin", "python3"), ...pythonPackages);
+  });
+}
+
+/** Runs `pip install`. Not the command `pip`, which knows the folder that it was made in. */
+async function pip(interpreter: string, ...args: string[]): Promise<void> {
+  const quiet = ["--quiet", "--disable-pip-version-check"];
+  await run(interpreter, ["-m", "pip", "install", ...quiet, ...args]);
+}
+
+/**
+ * Generates the SDKs of a schema and makes them ready for the programs of all languages that can
+ * run here. The schema has `meta.supportPack`: else the SDK for Go has no go.mod. Takes 3 seconds.
+ *
+ * @returns a folder with `nodejs`, `python` and `go`; it is removed when the process ends.
+ * @throws when the schema or an SDK is not valid; and where Go programs can't run (`missing`).
+ * @example const sdks = await generateSdks("plugin/schema.json");
+ */
+export async function generateSdks(schema: string): Promise<string> {
+  const folder = newFolder();
+  const args = ["./generate-sdks", path.resolve(schema), folder];
+  await run(await findGo("Generating SDKs"), ["run", ...goFlags, ...args], {
+    cwd: engine,
+    env: goEnv,
+  });
+  await compileNodeSdk(path.join(folder, "nodejs"));
+  if (!(await missing("python"))) await installPythonSdk(folder);
+  return folder;
+}
+
+/** The package is what is published: the folder `bin` of the SDK. */
+async function compileNodeSdk(folder: string): Promise<void> {
+  await linkModules(folder);
+  const tsc = require.resolve("typescript/bin/tsc");
+  await run(process.execPath, [tsc, "--project", folder]);
+  await fs.copyFile(path.join(folder, "package.json"), path.join(folder, "bin", "package.json"));
+}
+
+/** Without its metadata, which pip writes, an SDK does not know its own version. */
+async function installPythonSdk(sdks: string): Promise<void> {
+  const alone = ["--no-deps", "--no-build-isolation"];
+  const target = ["--target", pythonPath(sdks)];
+  await pip(interpreter(), ...alone, ...target, path.join(sdks, "python"));
+}
+
+const interpreter = () => path.join(python, "bin", "python3");
+const pythonPath = (sdks: string) => path.join(sdks, "python-installed");
+
+/**
+ * Writes a program and its Pulumi.yaml into a project's folder, as often as the program changes.
+ * `missing` says first whether its language can be run.
+ *
+ * @example
+ * const project = await Project.create();
+ * Object.assign(project.env, await programs.python(project.folder, text, { sdks, plugin }));
+ * await project.up();
+ */
+export const programs: Record<Language, WriteProgram> = {
+  /** CommonJS: `require` finds the generated package and all that the repository has. */
+  async nodejs(folder, text, needs = {}) {
+    await writeProject(folder, "nodejs, options: { typescript: false }", needs);
+    await fs.writeFile(path.join(folder, "package.json"), '{ "main": "index.js" }');
+    await fs.writeFile(path.join(folder, "index.js"), text);
+    if (needs.sdks) await linkModulesAnd(path.join(needs.sdks, "nodejs", "bin"), folder);
+    return {};
+  },
+
+  async python(folder, text, needs = {}) {
+    await writeProject(folder, "python", needs);
+    await fs.writeFile(path.join(folder, "__main__.py"), text);
+    const bin = path.dirname(interpreter());
+    const { env } = await findOrBuildPulumi();
+    return {
+      PATH: [bin, ...pathFolders(env)].join(path.delimiter),
+      ...(needs.sdks && { PYTHONPATH: pythonPath(needs.sdks) }),
+    };
+  },
+
+  /** It is compiled at once; throws what the compiler says. */
+  async go(folder, text, needs = {}) {
+    await writeProject(folder, "go, options: { binary: program }", needs);
+    await fs.writeFile(path.join(folder, "main.go"), text);
+    await writeGoModule(folder, needs.sdks && path.join(needs.sdks, "go"));
+    const go = await findGo("A Go program");
+    await run(go, ["build", ...goFlags, "-o", "program", "."], { cwd: folder, env: goEnv });
+    return {};
+  },
+};
+
+function writeProject(folder: string, runtime: string, { plugin }: Needs): Promise<void> {
+  const lines = ["name: acceptance", `runtime: { name: ${runtime} }`];
+  if (plugin) lines.push(`plugins: { providers: [{ name: tlsedge, path: ${plugin} }] }`);
+  return fs.writeFile(path.join(folder, "Pulumi.yaml"), `${lines.join("\n")}\n`);
+}
+
+/** Makes the repository's modules visible in a folder, and one more package. */
+async function linkModulesAnd(added: string, folder: string): Promise<void> {
+  const { name } = JSON.parse(await fs.readFile(path.join(added, "package.json"), "utf8"));
+  const modules = path.join(folder, "node_modules");
+  await fs.rm(modules, { recursive: true, force: true });
+  const scope = path.dirname(name);
+  await linkAll(path.join(repository, "node_modules"), modules, scope);
+  if (scope !== ".")
+    await linkAll(path.join(repository, "node_modules", scope), `${modules}/${scope}`);
+  await fs.symlink(added, path.join(modules, name));
+}
+
+/** Links everything that a folder holds, but one name. */
+async function linkAll(from: string, to: string, but?: string): Promise<void> {
+  await fs.mkdir(to);
+  const names = (await fs.readdir(from).catch(() => [])).filter((name) => name !== but);
+  await Promise.all(names.map((name) => fs.symlink(path.join(from, name), path.join(to, name))));
+}
+
+/** The engine's module requires Pulumi's SDK for Go, and has the sums of all that it needs. */
+async function writeGoModule(folder: string, sdk?: string): Promise<void> {
+  const lines = (await fs.readFile(path.join(engine, "go.mod"), "utf8")).split("\n");
+  lines[0] = "module program";
+  if (sdk) {
+    const [first = ""] = (await fs.readFile(path.join(sdk, "go.mod"), "utf8")).split("\n");
+    const name = first.replace("module ", "");
+    lines.push(`require ${name} v0.0.0`, `replace ${name} => ${sdk}`);
+  }
+  await fs.writeFile(path.join(folder, "go.mod"), `${lines.join("\n")}\n`);
+  await fs.copyFile(path.join(engine, "go.sum"), path.join(folder, "go.sum"));
+}
