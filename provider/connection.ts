@@ -14,8 +14,8 @@ export class ConfigurationError extends Error {
 /** Reads one value of stack config by its full key, such as `tlsedge:baseUrl`. */
 export type ConfigReader = (key: string) => string | undefined;
 
-/** The settings of a connection. */
-export interface Settings extends ClientOptions {
+/** The settings of a connection, which a user gives. */
+export interface Settings extends Omit<ClientOptions, "nameOf" | "tell" | "send" | "signal"> {
   /** The origin of the service before its host changed. */
   movedFrom?: string;
 }

@@ -127,6 +127,14 @@ export function chainFingerprint(chain: X509Certificate[]): string {
   return hash.digest("hex");
 }
 
+/** The names that a certificate is valid for, besides its common name. */
+export interface SubjectAlternativeNames {
+  /** Domains, wildcards included. */
+  dnsNames: string[];
+  /** IP addresses. */
+  ips: string[];
+}
+
 /** The properties of a leaf, with this package's names. */
 export function describeLeaf(leaf: X509Certificate) {
   const subject = distinguishedName(leaf.subject);
@@ -164,10 +172,7 @@ export function namesCovering(domain: string): string[] {
 }
 
 /** Whether a certificate is valid for a host: a domain, which may be a wildcard, or an address. */
-export function covers(
-  { dnsNames, ips }: { dnsNames: string[]; ips: string[] },
-  host: string,
-): boolean {
+export function covers({ dnsNames, ips }: SubjectAlternativeNames, host: string): boolean {
   if (isIP(host)) return ips.includes(host);
   const wanted = namesCovering(host);
   return dnsNames.some((name) => wanted.includes(name.toLowerCase()));
@@ -196,8 +201,8 @@ function timestamp(date: string): string {
 const shortest = (address: string) => new URL(`https://[${address}]`).hostname.slice(1, -1);
 
 /** Node writes `DNS:a.example, IP Address:127.0.0.1`, and unusual values as JSON strings. */
-function alternativeNames(text: string): { dnsNames: string[]; ips: string[] } {
-  const names: { dnsNames: string[]; ips: string[] } = { dnsNames: [], ips: [] };
+function alternativeNames(text: string): SubjectAlternativeNames {
+  const names: SubjectAlternativeNames = { dnsNames: [], ips: [] };
   for (const match of text.matchAll(/([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,]*)(?:, |$)/g)) {
     const [, kind, written = ""] = match;
     const value = written.startsWith('"') ? String(JSON.parse(written)) : written;

@@ -290,6 +290,9 @@ export function toState(wire: TLSCertificateWire) {
   };
 }
 
+/** A TLS certificate on the service; unset properties are null. */
+export type TLSCertificateState = ReturnType<typeof toState>;
+
 /** The properties that are not read from the chain. */
 export function unparsedState(wire: TLSCertificateWire) {
   return {

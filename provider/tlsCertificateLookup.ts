@@ -2,18 +2,17 @@ import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertifica
 import { defined } from "./lifecycle";
 import type { Kind } from "./lookups";
 import { covers } from "./pem";
-import { toState, unparsedState } from "./tlsCertificate";
+import { type TLSCertificateState, toState, unparsedState } from "./tlsCertificate";
 
 /**
  * The result of a certificate lookup; unset fields are undefined. If the chain can't be parsed
  * here, the fields have the service's own values, and the fingerprints are undefined.
  */
-export type GetTLSCertificateResult = Unset<Omit<State, Fingerprint>> &
-  Partial<Pick<State, Fingerprint>> & {
+export type GetTLSCertificateResult = Unset<Omit<TLSCertificateState, Fingerprint>> &
+  Partial<Pick<TLSCertificateState, Fingerprint>> & {
     /** Assigned by the service, opaque. */
     id: string;
   };
-type State = ReturnType<typeof toState>;
 type Fingerprint = "fingerprint" | "chainFingerprint";
 
 /** Makes each property that may be null optional. */
@@ -46,7 +45,7 @@ export const kind: Kind<TLSCertificateWire, TLSCertificateQuery, GetTLSCertifica
     `${subjectCommonName || names.dnsNames[0] || names.ips[0] || serialNumber}, until ${notAfter}`,
 };
 
-function describedBy(wire: TLSCertificateWire): Omit<State, Fingerprint> {
+function describedBy(wire: TLSCertificateWire): Omit<TLSCertificateState, Fingerprint> {
   try {
     return toState(wire);
   } catch {
@@ -58,7 +57,7 @@ function describedBy(wire: TLSCertificateWire): Omit<State, Fingerprint> {
 const text = (value: string | null | undefined) => value ?? "";
 
 /** The fields with the service's own values. */
-function asAnswered(wire: TLSCertificateWire): Omit<State, Fingerprint> {
+function asAnswered(wire: TLSCertificateWire): Omit<TLSCertificateState, Fingerprint> {
   const names = wire.subject_alternative_names;
   return {
     ...unparsedState(wire),

@@ -54,7 +54,7 @@ export type TLSVersion = NonNullable<NonNullable<TLSEdgeInputs["tlsTermination"]
 
 /** A TLS edge on the service; unset properties are undefined. */
 export type TLSEdgeState = Pick<TLSEdgeInputs, "description" | "metadata"> & {
-  [M in ModuleName]?: NonNullable<TLSEdgeInputs[M]> & {
+  [M in ModuleName]?: Omit<NonNullable<TLSEdgeInputs[M]>, "enabled"> & {
     /** Whether the module is applied to traffic. */
     enabled: boolean;
   };

@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { lookups } from "../provider/lookups";
+import type { SubjectAlternativeNames } from "../provider/pem";
 import type { TLSCertificateInputs } from "../provider/tlsCertificate";
 import type {
   GetTLSCertificateResult,
@@ -10,20 +11,12 @@ import { warnOfExpiry } from "./expiry";
 import { ask, askOutput, type LookupArgs } from "./lookup";
 import { type InputOf, idToGet, registration, typeToken, unsetIsUndefined } from "./resource";
 
-export type { GetTLSCertificateResult };
+export type { GetTLSCertificateResult, SubjectAlternativeNames };
 
 /** The arguments of a {@link TLSCertificate}. */
 export type TLSCertificateArgs = {
   [K in keyof Omit<TLSCertificateInputs, "connection">]: InputOf<TLSCertificateInputs[K]>;
 } & Pick<TLSCertificateInputs, "connection">;
-
-/** The names that a certificate is valid for, besides its common name. */
-export interface SubjectAlternativeNames {
-  /** Domains, wildcards included. */
-  dnsNames: string[];
-  /** IP addresses. */
-  ips: string[];
-}
 
 /**
  * A TLS certificate: a PEM chain with its private key, uploaded (api.md §2.2).
@@ -46,9 +39,9 @@ export class TLSCertificate extends pulumi.CustomResource {
   declare readonly uri: pulumi.Output<string>;
   /** When the certificate was uploaded, RFC 3339 in UTC. */
   declare readonly createdAt: pulumi.Output<string>;
-  /** The description for people; undefined when unset. */
+  /** The description for people; may be unset. */
   declare readonly description: pulumi.Output<string | undefined>;
-  /** The text for machines; undefined when unset. */
+  /** The text for machines; may be unset. */
   declare readonly metadata: pulumi.Output<string | undefined>;
   /** The config namespace of the account. */
   declare readonly connection: pulumi.Output<string>;
@@ -58,7 +51,7 @@ export class TLSCertificate extends pulumi.CustomResource {
   declare readonly subjectCommonName: pulumi.Output<string>;
   /** The other names that the leaf is valid for. */
   declare readonly subjectAlternativeNames: pulumi.Output<SubjectAlternativeNames>;
-  /** When the service issued the certificate itself; undefined for an uploaded one. */
+  /** When the service issued the certificate itself; unset for an uploaded one. */
   declare readonly issuedAt: pulumi.Output<string | undefined>;
   /** Start of validity, RFC 3339 in UTC. */
   declare readonly notBefore: pulumi.Output<string>;

@@ -43,21 +43,21 @@ export class TLSEdge extends pulumi.CustomResource {
   declare readonly uri: pulumi.Output<string>;
   /** When the edge was created, RFC 3339 in UTC. */
   declare readonly createdAt: pulumi.Output<string>;
-  /** The description for people; undefined when unset. */
+  /** The description for people; may be unset. */
   declare readonly description: pulumi.Output<string | undefined>;
-  /** The text for machines; undefined when unset. */
+  /** The text for machines; may be unset. */
   declare readonly metadata: pulumi.Output<string | undefined>;
   /** The hostports that the edge serves, each a host and a port. */
   declare readonly hostports: pulumi.Output<string[]>;
-  /** The backend behind the edge; undefined when not configured. */
+  /** The backend behind the edge; unset when not configured. */
   declare readonly backend: pulumi.Output<TLSEdgeState["backend"]>;
-  /** Who may connect, by source address; undefined when not configured. */
+  /** Who may connect, by source address; unset when not configured. */
   declare readonly ipRestriction: pulumi.Output<TLSEdgeState["ipRestriction"]>;
-  /** Which authorities must sign the client certificates; undefined when not configured. */
+  /** Which authorities must sign the client certificates; unset when not configured. */
   declare readonly mutualTls: pulumi.Output<TLSEdgeState["mutualTls"]>;
   /** The config namespace of the account. */
   declare readonly connection: pulumi.Output<string>;
-  /** Where TLS ends, with the values that the service chose; undefined when not configured. */
+  /** Where TLS ends, with the values that the service chose; unset when not configured. */
   declare readonly tlsTermination: pulumi.Output<TLSEdgeState["tlsTermination"]>;
 
   /**
