@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
+import schema from "../plugin/schema.json";
+import { connect } from "../provider/connection";
+import { tlsCertificate, tlsEdge } from "../provider/dynamic";
+import { defined } from "../provider/lifecycle";
+import { lookups } from "../provider/lookups";
+import { schema as certificateInputs } from "../provider/tlsCertificate";
+import { schema as edgeInputs } from "../provider/tlsEdge";
+import { makeSchema } from "../tools/schema";
+import { type Properties, Stack, setEnvFor } from "./support";
+
+/** A type of the schema, as far as the values of outputs go. */
+interface Spec {
+  type?: string;
+  $ref?: string;
+  items?: Spec;
+  additionalProperties?: Spec;
+  properties?: Record<string, Spec>;
+  required?: string[];
+}
+
+const types: Record<string, Spec> = schema.types;
+
+/** What a value has that its type does not allow; empty when they agree. */
+function problems(value: unknown, spec: Spec, at: string): string[] {
+  const { type, properties, required = [], items, additionalProperties } = spec;
+  if (spec.$ref) return problems(value, types[spec.$ref.replace("#/types/", "")] ?? {}, at);
+  if (items) {
+    if (!Array.isArray(value)) return [`${at} is no list`];
+    return value.flatMap((item) => problems(item, items, `${at}[]`));
+  }
+  if (typeof value !== "object" || value === null) {
+    const kind = Number.isInteger(value) ? "integer" : typeof value;
+    return kind === type ? [] : [`${at} is no ${type}`];
+  }
+  const set: object = defined(value);
+  return [
+    ...required.filter((name) => !(name in set)).map((name) => `${at}.${name} is missing`),
+    ...Object.entries(set).flatMap(([name, part]) => {
+      const own = additionalProperties ?? properties?.[name];
+      return own ? problems(part, own, `${at}.${name}`) : [`${at}.${name} is not in the schema`];
+    }),
+  ];
+}
+
+/** Every object of the schema that has a type, by its path. */
+function* typedParts(part: unknown, at: string): Generator<[string, Properties]> {
+  if (typeof part !== "object" || part === null) return;
+  for (const [name, value] of Object.entries(part)) {
+    const isMap = ["properties", "inputProperties", "variables"].includes(name);
+    if (isMap) {
+      for (const [key, own] of Object.entries(value as Properties)) {
+        yield [`${at}.${name}.${key}`, own as Properties];
+      }
+    }
+    yield* typedParts(value, `${at}.${name}`);
+  }
+}
+
+const all = [...typedParts(schema, "")];
+const { "tlsedge:index:TLSEdge": edge, "tlsedge:index:TLSCertificate": certificate } =
+  schema.resources;
+
+describe("the schema of the plugin", () => {
+  it("C86 is what the types and doc comments say; if not, run `npm run schema`", () => {
+    assert.deepEqual(schema, makeSchema());
+  });
+
+  it("C86 describes every property, type, resource and function", () => {
+    const groups = [schema.types, schema.resources, schema.functions];
+    const named = groups.flatMap((group) => Object.entries<{ description: string }>(group));
+    assert.ok(all.length > 100);
+    for (const [at, { description }] of [...all, ...named]) {
+      assert.match(String(description), /^\S.+\./, at);
+      assert.doesNotMatch(String(description), /undefined|api\.md|@link/, at);
+    }
+  });
+
+  it("C82 marks what is secret, wherever it is", () => {
+    const secrets = all.filter(([, { secret }]) => secret).map(([at]) => at);
+    assert.deepEqual(secrets.sort(), [
+      ".config.variables.apiKey",
+      ".provider.inputProperties.apiKey",
+      ".resources.tlsedge:index:TLSCertificate.inputProperties.privateKeyPem",
+    ]);
+  });
+
+  it("C50 has the private key as no output", () => {
+    const keys = all.filter(([at]) => at.endsWith(".privateKeyPem")).map(([at]) => at);
+    assert.deepEqual(keys, [
+      ".resources.tlsedge:index:TLSCertificate.inputProperties.privateKeyPem",
+    ]);
+  });
+
+  it("C82 takes no default from the environment, which SDKs would store", () => {
+    assert.doesNotMatch(JSON.stringify(schema), /"defaultInfo"|"default"/);
+  });
+
+  it("C12 has the inputs of the resources, without the connection", () => {
+    const names = ({ entries }: { entries: object }) =>
+      Object.keys(entries).filter((name) => name !== "connection");
+    assert.deepEqual(Object.keys(edge.inputProperties), names(edgeInputs).sort());
+    assert.deepEqual(Object.keys(certificate.inputProperties), names(certificateInputs).sort());
+    assert.deepEqual([edge.requiredInputs, certificate.requiredInputs], [[], ["certificatePem"]]);
+  });
+
+  describe("beside what the provider gives", () => {
+    let emulator: Emulator;
+    let restore: () => void;
+    const client = () => connect("tlsedge");
+    const certificates = new Stack(tlsCertificate);
+    const edges = new Stack(tlsEdge);
+
+    before(async () => {
+      const tunnels = [
+        { labels: { app: "web" } },
+        { public_url: "tcp://a.example:1", forwards_to: "b:1" },
+      ];
+      emulator = await startEmulator({ tunnels });
+      restore = setEnvFor(emulator);
+      const { certificatePem, privateKeyPem } = await makeCertificate({ commonName: "a.example" });
+      await certificates.up({ certificatePem, privateKeyPem, renewBeforeDays: 21 });
+      await edges.up({
+        ...{ description: "d", metadata: "m", hostports: ["a.example:443"] },
+        ...{ backend: { backendId: "b" }, ipRestriction: { ipPolicyIds: ["i"], enabled: false } },
+        ...{ mutualTls: { certificateAuthorityIds: ["c"] }, tlsTermination: {} },
+        onModuleRemoval: "replace",
+      });
+    });
+    after(() => {
+      restore();
+      return emulator.close();
+    });
+
+    it("C70 has each property of a state, with its type", () => {
+      const stored = ({ state }: Stack) =>
+        Object.fromEntries(
+          Object.entries(state).filter(([name]) => !name.startsWith("__") && name !== "connection"),
+        );
+      for (const [stack, resource] of [
+        [edges, edge] as const,
+        [certificates, certificate] as const,
+      ]) {
+        assert.deepEqual(problems(stored(stack), resource as Spec, "state"), []);
+        assert.deepEqual(
+          Object.keys(stored(stack)).sort(),
+          Object.keys(resource.properties).sort(),
+        );
+      }
+    });
+
+    it("C60 C61 has each property of what a lookup finds", async () => {
+      const asked = { getTLSEdge: edges.id, getTLSCertificate: certificates.id };
+      const [tunnel] = await lookups.getTunnels(client, {});
+      const ids: Record<string, string> = { ...asked, getTunnel: tunnel?.id ?? "" };
+      assert.deepEqual(
+        Object.keys(schema.functions),
+        Object.keys(lookups).map((name) => `tlsedge:index:${name}`),
+      );
+      for (const [name, lookup] of Object.entries(lookups)) {
+        const { outputs } = schema.functions[
+          `tlsedge:index:${name}` as keyof typeof schema.functions
+        ] as { outputs: Spec };
+        const [list = ""] = Object.keys(outputs.properties ?? {});
+        const id = ids[name];
+        const found = await lookup(client, { ...(id !== undefined && { id }) });
+        assert.deepEqual(
+          problems(Array.isArray(found) ? { [list]: found } : found, outputs, name),
+          [],
+        );
+      }
+    });
+  });
+});

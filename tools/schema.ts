@@ -1,0 +1,278 @@
+import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import ts from "typescript";
+import { defaultConnection, waysToSet } from "../client/settings";
+import ours from "../package.json";
+import { lookups } from "../provider/lookups";
+import { lifecycle as tlsCertificate } from "../provider/tlsCertificate";
+import { lifecycle as tlsEdge } from "../provider/tlsEdge";
+import { runTool } from "./command";
+import { repository } from "./folders";
+
+/** Where the schema is. */
+export const schemaFile = path.join(repository, "plugin", "schema.json");
+
+/** The resources, with the names of their files. */
+const resources = {
+  TLSCertificate: { file: "tlsCertificate", settings: tlsCertificate.settings },
+  TLSEdge: { file: "tlsEdge", settings: tlsEdge.settings },
+};
+type Resource = keyof typeof resources;
+
+/** The property that has the list of a lookup: the result of a plugin's function is an object. */
+const listNames: Record<string, string> = {
+  getTunnels: "tunnels",
+  getTLSEdges: "tlsEdges",
+  getTLSCertificates: "tlsCertificates",
+};
+/** The languages of the example programs, with the endings of their files. */
+const languages = { typescript: "ts", python: "py", go: "go", yaml: "yaml" };
+const secrets = ["privateKeyPem", "apiKey"];
+/** Names of types that are not the name of their property. */
+const typeNames: Record<string, string> = { minVersion: "TLSVersion" };
+
+const primitives: [ts.TypeFlags, string][] = [
+  [ts.TypeFlags.Boolean, "boolean"],
+  [ts.TypeFlags.String, "string"],
+  [ts.TypeFlags.Number, "integer"],
+];
+
+interface Fields {
+  properties: Record<string, Record<string, unknown>>;
+  required: string[];
+}
+/** An output has what the service answers; it may have a value that no enum lists. */
+type Side = "input" | "output";
+
+const token = (name: string) => `tlsedge:index:${name}`;
+const capitalized = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
+
+/** The types and doc comments of this package, in the words of a schema. */
+class Source {
+  /** The types that the schema has found so far. */
+  readonly types: Record<string, object> = {};
+  readonly #program: ts.Program;
+  readonly #checker: ts.TypeChecker;
+
+  constructor(...files: string[]) {
+    const { config } = ts.readConfigFile(path.join(repository, "tsconfig.json"), ts.sys.readFile);
+    const { options } = ts.parseJsonConfigFileContent(config, ts.sys, repository);
+    const roots = files.map((file) => path.join(repository, file));
+    this.#program = ts.createProgram(roots, { ...options, noEmit: true });
+    this.#checker = this.#program.getTypeChecker();
+  }
+
+  /** What a file exports by a name. */
+  export(file: string, name: string): ts.Symbol {
+    const source = this.#program.getSourceFile(path.join(repository, file));
+    const module = source && this.#checker.getSymbolAtLocation(source);
+    const found = module && this.#checker.tryGetMemberInModuleExports(name, module);
+    if (!found) throw new Error(`${file} does not export ${name}`);
+    return found.flags & ts.SymbolFlags.Alias ? this.#checker.getAliasedSymbol(found) : found;
+  }
+
+  type(file: string, name: string): ts.Type {
+    return this.#checker.getDeclaredTypeOfSymbol(this.export(file, name));
+  }
+
+  /** A doc comment without its tags, as one line for each paragraph. */
+  doc(symbol: ts.Symbol | undefined): string {
+    return ts
+      .displayPartsToString(symbol?.getDocumentationComment(this.#checker))
+      .replace(/ \(api\.md [^)]*\)/g, "")
+      .replace(/(?<!\n)\n(?!\n)/g, " ");
+  }
+
+  /** The arguments of a lookup, and its result: for a list, that of one item. */
+  lookup(name: string): { args: ts.Type; result: ts.Type } {
+    const table = this.#checker.getTypeOfSymbol(this.export("provider/lookups.ts", "lookups"));
+    const lookup = this.#checker.getTypeOfSymbol(table.getProperty(name) as ts.Symbol);
+    const [signature] = lookup.getCallSignatures() as [ts.Signature];
+    const result = this.#checker.getAwaitedType(signature.getReturnType()) as ts.Type;
+    const [item] = this.#checker.isArrayType(result) ? this.#typeArguments(result) : [];
+    const args = this.#checker.getTypeOfSymbol(signature.parameters[1] as ts.Symbol);
+    return { args, result: item ?? result };
+  }
+
+  /**
+   * The properties of a type.
+   *
+   * @param documented Has the doc comments of properties that have none in `type`.
+   */
+  fields(type: ts.Type, side: Side, documented?: ts.Type): Fields {
+    const fields: Fields = { properties: {}, required: [] };
+    const symbols = type.getProperties().toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    for (const symbol of symbols) {
+      const { name } = symbol;
+      const given = this.#checker.getTypeOfSymbol(symbol);
+      const value = this.#checker.getNonNullableType(given);
+      // Programs of the plugin use explicit providers in place of connections.
+      if (name === "connection") continue;
+      const description = this.doc(symbol) || this.doc(documented?.getProperty(name));
+      if (!description) throw new Error(`${name} has no doc comment`);
+      const spec = this.#spec(value, name, side, description);
+      const secret = secrets.includes(name) && { secret: true };
+      fields.properties[name] = { ...spec, description, ...secret };
+      const isOptional = symbol.flags & ts.SymbolFlags.Optional || value !== given;
+      if (!isOptional) fields.required.push(name);
+    }
+    return fields;
+  }
+
+  #typeArguments(type: ts.Type): readonly ts.Type[] {
+    return this.#checker.getTypeArguments(type as ts.TypeReference);
+  }
+
+  #spec(type: ts.Type, name: string, side: Side, description: string): object {
+    const primitive = primitives.find(([flag]) => type.flags & flag);
+    if (primitive) return { type: primitive[1] };
+    const entry = type.getStringIndexType();
+    if (entry) {
+      return { type: "object", additionalProperties: this.#spec(entry, name, side, description) };
+    }
+    if (this.#checker.isArrayType(type)) {
+      const [item] = this.#typeArguments(type) as [ts.Type];
+      return { type: "array", items: this.#spec(item, name, side, description) };
+    }
+    if (type.isUnion()) return this.#enum(type, name, side, description);
+    const named = type.isClassOrInterface() ? type.symbol : undefined;
+    const own = named?.name ?? capitalized(name) + (side === "output" ? "State" : "");
+    return this.define(own, this.doc(named) || description, this.fields(type, side));
+  }
+
+  #enum(type: ts.UnionType, name: string, side: Side, description: string): object {
+    if (!type.types.every((one) => one.isStringLiteral())) {
+      throw new Error(`${name}: a schema has no type ${this.#checker.typeToString(type)}`);
+    }
+    if (side === "output") return { type: "string" };
+    const values = type.types.map(({ value }) => value).sort();
+    const named = values.map((value) => ({
+      name: /^\d/.test(value) ? `TLS${value.replace(".", "_")}` : capitalized(value),
+      value,
+    }));
+    const spec = { type: "string", enum: named };
+    const ref = this.define(typeNames[name] ?? capitalized(name), description, spec);
+    // With `string`, programs may write the value in place of the enum's name.
+    return { type: "string", oneOf: [{ type: "string" }, ref] };
+  }
+
+  /** Adds a type to the schema; gives a reference to it. */
+  define(name: string, description: string, spec: object): { $ref: string } {
+    const type = { type: "object", description, ...spec };
+    const known = this.types[token(name)];
+    if (known && !isDeepStrictEqual(known, type)) throw new Error(`two types are named ${name}`);
+    this.types[token(name)] = type;
+    return { $ref: `#/types/${token(name)}` };
+  }
+}
+
+/** The Pulumi package schema of the plugin. */
+export function makeSchema() {
+  const source = new Source("sdk/index.ts", "provider/lookups.ts");
+  const config = configOf(source);
+  return {
+    ...metadata(),
+    config: { variables: config },
+    provider: {
+      description: "The account of the service that resources and functions use.",
+      inputProperties: config,
+    },
+    types: source.types,
+    resources: byToken(Object.keys(resources), (name) => resourceOf(source, name as Resource)),
+    functions: byToken(Object.keys(lookups), (name) => functionOf(source, name)),
+  };
+}
+
+function byToken(names: string[], make: (name: string) => object): Record<string, object> {
+  return Object.fromEntries(names.map((name) => [token(name), make(name)]));
+}
+
+/** What the schema says about the package as a whole. */
+function metadata() {
+  const { version, description, license, homepage } = ours;
+  const repositoryUrl = ours.repository.url.replace(/^git\+|\.git$/g, "");
+  const importBasePath = `${repositoryUrl.replace("https://", "")}/sdk/go/tlsedge`;
+  return {
+    name: "tlsedge",
+    displayName: "TLS Edge",
+    version,
+    description,
+    keywords: [...ours.keywords, "kind/native"],
+    license,
+    homepage,
+    repository: repositoryUrl,
+    language: {
+      nodejs: { respectSchemaVersion: true },
+      python: { respectSchemaVersion: true, pyproject: { enabled: true } },
+      go: { respectSchemaVersion: true, importBasePath },
+    },
+  };
+}
+
+/** The settings of the provider. No default is read from the environment: SDKs would store it. */
+function configOf(source: Source): Fields["properties"] {
+  const { properties } = source.fields(source.type("provider/connection.ts", "Settings"), "input");
+  for (const [key, property] of Object.entries(properties)) {
+    const { variable } = waysToSet(defaultConnection, key);
+    property.description += ` Environment variable: \`${variable}\`.`;
+  }
+  return properties;
+}
+
+function resourceOf(source: Source, name: Resource) {
+  const { file, settings } = resources[name];
+  const inputs = source.type(`provider/${file}.ts`, `${name}Inputs`);
+  const state = source.type(`provider/${file}.ts`, `${name}State`);
+  const given = source.fields(inputs, "input");
+  const outputs = source.fields(state, "output", source.type("sdk/index.ts", name));
+  for (const setting of settings.filter((setting) => setting in given.properties)) {
+    const { oneOf, ...property } = given.properties[setting] ?? {};
+    outputs.properties[setting] = property;
+  }
+  return {
+    description: descriptionOf(file),
+    ...outputs,
+    inputProperties: given.properties,
+    requiredInputs: given.required,
+    aliases: [{ type: `pulumi-nodejs:dynamic/tlsedge:${name}` }],
+    listInputs: {},
+  };
+}
+
+function functionOf(source: Source, name: string) {
+  const description = source.doc(source.export("sdk/index.ts", name));
+  const list = listNames[name];
+  const kind = name.slice("get".length, list ? -1 : undefined);
+  const { args, result } = source.lookup(name);
+  const inputs = source.fields(args, "input");
+  const documented = kind in resources ? source.type("sdk/index.ts", kind) : undefined;
+  const found = source.fields(result, "output", documented);
+  if (!list) return { description, inputs, outputs: found };
+  const items = source.define(`Found${kind}`, `What \`${token(`get${kind}`)}\` finds.`, found);
+  const properties = { [list]: { type: "array", items, description } };
+  return { description, inputs, outputs: { properties, required: [list] } };
+}
+
+/** The description of a resource with its example programs, in the form of Pulumi's registry. */
+function descriptionOf(file: string): string {
+  const read = (ending: string) =>
+    readFileSync(path.join(repository, "plugin", "examples", `${file}.${ending}`), "utf8");
+  const programs = Object.entries(languages).map(
+    ([language, ending]) => `\`\`\`${language}\n${read(ending)}\`\`\`\n`,
+  );
+  return read("md").replace(
+    "<!-- The programs -->",
+    () => `<!--Start PulumiCodeChooser -->\n${programs.join("")}<!--End PulumiCodeChooser -->`,
+  );
+}
+
+async function main(): Promise<void> {
+  await writeFile(schemaFile, `${JSON.stringify(makeSchema(), null, 2)}\n`);
+}
+
+const usage = "npm run schema\n\nWrites the plugin's package schema into plugin/schema.json.";
+
+// Tests import this file.
+if (require.main === module) runTool(usage, main);
