@@ -41,7 +41,12 @@ export function connect(connection: Connection, config?: ConfigReader): Client {
   // Loaded only when needed: a plan without changes makes no request.
   const { Client } = require("../client/client") as typeof import("../client/client");
   const nameOf = (key: SettingKey) => whereSet(connection, key, config, process.env);
-  const client = new Client({ ...settings, nameOf, tell: inform, send: sendForEngine });
+  const client = new Client({
+    ...settings,
+    nameOf,
+    tell: (text) => inform(text),
+    send: sendForEngine,
+  });
   clients.set(account, client);
   if (settings.movedFrom) movedFrom.set(client, settings.movedFrom);
   return client;
