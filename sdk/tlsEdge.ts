@@ -4,7 +4,14 @@ import { defined } from "../provider/lifecycle";
 import { lifecycle, modules, type TLSEdgeInputs, type TLSEdgeState } from "../provider/tlsEdge";
 import { refuseSharedHostports } from "./hostports";
 import { type Kind, type LookupArgs, one, oneOutput, stream } from "./lookup";
-import { type InputOf, idToGet, registration, typeToken, unsetIsUndefined } from "./resource";
+import {
+  type InputOf,
+  idToGet,
+  isOfKind,
+  registration,
+  typeToken,
+  unsetIsUndefined,
+} from "./resource";
 
 export type { TLSEdgeState };
 
@@ -30,9 +37,6 @@ export type TLSEdgeArgs = {
  * });
  */
 export class TLSEdge extends pulumi.CustomResource {
-  /** @internal Policies match resources by this type. */
-  static readonly __pulumiType: string = typeToken("TLSEdge");
-
   /** The URI of the edge. */
   declare readonly uri: pulumi.Output<string>;
   /** When the edge was created, RFC 3339 in UTC. */
@@ -64,7 +68,7 @@ export class TLSEdge extends pulumi.CustomResource {
     // The engine can't import dynamic resources, so the provider does it.
     const { import: adopted, ...rest } = opts;
     super(
-      TLSEdge.__pulumiType,
+      typeToken("TLSEdge"),
       name,
       registration("tlsEdge", args ?? {}, outputs, adopted),
       // As an option, not as a result of diff, so that it also applies to a forced replacement.
@@ -88,9 +92,9 @@ export class TLSEdge extends pulumi.CustomResource {
     return new TLSEdge(name, state, { ...opts, id: idToGet("TLSEdge", id) });
   }
 
-  /** Whether a value is a TLSEdge, from any copy of this package. */
+  /** Whether a value is a TLSEdge, from any copy of this package or from the plugin. */
   static override isInstance(value: unknown): value is TLSEdge {
-    return (value as { __pulumiType?: unknown } | null)?.__pulumiType === TLSEdge.__pulumiType;
+    return isOfKind(value, "TLSEdge");
   }
 }
 
