@@ -1,12 +1,5 @@
-import { AsyncLocalStorage } from "node:async_hooks";
-import * as grpc from "@grpc/grpc-js";
-import { EngineClient } from "@pulumi/pulumi/proto/engine_grpc_pb";
-import { LogRequest, LogSeverity } from "@pulumi/pulumi/proto/engine_pb";
 import { type PluginAttach, PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
-import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
-import { Status } from "@pulumi/pulumi/proto/status_pb";
-import { Any } from "google-protobuf/google/protobuf/any_pb";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import type { Client } from "../client/client";
 import { type Connection, defaultConnection, waysToSet } from "../client/settings";
@@ -23,9 +16,10 @@ import { DeclaredHostports } from "./declaredHostports";
 import { cancel } from "./engine";
 import { defined, hasUnknown, type Lifecycle, type Problem, type Properties } from "./lifecycle";
 import { type Lookup, lookups } from "./lookups";
-import { inform, once, showWith, warn } from "./messages";
+import { inform, once, warn } from "./messages";
 import { driftOf, incomplete, keepEqual, read, remove, update } from "./operations";
 import { refuseOtherService } from "./origin";
+import { IncompleteError, serve, showThroughEngine } from "./rpc";
 import { problemsOfShape, prune } from "./shape";
 import { lifecycle as tlsCertificateLifecycle } from "./tlsCertificate";
 import { lifecycle as tlsEdgeLifecycle } from "./tlsEdge";
@@ -53,85 +47,15 @@ const kinds: Record<string, Kind> = {
 /** Inputs that no read gives back, and that are always secrets. */
 const secretInputs = ["privateKeyPem"];
 
-/** The URN of the operation in progress: messages about it name its resource. */
-const urnOf = new AsyncLocalStorage<string>();
-/** Messages on their way to the engine, which shows none that comes after its last operation. */
-const unshown = new Set<Promise<void>>();
-
 /**
- * Serves the lifecycles over the engine's plugin protocol, on a port of 127.0.0.1 that the system
- * chooses.
+ * Serves the lifecycles over the engine's plugin protocol.
  *
- * @returns The port, and how to stop.
  * @example
  * const { port, close } = await servePlugin(schema);
  */
-export async function servePlugin(schema: Schema): Promise<{ port: number; close(): void }> {
-  // The engine sends and expects messages of up to 400 MiB.
-  const server = new grpc.Server({ "grpc.max_receive_message_length": 400 * 1024 * 1024 });
-  const { list, ...unary } = handlersOf(schema);
-  const handlers: Record<string, grpc.UntypedHandleCall> = { list };
-  for (const [name, handle] of Object.entries(unary)) handlers[name] = answered(handle);
-  server.addService(ResourceProviderService, handlers);
-  const port = await new Promise<number>((resolve, reject) => {
-    const credentials = grpc.ServerCredentials.createInsecure();
-    server.bindAsync("127.0.0.1:0", credentials, (error, bound) =>
-      error ? reject(error) : resolve(bound),
-    );
-  });
-  return { port, close: () => server.forceShutdown() };
-}
-
-/** A request about one resource. Not every request has a URN. */
-type AnyRequest = { getUrn?(): string };
-
-/** Makes a handler of a function: an exception becomes the answer's error. */
-function answered(handle: (request: never) => unknown): grpc.handleUnaryCall<AnyRequest, unknown> {
-  return ({ request }, callback) => {
-    const urn = request.getUrn?.() ?? "";
-    const work = urnOf.run(urn, async () => handle(request as never));
-    const answer = work.finally(() => Promise.all(unshown));
-    answer.then(
-      (response) => callback(null, response),
-      (error: Error) => callback(grpcError(error)),
-    );
-  };
-}
-
-/** A create that made an object which is not complete: the engine stores what is known of it. */
-class IncompleteError extends Error {
-  constructor(
-    message: string,
-    readonly details: messages.ErrorResourceInitFailed,
-  ) {
-    super(message);
-  }
-}
-
-function grpcError(error: Error): grpc.ServiceError {
-  const metadata = new grpc.Metadata();
-  const code = grpc.status.UNKNOWN;
-  if (error instanceof IncompleteError) {
-    const any = new Any();
-    any.pack(error.details.serializeBinary(), "pulumirpc.ErrorResourceInitFailed");
-    const status = new Status().setCode(code).setMessage(error.message).setDetailsList([any]);
-    metadata.set("grpc-status-details-bin", Buffer.from(status.serializeBinary()));
-  }
-  return Object.assign(new Error(error.message), { code, details: error.message, metadata });
-}
-
-/** Shows messages through the engine, which shows nothing of a plugin's stderr. */
-function showThroughEngine(address: string): void {
-  const engine = new EngineClient(address, grpc.credentials.createInsecure());
-  showWith((severity, text, about) => {
-    const level = severity === "warning" ? LogSeverity.WARNING : LogSeverity.INFO;
-    const urn = about === "resource" ? (urnOf.getStore() ?? "") : "";
-    const request = new LogRequest().setSeverity(level).setMessage(text).setUrn(urn);
-    // An engine that does not answer has ended, and nobody reads the message.
-    const isShown = new Promise<void>((resolve) => engine.log(request, () => resolve()));
-    unshown.add(isShown);
-    void isShown.then(() => unshown.delete(isShown));
-  });
+export function servePlugin(schema: Schema): Promise<{ port: number; close(): void }> {
+  const { list, ...handlers } = handlersOf(schema);
+  return serve(handlers, list);
 }
 
 function handlersOf(schema: Schema) {
@@ -340,20 +264,14 @@ function handlersOf(schema: Schema) {
     },
 
     /** All objects of a kind in the account, newest first. */
-    async list(call: grpc.ServerWritableStream<messages.ListRequest, messages.ListResponse>) {
-      try {
-        const { lifecycle } = kindOf({ getType: () => call.request.getToken() });
-        const limit = call.request.getLimit() || Number.POSITIVE_INFINITY;
-        let count = 0;
-        for await (const object of lifecycle.list(client())) {
-          if (count++ >= limit) break;
-          const { id, description } = object as { id: string; description?: string };
-          const result = new messages.ListResponse.Result().setId(id).setName(description || id);
-          call.write(new messages.ListResponse().setResult(result));
-        }
-        call.end();
-      } catch (error) {
-        call.destroy(grpcError(error as Error));
+    async *list(request: messages.ListRequest) {
+      const { lifecycle } = kindOf({ getType: () => request.getToken() });
+      let left = request.getLimit() || Number.POSITIVE_INFINITY;
+      for await (const object of lifecycle.list(client())) {
+        if (left-- <= 0) break;
+        const { id, description } = object as { id: string; description?: string };
+        const result = new messages.ListResponse.Result().setId(id).setName(description || id);
+        yield new messages.ListResponse().setResult(result);
       }
     },
   };

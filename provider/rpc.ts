@@ -1,0 +1,115 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import * as grpc from "@grpc/grpc-js";
+import { EngineClient } from "@pulumi/pulumi/proto/engine_grpc_pb";
+import { LogRequest, LogSeverity } from "@pulumi/pulumi/proto/engine_pb";
+import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
+import type { ErrorResourceInitFailed } from "@pulumi/pulumi/proto/provider_pb";
+import { Status } from "@pulumi/pulumi/proto/status_pb";
+import { Any } from "google-protobuf/google/protobuf/any_pb";
+import { showWith } from "./messages";
+
+/** The URN of the operation in progress: messages about it name its resource. */
+const urnOf = new AsyncLocalStorage<string>();
+/** Messages on their way to the engine, which shows none that comes after its last operation. */
+const unshown = new Set<Promise<void>>();
+
+/** The functions that answer the engine's calls, by the names of the calls. */
+export interface Handlers {
+  // biome-ignore lint/suspicious/noExplicitAny: each call has a request of its own type
+  [call: string]: (request: any) => unknown;
+}
+
+/** The objects that a call streams, one by one. */
+export type Stream<Request, Response> = (request: Request) => AsyncIterable<Response>;
+
+/**
+ * Serves the engine's calls on a port of 127.0.0.1 that the system chooses.
+ *
+ * @returns The port, and how to stop.
+ */
+export async function serve<Request, Response>(
+  handlers: Handlers,
+  list: Stream<Request, Response>,
+): Promise<{ port: number; close(): void }> {
+  // The engine sends and expects messages of up to 400 MiB.
+  const server = new grpc.Server({ "grpc.max_receive_message_length": 400 * 1024 * 1024 });
+  const unary = Object.entries(handlers).map(([name, handle]) => [name, answered(handle)]);
+  server.addService(ResourceProviderService, {
+    ...Object.fromEntries(unary),
+    list: streamed(list),
+  });
+  const port = await new Promise<number>((resolve, reject) => {
+    const credentials = grpc.ServerCredentials.createInsecure();
+    server.bindAsync("127.0.0.1:0", credentials, (error, bound) =>
+      error ? reject(error) : resolve(bound),
+    );
+  });
+  return { port, close: () => server.forceShutdown() };
+}
+
+function streamed<Request, Response>(
+  list: Stream<Request, Response>,
+): grpc.handleServerStreamingCall<Request, Response> {
+  return async (call) => {
+    try {
+      for await (const response of list(call.request)) call.write(response);
+      call.end();
+    } catch (error) {
+      call.emit("error", grpcError(error as Error));
+    }
+  };
+}
+
+/** A request about one resource. Not every request has a URN. */
+type AnyRequest = { getUrn?(): string };
+
+/** Makes a handler of a function: an exception becomes the answer's error. */
+function answered(
+  handle: (request: AnyRequest) => unknown,
+): grpc.handleUnaryCall<AnyRequest, unknown> {
+  return ({ request }, callback) => {
+    const urn = request.getUrn?.() ?? "";
+    const work = urnOf.run(urn, async () => handle(request));
+    const answer = work.finally(() => Promise.all(unshown));
+    answer.then(
+      (response) => callback(null, response),
+      (error: Error) => callback(grpcError(error)),
+    );
+  };
+}
+
+/** A create that made an object which is not complete: the engine stores what is known of it. */
+export class IncompleteError extends Error {
+  constructor(
+    message: string,
+    readonly details: ErrorResourceInitFailed,
+  ) {
+    super(message);
+  }
+}
+
+function grpcError(error: Error): grpc.ServiceError {
+  const metadata = new grpc.Metadata();
+  const code = grpc.status.UNKNOWN;
+  if (error instanceof IncompleteError) {
+    const any = new Any();
+    any.pack(error.details.serializeBinary(), "pulumirpc.ErrorResourceInitFailed");
+    const status = new Status().setCode(code).setMessage(error.message).setDetailsList([any]);
+    metadata.set("grpc-status-details-bin", Buffer.from(status.serializeBinary()));
+  }
+  return Object.assign(new Error(error.message), { code, details: error.message, metadata });
+}
+
+/** Shows messages through the engine, which shows nothing of a plugin's stderr. */
+export function showThroughEngine(address: string): void {
+  const engine = new EngineClient(address, grpc.credentials.createInsecure());
+  showWith((severity, text, about) => {
+    const level = severity === "warning" ? LogSeverity.WARNING : LogSeverity.INFO;
+    const urn = about === "resource" ? (urnOf.getStore() ?? "") : "";
+    const request = new LogRequest().setSeverity(level).setMessage(text).setUrn(urn);
+    // An engine that does not answer has ended, and nobody reads the message.
+    const isShown = new Promise<void>((resolve) => engine.log(request, () => resolve()));
+    unshown.add(isShown);
+    void isShown.then(() => unshown.delete(isShown));
+  });
+}
