@@ -1,3 +1,4 @@
+import "./checkNode";
 import { engineAddress, exitWithEngine } from "../provider/engine";
 import { noteAllStored } from "../provider/pendingCreates";
 import { servePlugin } from "../provider/plugin";

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import path from "node:path";
+import { extract } from "tar";
+import { version } from "../../package.json";
+import { Project } from "../../tools/engine";
+import { newFolder } from "../../tools/folders";
+import { archiveName, packPlugin } from "../../tools/packPlugin";
+
+const system = process.platform === "win32" ? "windows" : process.platform;
+const architecture = process.arch === "x64" ? "amd64" : process.arch;
+const archive = archiveName(`${system}-${architecture}`);
+
+describe("the delivery of the plugin", () => {
+  let archives: string;
+  let project: Project;
+  let server: Server;
+  let url: string;
+  let asked: string[];
+
+  before(async () => {
+    archives = newFolder();
+    await packPlugin(archives);
+    server = createServer(({ url = "" }, response) => {
+      asked.push(url);
+      const file = path.join(archives, path.basename(url));
+      response.statusCode = existsSync(file) ? 200 : 404;
+      response.end(existsSync(file) ? readFileSync(file) : "");
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+
+  // A home of its own for each test: a plugin that is installed is not installed again.
+  beforeEach(async () => {
+    asked = [];
+    project = await Project.create();
+  });
+  afterEach(() => project.close());
+
+  const file = () => path.join(archives, archive);
+  const install = (...args: string[]) =>
+    project.start(["plugin", "install", "resource", "tlsedge", version, ...args]).done;
+
+  const write = (options = "{}") =>
+    project.program(
+      `new tlsedge.TLSEdge("edge", { hostports: ["a.example:443"] }, ${options});`,
+      `const tlsedge = require(${JSON.stringify(require.resolve("../../tools/pluginSdk.cjs"))});`,
+    );
+
+  /** The program creates its edge, with the plugin that the engine finds by itself. */
+  async function deploys(options?: string): Promise<string> {
+    await write(options);
+    const { requests, output } = await project.up();
+    assert.deepEqual(requests, ["POST /edges/tls"]);
+    return output;
+  }
+
+  /** An archive, unpacked in a folder whose name has a space. */
+  async function unpacked(): Promise<string> {
+    const folder = path.join(newFolder(), "the plugin");
+    mkdirSync(folder);
+    await extract({ file: file(), cwd: folder });
+    return folder;
+  }
+
+  it("C87 is installed from a file", async () => {
+    assert.equal((await install("--file", file())).code, 0);
+    await deploys();
+  });
+
+  it("C87 is installed from a server of one's own", async () => {
+    assert.equal((await install("--server", `${url}/plugins`)).code, 0);
+    assert.deepEqual(asked, [`/plugins/${archive}`]);
+    await deploys();
+  });
+
+  it("C87 is installed by the engine, from the server that a program names", async () => {
+    await deploys(`{ version: "${version}", pluginDownloadURL: "${url}/below" }`);
+    assert.deepEqual(asked, [`/below/${archive}`]);
+  });
+
+  it("C87 is found on PATH, through a link", async () => {
+    const bin = path.join(newFolder(), "bin of mine");
+    mkdirSync(bin);
+    const program = "pulumi-resource-tlsedge";
+    symlinkSync(path.join(await unpacked(), program), path.join(bin, program));
+    project.env.PATH = `${bin}${path.delimiter}${project.env.PATH}`;
+    assert.match(await deploys(), /using pulumi-resource-tlsedge from \$PATH/);
+  });
+
+  it("C87 is found in the folder that Pulumi.yaml names", async () => {
+    const manifest = readFileSync(path.join(project.folder, "Pulumi.yaml"), "utf8");
+    const plugins = { providers: [{ name: "tlsedge", path: await unpacked() }] };
+    await project.file("Pulumi.yaml", `${manifest}plugins: ${JSON.stringify(plugins)}\n`);
+    await deploys();
+  });
+
+  it("C87 says in one sentence that there is no Node.js", async () => {
+    await install("--file", file());
+    await deploys();
+    // Unlike an update, a refresh runs no program: it needs no Node.js of its own.
+    project.env.PATH = newFolder();
+    const { output } = await project.fails("refresh", "--yes", "--skip-preview");
+    assert.match(
+      output,
+      /The tlsedge plugin needs Node\.js 22 or newer, and there is no node on PATH/,
+    );
+  });
+
+  it("C87 says in one sentence that Node.js is too old", async () => {
+    await install("--file", file());
+    await write();
+    const old = { ...process.versions, node: "21.7.3" };
+    const preload = path.join(newFolder(), "old.cjs");
+    writeFileSync(
+      preload,
+      `Object.defineProperty(process, "versions", { value: ${JSON.stringify(old)} });`,
+    );
+    project.env.NODE_OPTIONS = `--require ${preload}`;
+    const { output } = await project.fails("up", "--yes", "--skip-preview");
+    assert.match(output, /The tlsedge plugin needs Node\.js 22 or newer.* is 21\.7\.3: /);
+  });
+});

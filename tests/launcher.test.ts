@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import path from "node:path";
+import { text } from "node:stream/consumers";
+import { transformSync } from "esbuild";
+import { engines } from "../package.json";
+import { newFolder, repository } from "../tools/folders";
+
+const isWindows = process.platform === "win32";
+const launcher = `pulumi-resource-tlsedge${isWindows ? ".cmd" : ""}`;
+const built = path.join(repository, "plugin", "dist");
+
+describe("the launcher of the plugin", () => {
+  let engine: ReturnType<typeof createServer>;
+  let address: string;
+  let folder: string;
+
+  before(async () => {
+    engine = createServer().listen(0, "127.0.0.1");
+    await once(engine, "listening");
+    address = `127.0.0.1:${(engine.address() as AddressInfo).port}`;
+    folder = path.join(newFolder(), "a folder (with spaces) & more");
+    cpSync(built, folder, { recursive: true });
+  });
+  after(() => engine.close());
+
+  /** Starts it as the engine does, and ends it in order as soon as it has printed something. */
+  async function run(file: string, env = process.env) {
+    const args = ["--flag", "a b", address];
+    const child = isWindows
+      ? spawn(`"${file}"`, args, { env, shell: true })
+      : spawn(file, args, { env });
+    child.stdout.once("data", () => {
+      if (isWindows) spawn("taskkill", ["/pid", String(child.pid), "/T", "/F"]);
+      else child.kill("SIGINT");
+    });
+    const [stdout, stderr, [code, signal]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, "close"),
+    ]);
+    return { stdout, stderr, code, signal };
+  }
+
+  /** The engine's signal reaches the plugin itself, which ends in order. */
+  async function assertStarts(file: string): Promise<void> {
+    const { stdout, stderr, code, signal } = await run(file);
+    assert.match(stdout, /^\d+\r?\n$/, stderr);
+    if (!isWindows) assert.deepEqual([code, signal], [0, null]);
+  }
+
+  /** What it says when it ends at once. */
+  async function refusal(env: NodeJS.ProcessEnv): Promise<string> {
+    const { stdout, stderr, code } = await run(path.join(folder, launcher), env);
+    assert.deepEqual([stdout, code], ["", 1]);
+    return stderr;
+  }
+
+  it("starts the plugin, in a folder whose name has spaces", async () => {
+    await assertStarts(path.join(folder, launcher));
+  });
+
+  it("starts the plugin through links, absolute and relative", async function () {
+    if (isWindows) this.skip();
+    const bin = path.join(newFolder(), "bin of mine");
+    mkdirSync(bin);
+    symlinkSync(path.join(folder, launcher), path.join(bin, "absolute"));
+    symlinkSync("absolute", path.join(bin, launcher));
+    await assertStarts(path.join(bin, launcher));
+  });
+
+  it("C87 says in one sentence that there is no Node.js", async () => {
+    const empty = newFolder();
+    const { PATH, Path, ...others } = process.env;
+    assertSentence(await refusal({ ...others, PATH: empty }), /no node on PATH/);
+  });
+
+  it("C87 says in one sentence that Node.js is too old, and which it is", async () => {
+    const old = path.join(newFolder(), "old.cjs");
+    writeFileSync(
+      old,
+      'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "21.7.3" } });',
+    );
+    const env = { ...process.env, NODE_OPTIONS: `--require "${old.replaceAll("\\", "/")}"` };
+    const said = await refusal(env);
+    assertSentence(said, /is 21\.7\.3/);
+    if (!isWindows) assert.ok(said.includes(process.execPath), said);
+  });
+
+  function assertSentence(said: string, reason: RegExp): void {
+    const needed = engines.node.replace(">=", "");
+    assert.match(
+      said,
+      new RegExp(`^The tlsedge plugin needs Node\\.js ${needed} or newer.*\\.\\r?\\n$`),
+    );
+    assert.match(said, reason);
+  }
+
+  it("C87 is a bundle that Node.js 10 can read, which then says that it is too old", () => {
+    const bundle = readFileSync(path.join(built, "plugin.js"), "utf8");
+    const lowered = (target: string) => transformSync(bundle, { target }).code;
+    assert.equal(lowered("node10"), lowered("esnext"));
+  });
+});

@@ -1,0 +1,101 @@
+import { createHash } from "node:crypto";
+import fs from "node:fs/promises";
+import path from "node:path";
+import { create, type WriteEntry } from "tar";
+import { version } from "../package.json";
+import { runTool } from "./command";
+import { newFolder, repository } from "./folders";
+
+const usage = `npm run pack:plugin
+
+Writes the archives of the plugin and their checksums into plugin/archives. The same Node.js makes
+the same bytes of the same commit.`;
+
+const plugin = path.join(repository, "plugin");
+const built = path.join(plugin, "dist");
+
+/** The systems that the engine asks for, in the words of Go. The files are the same for each. */
+const platforms = ["linux", "darwin", "windows"].flatMap((system) =>
+  ["amd64", "arm64"].map((architecture) => `${system}-${architecture}`),
+);
+
+/** The name that the engine asks a server for, as `linux-amd64`. */
+export const archiveName = (platform: string) =>
+  `pulumi-resource-tlsedge-v${version}-${platform}.tar.gz`;
+
+const ofBuild = (name: string) => fs.readFile(path.join(built, name));
+
+/** What each archive holds. */
+const files: Record<string, (name: string) => Promise<string | Buffer>> = {
+  LICENSE: (name) => fs.readFile(path.join(repository, name)),
+  "LICENSES-THIRD-PARTY.txt": licenses,
+  "plugin.js": ofBuild,
+  "pulumi-resource-tlsedge": ofBuild,
+  "pulumi-resource-tlsedge.cmd": ofBuild,
+};
+
+/** The licences of the packages that the bundle holds code of. */
+async function licenses(): Promise<string> {
+  const { outputs } = JSON.parse(await fs.readFile(path.join(built, "meta.json"), "utf8"));
+  const inputs = outputs["dist/plugin.js"].inputs as Record<string, { bytesInOutput: number }>;
+  const used = Object.keys(inputs).filter((file) => inputs[file]?.bytesInOutput);
+  const folders = used.flatMap((file) => file.match(/^.*node_modules\/(?:@[^/]+\/)?[^/]+/) ?? []);
+  const texts = [...new Set(folders)].sort().map((folder) => licenseOf(path.join(plugin, folder)));
+  return (await Promise.all(texts)).join(`\n${"-".repeat(80)}\n\n`);
+}
+
+async function licenseOf(folder: string): Promise<string> {
+  const manifest = JSON.parse(await fs.readFile(path.join(folder, "package.json"), "utf8"));
+  const title = `${manifest.name} ${manifest.version} (${manifest.license})\n`;
+  const names = (await fs.readdir(folder)).filter((name) => /^licen[cs]e/i.test(name)).sort();
+  const read = (name: string) => fs.readFile(path.join(folder, name), "utf8");
+  if (names.length > 0) return [title, ...(await Promise.all(names.map(read)))].join("\n");
+  // Some packages have their licence at the end of the README.
+  return [title, (await read("README.md")).match(/^License\n[\s\S]*/m)?.[0]].join("\n");
+}
+
+/**
+ * Writes an archive for each platform, and SHA256SUMS, into a folder. The plugin must be built.
+ *
+ * @example await packPlugin("plugin/archives");
+ */
+export async function packPlugin(folder: string): Promise<void> {
+  const cwd = newFolder();
+  for (const [name, content] of Object.entries(files)) {
+    await fs.writeFile(path.join(cwd, name), await content(name));
+  }
+  const first = path.join(cwd, "archive.tar.gz");
+  const reproducible = {
+    gzip: { level: 9 },
+    portable: true,
+    mtime: new Date(0),
+    // What this system and its umask say of a file does not count: Windows knows no programs.
+    onWriteEntry({ path: name, stat }: WriteEntry) {
+      if (stat) stat.mode = name.startsWith("pulumi-resource-") ? 0o755 : 0o644;
+    },
+  };
+  await create({ ...reproducible, cwd, file: first }, Object.keys(files));
+  const sum = createHash("sha256")
+    .update(await fs.readFile(first))
+    .digest("hex");
+
+  await fs.rm(folder, { recursive: true, force: true });
+  await fs.mkdir(folder, { recursive: true });
+  const names = platforms.map(archiveName);
+  for (const name of names) await fs.copyFile(first, path.join(folder, name));
+  const sums = names.map((name) => `${sum}  ${name}\n`).join("");
+  await fs.writeFile(path.join(folder, "SHA256SUMS"), sums);
+}
+
+async function main(): Promise<void> {
+  const folder = path.join(plugin, "archives");
+  await packPlugin(folder);
+  for (const name of await fs.readdir(folder)) {
+    const { size } = await fs.stat(path.join(folder, name));
+    console.log(
+      `${String(size).padStart(8)} ${path.relative(repository, path.join(folder, name))}`,
+    );
+  }
+}
+
+if (require.main === module) runTool(usage, main);
