@@ -267,7 +267,7 @@ function handlersOf(schema: Schema) {
         .setId(id)
         .setProperties(toWire(outputs, secrets))
         .setInputs(
-          toWire(inputs ?? lifecycle.inputsOf(found), [...given.secrets, ...secretInputs]),
+          toWire(inputs ?? importedInputs(lifecycle, found), [...given.secrets, ...secretInputs]),
         );
     },
 
@@ -364,6 +364,19 @@ function withoutConnection({ schema }: Lifecycle): Lifecycle["schema"] {
 function settingsOf(lifecycle: Lifecycle, inputs: Properties): Properties {
   const names = lifecycle.settings.filter((name) => name !== "connection");
   return Object.fromEntries(names.map((name) => [name, inputs[name] ?? null]));
+}
+
+/**
+ * The inputs of an object that is imported: the engine writes a program from them. A disabled module
+ * with an empty list is left out, because the schema refuses an empty list.
+ */
+function importedInputs(lifecycle: Lifecycle, found: Properties): Properties {
+  const inputs = lifecycle.inputsOf(found);
+  const refused = problemsOfShape(lifecycle, inputs).map(({ path }) => propertyOf(path));
+  const given = Object.entries(inputs).filter(
+    ([name, value]) => !refused.includes(name) || !lifecycle.same(name, value, undefined),
+  );
+  return Object.fromEntries(given);
 }
 
 /** The inputs with the service's values where those have drifted. */

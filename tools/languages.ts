@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import fs from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
+import ts from "typescript";
 import { linkModules, newFolder, repository } from "./folders";
 import {
   cacheFolder,
@@ -13,6 +14,7 @@ import {
   pathFolders,
   pulumiVersion,
 } from "./pulumi";
+import { schemaFile } from "./schema";
 
 /** A language that a program of the tests is written in. */
 export type Language = "nodejs" | "python" | "go";
@@ -130,6 +132,38 @@ export async function generateSdks(schema: string): Promise<string> {
   await compileNodeSdk(path.join(folder, "nodejs"));
   if (!(await missing("python"))) await installPythonSdk(folder);
   return folder;
+}
+
+/** Generates the SDKs of the plugin, as {@link generateSdks} does. */
+export async function generatePluginSdks(): Promise<string> {
+  const file = path.join(newFolder(), "schema.json");
+  const schema = JSON.parse(await fs.readFile(schemaFile, "utf8"));
+  await fs.writeFile(file, JSON.stringify({ ...schema, meta: { supportPack: true } }));
+  return generateSdks(file);
+}
+
+/**
+ * The program that `pulumi import` prints on a machine whose language hosts can print one.
+ *
+ * @param exported What `pulumi stack export` printed after an import.
+ */
+export async function printProgram(
+  schema: string,
+  language: Language,
+  exported: string,
+): Promise<string> {
+  const go = await findGo("Printing a program");
+  const args = ["./print-program", path.resolve(schema), language];
+  const printing = run(go, ["run", ...goFlags, ...args], { cwd: engine, env: goEnv });
+  printing.child.stdin?.end(exported);
+  const { stdout } = await printing;
+  return language === "nodejs" ? commonJs(stdout) : stdout;
+}
+
+/** A program in TypeScript as the JavaScript that {@link programs} runs. */
+export function commonJs(text: string): string {
+  const { CommonJS: module } = ts.ModuleKind;
+  return ts.transpile(text, { module, target: ts.ScriptTarget.ES2022, esModuleInterop: true });
 }
 
 /** The package is what is published: the folder `bin` of the SDK. */
