@@ -44,7 +44,7 @@ export function connect(connection: Connection, config?: ConfigReader): Client {
   const client = new Client({
     ...settings,
     nameOf,
-    tell: inform,
+    tell: (text) => inform(text),
     send: sendForEngine,
     signal: cancelSignal,
   });

@@ -111,10 +111,14 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
         noteManaged(id);
         lifecycle.planned?.(id, inputs);
         const replaces = lifecycle.replaces(state, inputs);
-        if (connectionOf(state) !== connectionOf(inputs)) replaces.push("connection");
+        // The plugin stores no connection: its accounts are explicit providers.
+        const isOwn = state.__provider !== undefined;
+        if (isOwn && connectionOf(state) !== connectionOf(inputs)) replaces.push("connection");
         checkImportOption(lifecycle, () => account(inputs), id, inputs, replaces);
         if (replaces.length > 0) return { replaces };
+        // An update without changes stores what the plugin does not: Pulumi needs `__provider`.
         const isUnchanged =
+          isOwn &&
           !hasUnknown(inputs) &&
           isWhole(lifecycle, state) &&
           isDeepStrictEqual(settingsOf(lifecycle, state), settingsOf(lifecycle, inputs)) &&

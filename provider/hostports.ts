@@ -106,12 +106,12 @@ async function writeOrWait<T, Wire extends Served>(
     const graceEndsAt = Date.now() + Math.min(maxGraceMs, client.deadlineMs / 10);
     for (const holder of holders) {
       const isFree = await hasGivenUp(client, edge.id, holder, graceEndsAt);
-      if (!isFree) throw refusal(error as ServiceError, holder);
+      if (!isFree) throw refusal(error as ServiceError, holder, edge.id);
     }
   }
   return write().catch(async (error) => {
     const [holder] = await holdersOf(client, edge, error);
-    throw holder ? refusal(error, holder) : error;
+    throw holder ? refusal(error, holder, edge.id) : error;
   });
 }
 
@@ -175,7 +175,12 @@ function waitsForItself(id: string): boolean {
   return next === id;
 }
 
-function refusal(error: ServiceError, { id, hostport, isSame }: Holder): Error {
+/** @param updated The id of the edge that is refused; undefined when it is created. */
+function refusal(
+  error: ServiceError,
+  { id, hostport, isSame }: Holder,
+  updated: string | undefined,
+): Error {
   const advice = isSame
     ? " and has exactly the content of this edge. If the resource was renamed, put its old name " +
       "into the resource option `aliases`. If no stack has that edge, an interrupted update may " +
@@ -184,7 +189,11 @@ function refusal(error: ServiceError, { id, hostport, isSame }: Holder): Error {
     : ": first remove the hostport from that edge, or delete that edge. If the program " +
       "already does this, split the change into two updates: edges that the program no longer " +
       "declares are deleted last, and two edges can't exchange hostports in one update";
-  return new Error(`${error.message}. The edge ${id} serves ${hostport}${advice}`);
+  // With --target-replace and after a taint, the engine asks no provider which comes first.
+  const option = updated
+    ? ""
+    : ". If this replaces that edge, set the resource option `deleteBeforeReplace: true`";
+  return new Error(`${error.message}. The edge ${id} serves ${hostport}${advice}${option}`);
 }
 
 function lowerCase(hostports: string[]): Set<string> {

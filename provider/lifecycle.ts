@@ -54,6 +54,8 @@ export interface Checked {
   /** The inputs in canonical form, with the properties derived from them. */
   inputs: Properties;
   problems: Problem[];
+  /** What the user should know of valid inputs. A dynamic provider's program warns itself. */
+  warning?: string | undefined;
 }
 
 /** A property that differs from the inputs, in the form that messages show. */

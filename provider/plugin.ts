@@ -19,6 +19,7 @@ import {
   unknownKeys,
 } from "./connection";
 import { noteManaged } from "./createOnce";
+import { DeclaredHostports } from "./declaredHostports";
 import { cancel } from "./engine";
 import { defined, hasUnknown, type Lifecycle, type Problem, type Properties } from "./lifecycle";
 import { type Lookup, lookups } from "./lookups";
@@ -54,6 +55,8 @@ const secretInputs = ["privateKeyPem"];
 
 /** The URN of the operation in progress: messages about it name its resource. */
 const urnOf = new AsyncLocalStorage<string>();
+/** Messages on their way to the engine, which shows none that comes after its last operation. */
+const unshown = new Set<Promise<void>>();
 
 /**
  * Serves the lifecycles over the engine's plugin protocol, on a port of 127.0.0.1 that the system
@@ -86,7 +89,8 @@ type AnyRequest = { getUrn?(): string };
 function answered(handle: (request: never) => unknown): grpc.handleUnaryCall<AnyRequest, unknown> {
   return ({ request }, callback) => {
     const urn = request.getUrn?.() ?? "";
-    const answer = urnOf.run(urn, async () => handle(request as never));
+    const work = urnOf.run(urn, async () => handle(request as never));
+    const answer = work.finally(() => Promise.all(unshown));
     answer.then(
       (response) => callback(null, response),
       (error: Error) => callback(grpcError(error)),
@@ -119,28 +123,38 @@ function grpcError(error: Error): grpc.ServiceError {
 /** Shows messages through the engine, which shows nothing of a plugin's stderr. */
 function showThroughEngine(address: string): void {
   const engine = new EngineClient(address, grpc.credentials.createInsecure());
-  showWith((severity, text) => {
+  showWith((severity, text, about) => {
     const level = severity === "warning" ? LogSeverity.WARNING : LogSeverity.INFO;
-    const request = new LogRequest().setSeverity(level).setMessage(text);
+    const urn = about === "resource" ? (urnOf.getStore() ?? "") : "";
+    const request = new LogRequest().setSeverity(level).setMessage(text).setUrn(urn);
     // An engine that does not answer has ended, and nobody reads the message.
-    engine.log(request.setUrn(urnOf.getStore() ?? ""), () => undefined);
+    const isShown = new Promise<void>((resolve) => engine.log(request, () => resolve()));
+    unshown.add(isShown);
+    void isShown.then(() => unshown.delete(isShown));
   });
 }
 
 function handlersOf(schema: Schema) {
   let connection: Connection = defaultConnection;
   let config: ConfigReader = () => undefined;
+  // The engine starts one process for each provider, and a provider has one account.
+  const declared = new DeclaredHostports(tlsEdgeLifecycle.title);
+  /** The URNs whose inputs were warned about. */
+  const warned = new Set<string>();
 
+  const account = (): Client => connect(connection, config);
+  const refuseOther = ({ lifecycle }: Kind, id: string, { uri }: Properties): void =>
+    refuseOtherService(account(), connection, `the ${lifecycle.title} ${id}`, uri);
   const client = (): Client => {
-    const connected = connect(connection, config);
-    if (connection === defaultConnection) once(warn, overruled(connection, config, process.env));
-    once(inform, `the service is ${connected.baseUrl.host}`);
+    const connected = account();
+    const whose = typeof connection === "string" ? "" : ` of the provider ${connection.provider}`;
+    once(inform, `the service${whose} is ${connected.baseUrl.host}`);
     return connected.operation();
   };
   /** The client for an object in state, which must belong to that service. */
-  const clientOf = ({ lifecycle }: Kind, id: string, state: Properties): Client => {
+  const clientOf = (kind: Kind, id: string, state: Properties): Client => {
     const operation = client();
-    refuseOtherService(operation, connection, `the ${lifecycle.title} ${id}`, state.uri);
+    refuseOther(kind, id, state);
     noteManaged(id);
     return operation;
   };
@@ -166,10 +180,10 @@ function handlersOf(schema: Schema) {
     checkConfig(request: messages.CheckRequest) {
       const { values, secrets } = fromWire(request.getNews());
       const from = sourceOf(request.getUrn(), values);
-      const problems = hasUnknown(values) ? [] : problemsOfConfig(from, values, secrets);
-      const known = values.apiKey === undefined ? [] : ["apiKey"];
+      const problems = problemsOfConfig(from, values);
+      // The engine does not say here which values are secrets. A key always is.
       return new messages.CheckResponse()
-        .setInputs(toWire(values, [...secrets, ...known]))
+        .setInputs(toWire(values, [...secrets, "apiKey"]))
         .setFailuresList(problems.map(failureOf));
     },
 
@@ -186,6 +200,7 @@ function handlersOf(schema: Schema) {
     configure(request: messages.ConfigureRequest) {
       const { values } = fromWire(request.getArgs());
       ({ connection, config } = sourceOf(request.getUrn() ?? "", values));
+      if (connection === defaultConnection) once(warn, overruled(connection, config, process.env));
       // Engines before 3.250 read what this plugin can do from here, not from the handshake.
       return new messages.ConfigureResponse().setAcceptsecrets(true).setSupportspreview(true);
     },
@@ -197,8 +212,14 @@ function handlersOf(schema: Schema) {
       const given = prune(shape, news.values, olds);
       const before = Object.keys(olds).length > 0 ? olds : undefined;
       if (before) deployed.urns.add(request.getUrn());
-      const { inputs, problems } = lifecycle.check(given, before, new Date());
+      const { inputs, problems, warning } = lifecycle.check(given, before, new Date());
       const all = [...problemsOfShape(shape, given), ...problems];
+      const urn = request.getUrn();
+      const shared = declared.declare(urn, nameOf(urn), knownParts(inputs.hostports));
+      if (shared) all.push({ path: "", reason: shared });
+      // In a replacement, the engine checks twice.
+      if (warning && !warned.has(urn)) warn(warning);
+      if (warning) warned.add(urn);
       const kept = keepEqual(lifecycle, olds, inputs);
       return new messages.CheckResponse()
         .setInputs(toWire(kept, [...news.secrets, ...secretInputs]))
@@ -210,6 +231,8 @@ function handlersOf(schema: Schema) {
       const { values: state } = fromWire(request.getOlds());
       const { values: inputs } = fromWire(request.getNews());
       const { values: olds } = fromWire(request.getOldInputs());
+      // The engine replaces nothing that moves to another provider: the plan would show no change.
+      refuseOther(kindOf(request), request.getId(), state);
       noteManaged(request.getId());
       deployed.known.add(request.getUrn());
       lifecycle.planned?.(request.getId(), inputs);
@@ -220,7 +243,8 @@ function handlersOf(schema: Schema) {
       if (changed.length === 0) return diffResponse("__provider" in state ? ["__provider"] : []);
       const response = diffResponse(changed)
         .setReplacesList(replaces)
-        .setDeletebeforereplace(deleteBeforeReplace && replaces.length > 0)
+        // Without a property that replaces, too: `replaceOnChanges` may name others.
+        .setDeletebeforereplace(deleteBeforeReplace)
         .setHasdetaileddiff(true);
       for (const [path, change] of paths) response.getDetaileddiffMap().set(path, change);
       return response;
@@ -335,6 +359,16 @@ function handlersOf(schema: Schema) {
   };
 }
 
+/** The name of a resource: the last part of its URN. */
+function nameOf(urn: string): string {
+  return urn.split("::").at(-1) ?? "";
+}
+
+/** The known values of a list; undefined for anything else. */
+function knownParts(value: unknown): unknown[] | undefined {
+  return Array.isArray(value) ? value.filter((part) => !hasUnknown(part)) : undefined;
+}
+
 /** Says that these properties have changed; no property: nothing has. */
 function diffResponse(changed: string[]): messages.DiffResponse {
   const { DIFF_SOME, DIFF_NONE } = messages.DiffResponse.DiffChanges;
@@ -407,7 +441,7 @@ interface Source {
 
 /** A default provider has the stack's config, an explicit one has its own properties. */
 function sourceOf(urn: string, values: Properties): Source {
-  const name = urn.split("::").at(-1) ?? "";
+  const name = nameOf(urn);
   const isDefault = name === "" || /^default(_|$)/.test(name);
   const connection: Connection = isDefault ? defaultConnection : { provider: name };
   const settings = new Map(
@@ -422,27 +456,21 @@ function sourceOf(urn: string, values: Properties): Source {
 /** What the engine adds to a provider's settings. */
 const engineKeys = ["version", "pluginDownloadURL", "__internal"];
 
-function problemsOfConfig(
-  { connection, config }: Source,
-  values: Properties,
-  secrets: Set<string>,
-): Problem[] {
+function problemsOfConfig({ connection, config }: Source, values: Properties): Problem[] {
   const keys = Object.keys(values).filter((key) => !engineKeys.includes(key));
-  const { configKey, inConfig } = waysToSet(connection, "apiKey");
   const reasons: string[] = [];
-  if (values.apiKey && typeof connection === "string" && !secrets.has("apiKey")) {
-    reasons.push(`${configKey} is in the stack's config in plain text: ${inConfig}`);
-  }
   const unknown = unknownKeys(
     connection,
     keys.map((key) => waysToSet(connection, key).configKey),
   );
   if (unknown) reasons.push(unknown);
-  try {
-    readSettings(connection, config, process.env);
-  } catch (error) {
-    if (!(error instanceof ConfigurationError)) throw error;
-    reasons.push(error.message);
+  if (!hasUnknown(values)) {
+    try {
+      readSettings(connection, config, process.env);
+    } catch (error) {
+      if (!(error instanceof ConfigurationError)) throw error;
+      reasons.push(error.message);
+    }
   }
   return reasons.map((reason) => ({ path: "", reason }));
 }

@@ -86,8 +86,9 @@ export const lifecycle: Lifecycle = {
     const isNew = !lifecycle.same("certificatePem", olds?.certificatePem, pem);
     const derived = describeChain(chain);
     problems.push(...problemsOfKey(leaf, key, isNew && privateKeyPem === undefined));
-    const expiry = isNew ? expiryOf(derived.notAfter, undefined, now) : undefined;
-    if (expiry) problems.push({ path: "certificatePem", reason: expiry });
+    const expired = isNew ? expiryOf(derived.notAfter, undefined, now) : undefined;
+    if (expired) problems.push({ path: "certificatePem", reason: expired });
+    const days = typeof news.renewBeforeDays === "number" ? news.renewBeforeDays : undefined;
     return {
       inputs: {
         ...news,
@@ -98,6 +99,7 @@ export const lifecycle: Lifecycle = {
         ...(isNew ? defined(derived) : pick(olds ?? {}, Object.keys(derived))),
       },
       problems,
+      warning: expired ? undefined : expiryOf(derived.notAfter, days, now),
     };
   },
 

@@ -409,6 +409,18 @@ describe("a resource's connection", () => {
     assert.deepEqual(production.requests, []);
   });
 
+  it("C85 is not missing from a state that the plugin has written: nothing is replaced", async () => {
+    for (const args of [{}, { connection: "tlsedge-staging" }]) {
+      const stack = new Stack(tlsEdge);
+      await stack.up(args);
+      const { connection, __provider, ...state } = stack.state;
+      Object.assign(stack, { state, inputs: {} });
+      assert.deepEqual((await stack.preview(args)).replaces, []);
+      assert.equal(await stack.up(args), "update");
+      assert.deepEqual([stack.state.connection, stack.state.__provider], [connection, __provider]);
+    }
+  });
+
   it("C1 C5 an error names the place that a setting came from: what to change", async () => {
     const refused = async (env: Record<string, string>, config?: Record<string, string>) => {
       const restore = setEnv(env);

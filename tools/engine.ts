@@ -58,8 +58,7 @@ export class Project {
     door: Door = "dynamic",
   ): Promise<Project> {
     const project = await Project.copyOf({}, options, env);
-    project.door = door;
-    await project.manifest();
+    await project.enter(door);
     await project.select("dev");
     return project;
   }
@@ -100,6 +99,12 @@ export class Project {
       NO_COLOR: "1",
       ...env,
     });
+  }
+
+  /** Changes the door of the programs that are written from now on. */
+  async enter(door: Door): Promise<void> {
+    this.door = door;
+    await this.manifest();
   }
 
   /** Writes Pulumi.yaml and package.json for a program in plain JavaScript. */
@@ -292,6 +297,12 @@ export class Project {
     const { resources } = await this.state();
     const own = resources.filter(({ type }) => type.includes("tlsedge:"));
     return Object.fromEntries(own.map((found) => [nameOf(found.urn), found]));
+  }
+
+  /** The URN of a resource that has no parent, in this door. */
+  urn(type: string, name: string): string {
+    const token = this.door === "plugin" ? "tlsedge:index:" : "pulumi-nodejs:dynamic/tlsedge:";
+    return `urn:pulumi:${this.stack}::acceptance::${token}${type}::${name}`;
   }
 
   /** An output of the stack. */

@@ -17,7 +17,7 @@ import {
 import { schemaFile } from "./schema";
 
 /** A language that a program of the tests is written in. */
-export type Language = "nodejs" | "python" | "go";
+export type Language = "nodejs" | "python" | "go" | "yaml";
 
 /** What a program needs besides Pulumi. */
 export interface Needs {
@@ -84,6 +84,7 @@ async function findOrBuildHost(language: Language, log: Log): Promise<void> {
   if (await findProgram(host, [folder, ...others])) return;
   if (origin === "PATH") throw new Error(`${command} has no ${host}`);
 
+  if (language === "yaml") throw new Error(`${host} can't be built: it is no Go module`);
   const go = await findGo(`Building ${host}`);
   log(`Building ${host}`);
   const staging = await fs.mkdtemp(`${folder}.`);
@@ -223,10 +224,21 @@ export const programs: Record<Language, WriteProgram> = {
     await run(go, ["build", ...goFlags, "-o", "program", "."], { cwd: folder, env: goEnv });
     return {};
   },
+
+  /** The text is the part of Pulumi.yaml from `resources` on. */
+  async yaml(folder, text, needs = {}) {
+    await writeProject(folder, "yaml", needs, text);
+    return {};
+  },
 };
 
-function writeProject(folder: string, runtime: string, { plugin }: Needs): Promise<void> {
-  const lines = ["name: acceptance", `runtime: { name: ${runtime} }`];
+function writeProject(
+  folder: string,
+  runtime: string,
+  { plugin }: Needs,
+  ...more: string[]
+): Promise<void> {
+  const lines = ["name: acceptance", `runtime: { name: ${runtime} }`, ...more];
   if (plugin) lines.push(`plugins: { providers: [{ name: tlsedge, path: ${plugin} }] }`);
   return fs.writeFile(path.join(folder, "Pulumi.yaml"), `${lines.join("\n")}\n`);
 }

@@ -203,6 +203,8 @@ function metadata() {
     license,
     homepage,
     repository: repositoryUrl,
+    // Without it, a generated SDK for Go has no go.mod.
+    meta: { supportPack: true },
     language: {
       nodejs: { respectSchemaVersion: true },
       python: { respectSchemaVersion: true, pyproject: { enabled: true } },

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type Emulator, startEmulator } from "../../emulator/server";
 import { Project } from "../../tools/engine";
 import type { Run } from "../../tools/engineLog";
+import { throughBothDoors } from "./doors";
 
 const tunnel = (id: string) => ({ id, labels: { app: "web" } });
 
@@ -13,7 +14,7 @@ const served = ({ tlsEdges }: Emulator) =>
     .flatMap(({ hostports }) => hostports ?? [])
     .sort();
 
-describe("C5 two accounts in one program, on the real engine", () => {
+describe("C5 two accounts in one program, through dynamic providers", () => {
   let project: Project;
   let staging: Emulator;
 
@@ -151,16 +152,107 @@ describe("C5 two accounts in one program, on the real engine", () => {
   });
 });
 
+describe("C82 two accounts in one program, through the plugin", () => {
+  let project: Project;
+  let staging: Emulator;
+
+  before(async () => {
+    project = await Project.create({}, {}, "plugin");
+    staging = await startEmulator();
+    project.keepSecret("the staging API key", staging.apiKey);
+    await project.file("staging-ca.pem", staging.ca);
+    await project.file("staging-key", staging.apiKey);
+  });
+  after(async () => {
+    await project?.close();
+    await staging?.close();
+  });
+
+  /** Resources here, with the settings of the environment, and there, with those of a provider. */
+  const program = (here: string, there: string, more = "") =>
+    project.program(`
+      const staging = new tlsedge.Provider("staging", {
+        apiKey: readFileSync("staging-key", "utf8"),
+        baseUrl: "${staging.url}",
+        caFile: "${join(project.folder, "staging-ca.pem")}",
+        requestsPerMinute: 600,
+        ${more}
+      });
+      for (const name of ${here}) {
+        new tlsedge.TLSEdge(name, { hostports: [name + ".example.com:443"] });
+      }
+      for (const name of ${there}) {
+        const edge = new tlsedge.TLSEdge(
+          name, { hostports: [name + ".example.com:443"] }, { provider: staging });
+        exports[name] = tlsedge.TLSEdge.get("read-" + name, edge.id, {}, { provider: staging }).hostports;
+      }`);
+
+  it("C4 each resource is made and read in its own, and no key stands in the state in clear", async () => {
+    await program('["here"]', '["there"]');
+    const run = await project.up();
+    assert.deepEqual(run.requests, ["POST /edges/tls"]);
+    assert.deepEqual(served(project.emulator), ["here.example.com:443"]);
+    assert.deepEqual(served(staging), ["there.example.com:443"]);
+    assert.deepEqual(await project.output("there"), ["there.example.com:443"]);
+    const { resources } = await project.state();
+    const providers = resources.filter(({ type }) => type === "pulumi:providers:tlsedge");
+    const keys = providers.map(({ inputs }) => Object.keys(inputs?.apiKey ?? {}).length);
+    assert.deepEqual(keys.sort(), [0, 2], "encrypted, or none");
+    // Neither is a message about a resource, nor a warning that the environment differs.
+    assert.deepEqual(
+      told(run, "the service")
+        .map((line) => line.trim().split(" is ")[0])
+        .sort(),
+      ["the service", "the service of the provider staging"],
+    );
+    assert.deepEqual(told(run, "differ"), []);
+  });
+
+  it("C25 C31 a refresh asks each account for what is there, and nothing changes after it", async () => {
+    staging.tlsEdges.patch(staging.tlsEdges.list()[0]?.id ?? "", { description: "drifted" });
+    staging.requests.splice(0);
+    const run = await project.refresh();
+    assert.deepEqual(run.requests, ["GET /edges/tls/:id"]);
+    assert.equal(staging.requests.filter(({ method }) => method === "GET").length, 2);
+    assert.equal((await project.up()).changes.update, 1);
+    assert.equal(staging.tlsEdges.list()[0]?.description, "");
+    assert.deepEqual((await project.up()).changes, { same: 4 });
+  });
+
+  it("C7 a resource that moves to the other is refused in the plan, and stays", async () => {
+    await program('["here", "there"]', "[]");
+    const run = await project.fails("preview");
+    assert.ok(run.output.includes(staging.url) && run.output.includes(project.emulator.url));
+    assert.match(run.output, /the TLS edge edgtls_\w+ belongs to the service at/);
+    assert.deepEqual(run.requests, []);
+  });
+
+  it("C1 C15 unknown settings are no error in a plan, and a misspelt one is", async () => {
+    await program('["here"]', '["there"]', 'baseURL: "https://x.example"');
+    const misspelt = await project.fails("preview");
+    assert.match(misspelt.output, /unknown: baseURL \(did you mean baseUrl\?\)/);
+    await project.program(`
+      const { id } = new tlsedge.TLSEdge("source", {});
+      const provider = new tlsedge.Provider("later", { timeoutSeconds: id.apply(() => "60") });
+      new tlsedge.TLSEdge("e", { hostports: ["e.example.com:443"] }, { provider });`);
+    const plan = await project.preview();
+    assert.deepEqual([plan.changes.create, plan.requests], [3, []]);
+    await project.up();
+    await project.destroy();
+    assert.deepEqual([served(project.emulator), served(staging)], [[], []]);
+  });
+});
+
 /** The lines of a run that have the text: the engine shows each once at the end. */
 const told = ({ output }: Run, text: string) =>
   (output.split("Diagnostics:")[1] ?? "").split("\n").filter((line) => line.includes(text));
 
-describe("the right account, on the real engine", () => {
+throughBothDoors("the right account, on the real engine", (door) => {
   let project: Project;
   let other: Emulator | undefined;
 
   beforeEach(async () => {
-    project = await Project.create();
+    project = await Project.create({}, {}, door);
   });
   afterEach(async () => {
     await project?.close();
@@ -176,9 +268,9 @@ describe("the right account, on the real engine", () => {
     await project.setSecret("tlsedge:apiKey", other.apiKey);
     const caFile = join(project.folder, "other-ca.pem");
     await project.succeedsQuietly("config", "set", "tlsedge:caFile", caFile);
-    await project.program(
-      'exports.count = tlsedge.getTunnels().then((all) => all.length); new tlsedge.TLSEdge("e", {});',
-    );
+    const count = "exports.count = tlsedge.getTunnels().then((all) => all.length);";
+    const edge = 'new tlsedge.TLSEdge("e", {});';
+    await project.program(door === "plugin" ? edge : count + edge);
     const { host } = new URL(other.url);
     for (const command of ["up", "refresh", "up --refresh", "destroy"]) {
       const run = await project.succeeds(...command.split(" "), "--yes", "--skip-preview");
@@ -192,10 +284,16 @@ describe("the right account, on the real engine", () => {
       // A plain `up --refresh` makes requests in its refresh, and then none.
       assert.equal(services.length, 1, `${command}: ${run.output}`);
       assert.ok(services[0]?.includes(host));
+      // What is about the run is no message of some resource.
+      const ofRun = run.events.flatMap(({ diagnosticEvent: one }) =>
+        /differ|the service is/.test(one?.message ?? "") ? [one?.urn ?? ""] : [],
+      );
+      if (door === "plugin") assert.doesNotMatch(ofRun.join(), /TLSEdge/);
     }
     assert.deepEqual(served(other), []);
+    if (door === "plugin") return;
     // With lookups alone there is no process of a provider: the program warns.
-    await project.program("exports.count = tlsedge.getTunnels().then((all) => all.length);");
+    await project.program(count);
     assert.equal(told(await project.up(), "differ").length, 1);
   });
 
@@ -263,7 +361,8 @@ describe("the right account, on the real engine", () => {
     assert.deepEqual(run.requests, []);
   });
 
-  it("C5 a connection that is an output is refused with a sentence", async () => {
+  const onlyDynamic = door === "dynamic" ? it : () => undefined;
+  onlyDynamic("C5 a connection that is an output is refused with a sentence", async () => {
     await project.program(
       'new tlsedge.TLSEdge("e", { connection: pulumi.output("tlsedge-staging") });',
     );

@@ -2,14 +2,15 @@ import assert from "node:assert/strict";
 import { Project } from "../../tools/engine";
 import { brokenCopy } from "../../tools/faults/account";
 import { runSequences } from "../../tools/faults/sequences";
+import { throughBothDoors } from "./doors";
 
-describe("a service that fails", () => {
+throughBothDoors("a service that fails", (door) => {
   let project: Project;
   const edges = () => project.emulator.tlsEdges.list();
   const certificates = () => project.emulator.tlsCertificates.list();
 
   before(async () => {
-    project = await Project.create();
+    project = await Project.create({}, {}, door);
     await project.certificate(".", { commonName: "app.example.com" });
     await project.program(`
       new tlsedge.TLSCertificate("certificate", {

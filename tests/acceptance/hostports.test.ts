@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { Project } from "../../tools/engine";
+import { throughBothDoors } from "./doors";
 
-describe("a hostport that moves", () => {
+throughBothDoors("a hostport that moves", (door) => {
   let project: Project;
   before(async () => {
-    project = await Project.create();
+    project = await Project.create({}, {}, door);
   });
   after(() => project?.close());
 

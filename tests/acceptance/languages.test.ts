@@ -1,78 +1,230 @@
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { copyFile, readFile } from "node:fs/promises";
 import path from "node:path";
+import { promisify } from "node:util";
+import { Client } from "../../client/client";
+import { tlsEdges } from "../../client/tlsEdge";
 import { Project } from "../../tools/engine";
-import { newFolder } from "../../tools/folders";
+import { newFolder, repository } from "../../tools/folders";
 import { generateSdks, type Language, missing, programs } from "../../tools/languages";
 
-const edge = { hostports: { type: "array", items: { type: "string" } } };
-const schema = {
-  name: "tlsedge",
-  version: "1.2.3",
-  meta: { supportPack: true },
-  resources: { "tlsedge:index:TLSEdge": { inputProperties: edge, properties: edge } },
-};
+const plugin = path.join(repository, "plugin", "dist");
+const examples = path.join(repository, "plugin", "examples");
+const sites = 8;
 
-/** Each gives something that only its SDK knows: where it can, the version of the package. */
-const cases: { language: Language; text: string; expected: string }[] = [
-  {
-    language: "nodejs",
-    text: `exports.known = require("@pulumi/tlsedge/utilities").getVersion();`,
-    expected: "1.2.3",
-  },
-  {
-    language: "python",
-    text: `
-import pulumi
-import pulumi_tlsedge
-pulumi.export("known", pulumi_tlsedge._utilities.get_version())`,
-    expected: "1.2.3",
-  },
-  {
-    language: "go",
-    text: `package main
+const numbers = Array.from({ length: sites }, (_, n) => n);
+
+/** The same stack in each language: certificates and edges with a description. */
+const stacks: Record<Language, (description: string) => string> = {
+  nodejs: (description) => `
+const { readFileSync } = require("node:fs");
+const tlsedge = require("@pulumi/tlsedge");
+for (let n = 0; n < ${sites}; n++) {
+  const description = "${description}";
+  const certificate = new tlsedge.TLSCertificate("site" + n, {
+    description,
+    certificatePem: readFileSync("certs/fullchain.pem", "utf8"),
+    privateKeyPem: readFileSync("certs/privkey.pem", "utf8"),
+    metadata: "site " + n,
+  });
+  new tlsedge.TLSEdge("site" + n, {
+    description,
+    hostports: ["site" + n + ".example.com:443"],
+    tlsTermination: { terminateAt: "edge", minVersion: "1.2" },
+    metadata: certificate.notAfter,
+  });
+}`,
+  python: (description) => `
+from pathlib import Path
+import pulumi_tlsedge as tlsedge
+
+for n in range(${sites}):
+    certificate = tlsedge.TLSCertificate(f"site{n}",
+        description="${description}",
+        certificate_pem=Path("certs/fullchain.pem").read_text(),
+        private_key_pem=Path("certs/privkey.pem").read_text(),
+        metadata=f"site {n}")
+    tlsedge.TLSEdge(f"site{n}",
+        description="${description}",
+        hostports=[f"site{n}.example.com:443"],
+        tls_termination={"terminate_at": "edge", "min_version": "1.2"},
+        metadata=certificate.not_after)
+`,
+  go: (description) => `package main
 
 import (
-	"reflect"
+	"fmt"
+	"os"
 
-	"example.com/pulumi-tlsedge/sdk/go/tlsedge"
+	"github.com/example-owner/pulumi-tlsedge/sdk/go/tlsedge"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
+func text(file string) pulumi.String {
+	read, err := os.ReadFile(file)
+	if err != nil {
+		panic(err)
+	}
+	return pulumi.String(read)
+}
+
 func main() {
 	pulumi.Run(func(ctx *pulumi.Context) error {
-		ctx.Export("known", pulumi.String(reflect.TypeFor[tlsedge.TLSEdge]().Field(1).Name))
+		for n := range ${sites} {
+			name := fmt.Sprintf("site%d", n)
+			description := pulumi.String("${description}")
+			certificate, err := tlsedge.NewTLSCertificate(ctx, name, &tlsedge.TLSCertificateArgs{
+				Description:    description,
+				CertificatePem: text("certs/fullchain.pem"),
+				PrivateKeyPem:  text("certs/privkey.pem"),
+				Metadata:       pulumi.Sprintf("site %d", n),
+			})
+			if err != nil {
+				return err
+			}
+			_, err = tlsedge.NewTLSEdge(ctx, name, &tlsedge.TLSEdgeArgs{
+				Description: description,
+				Hostports:   pulumi.StringArray{pulumi.String(name + ".example.com:443")},
+				TlsTermination: &tlsedge.TlsTerminationArgs{
+					TerminateAt: pulumi.String("edge"),
+					MinVersion:  pulumi.String("1.2"),
+				},
+				Metadata: certificate.NotAfter,
+			})
+			if err != nil {
+				return err
+			}
+		}
 		return nil
 	})
-}`,
-    expected: "Hostports",
-  },
-];
+}
+`,
+  yaml: (description) => `resources:
+${numbers
+  .map(
+    (n) => `  certificate${n}:
+    type: tlsedge:TLSCertificate
+    name: site${n}
+    properties:
+      description: ${description}
+      certificatePem: { fn::readFile: certs/fullchain.pem }
+      privateKeyPem: { fn::readFile: certs/privkey.pem }
+      metadata: site ${n}
+  edge${n}:
+    type: tlsedge:TLSEdge
+    name: site${n}
+    properties:
+      description: ${description}
+      hostports: ["site${n}.example.com:443"]
+      tlsTermination: { terminateAt: edge, minVersion: "1.2" }
+      metadata: \${certificate${n}.notAfter}`,
+  )
+  .join("\n")}`,
+};
 
-describe("programs with generated SDKs", () => {
+describe("the plugin in every language", () => {
   let sdks: string;
   before(async function () {
+    // On a bare machine the Pulumi CLI and the hosts are built first.
+    this.timeout(900_000);
     if (await missing("go")) this.skip();
-    const file = path.join(newFolder(), "schema.json");
-    await writeFile(file, JSON.stringify(schema));
-    sdks = await generateSdks(file);
+    sdks = await generateSdks(path.join(repository, "plugin", "schema.json"));
   });
 
-  for (const { language, text, expected } of cases) {
-    describe(`in ${language}`, () => {
+  for (const language of Object.keys(stacks) as Language[]) {
+    describe(`of ${sites} sites in ${language}`, () => {
       let project: Project;
       before(async function () {
         if (await missing(language)) this.skip();
-        project = await Project.create();
+        project = await Project.create({}, {}, "plugin");
+        await project.certificate("certs", { commonName: "site.example.com" });
+        await describeAs("before");
       });
       after(() => project?.close());
 
-      it("run on the engine", async () => {
-        const { env, folder } = project;
-        Object.assign(env, await programs[language](folder, text, { sdks }));
-        await project.up();
-        assert.equal(await project.output("known"), expected);
+      const describeAs = async (description: string) => {
+        const text = stacks[language](description);
+        const env = await programs[language](project.folder, text, { sdks, plugin });
+        Object.assign(project.env, env);
+      };
+
+      const each = (request: string) => Array.from({ length: sites }, () => request);
+
+      it("C80 C30 creates with one request each; C50 the key is a secret", async () => {
+        const { requests } = await project.up();
+        const expected = [...each("POST /edges/tls"), ...each("POST /tls_certificates")];
+        assert.deepEqual(requests.toSorted(), expected);
+      });
+
+      it("C25 then makes no request", async () => {
+        assert.deepEqual((await project.up("--expect-no-changes")).requests, []);
+      });
+
+      it("C16 C22 updates with one PATCH each", async () => {
+        await describeAs("after");
+        const { requests } = await project.up();
+        const expected = [...each("PATCH /edges/tls/:id"), ...each("PATCH /tls_certificates/:id")];
+        assert.deepEqual(requests.toSorted(), expected);
+      });
+
+      it("C31 refreshes from pages", async () => {
+        const { requests, changes } = await project.refresh();
+        assert.deepEqual(changes, { same: 2 * sites + 1 });
+        // Of each kind, the first read is of one object, and then a page holds the rest.
+        assert.equal(requests.length, 4);
+      });
+
+      it("C81 imports an object that the program does not declare", async () => {
+        const { url: baseUrl, apiKey } = project.emulator;
+        const client = new Client({ baseUrl, apiKey, caFile: project.env.TLSEDGE_CA_FILE });
+        const { id } = await tlsEdges.create(client, { description: "by hand" });
+        const args = ["--yes", "--generate-code=false", "--protect=false"];
+        await project.succeeds("import", "tlsedge:index:TLSEdge", "extra", id, ...args);
+        assert.equal((await project.exported()).extra?.id, id);
+      });
+
+      it("C30 destroys with one request each", async () => {
+        const { requests } = await project.destroy();
+        assert.equal(requests.length, 2 * sites + 1);
+        assert.deepEqual(project.emulator.tlsEdges.list(), []);
       });
     });
   }
+
+  describe("the examples of the schema", () => {
+    it("C86 compile in TypeScript", async () => {
+      const folder = newFolder();
+      await programs.nodejs(folder, "", { sdks });
+      const files = ["tlsEdge.ts", "tlsCertificate.ts"];
+      for (const file of files) await copyFile(path.join(examples, file), path.join(folder, file));
+      const strict = ["--noEmit", "--strict", "--skipLibCheck", "--module", "node16"];
+      const tsc = require.resolve("typescript/bin/tsc");
+      const args = [tsc, ...strict, "--target", "es2022", "--types", "node", ...files];
+      await promisify(execFile)(process.execPath, args, { cwd: folder });
+    });
+
+    for (const [language, ending] of [
+      ["go", "go"],
+      ["python", "py"],
+    ] as const) {
+      it(`C86 run in ${language}`, async function () {
+        if (await missing(language)) this.skip();
+        const project = await Project.create({}, {}, "plugin");
+        try {
+          const made = await project.certificate("certs", { commonName: "app.example.com" });
+          await project.file("app.pem", made.certificatePem);
+          await project.setSecret("acceptance:appKey", made.privateKeyPem);
+          for (const name of ["tlsEdge", "tlsCertificate"]) {
+            const example = await readFile(path.join(examples, `${name}.${ending}`), "utf8");
+            const written = await programs[language](project.folder, example, { sdks, plugin });
+            Object.assign(project.env, written);
+            await project.succeeds("preview");
+          }
+        } finally {
+          await project.close();
+        }
+      });
+    }
+  });
 });

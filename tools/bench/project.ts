@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { copyFile, mkdir, readFile, rm, symlink } from "node:fs/promises";
+import { copyFile, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { type ExportedResource, Project } from "../engine";
@@ -40,6 +40,10 @@ export class Competitor {
     for (const linked of ["@pulumi", "axios", "pulumi-tlsedge"]) {
       await symlink(path.join(repository, "node_modules", linked), path.join(modules, linked));
     }
+    const sdk = path.join(repository, "tools", "pluginSdk.cjs");
+    await mkdir(path.join(modules, "tlsedge-plugin"));
+    const index = `module.exports = require(${JSON.stringify(sdk)});`;
+    await writeFile(path.join(modules, "tlsedge-plugin", "index.js"), index);
     await copyFile(path.join(programs, "floorProvider.cjs"), path.join(floor, "provider.js"));
     await copyFile(path.join(programs, `${name}.cjs`), path.join(folder, "index.js"));
     const project = await Project.in(
@@ -57,6 +61,7 @@ export class Competitor {
     if (name === "conventional") project.secrets = new Secrets();
     const file = path.join("node_modules", floorPackage, "recordings.json");
     await project.file(file, JSON.stringify(recordings));
+    project.door = name === "plugin" ? "plugin" : "dynamic";
     await project.manifest({ "@pulumi/pulumi": "*", axios: "*" });
     await project.select("dev");
     return new Competitor(name, project);
@@ -74,7 +79,12 @@ export class Competitor {
     await rm(peak, { force: true });
     this.project.emulator.requests.length = 0;
     const started = performance.now();
-    const { output } = await this.project.pulumi(...args);
+    const { cli, stack } = this.project;
+    const timed = ["-c", '"$@"; times', "sh", cli.command, ...args];
+    const { output } = await this.project.start(
+      [...timed, "--stack", stack, "--non-interactive"],
+      "sh",
+    ).done;
     const seconds = (performance.now() - started) / 1000;
     const last = output.split("\n").slice(-40).join("\n");
     assert.ok(output.includes(result(n)), `${phase} did not end with "${result(n)}":\n${last}`);
@@ -85,14 +95,24 @@ export class Competitor {
     }
     const peakMiB = Number(await readFile(peak)) / 1024;
     const bytes = phase === "create" ? bytesOf(await this.exported()) : [];
-    return { seconds, requests, peakMiB, bytes };
+    return { seconds, processorSeconds: processorSecondsOf(output), requests, peakMiB, bytes };
   }
 
   /** The resources of the stack, without the engine's own. */
   async exported(): Promise<ExportedResource[]> {
     const { resources } = await this.project.state();
-    return resources.filter(({ type }) => type.includes(":dynamic"));
+    return resources.filter(({ type }) => /^pulumi-nodejs:dynamic|^tlsedge:/.test(type));
   }
+}
+
+/** The sum of user and system time in what the shell's `times` prints last, of its children. */
+function processorSecondsOf(output: string): number {
+  const last = output.trimEnd().split("\n").at(-1) ?? "";
+  const times = [...last.matchAll(/(\d+)m([\d.]+)s/g)];
+  return times.reduce(
+    (sum, [, minutes, seconds]) => sum + Number(minutes) * 60 + Number(seconds),
+    0,
+  );
 }
 
 /** Bytes as `pulumi stack export` prints them, for each resource: whole, inputs, outputs. */

@@ -47,7 +47,11 @@ function section(title: string, all: Measured[]): string {
     phases[phase],
     ratio(seconds(phase, "ours"), seconds(phase, "floor")),
     ratio(seconds(phase, "ours"), seconds(phase, "conventional")),
+    ratio(seconds(phase, "plugin"), seconds(phase, "ours")),
+    ratio(seconds(phase, "plugin"), seconds(phase, "conventional")),
   ]);
+  const processor = (phase: Phase, name: Contestant) =>
+    of(phase, name).map((one) => one.processorSeconds);
   const state = contestantNames.map((name) => {
     const [whole = 0, inputs = 0, outputs = 0] = of("create", name)[0]?.bytes ?? [];
     const bytes = [whole, inputs, outputs, whole - inputs - outputs];
@@ -58,7 +62,12 @@ function section(title: string, all: Measured[]): string {
     `## ${title}`,
     `Runs: ${of("create", "ours").length}.`,
     tableOf("Seconds", (phase, name) => shortest(seconds(phase, name), 2)),
-    table(["This package's time", "÷ floor", "÷ conventional"], ratios, true),
+    table(
+      ["Time", "Ours ÷ floor", "Ours ÷ conventional", "Plugin ÷ ours", "Plugin ÷ conventional"],
+      ratios,
+      true,
+    ),
+    tableOf("Processor seconds", (phase, name) => shortest(processor(phase, name), 2)),
     tableOf("Requests", (phase, name) => requestsOf(of(phase, name).at(-1))),
     table(head, state, true),
     tableOf("Peak memory of the provider, MiB", (phase, name) =>

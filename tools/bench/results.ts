@@ -1,6 +1,7 @@
 /** The programs and providers that are compared, with their titles in the tables. */
 export const contestants = {
   ours: "This package",
+  plugin: "Plugin",
   floor: "Floor",
   conventional: "Conventional",
 } as const;
@@ -31,6 +32,8 @@ export interface Measured {
   name: Contestant;
   /** Wall time of the command. */
   seconds: number;
+  /** Processor time of the engine, the program and the provider together. */
+  processorSeconds: number;
   /** Requests by kind, such as `POST`, `GET`, `GET list`. */
   requests: Record<string, number>;
   /** Peak memory of the provider's process. */

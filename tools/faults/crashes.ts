@@ -7,6 +7,7 @@ import { nameOf } from "../engineLog";
 import { newFolder } from "../folders";
 import { table } from "../markdown";
 import { providerOf } from "../processes";
+import type { Door } from "../protocol";
 import { killPoints, type Point, pathOf, titleOf } from "./crashPoints";
 import { isLike, stored, type Wire } from "./judge";
 import type { Kind } from "./resource";
@@ -37,14 +38,17 @@ new tlsedge.TLSEdge("tlsEdge", {
 type Chains = Record<Point["to"]["chain"], MadeCertificate>;
 
 /** Kills the engine, the provider or the emulator at each point, or at one of them alone. */
-export async function runCrashes(run?: number): Promise<{ markdown: string; broken: string[] }> {
+export async function runCrashes(
+  door: Door,
+  run?: number,
+): Promise<{ markdown: string; broken: string[] }> {
   const outcomes: Crash[] = [];
   const rest = [...killPoints.entries()].filter(([index]) => run === undefined || index === run);
   let version = "";
   const work = async () => {
     const dataFile = path.join(newFolder(), "account.sqlite");
     const limits = { TLSEDGE_TIMEOUT_SECONDS: "60", TLSEDGE_REQUESTS_PER_MINUTE: "0" };
-    const project = await Project.create({ dataFile }, limits);
+    const project = await Project.create({ dataFile }, limits, door);
     version = project.cli.version;
     await project.program(program);
     const chains = {
@@ -67,7 +71,7 @@ export async function runCrashes(run?: number): Promise<{ markdown: string; brok
   const broken = all.flatMap(({ point, wrong }) =>
     wrong.map((what) => `${titleOf(point)}: ${what}`),
   );
-  return { markdown: report(all, version), broken };
+  return { markdown: report(all, version, door), broken };
 }
 
 /** Kills at a point, follows the documented advice, and judges the result. */
@@ -157,6 +161,9 @@ class Crash {
     }
     const command = this.point.command === "destroy" ? "destroy" : "up";
     const first = await this.#pulumi(command, ...go);
+    if (first.code !== 0 && command === "up" && this.project.door === "plugin") {
+      this.wrong.push(`up does not go on by itself: ${first.output}`);
+    }
     if (first.code !== 0 && command === "up") await this.#followAdvice(first.output, wanted);
     else if (first.code !== 0) this.wrong.push(`destroy fails: ${first.output}`);
     if ((await this.project.state()).pending.length > 0) {
@@ -228,7 +235,7 @@ class Crash {
   }
 }
 
-function report(outcomes: Crash[], version: string): string {
+function report(outcomes: Crash[], version: string, door: Door): string {
   const rows = outcomes.map(({ point, itself, commands, left, wrong }) => {
     const { title, kind, method, when, victim, command } = point;
     const request = `\`${method}\` of the ${kind === "tlsEdge" ? "edge" : "certificate"}`;
@@ -237,6 +244,6 @@ function report(outcomes: Crash[], version: string): string {
     return [title, request, when, victim, ...result, left.join("; ") || "nothing"];
   });
   const head = ["Command", "Request", "When", "Killed", "It", "Then", "Converged", "Left over"];
-  const count = `${outcomes.length} kill points, on Pulumi ${version}.`;
+  const count = `${outcomes.length} kill points, on Pulumi ${version}, door ${door}.`;
   return `${count}\n\n${table(head, rows)}`;
 }

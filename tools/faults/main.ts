@@ -20,7 +20,7 @@ the service with the states, and writes docs/reliability.md. Exits with 1 when a
   --runs N      how many sequences; default: ${defaultRuns}
   --seed N      decides the sequences; default: a new one, which is printed
   --run N       only sequence N of the seed, or only crash N; writes nothing
-  --door DOOR   dynamic or plugin, for the sequences; default: dynamic
+  --door DOOR   dynamic or plugin, for sequences and crashes; default: dynamic
   --check       writes nothing
   --help        prints this text`;
 
@@ -36,7 +36,7 @@ interface Options {
 const parts = {
   sequences,
   cases: runCases,
-  crashes: ({ run }: Options) => runCrashes(run),
+  crashes: ({ door, run }: Options) => runCrashes(door, run),
 };
 
 async function main(): Promise<number> {
@@ -69,7 +69,8 @@ async function main(): Promise<number> {
     if (broken.length > 0) code = 1;
     if (values.check || options.run !== undefined) continue;
     const file = path.join(repository, "docs", "reliability.md");
-    await writePart(file, "Reliability", part, markdown);
+    const name = values.door === "plugin" ? `${part} of the plugin` : part;
+    await writePart(file, "Reliability", name, markdown);
   }
   return code;
 }

@@ -6,7 +6,7 @@ const { readFileSync, writeFileSync } = require("node:fs");
 delete process.env.PULUMI_NODEJS_TYPESCRIPT;
 
 // The provider's process writes its peak memory, in KiB, when the engine ends it.
-if (/dynamic-provider/.test(process.argv[1])) {
+if (/dynamic-provider|plugin\.js$/.test(process.argv[1])) {
   process.on("exit", () => writeFileSync("peak", String(peakKiB())));
   for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit());
 }

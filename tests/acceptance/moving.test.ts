@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { Project } from "../../tools/engine";
+import type { Door } from "../../tools/protocol";
+
+const types = {
+  dynamic: (name: string) => `pulumi-nodejs:dynamic/tlsedge:${name}`,
+  plugin: (name: string) => `tlsedge:index:${name}`,
+};
+
+describe("C85 a stack moves between the doors", () => {
+  let project: Project;
+  let ids: string[];
+  let description = "";
+
+  const sites = ["s0", "s1"];
+  const names = Array.from({ length: 8 }, (_, index) => `r${index}`);
+
+  before(async () => {
+    project = await Project.create();
+    await project.certificate(".", { commonName: "a.example", dnsNames: ["*.example"] });
+    await write("dynamic");
+    await project.up();
+    ids = await stored();
+    assert.equal(ids.length, 20);
+  });
+  after(() => project?.close());
+
+  const stored = async () =>
+    Object.entries((await project.state()).resources)
+      .flatMap(([, { type, id }]) => (/tlsedge:TLS|tlsedge:index:TLS/.test(type) && id ? [id] : []))
+      .sort();
+
+  /** 20 resources, four of them in sites, with an alias for the other door. */
+  const write = async (door: Door) => {
+    await project.enter(door);
+    const from = types[door === "plugin" ? "dynamic" : "plugin"];
+    const pair = `{
+      certificatePem: readFileSync("fullchain.pem", "utf8"),
+      privateKeyPem: readFileSync("privkey.pem", "utf8"),
+    }`;
+    await project.program(`
+      const described = ${JSON.stringify(description ? { description } : {})};
+      const was = (type) => ({ aliases: [{ type }] });
+      for (const name of ${JSON.stringify(names)}) {
+        new tlsedge.TLSEdge(name, {
+          ...described, hostports: [name + ".example:443", "also-" + name + ".example:443"],
+          tlsTermination: { terminateAt: "edge" },
+        }, was("${from("TLSEdge")}"));
+        new tlsedge.TLSCertificate(name, { ...described, ...${pair} },
+          was("${from("TLSCertificate")}"));
+      }
+      for (const name of ${JSON.stringify(sites)}) {
+        ${
+          door === "dynamic"
+            ? // The parts of a site take no options: they get their aliases by a transform.
+              `const transforms = [({ type, props, opts }) => {
+                const other = {
+                  "${types.dynamic("TLSEdge")}": "${types.plugin("TLSEdge")}",
+                  "${types.dynamic("TLSCertificate")}": "${types.plugin("TLSCertificate")}",
+                }[type];
+                const parent = pulumi.rootStackResource;
+                const aliases = [{ type: other }, { type: other, parent }];
+                return { props, opts: other ? { ...opts, aliases } : opts };
+              }];
+              new tlsedge.TLSSite(name, {
+                ...described, metadata: { environment: null, repository: null },
+                hostports: [name + ".example:443"],
+                certificate: ${pair}, backendId: "bkdtg_1", access: "anyone",
+              }, { transforms });`
+            : // A component of the same type and name keeps the URN of the parent. Without one, the
+              // alias is the whole URN.
+              `const site = name === "s1" ? undefined :
+                new pulumi.ComponentResource("tlsedge:index:TLSSite", name);
+              const options = (type) => site ? { parent: site, aliases: [{ type }] } : {
+                aliases: ["urn:pulumi:dev::acceptance::tlsedge:index:TLSSite$" + type + "::s1"],
+              };
+              const about = {
+                description: name + " (dev)", ...described,
+                metadata: JSON.stringify({}),
+              };
+              new tlsedge.TLSCertificate(name, { ...about, ...${pair}, renewBeforeDays: 21 },
+                options("${from("TLSCertificate")}"));
+              new tlsedge.TLSEdge(name, {
+                ...about, hostports: [name + ".example:443"],
+                backend: { backendId: "bkdtg_1" },
+                tlsTermination: { terminateAt: "edge", minVersion: "1.2" },
+              }, options("${from("TLSEdge")}"));`
+        }
+      }`);
+  };
+  const isRead = (request: string) => request.startsWith("GET ");
+
+  /** Moves everything, the component of one site aside: nothing is written or replaced. */
+  const move = async (door: Door) => {
+    const changes = { same: 2, update: 20, [door === "plugin" ? "delete" : "create"]: 1 };
+    await write(door);
+    const plan = await project.preview();
+    assert.deepEqual([plan.changes, plan.requests], [changes, []], plan.output);
+    const run = await project.up();
+    assert.deepEqual(run.changes, changes);
+    assert.ok(run.requests.every(isRead) && run.requests.length <= 20, run.requests.join());
+    assert.deepEqual(await stored(), ids);
+    const { changes: again, requests } = await project.up();
+    assert.deepEqual([again, requests], [{ same: door === "plugin" ? 22 : 23 }, []]);
+    await project.refresh("--expect-no-changes");
+  };
+
+  for (const door of ["plugin", "dynamic"] as const) {
+    it(`to the ${door} door with no write, and a change works there`, async () => {
+      await move(door);
+      description = `through ${door}`;
+      await write(door);
+      const run = await project.up();
+      assert.equal(run.changes.update, 20);
+      assert.equal(run.requests.filter((request) => request.startsWith("PATCH ")).length, 20);
+      assert.deepEqual(await stored(), ids);
+    });
+  }
+
+  it("and back once more, with a change in the same update, and is destroyed", async () => {
+    description = "in the same update";
+    await write("plugin");
+    const run = await project.up();
+    assert.equal(run.requests.filter((request) => request.startsWith("PATCH ")).length, 20);
+    assert.deepEqual(await stored(), ids);
+    await project.destroy();
+    const { tlsEdges, tlsCertificates } = project.emulator;
+    assert.deepEqual([tlsEdges.list(), tlsCertificates.list()], [[], []]);
+  });
+});
