@@ -53,6 +53,12 @@ const kinds: Record<string, Kind> = {
 /** Inputs that no read gives back, and that are always secrets. */
 const secretInputs = ["privateKeyPem"];
 
+/**
+ * How old the answer may be for an import. The engine stores each resource before it asks for the
+ * next ones: 600 take half a minute.
+ */
+const maxAgeOfImportMs = 600_000;
+
 /** The URN of the operation in progress: messages about it name its resource. */
 const urnOf = new AsyncLocalStorage<string>();
 /** Messages on their way to the engine, which shows none that comes after its last operation. */
@@ -282,7 +288,8 @@ function handlersOf(schema: Schema) {
       const given = fromWire(request.getInputs());
       // An import and a program's `get` have no state.
       const stored = "uri" in props.values ? props.values : undefined;
-      const found = await read(lifecycle, clientOf(kind, id, props.values), id, stored);
+      const age = request.getProperties() ? undefined : maxAgeOfImportMs;
+      const found = await read(lifecycle, clientOf(kind, id, props.values), id, stored, age);
       if (!found) return new messages.ReadResponse();
       const inputs = stored ? withDrift(lifecycle, stored, found, own(given.values)) : undefined;
       const outputs = { ...found, ...settingsOf(lifecycle, given.values) };

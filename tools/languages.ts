@@ -14,7 +14,6 @@ import {
   pathFolders,
   pulumiVersion,
 } from "./pulumi";
-import { schemaFile } from "./schema";
 
 /** A language that a program of the tests is written in. */
 export type Language = "nodejs" | "python" | "go" | "yaml";
@@ -135,14 +134,6 @@ export async function generateSdks(schema: string): Promise<string> {
   return folder;
 }
 
-/** Generates the SDKs of the plugin, as {@link generateSdks} does. */
-export async function generatePluginSdks(): Promise<string> {
-  const file = path.join(newFolder(), "schema.json");
-  const schema = JSON.parse(await fs.readFile(schemaFile, "utf8"));
-  await fs.writeFile(file, JSON.stringify({ ...schema, meta: { supportPack: true } }));
-  return generateSdks(file);
-}
-
 /**
  * The program that `pulumi import` prints on a machine whose language hosts can print one.
  *
@@ -150,7 +141,7 @@ export async function generatePluginSdks(): Promise<string> {
  */
 export async function printProgram(
   schema: string,
-  language: Language,
+  language: Exclude<Language, "yaml">,
   exported: string,
 ): Promise<string> {
   const go = await findGo("Printing a program");
