@@ -75,7 +75,7 @@ import * as tlsedge from "@pulumi/tlsedge";`,
         ),
       ],
     ],
-    ignored: ["/bin/", "/node_modules/", "/sdks/"],
+    ignored: ["/bin/", "/node_modules/"],
     install: ["pulumi package add tlsedge", "npm install"],
   },
 
@@ -98,7 +98,7 @@ import * as tlsedge from "@pulumi/tlsedge";`,
         ),
       ],
     ],
-    ignored: ["/sdks/", "/venv/", "__pycache__/"],
+    ignored: ["/venv/", "__pycache__/"],
     install: ["pulumi install", "pulumi package add tlsedge"],
   },
 
@@ -143,7 +143,7 @@ ${resources.join("\n")}
 `,
       ],
     ],
-    ignored: ["/sdks/"],
+    ignored: [],
     install: ["pulumi package add tlsedge", "go mod tidy"],
   },
 
@@ -280,11 +280,11 @@ function readme(
   return joined(
     `# ${project}`,
     `${inWords(found)}, as \`npx pulumi-tlsedge adopt --plugin\` found them.`,
-    `1. Install the plugin${install.length > 0 ? " and its SDK, which Pulumi generates" : ""}, create a stack, \
-and set the account, in stack config as
-   here or in the environment:`,
+    `1. Install the plugin from its folder or archive, create a stack, and set the account, in stack
+   config as here or in the environment.\
+${install.length > 0 ? " Pulumi generates the SDK that the program imports." : ""}`,
     commands(
-      `pulumi plugin install resource tlsedge ${version} --file <the plugin's folder or archive>`,
+      `pulumi plugin install resource tlsedge ${version} --file PLUGIN`,
       ...install,
       "pulumi stack init",
       "pulumi config set tlsedge:baseUrl https://…",

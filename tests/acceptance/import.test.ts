@@ -264,9 +264,7 @@ describe("what adopt writes for the plugin", () => {
     const args = [bin, "adopt", "--plugin", "--language", written, "--out", out, "--json"];
     const { stdout } = await promisify(execFile)(process.execPath, args, { env: project.env });
     const text = await readFile(path.join(out, mains[language]), "utf8");
-    for (const name of ["import.json", "certificates"]) {
-      await cp(path.join(out, name), path.join(project.folder, name), { recursive: true });
-    }
+    await cp(out, project.folder, { recursive: true });
     const program = {
       nodejs: () => commonJs(text),
       python: () => text,
@@ -310,6 +308,13 @@ describe("what adopt writes for the plugin", () => {
 
   /** More with TLSEDGE_TEST_ADOPTED=300, for a minute. */
   const many = Number(process.env.TLSEDGE_TEST_ADOPTED ?? 15);
+  it("C81 has no error of types in TypeScript", async () => {
+    await seed(client);
+    await adopt("nodejs");
+    const tsc = require.resolve("typescript/bin/tsc");
+    await promisify(execFile)(process.execPath, [tsc, "--project", project.folder]);
+  });
+
   it(`C81 imports ${many} edges and ${many} certificates by the page`, async () => {
     for (let n = 0; n < many; n++) {
       const commonName = `app${n}.example.com`;
