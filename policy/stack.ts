@@ -62,7 +62,7 @@ export const hostportCertificate: StackPolicy = {
     "covers exactly one label (RFC 6125): `*.example.com` is valid neither for `example.com` " +
     "nor for `a.b.example.com`.",
   remediationSteps:
-    "Add a TLSCertificate of the same connection with the host name in its subject alternative " +
+    "Add a TLSCertificate of the same account with the host name in its subject alternative " +
     "names, or renew the expired one. Edges with terminateAt `upstream` are not judged unless " +
     "tlsTermination is disabled, because their certificate is on a server behind them. A policy " +
     "sees only the resources of its own stack. If the certificates are in another stack, set " +
@@ -76,7 +76,9 @@ export const hostportCertificate: StackPolicy = {
   validateStack({ resources }, report) {
     const certificates = resources.filter((resource) => resource.isType(TLSCertificate));
     const edges = resources.filter((resource) => resource.isType(TLSEdge));
-    each(edges, ({ name, urn, props: edge }) => {
+    each(edges, (resource) => {
+      const { name, urn, props: edge } = resource;
+      const account = accountOf(resource);
       const endsTls = any([
         () => !isOn(edge.tlsTermination),
         () => edge.tlsTermination?.terminateAt !== "upstream",
@@ -86,7 +88,7 @@ export const hostportCertificate: StackPolicy = {
         const host = hostport.replace(/:\d+$/, "");
         const covered = any(
           certificates.map((certificate) => () => {
-            if (accountOf(certificate.props) !== accountOf(edge)) return false;
+            if (accountOf(certificate) !== account) return false;
             const leaf = leafOf(certificate.props);
             return !leaf || (isValid(leaf) && covers(leaf.names, host));
           }),
@@ -103,8 +105,10 @@ export const hostportCertificate: StackPolicy = {
   },
 };
 
-function accountOf({ connection = "tlsedge" }: PolicyResource["props"]): string {
-  return connection;
+/** A resource of the plugin has no connection: an explicit provider names its account. */
+function accountOf({ props, provider }: PolicyResource): string {
+  const isExplicit = provider !== undefined && !/^default(_|$)/.test(provider.name);
+  return props.connection ?? (isExplicit ? provider.urn : "tlsedge");
 }
 
 /**

@@ -109,7 +109,9 @@ function changesOfList(path: string, old: unknown[], now: unknown[]): [string, C
 
 /**
  * The outputs that a plan shows: those that follow from the inputs, and in an update those that
- * don't change. What the service chooses is unknown.
+ * don't change. What the service chooses is unknown. A property that the program could set and does
+ * not is left out: in a plan, a program takes a missing output for unknown, and a policy on the
+ * stack, which can't judge what is unknown, takes it for unset.
  *
  * @param names The names of all outputs.
  * @param deployed What is deployed; undefined when the object is created.
@@ -120,16 +122,17 @@ export function plannedOutputs(
   inputs: Properties,
   deployed?: { state: Properties; inputs: Properties },
 ): Properties {
-  const planned = names.map((name): [string, unknown] => {
+  const planned = names.flatMap((name): [string, unknown][] => {
     const value = inputs[name];
     const isKept =
       deployed?.state[name] !== undefined &&
       !hasUnknown(value) &&
       (isEqual(lifecycle, name, deployed.inputs[name], value) ||
         isDeepStrictEqual(deployed.inputs[name], value));
-    if (isKept) return [name, deployed.state[name]];
-    const isSetting = lifecycle.settings.includes(name);
-    return [name, isSetting ? (value ?? null) : filledUp(value, lifecycle, name)];
+    if (isKept) return [[name, deployed.state[name]]];
+    if (lifecycle.settings.includes(name)) return [[name, value ?? null]];
+    if (value === undefined && lifecycle.properties.includes(name)) return [];
+    return [[name, filledUp(value, lifecycle, name)]];
   });
   return Object.fromEntries(planned);
 }

@@ -8,8 +8,19 @@ import { ConfigurationError, overruled, readSettings, unknownKeys } from "../pro
 /** A value that may be an output, or that may have outputs as parts. */
 export type InputOf<T> = pulumi.Input<T extends object ? { [K in keyof T]: InputOf<T[K]> } : T>;
 
-/** The type token of a resource. Policies and every state name it, so it never changes. */
+/** The type token of a resource. Every state names it, so it never changes. */
 export const typeToken = (name: string) => `pulumi-nodejs:dynamic/tlsedge:${name}`;
+
+/**
+ * Whether a value is a resource of this name, of any copy of this package or of the plugin.
+ *
+ * Policies match resources by this: a class that has a static `__pulumiType` is matched by that one
+ * type alone, so the classes of this package have none.
+ */
+export function isOfKind(value: unknown, name: string): boolean {
+  const type = (value as { __pulumiType?: unknown } | null | undefined)?.__pulumiType;
+  return type === typeToken(name) || type === `tlsedge:index:${name}`;
+}
 
 /**
  * The properties of a resource for the engine: a copy of the arguments, the provider's code as

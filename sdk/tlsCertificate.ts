@@ -9,7 +9,14 @@ import type {
 } from "../provider/tlsCertificateLookup";
 import { warnOfExpiry } from "./expiry";
 import { ask, askOutput, type LookupArgs } from "./lookup";
-import { type InputOf, idToGet, registration, typeToken, unsetIsUndefined } from "./resource";
+import {
+  type InputOf,
+  idToGet,
+  isOfKind,
+  registration,
+  typeToken,
+  unsetIsUndefined,
+} from "./resource";
 
 export type { GetTLSCertificateResult, SubjectAlternativeNames };
 
@@ -32,9 +39,6 @@ export type TLSCertificateArgs = {
  * });
  */
 export class TLSCertificate extends pulumi.CustomResource {
-  /** @internal Policies match resources by this type. */
-  static readonly __pulumiType: string = typeToken("TLSCertificate");
-
   /** The URI of the certificate. */
   declare readonly uri: pulumi.Output<string>;
   /** When the certificate was uploaded, RFC 3339 in UTC. */
@@ -95,7 +99,7 @@ export class TLSCertificate extends pulumi.CustomResource {
     // The engine can't import dynamic resources, so the provider does it.
     const { import: adopted, ...rest } = opts;
     super(
-      TLSCertificate.__pulumiType,
+      typeToken("TLSCertificate"),
       name,
       registration(
         "tlsCertificate",
@@ -134,10 +138,9 @@ export class TLSCertificate extends pulumi.CustomResource {
     });
   }
 
-  /** Whether a value is a TLSCertificate, from any copy of this package. */
+  /** Whether a value is a TLSCertificate, from any copy of this package or from the plugin. */
   static override isInstance(value: unknown): value is TLSCertificate {
-    const type = (value as { __pulumiType?: unknown } | null)?.__pulumiType;
-    return type === TLSCertificate.__pulumiType;
+    return isOfKind(value, "TLSCertificate");
   }
 }
 

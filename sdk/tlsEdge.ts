@@ -10,7 +10,14 @@ import {
 } from "../provider/tlsEdge";
 import { refuseSharedHostports } from "./hostports";
 import { ask, askOutput, type LookupArgs } from "./lookup";
-import { type InputOf, idToGet, registration, typeToken, unsetIsUndefined } from "./resource";
+import {
+  type InputOf,
+  idToGet,
+  isOfKind,
+  registration,
+  typeToken,
+  unsetIsUndefined,
+} from "./resource";
 
 export type { GetTLSEdgeResult, TLSEdgeState };
 
@@ -36,9 +43,6 @@ export type TLSEdgeArgs = {
  * });
  */
 export class TLSEdge extends pulumi.CustomResource {
-  /** @internal Policies match resources by this type. */
-  static readonly __pulumiType: string = typeToken("TLSEdge");
-
   /** The URI of the edge. */
   declare readonly uri: pulumi.Output<string>;
   /** When the edge was created, RFC 3339 in UTC. */
@@ -70,7 +74,7 @@ export class TLSEdge extends pulumi.CustomResource {
     // The engine can't import dynamic resources, so the provider does it.
     const { import: adopted, ...rest } = opts;
     super(
-      TLSEdge.__pulumiType,
+      typeToken("TLSEdge"),
       name,
       registration("tlsEdge", args ?? {}, outputs, adopted),
       // As an option, not as a result of diff, so that it also applies to a forced replacement.
@@ -94,9 +98,9 @@ export class TLSEdge extends pulumi.CustomResource {
     return new TLSEdge(name, state, { ...opts, id: idToGet("TLSEdge", id) });
   }
 
-  /** Whether a value is a TLSEdge, from any copy of this package. */
+  /** Whether a value is a TLSEdge, from any copy of this package or from the plugin. */
   static override isInstance(value: unknown): value is TLSEdge {
-    return (value as { __pulumiType?: unknown } | null)?.__pulumiType === TLSEdge.__pulumiType;
+    return isOfKind(value, "TLSEdge");
   }
 }
 

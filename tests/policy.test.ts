@@ -65,17 +65,25 @@ function isValid(schema: PolicyConfigSchema["properties"][string] = {}, value: u
   return isOfType && isLarge && values.includes(value as string);
 }
 
+/** As Pulumi matches a class that has no static `__pulumiType`. */
 const isType = (type: string) => (resource: object) =>
-  (resource as { __pulumiType?: string }).__pulumiType === type;
+  (resource as { isInstance(value: object): boolean }).isInstance({ __pulumiType: type });
+
+/** How the types of the dynamic providers and of the plugin begin. */
+const prefixes = ["pulumi-nodejs:dynamic/tlsedge:", "tlsedge:index:"] as const;
 
 /** A resource as Pulumi shows it to policies: its inputs checked by the provider. */
-async function shown({ type, name, args, protect = false }: Declared): Promise<PolicyResource> {
+async function shown(
+  { type, name, args, protect = false }: Declared,
+  prefix: string = prefixes[0],
+): Promise<PolicyResource> {
+  const token = `${prefix}${type.name}`;
   const { inputs } = await new Stack(type === TLSEdge ? tlsEdge : tlsCertificate).check(args);
   const props = unknownCheckingProxy(inputs);
   return {
-    type: type.__pulumiType,
+    type: token,
     name,
-    urn: `urn:pulumi:dev::test::${type.__pulumiType}::${name}`,
+    urn: `urn:pulumi:dev::test::${token}::${name}`,
     props,
     opts: {
       protect,
@@ -86,18 +94,25 @@ async function shown({ type, name, args, protect = false }: Declared): Promise<P
     },
     dependencies: [],
     propertyDependencies: {},
-    isType: isType(type.__pulumiType),
-    asType: (wanted: object) => (isType(type.__pulumiType)(wanted) ? props : undefined),
+    isType: isType(token),
+    asType: (wanted: object) => (isType(token)(wanted) ? props : undefined),
   } as PolicyResource;
 }
 
-/** What a policy says of what a program declares. */
+/** What a policy says of what a program declares, which is the same through both doors. */
 async function judge(
   policy: Policy,
   resources: Declared[],
   settings: Properties = {},
 ): Promise<Verdict> {
-  return verdictOn(policy, await Promise.all(resources.map(shown)), settings);
+  const [dynamic, plugin] = await Promise.all(
+    prefixes.map(async (prefix) => {
+      const all = await Promise.all(resources.map((resource) => shown(resource, prefix)));
+      return verdictOn(policy, all, settings);
+    }),
+  );
+  assert.deepEqual(plugin, dynamic);
+  return dynamic as Verdict;
 }
 
 /** What a policy says of resources, as the engine would ask it. */
@@ -176,7 +191,9 @@ describe("policies", () => {
       });
 
       it("judges only this package's resources", async () => {
-        const resources = await Promise.all(declared(policy.example.violation, files).map(shown));
+        const resources = await Promise.all(
+          declared(policy.example.violation, files).map((one) => shown(one)),
+        );
         const foreign = resources.map((resource) => ({
           ...resource,
           type: "aws:s3:Bucket",
@@ -577,9 +594,9 @@ describe("policies", () => {
 
   it("policies on a stack say nothing of a certificate whose state an earlier version wrote", async () => {
     const hostports = ["untold.example.com:443"];
-    const edges = await Promise.all([edge({ hostports }, "untold")].map(shown));
+    const edges = await Promise.all([edge({ hostports }, "untold")].map((one) => shown(one)));
     const pairs = declared(pack.keyReuse.example.violation, files);
-    const certificates = (await Promise.all(pairs.map(shown))).map((resource) => ({
+    const certificates = (await Promise.all(pairs.map((one) => shown(one)))).map((resource) => ({
       ...resource,
       props: {},
     }));

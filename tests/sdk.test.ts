@@ -629,7 +629,13 @@ describe("the SDK", () => {
       const edge = new sdk.TLSEdge("e");
       assert.equal(sdk.TLSEdge.isInstance(edge), true);
       assert.equal(sdk.TLSCertificate.isInstance(edge), false);
-      assert.equal(sdk.TLSEdge.isInstance({ __pulumiType: sdk.TLSEdge.__pulumiType }), true);
+      for (const prefix of ["pulumi-nodejs:dynamic/tlsedge:", "tlsedge:index:"]) {
+        const __pulumiType = `${prefix}TLSEdge`;
+        assert.equal(sdk.TLSEdge.isInstance({ __pulumiType }), true);
+        assert.equal(sdk.TLSCertificate.isInstance({ __pulumiType }), false);
+      }
+      // With it, Pulumi's policies would match that one type alone.
+      for (const made of [sdk.TLSEdge, sdk.TLSCertificate]) assert.ok(!("__pulumiType" in made));
       for (const other of [null, undefined, "edge", {}]) {
         assert.equal(sdk.TLSEdge.isInstance(other), false);
         assert.equal(sdk.TLSCertificate.isInstance(other), false);

@@ -1,3 +1,4 @@
+import { deepEqual } from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { type Explained, policies } from "../policy/index";
@@ -32,8 +33,8 @@ async function runProgram(
 ): Promise<Run> {
   project.emulator.reset();
   await project.select(`run${Date.now()}`);
-  const imports = 'const { TLSCertificate, TLSEdge } = require("pulumi-tlsedge");';
-  await project.program(`${text.includes("unknown") ? unknown : ""}${text}`, imports);
+  const classes = "const { TLSCertificate, TLSEdge } = tlsedge;";
+  await project.program(`${classes}\n${text.includes("unknown") ? unknown : ""}${text}`);
   await project.file("config.json", JSON.stringify({ all: "disabled", [name]: level }));
   const options = ["--policy-pack", pack, "--policy-pack-config", "config.json"];
   return project.engine(...command, ...options);
@@ -81,22 +82,29 @@ async function remediated(project: Project, policy: (typeof policies)[number]): 
   return `deployed with \`${edge?.tls_termination?.min_version}\``;
 }
 
+/** The cells of a policy, which must be the same through both doors. */
+async function sameOutcomes(projects: Project[], policy: (typeof policies)[number]) {
+  const [cells, ...others] = await Promise.all(projects.map((one) => outcomes(one, policy)));
+  for (const other of others) deepEqual(other, cells, `${policy.name} differs between the doors`);
+  return cells as string[];
+}
+
 async function main(): Promise<void> {
-  const project = await Project.create();
+  const projects = [await Project.create(), await Project.create({}, {}, "plugin")];
   try {
-    await writeCertificates(project);
+    for (const project of projects) await writeCertificates(project);
     const profiles = Object.values(readProfiles());
     const rows: string[][] = [];
     for (const policy of policies) {
       console.error(policy.name);
       const levels = profiles.map((profile) => profile[policy.name]?.enforcementLevel ?? "");
       const link = `[\`${policy.name}\`](${policy.name}.md)`;
-      rows.push([link, policy.severity, ...levels, ...(await outcomes(project, policy))]);
+      rows.push([link, policy.severity, ...levels, ...(await sameOutcomes(projects, policy))]);
     }
     const text = readme(rows);
     await writeFile(path.join(repository, "docs", "policies", "README.md"), text);
   } finally {
-    await project.close();
+    for (const project of projects) await project.close();
   }
 }
 
@@ -105,8 +113,8 @@ function readme(rows: string[][]): string {
   const columns = ["Violation", "Fixed", "Not known yet", "Remediated"];
   return `# Policies
 
-What each policy of \`pulumi-tlsedge-policy\` does on the real engine, when it alone is on, at the level
-\`mandatory\`: with the violation and the fix of its page's example in \`pulumi up\`, with what it looks
+What each policy of \`pulumi-tlsedge-policy\` does on the real engine, with resources of the Node.js
+package and with those of the plugin, when it alone is on, at the level \`mandatory\`: with the violation and the fix of its page's example in \`pulumi up\`, with what it looks
 at not known yet in \`pulumi preview\`, and with the violation at the level \`remediate\`.
 
 ${table([...head, ...columns], rows)}

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Project } from "../../tools/engine";
 import type { Run } from "../../tools/engineLog";
 import { writeCertificates } from "../../tools/policyCases";
+import { throughBothDoors } from "./doors";
 
 const pack = join(__dirname, "..", "..", "node_modules", "pulumi-tlsedge-policy");
 const profile = (name: string) => join(pack, "profiles", `${name}.json`);
@@ -17,11 +18,11 @@ const said = ({ events }: Run) =>
     })
     .sort();
 
-describe("policies on the engine", () => {
+throughBothDoors("policies on the engine", (door) => {
   let project: Project;
 
   before(async () => {
-    project = await Project.create();
+    project = await Project.create({}, {}, door);
     await writeCertificates(project);
   });
   afterEach(async () => {
@@ -53,7 +54,7 @@ describe("policies on the engine", () => {
       assert.deepEqual(run.requests, []);
       assert.match(run.output, /has a key of 1024 bits/);
       const urns = run.events.flatMap(({ policyEvent }) => policyEvent?.resourceUrn ?? []);
-      assert.match(urns.join(), /::pulumi-nodejs:dynamic\/tlsedge:TLSCertificate::weak$/);
+      assert.equal(urns.at(-1), project.urn("TLSCertificate", "weak"));
     }
     assert.deepEqual(await project.exported(), {});
   });
@@ -123,6 +124,22 @@ describe("policies on the engine", () => {
     const run = await project.up(...(await given(program(true), all)));
     assert.deepEqual(said(run), []);
   });
+
+  if (door === "plugin") {
+    it("C70 C82 a certificate of another account covers no hostport", async () => {
+      const options = await given(
+        `const { TLSEDGE_API_KEY: apiKey } = process.env;
+        const provider = new tlsedge.Provider("other", { apiKey });
+        const edge = { hostports: ["a.example.com:443"] };
+        upload("wildcard");
+        new tlsedge.TLSEdge("here", owned(edge));
+        new tlsedge.TLSEdge("there", owned(edge), { provider });`,
+        { "hostport-certificate": "mandatory" },
+      );
+      const run = await project.fails("preview", ...options);
+      assert.deepEqual(said(run), ["mandatory hostport-certificate:there"]);
+    });
+  }
 
   it("C70 sees the keys of what was deployed before", async () => {
     const options = await given(`upload("shop");`, { "key-reuse": "mandatory" });
