@@ -4,6 +4,7 @@ import { isObject, type Lifecycle, type Properties, unknownValue } from "../prov
 import { problemsOfShape } from "../provider/shape";
 import type { Candidate, Lists, Wire } from "./kind";
 import { type AnyAdoptableKind, adoptableKinds } from "./kinds";
+import type { Language } from "./pluginProgram";
 import { cell, count, type Display, inWords, painted, plain, section, wrapped } from "./table";
 
 type EachKind = (typeof adoptableKinds)[number];
@@ -47,6 +48,10 @@ export interface Adoption
   out: string;
   /** The host of the service, with its port if that is not 443. */
   service: string;
+  /** Whether the project is for the plugin. */
+  plugin: boolean;
+  /** The language of the program. */
+  language: Language;
   /** The text given with `--filter`. */
   filter: string | null;
   /** The paths of the written files in the folder. */
@@ -70,11 +75,16 @@ function byKey<T>(part: (kind: AnyAdoptableKind) => T): Record<EachKind["key"], 
 /** What `adopt --json` prints of a plan and the files that were written. */
 export function adoptionOf(
   plan: Plan,
-  read: { service: string; out: string; filter?: string; files: Map<string, string> },
+  read: Pick<Adoption, "service" | "out" | "plugin" | "language"> & {
+    filter?: string;
+    files: Map<string, string>;
+  },
 ): Adoption {
   return {
     out: read.out,
     service: read.service,
+    plugin: read.plugin,
+    language: read.language,
     filter: read.filter ?? null,
     ...byKey(({ key, adoption: { file } }) =>
       plan[key].map(({ id, name }) => ({ id, name, ...(file && { file: file.path(name) }) })),
@@ -174,18 +184,23 @@ function named(objects: Judged[]): Adoptable[] {
     .filter(({ reasons }) => reasons.length === 0)
     .map((one) => ({ ...one, base: resourceName(one) }))
     .sort((a, b) => madeAt(a) - madeAt(b) || compare(a.wire.id, b.wire.id));
-  const taken = new Set(adoptable.map(({ base }) => base));
+  const names = unique(adoptable.map(({ base }) => base));
+  return adoptable
+    .map(({ wire, args }, index) => ({ id: wire.id, name: names[index] as string, args }))
+    .sort((a, b) => compare(a.name, b.name));
+}
+
+/** The names, each once: to all but the first of equal ones, a number is added. */
+export function unique(names: string[]): string[] {
+  const taken = new Set(names);
   const numbers = new Map<string, number>();
-  const free = (base: string) => {
+  return names.map((base) => {
     let number = numbers.get(base) ?? 0;
     do number += 1;
     while (number > 1 && taken.has(`${base}-${number}`));
     numbers.set(base, number);
     return number === 1 ? base : `${base}-${number}`;
-  };
-  return adoptable
-    .map(({ base, wire, args }) => ({ id: wire.id, name: free(base), args }))
-    .sort((a, b) => compare(a.name, b.name));
+  });
 }
 
 const madeAt = ({ wire }: Judged) => Date.parse(wire.created_at ?? "");

@@ -1,13 +1,14 @@
 #!/usr/bin/env node
 import { basename, resolve } from "node:path";
-import { Command, InvalidArgumentError } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { defaultConnection, waysToSet } from "../client/settings";
 import { connect } from "../provider/connection";
 import { adoptionOf, adoptionText, planOf } from "./adopt";
 import { refuseTaken, writeFolder } from "./folder";
 import type { Kind, Lists } from "./kind";
 import { adoptableKinds, kinds } from "./kinds";
-import { type ProjectOptions, projectOf } from "./program";
+import { type Language, languages, pluginProjectOf } from "./pluginProgram";
+import { projectOf } from "./program";
 import { statusOf, statusText } from "./status";
 import { type Display, inert, inWords, plain } from "./table";
 
@@ -23,16 +24,33 @@ async function status({ failWithin, ...options }: Options & { failWithin?: numbe
   if (found.failing.length > 0) process.exitCode = 2;
 }
 
-async function adopt({ out, filter, ...options }: Options & { out: string; filter?: string }) {
-  const { connection } = options;
+interface AdoptOptions extends Options {
+  out: string;
+  filter?: string;
+  plugin?: boolean;
+  language: Language;
+}
+
+async function adopt({ out, filter, plugin = false, language, ...options }: AdoptOptions) {
+  if (!plugin && language !== "typescript") {
+    throw new Error(
+      `--language ${language} needs --plugin: without the plugin, programs are in TypeScript, ` +
+        "because a dynamic provider runs in Node.js only",
+    );
+  }
   refuseTaken(out);
   const { service, ...account } = await readAccount(adoptableKinds, options);
+  // A program for the plugin names no account: the stack's config has its settings.
+  const connection = plugin ? defaultConnection : options.connection;
   const plan = planOf(account, { connection, filter });
   const isEmpty = adoptableKinds.every(({ key }) => plan[key].length === 0);
-  const project = projectOf(plan, projectOptions(out, connection));
+  const settings = projectOptions(out);
+  const project = plugin
+    ? pluginProjectOf(plan, { ...settings, language })
+    : projectOf(plan, { ...settings, connection });
   const files = isEmpty ? new Map<string, string>() : project;
   if (!isEmpty) writeFolder(out, files);
-  print(adoptionOf(plan, { service, out, filter, files }), adoptionText, options);
+  print(adoptionOf(plan, { service, out, plugin, language, filter, files }), adoptionText, options);
   if (isEmpty) throw new Error(`there is nothing to adopt, so ${out} is not written`);
 }
 
@@ -76,17 +94,13 @@ function wantsColour(): boolean {
 }
 
 /** The project is named after its folder, and uses this version of the package. */
-function projectOptions(out: string, connection: string): ProjectOptions {
+function projectOptions(out: string) {
   const name = basename(resolve(out)).replace(/[^A-Za-z0-9._-]+/g, "-");
   const { version, peerDependencies } = manifest();
   return {
     project: name.slice(0, 100).replace(/^[._-]+|[.-]+$/g, "") || "adopted",
-    connection,
-    packages: {
-      dependencies: { ...peerDependencies, "pulumi-tlsedge": `^${version}` },
-      // The TypeScript inside Pulumi is too old for the types of this package.
-      devDependencies: { "@types/node": "^22.0.0", typescript: "^5.0.0" },
-    },
+    version,
+    pulumi: peerDependencies,
   };
 }
 
@@ -150,11 +164,21 @@ Exit codes: 0, 1 for an error, 2 when a certificate expires within --fail-within
 command("adopt", "write a Pulumi project that adopts what an account holds", adopt)
   .requiredOption("--out <dir>", "the folder to write: new or empty")
   .option("--filter <text>", "only objects with the text in a hostport, name, description or id")
+  .option("--plugin", "write a project for the plugin, and a file for `pulumi import`")
+  .addOption(
+    new Option(
+      "--language <language>",
+      "the language of the program: without --plugin only the first",
+    )
+      .choices(languages)
+      .default("typescript"),
+  )
   .addHelpText(
     "after",
     `
 The command reads ${headings(adoptableKinds)}, and changes nothing at the service. To adopt
-them, run in the folder: npm install, pulumi stack init, pulumi up. Its README.md says more.
+them, run in the folder: npm install, pulumi stack init, pulumi up. With --plugin, they are adopted
+by pulumi import --file import.json. The README.md in the folder says more.
 ${environment}
 Exit codes: 0, 1 for an error or when there is nothing to adopt.`,
   );

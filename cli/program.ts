@@ -11,12 +11,18 @@ export interface ProjectOptions {
   project: string;
   /** The account, as a config namespace. */
   connection: string;
-  /** Versions by package. */
-  packages: Record<"dependencies" | "devDependencies", Record<string, string>>;
+  /** The version of this package. */
+  version: string;
+  /** The supported version of Pulumi, by package. */
+  pulumi: Record<string, string>;
 }
 
 /** A kind and its objects. */
-type Group = AnyAdoptableKind["adoption"] & { key: string; objects: Adoptable[] };
+export type Group = AnyAdoptableKind["adoption"] & {
+  key: string;
+  noun: string;
+  objects: Adoptable[];
+};
 
 /** With more objects, `index.ts` would exceed about 500 lines, so JSON files hold their data. */
 const mostInCode = 50;
@@ -24,14 +30,13 @@ const columns = 100;
 
 /** The files of a Pulumi project that adopts what is planned, by their paths in it. */
 export function projectOf(plan: Plan, options: ProjectOptions): Map<string, string> {
-  const { project, connection, packages } = options;
-  const all = adoptableKinds.map(({ key, adoption }) => ({ key, ...adoption, objects: plan[key] }));
+  const { project, connection, version, pulumi } = options;
+  const all = groupsOf(plan);
   const groups = all.filter(({ objects }) => objects.length > 0);
   const isLong = groups.flatMap(({ objects }) => objects).length > mostInCode;
-  const manifest = { name: project.toLowerCase(), private: true, main: "index.ts", ...packages };
   return new Map([
     ["Pulumi.yaml", `name: ${JSON.stringify(project)}\nruntime: nodejs\n`],
-    ["package.json", json(manifest)],
+    ["package.json", packageJson(project, { ...pulumi, "pulumi-tlsedge": `^${version}` })],
     ["tsconfig.json", json(tsconfig)],
     [".gitignore", "/bin/\n/node_modules/\n"],
     ["README.md", readme(groups, plan.skipped, options, isLong)],
@@ -41,7 +46,23 @@ export function projectOf(plan: Plan, options: ProjectOptions): Map<string, stri
   ]);
 }
 
-const tsconfig = {
+/** The kinds, each with its objects. */
+export const groupsOf = (plan: Plan): Group[] =>
+  adoptableKinds.map(({ key, noun, adoption }) => ({ key, noun, ...adoption, objects: plan[key] }));
+
+/** The package.json of a program in TypeScript. */
+export const packageJson = (project: string, dependencies: Record<string, string>) =>
+  json({
+    name: project.toLowerCase(),
+    private: true,
+    main: "index.ts",
+    dependencies,
+    // The TypeScript inside Pulumi is too old for the types of this package.
+    devDependencies: { "@types/node": "^22.0.0", typescript: "^5.0.0" },
+  });
+
+/** The settings of the compiler for a program in TypeScript. */
+export const tsconfig = {
   compilerOptions: {
     target: "es2022",
     module: "node16",
@@ -54,10 +75,11 @@ const tsconfig = {
   include: ["*.ts"],
 };
 
-const json = (value: unknown) => `${inert(value, 2)}\n`;
+/** A JSON file. */
+export const json = (value: unknown) => `${inert(value, 2)}\n`;
 
 /** Joins the parts of a file, and omits those that are false. */
-const joined = (...parts: (string | false)[]) => `${parts.filter(Boolean).join("\n\n")}\n`;
+export const joined = (...parts: (string | false)[]) => `${parts.filter(Boolean).join("\n\n")}\n`;
 const lines = (...some: (string | false)[]) => some.filter(Boolean).join("\n");
 
 /** The program: one statement for each object, or one loop for each kind that reads the data. */
@@ -119,7 +141,7 @@ function dataOf({ args }: Adoptable, file: Group["file"]): Properties {
 const fits = (line: string) => stringWidth(line) <= columns;
 
 /** The properties of an object as TypeScript, each on one line or, if it is too long, on more. */
-function properties(values: object, indent: string): string[] {
+export function properties(values: object, indent: string): string[] {
   return Object.entries(values).map(([name, value]) => property(name, value, indent));
 }
 
@@ -147,7 +169,7 @@ function inline(value: unknown): string {
 }
 
 /** A string in the quotes that need fewer escapes: metadata are often JSON. */
-function literal(text: string): string {
+export function literal(text: string): string {
   const quoted = inert(text);
   const marks = (mark: string) => text.split(mark).length;
   if (marks('"') <= marks("'")) return quoted;
@@ -193,7 +215,8 @@ function dataFiles(all: Group[]): [string, string][] {
   ];
 }
 
-function ownFiles({ file, objects }: Group): [string, string][] {
+/** The files of the objects of a kind, by their paths. */
+export function ownFiles({ file, objects }: Group): [string, string][] {
   if (!file) return [];
   return objects.map(({ name, args }) => [file.path(name), String(args[file.property])]);
 }
@@ -230,14 +253,18 @@ From now on the objects are changed here, and \`pulumi destroy\` deletes them.`,
     ...groups.map(({ file, objects: [first] }) =>
       file && first ? file.readme(first.name) : false,
     ),
-    skipped.length > 0 &&
-      `## Not adopted
+    notAdopted(skipped),
+  );
+}
+
+/** The section about the skipped objects; false if there are none. */
+export const notAdopted = (skipped: Skipped[]) =>
+  skipped.length > 0 &&
+  `## Not adopted
 
 \`\`\`text
 ${skipped.map(lineOf).join("\n")}
-\`\`\``,
-  );
-}
+\`\`\``;
 
 /** A skipped object on one line. Its type comes first, so that no text can end the block. */
 function lineOf({ type, id, names, reasons }: Skipped): string {

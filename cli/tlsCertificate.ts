@@ -39,6 +39,10 @@ which changes nothing:
 \`\`\`sh
 pulumi config set --secret --path 'keys["${name}"]' < key.pem
 \`\`\``,
+  pluginReadme: `The service never returns a private key, so the program has none: it needs none \
+until a chain
+changes. To give one earlier, read it from a secret of the stack's config, which changes nothing at
+the service.`,
 };
 
 type CertificateKind = AdoptableKind<"certificates", TLSCertificateWire, CertificateStatus>;

@@ -40,14 +40,20 @@ export function inputsOf(lifecycle: Lifecycle, found: Properties, given: Propert
   return { ...lifecycle.inputsOf(found), ...defined(pick(given, lifecycle.settings)) };
 }
 
-/** Reads an object; undefined when it is gone. */
+/**
+ * Reads an object; undefined when it is gone.
+ *
+ * @param maxAgeMs How old the answer may be. Default: a few seconds.
+ */
 export function read(
   lifecycle: Lifecycle,
   client: Client,
   id: string,
   known?: Properties,
+  maxAgeMs?: number,
 ): Promise<Properties | undefined> {
-  return warnIfAllGone(client, ifExists(lifecycle, client, lifecycle.read(client, id, known)));
+  const reading = lifecycle.read(client, id, known, maxAgeMs);
+  return warnIfAllGone(client, ifExists(lifecycle, client, reading));
 }
 
 /**

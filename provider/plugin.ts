@@ -48,6 +48,12 @@ const kinds: Record<string, Kind> = {
 const secretInputs = ["privateKeyPem"];
 
 /**
+ * How old the answer may be for an import. The engine stores each resource before it asks for the
+ * next ones: 600 take half a minute.
+ */
+const maxAgeOfImportMs = 600_000;
+
+/**
  * Serves the lifecycles over the engine's plugin protocol.
  *
  * @example
@@ -206,7 +212,8 @@ function handlersOf(schema: Schema) {
       const given = fromWire(request.getInputs());
       // An import and a program's `get` have no state.
       const stored = "uri" in props.values ? props.values : undefined;
-      const found = await read(lifecycle, clientOf(kind, id, props.values), id, stored);
+      const age = request.getProperties() ? undefined : maxAgeOfImportMs;
+      const found = await read(lifecycle, clientOf(kind, id, props.values), id, stored, age);
       if (!found) return new messages.ReadResponse();
       const inputs = stored ? withDrift(lifecycle, stored, found, own(given.values)) : undefined;
       const outputs = { ...found, ...settingsOf(lifecycle, given.values) };
@@ -215,7 +222,7 @@ function handlersOf(schema: Schema) {
         .setId(id)
         .setProperties(toWire(outputs, secrets))
         .setInputs(
-          toWire(inputs ?? lifecycle.inputsOf(found), [...given.secrets, ...secretInputs]),
+          toWire(inputs ?? importedInputs(lifecycle, found), [...given.secrets, ...secretInputs]),
         );
     },
 
@@ -316,6 +323,19 @@ function withoutConnection({ schema }: Lifecycle): Lifecycle["schema"] {
 function settingsOf(lifecycle: Lifecycle, inputs: Properties): Properties {
   const names = lifecycle.settings.filter((name) => name !== "connection");
   return Object.fromEntries(names.map((name) => [name, inputs[name] ?? null]));
+}
+
+/**
+ * The inputs of an object that is imported: the engine writes a program from them. A disabled module
+ * with an empty list is left out, because the schema refuses an empty list.
+ */
+function importedInputs(lifecycle: Lifecycle, found: Properties): Properties {
+  const inputs = lifecycle.inputsOf(found);
+  const refused = problemsOfShape(lifecycle, inputs).map(({ path }) => propertyOf(path));
+  const given = Object.entries(inputs).filter(
+    ([name, value]) => !refused.includes(name) || !lifecycle.same(name, value, undefined),
+  );
+  return Object.fromEntries(given);
 }
 
 /** The inputs with the service's values where those have drifted. */

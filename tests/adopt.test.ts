@@ -54,7 +54,8 @@ const pemOf = async (options: Partial<CertificateOptions>) =>
 const frame = {
   project: "adopted",
   connection: "tlsedge",
-  packages: { dependencies: {}, devDependencies: {} },
+  version: "1.2.3",
+  pulumi: {},
 };
 
 interface Said {
@@ -679,6 +680,8 @@ describe("npx pulumi-tlsedge adopt", () => {
     assert.deepEqual(adoption, {
       out: out(),
       service: new URL(emulator.url).host,
+      plugin: false,
+      language: "typescript",
       filter: null,
       edges: [
         { id: ids.edge, name: "app.example.com" },
@@ -782,6 +785,59 @@ describe("npx pulumi-tlsedge adopt", () => {
     assert.ok(stderr.endsWith("\r\u001b[K"), "it is cleared");
   });
 
+  for (const [language, main] of [
+    ["typescript", "index.ts"],
+    ["python", "__main__.py"],
+    ["go", "main.go"],
+    ["yaml", "Pulumi.yaml"],
+  ] as const) {
+    it(`C81 --plugin --language ${language} writes a program and what the engine imports`, async () => {
+      const ids = await seed();
+      const args = ["--out", out(), "--plugin", "--language", language, "--json"];
+      const { code, stdout, stderr } = await adopt(args);
+      assert.deepEqual([code, stderr], [0, ""]);
+      const adoption = JSON.parse(stdout) as Adoption;
+      assert.deepEqual([adoption.plugin, adoption.language], [true, language]);
+      const files = filesOf(out());
+      assert.deepEqual(adoption.files.toSorted(), Object.keys(files).toSorted());
+      assert.ok(files[main]?.includes("certificates/app.example.com.pem"));
+      const { resources } = JSON.parse(files["import.json"] ?? "");
+      assert.deepEqual(
+        resources.map(({ id }: { id: string }) => id).toSorted(),
+        [ids.edge, ids.shop, ids.certificate].toSorted(),
+      );
+      for (const secret of [emulator.apiKey, emulator.url, made.privateKeyPem]) {
+        assert.ok(!JSON.stringify(files).includes(secret));
+      }
+    });
+  }
+
+  it("--plugin writes TypeScript by default, and a program that names no account", async () => {
+    await seed();
+    const other = Object.entries(settings).map(([name, value]) => [
+      name.replace("_", "_STAGING_"),
+      value,
+    ]);
+    const args = ["--out", out(), "--plugin", "--connection", "tlsedge-staging"];
+    assert.equal((await adopt(args, Object.fromEntries(other))).code, 0);
+    const files = filesOf(out());
+    assert.match(files["index.ts"] ?? "", /from "@pulumi\/tlsedge"/);
+    assert.doesNotMatch(JSON.stringify(files), /connection|staging/);
+  });
+
+  it("writes another language with --plugin alone, and says why", async () => {
+    for (const language of ["yaml", "python", "go"]) {
+      const { code, stdout, stderr } = await adopt(["--out", out(), "--language", language]);
+      assert.deepEqual([code, stdout], [1, ""]);
+      assert.match(stderr, /^error: [^\n]*needs --plugin[^\n]*Node\.js[^\n]*\n$/);
+    }
+    const { code, stderr } = await adopt(["--out", out(), "--plugin", "--language", "cobol"]);
+    assert.equal(code, 1);
+    assert.match(stderr, /typescript, python, go, yaml/);
+    assert.deepEqual(fs.readdirSync(folder), []);
+    assert.deepEqual(takeRequests(emulator), []);
+  });
+
   const failures: [string, string[], NodeJS.ProcessEnv, RegExp][] = [
     ["a key that is refused", [], { TLSEDGE_API_KEY: "wrong" }, /401.*TLSEDGE_API_KEY/],
     [
@@ -807,7 +863,10 @@ describe("npx pulumi-tlsedge adopt", () => {
     assert.equal(code, 1);
     assert.match(stderr, /--out/);
     const { stdout } = await adopt(["--help"]);
-    for (const said of ["--out", "--filter", "--json", "--connection", "TLSEDGE_API_KEY"]) {
+    for (const said of [
+      ...["--out", "--filter", "--plugin", "--language", "pulumi import"],
+      ...["--json", "--connection", "TLSEDGE_API_KEY"],
+    ]) {
       assert.ok(stdout.includes(said), stdout);
     }
   });

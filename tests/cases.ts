@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import * as fc from "fast-check";
 
 /** The same cases in every run, unless the environment names others. */
-const seed = Number(process.env.TLSEDGE_TEST_SEED ?? 20_251_121);
+export const seed = Number(process.env.TLSEDGE_TEST_SEED ?? 20_251_121);
 
 /**
  * Holds for as many cases as this. A failure prints the seed and the smallest case that it found:

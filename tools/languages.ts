@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import fs from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
+import ts from "typescript";
 import { linkModules, newFolder, repository } from "./folders";
 import {
   cacheFolder,
@@ -131,6 +132,30 @@ export async function generateSdks(schema: string): Promise<string> {
   await compileNodeSdk(path.join(folder, "nodejs"));
   if (!(await missing("python"))) await installPythonSdk(folder);
   return folder;
+}
+
+/**
+ * The program that `pulumi import` prints on a machine whose language hosts can print one.
+ *
+ * @param exported What `pulumi stack export` printed after an import.
+ */
+export async function printProgram(
+  schema: string,
+  language: Exclude<Language, "yaml">,
+  exported: string,
+): Promise<string> {
+  const go = await findGo("Printing a program");
+  const args = ["./print-program", path.resolve(schema), language];
+  const printing = run(go, ["run", ...goFlags, ...args], { cwd: engine, env: goEnv });
+  printing.child.stdin?.end(exported);
+  const { stdout } = await printing;
+  return language === "nodejs" ? commonJs(stdout) : stdout;
+}
+
+/** A program in TypeScript as the JavaScript that {@link programs} runs. */
+export function commonJs(text: string): string {
+  const { CommonJS: module } = ts.ModuleKind;
+  return ts.transpile(text, { module, target: ts.ScriptTarget.ES2022, esModuleInterop: true });
 }
 
 /** The package is what is published: the folder `bin` of the SDK. */

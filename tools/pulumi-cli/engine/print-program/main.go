@@ -1,0 +1,91 @@
+// Prints the program that `pulumi import` would print, with the engine's own importer and
+// generators: language hosts that were built here can't.
+// Usage: print-program <schema.json> nodejs|python|go < what `pulumi stack export` printed
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/blang/semver"
+	"github.com/hashicorp/hcl/v2"
+	golang "github.com/pulumi/pulumi/pkg/v3/codegen/go"
+	"github.com/pulumi/pulumi/pkg/v3/codegen/nodejs"
+	"github.com/pulumi/pulumi/pkg/v3/codegen/pcl"
+	"github.com/pulumi/pulumi/pkg/v3/codegen/python"
+	"github.com/pulumi/pulumi/pkg/v3/codegen/schema"
+	"github.com/pulumi/pulumi/pkg/v3/importer"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+)
+
+var generators = map[string]func(*pcl.Program) (map[string][]byte, hcl.Diagnostics, error){
+	"nodejs": nodejs.GenerateProgram,
+	"python": python.GenerateProgram,
+	"go":     golang.GenerateProgram,
+}
+
+func main() {
+	if err := run(os.Args[1], os.Args[2]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(file, language string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var spec schema.PackageSpec
+	if err := json.Unmarshal(text, &spec); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	pkg, problems, err := schema.BindSpec(spec, schema.NewNullLoader(), schema.ValidationOptions{})
+	if err != nil {
+		return err
+	}
+	if problems.HasErrors() {
+		return problems
+	}
+	var exported struct{ Deployment apitype.DeploymentV3 }
+	if err := json.NewDecoder(os.Stdin).Decode(&exported); err != nil {
+		return err
+	}
+	var all, imported []*resource.State
+	for _, one := range exported.Deployment.Resources {
+		state := &resource.State{
+			URN: one.URN, Type: one.Type, ID: one.ID, Provider: one.Provider, Protect: one.Protect,
+			Inputs: resource.NewPropertyMapFromMap(one.Inputs),
+		}
+		all = append(all, state)
+		if string(one.Type.Package()) == spec.Name {
+			imported = append(imported, state)
+		}
+	}
+	write := func(out io.Writer, program *pcl.Program) error {
+		files, problems, err := generators[language](program)
+		if err == nil && problems.HasErrors() {
+			err = problems
+		}
+		for _, content := range files {
+			fmt.Fprintln(out, string(content))
+		}
+		return err
+	}
+	return importer.GenerateLanguageDefinitions(os.Stdout, loader{pkg}, write, imported, all, nil)
+}
+
+// loader gives one package, whichever is asked for.
+type loader struct{ pkg *schema.Package }
+
+func (l loader) LoadPackage(string, *semver.Version) (*schema.Package, error) {
+	return l.pkg, nil
+}
+
+func (l loader) LoadPackageV2(context.Context, *schema.PackageDescriptor) (*schema.Package, error) {
+	return l.pkg, nil
+}
