@@ -168,7 +168,7 @@ command("adopt", "write a Pulumi project that adopts what an account holds", ado
   .addOption(
     new Option(
       "--language <language>",
-      "the language of the program: without --plugin only the first",
+      "the language of the program; without --plugin only typescript",
     )
       .choices(languages)
       .default("typescript"),

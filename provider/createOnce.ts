@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import type { Client } from "../client/client";
 import { ConnectionError, ServiceError } from "../client/errors";
 import { cancelSignal, isEngineAlive } from "./engine";
-import { idsOf, settleInterrupted, warningOf } from "./interruptedCreates";
+import { idsOf, settleInterrupted, UndecidedError, warningOf } from "./interruptedCreates";
 import { perAccount } from "./lifecycle";
 import { PendingCreate } from "./pendingCreates";
 
@@ -125,9 +125,9 @@ class Create<Wire extends ServiceObject> {
     });
     if (interrupted.taken) return { wire: interrupted.taken };
     const creation = await this.#create();
-    const { warning = await interrupted.warning?.() } = creation;
+    // First, because another process may wait for it.
     this.note.settle(creation.wire.id, urn);
-    return { ...creation, warning };
+    return { warning: await interrupted.warning?.(), ...creation };
   }
 
   async #create(): Promise<Creation<Wire>> {
@@ -183,8 +183,8 @@ class Create<Wire extends ServiceObject> {
     const maxMs = isSlow ? maxPauseAfterTimeoutMs : maxPauseMs;
     // The service may create the object after the answer was lost: so search twice, with a pause.
     for (const pauseMs of [0, Math.min(maxMs, this.client.deadlineMs / 20)]) {
-      await pause(pauseMs);
-      const { found, claimants } = await this.#search(this.note.since).catch((cause: Error) => {
+      const search = pause(pauseMs).then(() => this.#search(this.note.since));
+      const { found, claimants } = await search.catch((cause: Error) => {
         throw new Error(
           `${error.message}. It is not known whether the ${title} was created ` +
             `(${cause.message}). Look for the ${title}, or run \`pulumi up\` again on this ` +
@@ -253,7 +253,7 @@ class Create<Wire extends ServiceObject> {
         return { found, claimants: 1 + after.length + later.length };
       }
       if (Date.now() >= endsAt) {
-        throw new Error(
+        throw new UndecidedError(
           "another process on this machine creates the same content, and may have created " +
             idsOf(found),
         );
@@ -273,7 +273,7 @@ class Create<Wire extends ServiceObject> {
       if (Date.parse(wire.created_at) < since) break;
       searched += 1;
       if (searched > maxSearched) {
-        throw new Error(`more than ${maxSearched} objects were created since then`);
+        throw new UndecidedError(`more than ${maxSearched} objects were created since then`);
       }
       if (this.spec.matches(wire)) found.push(wire);
     }
@@ -298,6 +298,8 @@ function isAmbiguous(error: unknown): boolean {
 }
 
 /** A pause that ends with an error when the update is cancelled. */
-function pause(ms: number): Promise<void> {
-  return setTimeout(ms, undefined, { signal: cancelSignal });
+async function pause(ms: number): Promise<void> {
+  await setTimeout(ms, undefined, { signal: cancelSignal }).catch(() => {
+    throw cancelSignal.reason;
+  });
 }

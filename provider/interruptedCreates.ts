@@ -1,6 +1,19 @@
-import { ConnectionError, ServiceError } from "../client/errors";
 import { inform } from "./messages";
 import type { OtherCreate, PendingCreate } from "./pendingCreates";
+
+/** A search has found what it can't decide about. Another search would not help. */
+export class UndecidedError extends Error {}
+
+/** The ids of objects that creates of this process have taken up. */
+const takenUp = new Set<string>();
+
+/**
+ * Whether a create of this process has taken up the object. In a forced replacement that may be the
+ * old object, which the engine then asks to delete.
+ */
+export function isTakenUp(id: string): boolean {
+  return takenUp.has(id);
+}
 
 /** A create that is about to begin, and how to look for what others have created. */
 interface Beginning<Wire> {
@@ -11,11 +24,11 @@ interface Beginning<Wire> {
   note: PendingCreate;
   /** The objects with this content that were created since then and belong to no other create. */
   search(since: number, unstored: string[]): Promise<{ found: Wire[]; claimants: number }>;
-  /** Prevents that another create takes the object. */
+  /** Keeps other creates from taking the object. */
   take(wire: Wire): void;
 }
 
-/** What interrupted creates leave to a create. */
+/** What a create has to do about interrupted ones. */
 interface Settled<Wire> {
   /** The object that the resource has already. */
   taken?: Wire;
@@ -69,6 +82,7 @@ async function takeUp<Wire extends { id: string }>(
   }
   if (wire) {
     create.take(wire);
+    takenUp.add(wire.id);
     create.note.sent(urn, oldestOf(own));
     create.note.settle(wire.id, urn);
     inform(`this resource uses ${wire.id}, which an interrupted update has created for it`);
@@ -99,8 +113,8 @@ async function searchOrForget<Wire>(
   try {
     return await create.search(oldestOf(interrupted), unstored);
   } catch (error) {
-    // Keep the notes if only a request failed: the next create can search again.
-    if (!(error instanceof ServiceError || error instanceof ConnectionError)) forget();
+    // After another error, such as a failed request, the next create can search again.
+    if (error instanceof UndecidedError) forget();
     const { message } = error as Error;
     throw new Error(
       `${doubtOf(create)}, and the account can't be searched (${message}): look for it`,
@@ -158,8 +172,8 @@ function oldestOf(creates: OtherCreate[]): number {
 }
 
 /** The name of a resource, which ends its URN. */
-function nameInUrn(urn: string): string {
-  return urn.split("::").at(-1) as string;
+export function nameInUrn(urn: string): string {
+  return urn.split("::").slice(3).join("::");
 }
 
 /** The ids of objects, for messages. */

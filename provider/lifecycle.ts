@@ -107,9 +107,8 @@ export interface Lifecycle {
   /**
    * Creates the object. Returns a `problem` if a part of the service's answer can't be used.
    *
-   * @param urn The URN of the resource, if it is known and no state has an object of this URN that
-   * the process was not told of. Then the create takes the object that an interrupted create of this
-   * URN has made.
+   * @param urn The URN of the resource; undefined when it is not known. With a URN, the create takes
+   * the object that an interrupted create of this URN has made.
    */
   create(client: Client, inputs: Properties, urn?: string): Promise<Created>;
   /**

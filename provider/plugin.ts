@@ -14,6 +14,7 @@ import {
 import { noteManaged } from "./createOnce";
 import { DeclaredHostports } from "./declaredHostports";
 import { cancel } from "./engine";
+import { isTakenUp, nameInUrn } from "./interruptedCreates";
 import { defined, hasUnknown, type Lifecycle, type Problem, type Properties } from "./lifecycle";
 import { type Lookup, lookups } from "./lookups";
 import { inform, once, warn } from "./messages";
@@ -88,8 +89,6 @@ function handlersOf(schema: Schema) {
     noteManaged(id);
     return operation;
   };
-  /** The URNs that are in the state, and those whose id a diff has told. */
-  const deployed = { urns: new Set<string>(), known: new Set<string>() };
   const outputsOf = (token: string) => Object.keys(schema.resources[token]?.properties ?? {});
 
   return {
@@ -110,7 +109,7 @@ function handlersOf(schema: Schema) {
     checkConfig(request: messages.CheckRequest) {
       const { values, secrets } = fromWire(request.getNews());
       const from = sourceOf(request.getUrn(), values);
-      const problems = problemsOfConfig(from, values);
+      const problems = problemsOfConfig(from, values, request.getUrn());
       // The engine does not say here which values are secrets. A key always is.
       return new messages.CheckResponse()
         .setInputs(toWire(values, [...secrets, "apiKey"]))
@@ -139,13 +138,12 @@ function handlersOf(schema: Schema) {
       const { lifecycle } = kindOf(request);
       const [olds, news] = [fromWire(request.getOlds()).values, fromWire(request.getNews())];
       const shape = { schema: withoutConnection(lifecycle) };
-      const given = prune(shape, news.values, olds);
+      const given = prune(shape, news.values, own(olds));
       const before = Object.keys(olds).length > 0 ? olds : undefined;
-      if (before) deployed.urns.add(request.getUrn());
       const { inputs, problems, warning } = lifecycle.check(given, before, new Date());
       const all = [...problemsOfShape(shape, given), ...problems];
       const urn = request.getUrn();
-      const shared = declared.declare(urn, nameOf(urn), knownParts(inputs.hostports));
+      const shared = declared.declare(urn, nameInUrn(urn), knownParts(inputs.hostports));
       if (shared) all.push({ path: "", reason: shared });
       // In a replacement, the engine checks twice.
       if (warning && !warned.has(urn)) warn(warning);
@@ -161,10 +159,10 @@ function handlersOf(schema: Schema) {
       const { values: state } = fromWire(request.getOlds());
       const { values: inputs } = fromWire(request.getNews());
       const { values: olds } = fromWire(request.getOldInputs());
-      // The engine replaces nothing that moves to another provider: the plan would show no change.
+      // Fail in the plan when the object belongs to another service.
       refuseOther(kindOf(request), request.getId(), state);
       noteManaged(request.getId());
-      deployed.known.add(request.getUrn());
+      if (connection === defaultConnection) refuseConnection(state);
       lifecycle.planned?.(request.getId(), inputs);
       const replaces = lifecycle.replaces(state, inputs);
       const paths = detailedDiff(lifecycle, own(olds), inputs, replaces);
@@ -187,10 +185,7 @@ function handlersOf(schema: Schema) {
         const planned = plannedOutputs(lifecycle, outputsOf(request.getType()), inputs);
         return new messages.CreateResponse().setProperties(toWire(planned, secrets));
       }
-      const urn = request.getUrn();
-      // In a forced replacement no diff tells the old id: its create must not take the old object.
-      const isForced = deployed.urns.has(urn) && !deployed.known.has(urn);
-      const created = await lifecycle.create(client(), inputs, isForced ? undefined : urn);
+      const created = await lifecycle.create(client(), inputs, request.getUrn());
       const { id, state, problem, warning } = created;
       if (warning) warn(warning);
       const outputs = toWire({ ...state, ...settingsOf(lifecycle, inputs) }, secrets);
@@ -235,7 +230,7 @@ function handlersOf(schema: Schema) {
         const olds = own(fromWire(request.getOldInputs()).values);
         const names = outputsOf(request.getType());
         const planned = plannedOutputs(lifecycle, names, inputs, { state, inputs: olds });
-        return new messages.UpdateResponse().setProperties(toWire(planned, secrets));
+        return new messages.UpdateResponse().setProperties(toWire(planned, [...secrets, ...old]));
       }
       const id = request.getId();
       const found = await update(lifecycle, clientOf(kind, id, state), id, state, inputs);
@@ -245,9 +240,17 @@ function handlersOf(schema: Schema) {
 
     async delete(request: messages.DeleteRequest) {
       const kind = kindOf(request);
+      const id = request.getId();
       const { values: state } = fromWire(request.getProperties());
-      const service = clientOf(kind, request.getId(), state);
-      await remove(kind.lifecycle, service, request.getId());
+      const service = clientOf(kind, id, state);
+      if (isTakenUp(id)) {
+        warn(
+          `the ${kind.lifecycle.title} ${id} is kept: the resource that replaces it uses it, because ` +
+            "an interrupted update had created it. To replace it, run the command again",
+        );
+      } else {
+        await remove(kind.lifecycle, service, id);
+      }
       return new Empty();
     },
 
@@ -284,11 +287,6 @@ function handlersOf(schema: Schema) {
   };
 }
 
-/** The name of a resource: the last part of its URN. */
-function nameOf(urn: string): string {
-  return urn.split("::").at(-1) ?? "";
-}
-
 /** The known values of a list; undefined for anything else. */
 function knownParts(value: unknown): unknown[] | undefined {
   return Array.isArray(value) ? value.filter((part) => !hasUnknown(part)) : undefined;
@@ -306,6 +304,15 @@ function kindOf(request: { getType(): string }): Kind {
   const kind = kinds[request.getType()];
   if (!kind) throw new Error(`there is no resource ${request.getType()}`);
   return kind;
+}
+
+/** Refuses the state of a dynamic provider for another account: a default provider has no other. */
+function refuseConnection({ connection = defaultConnection }: Properties): void {
+  if (connection === defaultConnection) return;
+  throw new Error(
+    `the resource is in the account of the connection ${connection}. Give the resource an explicit ` +
+      "provider for that account, with the resource option `provider`",
+  );
 }
 
 /** The inputs without what a dynamic provider has added, in a state that it has written. */
@@ -366,7 +373,7 @@ interface Source {
 
 /** A default provider has the stack's config, an explicit one has its own properties. */
 function sourceOf(urn: string, values: Properties): Source {
-  const name = nameOf(urn);
+  const name = nameInUrn(urn);
   const isDefault = name === "" || /^default(_|$)/.test(name);
   const connection: Connection = isDefault ? defaultConnection : { provider: name };
   const settings = new Map(
@@ -381,13 +388,17 @@ function sourceOf(urn: string, values: Properties): Source {
 /** What the engine adds to a provider's settings. */
 const engineKeys = ["version", "pluginDownloadURL", "__internal"];
 
-function problemsOfConfig({ connection, config }: Source, values: Properties): Problem[] {
+function problemsOfConfig(
+  { connection, config }: Source,
+  values: Properties,
+  urn: string,
+): Problem[] {
   const keys = Object.keys(values).filter((key) => !engineKeys.includes(key));
   const reasons: string[] = [];
-  const unknown = unknownKeys(
-    connection,
-    keys.map((key) => waysToSet(connection, key).configKey),
-  );
+  // The namespace with the project's name has the program's own settings, too.
+  const isProject = connection === urn.split("::")[1];
+  const configKeys = keys.map((key) => waysToSet(connection, key).configKey);
+  const unknown = isProject ? undefined : unknownKeys(connection, configKeys);
   if (unknown) reasons.push(unknown);
   if (!hasUnknown(values)) {
     try {

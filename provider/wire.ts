@@ -122,10 +122,12 @@ export function plannedOutputs(
   inputs: Properties,
   deployed?: { state: Properties; inputs: Properties },
 ): Properties {
+  const sent = deployed ? lifecycle.differences(deployed.state, inputs) : [];
   const planned = names.flatMap((name): [string, unknown][] => {
     const value = inputs[name];
     const isKept =
       deployed?.state[name] !== undefined &&
+      !sent.some(({ property }) => property === name) &&
       !hasUnknown(value) &&
       (isEqual(lifecycle, name, deployed.inputs[name], value) ||
         isDeepStrictEqual(deployed.inputs[name], value));

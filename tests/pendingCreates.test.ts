@@ -33,6 +33,8 @@ const program = `
       ({ id, warning = "" }) => console.log((id + " " + warning).trim()),
       ({ message }) => console.log(message),
     );
+    // As the plugin does when the engine cancels the update.
+    process.on("SIGTERM", () => require(folder + "/engine").cancel());
     await Promise.all(JSON.parse(inputs).map(make));
     // An engine that lives stores the answers before it ends the process.
     if (await require(folder + "/engine").isEngineAlive()) {
@@ -185,6 +187,19 @@ describe("a create whose process has died", () => {
         // Once: the next create of this URN is another.
         await start(of(one)).said;
         assert.deepEqual(heard(), ["POST"]);
+      });
+
+      it(`C84 takes it up later when the user cancels meanwhile: ${kind}`, async () => {
+        await cutOff(of(one), true);
+        const [made = ""] = ids();
+        emulator.faults.clear();
+        emulator.faults.add({ method: "GET", answer: "held" });
+        const { child, said } = start(of(one));
+        await struck();
+        child.kill("SIGTERM");
+        assert.match(await said, /cancelled/);
+        emulator.faults.clear();
+        assert.equal(await start(of(one)).said, made);
       });
 
       it(`C84 is made when nothing came of it: ${kind}`, async () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { credentials } from "@grpc/grpc-js";
 import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
+import { type JavaScriptValue, Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { Client } from "../client/client";
 import { tlsEdges } from "../client/tlsEdge";
 import { type Emulator, startEmulator } from "../emulator/server";
@@ -54,6 +55,56 @@ describe("the plugin, called over gRPC", () => {
     await assert.rejects(list("tlsedge:index:Nothing"), /there is no resource/);
     emulator.faults.add({ method: "GET", answer: { status: 401 } });
     await assert.rejects(list("tlsedge:index:TLSEdge"), /401/);
+  });
+
+  const struct = (values: object) =>
+    Struct.fromJavaScript(values as Record<string, JavaScriptValue>);
+  const checkConfig = (project: string, settings: object) =>
+    new Promise<string[]>((resolve, reject) => {
+      const urn = `urn:pulumi:dev::${project}::pulumi:providers:tlsedge::default`;
+      const request = new messages.CheckRequest().setUrn(urn).setNews(struct(settings));
+      plugin.checkConfig(request, (error, response) =>
+        error
+          ? reject(error)
+          : resolve(response.getFailuresList().map((failure) => failure.getReason())),
+      );
+    });
+
+  it("C1 takes the program's own settings in the namespace of a project with its name", async () => {
+    assert.deepEqual(await checkConfig("tlsedge", { size: "3" }), []);
+    assert.match((await checkConfig("other", { size: "3" })).join(), /unknown/);
+  });
+
+  it("C85 C15 refuses a connection, which was in the old inputs, too", async () => {
+    const inputs = { description: "d", connection: "tlsedge-staging" };
+    const request = new messages.CheckRequest()
+      .setUrn("urn:pulumi:dev::p::tlsedge:index:TLSEdge::e")
+      .setType("tlsedge:index:TLSEdge")
+      .setOlds(struct({ ...inputs, __provider: "text" }))
+      .setNews(struct(inputs));
+    const failures = await new Promise<string[]>((resolve, reject) =>
+      plugin.check(request, (error, response) =>
+        error
+          ? reject(error)
+          : resolve(response.getFailuresList().map((failure) => failure.getReason())),
+      ),
+    );
+    assert.match(failures.join(), /connection: no such property/);
+  });
+
+  it("C85 refuses what is in another account, when it moves to a default provider", async () => {
+    const state = { uri: `${emulator.url}/x`, connection: "tlsedge-staging", __provider: "text" };
+    const request = new messages.DiffRequest()
+      .setId("edgtls_1")
+      .setUrn("urn:pulumi:dev::p::tlsedge:index:TLSEdge::e")
+      .setType("tlsedge:index:TLSEdge")
+      .setOlds(struct(state))
+      .setNews(struct({}))
+      .setOldInputs(struct({}));
+    const diff = new Promise((resolve, reject) =>
+      plugin.diff(request, (error, response) => (error ? reject(error) : resolve(response))),
+    );
+    await assert.rejects(diff, /explicit provider/);
   });
 
   it("says which version it is, and gives the schema", async () => {

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import type { Fault } from "../../emulator/server";
 import { Project } from "../../tools/engine";
 
@@ -39,6 +41,29 @@ describe("a crash of the plugin", () => {
       process.kill(engine, "SIGINT");
     });
     assert.match(output, /the update was cancelled/);
+  });
+
+  it("C33 keeps the object when a forced replacement takes it up", async () => {
+    await project.up();
+    const { one } = await project.exported();
+    const id = String(one?.id);
+    // What a process leaves that was killed just after the engine has stored its answer.
+    const folder = path.join(String(project.env.PULUMI_HOME), "tlsedge");
+    const notes = readdirSync(folder).map((file) => path.join(folder, file));
+    const left = notes.find((file) => readFileSync(file, "utf8").includes(id)) ?? "";
+    const note = JSON.parse(readFileSync(left, "utf8"));
+    const since = Date.now() - 60_000;
+    writeFileSync(
+      left,
+      JSON.stringify({ ...note, since, answered: [id], urns: { [one?.urn ?? ""]: id } }),
+    );
+    const replace = ["--target-replace", String(one?.urn)];
+    const { output } = await project.up(...replace);
+    assert.match(output, /is kept/);
+    assert.ok(ids().includes(id));
+    assert.equal((await project.exported()).one?.id, id);
+    await project.up(...replace);
+    assert.ok(!ids().includes(id));
   });
 
   for (const victim of ["provider", "engine"] as const) {
