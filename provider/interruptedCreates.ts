@@ -4,15 +4,20 @@ import type { OtherCreate, PendingCreate } from "./pendingCreates";
 /** A search has found what it can't decide about. Another search would not help. */
 export class UndecidedError extends Error {}
 
-/** The ids of objects that creates of this process have taken up. */
+/** The ids of objects that creates of this run have taken up. */
 const takenUp = new Set<string>();
 
 /**
- * Whether a create of this process has taken up the object. In a forced replacement that may be the
- * old object, which the engine then asks to delete.
+ * Whether a create of this run has taken up the object. In a forced replacement that may be the old
+ * object, which the engine then asks to delete.
  */
 export function isTakenUp(id: string): boolean {
   return takenUp.has(id);
+}
+
+/** Called when a run begins: a process that the engine has attached to serves several. */
+export function forgetTakenUp(): void {
+  takenUp.clear();
 }
 
 /** A create that is about to begin, and how to look for what others have created. */

@@ -14,7 +14,7 @@ import {
 import { noteManaged } from "./createOnce";
 import { DeclaredHostports } from "./declaredHostports";
 import { cancel } from "./engine";
-import { isTakenUp, nameInUrn } from "./interruptedCreates";
+import { forgetTakenUp, isTakenUp, nameInUrn } from "./interruptedCreates";
 import { defined, hasUnknown, type Lifecycle, type Problem, type Properties } from "./lifecycle";
 import { type Lookup, lookups } from "./lookups";
 import { inform, once, warn } from "./messages";
@@ -128,6 +128,7 @@ function handlersOf(schema: Schema) {
 
     configure(request: messages.ConfigureRequest) {
       const { values } = fromWire(request.getArgs());
+      forgetTakenUp();
       ({ connection, config } = sourceOf(request.getUrn() ?? "", values));
       if (connection === defaultConnection) once(warn, overruled(connection, config, process.env));
       // Engines before 3.250 read what this plugin can do from here, not from the handshake.

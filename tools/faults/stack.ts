@@ -42,7 +42,10 @@ export class Stack {
 
   /** Runs a command on all resources at once; after a failure it gets a new process. */
   async run(command: "up" | Step): Promise<string[]> {
-    if (this.hasFailed) await this.end();
+    // The engine starts a process for each command. The plugin starts fast enough to do so here
+    // before a destroy: in the process of an `up`, a delete is a part of a replacement.
+    const isFresh = command === "destroy" && this.account.door === "plugin";
+    if (this.hasFailed || isFresh) await this.end();
     this.#provider ??= await this.account.provider();
     const work = async (one: Resource, index: number) => {
       one.provider = this.#provider;
