@@ -114,6 +114,20 @@ export function readSettings(
   return settings;
 }
 
+/** Why the settings of a connection can't be used; undefined when they can. */
+export function problemOfSettings(
+  connection: Connection,
+  config: ConfigReader,
+): string | undefined {
+  try {
+    readSettings(connection, config, process.env);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.message;
+    throw error;
+  }
+}
+
 /** A warning when variables differ from stack config, which wins; undefined when they agree. */
 export function overruled(
   connection: Connection,

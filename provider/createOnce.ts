@@ -289,12 +289,9 @@ function partlyAnswered<Wire extends ServiceObject>(error: unknown): Creation<Wi
   return { wire, problem: (error as ConnectionError).message };
 }
 
-function isOfRequest(error: unknown): error is ServiceError | ConnectionError {
-  return error instanceof ServiceError || error instanceof ConnectionError;
-}
-
 function isAmbiguous(error: unknown): boolean {
-  return isOfRequest(error) && error.method === "POST" && error.ambiguous;
+  const isOfRequest = error instanceof ServiceError || error instanceof ConnectionError;
+  return isOfRequest && error.method === "POST" && error.ambiguous;
 }
 
 /** A pause that ends with an error when the update is cancelled. */

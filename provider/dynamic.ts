@@ -10,18 +10,19 @@ import {
   importKey,
   problemsOfAdoption,
 } from "./adoption";
-import {
-  type ConfigReader,
-  ConfigurationError,
-  connect,
-  overruled,
-  readSettings,
-} from "./connection";
+import { type ConfigReader, connect, overruled, problemOfSettings } from "./connection";
 import { noteManaged } from "./createOnce";
 import { exitWithEngine } from "./engine";
-import { defined, hasUnknown, type Lifecycle, type Problem, type Properties } from "./lifecycle";
+import {
+  defined,
+  hasUnknown,
+  type Lifecycle,
+  type Problem,
+  type Properties,
+  pick,
+} from "./lifecycle";
 import { inform, once, warn } from "./messages";
-import { driftOf, incomplete, inputsOf, isWhole, keepEqual, read, update } from "./operations";
+import { driftOf, incomplete, isWhole, keepEqual, read, textOf, update } from "./operations";
 import { refuseOtherService } from "./origin";
 import { noteAllStored } from "./pendingCreates";
 import { problemsOfShape, prune } from "./shape";
@@ -174,12 +175,13 @@ function refreshed(lifecycle: Lifecycle, stored: Properties, found: Properties) 
   if (driftOf(lifecycle, stored, found).length === 0) return { props };
   const isDefault = stored.connection === defaultConnection;
   const settings = isDefault ? { ...stored, connection: undefined } : stored;
-  return { props, inputs: inputsOf(lifecycle, found, settings) };
+  const given = defined(pick(settings, lifecycle.settings));
+  return { props, inputs: { ...lifecycle.inputsOf(found), ...given } };
 }
 
 /** Leaves `property` empty: the engine would print the value of that property, secret or not. */
-function failureOf({ path, reason }: Problem): dynamic.CheckFailure {
-  return { property: "", reason: path ? `${path}: ${reason}` : reason };
+function failureOf(problem: Problem): dynamic.CheckFailure {
+  return { property: "", reason: textOf(problem) };
 }
 
 /** Empties the stack trace of an error: the engine prints it, but users need only the message. */
@@ -203,12 +205,8 @@ function connectionOf(properties: Properties): string {
 }
 
 function problemsOfConnection(connection: string, config: ConfigReader): Problem[] {
-  try {
-    readSettings(connection, config, process.env);
-    once(warn, overruled(connection, config, process.env));
-    return [];
-  } catch (error) {
-    if (error instanceof ConfigurationError) return [{ path: "", reason: error.message }];
-    throw error;
-  }
+  const reason = problemOfSettings(connection, config);
+  if (reason) return [{ path: "", reason }];
+  once(warn, overruled(connection, config, process.env));
+  return [];
 }

@@ -15,7 +15,7 @@ export class LookupError extends Error {
 type ArgType = "a string" | "an object of strings";
 
 /** One kind of object that can be looked up. */
-export interface Kind<Wire, Args extends { id?: string }, Result extends { id: string }> {
+export interface LookupKind<Wire, Args extends { id?: string }, Result extends { id: string }> {
   /** For messages: "TLS edge". */
   title: string;
   /** Every filter with its type. */
@@ -65,14 +65,14 @@ export const lookups = {
 
 /** The lookup of all matching objects. */
 function all<Wire, Args extends { id?: string }, Result extends { id: string }>(
-  kind: Kind<Wire, Args, Result>,
+  kind: LookupKind<Wire, Args, Result>,
 ): Lookup<Omit<Args, "id">, Result[]> {
   return (client, args, options) => Array.fromAsync(stream(kind, client, args, options));
 }
 
 /** All matching objects. Holds one page at a time. */
 export async function* stream<Wire, Args extends { id?: string }, Result extends { id: string }>(
-  kind: Kind<Wire, Args, Result>,
+  kind: LookupKind<Wire, Args, Result>,
   client: () => Client,
   args: Omit<Args, "id">,
   options: LookupOptions = {},
@@ -85,7 +85,7 @@ export async function* stream<Wire, Args extends { id?: string }, Result extends
 
 /** The lookup of one object: by id, or the only one that matches. */
 function one<Wire, Args extends { id?: string }, Result extends { id: string }>(
-  kind: Kind<Wire, Args, Result>,
+  kind: LookupKind<Wire, Args, Result>,
 ): Lookup<Args, Result> {
   return async (client, args, options = {}) => {
     const { title, filters } = kind;
@@ -107,7 +107,7 @@ function one<Wire, Args extends { id?: string }, Result extends { id: string }>(
 }
 
 async function byId<Wire, Args extends { id?: string }, Result extends { id: string }>(
-  kind: Kind<Wire, Args, Result>,
+  kind: LookupKind<Wire, Args, Result>,
   client: Client,
   id: string,
   isSecret: boolean,
@@ -128,7 +128,7 @@ async function byId<Wire, Args extends { id?: string }, Result extends { id: str
 }
 
 async function byFilter<Wire, Args extends { id?: string }, Result extends { id: string }>(
-  kind: Kind<Wire, Args, Result>,
+  kind: LookupKind<Wire, Args, Result>,
   client: Client,
   args: Args,
   filter: Properties,

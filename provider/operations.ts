@@ -1,6 +1,13 @@
 import type { Client } from "../client/client";
 import { warnIfAllGone } from "./gone";
-import { defined, hasUnknown, ifExists, type Lifecycle, type Properties, pick } from "./lifecycle";
+import {
+  hasUnknown,
+  ifExists,
+  type Lifecycle,
+  type Problem,
+  type Properties,
+  pick,
+} from "./lifecycle";
 
 /**
  * The rules that hold whatever protocol calls a lifecycle: which values mean the same, what an
@@ -33,11 +40,6 @@ export function driftOf(lifecycle: Lifecycle, stored: Properties, found: Propert
   return lifecycle.properties.filter(
     (name) => stored[name] !== undefined && !lifecycle.same(name, had[name], has[name]),
   );
-}
-
-/** The inputs that an object corresponds to, with the settings of the program. */
-export function inputsOf(lifecycle: Lifecycle, found: Properties, given: Properties): Properties {
-  return { ...lifecycle.inputsOf(found), ...defined(pick(given, lifecycle.settings)) };
 }
 
 /**
@@ -96,6 +98,11 @@ export async function update(
 export async function remove(lifecycle: Lifecycle, client: Client, id: string): Promise<void> {
   const deletion = lifecycle.delete(client, id).then(() => true);
   await warnIfAllGone(client, ifExists(lifecycle, client, deletion));
+}
+
+/** The text of a problem of the inputs, for the engine. */
+export function textOf({ path, reason }: Problem): string {
+  return path ? `${path}: ${reason}` : reason;
 }
 
 /** The error of a create whose object is in the state, but not complete. */

@@ -5,10 +5,9 @@ import type { Client } from "../client/client";
 import { type Connection, defaultConnection, waysToSet } from "../client/settings";
 import {
   type ConfigReader,
-  ConfigurationError,
   connect,
   overruled,
-  readSettings,
+  problemOfSettings,
   unknownKeys,
 } from "./connection";
 import { noteManaged } from "./createOnce";
@@ -18,7 +17,7 @@ import { forgetTakenUp, isTakenUp, nameInUrn } from "./interruptedCreates";
 import { defined, hasUnknown, type Lifecycle, type Problem, type Properties } from "./lifecycle";
 import { type Lookup, lookups } from "./lookups";
 import { inform, once, warn } from "./messages";
-import { driftOf, incomplete, keepEqual, read, remove, update } from "./operations";
+import { driftOf, incomplete, keepEqual, read, remove, textOf, update } from "./operations";
 import { refuseOtherService } from "./origin";
 import { IncompleteError, serve, showThroughEngine } from "./rpc";
 import { problemsOfShape, prune } from "./shape";
@@ -29,9 +28,12 @@ import { detailedDiff, fromWire, plannedOutputs, propertyOf, toWire } from "./wi
 /** The Pulumi package schema, as far as this file reads it. */
 export interface Schema {
   version: string;
-  resources: Record<string, { properties: object }>;
+  provider: { inputProperties: SchemaProperties };
+  resources: Record<string, { inputProperties: SchemaProperties; properties: object }>;
   functions: Record<string, { outputs: { properties: object } }>;
 }
+
+type SchemaProperties = Record<string, { description: string; secret?: boolean }>;
 
 /** One kind of resource, by its name in the schema. */
 interface Kind {
@@ -44,9 +46,6 @@ const kinds: Record<string, Kind> = {
   "tlsedge:index:TLSEdge": { lifecycle: tlsEdgeLifecycle, deleteBeforeReplace: true },
   "tlsedge:index:TLSCertificate": { lifecycle: tlsCertificateLifecycle },
 };
-
-/** Inputs that no read gives back, and that are always secrets. */
-const secretInputs = ["privateKeyPem"];
 
 /**
  * How old the answer may be for an import. The engine stores each resource before it asks for the
@@ -90,6 +89,11 @@ function handlersOf(schema: Schema) {
     return operation;
   };
   const outputsOf = (token: string) => Object.keys(schema.resources[token]?.properties ?? {});
+  /** Writes inputs. Those that the schema marks are secrets, even if the program gives them plain. */
+  const inputsToWire = (request: OfType, inputs: Properties, secrets: Iterable<string>) => {
+    const known = schema.resources[request.getType()]?.inputProperties ?? {};
+    return toWire(inputs, [...secrets, ...secretsIn(known)]);
+  };
 
   return {
     handshake(request: messages.ProviderHandshakeRequest) {
@@ -112,7 +116,7 @@ function handlersOf(schema: Schema) {
       const problems = problemsOfConfig(from, values, request.getUrn());
       // The engine does not say here which values are secrets. A key always is.
       return new messages.CheckResponse()
-        .setInputs(toWire(values, [...secrets, "apiKey"]))
+        .setInputs(toWire(values, [...secrets, ...secretsIn(schema.provider.inputProperties)]))
         .setFailuresList(problems.map(failureOf));
     },
 
@@ -139,7 +143,7 @@ function handlersOf(schema: Schema) {
       const { lifecycle } = kindOf(request);
       const [olds, news] = [fromWire(request.getOlds()).values, fromWire(request.getNews())];
       const shape = { schema: withoutConnection(lifecycle) };
-      const given = prune(shape, news.values, own(olds));
+      const given = prune(shape, news.values, withoutDynamic(olds));
       const before = Object.keys(olds).length > 0 ? olds : undefined;
       const { inputs, problems, warning } = lifecycle.check(given, before, new Date());
       const all = [...problemsOfShape(shape, given), ...problems];
@@ -151,22 +155,23 @@ function handlersOf(schema: Schema) {
       if (warning) warned.add(urn);
       const kept = keepEqual(lifecycle, olds, inputs);
       return new messages.CheckResponse()
-        .setInputs(toWire(kept, [...news.secrets, ...secretInputs]))
+        .setInputs(inputsToWire(request, kept, news.secrets))
         .setFailuresList(all.map(failureOf));
     },
 
     diff(request: messages.DiffRequest) {
-      const { lifecycle, deleteBeforeReplace = false } = kindOf(request);
+      const kind = kindOf(request);
+      const { lifecycle, deleteBeforeReplace = false } = kind;
       const { values: state } = fromWire(request.getOlds());
       const { values: inputs } = fromWire(request.getNews());
       const { values: olds } = fromWire(request.getOldInputs());
       // Fail in the plan when the object belongs to another service.
-      refuseOther(kindOf(request), request.getId(), state);
+      refuseOther(kind, request.getId(), state);
       noteManaged(request.getId());
       if (connection === defaultConnection) refuseConnection(state);
       lifecycle.planned?.(request.getId(), inputs);
       const replaces = lifecycle.replaces(state, inputs);
-      const paths = detailedDiff(lifecycle, own(olds), inputs, replaces);
+      const paths = detailedDiff(lifecycle, withoutDynamic(olds), inputs, replaces);
       const changed = [...new Set([...paths.keys()].map(propertyOf))];
       // A dynamic provider has written this state: an update without changes rewrites it.
       if (changed.length === 0) return diffResponse("__provider" in state ? ["__provider"] : []);
@@ -195,7 +200,7 @@ function handlersOf(schema: Schema) {
       const details = new messages.ErrorResourceInitFailed()
         .setId(id)
         .setProperties(outputs)
-        .setInputs(toWire(inputs, [...secrets, ...secretInputs]))
+        .setInputs(inputsToWire(request, inputs, secrets))
         .setReasonsList([message]);
       throw new IncompleteError(message, details);
     },
@@ -211,15 +216,15 @@ function handlersOf(schema: Schema) {
       const age = request.getProperties() ? undefined : maxAgeOfImportMs;
       const found = await read(lifecycle, clientOf(kind, id, props.values), id, stored, age);
       if (!found) return new messages.ReadResponse();
-      const inputs = stored ? withDrift(lifecycle, stored, found, own(given.values)) : undefined;
+      const inputs = stored
+        ? withDrift(lifecycle, stored, found, withoutDynamic(given.values))
+        : importedInputs(lifecycle, found);
       const outputs = { ...found, ...settingsOf(lifecycle, given.values) };
       const secrets = new Set([...props.secrets, ...given.secrets]);
       return new messages.ReadResponse()
         .setId(id)
         .setProperties(toWire(outputs, secrets))
-        .setInputs(
-          toWire(inputs ?? importedInputs(lifecycle, found), [...given.secrets, ...secretInputs]),
-        );
+        .setInputs(inputsToWire(request, inputs, given.secrets));
     },
 
     async update(request: messages.UpdateRequest) {
@@ -228,7 +233,7 @@ function handlersOf(schema: Schema) {
       const { values: state, secrets: old } = fromWire(request.getOlds());
       const { values: inputs, secrets } = fromWire(request.getNews());
       if (request.getPreview()) {
-        const olds = own(fromWire(request.getOldInputs()).values);
+        const olds = withoutDynamic(fromWire(request.getOldInputs()).values);
         const names = outputsOf(request.getType());
         const planned = plannedOutputs(lifecycle, names, inputs, { state, inputs: olds });
         return new messages.UpdateResponse().setProperties(toWire(planned, [...secrets, ...old]));
@@ -288,6 +293,10 @@ function handlersOf(schema: Schema) {
   };
 }
 
+function secretsIn(properties: SchemaProperties): string[] {
+  return Object.keys(properties).filter((name) => properties[name]?.secret);
+}
+
 /** The known values of a list; undefined for anything else. */
 function knownParts(value: unknown): unknown[] | undefined {
   return Array.isArray(value) ? value.filter((part) => !hasUnknown(part)) : undefined;
@@ -301,7 +310,12 @@ function diffResponse(changed: string[]): messages.DiffResponse {
     .setDiffsList(changed);
 }
 
-function kindOf(request: { getType(): string }): Kind {
+/** A request about one resource. */
+interface OfType {
+  getType(): string;
+}
+
+function kindOf(request: OfType): Kind {
   const kind = kinds[request.getType()];
   if (!kind) throw new Error(`there is no resource ${request.getType()}`);
   return kind;
@@ -317,7 +331,7 @@ function refuseConnection({ connection = defaultConnection }: Properties): void 
 }
 
 /** The inputs without what a dynamic provider has added, in a state that it has written. */
-function own({ connection: _, ...inputs }: Properties): Properties {
+function withoutDynamic({ connection: _, ...inputs }: Properties): Properties {
   const entries = Object.entries(inputs).filter(([name]) => !name.startsWith("__"));
   return Object.fromEntries(entries);
 }
@@ -362,8 +376,8 @@ function withDrift(
 }
 
 /** Leaves `property` empty: the engine would print the value of that property, secret or not. */
-function failureOf({ path, reason }: Problem): messages.CheckFailure {
-  return new messages.CheckFailure().setReason(path ? `${path}: ${reason}` : reason);
+function failureOf(problem: Problem): messages.CheckFailure {
+  return new messages.CheckFailure().setReason(textOf(problem));
 }
 
 /** Where a provider's settings come from. */
@@ -402,12 +416,8 @@ function problemsOfConfig(
   const unknown = isProject ? undefined : unknownKeys(connection, configKeys);
   if (unknown) reasons.push(unknown);
   if (!hasUnknown(values)) {
-    try {
-      readSettings(connection, config, process.env);
-    } catch (error) {
-      if (!(error instanceof ConfigurationError)) throw error;
-      reasons.push(error.message);
-    }
+    const problem = problemOfSettings(connection, config);
+    if (problem) reasons.push(problem);
   }
   return reasons.map((reason) => ({ path: "", reason }));
 }

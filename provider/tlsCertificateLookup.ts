@@ -1,6 +1,6 @@
 import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
 import { defined } from "./lifecycle";
-import type { Kind } from "./lookups";
+import type { LookupKind } from "./lookups";
 import { covers } from "./pem";
 import { type TLSCertificateState, toState, unparsedState } from "./tlsCertificate";
 
@@ -33,7 +33,7 @@ export interface TLSCertificateQuery extends TLSCertificateFilter {
 }
 
 /** How certificates are looked up. */
-export const kind: Kind<TLSCertificateWire, TLSCertificateQuery, GetTLSCertificateResult> = {
+export const kind: LookupKind<TLSCertificateWire, TLSCertificateQuery, GetTLSCertificateResult> = {
   title: "TLS certificate",
   filters: { domain: "a string" },
   ...tlsCertificates,

@@ -3,7 +3,7 @@ import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
 import { EdgeLifecycle } from "./edge";
 import { description, edgeModule, hostports, id, metadata, minVersion, someIds } from "./fields";
 import { defined, isObject, type Problem, type Properties, unknownValue } from "./lifecycle";
-import type { Kind } from "./lookups";
+import type { LookupKind } from "./lookups";
 import { idField, idsField, textField } from "./modules";
 
 /** The inputs of a TLS edge (api.md §4.1). */
@@ -139,7 +139,7 @@ export interface TLSEdgeQuery extends TLSEdgeFilter {
 }
 
 /** How edges are looked up. */
-export const kind: Kind<TLSEdgeWire, TLSEdgeQuery, GetTLSEdgeResult> = {
+export const kind: LookupKind<TLSEdgeWire, TLSEdgeQuery, GetTLSEdgeResult> = {
   title: lifecycle.title,
   filters: { hostport: "a string" },
   ...tlsEdges,

@@ -1,6 +1,6 @@
 import type { Ref } from "../client/fields";
 import { type TunnelWire, tunnels } from "../client/tunnel";
-import type { Kind } from "./lookups";
+import type { LookupKind } from "./lookups";
 
 /** A tunnel that is online (api.md §2.3); fields that the service leaves out are undefined. */
 export interface GetTunnelResult {
@@ -76,7 +76,7 @@ function matches(tunnel: GetTunnelResult, wanted: TunnelFilter): boolean {
 }
 
 /** How tunnels are looked up. */
-export const kind: Kind<TunnelWire, TunnelQuery, GetTunnelResult> = {
+export const kind: LookupKind<TunnelWire, TunnelQuery, GetTunnelResult> = {
   title: "tunnel",
   filters: {
     publicUrl: "a string",

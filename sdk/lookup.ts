@@ -43,7 +43,7 @@ export function askOutput<Args, Result>(
 
 /** All matching objects, one by one. */
 export async function* askEach<Wire, Args extends { id?: string }, Result extends { id: string }>(
-  kind: lookups.Kind<Wire, Args, Result>,
+  kind: lookups.LookupKind<Wire, Args, Result>,
   args: Omit<Args, "id"> & LookupArgs,
 ): AsyncGenerator<Result, void, undefined> {
   try {

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +11,8 @@ import (
 	"github.com/pulumi/pulumi/pkg/v3/codegen/nodejs"
 	"github.com/pulumi/pulumi/pkg/v3/codegen/python"
 	"github.com/pulumi/pulumi/pkg/v3/codegen/schema"
+
+	"tlsedge/tools/pulumi-cli/engine/packageschema"
 )
 
 const tool = "generate-sdks"
@@ -36,22 +37,14 @@ func main() {
 }
 
 func run(file, folder string) error {
-	text, err := os.ReadFile(file)
+	spec, err := packageschema.Read(file)
 	if err != nil {
 		return err
 	}
-	var spec schema.PackageSpec
-	if err := json.Unmarshal(text, &spec); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
 	for language, generate := range generators {
-		// A generator changes the package that it is given: each gets one of its own.
-		pkg, problems, err := schema.BindSpec(spec, schema.NewNullLoader(), schema.ValidationOptions{})
+		pkg, err := packageschema.Bind(spec)
 		if err != nil {
 			return err
-		}
-		if problems.HasErrors() {
-			return problems
 		}
 		files, err := generate(pkg)
 		if err != nil {

@@ -20,6 +20,8 @@ import (
 	"github.com/pulumi/pulumi/pkg/v3/importer"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+
+	"tlsedge/tools/pulumi-cli/engine/packageschema"
 )
 
 var generators = map[string]func(*pcl.Program) (map[string][]byte, hcl.Diagnostics, error){
@@ -36,20 +38,13 @@ func main() {
 }
 
 func run(file, language string) error {
-	text, err := os.ReadFile(file)
+	spec, err := packageschema.Read(file)
 	if err != nil {
 		return err
 	}
-	var spec schema.PackageSpec
-	if err := json.Unmarshal(text, &spec); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	pkg, problems, err := schema.BindSpec(spec, schema.NewNullLoader(), schema.ValidationOptions{})
+	pkg, err := packageschema.Bind(spec)
 	if err != nil {
 		return err
-	}
-	if problems.HasErrors() {
-		return problems
 	}
 	var exported struct{ Deployment apitype.DeploymentV3 }
 	if err := json.NewDecoder(os.Stdin).Decode(&exported); err != nil {
