@@ -29,30 +29,18 @@ import {
   parseOrderedChain,
 } from "./pem";
 
-/** The inputs of a TLS certificate (api.md §4.2). */
+/** The inputs of a TLS certificate (api.md §4.2). `TLSCertificateArgs` in the sdk describes them. */
 export const schema = v.strictObject({
-  /** A description for people. At most 255 bytes of UTF-8. Updates in place. */
   description,
-  /** Any text for machines. At most 4096 bytes of UTF-8. Updates in place. */
   metadata,
-  /** The PEM chain, leaf first, each certificate signed by the next. Changing it replaces. */
   certificatePem: v.string(),
-  /**
-   * The leaf's private key in PEM: PKCS#8, PKCS#1 or SEC1, not encrypted. Always a secret. State
-   * has it once, encrypted. The service never returns it.
-   */
   privateKeyPem: v.optional(v.string()),
-  /**
-   * A plan warns when the leaf expires within this number of days, 1 to 3650. Default: no warning
-   * before the leaf has expired. Not sent to the service.
-   */
   renewBeforeDays: v.optional(
     v.pipe(
       v.number(),
       v.check((days) => Number.isInteger(days) && days >= 1 && days <= 3650, "must be 1 to 3650"),
     ),
   ),
-  /** The config namespace of the account. Default `tlsedge`; changing it replaces. */
   connection: v.optional(v.string()),
 });
 

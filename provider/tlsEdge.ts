@@ -6,43 +6,19 @@ import { defined, isObject, type Problem, type Properties, unknownValue } from "
 import type { LookupKind } from "./lookups";
 import { idField, idsField, textField } from "./modules";
 
-/** The inputs of a TLS edge (api.md §4.1). */
+/** The inputs of a TLS edge (api.md §4.1). `TLSEdgeArgs` in sdk/tlsEdge.ts describes them. */
 export const schema = v.strictObject({
-  /** A description for people. At most 255 bytes of UTF-8. */
   description,
-  /** Any text for machines. At most 4096 bytes of UTF-8. */
   metadata,
-  /** The hostports that the edge serves, such as `app.example.com:443`, in any order. */
   hostports,
-  /** The backend behind the edge. */
-  backend: edgeModule({
-    /** The id of the backend. */
-    backendId: id,
-  }),
-  /** Who may connect, by source address. */
-  ipRestriction: edgeModule({
-    /** The ids of the IP policies, in any order. */
-    ipPolicyIds: someIds,
-  }),
-  /** Which authorities sign the certificates that clients must present. */
-  mutualTls: edgeModule({
-    /** The ids of the certificate authorities, in any order. */
-    certificateAuthorityIds: someIds,
-  }),
-  /** Where TLS ends, and the lowest TLS version. */
+  backend: edgeModule({ backendId: id }),
+  ipRestriction: edgeModule({ ipPolicyIds: someIds }),
+  mutualTls: edgeModule({ certificateAuthorityIds: someIds }),
   tlsTermination: edgeModule({
-    /** `edge`: at the service. `upstream`: behind it. Default: the service's choice. */
     terminateAt: v.optional(v.picklist(["edge", "upstream"])),
-    /** The lowest TLS version. Default: the service's choice, which is a safe version. */
     minVersion: v.optional(minVersion),
   }),
-  /**
-   * What to do when the program removes a module: an update of an edge can't remove one. `disable`
-   * disables the module in place, `delete` calls the service's delete-module operation (not every
-   * service has one), `replace` replaces the edge. Default `disable`.
-   */
   onModuleRemoval: v.optional(v.picklist(["disable", "delete", "replace"])),
-  /** The config namespace of the account. Default `tlsedge`; changing it replaces. */
   connection: v.optional(v.string()),
 });
 
@@ -53,19 +29,58 @@ export type TLSEdgeInputs = v.InferInput<typeof schema>;
 export type TLSVersion = NonNullable<NonNullable<TLSEdgeInputs["tlsTermination"]>["minVersion"]>;
 
 /** A TLS edge on the service; unset properties are undefined. */
-export type TLSEdgeState = Pick<TLSEdgeInputs, "description" | "metadata"> & {
-  [M in ModuleName]?: Omit<NonNullable<TLSEdgeInputs[M]>, "enabled"> & {
-    /** Whether the module is applied to traffic. */
-    enabled: boolean;
-  };
-} & {
+export interface TLSEdgeState {
   /** The URI of the edge. */
   uri: string;
   /** When the edge was created, RFC 3339 in UTC. */
   createdAt: string;
+  /** The description for people. */
+  description?: string;
+  /** The text for machines. */
+  metadata?: string;
   /** The hostports that the edge serves, each a host and a port. */
   hostports: string[];
-};
+  /** The backend behind the edge; unset when not configured. */
+  backend?: BackendState;
+  /** Who may connect, by source address; unset when not configured. */
+  ipRestriction?: IpRestrictionState;
+  /** Which authorities must sign the client certificates; unset when not configured. */
+  mutualTls?: MutualTlsState;
+  /** Where TLS ends, with the values that the service chose; unset when not configured. */
+  tlsTermination?: TlsTerminationState;
+}
+
+/** What each module of a deployed edge has. */
+export interface ModuleState {
+  /** Whether the module is applied to traffic. */
+  enabled: boolean;
+}
+
+/** The module `backend` of a deployed edge. */
+export interface BackendState extends ModuleState {
+  /** The id of the backend. */
+  backendId: string;
+}
+
+/** The module `ipRestriction` of a deployed edge. */
+export interface IpRestrictionState extends ModuleState {
+  /** The ids of the IP policies. */
+  ipPolicyIds: string[];
+}
+
+/** The module `mutualTls` of a deployed edge. */
+export interface MutualTlsState extends ModuleState {
+  /** The ids of the certificate authorities. */
+  certificateAuthorityIds: string[];
+}
+
+/** The module `tlsTermination` of a deployed edge. */
+export interface TlsTerminationState extends ModuleState {
+  /** `edge`: at the service. `upstream`: behind it. */
+  terminateAt?: "edge" | "upstream";
+  /** The lowest TLS version. */
+  minVersion?: TLSVersion;
+}
 
 /** The modules and their wire names (api.md §4.1). */
 const moduleTable = {
@@ -121,10 +136,10 @@ function problemsOfTermination({ tlsTermination, mutualTls }: Properties): Probl
 }
 
 /** The result of an edge lookup; unset fields are undefined. */
-export type GetTLSEdgeResult = TLSEdgeState & {
+export interface GetTLSEdgeResult extends TLSEdgeState {
   /** Assigned by the service, opaque. */
   id: string;
-};
+}
 
 /** Which edges to look up. */
 export interface TLSEdgeFilter {

@@ -13,6 +13,8 @@ export {
   type TLSCertificateArgs,
 } from "./tlsCertificate";
 export {
+  type BackendArgs,
+  type BackendState,
   type GetTLSEdgeArgs,
   type GetTLSEdgeResult,
   type GetTLSEdgesArgs,
@@ -20,9 +22,17 @@ export {
   getTLSEdgeOutput,
   getTLSEdges,
   getTLSEdgesOutput,
+  type IpRestrictionArgs,
+  type IpRestrictionState,
+  type ModuleArgs,
+  type ModuleState,
+  type MutualTlsArgs,
+  type MutualTlsState,
   TLSEdge,
   type TLSEdgeArgs,
   type TLSEdgeState,
+  type TlsTerminationArgs,
+  type TlsTerminationState,
 } from "./tlsEdge";
 export { TLSSite, type TLSSiteAccess, type TLSSiteArgs, type TLSSiteCertificate } from "./tlsSite";
 export {

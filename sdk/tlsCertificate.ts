@@ -1,7 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { lookups } from "../provider/lookups";
 import type { SubjectAlternativeNames } from "../provider/pem";
-import type { TLSCertificateInputs } from "../provider/tlsCertificate";
 import type {
   GetTLSCertificateResult,
   TLSCertificateFilter,
@@ -20,10 +19,36 @@ import {
 
 export type { GetTLSCertificateResult, SubjectAlternativeNames };
 
-/** The arguments of a {@link TLSCertificate}. */
-export type TLSCertificateArgs = {
-  [K in keyof Omit<TLSCertificateInputs, "connection">]: InputOf<TLSCertificateInputs[K]>;
-} & Pick<TLSCertificateInputs, "connection">;
+/** The arguments of a {@link TLSCertificate} (api.md §4.2). */
+export interface TLSCertificateArgs {
+  /**
+   * A description for people. At most 255 bytes of UTF-8. Updates in place. An empty text is the
+   * same as none.
+   */
+  description?: pulumi.Input<string | undefined>;
+  /**
+   * Any text for machines. At most 4096 bytes of UTF-8. Updates in place. An empty text is the same
+   * as none.
+   */
+  metadata?: pulumi.Input<string | undefined>;
+  /**
+   * The PEM chain, leaf first, each certificate signed by the next. The leaf's key is RSA, ECDSA or
+   * Ed25519. Changing the chain replaces the certificate.
+   */
+  certificatePem: pulumi.Input<string>;
+  /**
+   * The leaf's private key in PEM: PKCS#8, PKCS#1 or SEC1, not encrypted. Always a secret. State
+   * has it once, encrypted. The service never returns it. Required for a new certificate.
+   */
+  privateKeyPem?: pulumi.Input<string | undefined>;
+  /**
+   * A plan warns when the leaf expires within this number of days, 1 to 3650. Default: no warning
+   * before the leaf has expired. Not sent to the service.
+   */
+  renewBeforeDays?: pulumi.Input<number | undefined>;
+  /** The config namespace of the account. Default `tlsedge`; changing it replaces. */
+  connection?: string;
+}
 
 /**
  * A TLS certificate: a PEM chain with its private key, uploaded (api.md §2.2).

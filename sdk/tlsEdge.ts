@@ -1,12 +1,17 @@
 import * as pulumi from "@pulumi/pulumi";
 import { lookups } from "../provider/lookups";
 import {
+  type BackendState,
   type GetTLSEdgeResult,
+  type IpRestrictionState,
+  type ModuleState,
+  type MutualTlsState,
   modules,
   type TLSEdgeFilter,
-  type TLSEdgeInputs,
   type TLSEdgeQuery,
   type TLSEdgeState,
+  type TLSVersion,
+  type TlsTerminationState,
 } from "../provider/tlsEdge";
 import { refuseSharedHostports } from "./hostports";
 import { ask, askOutput, type LookupArgs } from "./lookup";
@@ -19,14 +24,82 @@ import {
   unsetIsUndefined,
 } from "./resource";
 
-export type { GetTLSEdgeResult, TLSEdgeState };
+export type {
+  BackendState,
+  GetTLSEdgeResult,
+  IpRestrictionState,
+  ModuleState,
+  MutualTlsState,
+  TLSEdgeState,
+  TlsTerminationState,
+};
 
-type Settings = "onModuleRemoval" | "connection";
+/** The arguments of a {@link TLSEdge} (api.md §4.1). All are optional. */
+export interface TLSEdgeArgs {
+  /** A description for people. At most 255 bytes of UTF-8. An empty text is the same as none. */
+  description?: pulumi.Input<string | undefined>;
+  /** Any text for machines. At most 4096 bytes of UTF-8. An empty text is the same as none. */
+  metadata?: pulumi.Input<string | undefined>;
+  /**
+   * The hostports that the edge serves, in any order: each a host name and a port from 1 to 65535,
+   * such as `app.example.com:443` or `*.example.com:443`. Letter case does not matter.
+   */
+  hostports?: pulumi.Input<pulumi.Input<string>[] | undefined>;
+  /** The backend behind the edge. */
+  backend?: pulumi.Input<BackendArgs | undefined>;
+  /** Who may connect, by source address. */
+  ipRestriction?: pulumi.Input<IpRestrictionArgs | undefined>;
+  /**
+   * Which authorities sign the certificates that clients must present. Not with
+   * `tlsTermination.terminateAt: "upstream"`.
+   */
+  mutualTls?: pulumi.Input<MutualTlsArgs | undefined>;
+  /** Where TLS ends, and the lowest TLS version. */
+  tlsTermination?: pulumi.Input<TlsTerminationArgs | undefined>;
+  /**
+   * What to do when the program removes a module: an update of an edge can't remove one. `disable`
+   * disables the module in place, `delete` calls the service's delete-module operation (not every
+   * service has one), `replace` replaces the edge. Default `disable`.
+   */
+  onModuleRemoval?: "disable" | "delete" | "replace";
+  /** The config namespace of the account. Default `tlsedge`; changing it replaces. */
+  connection?: string;
+}
 
-/** The arguments of a {@link TLSEdge}. */
-export type TLSEdgeArgs = {
-  [K in keyof Omit<TLSEdgeInputs, Settings>]: InputOf<TLSEdgeInputs[K]>;
-} & Pick<TLSEdgeInputs, Settings>;
+/** What each module of an edge can have. */
+export interface ModuleArgs {
+  /** Whether the module is applied to traffic. Default true. */
+  enabled?: pulumi.Input<boolean | undefined>;
+}
+
+/** The module `backend` of a {@link TLSEdge}. */
+export interface BackendArgs extends ModuleArgs {
+  /** The id of the backend. */
+  backendId: pulumi.Input<string>;
+}
+
+/** The module `ipRestriction` of a {@link TLSEdge}. */
+export interface IpRestrictionArgs extends ModuleArgs {
+  /** The ids of the IP policies, one or more, in any order. */
+  ipPolicyIds: pulumi.Input<pulumi.Input<string>[]>;
+}
+
+/** The module `mutualTls` of a {@link TLSEdge}. */
+export interface MutualTlsArgs extends ModuleArgs {
+  /** The ids of the certificate authorities, one or more, in any order. */
+  certificateAuthorityIds: pulumi.Input<pulumi.Input<string>[]>;
+}
+
+/** The module `tlsTermination` of a {@link TLSEdge}. */
+export interface TlsTerminationArgs extends ModuleArgs {
+  /** `edge`: at the service. `upstream`: behind it. Default: the service's choice. */
+  terminateAt?: pulumi.Input<"edge" | "upstream" | undefined>;
+  /**
+   * The lowest TLS version. Not with `terminateAt: "upstream"`. Default: the service's choice, which
+   * is a safe version.
+   */
+  minVersion?: pulumi.Input<TLSVersion | undefined>;
+}
 
 /**
  * A TLS edge: hostports that serve TLS traffic, with modules (api.md §2.1).
@@ -54,15 +127,15 @@ export class TLSEdge extends pulumi.CustomResource {
   /** The hostports that the edge serves, each a host and a port. */
   declare readonly hostports: pulumi.Output<string[]>;
   /** The backend behind the edge; unset when not configured. */
-  declare readonly backend: pulumi.Output<TLSEdgeState["backend"]>;
+  declare readonly backend: pulumi.Output<BackendState | undefined>;
   /** Who may connect, by source address; unset when not configured. */
-  declare readonly ipRestriction: pulumi.Output<TLSEdgeState["ipRestriction"]>;
+  declare readonly ipRestriction: pulumi.Output<IpRestrictionState | undefined>;
   /** Which authorities must sign the client certificates; unset when not configured. */
-  declare readonly mutualTls: pulumi.Output<TLSEdgeState["mutualTls"]>;
+  declare readonly mutualTls: pulumi.Output<MutualTlsState | undefined>;
   /** The config namespace of the account. */
   declare readonly connection: pulumi.Output<string>;
   /** Where TLS ends, with the values that the service chose; unset when not configured. */
-  declare readonly tlsTermination: pulumi.Output<TLSEdgeState["tlsTermination"]>;
+  declare readonly tlsTermination: pulumi.Output<TlsTerminationState | undefined>;
 
   /**
    * @param opts With `import`, the existing edge with that id is adopted: nothing is created, and

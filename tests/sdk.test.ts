@@ -12,7 +12,10 @@ import {
   startEmulator,
 } from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
+import type { TLSCertificateInputs } from "../provider/tlsCertificate";
+import type { TLSEdgeInputs } from "../provider/tlsEdge";
 import * as sdk from "../sdk";
+import type { InputOf } from "../sdk/resource";
 import { failureOf, type Properties, Stack, setEnv, setEnvFor } from "./support";
 
 const { LookupError } = sdk;
@@ -24,6 +27,20 @@ const settled = <T>(output: pulumi.Output<T>) =>
 /** What an output holds, once it is known. */
 const known = <T>(output: pulumi.Output<T>) =>
   new Promise<T>((resolve) => void output.apply(resolve));
+
+/** True if both types are the same; `npm run lint` compiles this. */
+type Same<A, B> =
+  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+type Flat<T> = { [K in keyof T]: T[K] };
+/** The arguments that a provider's schema allows. */
+type ArgsOf<Inputs, Settings extends keyof Inputs> = Flat<
+  { [K in keyof Omit<Inputs, Settings>]: InputOf<Inputs[K]> } & Pick<Inputs, Settings>
+>;
+const areSchemas: [
+  Same<Flat<sdk.TLSCertificateArgs>, ArgsOf<TLSCertificateInputs, "connection">>,
+  Same<Flat<sdk.TLSEdgeArgs>, ArgsOf<TLSEdgeInputs, "connection" | "onModuleRemoval">>,
+] = [true, true];
+assert.ok(areSchemas);
 
 const webs = [
   { id: "tn_1", labels: { app: "web", env: "production" }, region: "eu", metadata: "web-1" },

@@ -99,7 +99,7 @@ class Source {
   /**
    * The properties of a type.
    *
-   * @param documented Has the doc comments of properties that have none in `type`.
+   * @param documented Has the doc comments of properties that have none in `type`, at any depth.
    */
   fields(type: ts.Type, side: Side, documented?: ts.Type): Fields {
     const fields: Fields = { properties: {}, required: [] };
@@ -110,9 +110,10 @@ class Source {
       const value = this.#checker.getNonNullableType(given);
       // Programs of the plugin use explicit providers in place of connections.
       if (name === "connection") continue;
-      const description = this.doc(symbol) || this.doc(documented?.getProperty(name));
+      const documentation = documented?.getProperty(name);
+      const description = this.doc(symbol) || this.doc(documentation);
       if (!description) throw new Error(`${name} has no doc comment`);
-      const spec = this.#spec(value, name, side, description);
+      const spec = this.#spec(value, name, side, description, documentation);
       const secret = secrets.includes(name) && { secret: true };
       fields.properties[name] = { ...spec, description, ...secret };
       const isOptional = symbol.flags & ts.SymbolFlags.Optional || value !== given;
@@ -125,7 +126,13 @@ class Source {
     return this.#checker.getTypeArguments(type as ts.TypeReference);
   }
 
-  #spec(type: ts.Type, name: string, side: Side, description: string): object {
+  #spec(
+    type: ts.Type,
+    name: string,
+    side: Side,
+    description: string,
+    documentation?: ts.Symbol,
+  ): object {
     const primitive = primitives.find(([flag]) => type.flags & flag);
     if (primitive) return { type: primitive[1] };
     const entry = type.getStringIndexType();
@@ -139,7 +146,15 @@ class Source {
     if (type.isUnion()) return this.#enum(type, name, side, description);
     const named = type.isClassOrInterface() ? type.symbol : undefined;
     const own = named?.name ?? capitalized(name) + (side === "output" ? "State" : "");
-    return this.define(own, this.doc(named) || description, this.fields(type, side));
+    const fields = this.fields(type, side, this.#interfaceOf(documentation));
+    return this.define(own, this.doc(named) || description, fields);
+  }
+
+  /** The interface that a property may have, among outputs and promises of it. */
+  #interfaceOf(property: ts.Symbol | undefined): ts.Type | undefined {
+    const type = property && this.#checker.getTypeOfSymbol(property);
+    const types = type?.isUnion() ? type.types : [];
+    return types.find((one) => one.isClassOrInterface() && !one.getProperty("then"));
   }
 
   #enum(type: ts.UnionType, name: string, side: Side, description: string): object {
@@ -227,7 +242,7 @@ function resourceOf(source: Source, name: Resource) {
   const { file, settings } = resources[name];
   const inputs = source.type(`provider/${file}.ts`, `${name}Inputs`);
   const state = source.type(`provider/${file}.ts`, `${name}State`);
-  const given = source.fields(inputs, "input");
+  const given = source.fields(inputs, "input", source.type("sdk/index.ts", `${name}Args`));
   const outputs = source.fields(state, "output", source.type("sdk/index.ts", name));
   for (const setting of settings.filter((setting) => setting in given.properties)) {
     const { oneOf, ...property } = given.properties[setting] ?? {};

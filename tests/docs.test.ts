@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+import type { Token } from "markdown-it";
+import { repository } from "../tools/folders";
+
+describe("the documents", () => {
+  it("link only to files and headings that exist", async () => {
+    const { default: MarkdownIt } = await import("markdown-it");
+    const { default: Slugger } = await import("github-slugger");
+    const parse = (file: string) =>
+      new MarkdownIt({ html: true })
+        .parse(readFileSync(file, "utf8"), {})
+        .flatMap((token) => [token, ...(token.children ?? [])]);
+    const headings = (file: string) => {
+      const slugger = new Slugger();
+      return titles(parse(file)).map((title) => slugger.slug(title));
+    };
+    const broken = documents().flatMap((document) =>
+      parse(document)
+        .flatMap(({ attrs }) => attrs ?? [])
+        .filter(([name, link]) => ["href", "src"].includes(name) && !/^[a-z]+:/.test(link))
+        .filter(([, link]) => {
+          const [target = "", heading] = decodeURI(link).split("#");
+          const file = target ? path.resolve(path.dirname(document), target) : document;
+          return !existsSync(file) || (heading && !headings(file).includes(heading));
+        })
+        .map(([, link]) => `${path.relative(repository, document)}: ${link}`),
+    );
+    assert.deepEqual(broken, []);
+  });
+});
+
+/** The Markdown files of the repository. */
+function documents(): string[] {
+  const args = ["ls-files", "--cached", "--others", "--exclude-standard", "*.md"];
+  const files = execFileSync("git", args, { cwd: repository, encoding: "utf8" });
+  return files
+    .split("\n")
+    .filter(Boolean)
+    .map((file) => path.join(repository, file));
+}
+
+/** The texts of the headings, without their marks. */
+function titles(tokens: Token[]): string[] {
+  return tokens
+    .filter((_, index) => tokens[index - 1]?.type === "heading_open")
+    .map(({ children }) => (children ?? []).map(({ content }) => content).join(""));
+}
