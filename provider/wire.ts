@@ -127,6 +127,8 @@ export function plannedOutputs(
     const value = inputs[name];
     const isKept =
       deployed?.state[name] !== undefined &&
+      // After an incomplete create, the state has empty texts for what the service chooses.
+      deployed.state.uri !== "" &&
       !sent.some(({ property }) => property === name) &&
       !hasUnknown(value) &&
       (isEqual(lifecycle, name, deployed.inputs[name], value) ||

@@ -7,6 +7,7 @@ import { Client } from "../client/client";
 import { tlsEdges } from "../client/tlsEdge";
 import { type Emulator, startEmulator } from "../emulator/server";
 import schema from "../plugin/schema.json";
+import { unknownValue } from "../provider/lifecycle";
 import { servePlugin } from "../provider/plugin";
 import { setEnvFor } from "./support";
 
@@ -105,6 +106,27 @@ describe("the plugin, called over gRPC", () => {
       plugin.diff(request, (error, response) => (error ? reject(error) : resolve(response))),
     );
     await assert.rejects(diff, /explicit provider/);
+  });
+
+  it("C83 C35 knows no address in the plan that completes an incomplete create", async () => {
+    const inputs = { description: "d" };
+    const planned = async (uri: string) => {
+      const request = new messages.UpdateRequest()
+        .setId("edgtls_1")
+        .setUrn("urn:pulumi:dev::p::tlsedge:index:TLSEdge::e")
+        .setType("tlsedge:index:TLSEdge")
+        .setPreview(true)
+        .setOlds(struct({ ...inputs, uri, createdAt: uri && "2026-01-01T00:00:00Z" }))
+        .setOldInputs(struct(inputs))
+        .setNews(struct({ description: "e" }));
+      const response = new Promise<messages.UpdateResponse>((resolve, reject) =>
+        plugin.update(request, (error, answer) => (error ? reject(error) : resolve(answer))),
+      );
+      return (await response).getProperties()?.toJavaScript() ?? {};
+    };
+    const { uri, createdAt } = await planned("");
+    assert.deepEqual([uri, createdAt], [unknownValue, unknownValue]);
+    assert.equal((await planned("https://x")).uri, "https://x");
   });
 
   it("says which version it is, and gives the schema", async () => {
