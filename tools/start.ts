@@ -3,10 +3,10 @@ import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { makeCertificate, startEmulator } from "../emulator/server";
+import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
 import { runTool, UsageError } from "./command";
 import { environment, repository } from "./folders";
-import { findOrBuildPulumi } from "./pulumi";
+import { findOrBuildPulumi, type PulumiCli } from "./pulumi";
 
 const usage = `npm start [-- COMMAND [FLAGS]]
 
@@ -19,7 +19,23 @@ Runs the quickstart (examples/quickstart) on the real Pulumi engine, against the
 
 Pulumi gets all FLAGS: npm start -- up --diff`;
 
-const commands = ["up", "preview", "refresh", "destroy"];
+/** Where the CLI is from. */
+const origins: Record<PulumiCli["origin"], string> = {
+  PATH: "the one on PATH",
+  cache: "from the cache",
+  download: "downloaded",
+  built: "built",
+};
+const unattended = ["--yes", "--skip-preview"];
+/** The commands, each with its flags. */
+const commands = {
+  up: unattended,
+  preview: [],
+  refresh: unattended,
+  // Without --remove, Pulumi recommends a command that fails without the settings of this one.
+  destroy: [...unattended, "--remove"],
+};
+type Command = keyof typeof commands;
 const stack = "quickstart";
 /** Kept between runs: state, home and the emulator's data. */
 const kept = path.join(repository, ".tlsedge");
@@ -28,12 +44,14 @@ const program = path.join(repository, "examples", "quickstart");
 async function main(): Promise<number> {
   const { positionals } = parseArgs({ allowPositionals: true, strict: false });
   const command = positionals[0] ?? "up";
-  if (!commands.includes(command)) throw new UsageError(`there is no command "${command}"`);
+  if (!Object.hasOwn(commands, command)) throw new UsageError(`there is no command "${command}"`);
   const flags = process.argv.slice(2).filter((argument) => argument !== command);
   await mkdir(kept, { recursive: true });
   const cli = await findOrBuildPulumi();
   await makeCertificateOnce();
   const emulator = await startEmulator({ dataFile: path.join(kept, "emulator.sqlite") });
+  console.log(`Emulator at ${emulator.url}, no account needed. Its data and Pulumi's state are in
+${path.relative(process.cwd(), kept)}. Pulumi CLI ${cli.version}: ${origins[cli.origin]}. Node.js ${process.version}.\n`);
   try {
     const env = {
       ...cli.env,
@@ -42,13 +60,20 @@ async function main(): Promise<number> {
     };
     const select = await run(cli.command, ["stack", "select", "--create", stack], env);
     if (select !== 0) return select;
-    const go = command === "preview" ? [] : ["--yes", "--skip-preview"];
-    const code = await run(cli.command, [command, ...go, ...flags, "--stack", stack], env);
+    emulator.requests.length = 0;
+    const args = [command, ...commands[command as Command], ...flags, "--stack", stack];
+    const code = await run(cli.command, args, env);
+    console.log(`\nRequests to the service: ${requestsOf(emulator)}`);
     if (code === 0) console.log(next(command));
     return code;
   } finally {
     await emulator.close();
   }
+}
+
+/** `GET /tunnels, POST /edges/tls`. */
+function requestsOf({ requests }: Emulator): string {
+  return requests.map(({ method, path }) => `${method} ${path.split("?")[0]}`).join(", ") || "none";
 }
 
 /** A second run uses the same certificate, so it has nothing to change. */

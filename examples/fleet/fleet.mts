@@ -110,7 +110,10 @@ async function rollOut(
         task.title = `${outcome.stack}: ${told(outcome.changes) || "nothing to do"}`;
       } catch (error) {
         outcome.result = "failed";
-        outcome.error = firstError(error as Error);
+        outcome.error =
+          error instanceof automation.ConcurrentUpdateError
+            ? `the stack is locked: another update runs, or was killed. If none runs, unlock it: pulumi cancel --yes --stack ${outcome.stack}`
+            : firstError(error as Error);
         throw new Error(`${outcome.stack}: ${outcome.error}`);
       } finally {
         outcome.seconds = Math.round((Date.now() - started) / 100) / 10;

@@ -357,6 +357,23 @@ describe("the examples, on the real engine", () => {
       assert.deepEqual(results(carried.outcomes), ["ap-1 done", "eu-1 failed", "eu-2 done"]);
     });
 
+    it("C37 says how to unlock a stack whose update was killed", async () => {
+      await fleet("preview", "eu-1");
+      await project.select("eu-1");
+      await project.killed(
+        "engine",
+        { method: "POST", path: "/edges/tls", answer: "silence" },
+        "up",
+      );
+      const { code, outcomes: all } = await outcomes("up", "eu-1");
+      assert.equal(code, 1);
+      const [, unlock] = /unlock it: pulumi (.*)$/.exec(all[0]?.error ?? "") ?? [];
+      const told = await project.start(unlock?.split(" ") ?? []).done;
+      assert.equal(told.code, 0, told.output);
+      await project.refresh("--clear-pending-creates");
+      assert.equal((await outcomes("up", "eu-1")).code, 0);
+    });
+
     it("refuses a stack that has no config, and a typo", async () => {
       for (const args of [["up", "eu-9"], ["upp"], ["up", "--concurency", "2"], []]) {
         const { code, output } = await fleet(...args);

@@ -1,3 +1,4 @@
+import { writeFile } from "node:fs/promises";
 import { loadavg } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
@@ -5,16 +6,17 @@ import { runTool, wholeNumber } from "../command";
 import { writePart } from "../markdown";
 import { findOrBuildPulumi } from "../pulumi";
 import { Bench } from "./bench";
-import { report } from "./report";
+import { charts, report } from "./report";
 import { kinds } from "./results";
 import { Stacks } from "./stacks";
 
 const usage = `npm run bench [-- OPTIONS]
 
 Measures this package on the real engine, beside a provider that does nothing and stores the same
-(the floor) and a conventional dynamic provider, and writes the measured part of performance.md.
+(the floor) and a conventional dynamic provider, and writes the measured part of performance.md and
+the charts in performance.svg.
 
-  --n LIST       sizes of the stacks (default 100,500)
+  --n LIST       sizes of the stacks (default 25,100,500)
   --runs N       how often each is measured (default 3)
   --minutes N    no run begins that would end later (default 25)
   --out FOLDER   where to write (default docs)
@@ -23,7 +25,7 @@ Measures this package on the real engine, beside a provider that does nothing an
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
-      n: { type: "string", default: "100,500" },
+      n: { type: "string", default: "25,100,500" },
       runs: { type: "string", default: "3" },
       minutes: { type: "string", default: "25" },
       out: { type: "string", default: "docs" },
@@ -49,6 +51,7 @@ async function main(): Promise<void> {
         // Write after each run, so that an interrupted benchmark leaves its results.
         const markdown = report(bench.measured, startup, cli, load);
         await writePart(file, "Performance", "measured", markdown);
+        await writeFile(file.replace(/md$/, "svg"), charts(bench.measured));
       }
     }
     length = minutes() - begun;

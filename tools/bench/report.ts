@@ -3,10 +3,12 @@ import { version as pulumiSdk } from "@pulumi/pulumi/version";
 import { table } from "../markdown";
 import type { PulumiCli } from "../pulumi";
 import { latencyMs } from "./bench";
+import { drawCharts } from "./chart";
 import {
   type Contestant,
   contestantNames,
   contestants,
+  kinds,
   type Measured,
   type Phase,
   phaseNames,
@@ -30,6 +32,30 @@ was ${load.toFixed(1)} before: the more load, the less the times say.
 ${parts.join("\n\n")}
 
 ${startupSection(startup)}`;
+}
+
+/** Creates and refreshes over the size of the stack, as an SVG: the shortest runs. */
+export function charts(all: Measured[]): string {
+  const sizes = [...new Set(all.map(({ n }) => n))].sort((a, b) => a - b);
+  const panels = (["create", "refresh"] as const).flatMap((phase) =>
+    kinds.map((kind) => ({
+      title: `${phases[phase]}, ${kind}`,
+      lines: contestantNames.map((name) => ({
+        name: contestants[name],
+        points: sizes.flatMap((n): [number, number][] => {
+          const runs = all.filter(
+            (one) => one.n === n && one.kind === kind && one.phase === phase && one.name === name,
+          );
+          return runs.length > 0 ? [[n, Math.min(...runs.map(({ seconds }) => seconds))]] : [];
+        }),
+      })),
+    })),
+  );
+  return drawCharts(
+    panels.filter(({ lines }) => lines.every(({ points }) => points.length > 0)),
+    "seconds",
+    "resources",
+  );
 }
 
 function section(title: string, all: Measured[]): string {
@@ -81,8 +107,9 @@ function requestsOf(measured: Measured | undefined): string {
   return counts.map(([kind, count]) => `${count} ${kind}`).join(", ") || "none";
 }
 
-/** The shortest run and the median. */
+/** The shortest run and the median; of one run its value. */
 function shortest(values: number[], digits: number): string {
+  if (values.length === 1) return (values[0] ?? 0).toFixed(digits);
   const sorted = [...values].sort((a, b) => a - b);
   const middle = (sorted.length - 1) / 2;
   const median = ((sorted[Math.floor(middle)] ?? 0) + (sorted[Math.ceil(middle)] ?? 0)) / 2;
