@@ -212,7 +212,7 @@ function placeOf(days: number | null): number {
 const ticks = scale.filter(({ label }) => label !== "");
 
 const axis = html`<svg class="scale" aria-hidden="true">${ticks.map(
-  ({ at, label }) => html`<text x="${at}%" y="11">${label}</text>`,
+  ({ at, days }) => html`<text x="${at}%" y="11">${days}</text>`,
 )}</svg>`;
 
 const upright = (at: number, height: number, name = "tick") =>

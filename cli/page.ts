@@ -107,8 +107,9 @@ th {
   vertical-align: bottom;
   white-space: nowrap;
 }
-td { padding: 0.55rem 1rem 0.55rem 0; border-bottom: 1px solid var(--rule); vertical-align: top; min-width: 6.5rem; }
-td:first-child, td:has(a) { min-width: 14rem; }
+td { padding: 0.55rem 1rem 0.55rem 0; border-bottom: 1px solid var(--rule); vertical-align: top; min-width: 7.5rem; }
+td:first-child { min-width: 14rem; }
+td:has(a) { min-width: 16rem; }
 tr > :last-child { padding-right: 0; }
 tbody tr:last-child td { border-bottom: 0; }
 tbody tr:target { background: color-mix(in srgb, var(--link) 12%, transparent); }
@@ -131,8 +132,9 @@ th[aria-sort] button::after { opacity: 1; }
 th[aria-sort="ascending"] button::after { content: "\\2191" / ""; }
 th[aria-sort="descending"] button::after { content: "\\2193" / ""; }
 summary { width: fit-content; color: var(--link); font-size: 0.8125rem; cursor: pointer; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.1rem 0.75rem; padding: 0.25rem 0; }
+dl { padding: 0.25rem 0; }
 dt { color: var(--dim); font-size: 0.75rem; }
+dd { margin-bottom: 0.3rem; }
 
 .timeline, .bar, .scale { display: block; width: 100%; overflow: visible; }
 .bar { height: 1rem; margin-top: 0.2rem; }
@@ -147,36 +149,52 @@ svg text { text-anchor: middle; }
 .due { stroke: var(--red); stroke-dasharray: 4 3; }
 .legend { display: flex; flex-wrap: wrap; gap: 0.1rem 1.25rem; margin: 0.5rem 0 1.25rem; font-size: 0.8125rem; }
 
-@media screen and (max-width: 46rem) {
+@media screen and (max-width: 76rem) {
+  td { min-width: 7rem; padding-right: 0.75rem; }
+  td:first-child { min-width: 10rem; }
+  td:has(a), td[data-order] { min-width: 9rem; }
+}
+@media screen and (max-width: 56rem) {
   body { padding-top: 1rem; }
   h1 { font-size: 1.375rem; }
   .timeline .date { display: none; }
-  .timeline use { transform-box: fill-box; transform-origin: center; transform: scale(0.75); }
   table, thead, tbody, tr, th, td { display: block; }
-  thead tr { display: flex; flex-wrap: wrap; gap: 0 1rem; padding-bottom: 0.5rem; }
+  thead:not(:has(button)) { display: none; }
+  thead tr { display: flex; flex-wrap: wrap; gap: 0 1rem; padding-bottom: 0.5rem; font-size: 0.75rem; }
+  thead tr::before { content: "Sort by"; color: var(--dim); }
   th { padding: 0; border: 0; }
   .scale { display: none; }
   tbody tr { padding: 0.75rem 0; border-top: 1px solid var(--rule); }
   td { display: grid; grid-template-columns: 6.5rem 1fr; padding: 0.15rem 0; border: 0; }
   td.empty { display: none; }
-  td:first-child, td:has(a) { min-width: 0; }
+  td, td:first-child, td:has(a), td[data-order] { min-width: 0; }
   td > * { grid-column: 2; min-width: 0; }
   td::before { content: attr(data-head); grid-column: 1; grid-row: 1; color: var(--dim); font-size: 0.75rem; padding-top: 0.15rem; }
   td:first-child { display: block; font-weight: 600; }
   td:first-child::before { content: none; }
   td:first-child > * { font-weight: 400; }
   td:first-child > div { font-weight: 600; }
-  td[data-order] { min-width: 0; }
 }
 @media print {
   :root { color-scheme: light; --paper: #fff; }
-  @page { margin: 12mm; }
-  body { padding: 0; font-size: 8.5pt; print-color-adjust: exact; }
-  nav, .filter, th button::after { display: none; }
+  @page { size: landscape; margin: 12mm; }
+  body { padding: 0; font-size: 8pt; print-color-adjust: exact; }
+  nav, .filter, summary, th button::after { display: none; }
+  /* A button would be missing where the head of a table is repeated. */
+  th button { display: contents; }
   section { border: 0; padding: 0; margin-top: 1.5rem; }
   tr, figure { break-inside: avoid; }
   h2 { break-after: avoid; }
-  summary { display: none; }
+  td { min-width: 6rem; padding: 0.3rem 0.75rem 0.3rem 0; line-height: 1.35; }
+  td:first-child { min-width: 17rem; }
+  td[data-order] { min-width: 10rem; }
+  td:has(a) { min-width: 13.5rem; }
+  code { font-size: 7.5pt; }
+  dl { padding: 0; line-height: 1.25; }
+  dl, dt, dd { display: inline; font-size: 6.5pt; }
+  dt::after { content: " "; }
+  dd::after { content: " \\00b7  "; }
+  dd:last-child::after { content: none; }
   details::details-content { display: block; content-visibility: visible; }
 }
 `;

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { stripVTControlCharacters } from "node:util";
@@ -123,6 +123,7 @@ const hostile = [
   "https://evil.example www.evil.example me@evil.example @someone #1",
   "\u202egnp.exe\u2066 \u001b[31mred\u0007 a\nb\u2028c \u0000",
   "עברית",
+  "x".repeat(255),
 ];
 
 /** What is left of a text: what a terminal or a browser would obey is taken out. */
@@ -247,6 +248,8 @@ describe("the page of a report", () => {
       return this.skip();
     }
     mkdirSync(screenshots, { recursive: true });
+    const page = statusHtml(statusOf(await usualAccount(), now, 14));
+    writeFileSync(path.join(screenshots, "report.html"), page);
     browser = await startBrowser(chromium);
   });
   after(() => browser?.close());
@@ -315,6 +318,15 @@ describe("the page of a report", () => {
       return links.filter((link) => !document.getElementById(idOf(link))).length;
     });
 
+  /** What stands out of the window on the right. */
+  const tooWide = (page: Page) =>
+    page.$$eval("body *", (elements) =>
+      elements
+        .filter((element) => !element.closest("svg"))
+        .filter((element) => element.getBoundingClientRect().right > window.innerWidth + 0.5)
+        .map(({ outerHTML }) => outerHTML.slice(0, 100)),
+    );
+
   for (const theme of themes) {
     for (const width of widths) {
       it(`is complete and accessible at ${width} px, ${theme}, and asks for nothing else`, async () => {
@@ -327,14 +339,10 @@ describe("the page of a report", () => {
           fullPage: true,
         });
         assert.deepEqual(requests, [file]);
-        const wide = await page.evaluate(() =>
-          [...document.querySelectorAll("body *")]
-            .filter((element) => !element.closest("svg"))
-            .filter((element) => element.getBoundingClientRect().right > window.innerWidth + 0.5)
-            .map(({ outerHTML }) => outerHTML.slice(0, 100)),
-        );
-        assert.deepEqual(wide, []);
-        assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width);
+        await page.$$eval("details", (all) => {
+          for (const details of all) details.open = true;
+        });
+        assert.deepEqual(await tooWide(page), []);
         const back = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
         const [red = 0] = (back.match(/\d+/g) ?? []).map(Number);
         assert.equal(red > 128, theme === "light");
@@ -379,19 +387,45 @@ describe("the page of a report", () => {
     ]);
     assert.deepEqual(row.links, ["#id-edgtls_8mM3ytctlqijINx241rE1nyjDfI"]);
     assert.equal(row.order, "3");
-    // A time that is nearer stands further left.
-    const places = await page.$$eval(".timeline use", (uses) =>
-      uses.map((use) => [
-        use.previousElementSibling?.textContent,
-        Number.parseFloat(use.getAttribute("x") ?? ""),
-      ]),
-    );
-    assert.equal(places.length, 7);
-    const sorted = places.toSorted(([, a], [, b]) => Number(a) - Number(b)).map(([name]) => name);
-    assert.match(String(sorted[0]), /^old\.acme\.example: -12 days left$/);
-    assert.match(String(sorted.at(-1)), /^partners\.acme\.example: 700 days left$/);
     assert.equal(await lostLinks(page), 0);
   });
+
+  for (const width of widths) {
+    it(`has each certificate in its place on the timeline at ${width} px`, async () => {
+      const { page } = await open(await usualAccount(), { width });
+      /** The middle of each element across the chart, in percent of the chart. */
+      const places = (selector: string) =>
+        page.$$eval(selector, (elements) => {
+          const middle = (box: DOMRect) => box.left + box.width / 2;
+          return elements.map((element) => {
+            const chart = (element.closest("svg") as Element).getBoundingClientRect();
+            const name = element.closest("a")?.querySelector("title")?.textContent;
+            const at = ((middle(element.getBoundingClientRect()) - chart.left) / chart.width) * 100;
+            return { name, at };
+          });
+        });
+      const dots = (await places(".timeline use")).sort((a, b) => a.at - b.at);
+      const [today = 0, week = 0, month = 0, quarter = 0, year = 0] = (
+        await places(".timeline .tick")
+      ).map(({ at }) => at);
+      const between = (from: number, to: number) =>
+        dots.filter(({ at }) => at > from && at < to).map(({ name }) => name);
+      assert.deepEqual(between(0, today), ["old.acme.example: -12 days left"]);
+      assert.deepEqual(between(today, week), ["login.acme.example: 3 days left"]);
+      assert.match(between(week, month).join(), /^shop\.acme\.example, .*: 20 days left$/);
+      assert.deepEqual(between(month, quarter), ["login.acme.example: 80 days left"]);
+      assert.deepEqual(between(quarter, year), [
+        "*.apps.acme.example: 180 days left",
+        "*.apps.acme.example: 180 days left",
+      ]);
+      assert.deepEqual(between(year, 100), ["partners.acme.example: 700 days left"]);
+      // The bars have the same scale.
+      const ends = (await places(".bar use")).map(({ at }) => at).sort((a, b) => a - b);
+      for (const [index, { at }] of dots.entries()) {
+        assert.ok(Math.abs(at - (ends[index] ?? 0)) < 2, `${at} and ${ends[index]}`);
+      }
+    });
+  }
 
   it("sorts by a column with the keyboard, there and back", async () => {
     const { page } = await open(await usualAccount());
@@ -455,7 +489,11 @@ describe("the page of a report", () => {
     await page.emulateMediaType("print");
     assert.deepEqual(await state(), { paper: "rgb(255, 255, 255)", details: true, filter: false });
     const pdf = Buffer.from(
-      await page.pdf({ format: "A4", path: path.join(screenshots, "print.pdf") }),
+      await page.pdf({
+        format: "A4",
+        preferCSSPageSize: true,
+        path: path.join(screenshots, "print.pdf"),
+      }),
     );
     assert.equal(pdf.subarray(0, 5).toString(), "%PDF-");
     assert.ok((pdf.toString("latin1").match(/\/Type ?\/Page\b/g) ?? []).length >= 1);
@@ -489,6 +527,10 @@ describe("the page of a report", () => {
     assert.deepEqual(await namesIn(page, "edges"), hostile.map(shown));
     assert.deepEqual(complaints, []);
     assert.equal(requests.length, 1);
+    for (const width of [320, 360, 800, 900, 1100, 1220, 2000]) {
+      await page.setViewport({ width, height: 800 });
+      assert.deepEqual(await tooWide(page), [], `at ${width} px`);
+    }
     // A link leads to its object, whatever the id is.
     assert.equal(await lostLinks(page), 0);
   });
