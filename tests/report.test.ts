@@ -122,6 +122,7 @@ const hostile = [
   "`code` ``more`` *bold* _it_ ~~x~~ [x](http://evil.example) ![x](http://evil.example/x.png)",
   "https://evil.example www.evil.example me@evil.example @someone #1",
   "\u202egnp.exe\u2066 \u001b[31mred\u0007 a\nb\u2028c \u0000",
+  "50%41 %zz",
   "עברית",
   "x".repeat(255),
 ];
