@@ -117,6 +117,7 @@ function tableOf(part: Section): Markup {
   const { rows, objects } = part;
   const [id = "", first = "", ...others] = part.heads;
   const heads = objects ? [`${first}, ${id}`, ...others] : part.heads;
+  const hasBars = hasDates(part);
   const lines = rows.map((row, index) => {
     const object = objects?.[index];
     const [head = "", ...more] = heads;
@@ -124,14 +125,14 @@ function tableOf(part: Section): Markup {
     const cells = object ? row.cells.slice(1) : row.cells;
     const anchor = object ? html` id="${rowAnchor(row.id)}"` : undefined;
     return html`<tr role="row"${anchor}><td role="cell" data-head="${head}">${begin}</td>${cells.map(
-      (cell, column) => cellOf(cell, more[column] ?? "", !hasDates(part)),
+      (cell, column) => cellOf(cell, more[column] ?? "", !hasBars),
     )}</tr>\n`;
   });
-  const dated = rows[0]?.cells.findIndex(([line]) => hasDate(line)) ?? -1;
+  const dated = hasBars && rows[0]?.cells.findIndex(([line]) => hasDate(line));
   return html`<table role="table" aria-labelledby="${anchorOf(part)}">
 <thead role="rowgroup"><tr role="row">${heads.map(
     (head, column) =>
-      html`<th role="columnheader" scope="col">${head}${column > 0 && column === dated ? axis : undefined}</th>`,
+      html`<th role="columnheader" scope="col">${head}${column === dated ? axis : undefined}</th>`,
   )}</tr></thead>
 <tbody role="rowgroup">
 ${lines}</tbody>
