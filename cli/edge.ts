@@ -20,6 +20,8 @@ type Modules<Name extends string> = Record<Name, ModuleStatus | null>;
 /** An edge as `status --json` prints it; a module that is not configured is null. */
 export type EdgeStatus<Module extends string> = ObjectStatus & {
   description: string | null;
+  createdAt: string | null;
+  metadata: string | null;
   hostports: string[];
   uncoveredHostports: string[];
 } & Modules<Module>;
@@ -54,23 +56,29 @@ export function edgeKind<Key extends string, W extends EdgeWire, Module extends 
     noun,
     heading: `${noun}s`,
     list: (client) => lifecycle.list(client) as AsyncIterable<W>,
-    status: (wires, _now, isCovered) =>
-      wires.map((wire) => {
-        const state = lifecycle.toState(wire);
-        const parts = modules.map((name) => [name, moduleStatus(name, state[name])]);
-        const hostports = state.hostports as string[];
-        const tls = state.tlsTermination as ModuleStatus | null;
-        // With `upstream` the service passes TLS through, so it needs no certificate.
-        const isPassedOn = tls?.enabled && tls.terminateAt === "upstream";
-        const needsCertificate = hasTermination && !isPassedOn;
-        return {
-          id: wire.id,
+    read(wire) {
+      const state = lifecycle.toState(wire);
+      const parts = modules.map((name) => [name, moduleStatus(name, state[name])]);
+      const hostports = state.hostports as string[];
+      const tls = state.tlsTermination as ModuleStatus | null;
+      // With `upstream` the service passes TLS through, so it needs no certificate.
+      const isPassedOn = tls?.enabled && tls.terminateAt === "upstream";
+      const { id, uri, created_at, hostports: _, ...content } = wire;
+      return {
+        status: {
+          id,
           description: wire.description || null,
+          createdAt: created_at ?? null,
+          metadata: wire.metadata || null,
           hostports,
-          uncoveredHostports: needsCertificate ? hostports.filter((one) => !isCovered(one)) : [],
+          uncoveredHostports: [],
           ...(Object.fromEntries(parts) as Modules<Module>),
-        };
-      }),
+        },
+        needs: hasTermination && !isPassedOn ? hostports : [],
+        // Only one edge can have a hostport, so an edge with hostports has no twin.
+        twinContent: hostports.length > 0 ? undefined : content,
+      };
+    },
     heads: ["ID", "HOSTPORTS", ...modules.map((name) => heads[name] ?? name.toUpperCase())],
     row(edge) {
       const hostports = edge.hostports.flatMap((hostport) =>
@@ -86,9 +94,6 @@ export function edgeKind<Key extends string, W extends EdgeWire, Module extends 
       const { length } = edges.flatMap(({ uncoveredHostports }) => uncoveredHostports);
       return length > 0 ? `${count(length, "hostport")} uncovered` : undefined;
     },
-    // Only one edge can have a hostport, so an edge with hostports has no twin.
-    twinContent: ({ id, uri, created_at, hostports, ...content }) =>
-      hostports?.length ? undefined : content,
     adoption: {
       className,
       lifecycle,

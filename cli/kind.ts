@@ -1,21 +1,53 @@
 import type { Client } from "../client/client";
 import type { Lifecycle, Properties } from "../provider/lifecycle";
-import type { Row } from "./table";
+import type { SubjectAlternativeNames } from "../provider/pem";
+import type { Line, Row } from "./table";
 
 /** An object as the service lists it: the fields that the commands use of every kind. */
 export interface Wire {
   id: string;
   description?: string | null;
+  metadata?: string | null;
   created_at?: string;
 }
 
 /** An object as `status --json` prints it: the fields that the report uses of every kind. */
 export interface ObjectStatus {
   id: string;
+  /** For people. */
+  description?: string | null;
+  /** When it was made. */
+  createdAt?: string | null;
+  /** For machines; `owner` of metadata in JSON is shown. */
+  metadata?: string | null;
   /** The hostports for which no certificate of the account is valid now. */
   uncoveredHostports?: string[];
   /** Whole days until it expires, rounded down; null when the date is not known. */
   daysLeft?: number | null;
+  /**
+   * The edges that a certificate is valid for now, each with the hostports that it covers. When
+   * several certificates cover a hostport, each of them has it: the service chooses one.
+   */
+  edges?: ServedEdge[];
+}
+
+/** An edge that a certificate serves. */
+export interface ServedEdge {
+  id: string;
+  /** Those of its hostports that the certificate covers, in the order of the edge. */
+  hostports: string[];
+}
+
+/** What an answer of the service says. */
+export interface Reading<S> {
+  /** Its status, with empty lists where other objects decide: uncovered hostports, edges. */
+  status: S;
+  /** The hostports that need a certificate. */
+  needs?: string[];
+  /** The names that a certificate is valid for. Undefined unless it is valid now. */
+  validFor?: SubjectAlternativeNames;
+  /** Everything that a program can set: equal in twins. Undefined if a twin is impossible. */
+  twinContent?: object;
 }
 
 /** What a report says besides its objects. */
@@ -38,17 +70,21 @@ export interface Kind<Key = string, W = Wire, S = ObjectStatus> {
   heading: string;
   /** All objects of the account, newest first. */
   list(client: Client): AsyncIterable<W>;
-  /** What `status --json` prints, in the order of the report. */
-  status(wires: W[], now: Date, isCovered: (hostport: string) => boolean): S[];
+  /** Reads an answer once, for everything that a report says of it. */
+  read(wire: W, now: Date): Reading<S>;
+  /** Compares two objects for the order of a report. Default: the order of the list. */
+  order?(a: S, b: S, now: Date): number;
   /** The heads of the table: that of the ids, then one for each cell of a row. */
   heads: string[];
   row(status: S, report: Report): Row;
+  /** More cells for reports with room for them, HTML and Markdown, by their heads. */
+  columns?(status: S): Record<string, Line[]>;
+  /** Texts for the HTML report, by their names, which are shown when they are asked for. */
+  details?(status: S): Record<string, string | null>;
+  /** Why an object is of no use now; undefined for one that is used. */
+  unused?(status: S, report: Report): string | undefined;
   /** A text after the number of objects in the totals, if there is one. */
   note?(statuses: S[], report: Report): string | undefined;
-  /** Everything that a program can set: equal in twins. Undefined if a twin is impossible. */
-  twinContent?(wire: W): object | undefined;
-  /** The alternative names of each certificate that is valid now. */
-  validNames?(wires: W[], now: Date): { dnsNames: string[]; ips: string[] }[];
 }
 
 /** A kind of object that a program can adopt. */
@@ -94,7 +130,9 @@ export interface OwnFile {
 }
 
 /** Objects as the service lists them, by the key of their kind. A missing list is empty. */
-export type Lists<K extends Kind> = { [T in K as T["key"]]?: Parameters<T["status"]>[0] };
+export type Lists<K extends Kind> = { [T in K as T["key"]]?: Parameters<T["read"]>[0][] };
 
 /** Objects as `status --json` prints them, by the key of their kind. */
-export type Statuses<K extends Kind> = { [T in K as T["key"]]: ReturnType<T["status"]> };
+export type Statuses<K extends Kind> = {
+  [T in K as T["key"]]: ReturnType<T["read"]>["status"][];
+};

@@ -1,15 +1,19 @@
 #!/usr/bin/env node
+import { writeFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { defaultConnection, waysToSet } from "../client/settings";
 import { connect } from "../provider/connection";
 import { adoptionOf, adoptionText, planOf } from "./adopt";
 import { refuseTaken, writeFolder } from "./folder";
+import { statusHtml } from "./html";
 import type { Kind, Lists } from "./kind";
 import { adoptableKinds, kinds } from "./kinds";
+import { statusMarkdown } from "./markdown";
 import { type Language, languages, pluginProjectOf } from "./pluginProgram";
 import { projectOf } from "./program";
-import { statusOf, statusText } from "./status";
+import { statusText } from "./report";
+import { statusOf } from "./status";
 import { type Display, inert, inWords, plain } from "./table";
 
 interface Options {
@@ -17,11 +21,36 @@ interface Options {
   json?: boolean;
 }
 
-async function status({ failWithin, ...options }: Options & { failWithin?: number }) {
+const formats = ["text", "json", "markdown"] as const;
+
+interface StatusOptions extends Options {
+  failWithin?: number;
+  format?: (typeof formats)[number];
+  html?: string;
+}
+
+async function status({ failWithin, html, ...options }: StatusOptions) {
+  const format = options.format ?? (options.json ? "json" : "text");
+  if (options.json && format !== "json") {
+    throw new Error(`--json prints JSON, and --format ${format} does not: leave one of them out`);
+  }
   const account = await readAccount(kinds, options);
   const found = statusOf(account, new Date(), failWithin);
-  print(found, statusText, options);
+  if (html !== undefined) {
+    writePage(html, statusHtml(found));
+    console.error(`Wrote ${plain(html)}`);
+  }
+  if (format === "markdown") print(statusMarkdown(found));
+  else print(format === "json" ? inert(found, 2) : statusText(found, display()));
   if (found.failing.length > 0) process.exitCode = 2;
+}
+
+function writePage(file: string, page: string): void {
+  try {
+    writeFileSync(file, page);
+  } catch (error) {
+    throw new Error(`the page of --html can't be written: ${(error as Error).message}`);
+  }
 }
 
 interface AdoptOptions extends Options {
@@ -50,7 +79,8 @@ async function adopt({ out, filter, plugin = false, language, ...options }: Adop
     : projectOf(plan, { ...settings, connection });
   const files = isEmpty ? new Map<string, string>() : project;
   if (!isEmpty) writeFolder(out, files);
-  print(adoptionOf(plan, { service, out, plugin, language, filter, files }), adoptionText, options);
+  const adoption = adoptionOf(plan, { service, out, plugin, language, filter, files });
+  print(options.json ? inert(adoption, 2) : adoptionText(adoption, display()));
   if (isEmpty) throw new Error(`there is nothing to adopt, so ${out} is not written`);
 }
 
@@ -79,12 +109,13 @@ async function readAccount<K extends Kind>(all: K[], { connection, json }: Optio
   return { service: client.baseUrl.host, ...(lists as Lists<K>) };
 }
 
-function print<T>(value: T, text: (value: T, display: Display) => string, { json }: Options): void {
+function display(): Display {
   // Columns would be too narrow below 60.
   const width = Math.max(60, process.stdout.columns || Number(process.env.COLUMNS) || 80);
-  const display = { width, colour: wantsColour() };
-  process.stdout.write(`${json ? inert(value, 2) : text(value, display)}\n`);
+  return { width, colour: wantsColour() };
 }
+
+const print = (text: string) => process.stdout.write(`${text}\n`);
 
 /** Node.js obeys FORCE_COLOR too, but only for terminals. */
 function wantsColour(): boolean {
@@ -155,6 +186,10 @@ const headings = (some: Kind[]) => inWords(some.map(({ heading }) => heading));
 
 command("status", `show what an account holds: ${headings(kinds)}`, status)
   .option("--fail-within <days>", "exit with 2 if a certificate has fewer days left", days)
+  .addOption(
+    new Option("--format <format>", "what to print; --json is --format json").choices(formats),
+  )
+  .option("--html <file>", "write the report as a page, too, which replaces the file")
   .addHelpText(
     "after",
     `${environment}

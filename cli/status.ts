@@ -1,8 +1,7 @@
 import { isIP, isIPv6 } from "node:net";
 import { namesCovering } from "../provider/pem";
-import type { Lists, ObjectStatus, Report, Statuses, Wire } from "./kind";
-import { type AnyKind, adoptableKinds, kinds } from "./kinds";
-import { cell, count, type Display, painted, plain, type Row, section, wrapped } from "./table";
+import type { Lists, ObjectStatus, Reading, Report, ServedEdge, Statuses } from "./kind";
+import { type AnyKind, kinds } from "./kinds";
 
 type EachKind = (typeof kinds)[number];
 
@@ -23,7 +22,8 @@ export interface Status extends Report, Statuses<EachKind> {
   twins: { id: string; createdAt: string | null }[][];
 }
 
-type Twins = Status["twins"][number];
+/** Objects that have equal content, the newest first. */
+export type Twins = Status["twins"][number];
 
 /**
  * The status of an account.
@@ -32,11 +32,17 @@ type Twins = Status["twins"][number];
  * expired one. Default: it names none.
  */
 export function statusOf(account: Account, now: Date, failWithin?: number): Status {
-  const listed = kinds.map((kind: AnyKind) => ({ kind, wires: account[kind.key] ?? [] }));
-  const valid = listed.flatMap(({ kind, wires }) => kind.validNames?.(wires, now) ?? []);
-  const isCovered = coverageOf(valid);
+  const listed = kinds.map((kind: AnyKind) => ({
+    kind,
+    readings: (account[kind.key] ?? []).map((wire) => kind.read(wire, now)),
+  }));
+  const served = servedIn(listed.flatMap(({ readings }) => readings));
   const statuses = Object.fromEntries(
-    listed.map(({ kind, wires }) => [kind.key, kind.status(wires, now, isCovered)]),
+    listed.map(({ kind, readings }) => {
+      const { order = () => 0 } = kind;
+      const all = readings.map((reading) => ({ ...reading.status, ...served(reading) }));
+      return [kind.key, all.sort((a, b) => order(a, b, now))];
+    }),
   ) as Statuses<EachKind>;
   const failing = objectsOf(statuses).filter(
     ({ daysLeft }) => failWithin !== undefined && (daysLeft ?? failWithin) < failWithin,
@@ -47,83 +53,71 @@ export function statusOf(account: Account, now: Date, failWithin?: number): Stat
     failWithin: failWithin ?? null,
     failing: failing.map(({ id }) => id),
     ...statuses,
-    twins: listed.flatMap(({ kind, wires }) => twinsOf(kind, wires)),
+    twins: listed.flatMap(({ readings }) => twinsOf(readings)),
   };
 }
 
 /** The objects of all kinds. */
-function objectsOf(statuses: Statuses<EachKind>): ObjectStatus[] {
+export function objectsOf(statuses: Statuses<EachKind>): ObjectStatus[] {
   return kinds.flatMap((kind: AnyKind): ObjectStatus[] => statuses[kind.key]);
 }
 
-function twinsOf(kind: AnyKind, wires: Wire[]): Twins[] {
+type AnyReading = Reading<ObjectStatus>;
+
+function twinsOf(readings: AnyReading[]): Twins[] {
   const groups = new Map<string, Twins>();
-  for (const wire of wires) {
-    const content = kind.twinContent?.(wire);
-    if (!content) continue;
+  for (const { status, twinContent } of readings) {
+    if (!twinContent) continue;
     // An empty text is the same as none.
-    const key = JSON.stringify(Object.entries(content).filter(([, value]) => value));
-    const twin = { id: wire.id, createdAt: wire.created_at ?? null };
+    const key = JSON.stringify(Object.entries(twinContent).filter(([, value]) => value));
+    const twin = { id: status.id, createdAt: status.createdAt ?? null };
     groups.set(key, [...(groups.get(key) ?? []), twin]);
   }
   return [...groups.values()].filter(({ length }) => length > 1);
 }
 
-/** Decides whether a client that connects to a hostport gets a certificate for its host. */
-function coverageOf(valid: { dnsNames: string[]; ips: string[] }[]) {
-  const names = new Set(
-    valid.flatMap(({ dnsNames }) => dnsNames.map((name) => name.toLowerCase())),
-  );
-  const addresses = new Set(valid.flatMap(({ ips }) => ips.map(canonical)));
-  return (hostport: string) => {
-    const host = hostport.replace(/:\d+$/, "").replace(/^\[|\]$/g, "");
-    if (isIP(host)) return addresses.has(canonical(host));
-    return namesCovering(host).some((name) => names.has(name));
-  };
+/**
+ * Finds which certificates a client can get that connects to a hostport.
+ *
+ * @returns The part of a status that other objects decide.
+ */
+function servedIn(readings: AnyReading[]) {
+  const byName = new Map<string, Set<string>>();
+  for (const { status, validFor = { dnsNames: [], ips: [] } } of readings) {
+    for (const name of [...validFor.dnsNames.map(domainKey), ...validFor.ips.map(addressKey)]) {
+      byName.set(name, (byName.get(name) ?? new Set()).add(status.id));
+    }
+  }
+  const certificatesOf = (hostport: string) =>
+    new Set(keysOf(hostport).flatMap((key) => [...(byName.get(key) ?? [])]));
+  const served = new Map<string, ServedEdge[]>();
+  for (const { status, needs = [] } of readings) {
+    const covered = needs.flatMap((hostport) =>
+      [...certificatesOf(hostport)].map((certificate) => ({ certificate, hostport })),
+    );
+    for (const id of new Set(covered.map(({ certificate }) => certificate))) {
+      const its = covered.filter(({ certificate }) => certificate === id);
+      const edge = { id: status.id, hostports: its.map(({ hostport }) => hostport) };
+      served.set(id, [...(served.get(id) ?? []), edge]);
+    }
+  }
+  return ({ status, needs }: AnyReading): Partial<ObjectStatus> => ({
+    ...(needs && { uncoveredHostports: needs.filter((one) => certificatesOf(one).size === 0) }),
+    ...(status.edges && { edges: served.get(status.id) ?? [] }),
+  });
 }
+
+/** The names that cover a hostport, as keys: an address is no domain that is written like it. */
+function keysOf(hostport: string): string[] {
+  const host = hostport.replace(/:\d+$/, "").replace(/^\[|\]$/g, "");
+  return isIP(host) ? [addressKey(host)] : namesCovering(host).map(domainKey);
+}
+
+const domainKey = (name: string) => `dns ${name.toLowerCase()}`;
+const addressKey = (address: string) => `ip ${canonical(address)}`;
 
 /** An address in the form that a URL has. One IPv6 address can be written in many ways. */
 function canonical(address: string): string {
   const url = `https://[${address}]`;
   return isIPv6(address) && URL.canParse(url) ? new URL(url).hostname : address;
-}
-
-/**
- * The report for people: the kinds that a program can adopt, the problems found among them, the
- * other kinds, and a line of totals.
- */
-export function statusText(status: Status, display: Display): string {
-  const part = (heading: string, heads: string[], rows: Row[]) =>
-    rows.length === 0
-      ? `No ${heading}.`
-      : section(heading.charAt(0).toUpperCase() + heading.slice(1), heads, rows, display);
-  const partOf = ({ key, heading, heads, row }: AnyKind) => {
-    const rows = status[key].map((one) => row(one, status));
-    return part(heading, heads, rows);
-  };
-  const uncovered = objectsOf(status).flatMap(({ id, uncoveredHostports = [] }) =>
-    uncoveredHostports.map((hostport) => ({ id, cells: [cell(hostport, "red")] })),
-  );
-  const twins = status.twins.flatMap(twinRows);
-  const totals = kinds.map(({ key, noun, note }: AnyKind) => {
-    const noted = note?.(status[key], status);
-    return `${count(status[key].length, noun)}${noted ? ` (${noted})` : ""}`;
-  });
-  const paint = status.failing.length > 0 ? "red" : "bold";
-  return [
-    `Service: ${plain(status.service)}`,
-    ...adoptableKinds.map(partOf),
-    part("hostports without a certificate", ["EDGE", "HOSTPORT"], uncovered),
-    ...(twins.length > 0 ? [part("twins", ["ID", "SAME AS", "MADE"], twins)] : []),
-    ...kinds.filter((kind) => !("adoption" in kind)).map(partOf),
-    painted(wrapped(totals.join(", "), display.width), paint, display),
-  ].join("\n\n");
-}
-
-/** A row for each older twin of a group. It names the newest twin, too. */
-function twinRows([newest, ...older]: Twins): Row[] {
-  return older.map(({ id, createdAt }) => ({
-    id: plain(id),
-    cells: [cell(newest?.id ?? ""), cell(createdAt ?? "unknown")],
-  }));
 }

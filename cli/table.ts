@@ -14,6 +14,10 @@ export interface Display {
 export interface Line {
   text: string;
   paint?: Paint;
+  /** The id of another object of the report, which the line speaks of. */
+  of?: string;
+  /** The whole days until an object expires; null when the date is not known. */
+  daysLeft?: number | null;
 }
 
 /** The colour or weight of a line. */

@@ -1,9 +1,16 @@
-import type { X509Certificate } from "node:crypto";
 import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
 import { defined } from "../provider/lifecycle";
-import { chainFingerprint, describeLeaf, parseChain } from "../provider/pem";
+import { describeChain, parseChain } from "../provider/pem";
 import { lifecycle, toState } from "../provider/tlsCertificate";
-import type { AdoptableKind, Candidate, ObjectStatus, OwnFile, Report } from "./kind";
+import type {
+  AdoptableKind,
+  Candidate,
+  ObjectStatus,
+  OwnFile,
+  Reading,
+  Report,
+  ServedEdge,
+} from "./kind";
 import { cell, count, type Paint, plain } from "./table";
 
 /**
@@ -12,6 +19,8 @@ import { cell, count, type Paint, plain } from "./table";
  */
 export interface CertificateStatus extends ObjectStatus {
   description: string | null;
+  createdAt: string;
+  metadata: string | null;
   subjectCommonName: string | null;
   dnsNames: string[];
   ips: string[];
@@ -19,6 +28,11 @@ export interface CertificateStatus extends ObjectStatus {
   notAfter: string | null;
   /** 0 on the last day, negative once it has expired. */
   daysLeft: number | null;
+  /** Lower-case hex. */
+  serialNumber: string | null;
+  /** SHA-256 of the leaf, lower-case hex; null when it can't be parsed. */
+  fingerprint: string | null;
+  edges: ServedEdge[];
 }
 
 const dayMs = 86_400_000;
@@ -53,67 +67,94 @@ export const certificateKind: CertificateKind = {
   noun: "certificate",
   heading: "certificates",
   list: tlsCertificates.list,
+  read,
   // Most urgent first. Certificates with an unknown expiry date come after the expired ones.
-  status: (wires, now) =>
-    wires
-      .map((wire) => certificateStatus(wire, now))
-      .sort((a, b) => (timeOf(a.notAfter) || +now) - (timeOf(b.notAfter) || +now)),
+  order: (a, b, now) => (timeOf(a.notAfter) || +now) - (timeOf(b.notAfter) || +now),
   heads: ["ID", "NAMES", "EXPIRES", "DAYS LEFT"],
   row(certificate, report) {
-    const { id, dnsNames, ips, subjectCommonName, notBefore, notAfter } = certificate;
+    const { id, notBefore, notAfter, daysLeft } = certificate;
     const [text, paint] = urgency(certificate, report);
-    const isEarly = timeOf(notBefore) > timeOf(report.at);
-    const early = isEarly ? cell(`from ${notBefore?.slice(0, 10)}`, "yellow") : [];
+    const early = isEarly(certificate, report) ? cell(`from ${dayOf(notBefore)}`, "yellow") : [];
     return {
       id: plain(id),
       cells: [
-        cell([...dnsNames, ...ips].join(", ") || subjectCommonName || "-"),
-        cell(notAfter?.slice(0, 10) ?? "unknown", paint),
-        [...cell(text, paint), ...early],
+        cell(namesOf(certificate)),
+        cell(dayOf(notAfter), paint),
+        [{ text, paint, daysLeft }, ...early],
       ],
     };
   },
+  columns: ({ edges }) => ({
+    SERVES: edges.flatMap(({ id, hostports }) =>
+      hostports.map((hostport) => ({ text: plain(hostport), of: plain(id) })),
+    ),
+  }),
+  details: ({ subjectCommonName, serialNumber, fingerprint, notBefore }) => ({
+    "common name": subjectCommonName,
+    "serial number": serialNumber,
+    "SHA-256 fingerprint": fingerprint,
+    "valid from": notBefore,
+  }),
+  unused(certificate, report) {
+    const { edges, notAfter, notBefore, daysLeft } = certificate;
+    if (edges.length > 0) return undefined;
+    if (daysLeft === null) return "its expiry date is not known";
+    if (daysLeft < 0) return `expired on ${dayOf(notAfter)}`;
+    if (isEarly(certificate, report)) return `not valid before ${dayOf(notBefore)}`;
+    return "covers no hostport that needs a certificate";
+  },
   note(certificates, { failing, failWithin }) {
     const expired = certificates.filter(({ daysLeft }) => (daysLeft ?? 0) < 0);
-    if (failWithin === null) return expired.length > 0 ? `${expired.length} expired` : undefined;
-    return failing.length > 0 ? `${failing.length} due in ${count(failWithin, "day")}` : undefined;
+    const unknown = certificates.filter(({ daysLeft }) => daysLeft === null);
+    const noted = [
+      failWithin === null && expired.length > 0 && `${expired.length} expired`,
+      failing.length > 0 && `${failing.length} due in ${count(failWithin ?? 0, "day")}`,
+      unknown.length > 0 && `${unknown.length} with no known expiry date`,
+    ];
+    return noted.filter(Boolean).join(", ") || undefined;
   },
-  twinContent({ description, metadata, certificate_pem }) {
-    try {
-      return { description, metadata, chain: chainFingerprint(parseChain(certificate_pem)) };
-    } catch {
-      return undefined;
-    }
-  },
-  validNames: (wires, now) =>
-    wires.map((wire) => certificateStatus(wire, now)).filter((one) => isValid(one, now)),
   adoption: { className: "TLSCertificate", lifecycle, candidate, file },
 };
 
-function certificateStatus(wire: TLSCertificateWire, now: Date): CertificateStatus {
-  const { subjectCommonName, subjectAlternativeNames, notBefore, notAfter } = leafOf(wire);
-  return {
+function read(wire: TLSCertificateWire, now: Date): Reading<CertificateStatus> {
+  const leaf = leafOf(wire);
+  const { subjectAlternativeNames, notAfter, chainFingerprint: chain } = leaf;
+  const { description, metadata } = wire;
+  const status: CertificateStatus = {
     id: wire.id,
-    description: wire.description || null,
-    subjectCommonName: subjectCommonName || wire.subject_common_name || null,
+    description: description || null,
+    createdAt: wire.created_at,
+    metadata: metadata || null,
+    subjectCommonName: leaf.subjectCommonName || wire.subject_common_name || null,
     ...subjectAlternativeNames,
-    notBefore,
+    notBefore: leaf.notBefore,
     notAfter,
     daysLeft: notAfter === null ? null : Math.floor((timeOf(notAfter) - +now) / dayMs),
+    serialNumber: leaf.serialNumber || null,
+    fingerprint: leaf.fingerprint,
+    edges: [],
+  };
+  return {
+    status,
+    validFor: isValid(status, now) ? subjectAlternativeNames : undefined,
+    twinContent: chain ? { description, metadata, chain } : undefined,
   };
 }
 
-/** Values of the leaf or, if this Node.js can't parse the chain, of the service's answer. */
+/** Values of the chain or, if this Node.js can't parse it, of the service's answer. */
 function leafOf(wire: TLSCertificateWire) {
   try {
-    return describeLeaf(parseChain(wire.certificate_pem)[0] as X509Certificate);
+    return describeChain(parseChain(wire.certificate_pem));
   } catch {
     const { dns_names, ips } = wire.subject_alternative_names ?? {};
     return {
       subjectCommonName: wire.subject_common_name ?? "",
       subjectAlternativeNames: { dnsNames: dns_names ?? [], ips: ips ?? [] },
+      serialNumber: wire.serial_number,
+      fingerprint: null,
       notBefore: dateOrNull(wire.not_before),
       notAfter: dateOrNull(wire.not_after),
+      chainFingerprint: undefined,
     };
   }
 }
@@ -128,6 +169,14 @@ const timeOf = (date: string | null) => Date.parse(date ?? "");
 function isValid({ notBefore, notAfter }: CertificateStatus, now: Date): boolean {
   return !(timeOf(notBefore) > +now) && +now <= timeOf(notAfter);
 }
+
+const isEarly = ({ notBefore }: CertificateStatus, { at }: Report) =>
+  timeOf(notBefore) > timeOf(at);
+
+const dayOf = (date: string | null) => date?.slice(0, 10) ?? "unknown";
+
+const namesOf = ({ dnsNames, ips, subjectCommonName }: CertificateStatus) =>
+  [...dnsNames, ...ips].join(", ") || subjectCommonName || "-";
 
 /** How urgent a renewal is, in words and as a colour: not everyone sees colours. */
 function urgency({ daysLeft }: CertificateStatus, { failWithin }: Report): [string, Paint] {

@@ -17,15 +17,16 @@ export const tunnelKind: Kind<"tunnels", TunnelWire, TunnelStatus> = {
   noun: "tunnel",
   heading: "tunnels online",
   list: tunnels.list,
-  status: (wires) =>
-    wires.map((wire) => ({
+  read: (wire) => ({
+    status: {
       id: wire.id,
       publicUrl: wire.public_url || null,
       proto: wire.proto || null,
       region: wire.region || null,
       labels: wire.labels ?? null,
       forwardsTo: wire.forwards_to || null,
-    })),
+    },
+  }),
   heads: ["ID", "URL OR LABELS", "FORWARDS TO", "PROTO", "REGION"],
   row({ id, publicUrl, labels, forwardsTo, proto, region }) {
     const pairs = Object.entries(labels ?? {}).map(([name, value]) => `${name}=${value}`);

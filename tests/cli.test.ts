@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
+import { createHash, X509Certificate } from "node:crypto";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { stripVTControlCharacters } from "node:util";
 import { edgeKind } from "../cli/edge";
-import { type Account, type Status, statusOf, statusText } from "../cli/status";
+import { statusText } from "../cli/report";
+import { type Account, type Status, statusOf } from "../cli/status";
 import { Client } from "../client/client";
 import type { TLSCertificateWire } from "../client/tlsCertificate";
 import { tlsCertificates } from "../client/tlsCertificate";
@@ -14,6 +17,7 @@ import { tlsEdges } from "../client/tlsEdge";
 import { type Emulator, makeCertificate, type Respond, startEmulator } from "../emulator/server";
 import manifest from "../package.json";
 import * as tlsEdge from "../provider/tlsEdge";
+import { Secrets } from "../tools/secrets";
 import { type Answer, answer, fileWith, reset, script, settingsFor, silence } from "./support";
 
 const dayMs = 86_400_000;
@@ -100,42 +104,153 @@ describe("what the status says", () => {
         account({
           certificates: [
             certificateOf("cert_1", 50, ["told.example"], { certificate_pem: made.certificatePem }),
-            certificateOf("cert_2", 50, ["told.example"], { subject_common_name: "told" }),
+            certificateOf("cert_2", 50, ["told.example"], {
+              subject_common_name: "told",
+              serial_number: "0a",
+              metadata: "m",
+            }),
             { id: "cert_3", uri: "", created_at: "", certificate_pem: "", not_after: "soon" },
           ],
         }),
         now,
       );
       const [nothing, leaf, told] = certificates;
+      const { raw, serialNumber } = new X509Certificate(made.certificatePem);
       assert.deepEqual(leaf, {
         id: "cert_1",
         description: null,
+        createdAt: "2025-01-01T00:00:00Z",
+        metadata: null,
         subjectCommonName: "leaf",
         ...names,
         notBefore: "2026-02-28T12:00:00Z",
         notAfter: "2026-04-10T12:00:00Z",
         daysLeft: 40,
+        serialNumber: serialNumber.toLowerCase(),
+        fingerprint: createHash("sha256").update(raw).digest("hex"),
+        edges: [],
       });
       assert.deepEqual(told, {
         id: "cert_2",
         description: null,
+        createdAt: "2025-01-01T00:00:00Z",
+        metadata: "m",
         subjectCommonName: "told",
         dnsNames: ["told.example"],
         ips: [],
         notBefore: "2025-01-01T00:00:00Z",
         notAfter: inDays(50).toISOString(),
         daysLeft: 50,
+        serialNumber: "0a",
+        fingerprint: null,
+        edges: [],
       });
       assert.deepEqual(nothing, {
         id: "cert_3",
         description: null,
+        createdAt: "",
+        metadata: null,
         subjectCommonName: null,
         dnsNames: [],
         ips: [],
         notBefore: null,
         notAfter: null,
         daysLeft: null,
+        serialNumber: null,
+        fingerprint: null,
+        edges: [],
       });
+    });
+
+    it("fails for none whose date is not known, but counts it", () => {
+      const unknown = [certificateOf("unknown", 0, [], { not_after: null })];
+      const status = statusOf(account({ certificates: unknown }), now, 99_999);
+      assert.deepEqual(status.failing, []);
+      const report = statusText(status, { width: 80, colour: false });
+      assert.match(report, /1 certificate \(1 with no known expiry date\)/);
+    });
+
+    it("names the edges that each serves, also where it is one of several", () => {
+      const early = { not_before: inDays(1).toISOString() };
+      const edges = [
+        edgeOf(["a.x.example:443", "b.x.example:8443", "y.example:443"], { id: "edgtls_2" }),
+        edgeOf(["192.0.2.1:443", "c.x.example:443"], { id: "edgtls_1" }),
+        edgeOf(["d.x.example:443"], {
+          id: "edgtls_0",
+          tls_termination: { terminate_at: "upstream" },
+        }),
+      ];
+      const { certificates } = statusOf(
+        account({
+          edges,
+          certificates: [
+            certificateOf("wild", 5, ["*.x.example", "A.x.example"]),
+            certificateOf("named", 6, ["a.x.example"]),
+            certificateOf("address", 7, ["192.0.2.1"], {
+              subject_alternative_names: { dns_names: ["192.0.2.9"], ips: ["192.0.2.1"] },
+            }),
+            certificateOf("expired", -1, ["y.example"]),
+            certificateOf("early", 8, ["y.example"], early),
+          ],
+        }),
+        now,
+      );
+      assert.deepEqual(Object.fromEntries(certificates.map(({ id, edges }) => [id, edges])), {
+        expired: [],
+        wild: [
+          { id: "edgtls_2", hostports: ["a.x.example:443", "b.x.example:8443"] },
+          { id: "edgtls_1", hostports: ["c.x.example:443"] },
+        ],
+        named: [{ id: "edgtls_2", hostports: ["a.x.example:443"] }],
+        address: [{ id: "edgtls_1", hostports: ["192.0.2.1:443"] }],
+        early: [],
+      });
+    });
+
+    it("in text lists the unused ones and why, and tells those with equal names apart", () => {
+      const metadata = JSON.stringify({ owner: "web" });
+      const status = statusOf(
+        account({
+          edges: [edgeOf(["x.example:443"])],
+          certificates: [
+            certificateOf("cert_1", 5, ["x.example"], { description: "old", metadata }),
+            certificateOf("cert_2", 6, ["x.example"], { metadata: '{"owner":7}' }),
+            certificateOf("cert_3", 7, ["x.example"], { description: "new" }),
+            certificateOf("cert_4", 8, ["y.example"], { description: "alone" }),
+            certificateOf("cert_5", -1.5, ["x.example"], { metadata }),
+            certificateOf("cert_6", 9, ["x.example"], { not_before: inDays(1).toISOString() }),
+            certificateOf("cert_7", 0, ["x.example"], { not_after: null }),
+          ],
+        }),
+        now,
+      );
+      const report = statusText(status, { width: 80, colour: false });
+      const lines = (title: string) =>
+        report
+          .split("\n\n")
+          .find((part) => part.startsWith(title))
+          ?.split("\n")
+          .slice(2);
+      assert.deepEqual(lines("Unused certificates"), [
+        "cert_5  x.example  expired on 2026-02-28",
+        "cert_7  x.example  its expiry date is not known",
+        "cert_4  y.example  covers no hostport that needs a certificate",
+        "cert_6  x.example  not valid before 2026-03-02",
+      ]);
+      const certificates = lines("Certificates")?.map((line) => line.trim().split(/ {3,}/)[0]);
+      assert.deepEqual(certificates, [
+        "cert_5  x.example",
+        "owner: web",
+        "cert_7  x.example",
+        "cert_1  x.example",
+        "old, owner: web",
+        "cert_2  x.example",
+        "cert_3  x.example",
+        "new",
+        "cert_4  y.example",
+        "cert_6  x.example",
+        "from 2026-03-02",
+      ]);
     });
   });
 
@@ -195,10 +310,13 @@ describe("what the status says", () => {
   it("of a kind of edge that can't end TLS has its modules, and needs no certificate", () => {
     const provider = { ...tlsEdge, modules: ["backend"] as const };
     const kind = edgeKind({ key: "tcpEdges", noun: "TCP edge", className: "TCPEdge", provider });
-    const [status] = kind.status([edgeOf(["x.example:22"], { backend: {} })], now, () => false);
+    const { status, needs } = kind.read(edgeOf(["x.example:22"], { backend: {} }), now);
+    assert.deepEqual(needs, []);
     assert.deepEqual(status, {
       id: "edgtls_1",
       description: null,
+      createdAt: "2025-01-01T00:00:00Z",
+      metadata: null,
       hostports: ["x.example:22"],
       uncoveredHostports: [],
       backend: { enabled: true },
@@ -217,6 +335,8 @@ describe("what the status says", () => {
     assert.deepEqual(edges[0], {
       id: "edgtls_2",
       description: null,
+      createdAt: "",
+      metadata: null,
       hostports: [],
       uncoveredHostports: [],
       backend: null,
@@ -303,7 +423,8 @@ describe("what the status says", () => {
     const certificates = ids.map((id, n) => certificateOf(id, n));
     const status = statusOf(account({ certificates }), now);
     const report = statusText(status, { width: 80, colour: false });
-    assert.deepEqual(report.match(/cert_\d+/g), ids);
+    const [listed = "", unused = ""] = report.split("Unused certificates");
+    for (const part of [listed, unused]) assert.deepEqual(part.match(/cert_\d+/g), ids);
     assert.equal(report.match(/EXPIRES/g)?.length, 1);
   });
 });
@@ -529,20 +650,27 @@ describe("npx pulumi-tlsedge", () => {
     assert.equal(status.service, new URL(emulator.url).host);
     assert.equal(status.failWithin, 10);
     assert.deepEqual(status.failing, [ids.expired, ids.soon]);
-    const { notAfter, notBefore, ...soon } = status.certificates[1] ?? {};
+    const { notAfter, notBefore, createdAt, serialNumber, fingerprint, ...soon } =
+      status.certificates[1] ?? {};
     assert.deepEqual(soon, {
       id: ids.soon,
       description: null,
+      metadata: null,
       subjectCommonName: "*.soon.example.com",
       dnsNames: ["*.soon.example.com"],
       ips: [],
       daysLeft: 3,
+      edges: [{ id: ids.covered, hostports: ["a.soon.example.com:443"] }],
     });
-    for (const date of [notAfter, notBefore])
-      assert.match(String(date), /^\d{4}-\d\d-\d\dT[\d:]+Z$/);
-    assert.deepEqual(status.edges.at(-1), {
+    assert.match(`${serialNumber} ${fingerprint}`, /^[0-9a-f]+ [0-9a-f]{64}$/);
+    for (const date of [notAfter, notBefore, createdAt])
+      assert.match(String(date), /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+    const { createdAt: made, ...covered } = status.edges.at(-1) ?? {};
+    assert.match(String(made), /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+    assert.deepEqual(covered, {
       id: ids.covered,
       description: null,
+      metadata: null,
       hostports: ["a.soon.example.com:443", "later.example.com:443"],
       uncoveredHostports: [],
       backend: { enabled: true },
@@ -569,6 +697,40 @@ describe("npx pulumi-tlsedge", () => {
     assert.match(stdout, /\u00a0é/);
     const { tunnels } = JSON.parse(stdout) as Status;
     assert.deepEqual(tunnels[0]?.labels, { name: hostile, [hostile]: "b" });
+  });
+
+  it("status --format has the same report in each format", async () => {
+    const ids = await seed();
+    const { code, stdout, stderr } = await run("status --format markdown --fail-within 10");
+    assert.deepEqual([code, stderr], [2, ""]);
+    assert.match(stdout, /^## Status of `[^\n]+`\n\n\*\*3 edges/);
+    for (const id of Object.values(ids)) assert.ok(stdout.includes(`| \`${id}\` |`), id);
+    assert.equal((await run("status --format text")).stdout, (await run("status")).stdout);
+    const json = JSON.parse((await run("status --format json")).stdout) as Status;
+    assert.equal(json.certificates.length, 4);
+    assert.equal((await run("status --format json --json")).code, 0);
+  });
+
+  it("C50 status --html writes a page beside the report, with no key in it", async () => {
+    const ids = await seed();
+    const made = await makeCertificate({ commonName: "x.example" });
+    await tlsCertificates.create(accountOf(), {
+      certificate_pem: made.certificatePem,
+      private_key_pem: made.privateKeyPem,
+      metadata: '{"owner":"the web team"}',
+    });
+    const file = fileWith("an older page", ".html");
+    const { code, stdout, stderr } = await run(`status --fail-within 10 --html ${file}`);
+    assert.deepEqual([code, stderr], [2, `Wrote ${file}\n`]);
+    assert.equal(stdout, (await run("status --fail-within 10")).stdout);
+    const page = readFileSync(file, "utf8");
+    assert.match(page, /^<!doctype html>.*<\/html>\n$/s);
+    for (const id of Object.values(ids)) assert.ok(page.includes(`id="id-${id}"`), id);
+    assert.ok(page.includes("the web team"));
+    const secrets = new Secrets();
+    secrets.add("the API key", emulator.apiKey);
+    secrets.add("the private key", made.privateKeyPem);
+    assert.deepEqual(secrets.in(page + stdout), []);
   });
 
   it("status goes on when the service tells a certificate that can't be parsed", async () => {
@@ -752,11 +914,25 @@ describe("npx pulumi-tlsedge", () => {
       assertFailure(await run("status", env), "2 tries", "ECONNREFUSED", "TLSEDGE_BASE_URL");
     });
 
+    it("for a page that can't be written, it names the file", async () => {
+      const folder = path.dirname(fileWith(""));
+      assertFailure(await run(`status --html ${folder}`), "--html", "EISDIR", folder);
+      assertFailure(await run(`status --html ${folder}/no/page.html`), "ENOENT", "no/page.html");
+    });
+
+    it("for options that contradict each other, it says which, and asks nothing", async () => {
+      const outcome = await run("status --json --format markdown");
+      assertFailure(outcome, "--json", "--format markdown");
+      assert.deepEqual(emulator.requests, []);
+    });
+
     const mistakes: [string, RegExp][] = [
       ["statsu", /Did you mean status\?/],
       ["status --jsno", /Did you mean --json\?/],
       ["status more", /too many arguments/],
       ["status --fail-within", /argument missing/],
+      ["status --html", /argument missing/],
+      ["status --format xml", /text, json, markdown/],
       ["status --fail-within soon", /whole number of days/],
       ["status --fail-within=-1", /whole number of days/],
     ];
@@ -784,7 +960,7 @@ describe("npx pulumi-tlsedge", () => {
     assert.equal((await run("--version")).stdout, `${manifest.version}\n`);
     const { code, stdout } = await run("status --help");
     assert.equal(code, 0);
-    for (const said of ["--json", "--fail-within", "--connection", "TLSEDGE_API_KEY"]) {
+    for (const said of ["--json", "--html", "--format", "--fail-within", "TLSEDGE_API_KEY"]) {
       assert.ok(stdout.includes(said), stdout);
     }
     assert.match((await run("--help")).stdout, /status/);

@@ -23,9 +23,9 @@ process.on("exit", () => fs.rmSync(folder, { recursive: true, force: true }));
 let files = 0;
 
 /** A file that holds the text, for as long as the tests run. */
-export function fileWith(content: string): string {
+export function fileWith(content: string, extension = ".pem"): string {
   files += 1;
-  const file = path.join(folder, `${files}.pem`);
+  const file = path.join(folder, `${files}${extension}`);
   fs.writeFileSync(file, content);
   return file;
 }

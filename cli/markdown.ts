@@ -1,0 +1,48 @@
+import { emptyText, sectionsOf, titleOf, totalsOf, widened } from "./report";
+import type { Status } from "./status";
+import { type Line, plain } from "./table";
+
+/** How many lines of a cell are shown: a wildcard certificate may serve hundreds of hostports. */
+const mostLines = 10;
+
+/**
+ * The report in Markdown (GFM), for the summary of a CI job or a comment. What others wrote gives
+ * neither markup nor a link, nor does it mention a person.
+ */
+export function statusMarkdown(status: Status): string {
+  const parts = sectionsOf(status)
+    .map(widened)
+    .map((part) => {
+      const rows = part.rows.map(({ id, cells }) => [inert(id), ...cells.map(cellOf)]);
+      const table = [part.heads, part.heads.map(() => "---"), ...rows].map(rowOf).join("\n");
+      return `### ${titleOf(part)}\n\n${part.rows.length === 0 ? emptyText(part) : table}`;
+    });
+  const title = `## Status of ${inert(plain(status.service))}`;
+  const at = `Read at ${status.at}.`;
+  return [title, `**${totalsOf(status)}**`, ...parts, at].join("\n\n");
+}
+
+const rowOf = (cells: string[]) => `| ${cells.join(" | ")} |`;
+
+function cellOf(lines: Line[]): string {
+  const more = lines.length - mostLines;
+  const shown = lines.slice(0, mostLines).map(lineOf);
+  return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join("<br>");
+}
+
+/** Urgent lines are bold: Markdown has no colours. */
+const lineOf = ({ text, paint }: Line) => (paint === "red" ? `**${inert(text)}**` : inert(text));
+
+/** Texts that can't be markup in any place: words and numbers with a few signs between them. */
+const words = /^[\p{L}\p{N}]([\p{L}\p{N} ,+'()-]|\d\.\d)*$/u;
+
+/**
+ * A text without effect: words as they are, other texts as code. Where a code span would need its
+ * own escapes, character references stand for the signs instead.
+ */
+function inert(text: string): string {
+  if (text === "" || text === "-" || words.test(text)) return text;
+  if (!/[`|\\]/.test(text) && text.trim() !== "") return `\`${text}\``;
+  const signs = text.replace(/[!-/:-@[-`{-~]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+  return `<code>${signs}</code>`;
+}
