@@ -1,11 +1,23 @@
 import { existsSync, globSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { Parser } from "htmlparser2";
-import { type Application, Converter, type DocumentReflection, RendererEvent } from "typedoc";
+import {
+  type Application,
+  type CommentDisplayPart,
+  Converter,
+  type DocumentReflection,
+  type NormalizedPath,
+  type ProjectReflection,
+  type Reflection,
+  RendererEvent,
+} from "typedoc";
+
+const docs = path.join(import.meta.dirname, "..", "docs");
 
 /**
  * A plugin of TypeDoc. It names each document by its heading, makes links to a folder lead to the
- * README there, as they do where the repository is browsed, and fails when a link leads nowhere.
+ * README there, as they do where the repository is browsed, links a comment to the document that it
+ * is about, and fails when a link leads nowhere.
  */
 export function load({ converter, renderer, logger }: Application): void {
   converter.on(Converter.EVENT_CREATE_DOCUMENT, (_context, document: DocumentReflection) => {
@@ -16,11 +28,40 @@ export function load({ converter, renderer, logger }: Application): void {
     if (!file) return;
     document.frontmatter.group = groupOf(file);
     if (path.basename(file) !== "README.md") return;
-    files.registerReflectionPath(path.dirname(file) as typeof file, document);
+    files.registerReflectionPath(path.dirname(file) as NormalizedPath, document);
+  });
+  converter.on(Converter.EVENT_RESOLVE_END, ({ project }) => {
+    for (const reflection of Object.values(project.reflections)) linkDocuments(reflection, project);
   });
   renderer.on(RendererEvent.END, ({ outputDirectory }) => {
     for (const broken of brokenLinks(outputDirectory)) logger.error(broken as never);
   });
+}
+
+/** Links `api.md §4.1` in a comment to the specification, and a policy to its page. */
+function linkDocuments({ comment, parent, name }: Reflection, project: ProjectReflection): void {
+  if (!comment) return;
+  const link = (text: string, file: string): CommentDisplayPart[] => {
+    const { target } = project.files.registerAbsolute(file as NormalizedPath);
+    return [
+      { kind: "text", text: `[${text}](` },
+      { kind: "relative-link", text: file, target, targetAnchor: undefined },
+      { kind: "text", text: ")" },
+    ];
+  };
+  comment.summary = comment.summary.flatMap((part) => {
+    if (part.kind !== "text") return part;
+    // Every second piece is a match.
+    return part.text
+      .split(/(api\.md\s§[\d.]*\d)/)
+      .flatMap((text, index): CommentDisplayPart[] =>
+        index % 2 ? link(text, path.join(docs, "api.md")) : [{ kind: "text", text }],
+      );
+  });
+  const page = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const file = path.join(docs, "policies", `${page}.md`);
+  if (parent?.name !== "pulumi-tlsedge-policy" || !existsSync(file)) return;
+  comment.summary.push({ kind: "text", text: "\n\n" }, ...link("Why, and how to fix it", file));
 }
 
 /** The heading of the sidebar below which a document stands. */
