@@ -1,3 +1,11 @@
+/**
+ * The HTTP client of one account, for programs without Pulumi. It sends the requests of the
+ * endpoints in `pulumi-tlsedge/client/tlsEdge`, `pulumi-tlsedge/client/tlsCertificate` and
+ * `pulumi-tlsedge/client/tunnel`.
+ *
+ * @module pulumi-tlsedge/client
+ */
+
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Agent } from "node:https";
@@ -12,6 +20,11 @@ import { canRetry, errorOf, isLost, isSuccess, type Outcome, pauseMs } from "./o
 import { Deadline, Pace } from "./pace";
 import { Progress } from "./progress";
 import { redact, secretsOfPem } from "./redact";
+
+export type { NameOf, SettingKey } from "./advice";
+export type { AnswerSchema } from "./answer";
+export type { Endpoints } from "./endpoints";
+export type { Made, Ref, Unset } from "./fields";
 
 const debug = createDebug("pulumi-tlsedge:request");
 

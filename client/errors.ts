@@ -1,3 +1,9 @@
+/**
+ * The errors of a failed request.
+ *
+ * @module pulumi-tlsedge/client/errors
+ */
+
 /** The fields of every error of a request. */
 export interface Attempted {
   /** The HTTP method. */

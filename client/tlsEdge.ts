@@ -1,47 +1,80 @@
+/**
+ * The endpoints of TLS edges, with the names of the fields that the service has.
+ *
+ * @module pulumi-tlsedge/client/tlsEdge
+ */
+
 import * as v from "valibot";
 import type { Client } from "./client";
 import { endpointsOf } from "./endpoints";
-import { commonFields, edgeModule, enabled, ref, refs, text } from "./fields";
-
-/** The schema of a {@link TLSEdgeWire}. */
-export const tlsEdgeWire = v.object({
-  ...commonFields,
-  /** The hostports that the edge serves, each a host and a port. */
-  hostports: v.nullish(v.array(v.string())),
-  /** The backend behind the edge. */
-  backend: edgeModule({
-    /** Whether the module is applied; null means true. */
-    enabled,
-    /** The backend itself. */
-    backend: v.nullish(ref),
-  }),
-  /** Who may connect, by source address. */
-  ip_restriction: edgeModule({
-    /** Whether the module is applied; null means true. */
-    enabled,
-    /** The policies: one, a list or null. */
-    ip_policies: refs,
-  }),
-  /** Which authorities must sign the client certificates. */
-  mutual_tls: edgeModule({
-    /** Whether the module is applied; null means true. */
-    enabled,
-    /** The authorities: one, a list or null. */
-    certificate_authorities: refs,
-  }),
-  /** Where TLS ends: at the edge, or at the agent or server behind the edge. */
-  tls_termination: edgeModule({
-    /** Whether the module is applied; null means true. */
-    enabled,
-    /** `edge` or `upstream`; services may add values. */
-    terminate_at: text,
-    /** Such as `1.2`; null with `upstream`. */
-    min_version: text,
-  }),
-});
+import {
+  answer,
+  enabled,
+  type Made,
+  made,
+  part,
+  type Ref,
+  ref,
+  refs,
+  text,
+  texts,
+  type Unset,
+} from "./fields";
 
 /** A TLS edge in an answer of the service. Lists omit scalars that are unset (api.md §2.1). */
-export interface TLSEdgeWire extends v.InferOutput<typeof tlsEdgeWire> {}
+export interface TLSEdgeWire extends Made {
+  /** The hostports that the edge serves, each a host and a port. */
+  hostports?: Unset<string[]>;
+  /** The backend behind the edge; unset when not configured. */
+  backend?: Unset<BackendWire>;
+  /** Who may connect, by source address; unset when not configured. */
+  ip_restriction?: Unset<IpRestrictionWire>;
+  /** Which authorities must sign the client certificates; unset when not configured. */
+  mutual_tls?: Unset<MutualTlsWire>;
+  /** Where TLS ends: at the edge, or behind it; unset when not configured. */
+  tls_termination?: Unset<TlsTerminationWire>;
+}
+
+/** What each module of an edge has in an answer. */
+export interface ModuleWire {
+  /** Whether the module is applied to traffic; null means true. */
+  enabled?: Unset<boolean>;
+}
+
+/** The module `backend` in an answer. */
+export interface BackendWire extends ModuleWire {
+  /** The backend itself. */
+  backend?: Unset<Ref>;
+}
+
+/** The module `ip_restriction` in an answer. */
+export interface IpRestrictionWire extends ModuleWire {
+  /** The policies: one, a list or null. */
+  ip_policies?: Unset<Ref | Ref[]>;
+}
+
+/** The module `mutual_tls` in an answer. */
+export interface MutualTlsWire extends ModuleWire {
+  /** The authorities: one, a list or null. */
+  certificate_authorities?: Unset<Ref | Ref[]>;
+}
+
+/** The module `tls_termination` in an answer. */
+export interface TlsTerminationWire extends ModuleWire {
+  /** `edge` or `upstream`; services may add values. */
+  terminate_at?: Unset<string>;
+  /** Such as `1.2`; null with `upstream`. */
+  min_version?: Unset<string>;
+}
+
+const schema = answer<TLSEdgeWire>({
+  ...made,
+  hostports: texts,
+  backend: part<BackendWire>({ enabled, backend: v.nullish(ref) }),
+  ip_restriction: part<IpRestrictionWire>({ enabled, ip_policies: refs }),
+  mutual_tls: part<MutualTlsWire>({ enabled, certificate_authorities: refs }),
+  tls_termination: part<TlsTerminationWire>({ enabled, terminate_at: text, min_version: text }),
+});
 
 /** The body of a create or an update. A given module replaces the whole module (api.md §4.1). */
 export interface TLSEdgeMutation {
@@ -88,9 +121,15 @@ export type TLSEdgeModule = "backend" | "ip_restriction" | "mutual_tls" | "tls_t
 
 const path = "/edges/tls";
 
-/** The TLS edge endpoints (api.md §4.1). */
+/**
+ * The TLS edge endpoints (api.md §4.1).
+ *
+ * @example
+ * const edge = await tlsEdges.create(client, { hostports: ["app.example.com:443"] });
+ * await tlsEdges.update(client, edge.id, { backend: { backend_id: "bkdtg_…" } });
+ */
 export const tlsEdges = {
-  ...endpointsOf<TLSEdgeWire, TLSEdgeMutation>(path, "tls_edges", tlsEdgeWire),
+  ...endpointsOf<TLSEdgeWire, TLSEdgeMutation>(path, "tls_edges", schema),
   /**
    * Deletes a module. api.md does not have this operation, but similar services do. So it is called
    * only when a program sets `onModuleRemoval` to `delete`.

@@ -1,3 +1,9 @@
+/**
+ * The service on loopback, embedded, for tests: its data, its faults and the requests it has got.
+ *
+ * @module pulumi-tlsedge-emulator
+ */
+
 import { once } from "node:events";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";

@@ -43,11 +43,15 @@ export interface TLSCertificateWire extends Made {
   issuer_common_name?: Unset<string>;
   /** The leaf's serial number. */
   serial_number?: Unset<string>;
-  /** From the leaf's subject, like the next four fields; empty when absent. */
+  /** The organization in the leaf's subject; empty when absent. */
   subject_organization?: Unset<string>;
+  /** The organizational unit in the leaf's subject; empty when absent. */
   subject_organizational_unit?: Unset<string>;
+  /** The locality, such as a city, in the leaf's subject; empty when absent. */
   subject_locality?: Unset<string>;
+  /** The state or province in the leaf's subject; empty when absent. */
   subject_province?: Unset<string>;
+  /** The country in the leaf's subject; empty when absent. */
   subject_country?: Unset<string>;
 }
 

@@ -1,3 +1,9 @@
+/**
+ * The policies, for a policy pack of your own.
+ *
+ * @module pulumi-tlsedge-policy
+ */
+
 import type { ResourcePolicy, StackPolicy } from "./policy";
 import { hostportCertificate, keyReuse, owner } from "./stack";
 import {

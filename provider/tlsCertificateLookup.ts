@@ -1,24 +1,64 @@
 import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
 import { defined } from "./lifecycle";
 import type { LookupKind } from "./lookups";
-import { covers } from "./pem";
+import { covers, type SubjectAlternativeNames } from "./pem";
 import { type TLSCertificateState, toState, unparsedState } from "./tlsCertificate";
 
 /**
  * The result of a certificate lookup; unset fields are undefined. If the chain can't be parsed
  * here, the fields have the service's own values, and the fingerprints are undefined.
  */
-export type GetTLSCertificateResult = Unset<Omit<TLSCertificateState, Fingerprint>> &
-  Partial<Pick<TLSCertificateState, Fingerprint>> & {
-    /** Assigned by the service, opaque. */
-    id: string;
-  };
+export interface GetTLSCertificateResult {
+  /** Assigned by the service, opaque. */
+  id: string;
+  /** The URI of the certificate. */
+  uri: string;
+  /** When the certificate was uploaded, RFC 3339 in UTC. */
+  createdAt: string;
+  /** The description for people; may be unset. */
+  description?: string;
+  /** The text for machines; may be unset. */
+  metadata?: string;
+  /** The PEM chain, leaf first. */
+  certificatePem: string;
+  /** The leaf's common name; empty when it has none. */
+  subjectCommonName: string;
+  /** The other names that the leaf is valid for. */
+  subjectAlternativeNames: SubjectAlternativeNames;
+  /** When the service issued the certificate itself; unset for an uploaded one. */
+  issuedAt?: string;
+  /** Start of validity, RFC 3339 in UTC. */
+  notBefore: string;
+  /** End of validity, RFC 3339 in UTC. */
+  notAfter: string;
+  /** What the key may be used for, in the service's names. */
+  keyUsages: string[];
+  /** The extended key usages, in the service's names. */
+  extendedKeyUsages: string[];
+  /** `rsa`, `ecdsa` or `ed25519`. */
+  privateKeyType?: string;
+  /** The common name of the leaf's issuer; empty when it has none. */
+  issuerCommonName: string;
+  /** The leaf's serial number, lower-case hex. */
+  serialNumber: string;
+  /** The organization in the leaf's subject; empty when absent. */
+  subjectOrganization: string;
+  /** The organizational unit in the leaf's subject; empty when absent. */
+  subjectOrganizationalUnit: string;
+  /** The locality, such as a city, in the leaf's subject; empty when absent. */
+  subjectLocality: string;
+  /** The state or province in the leaf's subject; empty when absent. */
+  subjectProvince: string;
+  /** The country in the leaf's subject; empty when absent. */
+  subjectCountry: string;
+  /** SHA-256 of the leaf, lower-case hex. */
+  fingerprint?: string;
+  /** SHA-256 of the leaf's public key (SPKI), lower-case hex: equal for all leaves with one key. */
+  publicKeyFingerprint?: string;
+  /** SHA-256 over the decoded chain in order, lower-case hex: differs for any other chain. */
+  chainFingerprint?: string;
+}
 type Fingerprint = "fingerprint" | "chainFingerprint";
-
-/** Makes each property that may be null optional. */
-type Unset<State> = {
-  [K in keyof State as null extends State[K] ? never : K]: State[K];
-} & { [K in keyof State as null extends State[K] ? K : never]?: NonNullable<State[K]> };
 
 /** Which certificates to look up. */
 export interface TLSCertificateFilter {

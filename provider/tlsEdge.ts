@@ -26,7 +26,7 @@ export const schema = v.strictObject({
 export type TLSEdgeInputs = v.InferInput<typeof schema>;
 
 /** A version of TLS. */
-export type TLSVersion = NonNullable<NonNullable<TLSEdgeInputs["tlsTermination"]>["minVersion"]>;
+export type TLSVersion = "1.0" | "1.1" | "1.2" | "1.3";
 
 /** A TLS edge on the service; unset properties are undefined. */
 export interface TLSEdgeState {

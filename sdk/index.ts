@@ -1,5 +1,14 @@
+/**
+ * What a Pulumi program imports: {@link TLSEdge} and {@link TLSCertificate}, {@link TLSSite}, which
+ * declares both at once, and the lookups of edges, certificates and tunnels.
+ *
+ * @module pulumi-tlsedge
+ */
+
+export type { Ref } from "../client/fields";
 export type { TLSVersion } from "../provider/tlsEdge";
 export { LookupError } from "./lookup";
+export type { InputOf } from "./resource";
 export {
   type GetTLSCertificateArgs,
   type GetTLSCertificateResult,

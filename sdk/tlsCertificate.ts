@@ -57,6 +57,10 @@ export interface TLSCertificateArgs {
  * new one is created first, then the old one is deleted. Another PEM text of the same chain is no
  * change.
  *
+ * The option `import` adopts the existing certificate with that id: nothing is created, and the plan
+ * fails and lists the differences if the arguments differ from the certificate. The key may be
+ * omitted. After the first update the option can be removed.
+ *
  * @example
  * const certificate = new TLSCertificate("app", {
  *   certificatePem: readFileSync("app.pem", "utf8"),
@@ -64,6 +68,8 @@ export interface TLSCertificateArgs {
  * });
  */
 export class TLSCertificate extends pulumi.CustomResource {
+  /** Assigned by the service, opaque. */
+  declare readonly id: pulumi.Output<pulumi.ID>;
   /** The URI of the certificate. */
   declare readonly uri: pulumi.Output<string>;
   /** When the certificate was uploaded, RFC 3339 in UTC. */
@@ -96,15 +102,15 @@ export class TLSCertificate extends pulumi.CustomResource {
   declare readonly issuerCommonName: pulumi.Output<string>;
   /** The leaf's serial number, lower-case hex. */
   declare readonly serialNumber: pulumi.Output<string>;
-  /** From the leaf's subject; empty when absent. */
+  /** The organization in the leaf's subject; empty when absent. */
   declare readonly subjectOrganization: pulumi.Output<string>;
-  /** From the leaf's subject; empty when absent. */
+  /** The organizational unit in the leaf's subject; empty when absent. */
   declare readonly subjectOrganizationalUnit: pulumi.Output<string>;
-  /** From the leaf's subject; empty when absent. */
+  /** The locality, such as a city, in the leaf's subject; empty when absent. */
   declare readonly subjectLocality: pulumi.Output<string>;
-  /** From the leaf's subject; empty when absent. */
+  /** The state or province in the leaf's subject; empty when absent. */
   declare readonly subjectProvince: pulumi.Output<string>;
-  /** From the leaf's subject; empty when absent. */
+  /** The country in the leaf's subject; empty when absent. */
   declare readonly subjectCountry: pulumi.Output<string>;
   /** SHA-256 of the leaf, lower-case hex. */
   declare readonly fingerprint: pulumi.Output<string>;
@@ -113,11 +119,6 @@ export class TLSCertificate extends pulumi.CustomResource {
   /** SHA-256 over the decoded chain in order, lower-case hex: differs for any other chain. */
   declare readonly chainFingerprint: pulumi.Output<string>;
 
-  /**
-   * @param opts With `import`, the existing certificate with that id is adopted: nothing is
-   * created, and the plan fails and lists the differences if `args` differ from the certificate.
-   * The key may be omitted. After the first update the option can be removed.
-   */
   constructor(name: string, args: TLSCertificateArgs, opts: pulumi.CustomResourceOptions = {}) {
     // A JavaScript program may pass no arguments: then the provider reports what is missing.
     const { privateKeyPem } = args ?? {};
@@ -194,7 +195,7 @@ export async function getTLSCertificates(
 /**
  * Reads one certificate of the account without managing it.
  *
- * @throws LookupError when none or several match; the message lists the candidates.
+ * @throws {@link LookupError} when none or several match; the message lists the candidates.
  * @example
  * const { notAfter } = await getTLSCertificate({ domain: "app.example.com" });
  */

@@ -108,6 +108,10 @@ export interface TlsTerminationArgs extends ModuleArgs {
  * unless `onModuleRemoval` says otherwise. A replacement deletes the old edge first, because two
  * edges can't have the same hostport; `deleteBeforeReplace: false` overrides this.
  *
+ * The option `import` adopts the existing edge with that id: nothing is created, and the plan fails
+ * and lists the differences if the arguments differ from the edge. After the first update the
+ * option can be removed.
+ *
  * @example
  * const edge = new TLSEdge("app", {
  *   hostports: ["app.example.com:443"],
@@ -116,6 +120,8 @@ export interface TlsTerminationArgs extends ModuleArgs {
  * });
  */
 export class TLSEdge extends pulumi.CustomResource {
+  /** Assigned by the service, opaque. */
+  declare readonly id: pulumi.Output<pulumi.ID>;
   /** The URI of the edge. */
   declare readonly uri: pulumi.Output<string>;
   /** When the edge was created, RFC 3339 in UTC. */
@@ -137,11 +143,6 @@ export class TLSEdge extends pulumi.CustomResource {
   /** Where TLS ends, with the values that the service chose; unset when not configured. */
   declare readonly tlsTermination: pulumi.Output<TlsTerminationState | undefined>;
 
-  /**
-   * @param opts With `import`, the existing edge with that id is adopted: nothing is created, and
-   * the plan fails and lists the differences if `args` differ from the edge. After the first update
-   * the option can be removed.
-   */
   constructor(name: string, args?: TLSEdgeArgs, opts: pulumi.CustomResourceOptions = {}) {
     refuseSharedHostports("TLS edge", name, args ?? {}, opts);
     // The engine can't import dynamic resources, so the provider does it.
@@ -196,7 +197,7 @@ export async function getTLSEdges(args: GetTLSEdgesArgs = {}): Promise<GetTLSEdg
 /**
  * Reads one edge of the account without managing it.
  *
- * @throws LookupError when none or several match; the message lists the candidates.
+ * @throws {@link LookupError} when none or several match; the message lists the candidates.
  * @example
  * const { id } = await getTLSEdge({ hostport: "app.example.com:443" });
  */

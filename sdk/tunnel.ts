@@ -38,7 +38,7 @@ export async function getTunnels(args: GetTunnelsArgs = {}): Promise<GetTunnelRe
 /**
  * Reads one tunnel that is online.
  *
- * @throws LookupError when none or several match; the message lists the tunnels that match, or the
+ * @throws {@link LookupError} when none or several match; the message lists the tunnels that match, or the
  * first that are online.
  * @example
  * const { publicUrl } = await getTunnel({ labels: { app: "web", env: "prod" } });

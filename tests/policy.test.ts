@@ -9,12 +9,13 @@ import {
   UnknownValueError,
   unknownCheckingProxy,
 } from "@pulumi/policy";
+import Ajv from "ajv";
 import { makeCertificate } from "../emulator/pki";
 import * as pack from "../policy/index";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import { TLSCertificate, TLSEdge } from "../sdk";
 import { certificates, type Pair, signed, unknowns } from "../tools/policyCases";
-import { page, readProfiles } from "../tools/policyPages";
+import { configSchema, configSchemaFile, page, readProfiles } from "../tools/policyPages";
 import { type Properties, Stack, unknown } from "./support";
 
 const repository = join(__dirname, "..");
@@ -216,6 +217,34 @@ describe("policies", () => {
       });
     });
   }
+
+  describe("the schema of the config", () => {
+    const schema = JSON.parse(readFileSync(configSchemaFile, "utf8"));
+    const isValid = new Ajv({ allowUnionTypes: true }).compile(schema);
+
+    it("is not stale: npm run docs:policies", () => {
+      assert.deepEqual(schema, configSchema());
+    });
+
+    it("accepts the profiles and the example's file", () => {
+      const file = join(repository, "examples", "policies", "policies.json");
+      for (const config of [...Object.values(profiles), JSON.parse(readFileSync(file, "utf8"))]) {
+        assert.ok(isValid(config), JSON.stringify(isValid.errors));
+      }
+    });
+
+    for (const [what, config] of Object.entries({
+      "a misspelt policy": { "edge-acces": "mandatory" },
+      "a misspelt setting": { "certificate-expiry": { day: 14 } },
+      "a setting of another policy": { "key-reuse": { days: 14 } },
+      "a value that the setting does not have": { "edge-tls-version": { minVersion: "1.1" } },
+      "a level that does not exist": { all: "warning" },
+      "a level in a property that does not exist": { owner: { enforcementLevel: "warning" } },
+      "the key $schema, which the engine refuses": { $schema: "config.schema.json" },
+    })) {
+      it(`refuses ${what}`, () => assert.equal(isValid(config), false));
+    }
+  });
 
   describe("the pack", () => {
     it("has a page and a row of the engine's table for each policy, and no others", () => {

@@ -73,6 +73,35 @@ function settings({ name, configSchema }: Described, profiles: Record<string, Pr
   return `## Settings\n\n${table(["Setting", "Type", ...titles, ""], rows)}\n\n`;
 }
 
+/** Where the JSON schema of the config is, for editors. */
+export const configSchemaFile = path.join(repository, "policy", "config.schema.json");
+
+/** The JSON schema of a file for `--policy-pack-config`: every policy, level and setting. */
+export function configSchema() {
+  const levels = ["advisory", "disabled", "mandatory", "remediate"];
+  const entry = (description: string, level: object = {}, settings: object = {}) => ({
+    description,
+    type: ["string", "object"],
+    if: { type: "string" },
+    // biome-ignore lint/suspicious/noThenProperty: JSON schemas have it.
+    then: { enum: levels },
+    properties: { enforcementLevel: { enum: levels, ...level }, ...settings },
+    additionalProperties: false,
+  });
+  const entries = policies.map(({ name, description, enforcementLevel, configSchema }) => [
+    name,
+    entry(description, { default: enforcementLevel }, configSchema?.properties),
+  ]);
+  const all = entry("The level of all policies; a policy's own level overrides it.");
+  return {
+    $schema: "http://json-schema.org/draft-07/schema#",
+    title: "The config of pulumi-tlsedge-policy",
+    type: "object",
+    properties: { all, ...Object.fromEntries(entries) },
+    additionalProperties: false,
+  };
+}
+
 async function main(): Promise<void> {
   const folder = path.join(repository, "docs", "policies");
   await mkdir(folder, { recursive: true });
@@ -80,9 +109,12 @@ async function main(): Promise<void> {
   for (const policy of policies) {
     await writeFile(path.join(folder, `${policy.name}.md`), page(policy, profiles));
   }
+  await writeFile(configSchemaFile, `${JSON.stringify(configSchema(), null, 2)}\n`);
 }
 
-const usage = "npm run docs:policies\n\nWrites a page for each policy into docs/policies.";
+const usage = `npm run docs:policies
+
+Writes a page for each policy into docs/policies, and policy/config.schema.json for editors.`;
 
 // Tests import this file.
 if (require.main === module) runTool(usage, main);

@@ -281,27 +281,35 @@ describe("the examples, on the real engine", () => {
     await dies();
   });
 
-  it("policies: five of them stop it; fixed, it is deployed", async () => {
-    project = await example("policies");
-    const leaf = { commonName: "shop.example.com", dnsNames: ["shop.example.com"] };
-    await project.certificate("certificate", leaf);
-    const pack = join("node_modules", "pulumi-tlsedge-policy");
-    const options = ["--policy-pack", pack, "--policy-pack-config", "policies.json"];
-    const stopped = await project.fails("up", "--yes", ...options);
-    const violated = stopped.events.flatMap(({ policyEvent }) =>
-      policyEvent?.enforcementLevel === "mandatory" ? policyEvent.policyName : [],
-    );
-    assert.deepEqual(violated.sort(), [
+  describe("policies: they stop it; fixed, it is deployed", () => {
+    const five = [
       "edge-access",
       "edge-modules",
       "edge-tls-version",
       "hostport-certificate",
       "owner",
-    ]);
-    assert.deepEqual(stopped.requests, []);
-    await project.succeedsQuietly("config", "set", "fixed", "true");
-    await lives(3, ...options);
-    await dies();
+    ];
+
+    for (const [title, pack, violations] of [
+      ["five of the pack's", join("node_modules", "pulumi-tlsedge-policy"), five],
+      ["the same, and one beside them", "ours", [...five, "shop-host"]],
+    ] as const) {
+      it(`C70 ${title}`, async () => {
+        project = await example("policies");
+        const leaf = { commonName: "shop.example.com", dnsNames: ["shop.example.com"] };
+        await project.certificate("certificate", leaf);
+        const options = ["--policy-pack", pack, "--policy-pack-config", "policies.json"];
+        const stopped = await project.fails("up", "--yes", ...options);
+        const violated = stopped.events.flatMap(({ policyEvent }) =>
+          policyEvent?.enforcementLevel === "mandatory" ? policyEvent.policyName : [],
+        );
+        assert.deepEqual(violated.sort(), violations);
+        assert.deepEqual(stopped.requests, []);
+        await project.succeedsQuietly("config", "set", "fixed", "true");
+        await lives(3, ...options);
+        await dies();
+      });
+    }
   });
 
   describe("fleet: one program, many stacks at a time", () => {

@@ -103,6 +103,18 @@ throughBothDoors("policies on the engine", (door) => {
     assert.match(run.output, /days/);
   });
 
+  it("C70 the pack warns, once each, of settings that a policy does not have", async () => {
+    const config = { "certificate-expiry": { day: 6 }, "key-reuse": { days: 6 } };
+    const run = await project.preview(
+      ...(await given(`upload("wildcard"); upload("shop");`, config)),
+    );
+    const warnings = run.events
+      .flatMap(({ diagnosticEvent }) => diagnosticEvent?.message ?? [])
+      .filter((message) => message.includes("warning: the policy"));
+    assert.equal(warnings.length, 2);
+    assert.match(warnings.join(), /certificate-expiry.* day:.*key-reuse.* days:/s);
+  });
+
   it("C70 values that are not known yet stop nothing, and what is known beside them is judged", async () => {
     const program = (enabled: boolean) => `
       const source = new tlsedge.TLSEdge("source", owned({ tlsTermination: {} }));
