@@ -2,6 +2,7 @@ import type { Properties } from "../provider/lifecycle";
 import { type Adoptable, type Plan, type Skipped, unique } from "./adopt";
 import type { OwnFile } from "./kind";
 import {
+  columns,
   type Group,
   groupsOf,
   joined,
@@ -12,9 +13,11 @@ import {
   type ProjectOptions,
   packageJson,
   properties,
+  protection,
+  statement,
   tsconfig,
 } from "./program";
-import { count, inWords } from "./table";
+import { count, inWords, wrapped } from "./table";
 
 /** The languages of programs for the plugin. */
 export const languages = ["typescript", "python", "go", "yaml"] as const;
@@ -23,7 +26,9 @@ export const languages = ["typescript", "python", "go", "yaml"] as const;
 export type Language = (typeof languages)[number];
 
 /** The settings of a project for the plugin. */
-export interface PluginProjectOptions extends Omit<ProjectOptions, "connection"> {
+export interface PluginProjectOptions extends Omit<ProjectOptions, "connection" | "dependency"> {
+  /** The version of the plugin. */
+  version: string;
   language: Language;
 }
 
@@ -56,10 +61,9 @@ const goPulumi = "github.com/pulumi/pulumi/sdk/v3/go/pulumi";
 const syntaxes: Record<Language, Syntax> = {
   typescript: {
     resource(className, name, { values, file }) {
-      const read = file && [`  ${file.property}: read(${literal(file.path)}),`];
-      const args = [...(read ?? []), ...properties(values, "  ")];
-      const given = args.length > 0 ? `, {\n${args.join("\n")}\n}` : "";
-      return `new tlsedge.${className}(${literal(name)}${given});`;
+      const read = file ? [`    ${file.property}: read(${literal(file.path)}),`] : [];
+      const args = [...read, ...properties(values, "    ")];
+      return statement(`tlsedge.${className}`, name, args, { protect: true });
     },
     files: (resources, readsFiles, { project, pulumi }) => [
       yamlFile(project, "nodejs"),
@@ -83,8 +87,11 @@ import * as tlsedge from "@pulumi/tlsedge";`,
     resource(className, name, { values, file }) {
       const read = file && `    ${snake(file.property)}=Path(${quoted(file.path)}).read_text(),\n`;
       const args = entries(values, ([key, value]) => `    ${snake(key)}=${pythonValue(value)},\n`);
-      const given = [read, ...args].join("");
-      return `tlsedge.${className}(${given ? `\n    ${quoted(name)},\n${given}` : quoted(name)})`;
+      return `tlsedge.${className}(
+    ${quoted(name)},
+${[read, ...args].join("")}\
+    opts=pulumi.ResourceOptions(protect=True),
+)`;
     },
     files: (resources, readsFiles, { project }) => [
       yamlFile(project, "\n  name: python\n  options:\n    virtualenv: venv"),
@@ -93,7 +100,7 @@ import * as tlsedge from "@pulumi/tlsedge";`,
         "__main__.py",
         joined(
           readsFiles && "from pathlib import Path",
-          "import pulumi_tlsedge as tlsedge",
+          "import pulumi\nimport pulumi_tlsedge as tlsedge",
           resources.join("\n"),
         ),
       ],
@@ -117,7 +124,7 @@ import * as tlsedge from "@pulumi/tlsedge";`,
         ([key, code]) => `\t\t\t${`${pascal(key)}:`.padEnd(width + 1)} ${code},\n`,
       );
       const args = `&tlsedge.${className}Args{${given.length > 0 ? `\n${given.join("")}\t\t` : ""}}`;
-      return `\t\tif _, err := tlsedge.New${className}(ctx, ${quoted(name)}, ${args}); err != nil {
+      return `\t\tif _, err := tlsedge.New${className}(ctx, ${quoted(name)}, ${args}, pulumi.Protect(true)); err != nil {
 \t\t\treturn err
 \t\t}`;
     },
@@ -158,7 +165,10 @@ ${resources.join("\n")}
       return `  ${key}:
     type: tlsedge:${className}
     name: ${quoted(name)}
-${given ? `    properties:\n${given}` : ""}`;
+${given ? `    properties:\n${given}` : ""}\
+    options:
+      protect: true
+`;
     },
     files: (resources, _readsFiles, { project }) => {
       const [path, head] = yamlFile(project, "yaml");
@@ -271,7 +281,7 @@ function argumentsOf({ name, args }: Adoptable, file: OwnFile | undefined): Argu
 function readme(
   groups: Group[],
   skipped: Skipped[],
-  { project, language, version }: PluginProjectOptions,
+  { project, language, version, warning }: PluginProjectOptions,
 ): string {
   const found = groups.map(({ lifecycle, objects }) => count(objects.length, lifecycle.title));
   const commands = (...some: string[]) =>
@@ -280,6 +290,7 @@ function readme(
   return joined(
     `# ${project}`,
     `${inWords(found)}, as \`npx pulumi-tlsedge adopt --plugin\` found them.`,
+    warning && wrapped(`**Warning:** ${warning}`, columns),
     `1. Install the plugin from its folder or archive, create a stack, and set the account, in stack
    config as here or in the environment.\
 ${install.length > 0 ? " Pulumi generates the SDK that the program imports." : ""}`,
@@ -291,10 +302,11 @@ ${install.length > 0 ? " Pulumi generates the SDK that the program imports." : "
       "pulumi config set --secret tlsedge:apiKey",
     ),
     "2. Import the objects into the stack. Each is read, and nothing is created or changed:",
-    commands("pulumi import --file import.json --generate-code=false --protect=false"),
+    commands("pulumi import --file import.json --generate-code=false"),
     `3. \`pulumi preview\` shows no change. \`import.json\` is needed no more.`,
-    "From now on the objects are changed here, and `pulumi destroy` deletes them.",
+    "From now on the objects are changed here.",
     ...groups.map(({ file }) => file?.pluginReadme ?? false),
+    protection,
     notAdopted(skipped),
   );
 }

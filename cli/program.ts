@@ -3,7 +3,7 @@ import { defaultConnection } from "../client/settings";
 import type { Properties } from "../provider/lifecycle";
 import { type Adoptable, compare, type Plan, type Skipped } from "./adopt";
 import { type AnyAdoptableKind, adoptableKinds } from "./kinds";
-import { count, inert, inWords, plain } from "./table";
+import { count, inert, inWords, plain, wrapped } from "./table";
 
 /** The settings of a project. */
 export interface ProjectOptions {
@@ -11,10 +11,12 @@ export interface ProjectOptions {
   project: string;
   /** The account, as a config namespace. */
   connection: string;
-  /** The version of this package. */
-  version: string;
+  /** What its package.json says of this package: a version or a place. */
+  dependency: string;
   /** The supported version of Pulumi, by package. */
   pulumi: Record<string, string>;
+  /** A text for the README, too. */
+  warning: string | undefined;
 }
 
 /** A kind and its objects. */
@@ -26,17 +28,18 @@ export type Group = AnyAdoptableKind["adoption"] & {
 
 /** With more objects, `index.ts` would exceed about 500 lines, so JSON files hold their data. */
 const mostInCode = 50;
-const columns = 100;
+/** How many columns a line of a file has at most. */
+export const columns = 100;
 
 /** The files of a Pulumi project that adopts what is planned, by their paths in it. */
 export function projectOf(plan: Plan, options: ProjectOptions): Map<string, string> {
-  const { project, connection, version, pulumi } = options;
+  const { project, connection, dependency, pulumi } = options;
   const all = groupsOf(plan);
   const groups = all.filter(({ objects }) => objects.length > 0);
   const isLong = groups.flatMap(({ objects }) => objects).length > mostInCode;
   return new Map([
     ["Pulumi.yaml", `name: ${JSON.stringify(project)}\nruntime: nodejs\n`],
-    ["package.json", packageJson(project, { ...pulumi, "pulumi-tlsedge": `^${version}` })],
+    ["package.json", packageJson(project, { ...pulumi, "pulumi-tlsedge": dependency })],
     ["tsconfig.json", json(tsconfig)],
     [".gitignore", "/bin/\n/node_modules/\n"],
     ["README.md", readme(groups, plan.skipped, options, isLong)],
@@ -78,8 +81,9 @@ export const tsconfig = {
 /** A JSON file. */
 export const json = (value: unknown) => `${inert(value, 2)}\n`;
 
-/** Joins the parts of a file, and omits those that are false. */
-export const joined = (...parts: (string | false)[]) => `${parts.filter(Boolean).join("\n\n")}\n`;
+/** Joins the parts of a file, and omits those that are missing. */
+export const joined = (...parts: (string | false | undefined)[]) =>
+  `${parts.filter(Boolean).join("\n\n")}\n`;
 const lines = (...some: (string | false)[]) => some.filter(Boolean).join("\n");
 
 /** The program: one statement for each object, or one loop for each kind that reads the data. */
@@ -107,7 +111,7 @@ function program(groups: Group[], connection: string, isLong: boolean): string {
       `/** The ids of the existing objects, by the names of their resources. */
 const ids: Record<string, Record<string, string>> = JSON.parse(read("import.json"));`,
     ...sorted.flatMap((group) =>
-      isLong ? loop(group, connection) : group.objects.map((one) => statement(group, one)),
+      isLong ? loop(group, connection) : group.objects.map((one) => adopting(group, one)),
     ),
   );
 }
@@ -117,18 +121,28 @@ function importOf(names: string[]): string {
   return fits(short) ? short : `import {\n  ${names.join(",\n  ")},\n} from "pulumi-tlsedge";`;
 }
 
-function statement({ className, file }: Group, one: Adoptable): string {
-  const [name, options] = [literal(one.name), inline({ import: one.id })];
-  const own = Object.entries(file?.args(name) ?? {});
+/** The statement of an object. */
+function adopting({ className, file }: Group, one: Adoptable): string {
+  const own = Object.entries(file?.args(literal(one.name)) ?? {});
   const args = [
     ...("connection" in one.args ? ["    connection,"] : []),
     ...own.map(([property, code]) => `    ${property}: ${code},`),
     ...properties(dataOf(one, file), "    "),
   ];
-  const short = `new ${className}(${name}, {}, ${options});`;
+  return statement(className, one.name, args, { import: one.id, protect: true });
+}
+
+/** A statement that makes a resource. The arguments are lines with an indent of four. */
+export function statement(
+  className: string,
+  name: string,
+  args: string[],
+  options: object,
+): string {
+  const short = `new ${className}(${literal(name)}, {}, ${inline(options)});`;
   if (args.length === 0 && fits(short)) return short;
   const given = args.length === 0 ? "  {}," : lines("  {", ...args, "  },");
-  return lines(`new ${className}(`, `  ${name},`, given, `  ${options},`, ");");
+  return lines(`new ${className}(`, `  ${literal(name)},`, given, `  ${inline(options)},`, ");");
 }
 
 /** The arguments that are data. For the others the program has code. */
@@ -184,7 +198,7 @@ export function literal(text: string): string {
 function loop({ key, className, lifecycle, file }: Group, connection: string): string {
   const given = connection === defaultConnection ? "" : "connection, ";
   const data = `JSON.parse(read("${key}.json"))`;
-  const options = `{ import: ids.${key}[name] }`;
+  const options = `{ import: ids.${key}[name], protect: true }`;
   if (!file) {
     return `const ${key}: Record<string, ${className}Args> = ${data};
 for (const [name, args] of Object.entries(${key})) {
@@ -224,16 +238,17 @@ export function ownFiles({ file, objects }: Group): [string, string][] {
 function readme(
   groups: Group[],
   skipped: Skipped[],
-  { project, connection }: ProjectOptions,
+  { project, connection, warning }: ProjectOptions,
   isLong: boolean,
 ): string {
   const found = groups.map(({ lifecycle, objects }) => count(objects.length, lifecycle.title));
   const toRemove = isLong
-    ? "`import.json`, and in `index.ts` what reads it and each `{ import: … }`"
-    : "each `{ import: … }` in `index.ts`";
+    ? "`import.json`, and in `index.ts` what reads it and each `import: …`"
+    : "each `import: …` in `index.ts`";
   return joined(
     `# ${project}`,
     `${inWords(found)}, as \`npx pulumi-tlsedge adopt\` found them.`,
+    warning && wrapped(`**Warning:** ${warning}`, columns),
     `1. Install, create a stack, and set the account, in stack config as here or in the environment:
 
    \`\`\`sh
@@ -243,19 +258,31 @@ function readme(
    pulumi config set --secret ${connection}:apiKey
    \`\`\`
 
-2. \`pulumi up\` adopts the objects. The plan shows each as a create and says that it is adopted
-   without changes: the object is read, and nothing is created or changed. If an object has changed
-   by then, the plan fails and lists the differences.
+2. \`pulumi up\` adopts the objects: it reads them, and creates and changes nothing. The plan shows
+   each as a create, and says at the end how many will be adopted without changes. If an object has
+   changed by then, the plan fails and lists the differences.
 3. Remove ${toRemove}.
    \`pulumi preview\` shows no change.
 
-From now on the objects are changed here, and \`pulumi destroy\` deletes them.`,
+From now on the objects are changed here.`,
     ...groups.map(({ file, objects: [first] }) =>
       file && first ? file.readme(first.name) : false,
     ),
+    protection,
     notAdopted(skipped),
   );
 }
+
+/** The section about the protection of the resources. */
+export const protection = `## Protection
+
+Each resource is protected, as after Pulumi's own import: an update that would delete or replace it
+fails, and so does \`pulumi destroy\`. A certificate is replaced when its chain changes.
+
+- For good: remove the \`protect\` of the resource from the program, and run \`pulumi up\`. The same
+  update can replace the resource.
+- Until the next \`pulumi up\`: \`pulumi state unprotect\`, with the URN of one resource or with
+  \`--all\`. After that, \`pulumi destroy\` deletes what is not protected, at the service too.`;
 
 /** The section about the skipped objects; false if there are none. */
 export const notAdopted = (skipped: Skipped[]) =>
