@@ -138,6 +138,28 @@ describe("a whole account", () => {
     );
   });
 
+  it("is left out with the export of its stack, but not what the stack only reads", async () => {
+    const program = await readFile(join(project.folder, "index.ts"), "utf8");
+    const read = held().edges.find(({ hostports }) => hostports?.includes("[::1]:443"))?.id;
+    await project.file("index.ts", `${program}TLSEdge.get("read", ${JSON.stringify(read)});\n`);
+    await project.up();
+    await project.succeedsQuietly("stack", "export", "--file", "dev.json");
+    const args = [bin, "adopt", "--out", "again", "--json", "--not-in", "dev.json"];
+    const { cwd, env } = { cwd: project.folder, env: project.env };
+    const failure = promisify(execFile)(process.execPath, args, { cwd, env });
+    const { stdout, stderr } = await failure.then(
+      () => assert.fail("there was something to adopt"),
+      (error: { stdout: string; stderr: string }) => error,
+    );
+    assert.match(stderr, /^error: there is nothing to adopt[^\n]*\n$/);
+    const { skipped } = JSON.parse(stdout) as Adoption;
+    const managed = skipped.filter(({ stack }) => stack === "out/dev");
+    assert.deepEqual([skipped.length, managed.length], [12, 10]);
+    assert.equal(skipped.find(({ id }) => id === read)?.stack, null);
+    await project.file("index.ts", program);
+    await project.up();
+  });
+
   it("is protected from a destroy until the program or the state says otherwise", async () => {
     const before = held();
     const guarded = async () => (await exported()).filter(({ protect }) => protect).length;
