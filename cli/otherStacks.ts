@@ -51,7 +51,7 @@ function resourcesOf(file: string) {
   const { output, success } = v.safeParse(stackExport, parsed(textOf(file)));
   if (success) return output.deployment.resources;
   throw new Error(
-    `${file} is not the export of a stack: write it with \`pulumi stack export --file ${file}\``,
+    `${file} is not the export of a stack, which \`pulumi stack export --file\` writes`,
   );
 }
 

@@ -58,7 +58,7 @@ describe("objects that other stacks manage", () => {
   for (const [what, text] of others) {
     it(`are not read from a file with ${what}`, () => {
       const file = fileWith(text);
-      const says = `${file} is not the export of a stack: write it with \`pulumi stack export --file ${file}\``;
+      const says = `${file} is not the export of a stack, which \`pulumi stack export --file\` writes`;
       assert.throws(() => managedIn([exportOf(), file]), { message: says });
     });
   }
