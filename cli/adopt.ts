@@ -4,8 +4,8 @@ import { isObject, type Lifecycle, type Properties, unknownValue } from "../prov
 import { problemsOfShape } from "../provider/shape";
 import type { Candidate, Lists, Wire } from "./kind";
 import { type AnyAdoptableKind, adoptableKinds } from "./kinds";
+import type { Language } from "./languages";
 import { environmentsOf } from "./otherStacks";
-import type { Language } from "./pluginProgram";
 import { cell, count, type Display, inWords, painted, plain, section, wrapped } from "./table";
 
 type EachKind = (typeof adoptableKinds)[number];

@@ -2,37 +2,32 @@ import stringWidth from "string-width";
 import { defaultConnection } from "../client/settings";
 import type { Properties } from "../provider/lifecycle";
 import { type Adoptable, compare, type Plan, type Skipped } from "./adopt";
-import { type AnyAdoptableKind, adoptableKinds } from "./kinds";
-import { count, inert, inWords, plain, wrapped } from "./table";
+import {
+  columns,
+  type Group,
+  groupsOf,
+  joined,
+  json,
+  ownFiles,
+  type ProjectOptions,
+  packageJson,
+  readme,
+  tsconfig,
+} from "./project";
+import { inert } from "./table";
 
-/** The settings of a project. */
-export interface ProjectOptions {
-  /** The name: letters, digits, `.`, `-` and `_`. */
-  project: string;
+/** The settings of a project for the Node.js package. */
+export interface ProgramOptions extends ProjectOptions {
   /** The account, as a config namespace. */
   connection: string;
   /** What its package.json says of this package: a version or a place. */
   dependency: string;
-  /** The supported version of Pulumi, by package. */
-  pulumi: Record<string, string>;
-  /** A text for the README, too. */
-  warning: string | undefined;
 }
-
-/** A kind and its objects. */
-export type Group = AnyAdoptableKind["adoption"] & {
-  key: string;
-  noun: string;
-  objects: Adoptable[];
-};
 
 /** With more objects, `index.ts` would exceed about 500 lines, so JSON files hold their data. */
 const mostInCode = 50;
-/** How many columns a line of a file has at most. */
-export const columns = 100;
-
 /** The files of a Pulumi project that adopts what is planned, by their paths in it. */
-export function projectOf(plan: Plan, options: ProjectOptions): Map<string, string> {
+export function projectOf(plan: Plan, options: ProgramOptions): Map<string, string> {
   const { project, connection, dependency, pulumi } = options;
   const all = groupsOf(plan);
   const groups = all.filter(({ objects }) => objects.length > 0);
@@ -42,48 +37,13 @@ export function projectOf(plan: Plan, options: ProjectOptions): Map<string, stri
     ["package.json", packageJson(project, { ...pulumi, "pulumi-tlsedge": dependency })],
     ["tsconfig.json", json(tsconfig)],
     [".gitignore", "/bin/\n/node_modules/\n"],
-    ["README.md", readme(groups, plan.skipped, options, isLong)],
+    ["README.md", readmeOf(groups, plan.skipped, options, isLong)],
     ["index.ts", program(groups, connection, isLong)],
     ...(isLong ? dataFiles(all) : []),
     ...groups.flatMap(ownFiles),
   ]);
 }
 
-/** The kinds, each with its objects. */
-export const groupsOf = (plan: Plan): Group[] =>
-  adoptableKinds.map(({ key, noun, adoption }) => ({ key, noun, ...adoption, objects: plan[key] }));
-
-/** The package.json of a program in TypeScript. */
-export const packageJson = (project: string, dependencies: Record<string, string>) =>
-  json({
-    name: project.toLowerCase(),
-    private: true,
-    main: "index.ts",
-    dependencies,
-    // The TypeScript inside Pulumi is too old for the types of this package.
-    devDependencies: { "@types/node": "^22.0.0", typescript: "^5.0.0" },
-  });
-
-/** The settings of the compiler for a program in TypeScript. */
-export const tsconfig = {
-  compilerOptions: {
-    target: "es2022",
-    module: "node16",
-    moduleResolution: "node16",
-    types: ["node"],
-    strict: true,
-    skipLibCheck: true,
-    noEmit: true,
-  },
-  include: ["*.ts"],
-};
-
-/** A JSON file. */
-export const json = (value: unknown) => `${inert(value, 2)}\n`;
-
-/** Joins the parts of a file, and omits those that are missing. */
-export const joined = (...parts: (string | false | undefined)[]) =>
-  `${parts.filter(Boolean).join("\n\n")}\n`;
 const lines = (...some: (string | false)[]) => some.filter(Boolean).join("\n");
 
 /** The program: one statement for each object, or one loop for each kind that reads the data. */
@@ -229,27 +189,20 @@ function dataFiles(all: Group[]): [string, string][] {
   ];
 }
 
-/** The files of the objects of a kind, by their paths. */
-export function ownFiles({ file, objects }: Group): [string, string][] {
-  if (!file) return [];
-  return objects.map(({ name, args }) => [file.path(name), String(args[file.property])]);
-}
-
-function readme(
+function readmeOf(
   groups: Group[],
   skipped: Skipped[],
-  { project, connection, warning }: ProjectOptions,
+  options: ProgramOptions,
   isLong: boolean,
 ): string {
-  const found = groups.map(({ lifecycle, objects }) => count(objects.length, lifecycle.title));
+  const { connection } = options;
   const toRemove = isLong
     ? "`import.json`, and in `index.ts` what reads it and each `import: …`"
     : "each `import: …` in `index.ts`";
-  return joined(
-    `# ${project}`,
-    `${inWords(found)}, as \`npx pulumi-tlsedge adopt\` found them.`,
-    warning && wrapped(`**Warning:** ${warning}`, columns),
-    `1. Install, create a stack, and set the account, in stack config as here or in the environment:
+  return readme(options, groups, skipped, {
+    command: "npx pulumi-tlsedge adopt",
+    steps: [
+      `1. Install, create a stack, and set the account, in stack config as here or in the environment:
 
    \`\`\`sh
    npm install
@@ -262,39 +215,10 @@ function readme(
    each as a create, and says at the end how many will be adopted without changes. If an object has
    changed by then, the plan fails and lists the differences.
 3. Remove ${toRemove}.
-   \`pulumi preview\` shows no change.
-
-From now on the objects are changed here.`,
-    ...groups.map(({ file, objects: [first] }) =>
-      file && first ? file.readme(first.name) : false,
+   \`pulumi preview\` shows no change.`,
+    ],
+    sections: groups.flatMap(({ file, objects: [first] }) =>
+      file && first ? file.readme(first.name) : [],
     ),
-    protection,
-    notAdopted(skipped),
-  );
-}
-
-/** The section about the protection of the resources. */
-export const protection = `## Protection
-
-Each resource is protected, as after Pulumi's own import: an update that would delete or replace it
-fails, and so does \`pulumi destroy\`. A certificate is replaced when its chain changes.
-
-- For good: remove the \`protect\` of the resource from the program, and run \`pulumi up\`. The same
-  update can replace the resource.
-- Until the next \`pulumi up\`: \`pulumi state unprotect\`, with the URN of one resource or with
-  \`--all\`. After that, \`pulumi destroy\` deletes what is not protected, at the service too.`;
-
-/** The section about the skipped objects; false if there are none. */
-export const notAdopted = (skipped: Skipped[]) =>
-  skipped.length > 0 &&
-  `## Not adopted
-
-\`\`\`text
-${skipped.map(lineOf).join("\n")}
-\`\`\``;
-
-/** A skipped object on one line. Its type comes first, so that no text can end the block. */
-function lineOf({ type, id, names, reasons }: Skipped): string {
-  const called = names.length > 0 ? ` (${names.join(", ")})` : "";
-  return plain(`${type} ${id}${called}: ${reasons.join("; ")}`);
+  });
 }
