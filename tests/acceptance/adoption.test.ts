@@ -83,6 +83,7 @@ describe("adoption", () => {
       assert.ok(run.output.includes(line), `${line}\n${run.output}`);
     }
     assert.ok(!run.output.includes("backend:"), run.output);
+    assert.ok(!adoptions(run.output).join().includes(ids.edge), run.output);
     assert.ok(run.requests.every((request) => request.startsWith("GET ")));
   });
 
