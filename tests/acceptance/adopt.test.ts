@@ -160,15 +160,22 @@ describe("a whole account", () => {
     await project.up();
   });
 
-  it("is protected from a destroy until the program or the state says otherwise", async () => {
+  it("is protected from a delete and a replacement until the program or the state says otherwise", async () => {
     const before = held();
     const guarded = async () => (await exported()).filter(({ protect }) => protect).length;
     assert.match((await project.fails("destroy", "--yes", "--skip-preview")).output, /protect/);
     assert.deepEqual([held(), await guarded()], [before, 10]);
     const program = await readFile(join(project.folder, "index.ts"), "utf8");
+    const replace = [
+      "--replace",
+      "urn:pulumi:dev::out::pulumi-nodejs:dynamic/tlsedge:TLSEdge::edge",
+    ];
+    const stopped = await project.fails("up", "--yes", "--skip-preview", ...replace);
+    assert.match(stopped.output, /marked for protection/);
     await project.file("index.ts", program.replaceAll("protect: true", ""));
-    const run = await project.up();
-    assert.deepEqual([run.changes, run.requests, await guarded()], [{ same: 11 }, [], 0]);
+    // Without the protection, the same update may replace.
+    const run = await project.up(...replace);
+    assert.deepEqual([run.changes, await guarded()], [{ same: 10, replace: 1 }, 0]);
     await project.file("index.ts", program);
     await project.up();
     assert.equal(await guarded(), 10);
