@@ -4,7 +4,8 @@ import { isObject, type Lifecycle, type Properties, unknownValue } from "../prov
 import { problemsOfShape } from "../provider/shape";
 import type { Candidate, Lists, Wire } from "./kind";
 import { type AnyAdoptableKind, adoptableKinds } from "./kinds";
-import type { Language } from "./pluginProgram";
+import type { Language } from "./languages";
+import { environmentsOf } from "./otherStacks";
 import { cell, count, type Display, inWords, painted, plain, section, wrapped } from "./table";
 
 type EachKind = (typeof adoptableKinds)[number];
@@ -24,6 +25,8 @@ export interface Skipped {
   id: string;
   /** Its hostports, or the names that it is valid for. */
   names: string[];
+  /** The stack that manages it, as `project/stack`; null if no given stack does. */
+  stack: string | null;
   /** Why it is skipped. A reason begins with the property at fault, if there is one. */
   reasons: string[];
 }
@@ -34,6 +37,8 @@ export interface Plan extends Record<EachKind["key"], Adoptable[]> {
   skipped: Skipped[];
   /** How many objects the filter has left out. */
   unmatched: number;
+  /** For each environment that metadata name, in how many of the objects to adopt they do. */
+  environments: Record<string, number>;
 }
 
 /**
@@ -43,7 +48,7 @@ export interface Plan extends Record<EachKind["key"], Adoptable[]> {
  */
 export interface Adoption
   extends Record<EachKind["key"], { id: string; name: string; file?: string }[]>,
-    Pick<Plan, "skipped" | "unmatched"> {
+    Pick<Plan, "skipped" | "unmatched" | "environments"> {
   /** The folder as the user gave it. */
   out: string;
   /** The host of the service, with its port if that is not 443. */
@@ -54,12 +59,15 @@ export interface Adoption
   language: Language;
   /** The text given with `--filter`. */
   filter: string | null;
+  /** The files given with `--not-in`. */
+  notIn: string[];
   /** The paths of the written files in the folder. */
   files: string[];
 }
 
 /** An object of the account, and the reasons why it can't be adopted. */
-type Judged = Candidate & { kind: AnyAdoptableKind; wire: Wire; reasons: string[] };
+type Judged = Candidate &
+  Pick<Skipped, "stack" | "reasons"> & { kind: AnyAdoptableKind; wire: Wire };
 
 const longestName = 100;
 const noProgram =
@@ -75,7 +83,7 @@ function byKey<T>(part: (kind: AnyAdoptableKind) => T): Record<EachKind["key"], 
 /** What `adopt --json` prints of a plan and the files that were written. */
 export function adoptionOf(
   plan: Plan,
-  read: Pick<Adoption, "service" | "out" | "plugin" | "language"> & {
+  read: Pick<Adoption, "service" | "out" | "plugin" | "language" | "notIn"> & {
     filter?: string;
     files: Map<string, string>;
   },
@@ -86,11 +94,13 @@ export function adoptionOf(
     plugin: read.plugin,
     language: read.language,
     filter: read.filter ?? null,
+    notIn: read.notIn,
     ...byKey(({ key, adoption: { file } }) =>
       plan[key].map(({ id, name }) => ({ id, name, ...(file && { file: file.path(name) }) })),
     ),
     skipped: plan.skipped,
     unmatched: plan.unmatched,
+    environments: plan.environments,
     files: [...read.files.keys()],
   };
 }
@@ -122,10 +132,15 @@ export function adoptionText(adoption: Adoption, display: Display): string {
  *
  * @param connection The account, as a config namespace.
  * @param filter A text that a name, the description or the id must contain, in any letter case.
+ * @param managed The stacks that manage objects, by the id of the object: such objects are skipped.
  */
 export function planOf(
   account: Lists<EachKind>,
-  { connection, filter = "" }: { connection: string; filter?: string },
+  {
+    connection,
+    filter = "",
+    managed = new Map(),
+  }: { connection: string; filter?: string; managed?: ReadonlyMap<string, string> },
 ): Plan {
   const now = new Date();
   const settings = connection === defaultConnection ? {} : { connection };
@@ -133,20 +148,28 @@ export function planOf(
     distinct(account[kind.key] ?? []).map((wire): Judged => {
       const candidate = kind.adoption.candidate(wire);
       const adopted = { ...candidate, args: { ...settings, ...candidate.args } };
-      const reasons = reasonsAgainst(kind.adoption.lifecycle, adopted, now);
-      return { ...adopted, kind, wire, reasons };
+      const stack = managed.get(wire.id) ?? null;
+      const reasons =
+        stack === null
+          ? reasonsAgainst(kind.adoption.lifecycle, adopted, now)
+          : [`in the stack ${stack}`];
+      return { ...adopted, kind, wire, stack, reasons };
     }),
   );
   const text = filter.toLowerCase();
   const wanted = all.filter(({ wire: { id, description }, names }) =>
     [id, description ?? "", ...names].some((one) => one.toLowerCase().includes(text)),
   );
+  const plan = byKey(({ key }) => named(wanted.filter(({ kind }) => kind.key === key)));
   return {
-    ...byKey(({ key }) => named(wanted.filter(({ kind }) => kind.key === key))),
+    ...plan,
     skipped: wanted
       .filter(({ reasons }) => reasons.length > 0)
-      .map(({ kind, wire, names, reasons }) => ({ type: kind.noun, id: wire.id, names, reasons })),
+      .map(({ kind, wire, names, stack, reasons }) => {
+        return { type: kind.noun, id: wire.id, names, stack, reasons };
+      }),
     unmatched: all.length - wanted.length,
+    environments: environmentsOf(Object.values(plan).flat()),
   };
 }
 

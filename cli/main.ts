@@ -5,12 +5,15 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { defaultConnection, waysToSet } from "../client/settings";
 import { connect } from "../provider/connection";
 import { adoptionOf, adoptionText, planOf } from "./adopt";
+import { dependencyFor, manifest } from "./dependency";
 import { refuseTaken, writeFolder } from "./folder";
 import { statusHtml } from "./html";
 import type { Kind, Lists } from "./kind";
 import { adoptableKinds, kinds } from "./kinds";
+import { type Language, languages } from "./languages";
 import { statusMarkdown } from "./markdown";
-import { type Language, languages, pluginProjectOf } from "./pluginProgram";
+import { managedIn, warningOf } from "./otherStacks";
+import { pluginProjectOf } from "./pluginProgram";
 import { projectOf } from "./program";
 import { statusText } from "./report";
 import { statusOf } from "./status";
@@ -56,11 +59,13 @@ function writePage(file: string, page: string): void {
 interface AdoptOptions extends Options {
   out: string;
   filter?: string;
+  notIn?: string[];
   plugin?: boolean;
   language: Language;
 }
 
-async function adopt({ out, filter, plugin = false, language, ...options }: AdoptOptions) {
+async function adopt(given: AdoptOptions) {
+  const { out, filter, notIn = [], plugin = false, language, ...options } = given;
   if (!plugin && language !== "typescript") {
     throw new Error(
       `--language ${language} needs --plugin: without the plugin, programs are in TypeScript, ` +
@@ -68,19 +73,22 @@ async function adopt({ out, filter, plugin = false, language, ...options }: Adop
     );
   }
   refuseTaken(out);
+  const managed = managedIn(notIn);
   const { service, ...account } = await readAccount(adoptableKinds, options);
   // A program for the plugin names no account: the stack's config has its settings.
   const connection = plugin ? defaultConnection : options.connection;
-  const plan = planOf(account, { connection, filter });
+  const plan = planOf(account, { connection, filter, managed });
   const isEmpty = adoptableKinds.every(({ key }) => plan[key].length === 0);
-  const settings = projectOptions(out);
+  const warning = warningOf(plan, notIn);
+  const settings = { ...projectOptions(out), warning };
   const project = plugin
     ? pluginProjectOf(plan, { ...settings, language })
     : projectOf(plan, { ...settings, connection });
   const files = isEmpty ? new Map<string, string>() : project;
   if (!isEmpty) writeFolder(out, files);
-  const adoption = adoptionOf(plan, { service, out, plugin, language, filter, files });
+  const adoption = adoptionOf(plan, { service, out, plugin, language, filter, notIn, files });
   print(options.json ? inert(adoption, 2) : adoptionText(adoption, display()));
+  if (warning && !isEmpty) console.error(`warning: ${warning}`);
   if (isEmpty) throw new Error(`there is nothing to adopt, so ${out} is not written`);
 }
 
@@ -131,15 +139,10 @@ function projectOptions(out: string) {
   return {
     project: name.slice(0, 100).replace(/^[._-]+|[.-]+$/g, "") || "adopted",
     version,
+    dependency: dependencyFor(out),
     pulumi: peerDependencies,
   };
 }
-
-const manifest = () =>
-  require("pulumi-tlsedge/package.json") as {
-    version: string;
-    peerDependencies: Record<string, string>;
-  };
 
 const program = new Command("pulumi-tlsedge")
   .description("Shows what an account of the service holds, or writes a project that adopts it.")
@@ -199,6 +202,7 @@ Exit codes: 0, 1 for an error, 2 when a certificate expires within --fail-within
 command("adopt", "write a Pulumi project that adopts what an account holds", adopt)
   .requiredOption("--out <dir>", "the folder to write: new or empty")
   .option("--filter <text>", "only objects with the text in a hostport, name, description or id")
+  .option("--not-in <files...>", "leave out what stacks manage: outputs of `pulumi stack export`")
   .option("--plugin", "write a project for the plugin, and a file for `pulumi import`")
   .addOption(
     new Option(

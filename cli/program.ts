@@ -2,84 +2,48 @@ import stringWidth from "string-width";
 import { defaultConnection } from "../client/settings";
 import type { Properties } from "../provider/lifecycle";
 import { type Adoptable, compare, type Plan, type Skipped } from "./adopt";
-import { type AnyAdoptableKind, adoptableKinds } from "./kinds";
-import { count, inert, inWords, plain } from "./table";
+import {
+  columns,
+  type Group,
+  groupsOf,
+  joined,
+  json,
+  ownFiles,
+  type ProjectOptions,
+  packageJson,
+  readme,
+  tsconfig,
+} from "./project";
+import { inert } from "./table";
 
-/** The settings of a project. */
-export interface ProjectOptions {
-  /** The name: letters, digits, `.`, `-` and `_`. */
-  project: string;
+/** The settings of a project for the Node.js package. */
+export interface ProgramOptions extends ProjectOptions {
   /** The account, as a config namespace. */
   connection: string;
-  /** The version of this package. */
-  version: string;
-  /** The supported version of Pulumi, by package. */
-  pulumi: Record<string, string>;
+  /** What its package.json says of this package: a version or a place. */
+  dependency: string;
 }
-
-/** A kind and its objects. */
-export type Group = AnyAdoptableKind["adoption"] & {
-  key: string;
-  noun: string;
-  objects: Adoptable[];
-};
 
 /** With more objects, `index.ts` would exceed about 500 lines, so JSON files hold their data. */
 const mostInCode = 50;
-const columns = 100;
-
 /** The files of a Pulumi project that adopts what is planned, by their paths in it. */
-export function projectOf(plan: Plan, options: ProjectOptions): Map<string, string> {
-  const { project, connection, version, pulumi } = options;
+export function projectOf(plan: Plan, options: ProgramOptions): Map<string, string> {
+  const { project, connection, dependency, pulumi } = options;
   const all = groupsOf(plan);
   const groups = all.filter(({ objects }) => objects.length > 0);
   const isLong = groups.flatMap(({ objects }) => objects).length > mostInCode;
   return new Map([
     ["Pulumi.yaml", `name: ${JSON.stringify(project)}\nruntime: nodejs\n`],
-    ["package.json", packageJson(project, { ...pulumi, "pulumi-tlsedge": `^${version}` })],
+    ["package.json", packageJson(project, { ...pulumi, "pulumi-tlsedge": dependency })],
     ["tsconfig.json", json(tsconfig)],
     [".gitignore", "/bin/\n/node_modules/\n"],
-    ["README.md", readme(groups, plan.skipped, options, isLong)],
+    ["README.md", readmeOf(groups, plan.skipped, options, isLong)],
     ["index.ts", program(groups, connection, isLong)],
     ...(isLong ? dataFiles(all) : []),
     ...groups.flatMap(ownFiles),
   ]);
 }
 
-/** The kinds, each with its objects. */
-export const groupsOf = (plan: Plan): Group[] =>
-  adoptableKinds.map(({ key, noun, adoption }) => ({ key, noun, ...adoption, objects: plan[key] }));
-
-/** The package.json of a program in TypeScript. */
-export const packageJson = (project: string, dependencies: Record<string, string>) =>
-  json({
-    name: project.toLowerCase(),
-    private: true,
-    main: "index.ts",
-    dependencies,
-    // The TypeScript inside Pulumi is too old for the types of this package.
-    devDependencies: { "@types/node": "^22.0.0", typescript: "^5.0.0" },
-  });
-
-/** The settings of the compiler for a program in TypeScript. */
-export const tsconfig = {
-  compilerOptions: {
-    target: "es2022",
-    module: "node16",
-    moduleResolution: "node16",
-    types: ["node"],
-    strict: true,
-    skipLibCheck: true,
-    noEmit: true,
-  },
-  include: ["*.ts"],
-};
-
-/** A JSON file. */
-export const json = (value: unknown) => `${inert(value, 2)}\n`;
-
-/** Joins the parts of a file, and omits those that are false. */
-export const joined = (...parts: (string | false)[]) => `${parts.filter(Boolean).join("\n\n")}\n`;
 const lines = (...some: (string | false)[]) => some.filter(Boolean).join("\n");
 
 /** The program: one statement for each object, or one loop for each kind that reads the data. */
@@ -107,7 +71,7 @@ function program(groups: Group[], connection: string, isLong: boolean): string {
       `/** The ids of the existing objects, by the names of their resources. */
 const ids: Record<string, Record<string, string>> = JSON.parse(read("import.json"));`,
     ...sorted.flatMap((group) =>
-      isLong ? loop(group, connection) : group.objects.map((one) => statement(group, one)),
+      isLong ? loop(group, connection) : group.objects.map((one) => adopting(group, one)),
     ),
   );
 }
@@ -117,18 +81,28 @@ function importOf(names: string[]): string {
   return fits(short) ? short : `import {\n  ${names.join(",\n  ")},\n} from "pulumi-tlsedge";`;
 }
 
-function statement({ className, file }: Group, one: Adoptable): string {
-  const [name, options] = [literal(one.name), inline({ import: one.id })];
-  const own = Object.entries(file?.args(name) ?? {});
+/** The statement of an object. */
+function adopting({ className, file }: Group, one: Adoptable): string {
+  const own = Object.entries(file?.args(literal(one.name)) ?? {});
   const args = [
     ...("connection" in one.args ? ["    connection,"] : []),
     ...own.map(([property, code]) => `    ${property}: ${code},`),
     ...properties(dataOf(one, file), "    "),
   ];
-  const short = `new ${className}(${name}, {}, ${options});`;
+  return statement(className, one.name, args, { import: one.id, protect: true });
+}
+
+/** A statement that makes a resource. The arguments are lines with an indent of four. */
+export function statement(
+  className: string,
+  name: string,
+  args: string[],
+  options: object,
+): string {
+  const short = `new ${className}(${literal(name)}, {}, ${inline(options)});`;
   if (args.length === 0 && fits(short)) return short;
   const given = args.length === 0 ? "  {}," : lines("  {", ...args, "  },");
-  return lines(`new ${className}(`, `  ${name},`, given, `  ${options},`, ");");
+  return lines(`new ${className}(`, `  ${literal(name)},`, given, `  ${inline(options)},`, ");");
 }
 
 /** The arguments that are data. For the others the program has code. */
@@ -184,7 +158,7 @@ export function literal(text: string): string {
 function loop({ key, className, lifecycle, file }: Group, connection: string): string {
   const given = connection === defaultConnection ? "" : "connection, ";
   const data = `JSON.parse(read("${key}.json"))`;
-  const options = `{ import: ids.${key}[name] }`;
+  const options = `{ import: ids.${key}[name], protect: true }`;
   if (!file) {
     return `const ${key}: Record<string, ${className}Args> = ${data};
 for (const [name, args] of Object.entries(${key})) {
@@ -215,26 +189,20 @@ function dataFiles(all: Group[]): [string, string][] {
   ];
 }
 
-/** The files of the objects of a kind, by their paths. */
-export function ownFiles({ file, objects }: Group): [string, string][] {
-  if (!file) return [];
-  return objects.map(({ name, args }) => [file.path(name), String(args[file.property])]);
-}
-
-function readme(
+function readmeOf(
   groups: Group[],
   skipped: Skipped[],
-  { project, connection }: ProjectOptions,
+  options: ProgramOptions,
   isLong: boolean,
 ): string {
-  const found = groups.map(({ lifecycle, objects }) => count(objects.length, lifecycle.title));
+  const { connection } = options;
   const toRemove = isLong
-    ? "`import.json`, and in `index.ts` what reads it and each `{ import: … }`"
-    : "each `{ import: … }` in `index.ts`";
-  return joined(
-    `# ${project}`,
-    `${inWords(found)}, as \`npx pulumi-tlsedge adopt\` found them.`,
-    `1. Install, create a stack, and set the account, in stack config as here or in the environment:
+    ? "`import.json`, and in `index.ts` what reads it and each `import: …`"
+    : "each `import: …` in `index.ts`";
+  return readme(options, groups, skipped, {
+    command: "npx pulumi-tlsedge adopt",
+    steps: [
+      `1. Install, create a stack, and set the account, in stack config as here or in the environment:
 
    \`\`\`sh
    npm install
@@ -243,31 +211,14 @@ function readme(
    pulumi config set --secret ${connection}:apiKey
    \`\`\`
 
-2. \`pulumi up\` adopts the objects. The plan shows each as a create and says that it is adopted
-   without changes: the object is read, and nothing is created or changed. If an object has changed
-   by then, the plan fails and lists the differences.
+2. \`pulumi up\` adopts the objects: it reads them, and creates and changes nothing. The plan shows
+   each as a create, and says at the end how many will be adopted without changes. If an object has
+   changed by then, the plan fails and lists the differences.
 3. Remove ${toRemove}.
-   \`pulumi preview\` shows no change.
-
-From now on the objects are changed here, and \`pulumi destroy\` deletes them.`,
-    ...groups.map(({ file, objects: [first] }) =>
-      file && first ? file.readme(first.name) : false,
+   \`pulumi preview\` shows no change.`,
+    ],
+    sections: groups.flatMap(({ file, objects: [first] }) =>
+      file && first ? file.readme(first.name) : [],
     ),
-    notAdopted(skipped),
-  );
-}
-
-/** The section about the skipped objects; false if there are none. */
-export const notAdopted = (skipped: Skipped[]) =>
-  skipped.length > 0 &&
-  `## Not adopted
-
-\`\`\`text
-${skipped.map(lineOf).join("\n")}
-\`\`\``;
-
-/** A skipped object on one line. Its type comes first, so that no text can end the block. */
-function lineOf({ type, id, names, reasons }: Skipped): string {
-  const called = names.length > 0 ? ` (${names.join(", ")})` : "";
-  return plain(`${type} ${id}${called}: ${reasons.join("; ")}`);
+  });
 }

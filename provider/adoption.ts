@@ -28,6 +28,15 @@ const objectsOf = perAccount(() => ({
   deleted: new Set<string>(),
 }));
 
+/** The objects of {@link adoptions}: their titles, by name. A plan checks, an update adopts. */
+const run = {
+  checked: new Map<string, string>(),
+  adopted: new Map<string, string>(),
+  isUpdate: false,
+};
+/** How many objects {@link adoptions} names. */
+const mostNamed = 5;
+
 const nameOf = ({ title }: Lifecycle, id: string) => `${title} ${id}`;
 
 const maxValueLength = 200;
@@ -69,6 +78,30 @@ function protect(client: Client, object: string, found: Properties | undefined):
   noteAdopted(object);
 }
 
+/** Notes that an object equals the program, so that it can be adopted. */
+export function noteChecked(lifecycle: Lifecycle, id: string): void {
+  run.checked.set(nameOf(lifecycle, id), lifecycle.title);
+}
+
+/**
+ * One sentence about the objects that this plan or update adopts, because the engine shows each as a
+ * create. Undefined if there are none.
+ */
+export function adoptions(): string | undefined {
+  const objects = run.isUpdate ? run.adopted : run.checked;
+  if (objects.size === 0) return undefined;
+  const list = new Intl.ListFormat("en-GB");
+  const verb = run.isUpdate ? (objects.size === 1 ? "is" : "are") : "will be";
+  const names = [...objects.keys()].sort().map((name) => `the ${name}`);
+  if (names.length <= mostNamed) return `${list.format(names)} ${verb} adopted without changes`;
+  const titles = [...objects.values()];
+  const kinds = [...new Set(titles)].sort().map((title) => {
+    const number = titles.filter((one) => one === title).length;
+    return `${number} ${title}${number === 1 ? "" : "s"}`;
+  });
+  return `${names.length} objects ${verb} adopted without changes: ${list.format(kinds)}`;
+}
+
 /** One problem with a table of the differences between object and inputs; none when they agree. */
 export function problemsOfAdoption(
   lifecycle: Lifecycle,
@@ -105,6 +138,7 @@ export async function adopt(
   id: string,
   inputs: Properties,
 ): Promise<Created> {
+  run.isUpdate = true;
   const { imported, adopted, deleted } = objectsOf(client);
   const object = nameOf(lifecycle, id);
   if (deleted.has(object)) {
@@ -122,6 +156,7 @@ export async function adopt(
     const state = imported.get(object) ?? (await findToAdopt(lifecycle, client, id, inputs));
     const [problem] = problemsOfAdoption(lifecycle, id, state, inputs);
     if (problem) throw new Error(problem.reason);
+    run.adopted.set(object, lifecycle.title);
     return { id, state };
   } catch (error) {
     adopted.delete(object);

@@ -4,10 +4,12 @@ import type { Client } from "../client/client";
 import { defaultConnection } from "../client/settings";
 import {
   adopt,
+  adoptions,
   checkImportOption,
   deleteUnlessAdopted,
   findToAdopt,
   importKey,
+  noteChecked,
   problemsOfAdoption,
 } from "./adoption";
 import { type ConfigReader, connect, overruled, problemOfSettings } from "./connection";
@@ -66,23 +68,15 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
       return undefined;
     }
   };
-  /** Checks an adoption. Prints a line about it, because the plan shows it as a create. */
-  const checkAdoption = (
-    id: string,
-    found: Properties,
-    inputs: Properties,
-    problems: Problem[],
-  ) => {
-    problems.push(...problemsOfAdoption(lifecycle, id, found, inputs));
-    if (problems.length > 0) return;
-    inform(`the ${lifecycle.title} ${id} is adopted without changes`);
-  };
-
   return {
     // Don't await here: Pulumi uses a provider before this promise settles.
     configure: async (request) => {
       config = (key) => request.config.get(key);
-      void exitWithEngine(noteAllStored);
+      void exitWithEngine(() => {
+        noteAllStored();
+        // Only now is it known that no other adoption follows.
+        once(inform, adoptions());
+      });
     },
 
     check: (olds: Properties = {}, raw: Properties = {}) =>
@@ -99,7 +93,10 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
         const before = isNew ? found && lifecycle.inputsOf(found) : olds;
         const checked = lifecycle.check(news, before, new Date());
         problems.push(...checked.problems);
-        if (found) checkAdoption(id as string, found, checked.inputs, problems);
+        if (found) {
+          problems.push(...problemsOfAdoption(lifecycle, id as string, found, checked.inputs));
+          if (problems.length === 0) noteChecked(lifecycle, id as string);
+        }
         const inputs = keepEqual(lifecycle, before ?? {}, checked.inputs);
         return {
           inputs: { ...inputs, ...defined({ [importKey]: id }) },

@@ -81,11 +81,14 @@ export async function sendForEngine<T>(send: () => Promise<T>): Promise<T> {
 export async function exitWithEngine(onOrderlyEnd: () => void): Promise<void> {
   if (isWatched || enginePort() === 0) return;
   isWatched = true;
-  // In an orderly exit, the engine sends SIGINT after it has stored all answers.
-  process.once("SIGINT", () => {
-    onOrderlyEnd();
-    process.exit(0);
-  });
+  // In an orderly exit, the engine sends SIGINT after it has stored all answers. On Windows it sends
+  // SIGBREAK, which never comes elsewhere.
+  for (const signal of ["SIGINT", "SIGBREAK"] as const) {
+    process.once(signal, () => {
+      onOrderlyEnd();
+      process.exit(0);
+    });
+  }
   // A write to a closed stderr is an uncaught error. Pulumi's handler of such errors writes to
   // stderr again, which would be an endless loop.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});

@@ -54,8 +54,9 @@ const pemOf = async (options: Partial<CertificateOptions>) =>
 const frame = {
   project: "adopted",
   connection: "tlsedge",
-  version: "1.2.3",
+  dependency: "1.2.3",
   pulumi: {},
+  warning: undefined,
 };
 
 interface Said {
@@ -426,7 +427,7 @@ describe("what adopt writes", () => {
         type,
         name,
         args: type === "edge" ? args : { ...args, privateKeyPem: `key of ${name}` },
-        options: { import: id },
+        options: { import: id, protect: true },
       });
       assert.deepEqual(run(files), [
         ...plan.certificates.map((one) => planned("certificate", one)),
@@ -630,7 +631,8 @@ describe("npx pulumi-tlsedge adopt", () => {
   it("writes a project, reads each list once, and says what it skips and why", async () => {
     const ids = await seed();
     const { code, stdout, stderr } = await adopt(["--out", out()], { COLUMNS: "200" });
-    assert.deepEqual([code, stderr], [0, ""]);
+    assert.equal(code, 0);
+    assert.match(stderr, /^warning: another stack may already manage some[^\n]*--not-in\.\n$/);
     assert.deepEqual(
       takeRequests(emulator).map(({ method }) => method),
       ["GET", "GET"],
@@ -649,13 +651,15 @@ describe("npx pulumi-tlsedge adopt", () => {
     assert.match(files["Pulumi.yaml"] ?? "", /^name: "live-edges"$/m);
     const { dependencies, devDependencies } = JSON.parse(files["package.json"] ?? "");
     assert.deepEqual(Object.keys(dependencies), ["@pulumi/pulumi", "pulumi-tlsedge"]);
+    assert.match(dependencies["pulumi-tlsedge"], /^file:\.\./);
     assert.match(devDependencies.typescript, /^\^5/);
+    assert.match(files["README.md"] ?? "", /^\*\*Warning:\*\* another stack may already manage/m);
     assert.deepEqual(
       run(new Map(Object.entries(files))).map(({ type, name, options }) => [type, name, options]),
       [
-        ["certificate", "app.example.com", { import: ids.certificate }],
-        ["edge", "app.example.com", { import: ids.edge }],
-        ["edge", "edge", { import: ids.shop }],
+        ["certificate", "app.example.com", { import: ids.certificate, protect: true }],
+        ["edge", "app.example.com", { import: ids.edge, protect: true }],
+        ["edge", "edge", { import: ids.shop, protect: true }],
       ],
     );
     for (const told of [stdout, files["README.md"] ?? ""]) {
@@ -673,7 +677,8 @@ describe("npx pulumi-tlsedge adopt", () => {
   it("--json prints one object, uncoloured, and the same files are written again", async () => {
     const ids = await seed();
     const { code, stdout, stderr } = await adopt(["--out", out(), "--json"], { FORCE_COLOR: "1" });
-    assert.deepEqual([code, stderr], [0, ""]);
+    assert.equal(code, 0);
+    assert.match(stderr, /^warning: [^\n]*\n$/);
     assert.doesNotMatch(stdout, /(?!\n)\p{Cc}/u);
     const { skipped, files, ...adoption } = JSON.parse(stdout) as Adoption;
     const file = "certificates/app.example.com.pem";
@@ -683,18 +688,26 @@ describe("npx pulumi-tlsedge adopt", () => {
       plugin: false,
       language: "typescript",
       filter: null,
+      notIn: [],
       edges: [
         { id: ids.edge, name: "app.example.com" },
         { id: ids.shop, name: "edge" },
       ],
       certificates: [{ id: ids.certificate, name: "app.example.com", file }],
       unmatched: 0,
+      environments: {},
     });
     assert.deepEqual(
       skipped.map(({ reasons, ...rest }) => ({ ...rest, reasons: reasons.length })),
       [
-        { type: "edge", id: ids.bad, names: ["worse", "\u001b[31mbad"], reasons: 2 },
-        { type: "certificate", id: ids.issued, names: ["app.example.com"], reasons: 1 },
+        { type: "edge", id: ids.bad, names: ["worse", "\u001b[31mbad"], stack: null, reasons: 2 },
+        {
+          type: "certificate",
+          id: ids.issued,
+          names: ["app.example.com"],
+          stack: null,
+          reasons: 1,
+        },
       ],
     );
     const written = filesOf(out());
@@ -750,6 +763,56 @@ describe("npx pulumi-tlsedge adopt", () => {
     assert.equal(adoption.unmatched, 4);
   });
 
+  /** The export of a stack that manages these edges. */
+  const exportOf = (stack: string, ...edges: string[]) => {
+    const type = "pulumi-nodejs:dynamic/tlsedge:TLSEdge";
+    const resources = edges.map((id) => ({ urn: `urn:pulumi:${stack}::${type}::one`, type, id }));
+    return fileWith(JSON.stringify({ version: 3, deployment: { resources } }));
+  };
+
+  it("--not-in leaves out what other stacks manage, and names the stack", async () => {
+    const ids = await seed();
+    const notIn = [exportOf("prod::shop", ids.shop), exportOf("dev::shop", ids.bad)];
+    const args = ["--out", out(), "--json", "--not-in", ...notIn];
+    const { code, stdout, stderr } = await adopt(args);
+    assert.deepEqual([code, stderr], [0, ""]);
+    const adoption = JSON.parse(stdout) as Adoption;
+    assert.deepEqual(adoption.notIn, notIn);
+    assert.deepEqual(
+      adoption.edges.map(({ id }) => id),
+      [ids.edge],
+    );
+    assert.deepEqual(
+      adoption.skipped.slice(0, 2).map(({ id, stack, reasons }) => [id, stack, reasons]),
+      [
+        [ids.bad, "shop/dev", ["in the stack shop/dev"]],
+        [ids.shop, "shop/prod", ["in the stack shop/prod"]],
+      ].sort(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
+    );
+    const written = filesOf(out());
+    assert.ok(!(written["index.ts"] ?? "").includes(ids.shop));
+    assert.match(
+      written["README.md"] ?? "",
+      new RegExp(`edge ${ids.shop}: in the stack shop/prod`),
+    );
+    assert.doesNotMatch(written["README.md"] ?? "", /Warning/);
+    fs.rmSync(out(), { recursive: true });
+    const repeated = notIn.flatMap((file) => ["--not-in", file]);
+    await adopt(["--out", out(), ...repeated]);
+    assert.deepEqual(filesOf(out()), written);
+  });
+
+  it("--not-in takes nothing but exports, and says so before it asks anything", async () => {
+    await seed();
+    for (const file of [fileWith("{}"), path.join(folder, "none.json")]) {
+      const { code, stdout, stderr } = await adopt(["--out", out(), "--not-in", file]);
+      assert.deepEqual([code, stdout], [1, ""]);
+      assert.match(stderr, /^error: [^\n]* (is not the export of a stack|can't be read)[^\n]*\n$/);
+    }
+    assert.deepEqual(fs.readdirSync(folder), []);
+    assert.deepEqual(takeRequests(emulator), []);
+  });
+
   it("writes nothing, and exits with 1, when there is nothing to adopt", async () => {
     const ids = await seed();
     for (const filter of ["nothing has this", ids.bad]) {
@@ -782,7 +845,7 @@ describe("npx pulumi-tlsedge adopt", () => {
     const NODE_OPTIONS = `--require=${preload}`;
     const { stderr } = await adopt(["--out", out()], { NODE_OPTIONS });
     for (const told of ["edges…", "certificates…"]) assert.ok(stderr.includes(`Reading ${told}`));
-    assert.ok(stderr.endsWith("\r\u001b[K"), "it is cleared");
+    assert.ok(stderr.includes("\r\u001b[Kwarning: "), "it is cleared");
   });
 
   for (const [language, main] of [
@@ -795,7 +858,7 @@ describe("npx pulumi-tlsedge adopt", () => {
       const ids = await seed();
       const args = ["--out", out(), "--plugin", "--language", language, "--json"];
       const { code, stdout, stderr } = await adopt(args);
-      assert.deepEqual([code, stderr], [0, ""]);
+      assert.equal(code, 0, stderr);
       const adoption = JSON.parse(stdout) as Adoption;
       assert.deepEqual([adoption.plugin, adoption.language], [true, language]);
       const files = filesOf(out());
@@ -864,7 +927,7 @@ describe("npx pulumi-tlsedge adopt", () => {
     assert.match(stderr, /--out/);
     const { stdout } = await adopt(["--help"]);
     for (const said of [
-      ...["--out", "--filter", "--plugin", "--language", "pulumi import"],
+      ...["--out", "--filter", "--not-in", "--plugin", "--language", "pulumi import"],
       ...["--json", "--connection", "TLSEDGE_API_KEY"],
     ]) {
       assert.ok(stdout.includes(said), stdout);

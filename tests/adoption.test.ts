@@ -61,20 +61,6 @@ describe("adoption", () => {
     assert.equal(stack.inputs.__import, undefined);
   });
 
-  it("C40 a plan, which shows a create, says that it is none", async () => {
-    const told = mock.method(console, "error", () => {});
-    try {
-      await new Stack(tlsEdge).preview(importing(existing.id, args));
-      const said = () => told.mock.calls.filter((call) => /is adopted/.test(`${call.arguments}`));
-      assert.equal(said().length, 1);
-      assert.ok(String(said()[0]?.arguments).includes(existing.id));
-      await new Stack(tlsEdge).check(importing(existing.id, { description: "other" }), {});
-      assert.equal(said().length, 1);
-    } finally {
-      told.mock.restore();
-    }
-  });
-
   it("C13 C40 what is not known yet is compared when it is", async () => {
     const stack = new Stack(tlsEdge);
     const plan = await stack.preview(importing(existing.id, { ...args, description: unknown }));

@@ -6,7 +6,8 @@ import * as fc from "fast-check";
 import ts from "typescript";
 import { parse } from "yaml";
 import { type Plan, planOf } from "../cli/adopt";
-import { type Language, languages, pluginProjectOf, quoted } from "../cli/pluginProgram";
+import { type Language, languages, quoted } from "../cli/languages";
+import { pluginProjectOf } from "../cli/pluginProgram";
 import type { TLSCertificateWire } from "../client/tlsCertificate";
 import type { TLSEdgeWire } from "../client/tlsEdge";
 import { makeCertificate } from "../emulator/server";
@@ -15,7 +16,7 @@ import { newFolder } from "../tools/folders";
 import { holds, seed } from "./cases";
 import type { Properties } from "./support";
 
-const frame = { project: "adopted", version: "1.2.3", pulumi: {} };
+const frame = { project: "adopted", version: "1.2.3", pulumi: {}, warning: undefined };
 const wish = { connection: "tlsedge" };
 
 /** What a program may have to say, whoever wrote it. */
@@ -64,6 +65,7 @@ interface Said {
   type: string;
   name: string;
   args: Properties;
+  options: Properties;
 }
 
 describe("what adopt writes for the plugin", () => {
@@ -91,10 +93,13 @@ describe("what adopt writes for the plugin", () => {
   const told = (n: number) => ({ uri: "", created_at: new Date(n).toISOString() });
 
   /** The resources of a plan; the chain is that of the file. */
-  const expected = ({ edges, certificates }: Plan): Said[] => [
-    ...edges.map(({ name, args }) => ({ type: "TLSEdge", name, args })),
-    ...certificates.map(({ name, args }) => ({ type: "TLSCertificate", name, args })),
-  ];
+  const expected = ({ edges, certificates }: Plan): Said[] => {
+    const options = { protect: true };
+    return [
+      ...edges.map(({ name, args }) => ({ type: "TLSEdge", name, args, options })),
+      ...certificates.map(({ name, args }) => ({ type: "TLSCertificate", name, args, options })),
+    ];
+  };
   const project = (plan: Plan, language: Language) => pluginProjectOf(plan, { ...frame, language });
 
   it("C81 is a program in YAML that says what the service has", () =>
@@ -105,10 +110,11 @@ describe("what adopt writes for the plugin", () => {
       // What YAML allows, which this parser does not check.
       assert.match(program, /^[\n\x20-\x7e\xa0-\ufffd\u{10000}-\u{10ffff}]*$/u);
       const { resources } = parse(program);
-      const said = Object.values<Properties>(resources ?? {}).map(({ type, name, properties }) => ({
-        type: String(type).replace("tlsedge:", ""),
-        name,
-        args: fromYaml(properties ?? {}, files),
+      const said = Object.values<Properties>(resources ?? {}).map((one) => ({
+        type: String(one.type).replace("tlsedge:", ""),
+        name: one.name,
+        args: fromYaml(one.properties ?? {}, files),
+        options: one.options,
       }));
       assert.deepEqual(said, expected(plan));
     }));
@@ -151,6 +157,12 @@ ${texts.map((one) => `${quoted(one)},\n`).join("")}})
     assert.deepEqual(JSON.parse(run("go", ["run", file])), texts);
   });
 
+  it("C81 protects each resource in Go", () => {
+    const edges = [{ hostports: ["a.example:443"] }, {}] as Account["edges"];
+    const go = project(planned({ edges, certificates: [{ description: null }] }), "go");
+    assert.equal(go.get("main.go")?.match(/, pulumi\.Protect\(true\)\); err != nil/g)?.length, 3);
+  });
+
   it("C81 has a program in Go that gofmt would not change", function () {
     if (!has("gofmt")) this.skip();
     const programs = fc.sample(accounts, { numRuns: 50, seed }).map((account) => {
@@ -177,6 +189,7 @@ ${texts.map((one) => `${quoted(one)},\n`).join("")}})
       });
       assert.equal(files.get("certificates/a.example.pem"), certificatePem);
       assert.match(files.get("README.md") ?? "", /pulumi import --file import\.json/);
+      assert.match(files.get("README.md") ?? "", /^## Protection$/m);
       assert.ok([...files.values()].every((content) => !content.includes("undefined")));
     });
   }
@@ -215,8 +228,8 @@ function runTypeScript(files: Map<string, string>): Said[] {
   const said: Said[] = [];
   const recorder = (type: string) =>
     class {
-      constructor(name: string, args: Properties = {}) {
-        said.push({ type, name, args });
+      constructor(name: string, args: Properties, options: Properties) {
+        said.push({ type, name, args, options });
       }
     };
   const modules: Properties = {
@@ -239,7 +252,11 @@ result = []
 for files in programs:
     said = []
     def recorder(kind):
-        return lambda name, **args: said.append({"type": kind, "name": name, "args": args})
+        return lambda name, opts, **args: said.append(
+            {"type": kind, "name": name, "args": args, "options": opts})
+    pulumi = types.ModuleType("pulumi")
+    pulumi.ResourceOptions = lambda **options: options
+    sys.modules["pulumi"] = pulumi
     module = types.ModuleType("pulumi_tlsedge")
     for kind in ("TLSEdge", "TLSCertificate"):
         setattr(module, kind, recorder(kind))

@@ -4,6 +4,8 @@ import { existsSync } from "node:fs";
 import { readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify, stripVTControlCharacters } from "node:util";
+import { Client } from "../client/client";
+import { tlsEdges } from "../client/tlsEdge";
 import ours from "../package.json";
 import { runTool } from "./command";
 import { Project } from "./engine";
@@ -190,6 +192,29 @@ async function deploy(folder: string, type: string, program: string): Promise<vo
   }
 }
 
+/** What `adopt` writes beside the installed package installs, compiles, and adopts. */
+async function adoptAccount(line: string, folder: string): Promise<void> {
+  const { env } = await findOrBuildPulumi();
+  const account = await Project.in(newFolder(), {}, withLowestNode(env, folder));
+  const { emulator, env: settings } = account;
+  try {
+    const { url: baseUrl, apiKey } = emulator;
+    const client = new Client({ baseUrl, apiKey, caFile: settings.TLSEDGE_CA_FILE });
+    await tlsEdges.create(client, { hostports: ["app.example.com:443"] });
+    await sh("npx --no pulumi-tlsedge -- adopt --out live", folder, settings);
+    const live = path.join(folder, "live");
+    await sh(line, live);
+    const checked = { ...settings, PULUMI_NODEJS_TRANSPILE_ONLY: undefined };
+    const project = await Project.in(live, {}, checked);
+    await project.emulator.close();
+    await project.select("live");
+    assert.deepEqual((await project.up()).changes, { create: 2 });
+    await project.up("--expect-no-changes");
+  } finally {
+    await account.close();
+  }
+}
+
 const violation = `const { TLSEdge } = require("pulumi-tlsedge");
 new TLSEdge("app", { tlsTermination: { minVersion: "1.0" } });`;
 
@@ -238,6 +263,9 @@ async function checkInstall(manager: string, line: string, tarball: string): Pro
   if (!(await check(`${manager}: install`, () => install(line, folder, tarball)))) return;
   await check(`${manager}: npx pulumi-tlsedge --version`, () => runCommand(folder));
   await check(`${manager}: types, CommonJS and ESM`, () => typeCheck(folder));
+  if (manager === "npm") {
+    await check(`${manager}: adopt, install, up, no change`, () => adoptAccount(line, folder));
+  }
   for (const [name, { type, program }] of Object.entries(flavours)) {
     await writeManifest(folder, dependenciesWith(tarball), type);
     await check(`${manager}, ${name}: up, no change, destroy`, () => deploy(folder, type, program));

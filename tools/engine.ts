@@ -25,6 +25,7 @@ export interface ExportedResource {
   id?: string;
   inputs: Record<string, unknown>;
   outputs: Record<string, unknown>;
+  protect?: boolean;
 }
 
 const unattended = ["--yes", "--skip-preview"];

@@ -106,6 +106,7 @@ describe("a whole account", () => {
     );
     assert.deepEqual(held(), before);
     const state = await exported();
+    assert.equal(state.filter(({ protect }) => protect).length, 10);
     for (const { id, name } of [...edges, ...certificates]) {
       assert.ok(
         state.some((found) => found.id === id && found.urn.endsWith(`::${name}`)),
@@ -118,7 +119,7 @@ describe("a whole account", () => {
   it("C41 C42 changes by nothing when the ids go, and a key is given", async () => {
     const before = held();
     const program = await readFile(join(project.folder, "index.ts"), "utf8");
-    const imports = /,\n {2}\{ import: .* \}|, \{ import: .* \}/g;
+    const imports = /import: [^,]*, (?=protect)/g;
     assert.equal(program.match(imports)?.length, 10);
     await project.file("index.ts", program.replaceAll(imports, ""));
     await project.setSecret('keys["certificate-constructor"]', keys.get("constructor") ?? "");
@@ -135,6 +136,53 @@ describe("a whole account", () => {
       ]),
       [["certificate-constructor", true]],
     );
+  });
+
+  it("is left out with the export of its stack, but not what the stack only reads", async () => {
+    const program = await readFile(join(project.folder, "index.ts"), "utf8");
+    const read = held().edges.find(({ hostports }) => hostports?.includes("[::1]:443"))?.id;
+    await project.file("index.ts", `${program}TLSEdge.get("read", ${JSON.stringify(read)});\n`);
+    await project.up();
+    await project.succeedsQuietly("stack", "export", "--file", "dev.json");
+    const args = [bin, "adopt", "--out", "again", "--json", "--not-in", "dev.json"];
+    const { cwd, env } = { cwd: project.folder, env: project.env };
+    const failure = promisify(execFile)(process.execPath, args, { cwd, env });
+    const { stdout, stderr } = await failure.then(
+      () => assert.fail("there was something to adopt"),
+      (error: { stdout: string; stderr: string }) => error,
+    );
+    assert.match(stderr, /^error: there is nothing to adopt[^\n]*\n$/);
+    const { skipped } = JSON.parse(stdout) as Adoption;
+    const managed = skipped.filter(({ stack }) => stack === "out/dev");
+    assert.deepEqual([skipped.length, managed.length], [12, 10]);
+    assert.equal(skipped.find(({ id }) => id === read)?.stack, null);
+    await project.file("index.ts", program);
+    await project.up();
+  });
+
+  it("is protected from a delete and a replacement until the program or the state says otherwise", async () => {
+    const before = held();
+    const guarded = async () => (await exported()).filter(({ protect }) => protect).length;
+    assert.match((await project.fails("destroy", "--yes", "--skip-preview")).output, /protect/);
+    assert.deepEqual([held(), await guarded()], [before, 10]);
+    const program = await readFile(join(project.folder, "index.ts"), "utf8");
+    const replace = [
+      "--replace",
+      "urn:pulumi:dev::out::pulumi-nodejs:dynamic/tlsedge:TLSEdge::edge",
+    ];
+    const stopped = await project.fails("up", "--yes", "--skip-preview", ...replace);
+    assert.match(stopped.output, /marked for protection/);
+    await project.file("index.ts", program.replaceAll("protect: true", ""));
+    // Without the protection, the same update may replace.
+    const run = await project.up(...replace);
+    assert.deepEqual([run.changes, await guarded()], [{ same: 10, replace: 1 }, 0]);
+    await project.file("index.ts", program);
+    await project.up();
+    assert.equal(await guarded(), 10);
+    await project.succeedsQuietly("state", "unprotect", "--all", "--yes");
+    const { requests } = await project.destroy();
+    assert.equal(requests.filter((request) => request.startsWith("DELETE ")).length, 10);
+    assert.deepEqual([held().edges.length, held().certificates.length], [1, 1]);
   });
 });
 
@@ -176,14 +224,22 @@ describe(`an account of ${many} edges and ${many} certificates`, () => {
     assert.deepEqual(asked(), pages);
     // One of each kind is read by itself, before it is known that there are more.
     const reads = ["GET one", "GET one", ...pages];
+    const sentences: string[] = [];
     for (const [command, expected] of [
       ["preview", reads],
       ["up", reads],
       ["preview", []],
     ] as const) {
-      await project.succeeds(command, ...(command === "up" ? ["--yes", "--skip-preview"] : []));
+      const options = command === "up" ? ["--yes", "--skip-preview"] : [];
+      const { output } = await project.succeeds(command, ...options);
       assert.deepEqual(asked(), expected, command);
+      sentences.push(...(output.match(/(?<=^ {4})(?!pulumi:).*adopted.*$/gm) ?? []));
     }
+    const all = `${many} TLS certificates and ${many} TLS edges`;
+    assert.deepEqual(sentences, [
+      `${2 * many} objects will be adopted without changes: ${all}`,
+      `${2 * many} objects are adopted without changes: ${all}`,
+    ]);
     assert.equal(held(), before);
   });
 });

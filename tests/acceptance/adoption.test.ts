@@ -5,6 +5,11 @@ import { Project } from "../../tools/engine";
 const urn = (type: string, name: string) =>
   `urn:pulumi:dev::acceptance::pulumi-nodejs:dynamic/tlsedge:${type}::${name}`;
 
+/** What a run says of adoptions at its end, line by line. */
+const adoptions = (output: string) => [
+  ...(output.match(/(?<=^ {4})the .*adopted without changes.*$/gm) ?? []),
+];
+
 describe("adoption", () => {
   let project: Project;
   let made: MadeCertificate;
@@ -78,6 +83,7 @@ describe("adoption", () => {
       assert.ok(run.output.includes(line), `${line}\n${run.output}`);
     }
     assert.ok(!run.output.includes("backend:"), run.output);
+    assert.ok(!adoptions(run.output).join().includes(ids.edge), run.output);
     assert.ok(run.requests.every((request) => request.startsWith("GET ")));
   });
 
@@ -102,10 +108,12 @@ describe("adoption", () => {
 
   it("C40 C42 takes both over as they are, the certificate without its key", async () => {
     await managing();
+    const both = `the TLS certificate ${ids.certificate} and the TLS edge ${ids.edge}`;
+    const plan = await project.succeeds("preview");
+    assert.deepEqual(adoptions(plan.output), [`${both} will be adopted without changes`]);
     const run = await project.up();
     assert.deepEqual(run.changes, { create: 3 });
-    assert.match(run.output, /the TLS edge edgtls_\w+ is adopted without changes/);
-    assert.match(run.output, /the TLS certificate cert_\w+ is adopted without changes/);
+    assert.deepEqual(adoptions(run.output), [`${both} are adopted without changes`]);
     assert.ok(
       run.requests.every((request) => request.startsWith("GET ")),
       run.requests.join(),
@@ -119,7 +127,8 @@ describe("adoption", () => {
   });
 
   it("C25 C41 the next up changes nothing, with the option and without it", async () => {
-    assert.deepEqual((await project.up()).requests, []);
+    const again = await project.up();
+    assert.deepEqual([again.requests, adoptions(again.output)], [[], []]);
     assert.deepEqual((await project.refresh()).changes, { same: 3 });
     assert.deepEqual((await project.up()).changes, { same: 3 });
     await managing({ adopts: false });
@@ -264,6 +273,9 @@ describe("adoption", () => {
     await project.program(two.join(""));
     const run = await project.fails("up", "--yes", "--skip-preview");
     assert.match(run.output, /was adopted by another resource of this update/);
+    assert.deepEqual(adoptions(run.output), [
+      `the TLS edge ${ids.edge} is adopted without changes`,
+    ]);
   });
 
   it("C44 destroys what was adopted when it is told to, with --run-program too", async () => {

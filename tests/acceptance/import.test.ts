@@ -285,9 +285,7 @@ describe("what adopt writes for the plugin", () => {
 
   /** As the README.md in the folder says, but for the question. */
   const importAll = () =>
-    project.succeeds(
-      ...["import", "--file", "import.json", "--generate-code=false", "--protect=false", "--yes"],
-    );
+    project.succeeds("import", "--file", "import.json", "--generate-code=false", "--yes");
 
   // The language host for YAML is no Go module: where the CLI has none, that test is skipped.
   for (const language of ["nodejs", "python", "go", "yaml"] as const) {
@@ -302,6 +300,8 @@ describe("what adopt writes for the plugin", () => {
       for (const run of [await project.preview("--expect-no-changes"), await project.up()]) {
         assert.deepEqual([run.changes, run.requests], [{ same: 8 }, []]);
       }
+      const { resources } = await project.state();
+      assert.equal(resources.filter(({ protect }) => protect).length, 7);
       assert.equal(held(), before);
     });
   }
