@@ -291,7 +291,12 @@ describe("the template stack, from an empty folder: three environments of eight 
   it("end", async () => {
     for (const stack of environments) {
       await project.select(stack);
-      await project.succeedsQuietly("state", "unprotect", "--all", "--yes");
+      if (stack === "prod") {
+        await project.succeedsQuietly("config", "set", "protect", "false");
+        await project.up();
+      } else {
+        await project.succeedsQuietly("state", "unprotect", "--all", "--yes");
+      }
       await project.destroy();
     }
     assert.deepEqual([held(project.emulator), held(production)], [nothing, nothing]);
