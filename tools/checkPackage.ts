@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { readdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import { promisify, stripVTControlCharacters } from "node:util";
+import { stripVTControlCharacters } from "node:util";
 import { Client } from "../client/client";
 import { tlsEdges } from "../client/tlsEdge";
 import ours from "../package.json";
@@ -11,6 +10,7 @@ import { runTool } from "./command";
 import { Project } from "./engine";
 import { newFolder, repository } from "./folders";
 import { findOrBuildPulumi } from "./pulumi";
+import { pack, sh } from "./tarball";
 
 const usage = `npm run check:package [-- --lowest]
 
@@ -64,21 +64,6 @@ const required = ["package.json", "README.md", "LICENSE", "CHANGELOG.md"];
 /** Only the emulator needs these: a production install may not have them. */
 const unwanted = ["hono", "@hono", "@peculiar", "pulumi-tlsedge-emulator"];
 
-const run = promisify(execFile);
-
-/** Runs a command line, split at its spaces; gives its output. */
-async function sh(line: string, cwd: string, env = process.env): Promise<string> {
-  const [command = "", ...args] = line.split(" ");
-  try {
-    const options = { cwd, env, maxBuffer: 1 << 26, timeout: 300_000 };
-    const { stdout, stderr } = await run(command, args, options);
-    return stdout + stderr;
-  } catch (error) {
-    const { stdout = "", stderr = "", message } = error as Error & Record<string, string>;
-    throw new Error(`${line}\n${stdout}${stderr || message}`);
-  }
-}
-
 /** Runs a check and prints its result; gives whether it passed. */
 async function check(name: string, work: () => Promise<unknown>): Promise<boolean> {
   const started = Date.now();
@@ -92,15 +77,6 @@ async function check(name: string, work: () => Promise<unknown>): Promise<boolea
     process.exitCode = 1;
     return false;
   }
-}
-
-/** Packs this package, or a workspace, as it is built; gives the tarball's path. */
-async function pack(from: string): Promise<string> {
-  const folder = newFolder();
-  const env = { ...process.env, npm_config_pack_destination: folder };
-  await sh("npm pack --silent --ignore-scripts", path.join(repository, from), env);
-  const [tarball] = await readdir(folder);
-  return path.join(folder, String(tarball));
 }
 
 async function checkFiles(tarball: string): Promise<void> {

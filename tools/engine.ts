@@ -79,17 +79,21 @@ export class Project {
     return project;
   }
 
-  /** A project in a folder that exists; `env` adds variables, undefined removes one. */
+  /**
+   * A project in a folder that exists; `env` adds variables, undefined removes one. `home` is for
+   * what the commands need beside the project.
+   */
   static async in(
     folder: string,
     options: EmulatorOptions = {},
     env: NodeJS.ProcessEnv = {},
+    home = folder,
   ): Promise<Project> {
     const cli = await findOrBuildPulumi();
     const emulator = await startEmulator(options);
     return new Project(folder, cli, options, emulator, {
       ...cli.env,
-      ...(await environment(folder, emulator)),
+      ...(await environment(home, emulator)),
       // The linter has checked the types of the examples.
       PULUMI_NODEJS_TRANSPILE_ONLY: "true",
       // Each command starts two Node.js processes that load the same code.

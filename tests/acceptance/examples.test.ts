@@ -77,6 +77,7 @@ describe("the examples, on the real engine", () => {
         "Pulumi.dev.yaml": "Pulumi.dev.yaml",
         "Pulumi.prod.yaml": "Pulumi.prod.yaml",
         "examples/stack": "examples/stack",
+        "templates/stack": "templates/stack",
       });
       for (const stack of ["dev", "prod"]) {
         await project.certificate(join("certificates", stack), {

@@ -1,44 +1,61 @@
+import { readFileSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
 import * as v from "valibot";
 
 const text = v.pipe(v.string(), v.nonEmpty("must not be empty"));
 const ids = v.optional(v.pipe(v.array(text), v.nonEmpty("must name one or more")));
-const about = {
-  description: v.optional(v.string()),
+/** Of the whole stack, or of one certificate or edge, whose own value wins. */
+const common = {
   metadata: v.optional(v.record(v.string(), v.string())),
+  protect: v.optional(v.boolean()),
+};
+/** Of the whole stack, or of one certificate. */
+const ofCertificates = {
+  connection: v.optional(text),
+  renewBeforeDays: v.optional(v.number()),
 };
 
 const schema = v.strictObject({
+  ...common,
+  ...ofCertificates,
   owner: v.optional(v.string()),
-  certificates: v.record(
-    v.string(),
-    v.strictObject({
-      ...about,
-      chainFile: text,
-      keyFile: v.optional(text),
-      renewBeforeDays: v.optional(v.number()),
-    }),
+  certificates: v.optional(
+    v.record(
+      v.string(),
+      v.strictObject({
+        ...common,
+        ...ofCertificates,
+        description: v.optional(v.string()),
+        chainFile: text,
+        keyFile: v.optional(text),
+      }),
+    ),
+    {},
   ),
-  edges: v.record(
-    v.string(),
-    v.strictObject({
-      ...about,
-      certificate: v.string(),
-      hostports: v.pipe(v.array(v.string()), v.nonEmpty("must name one or more")),
-      backendId: text,
-      access: v.lazy((value) =>
-        typeof value === "object" && value !== null
-          ? v.pipe(
-              v.strictObject({ ipPolicyIds: ids, certificateAuthorityIds: ids }),
-              v.check(
-                (access) => Object.keys(access).length > 0,
-                "must have ipPolicyIds or certificateAuthorityIds",
-              ),
-            )
-          : v.literal("anyone"),
-      ),
-      minVersion: v.optional(v.picklist(["1.0", "1.1", "1.2", "1.3"])),
-    }),
+  edges: v.optional(
+    v.record(
+      v.string(),
+      v.strictObject({
+        ...common,
+        description: v.optional(v.string()),
+        certificate: v.string(),
+        hostports: v.pipe(v.array(v.string()), v.nonEmpty("must name one or more")),
+        backendId: text,
+        access: v.lazy((value) =>
+          typeof value === "object" && value !== null
+            ? v.pipe(
+                v.strictObject({ ipPolicyIds: ids, certificateAuthorityIds: ids }),
+                v.check(
+                  (access) => Object.keys(access).length > 0,
+                  "must have ipPolicyIds or certificateAuthorityIds",
+                ),
+              )
+            : v.literal("anyone"),
+        ),
+        minVersion: v.optional(v.picklist(["1.0", "1.1", "1.2", "1.3"])),
+      }),
+    ),
+    {},
   ),
   /** A secret, and read as one: here are the names alone. */
   privateKeys: v.optional(v.record(v.string(), v.literal("a secret"))),
@@ -65,7 +82,7 @@ export function readConfig(): StackConfig {
   const values = Object.fromEntries(given.map(([name, value]) => [name, parsed(name, value)]));
   const { privateKeys: keys } = values;
   const settings = { ...values, ...("privateKeys" in values && { privateKeys: hidden(keys) }) };
-  const problems = [...misspelt(settings), ...strangers(settings)];
+  const problems = [...misspelt(settings), ...strangers(settings), ...unreadable(settings)];
   const { success, output, issues = [] } = v.safeParse(schema, settings);
   problems.push(...issues.map((issue) => `${v.getDotPath(issue)}: ${reasonOf(issue)}`));
   if (keys && !isConfigSecret(`${prefix}privateKeys`)) {
@@ -92,7 +109,7 @@ function misspelt(settings: Record<string, unknown>): string[] {
 
 /** An object is kept as JSON; whatever else a value is, the schema says that it must be one. */
 function parsed(name: string, value: string): unknown {
-  if (name === "owner") return value;
+  if (name === "owner" || name === "connection") return value;
   try {
     return JSON.parse(value);
   } catch {
@@ -111,7 +128,7 @@ function hidden(keys: unknown): unknown {
 /** Names that stand in one place and not in the other: certificates of edges, and private keys. */
 function strangers(settings: Record<string, unknown>): string[] {
   const [certificates, edges, keys] = ["certificates", "edges", "privateKeys"].map((name) =>
-    isRecord(settings[name]) ? settings[name] : {},
+    named(settings[name]),
   ) as [Named, Named, Named];
   const names = Object.keys(certificates);
   const isNone = `is none of ${names.join(", ") || "the certificates: there are none"}`;
@@ -128,10 +145,32 @@ function strangers(settings: Record<string, unknown>): string[] {
   return [...wanted, ...unused, ...keyless];
 }
 
+/** Files that can't be read. */
+function unreadable(settings: Record<string, unknown>): string[] {
+  return Object.entries(named(settings.certificates)).flatMap(([name, one]) =>
+    ["chainFile", "keyFile"].flatMap((setting) => {
+      const file = named(one)[setting];
+      if (typeof file !== "string" || !file) return [];
+      try {
+        readFileSync(file);
+        return [];
+      } catch (error) {
+        const { code } = error as NodeJS.ErrnoException;
+        return [`certificates.${name}.${setting}: ${file} can't be read (${code})`];
+      }
+    }),
+  );
+}
+
 type Named = Record<string, unknown>;
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+function isRecord(value: unknown): value is Named {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** What stands in a record by name; nothing if the value is none. */
+function named(value: unknown): Named {
+  return isRecord(value) ? value : {};
 }
 
 /** Never the value: it may be a secret. */

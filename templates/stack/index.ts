@@ -1,0 +1,65 @@
+import { readFileSync } from "node:fs";
+import * as pulumi from "@pulumi/pulumi";
+import { TLSCertificate, TLSSite } from "pulumi-tlsedge";
+import { readConfig } from "./config";
+
+const wanted = readConfig();
+
+/** What holds for all, and what one says of itself, which wins. */
+const metadataOf = (own?: Record<string, string>) => ({
+  owner: wanted.owner || undefined,
+  ...wanted.metadata,
+  ...own,
+});
+
+const each = <T, R>(all: Record<string, T>, make: (one: T, name: string) => R) =>
+  Object.fromEntries(Object.entries(all).map(([name, one]) => [name, make(one, name)]));
+
+const made = each(
+  wanted.certificates,
+  ({ chainFile, keyFile, metadata, protect, ...rest }, name) =>
+    new TLSCertificate(
+      name,
+      {
+        connection: wanted.connection,
+        renewBeforeDays: wanted.renewBeforeDays ?? 21,
+        ...rest,
+        certificatePem: readFileSync(chainFile, "utf8"),
+        privateKeyPem: keyFile
+          ? readFileSync(keyFile, "utf8")
+          : wanted.privateKeys.apply((keys) => keys[name] as string),
+        metadata: JSON.stringify({ environment: pulumi.getStack(), ...metadataOf(metadata) }),
+      },
+      // Not protected with the whole stack: a renewed certificate replaces the one before.
+      { protect },
+    ),
+);
+
+const sites = each(
+  wanted.edges,
+  ({ certificate, metadata, protect = wanted.protect, ...rest }, name) =>
+    new TLSSite(
+      name,
+      {
+        ...rest,
+        // The account that has the certificate: no other can serve it.
+        connection: wanted.certificates[certificate]?.connection ?? wanted.connection,
+        certificate: made[certificate] as TLSCertificate,
+        metadata: metadataOf(metadata),
+      },
+      { protect },
+    ),
+);
+
+/** What other stacks may count on, by name: `new pulumi.StackReference(…).requireOutput("edges")`. */
+export const edges = each(sites, ({ edge, expires }) => ({
+  id: edge.id,
+  hostports: edge.hostports,
+  certificateExpires: expires,
+}));
+/** By name, too. */
+export const certificates = each(made, ({ id, notAfter, subjectAlternativeNames }) => ({
+  id,
+  expires: notAfter,
+  domains: subjectAlternativeNames.dnsNames,
+}));
