@@ -63,7 +63,8 @@ export async function startPostgres(programs: string): Promise<StateServer> {
     FROM pulumi_state`;
   return {
     env: {
-      PULUMI_BACKEND_URL: `postgres://pulumi:${password}@/postgres?host=${encodeURIComponent(folder)}`,
+      PULUMI_BACKEND_URL: `postgres://pulumi@/postgres?host=${encodeURIComponent(folder)}`,
+      PGPASSWORD: password,
     },
     password,
     async stored() {
