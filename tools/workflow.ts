@@ -41,7 +41,8 @@ type Contexts = Record<string, unknown>;
 type JobContexts = Contexts & Pick<Trigger, "github">;
 
 interface Workflow {
-  on: Record<string, { branches?: string[] } | { cron: string }[] | null>;
+  on: Record<string, object | null> & { schedule: { cron: string }[] };
+  defaults: { run: { shell: string } };
   jobs: Record<string, Job>;
 }
 
@@ -64,8 +65,9 @@ export async function runWorkflow(
   { github, environments }: Trigger,
   runner: Runner,
 ): Promise<Jobs> {
-  const { on, jobs } = parse(await readFile(file, "utf8")) as Workflow;
-  assert.ok(github.event_name in on, `${github.event_name} does not start ${file}`);
+  const { on, defaults, jobs } = parse(await readFile(file, "utf8")) as Workflow;
+  assert.equal(defaults.run.shell, "bash");
+  assert.ok(starts(github, on), `${JSON.stringify(github)} does not start ${file}`);
   const done: Jobs = { runs: [], output: "" };
   const succeeded = new Set<string>();
   for (const [id, job] of Object.entries(jobs)) {
@@ -83,6 +85,12 @@ export async function runWorkflow(
     if (done.runs.slice(-all.length).every(({ code }) => code === 0)) succeeded.add(id);
   }
   return done;
+}
+
+/** Whether a workflow has the event, and the times of a schedule that its jobs ask for. */
+function starts({ event_name, event }: Trigger["github"], on: Workflow["on"]): boolean {
+  if (event_name !== "schedule") return event_name in on;
+  return on.schedule.some(({ cron }) => cron === event.schedule);
 }
 
 async function runSteps(job: Job, contexts: JobContexts, { cwd, env, without }: Runner) {
