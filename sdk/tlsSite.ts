@@ -70,6 +70,9 @@ export interface TLSSiteArgs {
  *
  * A plan warns about a hostport that the certificate is not valid for.
  *
+ * The resource option `protect` protects the site's own certificate, too, and Pulumi replaces nothing
+ * that is protected: to renew the certificate of a protected site, pass a `TLSCertificate`.
+ *
  * @throws pulumi.RunError when an option is misspelt or missing, or a certificate's file can't be
  * read.
  * @example

@@ -243,6 +243,14 @@ describe("the examples, on the real engine", () => {
     );
     const refused = await project.fails("destroy", "--yes", "--skip-preview");
     assert.match(refused.output, /protected/);
+    // A protected site can renew its certificate.
+    await project.file("index.ts", program);
+    await project.certificate(join("certificates", "prod"), {
+      commonName: "app.acme.example",
+      dnsNames: ["app.acme.example"],
+    });
+    const renewed = await project.up(...policed("prod"));
+    assert.deepEqual(renewed.requests, ["POST /tls_certificates", "DELETE /tls_certificates/:id"]);
   });
 
   it("rotation: the domain has a valid certificate at every poll", async () => {
