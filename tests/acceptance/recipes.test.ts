@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { copyFile, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
+import { parse } from "yaml";
 import { Client } from "../../client/client";
 import { tlsCertificates } from "../../client/tlsCertificate";
 import { makeCertificate } from "../../emulator/server";
@@ -23,59 +24,37 @@ const hostports = {
   production: "app.example.com:443",
 };
 
-/** What starts jobs. */
-type Cause = "pull request" | "merge" | "night" | "renewal";
+/** Runs the jobs that a cause starts. */
+type Run<Cause> = (cause: Cause, settings: Record<string, string>, runner: Runner) => Promise<Jobs>;
 
-interface System {
-  /** What must be on PATH besides Go and Python. */
-  needs: string[];
-  run(cause: Cause, settings: Record<string, string>, runner: Runner): Promise<Jobs>;
-}
+/** As GitHub does. What installs certbot is left out. */
+const onGitHub: Run<"pull request" | "merge" | "night" | "renewal"> = (cause, settings, runner) => {
+  const repo = { full_name: "acme/edges" };
+  const [event_name, event] = {
+    "pull request": ["pull_request", { pull_request: { head: { repo } } }] as const,
+    merge: ["push", {}] as const,
+    night: ["schedule", { schedule: "17 3 * * *" }] as const,
+    renewal: ["schedule", { schedule: "47 4 * * *" }] as const,
+  }[cause];
+  const github = { event_name, event, repository: repo.full_name };
+  const names = Object.keys(hostports).flatMap((stack) => [stack, `${stack}-check`]);
+  const contexts = { secrets: settings, vars: settings };
+  const environments = Object.fromEntries(names.map((name) => [name, contexts]));
+  const without = ["pipx install certbot", ...runner.without];
+  const file = path.join(recipes, "github-actions.yml");
+  return runWorkflow(file, { github, environments }, { ...runner, without });
+};
 
-/** How each CI system runs its recipe. What installs certbot is left out. */
-const systems: Record<string, System> = {
-  "GitHub Actions": {
-    needs: ["bash"],
-    run(cause, settings, runner) {
-      const repo = { full_name: "acme/edges" };
-      const [event_name, event] = {
-        "pull request": ["pull_request", { pull_request: { head: { repo } } }] as const,
-        merge: ["push", {}] as const,
-        night: ["schedule", { schedule: "17 3 * * *" }] as const,
-        renewal: ["schedule", { schedule: "47 4 * * *" }] as const,
-      }[cause];
-      const github = { event_name, event, repository: repo.full_name };
-      const names = Object.keys(hostports).flatMap((stack) => [stack, `${stack}-check`]);
-      const contexts = { secrets: settings, vars: settings };
-      const environments = Object.fromEntries(names.map((name) => [name, contexts]));
-      const without = ["pipx install certbot", ...runner.without];
-      const file = path.join(recipes, "github-actions.yml");
-      return runWorkflow(file, { github, environments }, { ...runner, without });
-    },
-  },
-  "GitLab CI": {
-    needs: ["rsync"],
-    run(cause, settings, runner) {
-      const trigger = {
-        "pull request": { CI_PIPELINE_SOURCE: "merge_request_event" },
-        merge: { CI_PIPELINE_SOURCE: "push" },
-        night: { CI_PIPELINE_SOURCE: "schedule", TASK: "check" },
-        renewal: { CI_PIPELINE_SOURCE: "schedule", TASK: "renew" },
-      }[cause];
-      // Jobs without an environment of the recipe get none of the settings.
-      const scoped = Object.entries(settings).map(([name, value]) => {
-        return [name, { values: { "staging*": value, "production*": value } }];
-      });
-      const install = "npm ci --cache .npm --prefer-offline";
-      const without = [
-        "apt-get update && apt-get install --yes certbot",
-        ...(runner.without.length > 0 ? [install] : []),
-      ];
-      const file = path.join(recipes, "gitlab-ci.yml");
-      const variables = { ...Object.fromEntries(scoped), ...trigger };
-      return runPipeline(file, variables, { ...runner, without });
-    },
-  },
+/** As GitLab does. */
+const onGitLab: Run<"pull request" | "merge"> = (cause, settings, runner) => {
+  const source = { "pull request": "merge_request_event", merge: "push" }[cause];
+  // Jobs without an environment of the recipe get none of the settings.
+  const scoped = Object.entries(settings).map(([name, value]) => {
+    return [name, { values: { "staging*": value, "production*": value } }];
+  });
+  const without = runner.without.length > 0 ? ["npm ci --cache .npm --prefer-offline"] : [];
+  const variables = { ...Object.fromEntries(scoped), CI_PIPELINE_SOURCE: source };
+  return runPipeline(path.join(recipes, "gitlab-ci.yml"), variables, { ...runner, without });
 };
 
 describe("the recipes for CI, on the real engine", () => {
@@ -99,91 +78,122 @@ describe("the recipes for CI, on the real engine", () => {
     await run(program, ["-shellcheck=", "-pyflakes=", path.join(recipes, "github-actions.yml")]);
   });
 
-  for (const [name, system] of Object.entries(systems)) {
-    it(`${name}: from a pull request to a renewed certificate`, async function () {
-      this.timeout(600_000);
-      const needed = system.needs.map((each) => findProgram(each, pathFolders(process.env)));
-      if ((await Promise.all(needed)).includes(undefined)) this.skip();
-      project = await checkout(tarballs, acme);
-      const { emulator, folder } = project;
-      let without: string[] = [];
+  /** Makes a checkout; gives what runs the jobs of a cause there. */
+  async function checkedOut<Cause>(runJobs: Run<Cause>) {
+    project = await checkout(tarballs, acme);
+    const { emulator } = project;
+    let without: string[] = [];
 
-      /** Runs the jobs of a cause; gives their results, what they printed, and the writes. */
-      async function jobsOf(cause: Cause) {
-        const earlier = emulator.requests.length;
-        const { runs, output } = await system.run(cause, ...settingsAndRunner(project, without));
-        // The jobs share the checkout.
-        without = ["npm ci"];
-        assert.deepEqual(project.secrets.in(output), [], "secrets are in the log of the jobs");
-        const methods = emulator.requests.slice(earlier).map(({ method }) => method);
-        const results = runs.map(({ name, code }) => [name, code === 0 ? "passed" : "failed"]);
-        return {
-          jobs: Object.fromEntries(results),
-          output,
-          writes: methods.filter((method) => method !== "GET"),
-        };
-      }
-      const passed = (...jobs: string[]) => Object.fromEntries(jobs.map((job) => [job, "passed"]));
-      const previews = passed("preview (staging, baseline)", "preview (production, production)");
-      const ups = passed("staging", "production");
-      const checks = passed("drift (staging)", "drift (production)", "expiry");
-
-      const planned = await jobsOf("pull request");
-      assert.deepEqual([planned.jobs, planned.writes], [previews, []], planned.output);
-      for (const hostport of Object.values(hostports)) assert.ok(planned.output.includes(hostport));
-
-      const program = await readFile(path.join(folder, "index.js"), "utf8");
-      await project.file("index.js", program.replace(/access: .*,/, 'access: "anyone",'));
-      const refused = await jobsOf("pull request");
-      const failing = { ...previews, "preview (production, production)": "failed" };
-      assert.deepEqual([refused.jobs, refused.writes], [failing, []], refused.output);
-      assert.match(refused.output, /\[mandatory\].*edge-access/);
-      await project.file("index.js", program.replace(/access: .*,/, '$& minVersion: "1.1",'));
-      const stopped = await jobsOf("merge");
-      assert.deepEqual([stopped.jobs, stopped.writes], [{ staging: "failed" }, []], stopped.output);
-      assert.match(stopped.output, /\[mandatory\].*edge-tls-version/);
-
-      await project.file("index.js", program);
-      const deployed = await jobsOf("merge");
-      assert.deepEqual(deployed.jobs, ups, deployed.output);
-      assert.deepEqual(deployed.writes, ["POST", "POST", "POST", "POST"]);
-
-      const quiet = await jobsOf("night");
-      assert.deepEqual([quiet.jobs, quiet.writes], [checks, []], quiet.output);
-      const { id, description } = emulator.tlsEdges.list().find(servesProduction) ?? assert.fail();
-      emulator.tlsEdges.patch(id, { description: "changed by hand" });
-      const undo = await uploadExpiring(project);
-      const loud = await jobsOf("night");
-      const found = { ...checks, "drift (production)": "failed", expiry: "failed" };
-      assert.deepEqual([loud.jobs, loud.writes], [found, []], loud.output);
-      assert.match(loud.output, /"changed by hand"/);
-      assert.match(loud.output, /9, due/);
-      undo();
-      emulator.tlsEdges.patch(id, { description });
-
-      const before = emulator.tlsCertificates.list().map((one) => one.id);
-      const renewed = await jobsOf("renewal");
-      assert.deepEqual(renewed.jobs, passed("renew"), renewed.output);
-      assert.deepEqual(renewed.writes, ["POST", "DELETE"]);
-      const held = emulator.tlsCertificates.list();
-      assert.equal(held.length, before.length);
-      const made = held.find((one) => !before.includes(one.id));
-      assert.match(String(made?.issuer_common_name), /Pebble/);
-
-      const git = async (...args: string[]) => (await run("git", args, { cwd: folder })).stdout;
-      assert.equal(
-        await git("-C", origin(project), "log", "-1", "--format=%s", "main"),
-        "Renew app.example.com\n",
-      );
-      const config = await git("-C", origin(project), "show", "main:Pulumi.production.yaml");
-      assert.match(config, /key:\n +secure: /);
-      assert.doesNotMatch(config + renewed.output, /PRIVATE KEY/);
-
-      const again = await jobsOf("renewal");
-      assert.deepEqual([again.jobs, again.writes], [passed("renew"), []], again.output);
-    });
+    /** Runs the jobs of a cause; gives their results, what they printed, and the writes. */
+    return async function jobsOf(cause: Cause) {
+      const earlier = emulator.requests.length;
+      const { runs, output } = await runJobs(cause, ...settingsAndRunner(project, without));
+      // The jobs share the checkout.
+      without = ["npm ci"];
+      assert.deepEqual(project.secrets.in(output), [], "secrets are in the log of the jobs");
+      const methods = emulator.requests.slice(earlier).map(({ method }) => method);
+      const results = runs.map(({ name, code }) => [name, code === 0 ? "passed" : "failed"]);
+      return {
+        jobs: Object.fromEntries(results),
+        output,
+        writes: methods.filter((method) => method !== "GET"),
+      };
+    };
   }
+
+  it("GitHub Actions: from a pull request to a renewed certificate", async function () {
+    this.timeout(600_000);
+    const jobsOf = await checkedOut(onGitHub);
+    const { emulator, folder } = project;
+    const planned = await jobsOf("pull request");
+    assert.deepEqual([planned.jobs, planned.writes], [previews, []], planned.output);
+    for (const hostport of Object.values(hostports)) assert.ok(planned.output.includes(hostport));
+
+    const program = await readFile(path.join(folder, "index.js"), "utf8");
+    await project.file("index.js", program.replace(/access: .*,/, 'access: "anyone",'));
+    const refused = await jobsOf("pull request");
+    const failing = { ...previews, "preview (production, production)": "failed" };
+    assert.deepEqual([refused.jobs, refused.writes], [failing, []], refused.output);
+    assert.match(refused.output, /\[mandatory\].*edge-access/);
+    await project.file("index.js", program.replace(/access: .*,/, '$& minVersion: "1.1",'));
+    const stopped = await jobsOf("merge");
+    assert.deepEqual([stopped.jobs, stopped.writes], [{ staging: "failed" }, []], stopped.output);
+    assert.match(stopped.output, /\[mandatory\].*edge-tls-version/);
+
+    await project.file("index.js", program);
+    const deployed = await jobsOf("merge");
+    assert.deepEqual(deployed.jobs, ups, deployed.output);
+    assert.deepEqual(deployed.writes, ["POST", "POST", "POST", "POST"]);
+
+    const quiet = await jobsOf("night");
+    assert.deepEqual([quiet.jobs, quiet.writes], [checks, []], quiet.output);
+    const { id, description } = emulator.tlsEdges.list().find(servesProduction) ?? assert.fail();
+    emulator.tlsEdges.patch(id, { description: "changed by hand" });
+    const undo = await uploadExpiring(project);
+    const loud = await jobsOf("night");
+    const found = { ...checks, "drift (production)": "failed", expiry: "failed" };
+    assert.deepEqual([loud.jobs, loud.writes], [found, []], loud.output);
+    assert.match(loud.output, /"changed by hand"/);
+    assert.match(loud.output, /9, due/);
+    undo();
+    emulator.tlsEdges.patch(id, { description });
+
+    const before = emulator.tlsCertificates.list().map((one) => one.id);
+    const renewed = await jobsOf("renewal");
+    assert.deepEqual(renewed.jobs, passed("renew"), renewed.output);
+    assert.deepEqual(renewed.writes, ["POST", "DELETE"]);
+    const held = emulator.tlsCertificates.list();
+    assert.equal(held.length, before.length);
+    const made = held.find((one) => !before.includes(one.id));
+    assert.match(String(made?.issuer_common_name), /Pebble/);
+
+    const git = async (...args: string[]) => (await run("git", args, { cwd: folder })).stdout;
+    assert.equal(
+      await git("-C", origin(project), "log", "-1", "--format=%s", "main"),
+      "Renew app.example.com\n",
+    );
+    const config = await git("-C", origin(project), "show", "main:Pulumi.production.yaml");
+    assert.match(config, /key:\n +secure: /);
+    assert.doesNotMatch(config + renewed.output, /PRIVATE KEY/);
+
+    const again = await jobsOf("renewal");
+    assert.deepEqual([again.jobs, again.writes], [passed("renew"), []], again.output);
+  });
+
+  it("GitLab CI: a pull request and a merge, with the commands of GitHub's file", async function () {
+    if (!(await findProgram("rsync", pathFolders(process.env)))) this.skip();
+    const jobsOf = await checkedOut(onGitLab);
+    const planned = await jobsOf("pull request");
+    assert.deepEqual([planned.jobs, planned.writes], [previews, []], planned.output);
+    const deployed = await jobsOf("merge");
+    assert.deepEqual(deployed.jobs, ups, deployed.output);
+    assert.deepEqual(deployed.writes, ["POST", "POST", "POST", "POST"]);
+    const commands = await commandsOf("gitlab-ci.yml");
+    assert.deepEqual(commands, await commandsOf("github-actions.yml"));
+    assert.equal(commands.length, 6);
+  });
 });
+
+const passed = (...jobs: string[]) => Object.fromEntries(jobs.map((job) => [job, "passed"]));
+const previews = passed("preview (staging, baseline)", "preview (production, production)");
+const ups = passed("staging", "production");
+const checks = passed("drift (staging)", "drift (production)", "expiry");
+
+/** The commands of a recipe that do the work of its jobs, each on one line. */
+async function commandsOf(file: string): Promise<string[]> {
+  const jobs = parse(await readFile(path.join(recipes, file), "utf8"), { merge: true });
+  const texts: string[] = [];
+  const collect = (value: unknown): void => {
+    if (typeof value === "string") texts.push(value);
+    else if (typeof value === "object" && value !== null) Object.values(value).forEach(collect);
+  };
+  collect(jobs);
+  const lines = texts.flatMap((text) => text.replaceAll("\\\n", " ").split("\n"));
+  const commands = lines
+    .map((line) => line.trim().replace(/ +/g, " "))
+    .filter((line) => /^(pulumi |npx |\.\/renew\.sh )/.test(line));
+  return [...new Set(commands)].sort();
+}
 
 const servesProduction = (edge: { hostports?: string[] | null }) =>
   edge.hostports?.includes(hostports.production);
