@@ -37,7 +37,7 @@ export interface Plan extends Record<EachKind["key"], Adoptable[]> {
   skipped: Skipped[];
   /** How many objects the filter has left out. */
   unmatched: number;
-  /** For each environment that metadata name, in how many of the objects to adopt they do. */
+  /** The number of objects to adopt, by the environment that their metadata name. */
   environments: Record<string, number>;
 }
 

@@ -151,7 +151,7 @@ function cellOf(lines: Line[], head: string, hasShapes: boolean): Markup {
 /** The first cell of an object: what people call it, its id, and its details on demand. */
 function named({ id, cells: [first = []] }: Row, part: Section, object: ObjectStatus): Markup {
   const { createdAt, metadata } = object;
-  const details = { ...part.kind?.details?.(object), made: createdAt, metadata };
+  const details = { ...part.kind?.details?.(object), created: createdAt, metadata };
   const known = Object.entries(details).filter(([, text]) => text);
   const list = known.map(
     ([name, text]) => html`<dt>${name}</dt><dd>${bdi(plain(text ?? ""))}</dd>`,

@@ -37,7 +37,7 @@ async function status({ failWithin, html, ...options }: StatusOptions) {
   if (options.json && format !== "json") {
     throw new Error(`--json prints JSON, and --format ${format} does not: leave one of them out`);
   }
-  const account = await readAccount(kinds, options);
+  const account = await readAccount(kinds, { ...options, json: format === "json" });
   const found = statusOf(account, new Date(), failWithin);
   if (html !== undefined) {
     writePage(html, statusHtml(found));

@@ -100,13 +100,12 @@ export function environmentsOf(objects: Adoptable[]): Record<string, number> {
 export function warningOf({ environments }: Plan, notIn: string[]): string | undefined {
   const found = Object.entries(environments).sort(([, a], [, b]) => b - a);
   if (notIn.length > 0 && found.length === 0) return undefined;
-  const tagged = found.reduce((sum, [, number]) => sum + number, 0);
   const some = found.slice(0, mostNamed).map(([name, number]) => `${name} (${number})`);
   const more = found.length > mostNamed ? [`${found.length - mostNamed} more`] : [];
   const sentences = [
-    "another stack may already manage some of these objects: the service does not tell.",
-    tagged > 0 &&
-      `The metadata of ${tagged} name an environment, as those of a TLSSite do: ` +
+    "another stack may already manage some of these objects: the service does not say which stack manages an object.",
+    found.length > 0 &&
+      `Objects whose metadata name an environment, as TLSSite writes it: ` +
         `${inWords([...some, ...more])}.`,
     "To leave out what a stack manages, run `pulumi stack export --file FILE` for that stack, and " +
       "give FILE with --not-in.",

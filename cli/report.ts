@@ -51,7 +51,7 @@ export function sectionsOf(status: Status): Section[] {
       paint: "red",
     },
     ...kinds.flatMap((kind: AnyKind) => unusedOf(kind, status)),
-    { heading: "twins", heads: ["ID", "SAME AS", "MADE"], rows: status.twins.flatMap(twinRows) },
+    { heading: "twins", heads: ["ID", "SAME AS", "CREATED"], rows: status.twins.flatMap(twinRows) },
   ];
   return [
     ...adoptableKinds.map(ofKind),

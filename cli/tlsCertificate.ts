@@ -150,7 +150,7 @@ function leafOf(wire: TLSCertificateWire) {
     return {
       subjectCommonName: wire.subject_common_name ?? "",
       subjectAlternativeNames: { dnsNames: dns_names ?? [], ips: ips ?? [] },
-      serialNumber: wire.serial_number,
+      serialNumber: wire.serial_number?.toLowerCase(),
       fingerprint: null,
       notBefore: dateOrNull(wire.not_before),
       notAfter: dateOrNull(wire.not_after),

@@ -24,7 +24,7 @@ import { redact, secretsOfPem } from "./redact";
 export type { NameOf, SettingKey } from "./advice";
 export type { AnswerSchema } from "./answer";
 export type { Endpoints } from "./endpoints";
-export type { Made, Ref, Unset } from "./fields";
+export type { Ref, ServiceObject, Unset } from "./fields";
 
 const debug = createDebug("pulumi-tlsedge:request");
 

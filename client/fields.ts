@@ -13,7 +13,7 @@ export interface Ref {
 }
 
 /** The fields of every edge and certificate. */
-export interface Made extends Ref {
+export interface ServiceObject extends Ref {
   /** When the service created the object, RFC 3339 in UTC. */
   created_at: string;
   /** For people; at most 255 bytes of UTF-8. */
@@ -52,7 +52,7 @@ export const refs = v.nullish(v.union([ref, v.array(ref)]));
 export const enabled = v.nullish(v.boolean());
 
 /** The schemas of the fields that every edge and certificate has. */
-export const made: EntriesOf<Made> = {
+export const serviceObject: EntriesOf<ServiceObject> = {
   id: v.pipe(v.string(), v.nonEmpty("is empty")),
   uri: v.string(),
   created_at: v.pipe(

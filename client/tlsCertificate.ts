@@ -6,10 +6,10 @@
 
 import * as v from "valibot";
 import { type Endpoints, endpointsOf } from "./endpoints";
-import { answer, type Made, made, part, text, texts, type Unset } from "./fields";
+import { answer, part, type ServiceObject, serviceObject, text, texts, type Unset } from "./fields";
 
 /** A TLS certificate in an answer of the service, which never has the private key (api.md §2.2). */
-export interface TLSCertificateWire extends Made {
+export interface TLSCertificateWire extends ServiceObject {
   /** The chain in PEM, leaf first. */
   certificate_pem: string;
   /** The leaf's common name. */
@@ -53,7 +53,7 @@ export interface SubjectAlternativeNamesWire {
 }
 
 const schema = answer<TLSCertificateWire>({
-  ...made,
+  ...serviceObject,
   certificate_pem: v.string(),
   subject_common_name: text,
   subject_alternative_names: part<SubjectAlternativeNamesWire>({ dns_names: texts, ips: texts }),

@@ -10,19 +10,19 @@ import { endpointsOf } from "./endpoints";
 import {
   answer,
   enabled,
-  type Made,
-  made,
   part,
   type Ref,
   ref,
   refs,
+  type ServiceObject,
+  serviceObject,
   text,
   texts,
   type Unset,
 } from "./fields";
 
 /** A TLS edge in an answer of the service. Lists omit scalars that are unset (api.md §2.1). */
-export interface TLSEdgeWire extends Made {
+export interface TLSEdgeWire extends ServiceObject {
   /** The hostports that the edge serves, each a host and a port. */
   hostports?: Unset<string[]>;
   /** The backend behind the edge; unset when not configured. */
@@ -68,7 +68,7 @@ export interface TlsTerminationWire extends ModuleWire {
 }
 
 const schema = answer<TLSEdgeWire>({
-  ...made,
+  ...serviceObject,
   hostports: texts,
   backend: part<BackendWire>({ enabled, backend: v.nullish(ref) }),
   ip_restriction: part<IpRestrictionWire>({ enabled, ip_policies: refs }),

@@ -71,7 +71,9 @@ export interface TLSSiteArgs {
  * A plan warns about a hostport that the certificate is not valid for.
  *
  * The resource option `protect` protects the site's own certificate, too, and Pulumi replaces nothing
- * that is protected: to renew the certificate of a protected site, pass a `TLSCertificate`.
+ * that is protected: to renew the certificate of a protected site, pass a `TLSCertificate`. In place
+ * of a certificate that the site has already, give it the name of the site and the resource option
+ * `aliases: [{ parent: "<the URN of the site>" }]`.
  *
  * @throws pulumi.RunError when an option is misspelt or missing, or a certificate's file can't be
  * read.
@@ -220,9 +222,11 @@ function pemOf(site: string, given: TLSSiteCertificate) {
       return readFileSync(file, "utf8");
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      throw new pulumi.RunError(
-        `the certificate of the site ${site}: ${file} can't be read from ${process.cwd()} (${code})`,
-      );
+      // The value may be a private key.
+      const reason = String(file).includes("-----BEGIN")
+        ? "chainFile and keyFile are paths: give PEM text as certificatePem and privateKeyPem"
+        : `${file} can't be read from ${process.cwd()} (${code})`;
+      throw new pulumi.RunError(`the certificate of the site ${site}: ${reason}`);
     }
   };
   return { certificatePem: read(given.chainFile), privateKeyPem: read(given.keyFile) };

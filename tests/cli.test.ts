@@ -379,7 +379,7 @@ describe("what the status says", () => {
     );
     assert.equal(status.twins[1]?.[1]?.createdAt, at(1));
     const report = statusText(status, { width: 80, colour: false });
-    assert.match(report, /Twins\nID +SAME AS +MADE\n.*\ncert_1 +cert_3 +2026-01-01T00:00:00Z\n/);
+    assert.match(report, /Twins\nID +SAME AS +CREATED\n.*\ncert_1 +cert_3 +2026-01-01T00:00:00Z\n/);
     assert.doesNotMatch(
       statusText(statusOf(account({}), now), { width: 80, colour: false }),
       /Twin/,

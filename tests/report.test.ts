@@ -111,6 +111,8 @@ async function usualAccount(): Promise<Account> {
 }
 
 /** Texts that would be markup, code or commands somewhere. */
+/** GitHub would link each. */
+const references = ["GH-12", "see PROJ-7", "1234abc"];
 const hostile = [
   "<script>window.hacked = 1</script>",
   '"><img src=x onerror="window.hacked = 1">',
@@ -123,6 +125,7 @@ const hostile = [
   "https://evil.example www.evil.example me@evil.example @someone #1",
   "\u202egnp.exe\u2066 \u001b[31mred\u0007 a\nb\u2028c \u0000",
   "50%41 %zz",
+  ...references,
   "עברית",
   "x".repeat(255),
 ];
@@ -215,6 +218,7 @@ describe("the report in Markdown", () => {
       decoded(cell).trim(),
     );
     for (const text of hostile) assert.ok(cells.includes(shown(text).trim()), shown(text));
+    for (const text of references) assert.ok(page.includes(`<code>${text}</code>`), text);
     assert.equal(cells.length % 7, 0);
   });
 
@@ -383,7 +387,7 @@ describe("the page of a report", () => {
       "serial number",
       "SHA-256 fingerprint",
       "valid from",
-      "made",
+      "created",
       "metadata",
     ]);
     assert.deepEqual(row.links, ["#id-edgtls_8mM3ytctlqijINx241rE1nyjDfI"]);

@@ -102,6 +102,14 @@ describe("a TLS site", () => {
     );
   });
 
+  it("C50 shows no key that is given in place of a file", async () => {
+    const texts = { chainFile: fileWith(made.certificatePem), keyFile: made.privateKeyPem };
+    assert.throws(
+      () => new TLSSite("b", { ...args(), certificate: texts }),
+      (error: Error) => /are paths/.test(error.message) && !error.message.includes("-----BEGIN"),
+    );
+  });
+
   const files = { chainFile: "chain.pem", keyFile: "key.pem" };
   const wrong: [string, () => unknown, RegExp][] = [
     ["no options", () => undefined, /object/],

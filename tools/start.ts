@@ -32,7 +32,7 @@ const commands = {
   up: unattended,
   preview: [],
   refresh: unattended,
-  // Without --remove, Pulumi recommends a command that fails without the settings of this one.
+  // Without --remove, Pulumi suggests `pulumi stack rm`, which needs the environment of this command.
   destroy: [...unattended, "--remove"],
 };
 type Command = keyof typeof commands;

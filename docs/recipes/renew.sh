@@ -10,6 +10,8 @@ stack=$1 domain=$2
 shift 2
 
 days=30
+# Ends here if the state can't be read: else each night would order a certificate.
+pulumi stack --stack "$stack" >/dev/null
 # Without a chain in config, as on the first day, openssl fails, too.
 if pulumi config get chain --stack "$stack" | openssl x509 -noout -checkend $((days * 86400)); then
   exit 0

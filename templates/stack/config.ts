@@ -80,9 +80,14 @@ export function readConfig(): StackConfig {
     .filter(([key]) => key.startsWith(prefix))
     .map(([key, value]) => [key.slice(prefix.length), value] as const);
   const values = Object.fromEntries(given.map(([name, value]) => [name, parsed(name, value)]));
-  const { privateKeys: keys } = values;
+  const { privateKeys: keys, connection = "tlsedge" } = values;
+  if (connection === namespace) {
+    throw new pulumi.RunError(
+      `rename the project: the config of ${namespace} has the settings of the account`,
+    );
+  }
   const settings = { ...values, ...("privateKeys" in values && { privateKeys: hidden(keys) }) };
-  const problems = [...misspelt(settings), ...strangers(settings), ...unreadable(settings)];
+  const problems = [...misspelt(settings), ...unmatchedNames(settings), ...unreadable(settings)];
   const { success, output, issues = [] } = v.safeParse(schema, settings);
   problems.push(...issues.map((issue) => `${v.getDotPath(issue)}: ${reasonOf(issue)}`));
   if (keys && !isConfigSecret(`${prefix}privateKeys`)) {
@@ -126,12 +131,12 @@ function hidden(keys: unknown): unknown {
 }
 
 /** Names that stand in one place and not in the other: certificates of edges, and private keys. */
-function strangers(settings: Record<string, unknown>): string[] {
+function unmatchedNames(settings: Record<string, unknown>): string[] {
   const [certificates, edges, keys] = ["certificates", "edges", "privateKeys"].map((name) =>
     named(settings[name]),
   ) as [Named, Named, Named];
   const names = Object.keys(certificates);
-  const isNone = `is none of ${names.join(", ") || "the certificates: there are none"}`;
+  const isNone = `no certificate has this name; the names are: ${names.join(", ") || "none"}`;
   const wanted = Object.entries(edges)
     .map(([name, edge]): [string, unknown] => [name, isRecord(edge) ? edge.certificate : undefined])
     .filter(([, wanted]) => typeof wanted === "string" && !names.includes(wanted))
@@ -141,7 +146,7 @@ function strangers(settings: Record<string, unknown>): string[] {
     .map((name) => `privateKeys.${name}: ${isNone}`);
   const keyless = Object.entries(certificates)
     .filter(([name, one]) => isRecord(one) && Boolean(one.keyFile) === Object.hasOwn(keys, name))
-    .map(([name]) => `certificates.${name}: needs a keyFile or a key in privateKeys, one of them`);
+    .map(([name]) => `certificates.${name}: give exactly one: keyFile, or a key in privateKeys`);
   return [...wanted, ...unused, ...keyless];
 }
 
@@ -156,7 +161,10 @@ function unreadable(settings: Record<string, unknown>): string[] {
         return [];
       } catch (error) {
         const { code } = error as NodeJS.ErrnoException;
-        return [`certificates.${name}.${setting}: ${file} can't be read (${code})`];
+        // The value may be a private key.
+        const isPem = file.includes("-----BEGIN");
+        const reason = isPem ? "must be a path, not PEM text" : `${file} can't be read (${code})`;
+        return [`certificates.${name}.${setting}: ${reason}`];
       }
     }),
   );

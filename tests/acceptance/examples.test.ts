@@ -145,9 +145,12 @@ describe("the examples, on the real engine", () => {
         ["certificates.other.chainFile", "other.pem"],
         ["privateKey", "not to be shown"],
       );
-      assert.match(said, /edges\.app\.certificate: is none of other, wildcard/);
+      assert.match(
+        said,
+        /edges\.app\.certificate: no certificate has this name; the names are: other, wildcard/,
+      );
       assert.match(said, /edges\.other\.hostports: is missing/);
-      assert.match(said, /certificates\.other: needs a keyFile or a key/);
+      assert.match(said, /certificates\.other: give exactly one: keyFile, or a key/);
       assert.match(said, /privateKey: no such setting/);
       assert.doesNotMatch(said, /not to be shown/);
       assert.match(said, /edges\.app\.hostport: no such setting/);
@@ -166,7 +169,7 @@ describe("the examples, on the real engine", () => {
       );
       assert.match(said, /edges\.other\.access\.ipPolicyIds\.0: must not be empty/);
       assert.match(said, /edges\.other\.access\.certificateAuthorities: no such setting/);
-      assert.match(said, /privateKeys\.wildcrad: is none of wildcard/);
+      assert.match(said, /privateKeys\.wildcrad: no certificate has this name/);
       assert.doesNotMatch(said, /not to be shown/);
     });
 
@@ -175,6 +178,9 @@ describe("the examples, on the real engine", () => {
       assert.match(hostport, /hostports\[0\]: must be a host name/);
       const file = await complaint(["certificates.wildcard.chainFile", "none.pem"]);
       assert.match(file, /certificates\.wildcard\.chainFile: none\.pem can't be read/);
+      const pem = await complaint(["certificates.wildcard.chainFile", "-----BEGIN not shown"]);
+      assert.match(pem, /certificates\.wildcard\.chainFile: must be a path, not PEM text/);
+      assert.doesNotMatch(pem, /not shown/);
     });
 
     it("consumer: has what the other stack's outputs tell", async () => {

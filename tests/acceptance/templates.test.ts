@@ -281,7 +281,7 @@ describe("the template stack, from an empty folder: three environments of eight 
       "certificates.wildcard.keyFile: certificates/dev/none/privkey.pem can't be read (ENOENT)",
       "edges.app.protect: must be boolean",
       "edges.www.backend: no such setting: is it misspelt?",
-      "edges.www.certificate: is none of admin, wildcard",
+      "edges.www.certificate: no certificate has this name; the names are: admin, wildcard",
       "metadata.team: must be string",
       "renewBefore: no such setting: is it misspelt?",
     ]);
