@@ -133,7 +133,9 @@ export const edgeProtected: ResourcePolicy = {
   why:
     "Deleting or replacing an edge ends all traffic to its hostports at once. To delete a " +
     "protected resource, a user must first remove the protection.",
-  remediationSteps: "Pass the resource option `protect: true`.",
+  remediationSteps:
+    "Pass the resource option `protect: true`. To a TLSSite, first pass a TLSCertificate: a certificate " +
+    "that is protected with its site can't be renewed.",
   severity: "medium",
   enforcementLevel: "disabled",
   example: {

@@ -80,7 +80,7 @@ describe("the warning about other stacks", () => {
   it("counts the environments that TLSSite writes into metadata", () => {
     const { environments, text } = warned([site("dev"), site("prod"), site("prod"), null, "x"]);
     assert.deepEqual(environments, { dev: 1, prod: 2 });
-    assert.match(text ?? "", /metadata name an environment.*: prod \(2\) and dev \(1\)\./);
+    assert.match(text ?? "", /have an environment in their metadata.*: prod \(2\) and dev \(1\)\./);
   });
 
   it("counts no other metadata", () => {

@@ -113,9 +113,10 @@ function readme(rows: string[][]): string {
   const columns = ["Violation", "Fixed", "Not known yet", "Remediated"];
   return `# Policies
 
-What each policy of \`pulumi-tlsedge-policy\` does on the real engine, with resources of the Node.js
-package and with those of the plugin, when it alone is on, at the level \`mandatory\`: with the violation and the fix of its page's example in \`pulumi up\`, with what it looks
-at not known yet in \`pulumi preview\`, and with the violation at the level \`remediate\`.
+The table shows each policy of \`pulumi-tlsedge-policy\` alone, at the level \`mandatory\`, on the real
+engine, with resources of the Node.js package and of the plugin: with the violation and the fix of its
+page in \`pulumi up\`, with values that are not known yet in \`pulumi preview\`, and with the violation at
+the level \`remediate\`.
 
 ${table([...head, ...columns], rows)}
 

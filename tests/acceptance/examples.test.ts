@@ -178,7 +178,7 @@ describe("the examples, on the real engine", () => {
       assert.match(hostport, /hostports\[0\]: must be a host name/);
       const file = await complaint(["certificates.wildcard.chainFile", "none.pem"]);
       assert.match(file, /certificates\.wildcard\.chainFile: none\.pem can't be read/);
-      const pem = await complaint(["certificates.wildcard.chainFile", "-----BEGIN not shown"]);
+      const pem = await complaint(["certificates.wildcard.chainFile", "a -----BEGIN not shown"]);
       assert.match(pem, /certificates\.wildcard\.chainFile: must be a path, not PEM text/);
       assert.doesNotMatch(pem, /not shown/);
     });
