@@ -103,9 +103,10 @@ export function warningOf({ environments }: Plan, notIn: string[]): string | und
   const some = found.slice(0, mostNamed).map(([name, number]) => `${name} (${number})`);
   const more = found.length > mostNamed ? [`${found.length - mostNamed} more`] : [];
   const sentences = [
-    "another stack may already manage some of these objects: the service does not say which stack manages an object.",
+    "another stack may already manage some of these objects: the service does not say which stack " +
+      "manages an object.",
     found.length > 0 &&
-      `At least these have an environment in their metadata, as TLSSite writes it: ` +
+      "At least these have an environment in their metadata, as TLSSite writes it: " +
         `${inWords([...some, ...more])}.`,
     "To leave out what a stack manages, run `pulumi stack export --file FILE` for that stack, and " +
       "give FILE with --not-in.",

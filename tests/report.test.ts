@@ -243,11 +243,11 @@ describe("the report in Markdown", () => {
 });
 
 describe("the page of a report", () => {
-  const chromium = findChromium();
   const screenshots = path.join(repository, ".tlsedge", "screenshots");
   let browser: Browser;
 
   before(async function () {
+    const chromium = await findChromium();
     if (!chromium) {
       console.log("    Skipped: there is no Chromium on PATH, nor in CHROME_PATH.");
       return this.skip();

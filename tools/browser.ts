@@ -1,23 +1,12 @@
-import { accessSync, constants } from "node:fs";
-import path from "node:path";
+import { findProgram, pathFolders } from "./pulumi";
 
 const names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
 /** The program of a Chromium: `CHROME_PATH`, or the first on `PATH`. Undefined when there is none. */
-export function findChromium(): string | undefined {
-  const { CHROME_PATH, PATH = "" } = process.env;
-  const folders = PATH.split(path.delimiter).filter(Boolean);
-  const onPath = folders.flatMap((folder) => names.map((name) => path.join(folder, name)));
-  return CHROME_PATH || onPath.find(isProgram);
-}
-
-function isProgram(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+export async function findChromium(): Promise<string | undefined> {
+  const folders = pathFolders(process.env);
+  const onPath = await Promise.all(names.map((name) => findProgram(name, folders)));
+  return process.env.CHROME_PATH || onPath.find((found) => found);
 }
 
 /** Starts a browser without a window. It asks no other machine for anything by itself. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { copyFile, readdir, readFile, writeFile } from "node:fs/promises";
+import { copyFile, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { parse } from "yaml";
@@ -14,6 +14,7 @@ import { newFolder, repository } from "../../tools/folders";
 import { goProgram } from "../../tools/goProgram";
 import { commonJs } from "../../tools/languages";
 import { findGo, findProgram, pathFolders } from "../../tools/pulumi";
+import { pack } from "../../tools/tarball";
 import { type Jobs, type Runner, runPipeline, runWorkflow } from "../../tools/workflow";
 
 const run = promisify(execFile);
@@ -65,8 +66,8 @@ describe("the recipes for CI, on the real engine", () => {
     const python = await findProgram("python3", pathFolders(process.env));
     if (!python || !(await findGo("Pebble").catch(() => undefined))) this.skip();
     tarballs = {
-      "pulumi-tlsedge": await pack("."),
-      "pulumi-tlsedge-policy": await pack("policy"),
+      "pulumi-tlsedge": `file:${await pack(".")}`,
+      "pulumi-tlsedge-policy": `file:${await pack("policy")}`,
     };
     acme = await startAcme();
   });
@@ -224,15 +225,6 @@ async function uploadExpiring({ emulator, env }: Project): Promise<() => void> {
   const body = { certificate_pem: made.certificatePem, private_key_pem: made.privateKeyPem };
   const { id } = await tlsCertificates.create(client, body);
   return () => emulator.tlsCertificates.delete(id);
-}
-
-/** Packs a workspace as it is built; gives the tarball. */
-async function pack(workspace: string): Promise<string> {
-  const folder = newFolder();
-  const args = ["pack", "--silent", "--ignore-scripts", "--pack-destination", folder];
-  await run("npm", args, { cwd: path.join(repository, workspace) });
-  const [tarball] = await readdir(folder);
-  return `file:${path.join(folder, String(tarball))}`;
 }
 
 const origin = ({ folder }: Project) => path.join(folder, "origin.git");
