@@ -1,45 +1,8 @@
-import { join } from "node:path";
-import { defaultConnection } from "../client/settings";
-import { isObject, type Lifecycle, type Properties, unknownValue } from "../provider/lifecycle";
-import { problemsOfShape } from "../provider/shape";
-import type { Candidate, Lists, Wire } from "./kind";
+import { join, resolve } from "node:path";
+import { plain, plainJson, withoutCommands } from "../client/plain";
 import { type AnyAdoptableKind, adoptableKinds } from "./kinds";
-import type { Language } from "./languages";
-import { environmentsOf } from "./otherStacks";
-import { cell, count, type Display, inWords, painted, plain, section, wrapped } from "./table";
-
-type EachKind = (typeof adoptableKinds)[number];
-
-/** An object that a program can adopt. */
-export interface Adoptable {
-  id: string;
-  /** The name of its resource, unique among the resources of its type. */
-  name: string;
-  args: Properties;
-}
-
-/** An object that no program can adopt, or that none should. */
-export interface Skipped {
-  /** The noun of its kind: `edge` or `certificate`. */
-  type: string;
-  id: string;
-  /** Its hostports, or the names that it is valid for. */
-  names: string[];
-  /** The stack that manages it, as `project/stack`; null if no given stack does. */
-  stack: string | null;
-  /** Why it is skipped. A reason begins with the property at fault, if there is one. */
-  reasons: string[];
-}
-
-/** The objects of each kind to adopt, by name, and the objects to skip. */
-export interface Plan extends Record<EachKind["key"], Adoptable[]> {
-  /** In the order of the kinds, then by id. */
-  skipped: Skipped[];
-  /** How many objects the filter has left out. */
-  unmatched: number;
-  /** The number of objects to adopt, by the environment that their metadata name. */
-  environments: Record<string, number>;
-}
+import { byKey, type EachKind, type Plan, unique } from "./plan";
+import { cell, count, type Display, inWords, painted, section, wrapped } from "./table";
 
 /**
  * What `adopt --json` prints: these fields, those of the plan, and for each kind the objects in the
@@ -53,10 +16,8 @@ export interface Adoption
   out: string;
   /** The host of the service, with its port if that is not 443. */
   service: string;
-  /** Whether the project is for the plugin. */
+  /** Whether the folder has a file for `pulumi import` in place of a project. */
   plugin: boolean;
-  /** The language of the program. */
-  language: Language;
   /** The text given with `--filter`. */
   filter: string | null;
   /** The files given with `--not-in`. */
@@ -65,25 +26,10 @@ export interface Adoption
   files: string[];
 }
 
-/** An object of the account, and the reasons why it can't be adopted. */
-type Judged = Candidate &
-  Pick<Skipped, "stack" | "reasons"> & { kind: AnyAdoptableKind; wire: Wire };
-
-const longestName = 100;
-const noProgram =
-  "a program can't set this text: it holds an invalid character, or it is the text that Pulumi " +
-  "uses for unknown values";
-
-/** Calls `part` for each kind; gives the results by the key of the kind. */
-function byKey<T>(part: (kind: AnyAdoptableKind) => T): Record<EachKind["key"], T> {
-  const parts = adoptableKinds.map((kind) => [kind.key, part(kind)]);
-  return Object.fromEntries(parts);
-}
-
 /** What `adopt --json` prints of a plan and the files that were written. */
 export function adoptionOf(
   plan: Plan,
-  read: Pick<Adoption, "service" | "out" | "plugin" | "language" | "notIn"> & {
+  read: Pick<Adoption, "service" | "out" | "plugin" | "notIn"> & {
     filter?: string;
     files: Map<string, string>;
   },
@@ -92,11 +38,14 @@ export function adoptionOf(
     out: read.out,
     service: read.service,
     plugin: read.plugin,
-    language: read.language,
     filter: read.filter ?? null,
     notIn: read.notIn,
     ...byKey(({ key, adoption: { file } }) =>
-      plan[key].map(({ id, name }) => ({ id, name, ...(file && { file: file.path(name) }) })),
+      plan[key].map(({ id, name }) => ({
+        id,
+        name,
+        ...(file && !read.plugin && { file: file.path(name) }),
+      })),
     ),
     skipped: plan.skipped,
     unmatched: plan.unmatched,
@@ -110,7 +59,7 @@ export function adoptionText(adoption: Adoption, display: Display): string {
   const { out, skipped, unmatched, files } = adoption;
   const rows = skipped.map(({ id, names, reasons }) => ({
     id: plain(id),
-    cells: [cell(plain(names.join(", ")) || "-"), reasons.flatMap((reason) => cell(reason))],
+    cells: [cell(names.join(", ") || "-"), reasons.flatMap((reason) => cell(reason))],
   }));
   const totals = [
     inWords(adoptableKinds.map(({ key, noun }) => count(adoption[key].length, noun))),
@@ -122,130 +71,31 @@ export function adoptionText(adoption: Adoption, display: Display): string {
     `Service: ${plain(adoption.service)}`,
     rows.length > 0 && section("Skipped", ["ID", "NAMES", "WHY"], rows, display),
     painted(wrapped(sum, display.width), "bold", display),
-    files.length > 0 && `For the next steps, read ${plain(join(out, "README.md"))}.`,
+    files.length > 0 && (adoption.plugin ? importing(out) : readOn(out)),
   ];
-  return parts.filter(Boolean).join("\n\n");
+  return withoutCommands(parts.filter(Boolean).join("\n\n"));
 }
+
+const readOn = (out: string) => `For the next steps, read ${plain(join(out, "README.md"))}.`;
+
+const importing = (out: string) => `In the folder of a Pulumi project that has the plugin, run
+  pulumi import --file ${plain(resolve(out, importFile))} --out FILE
+It reads each object, changes nothing at the service, and writes the program into FILE.`;
+
+const importFile = "import.json";
 
 /**
- * Decides what to adopt and under which names. The order of the lists makes no difference.
- *
- * @param connection The account, as a config namespace.
- * @param filter A text that a name, the description or the id must contain, in any letter case.
- * @param managed The stacks that manage objects, by the id of the object: such objects are skipped.
+ * The file that `pulumi import --file` reads, by its path in the folder. `name` is that of the variable
+ * in the program that Pulumi writes: unique, and a name in every language.
  */
-export function planOf(
-  account: Lists<EachKind>,
-  {
-    connection,
-    filter = "",
-    managed = new Map(),
-  }: { connection: string; filter?: string; managed?: ReadonlyMap<string, string> },
-): Plan {
-  const now = new Date();
-  const settings = connection === defaultConnection ? {} : { connection };
-  const all = adoptableKinds.flatMap((kind: AnyAdoptableKind) =>
-    distinct(account[kind.key] ?? []).map((wire): Judged => {
-      const candidate = kind.adoption.candidate(wire);
-      const adopted = { ...candidate, args: { ...settings, ...candidate.args } };
-      const stack = managed.get(wire.id) ?? null;
-      const reasons =
-        stack === null
-          ? reasonsAgainst(kind.adoption.lifecycle, adopted, now)
-          : [`in the stack ${stack}`];
-      return { ...adopted, kind, wire, stack, reasons };
-    }),
+export function importFileOf(plan: Plan): Map<string, string> {
+  const all = adoptableKinds.flatMap(({ key, noun, adoption }: AnyAdoptableKind) =>
+    plan[key].map((one) => ({ ...one, noun, type: `tlsedge:index:${adoption.className}` })),
   );
-  const text = filter.toLowerCase();
-  const wanted = all.filter(({ wire: { id, description }, names }) =>
-    [id, description ?? "", ...names].some((one) => one.toLowerCase().includes(text)),
-  );
-  const plan = byKey(({ key }) => named(wanted.filter(({ kind }) => kind.key === key)));
-  return {
-    ...plan,
-    skipped: wanted
-      .filter(({ reasons }) => reasons.length > 0)
-      .map(({ kind, wire, names, stack, reasons }) => {
-        return { type: kind.noun, id: wire.id, names, stack, reasons };
-      }),
-    unmatched: all.length - wanted.length,
-    environments: environmentsOf(Object.values(plan).flat()),
-  };
-}
-
-/** Each object once, by id: a list that changes while it is read can contain an object twice. */
-function distinct(wires: Wire[]): Wire[] {
-  const byId = new Map(wires.map((wire) => [wire.id, wire]));
-  return [...byId.values()].sort((a, b) => compare(a.id, b.id));
-}
-
-/** Why an adoption would fail: the provider's own check decides. */
-function reasonsAgainst(lifecycle: Lifecycle, { args, state, reason }: Candidate, now: Date) {
-  if (reason) return [reason];
-  const lost = Object.keys(args).filter((property) => !survives(args[property]));
-  if (lost.length > 0) return lost.map((property) => `${property}: ${noProgram}`);
-  const { inputs, problems } = lifecycle.check(args, lifecycle.inputsOf(state), now);
-  const found = [...problemsOfShape(lifecycle, args), ...problems];
-  if (found.length > 0) return found.map(({ path, reason }) => `${path}: ${reason}`);
-  return lifecycle
-    .differences(state, inputs)
-    .map(({ property }) => `${property}: no input gives this value, so an update would change it`);
-}
-
-/** Whether the engine keeps a value unchanged. It changes a text that has half of a character. */
-function survives(value: unknown): boolean {
-  if (typeof value === "string") return value !== unknownValue && !/\p{Surrogate}/u.test(value);
-  return !isObject(value) || Object.values(value).every(survives);
-}
-
-/**
- * Names the objects that can be adopted. If several have the same name, all but the oldest get a
- * number.
- */
-function named(objects: Judged[]): Adoptable[] {
-  const adoptable = objects
-    .filter(({ reasons }) => reasons.length === 0)
-    .map((one) => ({ ...one, base: resourceName(one) }))
-    .sort((a, b) => madeAt(a) - madeAt(b) || compare(a.wire.id, b.wire.id));
-  const names = unique(adoptable.map(({ base }) => base));
-  return adoptable
-    .map(({ wire, args }, index) => ({ id: wire.id, name: names[index] as string, args }))
-    .sort((a, b) => compare(a.name, b.name));
-}
-
-/** The names, each once: to all but the first of equal ones, a number is added. */
-export function unique(names: string[]): string[] {
-  const taken = new Set(names);
-  const numbers = new Map<string, number>();
-  return names.map((base) => {
-    let number = numbers.get(base) ?? 0;
-    do number += 1;
-    while (number > 1 && taken.has(`${base}-${number}`));
-    numbers.set(base, number);
-    return number === 1 ? base : `${base}-${number}`;
+  const bases = all.map(({ noun, name }) => `${noun}_${name.replace(/\W/g, "_")}`);
+  const variables = unique(bases, "_");
+  const resources = all.map(({ type, name, id }, index) => {
+    return { type, name: variables[index], logicalName: name, id };
   });
+  return new Map([[importFile, `${plainJson({ resources }, 2)}\n`]]);
 }
-
-const madeAt = ({ wire }: Judged) => Date.parse(wire.created_at ?? "");
-
-function resourceName({ kind, name }: Judged): string {
-  const safe = slug(name);
-  // The program looks up private keys by this name in a JavaScript object, which inherits names
-  // such as `constructor`.
-  return safe === "" || safe in {} ? slug(`${kind.noun} ${safe}`) : safe;
-}
-
-/** A name that files, URNs and config allow: letters, digits and `.`, `-` and `_`. */
-function slug(name: string): string {
-  return name
-    .normalize("NFKD")
-    .toLowerCase()
-    .replace(/\p{M}+/gu, "")
-    .replace(/^\*\./, "wildcard.")
-    .replace(/[^a-z0-9._-]+/g, "-")
-    .slice(0, longestName)
-    .replace(/^[.-]+|[.-]+$/g, "");
-}
-
-/** Orders texts by their characters, so that the language of the machine makes no difference. */
-export const compare = (a: string, b: string) => (a < b ? -1 : Number(a > b));

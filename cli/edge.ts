@@ -1,6 +1,7 @@
+import { plain } from "../client/plain";
 import { defined, type Lifecycle, type Properties } from "../provider/lifecycle";
 import type { AdoptableKind, Candidate, ObjectStatus, Wire } from "./kind";
-import { cell, count, type Line, plain } from "./table";
+import { cell, count, type Line } from "./table";
 
 interface EdgeWire extends Wire {
   uri: string;
@@ -81,8 +82,9 @@ export function edgeKind<Key extends string, W extends EdgeWire, Module extends 
     },
     heads: ["ID", "HOSTPORTS", ...modules.map((name) => heads[name] ?? name.toUpperCase())],
     row(edge) {
+      const uncovered = new Set(edge.uncoveredHostports);
       const hostports = edge.hostports.flatMap((hostport) =>
-        cell(hostport, edge.uncoveredHostports.includes(hostport) ? "red" : undefined),
+        cell(hostport, uncovered.has(hostport) ? "red" : undefined),
       );
       const marks = modules.map((name) => mark((edge as Modules<Module>)[name]));
       return {

@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-
-const mostNamed = 5;
+import { listed } from "../provider/messages";
 
 /**
  * Refuses a folder that is not empty.
@@ -12,9 +11,7 @@ const mostNamed = 5;
 export function refuseTaken(folder: string): void {
   const found = entriesOf(folder)?.sort() ?? [];
   if (found.length === 0) return;
-  const more = found.length > mostNamed ? ` and ${found.length - mostNamed} more` : "";
-  const names = found.slice(0, mostNamed).join(", ");
-  throw new Error(`${folder} is not empty: it has ${names}${more}. Name a new or empty folder`);
+  throw new Error(`${folder} is not empty: it has ${listed(found)}. Name a new or empty folder`);
 }
 
 /** The entries of a folder; undefined when there is no such folder. */

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
+import { plain } from "../client/plain";
 import type { ObjectStatus } from "./kind";
 import { script, style } from "./page";
 import { emptyText, type Section, sectionsOf, titleOf, totalsOf, widened } from "./report";
 import type { Status } from "./status";
-import { type Line, type Paint, plain, type Row } from "./table";
+import type { Line, Paint, Row } from "./table";
 
 /** Text of a page, which is safe as it is: {@link html} makes it. */
 class Markup {
@@ -238,7 +239,8 @@ function timeline(times: ReturnType<typeof timesOf>, { at, failWithin }: Status)
   const stacks = new Map<number, typeof times>();
   for (const time of times) {
     const stack = Math.round(placeOf(time.daysLeft) / stackWidth) * stackWidth;
-    stacks.set(stack, [...(stacks.get(stack) ?? []), time]);
+    stacks.set(stack, stacks.get(stack) ?? []);
+    stacks.get(stack)?.push(time);
   }
   const highest = Math.max(...[...stacks.values()].map(({ length }) => length));
   const step = Math.min(dotHeight, mostHeight / highest);

@@ -125,8 +125,6 @@ export interface OwnFile {
   args(name: string): Record<string, string>;
   /** A section for the README of the project, with a resource's name as the example. */
   readme(name: string): string;
-  /** The same for a project for the plugin, whose program only reads the file. */
-  pluginReadme: string;
 }
 
 /** Objects as the service lists them, by the key of their kind. A missing list is empty. */

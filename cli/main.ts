@@ -1,23 +1,24 @@
 #!/usr/bin/env node
+import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
+import { plain, plainJson } from "../client/plain";
 import { defaultConnection, waysToSet } from "../client/settings";
 import { connect } from "../provider/connection";
-import { adoptionOf, adoptionText, planOf } from "./adopt";
+import { adoptionOf, adoptionText, importFileOf } from "./adopt";
 import { dependencyFor, manifest } from "./dependency";
 import { refuseTaken, writeFolder } from "./folder";
 import { statusHtml } from "./html";
 import type { Kind, Lists } from "./kind";
 import { adoptableKinds, kinds } from "./kinds";
-import { type Language, languages } from "./languages";
 import { statusMarkdown } from "./markdown";
 import { managedIn, warningOf } from "./otherStacks";
-import { pluginProjectOf } from "./pluginProgram";
+import { planOf } from "./plan";
 import { projectOf } from "./program";
 import { statusText } from "./report";
 import { statusOf } from "./status";
-import { type Display, inert, inWords, plain } from "./table";
+import { type Display, inWords } from "./table";
 
 interface Options {
   connection: string;
@@ -44,7 +45,8 @@ async function status({ failWithin, html, ...options }: StatusOptions) {
     console.error(`Wrote ${plain(html)}`);
   }
   if (format === "markdown") print(statusMarkdown(found));
-  else print(format === "json" ? inert(found, 2) : statusText(found, display()));
+  else if (format === "json") print(plainJson(found, 2));
+  else printReport(statusText(found, display()));
   if (found.failing.length > 0) process.exitCode = 2;
 }
 
@@ -61,34 +63,28 @@ interface AdoptOptions extends Options {
   filter?: string;
   notIn?: string[];
   plugin?: boolean;
-  language: Language;
 }
 
 async function adopt(given: AdoptOptions) {
-  const { out, filter, notIn = [], plugin = false, language, ...options } = given;
-  if (!plugin && language !== "typescript") {
-    throw new Error(
-      `--language ${language} needs --plugin: without the plugin, programs are in TypeScript, ` +
-        "because a dynamic provider runs in Node.js only",
-    );
-  }
+  const { out, filter, notIn = [], plugin = false, ...options } = given;
+  if (out === "") throw new Error("--out is empty: name a new or empty folder");
   refuseTaken(out);
   const managed = managedIn(notIn);
   const { service, ...account } = await readAccount(adoptableKinds, options);
-  // A program for the plugin names no account: the stack's config has its settings.
+  // With the plugin, the stack's config has the settings of the account, and no resource names it.
   const connection = plugin ? defaultConnection : options.connection;
   const plan = planOf(account, { connection, filter, managed });
   const isEmpty = adoptableKinds.every(({ key }) => plan[key].length === 0);
   const warning = warningOf(plan, notIn);
-  const settings = { ...projectOptions(out), warning };
   const project = plugin
-    ? pluginProjectOf(plan, { ...settings, language })
-    : projectOf(plan, { ...settings, connection });
+    ? importFileOf(plan)
+    : projectOf(plan, { ...projectOptions(out), warning, connection });
   const files = isEmpty ? new Map<string, string>() : project;
   if (!isEmpty) writeFolder(out, files);
-  const adoption = adoptionOf(plan, { service, out, plugin, language, filter, notIn, files });
-  print(options.json ? inert(adoption, 2) : adoptionText(adoption, display()));
-  if (warning && !isEmpty) console.error(`warning: ${warning}`);
+  const adoption = adoptionOf(plan, { service, out, plugin, filter, notIn, files });
+  if (options.json) print(plainJson(adoption, 2));
+  else printReport(adoptionText(adoption, display()));
+  if (warning && !isEmpty) console.error(`warning: ${plain(warning)}`);
   if (isEmpty) throw new Error(`there is nothing to adopt, so ${out} is not written`);
 }
 
@@ -124,6 +120,13 @@ function display(): Display {
 }
 
 const print = (text: string) => process.stdout.write(`${text}\n`);
+
+/** Prints a report for people. GitHub Actions obeys no line of it: the log may have such lines. */
+function printReport(report: string): void {
+  if (process.env.GITHUB_ACTIONS !== "true") return void print(report);
+  const token = randomUUID();
+  print(`::stop-commands::${token}\n${report}\n::${token}::`);
+}
 
 /** Node.js obeys FORCE_COLOR too, but only for terminals. */
 function wantsColour(): boolean {
@@ -203,21 +206,13 @@ command("adopt", "write a Pulumi project that adopts what an account holds", ado
   .requiredOption("--out <dir>", "the folder to write: new or empty")
   .option("--filter <text>", "only objects with the text in a hostport, name, description or id")
   .option("--not-in <files...>", "leave out what stacks manage: outputs of `pulumi stack export`")
-  .option("--plugin", "write a project for the plugin, and a file for `pulumi import`")
-  .addOption(
-    new Option(
-      "--language <language>",
-      "the language of the program; without --plugin only typescript",
-    )
-      .choices(languages)
-      .default("typescript"),
-  )
+  .option("--plugin", "write only a file for `pulumi import`, for programs in any language")
   .addHelpText(
     "after",
     `
 The command reads ${headings(adoptableKinds)}, and changes nothing at the service. To adopt
-them, run in the folder: npm install, pulumi stack init, pulumi up. With --plugin, they are adopted
-by pulumi import --file import.json. The README.md in the folder says more.
+them, run in the folder: npm install, pulumi stack init, pulumi up. The README.md in the folder says
+more. With --plugin, pulumi import --file import.json adopts them and prints the program.
 ${environment}
 Exit codes: 0, 1 for an error or when there is nothing to adopt.`,
   );

@@ -1,6 +1,7 @@
+import { plain } from "../client/plain";
 import { emptyText, sectionsOf, titleOf, totalsOf, widened } from "./report";
 import type { Status } from "./status";
-import { type Line, plain } from "./table";
+import type { Line } from "./table";
 
 /** How many lines of a cell are shown: a wildcard certificate may serve hundreds of hostports. */
 const mostLines = 10;

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import * as v from "valibot";
-import type { Adoptable, Plan } from "./adopt";
+import type { Properties } from "../provider/lifecycle";
 import { adoptableKinds } from "./kinds";
 import { inWords } from "./table";
 
@@ -82,7 +82,7 @@ function stackOf(urn: string): string {
  * In how many of the objects the metadata name an environment, by its name. `TLSSite` writes such
  * metadata, with the name of its stack as the environment.
  */
-export function environmentsOf(objects: Adoptable[]): Record<string, number> {
+export function environmentsOf(objects: { args: Properties }[]): Record<string, number> {
   const numbers = new Map<string, number>();
   for (const { args } of objects) {
     const metadata = parsed(String(args.metadata)) as { environment?: unknown } | null | undefined;
@@ -97,7 +97,10 @@ export function environmentsOf(objects: Adoptable[]): Record<string, number> {
  * Says that other stacks may manage objects of a plan, and what to do. Undefined when the user has
  * named stacks and no metadata name an environment.
  */
-export function warningOf({ environments }: Plan, notIn: string[]): string | undefined {
+export function warningOf(
+  { environments }: { environments: Record<string, number> },
+  notIn: string[],
+): string | undefined {
   const found = Object.entries(environments).sort(([, a], [, b]) => b - a);
   if (notIn.length > 0 && found.length === 0) return undefined;
   const some = found.slice(0, mostNamed).map(([name, number]) => `${name} (${number})`);

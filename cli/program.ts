@@ -1,7 +1,8 @@
 import stringWidth from "string-width";
+import { plainJson } from "../client/plain";
 import { defaultConnection } from "../client/settings";
 import type { Properties } from "../provider/lifecycle";
-import { type Adoptable, compare, type Plan, type Skipped } from "./adopt";
+import { type Adoptable, compare, type Plan, type Skipped } from "./plan";
 import {
   columns,
   type Group,
@@ -14,7 +15,6 @@ import {
   readme,
   tsconfig,
 } from "./project";
-import { inert } from "./table";
 
 /** The settings of a project for the Node.js package. */
 export interface ProgramOptions extends ProjectOptions {
@@ -93,12 +93,7 @@ function adopting({ className, file }: Group, one: Adoptable): string {
 }
 
 /** A statement that makes a resource. The arguments are lines with an indent of four. */
-export function statement(
-  className: string,
-  name: string,
-  args: string[],
-  options: object,
-): string {
+function statement(className: string, name: string, args: string[], options: object): string {
   const short = `new ${className}(${literal(name)}, {}, ${inline(options)});`;
   if (args.length === 0 && fits(short)) return short;
   const given = args.length === 0 ? "  {}," : lines("  {", ...args, "  },");
@@ -115,7 +110,7 @@ function dataOf({ args }: Adoptable, file: Group["file"]): Properties {
 const fits = (line: string) => stringWidth(line) <= columns;
 
 /** The properties of an object as TypeScript, each on one line or, if it is too long, on more. */
-export function properties(values: object, indent: string): string[] {
+function properties(values: object, indent: string): string[] {
   return Object.entries(values).map(([name, value]) => property(name, value, indent));
 }
 
@@ -143,8 +138,8 @@ function inline(value: unknown): string {
 }
 
 /** A string in the quotes that need fewer escapes: metadata are often JSON. */
-export function literal(text: string): string {
-  const quoted = inert(text);
+function literal(text: string): string {
+  const quoted = plainJson(text);
   const marks = (mark: string) => text.split(mark).length;
   if (marks('"') <= marks("'")) return quoted;
   const body = quoted.slice(1, -1).replace(/\\.|'/g, (part) => {
@@ -200,7 +195,6 @@ function readmeOf(
     ? "`import.json`, and in `index.ts` what reads it and each `import: …`"
     : "each `import: …` in `index.ts`";
   return readme(options, groups, skipped, {
-    command: "npx pulumi-tlsedge adopt",
     steps: [
       `1. Install, create a stack, and set the account, in stack config as here or in the environment:
 

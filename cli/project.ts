@@ -1,6 +1,7 @@
-import type { Adoptable, Plan, Skipped } from "./adopt";
+import { plain, plainJson } from "../client/plain";
 import { type AnyAdoptableKind, adoptableKinds } from "./kinds";
-import { count, inert, inWords, plain, wrapped } from "./table";
+import type { Adoptable, Plan, Skipped } from "./plan";
+import { count, inWords, wrapped } from "./table";
 
 /** The settings of a project. */
 export interface ProjectOptions {
@@ -15,7 +16,6 @@ export interface ProjectOptions {
 /** A kind and its objects. */
 export type Group = AnyAdoptableKind["adoption"] & {
   key: string;
-  noun: string;
   objects: Adoptable[];
 };
 
@@ -24,7 +24,7 @@ export const columns = 100;
 
 /** The kinds, each with its objects. */
 export const groupsOf = (plan: Plan): Group[] =>
-  adoptableKinds.map(({ key, noun, adoption }) => ({ key, noun, ...adoption, objects: plan[key] }));
+  adoptableKinds.map(({ key, adoption }) => ({ key, ...adoption, objects: plan[key] }));
 
 /** The package.json of a program in TypeScript. */
 export const packageJson = (project: string, dependencies: Record<string, string>) =>
@@ -52,7 +52,7 @@ export const tsconfig = {
 };
 
 /** A JSON file. */
-export const json = (value: unknown) => `${inert(value, 2)}\n`;
+export const json = (value: unknown) => `${plainJson(value, 2)}\n`;
 
 /** Joins the parts of a file, and omits those that are missing. */
 export const joined = (...parts: (string | false | undefined)[]) =>
@@ -67,7 +67,6 @@ export function ownFiles({ file, objects }: Group): [string, string][] {
 /**
  * The README of a project.
  *
- * @param command The command that has written the project.
  * @param steps The paragraphs of the next steps.
  * @param sections What is to say of kinds of objects.
  */
@@ -75,12 +74,12 @@ export function readme(
   { project, warning }: ProjectOptions,
   groups: Group[],
   skipped: Skipped[],
-  { command, steps, sections }: { command: string; steps: string[]; sections: string[] },
+  { steps, sections }: { steps: string[]; sections: string[] },
 ): string {
   const found = groups.map(({ lifecycle, objects }) => count(objects.length, lifecycle.title));
   return joined(
     `# ${project}`,
-    `${inWords(found)}, as \`${command}\` found them.`,
+    `${inWords(found)}, as \`npx pulumi-tlsedge adopt\` found them.`,
     warning && wrapped(`**Warning:** ${warning}`, columns),
     ...steps,
     "From now on the objects are changed here.",

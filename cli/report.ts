@@ -1,3 +1,4 @@
+import { plain, withoutCommands } from "../client/plain";
 import type { ObjectStatus } from "./kind";
 import { type AnyKind, adoptableKinds, kinds } from "./kinds";
 import { objectsOf, type Status, type Twins } from "./status";
@@ -8,7 +9,6 @@ import {
   type Line,
   type Paint,
   painted,
-  plain,
   type Row,
   section,
   wrapped,
@@ -76,7 +76,10 @@ function unusedOf(
 function twinRows([newest, ...older]: Twins): Row[] {
   return older.map(({ id, createdAt }) => ({
     id: plain(id),
-    cells: [[{ text: plain(newest?.id ?? ""), of: newest?.id }], cell(createdAt ?? "unknown")],
+    cells: [
+      [{ text: plain(newest?.id ?? ""), of: plain(newest?.id ?? "") }],
+      cell(createdAt ?? "unknown"),
+    ],
   }));
 }
 
@@ -96,7 +99,7 @@ export const emptyText = ({ heading }: Section) => `No ${heading}.`;
 export const titleOf = ({ heading }: Section) => heading.charAt(0).toUpperCase() + heading.slice(1);
 
 /** The `owner` of metadata in JSON, as `TLSSite` writes it; undefined for other metadata. */
-export function ownerOf({ metadata }: ObjectStatus): string | undefined {
+function ownerOf({ metadata }: ObjectStatus): string | undefined {
   try {
     const { owner } = JSON.parse(metadata ?? "") as { owner: unknown };
     return typeof owner === "string" && owner !== "" ? owner : undefined;
@@ -142,11 +145,13 @@ export function statusText(status: Status, display: Display): string {
       : section(titleOf(part), part.heads, toldApart(part), display),
   );
   const paint = status.failing.length > 0 ? "red" : "bold";
-  return [
+  const report = [
     `Service: ${plain(status.service)}`,
     ...parts,
     painted(wrapped(totalsOf(status), display.width), paint, display),
-  ].join("\n\n");
+  ];
+  // A text may begin a line only now that it is wrapped.
+  return withoutCommands(report.join("\n\n"));
 }
 
 /** The rows of a part; those that begin with equal texts have a description and an owner, too. */

@@ -62,6 +62,13 @@ export function objectsOf(statuses: Statuses<EachKind>): ObjectStatus[] {
   return kinds.flatMap((kind: AnyKind): ObjectStatus[] => statuses[kind.key]);
 }
 
+/** Adds a value to the list of a key. */
+function add<T>(lists: Map<string, T[]>, key: string, value: T): void {
+  const list = lists.get(key);
+  if (list) list.push(value);
+  else lists.set(key, [value]);
+}
+
 type AnyReading = Reading<ObjectStatus>;
 
 function twinsOf(readings: AnyReading[]): Twins[] {
@@ -71,7 +78,7 @@ function twinsOf(readings: AnyReading[]): Twins[] {
     // An empty text is the same as none.
     const key = JSON.stringify(Object.entries(twinContent).filter(([, value]) => value));
     const twin = { id: status.id, createdAt: status.createdAt ?? null };
-    groups.set(key, [...(groups.get(key) ?? []), twin]);
+    add(groups, key, twin);
   }
   return [...groups.values()].filter(({ length }) => length > 1);
 }
@@ -92,14 +99,11 @@ function servedIn(readings: AnyReading[]) {
     new Set(keysOf(hostport).flatMap((key) => [...(byName.get(key) ?? [])]));
   const served = new Map<string, ServedEdge[]>();
   for (const { status, needs = [] } of readings) {
-    const covered = needs.flatMap((hostport) =>
-      [...certificatesOf(hostport)].map((certificate) => ({ certificate, hostport })),
-    );
-    for (const id of new Set(covered.map(({ certificate }) => certificate))) {
-      const its = covered.filter(({ certificate }) => certificate === id);
-      const edge = { id: status.id, hostports: its.map(({ hostport }) => hostport) };
-      served.set(id, [...(served.get(id) ?? []), edge]);
+    const covered = new Map<string, string[]>();
+    for (const hostport of needs) {
+      for (const id of certificatesOf(hostport)) add(covered, id, hostport);
     }
+    for (const [id, hostports] of covered) add(served, id, { id: status.id, hostports });
   }
   return ({ status, needs }: AnyReading): Partial<ObjectStatus> => ({
     ...(needs && { uncoveredHostports: needs.filter((one) => certificatesOf(one).size === 0) }),

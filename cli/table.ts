@@ -1,6 +1,6 @@
-import { stripVTControlCharacters, styleText } from "node:util";
-import Table from "cli-table3";
+import { styleText } from "node:util";
 import stringWidth from "string-width";
+import { plain } from "../client/plain";
 
 /** How reports are printed. */
 export interface Display {
@@ -30,34 +30,10 @@ export interface Row {
 }
 
 const gap = "  ";
-/** How many rows the library draws at once: its time grows with their square. */
-const rowsAtOnce = 100;
-
-const none = { "top-left": "", "top-right": "", "bottom-left": "", "bottom-right": "" };
-const noBorders = {
-  ...none,
-  ...{ top: "", "top-mid": "", bottom: "", "bottom-mid": "", left: "", "left-mid": "" },
-  ...{ mid: "", "mid-mid": "", right: "", "right-mid": "", middle: gap },
-};
-
 /** A text in a colour or weight, if the display has them. */
 export function painted(text: string, paint: Paint | undefined, { colour }: Display): string {
   // The display decides, so Node.js must not check the stream.
   return paint && colour ? styleText(paint, text, { validateStream: false }) : text;
-}
-
-/** A text that others wrote, on one line and without escape sequences, which a terminal obeys. */
-export function plain(text: string): string {
-  return stripVTControlCharacters(text)
-    .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
-    .replace(/\p{Cf}/gu, "");
-}
-
-/** JSON whose control and invisible characters are escaped: a terminal would obey or hide them. */
-export function inert(value: unknown, indent?: number): string {
-  const escaped = (hidden: string) =>
-    hidden.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
-  return JSON.stringify(value, null, indent).replace(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escaped);
 }
 
 /** A number and its noun: `1 edge`, `2 edges`. */
@@ -76,9 +52,11 @@ export function section(heading: string, heads: string[], rows: Row[], display: 
 }
 
 /** A text in lines of at most this width, broken at spaces. */
-export function wrapped(text: string, width: number): string {
-  return text.replace(new RegExp(`(.{1,${width}})(?: |$)`, "g"), "$1\n").trimEnd();
-}
+export const wrapped = (text: string, width: number) =>
+  text
+    .split("\n")
+    .flatMap((line) => linesOf(line, width))
+    .join("\n");
 
 /**
  * A table with the ids in the first column. When there is no room for that column, each id is
@@ -86,7 +64,7 @@ export function wrapped(text: string, width: number): string {
  *
  * @param heads The head of the ids, then one for each cell.
  */
-export function table([id = "", first = "", ...heads]: string[], rows: Row[], display: Display) {
+function table([id = "", first = "", ...heads]: string[], rows: Row[], display: Display) {
   const beside = [
     [id, first, ...heads].map(heading),
     ...rows.map((row) => [[{ text: row.id }], ...row.cells]),
@@ -126,21 +104,31 @@ function roomFor([first = []]: Line[][][], { width }: Display): number {
 
 function drawn(cells: Line[][][], display: Display): string {
   const widths = columnWidths(cells, roomFor(cells, display));
-  const style = { "padding-left": 0, "padding-right": 0, head: [], border: [] };
-  const texts = cells.map((row) =>
-    row.map((lines, column) =>
-      lines
-        .map(({ text, paint }) => painted(broken(text, widths[column] ?? 1), paint, display))
-        .join("\n"),
+  return cells.flatMap((row) => linesOfRow(row, widths, display)).join("\n");
+}
+
+/** The lines of a row: each cell is wrapped to the width of its column. */
+function linesOfRow(row: Line[][], widths: number[], display: Display): string[] {
+  const columns = row.map((lines, column) =>
+    lines.flatMap(({ text, paint }) =>
+      linesOf(text, widths[column] ?? 1).map((line) => ({ line, paint })),
     ),
   );
-  const parts: string[] = [];
-  for (let row = 0; row < texts.length; row += rowsAtOnce) {
-    const part = new Table({ chars: noBorders, style, colWidths: widths, wordWrap: true });
-    part.push(...texts.slice(row, row + rowsAtOnce));
-    parts.push(part.toString());
-  }
-  return parts.join("\n").replace(/ +$/gm, "");
+  const height = Math.max(1, ...columns.map(({ length }) => length));
+  return Array.from({ length: height }, (_, index) => {
+    let text = "";
+    // The place up to which the columns before reach: a line ends with its last text.
+    let missing = 0;
+    for (const [column, lines] of columns.entries()) {
+      const { line = "", paint } = lines[index] ?? {};
+      if (line !== "") {
+        text += " ".repeat(missing) + painted(line, paint, display);
+        missing = 0;
+      }
+      missing += (widths[column] ?? 1) - stringWidth(line) + gap.length;
+    }
+    return text;
+  });
 }
 
 /**
@@ -162,29 +150,38 @@ function columnWidths(cells: Line[][][], room: number): number[] {
   });
 }
 
-/** Finds what people see as one character: a break inside would change it. */
-const characters = new Intl.Segmenter();
+/** A text in lines of at most this width: broken at spaces, and inside wider words. */
+function linesOf(text: string, width: number): string[] {
+  if (stringWidth(text) <= width) return [text];
+  // The indent of an id stays.
+  const indent = text.slice(0, text.search(/[^ ]|$/));
+  const lines = [""];
+  let room = width - indent.length;
+  for (const { part, space } of partsOf(text.trim(), room)) {
+    const line = lines.at(-1) as string;
+    const added = line === "" ? part : space + part;
+    const columns = stringWidth(added);
+    if (line === "" || columns <= room) {
+      lines[lines.length - 1] = line + added;
+      room -= columns;
+    } else {
+      lines.push(part);
+      room = width - stringWidth(part);
+    }
+  }
+  lines[0] = indent + lines[0];
+  return lines;
+}
 
-/** Breaks words that are wider than the column into pieces: the library would cut them off. */
-function broken(text: string, width: number): string {
-  return text.replace(/\S+/g, (word, start: number) => {
-    // Before such a word, a line has at most the indent of an id.
-    const indent = start === gap.length && text.startsWith(gap) ? start : 0;
-    return indent + stringWidth(word) <= width ? word : pieces(word, width - indent, width);
+/** The words of a text, or the characters of a word that is wider than a line. */
+function partsOf(text: string, width: number): { part: string; space: string }[] {
+  return text.split(/ +/).flatMap((word) => {
+    const parts = stringWidth(word) <= width ? [word] : charactersOf(word);
+    return parts.map((part, index) => ({ part, space: index === 0 ? " " : "" }));
   });
 }
 
-function pieces(word: string, first: number, width: number): string {
-  let text = "";
-  let room = Math.max(1, first);
-  for (const { segment } of characters.segment(word)) {
-    const columns = stringWidth(segment);
-    if (columns > room && text !== "") {
-      text += "\n";
-      room = width;
-    }
-    text += segment;
-    room -= columns;
-  }
-  return text;
-}
+/** What people see as one character each: a break inside would change it. */
+const charactersOf = (word: string) =>
+  Array.from(segmenter.segment(word), ({ segment }) => segment);
+const segmenter = new Intl.Segmenter();

@@ -1,3 +1,4 @@
+import { plain } from "../client/plain";
 import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
 import { defined } from "../provider/lifecycle";
 import { describeChain, parseChain } from "../provider/pem";
@@ -11,7 +12,7 @@ import type {
   Report,
   ServedEdge,
 } from "./kind";
-import { cell, count, type Paint, plain } from "./table";
+import { cell, count, type Paint } from "./table";
 
 /**
  * A TLS certificate as `status --json` prints it: with the values of its leaf or, if the leaf can't
@@ -53,10 +54,6 @@ which changes nothing:
 \`\`\`sh
 pulumi config set --secret --path 'keys["${name}"]' < key.pem
 \`\`\``,
-  pluginReadme: `The service never returns a private key, so the program has none: it needs none \
-until a chain
-changes. To give one earlier, read it from a secret of the stack's config, which changes nothing at
-the service.`,
 };
 
 type CertificateKind = AdoptableKind<"certificates", TLSCertificateWire, CertificateStatus>;

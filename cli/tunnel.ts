@@ -1,6 +1,7 @@
+import { plain } from "../client/plain";
 import { type TunnelWire, tunnels } from "../client/tunnel";
 import type { Kind, ObjectStatus } from "./kind";
-import { cell, plain } from "./table";
+import { cell } from "./table";
 
 /** A tunnel that is online, as `status --json` prints it. */
 export interface TunnelStatus extends ObjectStatus {

@@ -43,9 +43,15 @@ export function explain(
   return `${reason}${limit}. Check the base URL in ${nameOf("baseUrl")} and the network`;
 }
 
-/** What to do about an error status; empty when the service's own message is enough. */
-export function advise(status: number, nameOf: NameOf, isItem: boolean): string {
-  if (status === 401 || status === 403) return `Check the API key in ${nameOf("apiKey")}`;
+/**
+ * What to do about an error status; empty when the service's own message is enough.
+ *
+ * @param host The service that answered: the key may be one of another service.
+ */
+export function advise(status: number, nameOf: NameOf, isItem: boolean, host: string): string {
+  if (status === 401 || status === 403) {
+    return `Check the API key in ${nameOf("apiKey")} (the service is ${host})`;
+  }
   if (status === 404 && !isItem) return `Check the base URL in ${nameOf("baseUrl")} and its path`;
   if (status === 429) {
     return (

@@ -1,8 +1,17 @@
-import type { ObjectSchema } from "valibot";
-import { type BaseIssue, type InferOutput, type ObjectEntries, safeParse } from "valibot";
+import {
+  type BaseIssue,
+  type GenericSchema,
+  type InferOutput,
+  type ObjectEntries,
+  type ObjectSchema,
+  safeParse,
+} from "valibot";
 
 /** The schema of an answer: its known fields. Other fields are ignored (api.md §9). */
 export type AnswerSchema = ObjectSchema<ObjectEntries, undefined>;
+
+/** The schema of an answer that is read as a `Wire`. */
+export type SchemaOf<Wire> = AnswerSchema & GenericSchema<unknown, Wire>;
 
 /** An answer that can't be used. Never contains the invalid value, which may be a secret. */
 export interface Unusable {

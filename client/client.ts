@@ -1,14 +1,7 @@
-/**
- * The HTTP client of one account, for programs without Pulumi. It sends the requests of the
- * endpoints in `pulumi-tlsedge/client/tlsEdge`, `pulumi-tlsedge/client/tlsCertificate` and
- * `pulumi-tlsedge/client/tunnel`.
- *
- * @module pulumi-tlsedge/client
- */
-
-import { createHash } from "node:crypto";
+import { createHash, scryptSync } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Agent } from "node:https";
+import type { Socket } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import axios, { type AxiosError, type AxiosInstance } from "axios";
 import createDebug from "debug";
@@ -18,17 +11,18 @@ import { type AnswerSchema, readAnswer } from "./answer";
 import { type Attempted, ConnectionError } from "./errors";
 import { canRetry, errorOf, isLost, isSuccess, type Outcome, pauseMs } from "./outcome";
 import { Deadline, Pace } from "./pace";
+import { plain } from "./plain";
 import { Progress } from "./progress";
-import { redact, secretsOfPem } from "./redact";
-
-export type { NameOf, SettingKey } from "./advice";
-export type { AnswerSchema } from "./answer";
-export type { Endpoints } from "./endpoints";
-export type { Ref, ServiceObject, Unset } from "./fields";
+import { redactor, secretsOfPem } from "./redact";
 
 const debug = createDebug("pulumi-tlsedge:request");
 
 const attemptTimeoutMs = 30_000;
+const maxIdleMs = 1000;
+/** How much of an answer is read, after decompression. */
+const maxAnswerBytes = 32 * 1024 * 1024;
+/** How much of a text of the service is shown. */
+const maxShownLength = 1000;
 /** How long a failed connection is retried before the first write, for example in a plan. */
 const maxRetryMsBeforeWrite = 10_000;
 
@@ -68,7 +62,10 @@ interface Account {
   http: AxiosInstance;
   base: URL;
   apiKey: string;
+  /** Removes the API key from a text. */
+  redact: (text: string) => string;
   fingerprint: string;
+  keyTag?: string;
   deadlineMs: number;
   maxRetries: number;
   pace: Pace;
@@ -81,7 +78,7 @@ interface Account {
 /** One request. Each retry sends it unchanged. */
 interface Request {
   method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** A path below the base URL, or a full URL of the same origin. */
+  /** A path below the base URL. */
   path: string;
   body?: object;
   /** Whether the path names one object: then 404 means that the object is gone. */
@@ -109,11 +106,14 @@ export class Client {
   readonly #parent: Client | undefined;
   /** The deadline of the operation; undefined in the account's client. */
   readonly #deadline: Deadline | undefined;
+  /** By the body of a request: a private key has many parts, which are sought several times. */
+  /** The search for secrets takes time to prepare: it is kept for each body. */
+  readonly #redactors = new WeakMap<object, (text: string) => string>();
 
-  constructor(options: ClientOptions | Client) {
+  constructor(options: ClientOptions | Client, deadlineMs?: number) {
     this.#parent = options instanceof Client ? options.account : undefined;
     this.#account = options instanceof Client ? options.#account : accountOf(options);
-    this.#deadline = this.#parent && new Deadline(this.#account.deadlineMs);
+    this.#deadline = this.#parent && new Deadline(deadlineMs ?? this.#account.deadlineMs);
   }
 
   /** The account's own client. Each of its requests has its own deadline. */
@@ -136,6 +136,16 @@ export class Client {
     return this.#account.fingerprint;
   }
 
+  /**
+   * 16 hex characters that are equal for all clients with the same API key. State shows them, so a
+   * list of guesses must not find the key: API keys are long and random, and scrypt makes each guess
+   * for a short one slow (40 ms here, once a process).
+   */
+  get keyTag(): string {
+    this.#account.keyTag ??= scryptSync(this.#account.apiKey, "pulumi-tlsedge", 8).toString("hex");
+    return this.#account.keyTag;
+  }
+
   /** The URL of the service. */
   get baseUrl(): URL {
     return this.#account.base;
@@ -143,7 +153,7 @@ export class Client {
 
   /** The deadline of one operation, in milliseconds. */
   get deadlineMs(): number {
-    return this.#account.deadlineMs;
+    return this.#deadline?.ms ?? this.#account.deadlineMs;
   }
 
   /** How much time is left until the deadline, in milliseconds. */
@@ -154,13 +164,15 @@ export class Client {
   /**
    * A client for one operation, whose requests share one deadline. The deadline starts with the
    * first request and pauses while a request waits for the rate limit.
+   *
+   * @param deadlineMs The deadline, in milliseconds. Default: that of this client.
    */
-  operation(): Client {
-    return new Client(this);
+  operation(deadlineMs = this.deadlineMs): Client {
+    return new Client(this, deadlineMs);
   }
 
   /**
-   * Reads a path, or a full URL of the service's origin.
+   * Reads a path.
    *
    * @param options `isItem`: whether the path names one object, so that 404 means that the object
    * is gone. Default true.
@@ -207,7 +219,9 @@ export class Client {
     const { json, attempted } = await this.#request(request);
     const read = readAnswer(schema, json);
     if ("answer" in read) return read.answer;
-    const { field, reason, usable } = read.unusable;
+    const { reason, usable } = read.unusable;
+    // A label's name in a path is a text of the service.
+    const field = this.#shown(read.unusable.field, request.body);
     const what = field
       ? `field ${field} of the answer ${reason}`
       : "the answer is not a JSON object";
@@ -215,19 +229,21 @@ export class Client {
     const isForeign =
       !field || (request.method === "GET" && !request.isItem && !field.includes("["));
     const advice = isForeign ? `. ${notTheService(this.#account.nameOf)}` : "";
-    throw ConnectionError.unusable(attempted, what + advice, {
+    const error = ConnectionError.unusable(attempted, what + advice, {
       field: field || undefined,
-      usable,
+      usable: this.#withoutSecrets(usable, request.body),
       ambiguous: request.method !== "GET",
     });
+    throw this.#finished(error, request.body);
   }
 
   /** Sends a request until it succeeds, can't be retried, or reaches its deadline. */
   async #request(request: Request): Promise<{ json: unknown; attempted: Attempted }> {
-    const { nameOf, base, deadlineMs, maxRetries, progress, signal } = this.#account;
+    const { nameOf, deadlineMs, maxRetries, progress, signal } = this.#account;
     const { method, isItem } = request;
+    // The query may be that of the service's next_page_uri. No path quotes the body's private key.
+    const path = this.#shown(request.path);
     const deadline = this.#deadline ?? new Deadline(deadlineMs);
-    const path = request.path.replace(base.origin, "");
     const attempted = { method, path, attempts: 0, elapsedMs: 0, ambiguous: false };
     if (deadline.leftMs <= 0) {
       const reason = `no time is left${moreTime(nameOf)}`;
@@ -237,10 +253,10 @@ export class Client {
     let lastStatus: number | undefined;
     for (;;) {
       const release = await deadline.waitFor(unlessAborted(signal, this.#account.pace.turn()));
-      startedAt ??= Date.now();
+      startedAt ??= performance.now();
       attempted.attempts += 1;
       const outcome = await this.#try(request, attempted, deadline).finally(release);
-      attempted.elapsedMs = Date.now() - startedAt;
+      attempted.elapsedMs = Math.round(performance.now() - startedAt);
       if (isSuccess(outcome)) return { json: outcome.json, attempted };
       attempted.ambiguous ||= method !== "GET" && isLost(outcome);
       lastStatus = outcome.status ?? lastStatus;
@@ -249,21 +265,23 @@ export class Client {
       const pause = pauseMs(outcome, attempted.attempts, this.clockSkewMs);
       const mayRetry = canRetry(method, outcome) && attempted.attempts <= maxRetries;
       if (!mayRetry || pause >= leftMs) {
-        throw errorOf(
+        const error = errorOf(
           outcome,
           { ...attempted, lastStatus },
           {
             nameOf,
+            host: this.baseUrl.host,
             isItem,
-            redact: (text) => this.#redact(text, request.body),
+            shown: (text) => this.#shown(text, request.body),
             // Named in the error only if it ended the retries.
             maxRetryMs: mayRetry ? maxRetryMs : Number.POSITIVE_INFINITY,
           },
         );
+        throw this.#finished(error, request.body);
       }
       debug("%s %s: retry in %d ms", method, path, pause);
       progress.retrying(attempted, outcome, pause, leftMs);
-      await unlessAborted(signal, setTimeout(pause));
+      await unlessAborted(signal, setTimeout(pause, undefined, { signal }));
     }
   }
 
@@ -271,7 +289,7 @@ export class Client {
   async #try(request: Request, attempted: Attempted, deadline: Deadline): Promise<Outcome> {
     const { http, progress, signal } = this.#account;
     const { method, path, attempts } = attempted;
-    const startedAt = Date.now();
+    const startedAt = performance.now();
     const stopWaiting = progress.waiting(attempted, () => deadline.leftMs);
     this.#countWrite(method);
     try {
@@ -280,7 +298,7 @@ export class Client {
       if (signal && method === "GET") ends.push(signal);
       const outcome = await send(http, request, AbortSignal.any(ends));
       if (method === "GET") signal?.throwIfAborted();
-      const took = Date.now() - startedAt;
+      const took = Math.round(performance.now() - startedAt);
       const { status, code } = outcome;
       debug("%s %s %s %d ms, attempt %d", method, path, status ?? code, took, attempts);
       this.#updateClock(outcome.headers?.date);
@@ -307,8 +325,33 @@ export class Client {
   }
 
   /** Removes the request's secrets, which the service may quote in its answer. */
-  #redact(text: string, body: { private_key_pem?: string } = {}): string {
-    return redact(text, [this.#account.apiKey, ...secretsOfPem(body.private_key_pem)]);
+  #redact(text: string, body?: { private_key_pem?: string }): string {
+    if (!body?.private_key_pem) return this.#account.redact(text);
+    let redact = this.#redactors.get(body);
+    redact ??= redactor([this.#account.apiKey, ...secretsOfPem(body.private_key_pem)]);
+    this.#redactors.set(body, redact);
+    return redact(text);
+  }
+
+  /** A text of the service as messages show it: plain, without secrets, and not too long. */
+  #shown(text: string, body?: object): string {
+    // Redact before truncating: a truncated key may be too short to be recognized.
+    return this.#redact(plain(text.slice(0, 8 * maxShownLength)), body).slice(0, maxShownLength);
+  }
+
+  /** The error; its message is redacted as a whole, because its parts may together quote a key. */
+  #finished<E extends Error>(error: E, body?: object): E {
+    const message = this.#redact(error.message, body);
+    const stack = error.stack?.replace(error.message, () => message);
+    return Object.assign(error, { message, stack });
+  }
+
+  /** An answer without the secrets that its texts quote. A chain may share numbers with its key. */
+  #withoutSecrets(answer: Record<string, unknown>, body?: object): Record<string, unknown> {
+    const text = JSON.stringify(answer, (name, value) =>
+      typeof value === "string" && name !== "certificate_pem" ? this.#redact(value, body) : value,
+    );
+    return JSON.parse(text);
   }
 }
 
@@ -317,6 +360,7 @@ function accountOf(options: ClientOptions): Account {
   if (base.protocol !== "https:") {
     throw new TypeError("the base URL must start with https://, because the API key is sent to it");
   }
+  debug("the service is %s", base.host);
   const nameOf = options.nameOf ?? ((key) => `the option ${key}`);
   const progress = new Progress(options.tell ?? (() => {}));
   const limit = options.requestsPerMinute ?? 120;
@@ -329,7 +373,7 @@ function accountOf(options: ClientOptions): Account {
       Authorization: `Bearer ${options.apiKey}`,
       [options.versionHeader ?? "Service-Version"]: options.apiVersion ?? "2",
     },
-    httpsAgent: new Agent({
+    httpsAgent: new FreshAgent({
       keepAlive: true,
       maxSockets: 16,
       // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED=0 changes the default.
@@ -337,6 +381,7 @@ function accountOf(options: ClientOptions): Account {
       ...(options.caFile && { ca: readFileSync(options.caFile) }),
     }),
     maxRedirects: 0,
+    maxContentLength: maxAnswerBytes,
     validateStatus: () => true,
     responseType: "text",
     transformResponse: (body: unknown) => body,
@@ -346,6 +391,7 @@ function accountOf(options: ClientOptions): Account {
     http,
     base,
     apiKey: options.apiKey,
+    redact: redactor([options.apiKey]),
     fingerprint: createHash("sha256").update(`${base.href} ${options.apiKey}`).digest("hex"),
     deadlineMs: (options.timeoutSeconds ?? 120) * 1000,
     maxRetries: options.maxRetries ?? 8,
@@ -353,13 +399,29 @@ function accountOf(options: ClientOptions): Account {
     writes: 0,
     progress,
     signal: options.signal,
-    pace: new Pace(limit, (waiting) =>
-      progress.report(
-        `the limit of ${limit} requests a minute is reached; requests that wait: ${waiting}. ` +
-          `${nameOf("requestsPerMinute")} sets the limit`,
-      ),
+    pace: new Pace(
+      limit,
+      (waiting) =>
+        progress.report(
+          `the limit of ${limit} requests a minute is reached; requests that wait: ${waiting}. ` +
+            `${nameOf("requestsPerMinute")} sets the limit`,
+        ),
+      options.signal,
     ),
   };
+}
+
+/**
+ * Keeps no connection that is idle for more than a second. A balancer may close an idle connection
+ * just when a POST is sent on it, and the answer to that POST would be lost.
+ */
+class FreshAgent extends Agent {
+  override keepSocketAlive(socket: Socket): boolean {
+    const isKept = super.keepSocketAlive(socket) as unknown as boolean;
+    // The agent destroys a free socket that times out. A request in flight has other timeouts.
+    socket.setTimeout(maxIdleMs);
+    return isKept;
+  }
 }
 
 /** Waits for a promise. Throws the signal's reason as soon as the signal is aborted. */
@@ -395,6 +457,9 @@ async function send(
     if (!axios.isAxiosError(error)) throw error;
     // Node.js sends no part of a request before the TLS handshake has authorized the server.
     const wasSent = error.request?.socket?.authorized === true;
+    if (error.message.startsWith("maxContentLength")) {
+      return { code: "EBADANSWER", message: "the answer has more than 32 MiB", wasSent: true };
+    }
     return { code: codeOf(error), message: error.message, wasSent };
   }
 }

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { SchemaOf } from "./endpoints";
+import type { SchemaOf } from "./answer";
 
 /** A value that may be null or missing in an answer. */
 export type Unset<T> = T | null | undefined;

@@ -11,7 +11,7 @@ export interface Answer {
 }
 
 /** Why one try of a request got no answer, or only a part of one. */
-export interface NoAnswer {
+interface NoAnswer {
   status?: undefined;
   headers?: undefined;
   /** Node's code for the cause. */
@@ -26,7 +26,6 @@ export type Outcome = Answer | NoAnswer;
 
 const firstBackoffMs = 500;
 const maxBackoffMs = 20_000;
-const maxReasonLength = 1000;
 
 const transientStatuses = new Set([408, 429, 502, 503, 504, 520, 521, 522, 523, 524]);
 const transientCodes = new Set([
@@ -73,10 +72,12 @@ export function pauseMs(outcome: Outcome, attempts: number, clockSkewMs: number)
 /** What an error message needs besides the outcome and the tries. */
 interface ErrorContext {
   nameOf: NameOf;
+  /** Where the request was sent. */
+  host: string;
   /** Whether the path names one object: then 404 means that the object is gone. */
   isItem: boolean;
-  /** Removes secrets from a text of the service. */
-  redact: (text: string) => string;
+  /** Makes a text of the service fit to be shown: short, plain and without secrets. */
+  shown: (text: string) => string;
   /** How long a failed connection is retried, in milliseconds; infinite when there is no limit. */
   maxRetryMs: number;
 }
@@ -88,21 +89,21 @@ export function errorOf(
   context: ErrorContext,
 ): ServiceError | ConnectionError {
   if (outcome.status === undefined) {
-    const reason = explain(outcome, context.nameOf, context.maxRetryMs);
+    // The message may quote the server, such as the names in its certificate.
+    const told = { ...outcome, message: context.shown(outcome.message) };
+    const reason = explain(told, context.nameOf, context.maxRetryMs);
     return new ConnectionError(reason, { ...tries, code: outcome.code });
   }
   const { lastStatus: _, ...attempted } = tries;
   const body = outcome.json as Record<string, unknown> | null | undefined;
   const details = body?.details as { operation_id?: unknown } | null | undefined;
-  // Redact before truncating: a truncated key may be too short to be recognized.
-  const redacted = (value: unknown) =>
-    typeof value === "string" ? context.redact(value).slice(0, maxReasonLength) : undefined;
+  const shown = (value: unknown) => (typeof value === "string" ? context.shown(value) : undefined);
   const fields = {
     ...attempted,
     status: outcome.status,
-    code: redacted(body?.error_code),
-    operationId: redacted(details?.operation_id),
+    code: shown(body?.error_code),
+    operationId: shown(details?.operation_id),
   };
-  const advice = advise(outcome.status, context.nameOf, context.isItem);
-  return new ServiceError(redacted(body?.msg) ?? "", fields, advice);
+  const advice = advise(outcome.status, context.nameOf, context.isItem, context.host);
+  return new ServiceError(shown(body?.msg) ?? "", fields, advice);
 }

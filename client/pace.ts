@@ -15,10 +15,14 @@ export class Pace {
   #waiting = 0;
   #onAnswer = () => {};
 
-  /** 0 requests a minute means no limit. `onWait` is called for each request that must wait. */
+  /**
+   * 0 requests a minute means no limit. `onWait` is called for each request that must wait. The
+   * signal ends all waits: an open timer would keep the process.
+   */
   constructor(
     readonly requestsPerMinute: number,
     readonly onWait: (waiting: number) => void,
+    readonly signal?: AbortSignal,
   ) {}
 
   /** Resolves when the request may start, with a function to call after its answer. */
@@ -33,13 +37,13 @@ export class Pace {
       await this.#queue;
     }
     return () => {
-      this.#freeAt.push(Date.now() + windowMs);
+      this.#freeAt.push(performance.now() + windowMs);
       this.#onAnswer();
     };
   }
 
   #isFree(): boolean {
-    while ((this.#freeAt[0] ?? Number.POSITIVE_INFINITY) <= Date.now()) {
+    while ((this.#freeAt[0] ?? Number.POSITIVE_INFINITY) <= performance.now()) {
       this.#freeAt.shift();
       this.#taken -= 1;
     }
@@ -49,7 +53,8 @@ export class Pace {
   async #takeWhenFree(): Promise<void> {
     while (!this.#isFree()) {
       const [next] = this.#freeAt;
-      if (next !== undefined) await setTimeout(next - Date.now());
+      const { signal } = this;
+      if (next !== undefined) await setTimeout(next - performance.now(), undefined, { signal });
       else await this.#nextAnswer();
     }
     this.#taken += 1;
@@ -69,16 +74,16 @@ export class Deadline {
 
   constructor(readonly ms: number) {}
 
-  /** Milliseconds until the deadline. */
+  /** Whole milliseconds until the deadline. */
   get leftMs(): number {
-    return this.#endsAt === undefined ? this.ms : this.#endsAt - Date.now();
+    return this.#endsAt === undefined ? this.ms : Math.round(this.#endsAt - performance.now());
   }
 
   /** Waits for the rate limit. This time does not count. */
   async waitFor<T>(turn: Promise<T>): Promise<T> {
     const left = this.leftMs;
     const taken = await turn;
-    this.#endsAt = Date.now() + left;
+    this.#endsAt = performance.now() + left;
     return taken;
   }
 }

@@ -18,8 +18,8 @@ export class Progress {
 
   /** Sends a message, unless one was sent in the last 10 s. */
   report(message: string): void {
-    if (Date.now() - this.#lastAt < betweenMs) return;
-    this.#lastAt = Date.now();
+    if (performance.now() - this.#lastAt < betweenMs) return;
+    this.#lastAt = performance.now();
     this.#send(message);
   }
 

@@ -2,18 +2,30 @@
 const partLength = 16;
 /** Shorter secrets are ignored: other words may contain them by chance. */
 const minSecretLength = 8;
+/** How often a text is decoded: an error in a URL in an error may be encoded as often. */
+const mostEncodings = 3;
 
 /**
- * Removes the request's secrets from a text of the service. A service may quote a secret in part,
- * with other line breaks, in base64 or URL-encoded: then the whole text is replaced. Redact before
- * truncating: a part shorter than 16 characters is not found.
+ * Gives a function that removes secrets from a text. A service may quote a secret in part, with other
+ * line breaks or letter case, with invisible characters in it, in hexadecimal, base64 or URL-encoded:
+ * then the whole text is replaced. A part shorter than 16 characters is not found, so redact a text
+ * before truncating it, and a message when it is finished.
  */
-export function redact(text: string, secrets: string[]): string {
+export function redactor(secrets: string[]): (text: string) => string {
   const known = secrets.filter(({ length }) => length >= minSecretLength);
-  const cut = known.reduce((rest, secret) => rest.replaceAll(secret, "[secret]"), text);
-  return quotes(withoutSpace(cut), known.flatMap(formsOf))
-    ? "[left out, because it quotes a secret]"
-    : cut;
+  const parts = known.flatMap(formsOf).flatMap(partsOf);
+  const searches = [visible, joined].map((comparable) => {
+    const own = parts.map(comparable).filter(({ length }) => length >= minSecretLength);
+    return { comparable, own: new Set(own) };
+  });
+  return (text) => {
+    const cut = known.reduce((rest, secret) => rest.replaceAll(secret, "[secret]"), text);
+    const texts = decodings(cut);
+    const isQuoted = searches.some(({ comparable, own }) =>
+      texts.some((one) => hasOneOf(comparable(one), own)),
+    );
+    return isQuoted ? "[left out, because it quotes a secret]" : cut;
+  };
 }
 
 /** The secret parts of PEM text: all but the lines that begin and end each block. */
@@ -21,18 +33,55 @@ export function secretsOfPem(text = ""): string[] {
   return text.split(/-----[A-Z0-9 ]+-----/).map((block) => block.trim());
 }
 
+/** The text that a key has in every PEM form, also when its line breaks are lost. */
+const keyLabel = "PRIVATE KEY-----";
+
+/** Whether a text holds a private key in PEM. */
+export const holdsPrivateKey = (text: string) => text.includes(keyLabel);
+
 function formsOf(secret: string): string[] {
   // The base64 form depends on the secret's position in a group of three bytes.
   const encoded = ["", "x", "xx"].map((before) => Buffer.from(before + secret).toString("base64"));
-  const plain = withoutSpace(secret);
-  return [plain, encodeURIComponent(plain), encodeURIComponent(secret)].concat(
-    encoded.map((text) => text.slice(4)),
-  );
+  return [secret, Buffer.from(secret).toString("hex"), ...encoded.map((text) => text.slice(4))];
 }
 
-/** Whether a text contains a part of one of the forms, or the whole of a shorter form. */
-function quotes(text: string, forms: string[]): boolean {
-  const parts = new Set(forms.flatMap(partsOf));
+/** What a terminal obeys and does not show, such as a colour. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const colours = /\x1b\[[0-?]*[ -/]*[@-~]/g;
+
+/**
+ * A text without what may differ in a quoted secret: spaces, invisible characters and escapes, letter
+ * case, and the two signs that base64 has in URLs. Keys and PEM are visible ASCII.
+ */
+function visible(text: string): string {
+  return text
+    .replace(colours, "")
+    .replace(/[^\x21-\x7e]+|\\/g, "")
+    .toLowerCase()
+    .replaceAll("-", "+")
+    .replaceAll("_", "/");
+}
+
+/** The same without what may stand between parts of a secret, such as the comma of a message. */
+const joined = (text: string) => visible(text).replace(/[^a-z0-9+/=.]+/g, "");
+
+/** The text, and what is left when the escapes of URLs and JSON in it are decoded. */
+function decodings(text: string): string[] {
+  const all = [text];
+  for (let times = 0; times < mostEncodings; times++) {
+    const last = all.at(-1) as string;
+    const decoded = last.replace(
+      /(?:%|\\x|\\u00)([0-9a-f]{2})|\\u[0-9a-f]{4}|\\[nrt]/gi,
+      (_, hex) => (hex ? String.fromCharCode(Number.parseInt(hex, 16)) : ""),
+    );
+    if (decoded === last) break;
+    all.push(decoded);
+  }
+  return all;
+}
+
+/** Whether a text contains one of the parts, in time proportional to the text. */
+function hasOneOf(text: string, parts: Set<string>): boolean {
   const lengths = new Set([...parts].map(({ length }) => length));
   return [...lengths].some((length) => {
     for (let at = 0; at + length <= text.length; at++) {
@@ -42,9 +91,8 @@ function quotes(text: string, forms: string[]): boolean {
   });
 }
 
+/** The parts of a form that may not be shown; the whole of a short form. */
 function partsOf(form: string): string[] {
   const length = Math.min(partLength, form.length);
   return Array.from({ length: form.length - length + 1 }, (_, at) => form.slice(at, at + length));
 }
-
-const withoutSpace = (text: string) => text.replace(/\s+/g, "");

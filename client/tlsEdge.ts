@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import type { Client } from "./client";
-import { endpointsOf } from "./endpoints";
+import { endpointsOf, pathOfId } from "./endpoints";
 import {
   answer,
   enabled,
@@ -134,6 +134,6 @@ export const tlsEdges = {
    * Deletes a module. api.md does not have this operation, but similar services do. So it is called
    * only when a program sets `onModuleRemoval` to `delete`.
    */
-  deleteModule: (client: Client, id: string, module: TLSEdgeModule) =>
-    client.delete(`${path}/${encodeURIComponent(id)}/${module}`),
+  deleteModule: async (client: Client, id: string, module: TLSEdgeModule) =>
+    client.delete(`${pathOfId(path, id)}/${module}`),
 };

@@ -14,9 +14,9 @@ const fault = strictObject({
   path: v.optional(v.string()),
   skip: v.optional(count),
   times: v.optional(count),
-  work: v.optional(v.boolean()),
+  work: v.optional(v.union([v.boolean(), v.literal("cleared"), strictObject({ afterMs: count })])),
   answer: v.union([
-    v.picklist(["reset", "silence", "truncated", "held"]),
+    v.picklist(["reset", "silence", "truncated", "stale", "held"]),
     strictObject({ afterMs: count }),
     strictObject({ fields: v.record(v.string(), v.unknown()) }),
     strictObject({
@@ -37,18 +37,24 @@ export interface Fault {
   skip?: number;
   /** How many requests meet the fault. Default 1. */
   times?: number;
-  /** Whether the service still does the request. Default: only if the answer needs it. */
-  work?: boolean;
+  /**
+   * Whether the service still does the request. Default: only if the answer needs it. After an
+   * answer that needs no work, the service may do it late: when the faults are `cleared`, or
+   * `afterMs` milliseconds later.
+   */
+  work?: boolean | "cleared" | { afterMs: number };
   /**
    * The answer. `reset` cuts the connection. `silence` leaves it open without an answer. The next
-   * four change the service's own answer: `held` delays it until the faults are cleared, `afterMs`
-   * delays it by this many milliseconds, `truncated` sends half of its JSON, `fields` replace
-   * fields of its JSON. `status` with `headers` and `body` is another answer, by default HTML.
+   * five change the service's own answer: `held` delays it until the faults are cleared, `afterMs`
+   * delays it by this many milliseconds, `truncated` sends half of its JSON, `stale` is a list
+   * without the objects that were made after the fault was set, `fields` replace fields of its
+   * JSON. `status` with `headers` and `body` is another answer, by default HTML.
    */
   answer:
     | "reset"
     | "silence"
     | "truncated"
+    | "stale"
     | "held"
     | { afterMs: number }
     | { fields: Record<string, unknown> }
@@ -70,20 +76,32 @@ export interface Faults {
 
 type Bindings = { Bindings: HttpBindings };
 
-/** The faults of an emulator: the handle, the middleware that applies them, and their routes. */
-export function makeFaults(initial: Fault[] = []) {
-  let all: (SetFault & { passed: number })[] = [];
+/** What a fault needs to know when it strikes. */
+interface Armed extends SetFault {
+  passed: number;
+  /** The ids of the objects that a stale list may have. */
+  known: Set<unknown>;
+}
+
+/**
+ * The faults of an emulator: the handle, the middleware that applies them, and their routes.
+ *
+ * @param ids The ids of all objects.
+ */
+export function makeFaults(initial: Fault[] = [], ids: () => Set<unknown> = () => new Set()) {
+  let all: Armed[] = [];
   let held: (() => void)[] = [];
   const handle: Faults = {
-    add: (...faults) => void all.push(...faults.map((one) => ({ ...one, struck: 0, passed: 0 }))),
-    list: () => all.map(({ passed: _, ...one }) => one),
+    add: (...faults) =>
+      void all.push(...faults.map((one) => ({ ...one, struck: 0, passed: 0, known: ids() }))),
+    list: () => all.map(({ passed: _, known: __, ...one }) => one),
     clear: () => {
       all = [];
       for (const release of held) release();
       held = [];
     },
   };
-  const next = ({ req }: Context): Fault | undefined => {
+  const next = ({ req }: Context): Armed | undefined => {
     for (const one of all) {
       if (!matches(one, req.method, req.path) || one.struck >= (one.times ?? 1)) continue;
       if (one.passed++ < (one.skip ?? 0)) continue;
@@ -106,31 +124,38 @@ function matches({ method, path }: Fault, asked: string, target: string): boolea
 }
 
 function strike(
-  next: (c: Context) => Fault | undefined,
+  next: (c: Context) => Armed | undefined,
   cleared: () => Promise<void>,
 ): MiddlewareHandler<Bindings> {
   return async (c, proceed) => {
     const struck = next(c);
     if (!struck) return proceed();
     const { answer } = struck;
+    // Unreferenced, so that a closed emulator does not keep its process alive.
+    const wait = (until: "held" | "cleared" | { afterMs: number }) =>
+      typeof until === "string" ? cleared() : setTimeout(until.afterMs, undefined, { ref: false });
     if (isLate(answer)) {
-      // Unreferenced, so that a closed emulator does not keep its process alive.
-      const wait = () =>
-        answer === "held" ? cleared() : setTimeout(answer.afterMs, undefined, { ref: false });
-      if (struck.work === false) await wait().then(proceed);
-      else await proceed().then(wait);
+      if (struck.work === false) await wait(answer).then(proceed);
+      else await proceed().then(() => wait(answer));
       return undefined;
     }
-    const needsWork = answer === "truncated" || (typeof answer === "object" && "fields" in answer);
-    if (struck.work ?? needsWork) await proceed();
+    const work = struck.work ?? needsWork(answer);
+    if (typeof work !== "boolean") void wait(work).then(proceed);
+    else if (work) await proceed();
     if (answer === "reset") c.env.incoming.socket.destroy();
     const ends = answer === "reset" || answer === "silence";
-    const other = ends ? RESPONSE_ALREADY_SENT : await replacementOf(c.res, answer);
+    const other = ends ? RESPONSE_ALREADY_SENT : await replacementOf(c.res, answer, struck.known);
     // Set undefined first: otherwise Hono adds the headers of the service's own answer.
     c.res = undefined;
     c.res = other;
     return undefined;
   };
+}
+
+/** Whether the answer is made from the service's own answer. */
+function needsWork(answer: Fault["answer"]): boolean {
+  if (typeof answer === "object") return "fields" in answer;
+  return answer === "truncated" || answer === "stale";
 }
 
 type Late = "held" | { afterMs: number };
@@ -144,6 +169,7 @@ function isLate(answer: Fault["answer"]): answer is Late {
 async function replacementOf(
   own: Response,
   answer: Exclude<Fault["answer"], "reset" | "silence" | Late>,
+  known: Set<unknown>,
 ): Promise<Response> {
   if (typeof answer === "object" && "status" in answer) {
     const headers = { "Content-Type": "text/html", ...answer.headers };
@@ -159,10 +185,15 @@ async function replacementOf(
   if (answer === "truncated") {
     return new Response(text.slice(0, text.length / 2), { status, headers });
   }
-  return new Response(JSON.stringify({ ...JSON.parse(text), ...answer.fields }), {
-    status,
-    headers,
-  });
+  const body = JSON.parse(text);
+  if (answer !== "stale") Object.assign(body, answer.fields);
+  else for (const [name, part] of Object.entries(body)) body[name] = knownParts(part, known);
+  return new Response(JSON.stringify(body), { status, headers });
+}
+
+/** The known objects of a list; any other value as it is. */
+function knownParts(part: unknown, known: Set<unknown>): unknown {
+  return Array.isArray(part) ? part.filter(({ id }) => !id || known.has(id)) : part;
 }
 
 function routes(handle: Faults): Hono {

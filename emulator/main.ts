@@ -91,6 +91,8 @@ function whole(name: string, text: string | undefined, min: number, max: number)
 function writeCA(ca: string, { caFile, options }: Command) {
   const named = caFile ?? (options.dataFile && `${options.dataFile}.ca.pem`);
   const file = resolve(named ?? join(mkdtempSync(join(tmpdir(), "tlsedge-")), "ca.pem"));
+  // Beside the data file, a link with this name may lead to any file: replace it.
+  if (!caFile) rmSync(file, { force: true });
   writeFileSync(file, ca);
   const remove = () => {
     if (!named) rmSync(dirname(file), { recursive: true });
@@ -140,7 +142,9 @@ async function writeCertificate({ domains, folder, days }: Required<Command>["ce
     notAfter: new Date(Date.now() + days * 86_400_000),
   });
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "privkey.pem"), privateKeyPem, { mode: 0o600 });
+  // An existing file would keep its rights.
+  for (const name of ["privkey.pem", "fullchain.pem"]) rmSync(join(folder, name), { force: true });
+  writeFileSync(join(folder, "privkey.pem"), privateKeyPem, { mode: 0o600, flag: "wx" });
   writeFileSync(join(folder, "fullchain.pem"), certificatePem);
   console.log(
     `${join(folder, "fullchain.pem")} and privkey.pem: ${domains.join(", ")}, ${days} days`,

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Context, MiddlewareHandler } from "hono";
 import { errorBody, Refusal, reasons } from "./errors";
+import type { Clocks } from "./store";
 
 /** The prefix of the emulator's own paths. The service's version and limit don't apply to them. */
 const controlPrefix = "/_emulator/";
@@ -16,7 +17,10 @@ export interface RecordedRequest {
   method: string;
   /** The path with its query. */
   path: string;
-  /** The parsed body without a private key; undefined when there was none or it was not JSON. */
+  /**
+   * The parsed body without a private key; undefined when there was none, it was not JSON, or the
+   * request was refused before its body was read.
+   */
   body: unknown;
   /** The status of the answer; 0 before the answer. */
   status: number;
@@ -29,6 +33,9 @@ export type Respond = (
   body: unknown,
   request: { method: string; path: string; status: number },
 ) => unknown;
+
+/** The key of a request's record in its context. */
+const recordKey = "recorded request";
 
 /** Records every request when it arrives, and its status when it is answered. */
 export function record(requests: RecordedRequest[]): MiddlewareHandler {
@@ -43,10 +50,32 @@ export function record(requests: RecordedRequest[]): MiddlewareHandler {
       headers,
     };
     requests.push(request);
-    request.body = recordable(await c.req.text());
+    c.set(recordKey, request);
     await next();
     // A fault may have left the request without an answer.
     if (!c.res.headers.has(alreadySent)) request.status = c.res.status;
+  };
+}
+
+/** Reads and records the body of a request with a valid key. Refuses a long one. */
+export function readBodies(): MiddlewareHandler {
+  return async (c, next) => {
+    const text = await c.req.text();
+    (c.get(recordKey) as RecordedRequest).body = recordable(text);
+    if (Buffer.byteLength(text) > maxBodyBytes) {
+      throw new Refusal(reasons.bodyTooLarge, `A body may have at most ${maxBodyBytes} bytes.`);
+    }
+    await next();
+  };
+}
+
+/** Sends the time of the service's clock in every answer that does not have another. */
+export function sendDate(clocks: Clocks): MiddlewareHandler {
+  return async (c, next) => {
+    await next();
+    const { headers } = c.res;
+    if (headers.has(alreadySent) || headers.has("Date")) return;
+    headers.set("Date", new Date(Date.now() + clocks.date).toUTCString());
   };
 }
 
@@ -71,21 +100,29 @@ export function rewrite(respond: Respond): MiddlewareHandler {
   };
 }
 
-/** Refuses a request without the key or a version, above the rate limit, or with a long body. */
-export function gate(apiKey: string, limit: RollingLimit): MiddlewareHandler {
+/** An account: how its requests are limited, and how one of them is served for it. */
+export interface Admission {
+  limit: RollingLimit;
+  serve(next: () => Promise<void>): Promise<void>;
+}
+
+/**
+ * Refuses a request without a known key or a version, or above the rate limit, by its headers alone.
+ *
+ * @param accounts The accounts, by their keys.
+ */
+export function gate(accounts: Map<string, Admission>): MiddlewareHandler {
   return async (c, next) => {
-    if (c.req.header("authorization") !== `Bearer ${apiKey}`) {
+    const account = accounts.get((c.req.header("authorization") ?? "").replace(/^Bearer /, ""));
+    if (!account) {
       c.header("WWW-Authenticate", "Bearer");
       throw new Refusal(reasons.keyRefused, "Send a valid key: Authorization: Bearer <API key>.");
     }
     if (!c.req.path.startsWith(controlPrefix)) {
-      refuseExcess(c, limit);
+      refuseExcess(c, account.limit);
       refuseVersion(c.req.header("service-version") ?? "");
     }
-    if (Buffer.byteLength(await c.req.text()) > maxBodyBytes) {
-      throw new Refusal(reasons.bodyTooLarge, `A body may have at most ${maxBodyBytes} bytes.`);
-    }
-    await next();
+    await account.serve(next);
   };
 }
 

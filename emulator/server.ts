@@ -12,18 +12,21 @@ import { Hono, type MiddlewareHandler } from "hono";
 import { Refusal, reasons } from "./errors";
 import { type Fault, type Faults, makeFaults } from "./faults";
 import {
+  type Admission,
   answerError,
   delayAnswers,
   gate,
   type RecordedRequest,
   type Respond,
   RollingLimit,
+  readBodies,
   record,
   rewrite,
+  sendDate,
 } from "./middleware";
 import { type MadeCertificate, makeAuthority, makeServerCertificate } from "./pki";
 import { refuseOtherMethods, refuseParameters, type Served } from "./requests";
-import { newId, Store } from "./store";
+import { type Clocks, newId, Store } from "./store";
 import { serveTLSCertificates } from "./tlsCertificate";
 import { serveTLSEdges } from "./tlsEdge";
 import { serveTunnels, type TunnelWire } from "./tunnel";
@@ -32,7 +35,7 @@ export { type Reason, reasons } from "./errors";
 export type { Fault, Faults, SetFault } from "./faults";
 export type { RecordedRequest, Respond } from "./middleware";
 export { type CertificateOptions, type MadeCertificate, makeCertificate } from "./pki";
-export type { Direct } from "./store";
+export type { Clocks, Direct } from "./store";
 export type { TLSCertificateWire } from "./tlsCertificate";
 export type { TLSEdgeWire } from "./tlsEdge";
 export type { Tunnels, TunnelWire } from "./tunnel";
@@ -77,19 +80,32 @@ type Directs = {
   [Name in keyof typeof resources]: ReturnType<(typeof resources)[Name]>["direct"];
 };
 
-/** A running emulator. `tlsEdges`, `tlsCertificates` and `tunnels` change data without requests. */
-export interface Emulator extends Directs {
+/** An account. `tlsEdges`, `tlsCertificates` and `tunnels` change its data without requests. */
+export interface Account extends Directs {
+  /** A bearer key of the account. */
+  apiKey: string;
+  /** Makes another key of the account, which is valid until the emulator is closed. */
+  addKey(): string;
+}
+
+/** A running emulator with one account, to which `addAccount` adds others. */
+export interface Emulator extends Account {
   /** The base URL, such as `https://localhost:50443`; its certificate also fits 127.0.0.1. */
   url: string;
   /** The CA to trust, PEM. */
   ca: string;
-  /** The bearer key. */
-  apiKey: string;
+  /** Makes another account at the same URL: it has no objects. */
+  addAccount(): Account;
   /** All requests since the start or the last `reset`, refused ones too, in order of arrival. */
   requests: RecordedRequest[];
   /** The faults that requests meet, to test a client. */
   faults: Faults;
-  /** Restores the initial tunnels and faults; removes other data, `requests` and the rate count. */
+  /** Set them to test a client against clocks that differ from its own. */
+  clocks: Clocks;
+  /**
+   * Restores the initial tunnels and faults, and sets the clocks right; removes other data,
+   * `requests` and the rate count.
+   */
   reset(): void;
   /** Stops serving and cuts open connections. Safe to call twice. */
   close(): Promise<void>;
@@ -125,13 +141,31 @@ async function startOn(store: Store, options: EmulatorOptions): Promise<Emulator
     ...serve(store, options),
   }));
   const requests: RecordedRequest[] = [];
-  const limit = new RollingLimit(options.requestsPerMinute);
+  const accounts = new Map<string, Admission>();
+  const open = (prefix: string, apiKey: string): Account => {
+    const admission: Admission = {
+      limit: new RollingLimit(options.requestsPerMinute),
+      serve: (next) => store.account.run(prefix, next),
+    };
+    const addKey = (key = newId("tlse")) => {
+      accounts.set(key, admission);
+      return key;
+    };
+    const directs = served.map(({ name, direct }) => [name, inAccount(store, prefix, direct)]);
+    return {
+      ...(Object.fromEntries(directs) as Directs),
+      apiKey: addKey(apiKey),
+      addKey: () => addKey(),
+    };
+  };
   const app = new Hono();
+  app.use(sendDate(store.clocks));
   app.use(record(requests));
   if (options.latencyMs) app.use(delayAnswers(options.latencyMs));
   if (options.respond) app.use(rewrite(options.respond));
-  app.use(gate(apiKey, limit));
-  const faults = makeFaults(options.faults);
+  app.use(gate(accounts));
+  app.use(readBodies());
+  const faults = makeFaults(options.faults, () => store.ids());
   app.use(faults.strike as MiddlewareHandler);
   app.route("/", faults.routes);
   serveRoot(app, store, served);
@@ -152,25 +186,36 @@ async function startOn(store: Store, options: EmulatorOptions): Promise<Emulator
   if (isNew) seed();
   let closing: Promise<void> | undefined;
   return {
-    ...(Object.fromEntries(served.map(({ name, direct }) => [name, direct])) as unknown as Directs),
+    ...open("", apiKey),
     url,
     ca: ca.certificatePem,
-    apiKey,
+    addAccount: () => open(`${newId("acct")} `, newId("tlse")),
     requests,
     faults: faults.handle,
+    clocks: store.clocks,
     reset() {
       faults.handle.clear();
       faults.handle.add(...(options.faults ?? []));
+      Object.assign(store.clocks, { date: 0, createdAt: 0 });
       store.clear();
       seed();
       requests.length = 0;
-      limit.reset();
+      for (const { limit } of accounts.values()) limit.reset();
     },
     close() {
       closing ??= stop(server).then(() => store.close());
       return closing;
     },
   };
+}
+
+/** The same functions, which work on the data of this account. */
+function inAccount<D extends object>(store: Store, prefix: string, direct: D): D {
+  const functions = Object.entries(direct).map(([name, work]) => [
+    name,
+    (...args: unknown[]) => store.account.run(prefix, () => work(...args)),
+  ]);
+  return Object.fromEntries(functions) as D;
 }
 
 function serveRoot(app: Hono, store: Store, served: Served<unknown>[]): void {

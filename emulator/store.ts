@@ -1,5 +1,6 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { randomInt } from "node:crypto";
-import { closeSync, openSync } from "node:fs";
+import { chmodSync, closeSync, openSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 
 /** The start of a stored uri, in place of the emulator's URL, which changes with the port. */
@@ -16,6 +17,20 @@ export function newId(prefix: string): string {
 /** A time as the service writes it: RFC 3339, UTC, whole seconds. Default: now. */
 export function timestamp(time = new Date()): string {
   return `${time.toISOString().slice(0, 19)}Z`;
+}
+
+/** How far the service's clocks are ahead of this machine's, in milliseconds. */
+export interface Clocks {
+  /** The clock of the header `Date`, which a gateway may send. */
+  date: number;
+  /** The clock of `created_at`. */
+  createdAt: number;
+}
+
+/** Makes a file that only its owner may read, and takes the rights of others from an existing one. */
+function makePrivate(file: string): void {
+  closeSync(openSync(file, "a", 0o600));
+  chmodSync(file, 0o600);
 }
 
 /** Access to a collection for tests, without a request. */
@@ -56,13 +71,18 @@ export class Collection<T extends { id: string }> {
   /** Stores an object as the newest one. Replaces a removed object with the same id. */
   add(document: T): T {
     const sql = "INSERT OR REPLACE INTO documents (collection, id, body) VALUES (?, ?, ?)";
-    this.#store.sql(sql).run(this.name, document.id, this.#store.encode(document));
+    this.#store.sql(sql).run(this.#key, document.id, this.#store.encode(document));
     return document;
+  }
+
+  /** The key of the documents of the present account. */
+  get #key(): string {
+    return `${this.#store.account.getStore() ?? ""}${this.name}`;
   }
 
   get(id: string): T | undefined {
     const sql = "SELECT body FROM documents WHERE collection = ? AND id = ? AND body IS NOT NULL";
-    const row = this.#store.sql(sql).get(this.name, id);
+    const row = this.#store.sql(sql).get(this.#key, id);
     return row && this.#store.decode<T>(row.body);
   }
 
@@ -81,7 +101,7 @@ export class Collection<T extends { id: string }> {
   /** Overwrites an object, which keeps its place in the order. */
   put(document: T): T {
     const sql = "UPDATE documents SET body = ? WHERE collection = ? AND id = ?";
-    this.#store.sql(sql).run(this.#store.encode(document), this.name, document.id);
+    this.#store.sql(sql).run(this.#store.encode(document), this.#key, document.id);
     return document;
   }
 
@@ -89,14 +109,14 @@ export class Collection<T extends { id: string }> {
   remove(id: string): boolean {
     const sql =
       "UPDATE documents SET body = NULL WHERE collection = ? AND id = ? AND body IS NOT NULL";
-    return this.#store.sql(sql).run(this.name, id).changes > 0;
+    return this.#store.sql(sql).run(this.#key, id).changes > 0;
   }
 
   /** The id of an object other than `except` whose list `field` has `value`, in any letter case. */
   holder(field: keyof T & string, value: string, except: string): string | undefined {
     const sql = `SELECT documents.id FROM documents, json_each(body, '$.' || ?) AS item
       WHERE collection = ? AND documents.id <> ? AND lower(item.value) = lower(?) LIMIT 1`;
-    return this.#store.sql(sql).get(field, this.name, except, value)?.id as string | undefined;
+    return this.#store.sql(sql).get(field, this.#key, except, value)?.id as string | undefined;
   }
 
   /** The access to this collection for tests. */
@@ -116,13 +136,13 @@ export class Collection<T extends { id: string }> {
 
   #seq(id: string): number | undefined {
     const sql = "SELECT seq FROM documents WHERE collection = ? AND id = ?";
-    return this.#store.sql(sql).get(this.name, id)?.seq as number | undefined;
+    return this.#store.sql(sql).get(this.#key, id)?.seq as number | undefined;
   }
 
   #before(seq: number, limit: number): T[] {
     const sql = `SELECT body FROM documents
       WHERE collection = ? AND seq < ? AND body IS NOT NULL ORDER BY seq DESC LIMIT ?`;
-    const rows = this.#store.sql(sql).all(this.name, seq, limit);
+    const rows = this.#store.sql(sql).all(this.#key, seq, limit);
     return rows.map((row) => this.#store.decode<T>(row.body));
   }
 }
@@ -131,6 +151,10 @@ export class Collection<T extends { id: string }> {
 export class Store {
   /** The emulator's URL; empty until it listens. */
   baseUrl = "";
+  /** The account that a request or a direct access is for: a prefix; empty for the first account. */
+  readonly account = new AsyncLocalStorage<string>();
+  /** How far the service's clocks are ahead. */
+  readonly clocks: Clocks = { date: 0, createdAt: 0 };
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
   readonly #settings = new Collection<{ id: string; value: unknown }>(this, "settings", "");
@@ -138,7 +162,7 @@ export class Store {
   /** Throws when `file` is not a SQLite database or can't be written. */
   constructor(file?: string) {
     // The file holds the CA's private key and the API key, so only its owner may read it.
-    if (file !== undefined) closeSync(openSync(file, "a", 0o600));
+    if (file !== undefined) makePrivate(file);
     this.#database = openDatabase(file ?? ":memory:");
     this.#database.exec(`PRAGMA journal_mode = WAL;
       CREATE TABLE IF NOT EXISTS documents (
@@ -156,6 +180,20 @@ export class Store {
   save(name: string, value: unknown): void {
     const write = this.#settings.get(name) ? "put" : "add";
     this.#settings[write]({ id: name, value });
+  }
+
+  /** The time of a create, by the service's clock. */
+  now(): string {
+    return timestamp(new Date(Date.now() + this.clocks.createdAt));
+  }
+
+  /** The ids of all objects, deleted ones included. */
+  ids(): Set<unknown> {
+    return new Set(
+      this.sql("SELECT id FROM documents")
+        .all()
+        .map(({ id }) => id),
+    );
   }
 
   /** Removes every object, deleted ones and their ids included. */

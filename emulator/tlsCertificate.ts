@@ -83,7 +83,7 @@ export function serveTLSCertificates(store: Store): Served<Direct<TLSCertificate
     refuseDisorder(chain);
     const certificate: TLSCertificateWire = {
       ...certificates.ref(newId("cert")),
-      created_at: timestamp(),
+      created_at: store.now(),
       ...texts,
       certificate_pem: chain.map(({ raw }) => `${pem(raw)}\n`).join(""),
       ...derived(chain[0]),

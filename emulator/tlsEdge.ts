@@ -13,7 +13,7 @@ import {
   strictObject,
   withoutUnset,
 } from "./requests";
-import { Collection, type Direct, newId, type Store, timestamp } from "./store";
+import { Collection, type Direct, newId, type Store } from "./store";
 import type { Made, Ref, Unset } from "./wire";
 
 /** A module of an edge: whether it is applied to traffic, and its fields. */
@@ -77,7 +77,7 @@ export function serveTLSEdges(store: Store): Served<Direct<TLSEdgeWire>> {
     const id = newId("edgtls");
     const blank: TLSEdgeWire = {
       ...edges.ref(id),
-      created_at: timestamp(),
+      created_at: store.now(),
       description: "",
       metadata: "",
       hostports: [],

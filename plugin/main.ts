@@ -1,6 +1,6 @@
 import "./checkNode";
+import { endCreates } from "../provider/creates/createOnce";
 import { engineAddress, exitWithEngine } from "../provider/engine";
-import { noteAllStored } from "../provider/pendingCreates";
 import { servePlugin } from "../provider/plugin";
 import schema from "./schema.json";
 
@@ -13,7 +13,7 @@ async function main(): Promise<void> {
     );
     process.exit(1);
   }
-  void exitWithEngine(noteAllStored);
+  void exitWithEngine(endCreates);
   const { port } = await servePlugin(schema);
   console.log(port);
 }

@@ -5,7 +5,7 @@
  */
 
 import type { ResourcePolicy, StackPolicy } from "./policy";
-import { hostportCertificate, keyReuse, owner } from "./stack";
+import { deployedTlsVersion, hostportCertificate, keyReuse, owner } from "./stack";
 import {
   certificateChain,
   certificateExpiry,
@@ -20,6 +20,7 @@ export {
   certificateExpiry,
   certificateKey,
   certificateSignature,
+  deployedTlsVersion,
   edgeAccess,
   edgeModules,
   edgeProtected,
@@ -32,6 +33,7 @@ export {
 /** All policies of the pack, for your own pack or for another program. */
 export const policies: (ResourcePolicy | StackPolicy)[] = [
   edgeTlsVersion,
+  deployedTlsVersion,
   edgeAccess,
   edgeModules,
   edgeProtected,

@@ -19,7 +19,7 @@ export interface Explained {
   example: { violation: string; fix: string };
 }
 
-/** A policy that judges one resource at a time, before any request is made for it. */
+/** A policy that judges one resource at a time, before the service is told to change it. */
 export type ResourcePolicy = ResourceValidationPolicy & Explained;
 
 /** A policy that judges a stack as a whole, at the end of a preview and of an update. */
@@ -70,3 +70,10 @@ export function uploaded(file: string, name = "app"): string {
     "});"
   );
 }
+
+/** A text of the service or of a certificate, without the characters that a terminal obeys. */
+export const shown = (text: string) =>
+  text.replace(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu,
+    (one) => `\\u{${one.codePointAt(0)?.toString(16)}}`,
+  );

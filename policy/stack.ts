@@ -1,7 +1,9 @@
 import { isIP } from "node:net";
 import type { PolicyResource } from "@pulumi/policy";
 import { TLSCertificate, TLSEdge } from "pulumi-tlsedge";
-import { any, each, isOn, type ResourcePolicy, type StackPolicy, uploaded } from "./policy";
+import { readChain, unread } from "./chain";
+import { any, each, isOn, type ResourcePolicy, type StackPolicy, shown, uploaded } from "./policy";
+import { acceptsLess, edgeTlsVersion, minimumSchema } from "./tlsEdge";
 
 /** Edges and certificates name an owner. */
 export const owner: ResourcePolicy = {
@@ -44,11 +46,46 @@ export const owner: ResourcePolicy = {
 function namesOwner(metadata: string | undefined, property: string): boolean {
   try {
     const name = JSON.parse(metadata ?? "null")?.[property];
-    return typeof name === "string" && name.trim() !== "";
+    // A letter or a digit that can be seen: some letters and spaces can't.
+    return (
+      typeof name === "string" && /(?!\p{Default_Ignorable_Code_Point})[\p{L}\p{N}]/u.test(name)
+    );
   } catch {
     return false;
   }
 }
+
+/** No edge accepts an old TLS version, whoever chose the version. */
+export const deployedTlsVersion: StackPolicy = {
+  name: "deployed-tls-version",
+  displayName: "Minimum TLS version as deployed",
+  description: "No TLS edge of the stack accepts a TLS version below the minimum.",
+  why:
+    "An edge for which the program sets no tlsTermination.minVersion has the version of the " +
+    "service. An adopted edge may have an old version, and someone may lower it at the service: " +
+    "no plan shows a change then.",
+  remediationSteps:
+    'Set tlsTermination.minVersion to the minimum or to "1.3". This policy judges the state of ' +
+    "the stack: `pulumi refresh` brings into it what was changed at the service. The version of " +
+    "an edge that this update creates, adopts or changes is judged after the update, unless the " +
+    "program sets it.",
+  severity: "high",
+  enforcementLevel: "mandatory",
+  configSchema: minimumSchema,
+  example: edgeTlsVersion.example,
+  validateStack({ resources, getConfig }, report) {
+    const { minVersion } = getConfig<{ minVersion: string }>();
+    const edges = resources.filter((resource) => resource.isType(TLSEdge));
+    each(edges, ({ name, urn, props: { tlsTermination } }) => {
+      if (!acceptsLess(tlsTermination, minVersion)) return;
+      report(
+        `The deployed TLS edge "${name}" accepts TLS ${shown(tlsTermination.minVersion)} and higher. ` +
+          `Set its tlsTermination.minVersion to "${minVersion}" or higher.`,
+        urn,
+      );
+    });
+  },
+};
 
 /** Every hostport has a valid certificate. */
 export const hostportCertificate: StackPolicy = {
@@ -66,7 +103,8 @@ export const hostportCertificate: StackPolicy = {
     "names, or renew the expired one. Edges with terminateAt `upstream` are not judged unless " +
     "tlsTermination is disabled, because their certificate is on a server behind them. A policy " +
     "sees only the resources of its own stack. If the certificates are in another stack, set " +
-    "this policy to `disabled`.",
+    "this policy to `disabled`. If an earlier version of pulumi-tlsedge wrote the state of a " +
+    "certificate, run `pulumi refresh` first.",
   severity: "high",
   enforcementLevel: "advisory",
   example: {
@@ -90,7 +128,7 @@ export const hostportCertificate: StackPolicy = {
           certificates.map((certificate) => () => {
             if (accountOf(certificate) !== account) return false;
             const leaf = leafOf(certificate.props);
-            return !leaf || (isValid(leaf) && covers(leaf.names, host));
+            return leaf !== undefined && isValid(leaf) && covers(leaf.names, host);
           }),
         );
         if (covered) return;
@@ -118,8 +156,7 @@ function accountOf({ props, provider }: PolicyResource): string {
 function leafOf(certificate: PolicyResource["props"]) {
   void certificate.certificatePem;
   const { subjectAlternativeNames: names, notBefore, notAfter } = certificate;
-  const key: string | undefined = certificate.publicKeyFingerprint;
-  return names && { names, notBefore, notAfter, key };
+  return names && { names, notBefore, notAfter };
 }
 
 function isValid({ notBefore, notAfter }: { notBefore: string; notAfter: string }): boolean {
@@ -159,8 +196,9 @@ export const keyReuse: StackPolicy = {
     const certificates = resources.filter((resource) => resource.isType(TLSCertificate));
     const owners = new Map<string, PolicyResource>();
     each(certificates.sort(byName), (certificate) => {
-      const key = leafOf(certificate.props)?.key;
-      if (!key) return;
+      const chain = readChain(certificate.props.certificatePem);
+      if (!chain) return report(unread(certificate.name), certificate.urn);
+      const key = chain[0].keyIdentity;
       const owner = owners.get(key);
       if (!owner) {
         owners.set(key, certificate);

@@ -1,11 +1,28 @@
-import "reflect-metadata"; // @peculiar/x509 needs it.
-import { type KeyObject, X509Certificate as NodeCertificate } from "node:crypto";
-import { PemConverter, X509Certificate } from "@peculiar/x509";
-import { validateResourceOfType } from "@pulumi/policy";
+import {
+  type ReportViolation,
+  type ResourceValidationArgs,
+  validateResourceOfType,
+} from "@pulumi/policy";
 import { TLSCertificate } from "pulumi-tlsedge";
-import { type ResourcePolicy, uploaded } from "./policy";
+import { type Certificate, readChain, unread } from "./chain";
+import { type ResourcePolicy, shown, uploaded } from "./policy";
 
 const day = 24 * 3_600_000;
+
+/** Judges the chain of a TLS certificate, leaf first. A chain that can't be read is a violation. */
+function judging(
+  judge: (
+    chain: [Certificate, ...Certificate[]],
+    args: ResourceValidationArgs,
+    report: ReportViolation,
+  ) => void,
+) {
+  return validateResourceOfType(TLSCertificate, ({ certificatePem }, args, report) => {
+    const chain = readChain(certificatePem);
+    if (chain) judge(chain, args, report);
+    else report(unread(args.name));
+  });
+}
 
 /** Certificates are renewed in time. */
 export const certificateExpiry: ResourcePolicy = {
@@ -32,12 +49,11 @@ export const certificateExpiry: ResourcePolicy = {
     violation: uploaded("expires-in-a-week"),
     fix: uploaded("expires-in-a-year"),
   },
-  validateResource: validateResourceOfType(TLSCertificate, ({ certificatePem }, args, report) => {
+  validateResource: judging(([leaf], args, report) => {
     const { days } = args.getConfig<{ days: number }>();
-    const [leaf] = parse(certificatePem);
-    if (!leaf || leaf.notAfter.getTime() - Date.now() >= days * day) return;
+    if (leaf.expires.getTime() - Date.now() >= days * day) return;
     report(
-      `The TLS certificate "${args.name}" expires on ${leaf.notAfter.toISOString()}, in fewer ` +
+      `The TLS certificate "${args.name}" expires on ${leaf.expires.toISOString()}, in fewer ` +
         `than ${days} days. Renew it.`,
     );
   }),
@@ -76,9 +92,9 @@ export const certificateKey: ResourcePolicy = {
     },
   },
   example: { violation: uploaded("rsa-1024"), fix: uploaded("ecdsa-p256") },
-  validateResource: validateResourceOfType(TLSCertificate, ({ certificatePem }, args, report) => {
+  validateResource: judging((chain, args, report) => {
     const minimum = args.getConfig<{ minRsaBits: number; minEcdsaBits: number }>();
-    parse(certificatePem).forEach((certificate, index) => {
+    chain.forEach((certificate, index) => {
       const weakness = weaknessOf(certificate, minimum);
       if (!weakness) return;
       report(
@@ -107,10 +123,10 @@ const curveBits: Partial<Record<string, number>> = {
 
 /** Why a key is weak, if it is. Ed25519 keys have one strength and are not judged. */
 function weaknessOf(
-  certificate: X509Certificate,
+  { key }: Certificate,
   { minRsaBits, minEcdsaBits }: { minRsaBits: number; minEcdsaBits: number },
 ): string | undefined {
-  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = publicKey(certificate) ?? {};
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key;
   const { modulusLength, namedCurve = "an unnamed curve" } = details ?? {};
   if (modulusLength !== undefined && modulusLength < minRsaBits) {
     return `a key of ${modulusLength} bits (${type}), fewer than ${minRsaBits}`;
@@ -122,44 +138,57 @@ function weaknessOf(
   return `a key on ${namedCurve}, a curve of fewer than ${minEcdsaBits} bits`;
 }
 
-/** Undefined for a kind of key that this Node.js does not support: the service judges such keys. */
-function publicKey({ rawData }: X509Certificate): KeyObject | undefined {
-  try {
-    return new NodeCertificate(Buffer.from(rawData)).publicKey;
-  } catch {
-    return undefined;
-  }
-}
-
 /** No signature uses a broken hash. */
 export const certificateSignature: ResourcePolicy = {
   name: "certificate-signature",
   displayName: "Signature algorithm",
-  description: "No certificate of a chain is signed with SHA-1, MD5, MD4 or MD2.",
+  description:
+    "No certificate of a chain is signed with SHA-1, MD5, MD4 or MD2, or with an algorithm that " +
+    "the policy does not know.",
   why:
     "Attackers can compute collisions of these hashes, and so use a signature for another " +
     "certificate. Clients refuse such signatures.",
   remediationSteps:
     "Have the certificate issued again, signed with SHA-256 or better. A root at the end of a " +
-    "chain is not judged, because clients do not check its signature.",
+    "chain is not judged, because clients do not check its signature. The policy knows RSA and " +
+    "ECDSA with SHA-2, RSASSA-PSS, Ed25519, Ed448 and ML-DSA.",
   severity: "critical",
   enforcementLevel: "mandatory",
   example: { violation: uploaded("sha1"), fix: uploaded("sha256") },
-  validateResource: validateResourceOfType(TLSCertificate, ({ certificatePem }, { name }, report) =>
-    parse(certificatePem).forEach((certificate, index) => {
-      const hash = brokenHash(certificate);
-      const isRoot = index > 0 && signsItself(certificate);
-      if (!hash || isRoot) return;
+  validateResource: judging((chain, { name }, report) => {
+    chain.forEach((certificate, index) => {
+      const weakness = weaknessOfSignature(certificate);
+      if (!weakness) return;
+      const isRoot = index > 0 && certificate.signsItself();
+      if (isRoot) return;
       report(
-        `${ordinal(index)} of the TLS certificate "${name}" is signed with ${hash}. ` +
+        `${ordinal(index)} of the TLS certificate "${name}" is signed with ${weakness}. ` +
           "Have it issued again, signed with SHA-256 or better.",
       );
-    }),
-  ),
+    });
+  }),
 };
 
-/** The hashes of algorithms for which WebCrypto, and so the library, has no names. */
+/** SHA-2, and algorithms with a hash of their own. Those without a name have only an OID. */
+const goodSignatures = [
+  "SHA-256",
+  "SHA-384",
+  "SHA-512",
+  "Ed25519",
+  "EdDSA", // Ed448.
+  "ML-DSA-44",
+  "ML-DSA-65",
+  "ML-DSA-87",
+  "1.2.840.113549.1.1.14", // sha224WithRSAEncryption.
+  "1.2.840.10045.4.3.1", // ecdsa-with-SHA224.
+  "2.16.840.1.101.3.4.2.4", // SHA-224, in RSASSA-PSS.
+];
+
+/** The broken hashes, by the library's names or, for what WebCrypto does not name, by OID. */
 const brokenHashes: Partial<Record<string, string>> = {
+  "SHA-1": "SHA-1",
+  // RSASSA-PSS without parameters: RFC 8017, A.2.3.
+  "RSA-PSS": "SHA-1",
   // RFC 8017, appendix C, and earlier versions of it: md2WithRSAEncryption and so on.
   "1.2.840.113549.1.1.2": "MD2",
   "1.2.840.113549.1.1.3": "MD4",
@@ -172,9 +201,10 @@ const brokenHashes: Partial<Record<string, string>> = {
   "1.3.14.3.2.29": "SHA-1",
 };
 
-function brokenHash({ signatureAlgorithm }: X509Certificate): string | undefined {
-  const { name, hash } = signatureAlgorithm as { name: string; hash?: { name: string } };
-  return hash?.name === "SHA-1" ? "SHA-1" : brokenHashes[name];
+/** What is weak in a signature, if anything. What this policy does not know counts as weak. */
+function weaknessOfSignature({ signedWith }: Certificate): string | undefined {
+  if (goodSignatures.includes(signedWith)) return undefined;
+  return brokenHashes[signedWith] ?? `an algorithm (${signedWith}) that this policy does not know`;
 }
 
 /** A chain has its intermediates. */
@@ -193,31 +223,14 @@ export const certificateChain: ResourcePolicy = {
   severity: "high",
   enforcementLevel: "advisory",
   example: { violation: uploaded("leaf-alone"), fix: uploaded("full-chain") },
-  validateResource: validateResourceOfType(
-    TLSCertificate,
-    ({ certificatePem }, { name }, report) => {
-      const [leaf, intermediate] = parse(certificatePem);
-      if (!leaf || intermediate || signsItself(leaf)) return;
-      report(
-        `The TLS certificate "${name}" has a chain without the certificate of the issuer ` +
-          `(${leaf.issuer}). Append the intermediates to certificatePem.`,
-      );
-    },
-  ),
+  validateResource: judging(([leaf, intermediate], { name }, report) => {
+    if (intermediate || leaf.signsItself()) return;
+    report(
+      `The TLS certificate "${name}" has a chain without the certificate of the issuer ` +
+        `(${shown(leaf.issuer)}). Append the intermediates to certificatePem.`,
+    );
+  }),
 };
-
-/** The chain, leaf first; empty when it can't be parsed, which the resource's own check reports. */
-function parse(pem: string): X509Certificate[] {
-  try {
-    return PemConverter.decode(pem).map((raw) => new X509Certificate(raw));
-  } catch {
-    return [];
-  }
-}
-
-function signsItself({ subject, issuer }: X509Certificate): boolean {
-  return subject === issuer;
-}
 
 function ordinal(index: number): string {
   return index === 0 ? "The leaf" : `Certificate ${index + 1}`;

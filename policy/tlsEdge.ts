@@ -1,30 +1,38 @@
-import { remediateResourceOfType, validateResourceOfType } from "@pulumi/policy";
+import {
+  type PolicyConfigSchema,
+  remediateResourceOfType,
+  validateResourceOfType,
+} from "@pulumi/policy";
 import { TLSEdge } from "pulumi-tlsedge";
 import { any, each, isOn, type ResourcePolicy } from "./policy";
 
-/** No edge accepts an old TLS version. */
+/** The setting of the two policies on TLS versions. */
+export const minimumSchema: PolicyConfigSchema = {
+  properties: {
+    minVersion: {
+      type: "string",
+      enum: ["1.2", "1.3"],
+      default: "1.2",
+      description: "The lowest TLS version that an edge may accept.",
+    },
+  },
+};
+
+/** No program asks for an old TLS version. */
 export const edgeTlsVersion: ResourcePolicy = {
   name: "edge-tls-version",
   displayName: "Minimum TLS version",
-  description: "A TLS edge accepts no TLS version below the minimum.",
+  description: "No program sets a TLS version below the minimum for a TLS edge.",
   why:
     "TLS 1.0 and 1.1 use broken hashes and ciphers, and RFC 8996 has deprecated them. If an edge " +
     "accepts them, an attacker in the network can make clients use them.",
   remediationSteps:
-    'Set tlsTermination.minVersion to the minimum or to "1.3", or remove it: then the service ' +
-    "chooses a safe version. At the enforcement level `remediate`, this policy sets the minimum.",
+    'Set tlsTermination.minVersion to the minimum or to "1.3". At the enforcement level ' +
+    "`remediate`, this policy sets the minimum. Where a program sets no version, an edge keeps the " +
+    "version that it has at the service: the policy `deployed-tls-version` judges it.",
   severity: "high",
   enforcementLevel: "mandatory",
-  configSchema: {
-    properties: {
-      minVersion: {
-        type: "string",
-        enum: ["1.2", "1.3"],
-        default: "1.2",
-        description: "The lowest TLS version that an edge may accept.",
-      },
-    },
-  },
+  configSchema: minimumSchema,
   example: {
     violation: 'new TLSEdge("app", { tlsTermination: { minVersion: "1.0" } });',
     fix: 'new TLSEdge("app", { tlsTermination: { minVersion: "1.2" } });',
@@ -49,20 +57,18 @@ export const edgeTlsVersion: ResourcePolicy = {
 
 interface Termination {
   enabled?: boolean;
-  minVersion?: string;
-  terminateAt?: string;
+  minVersion?: string | null;
 }
 
 /**
- * Whether an edge accepts a version below the minimum. A disabled module has no effect. If the
- * version is unset, the service chooses a safe one. With `upstream` the edge does not end TLS.
+ * Whether an edge accepts a version below the minimum. A disabled module has no effect. An unset
+ * version, null in a state, is not judged: an edge that ends TLS `upstream` has none (api.md §2.1).
  */
-function acceptsLess(termination: Termination | undefined, minimum: string): boolean {
+export function acceptsLess(termination: Termination | null | undefined, minimum: string): boolean {
   return !any([
     () => !isOn(termination),
-    () => termination?.minVersion === undefined,
+    () => (termination?.minVersion ?? undefined) === undefined,
     () => Number(termination?.minVersion) >= Number(minimum),
-    () => termination?.terminateAt === "upstream",
   ]);
 }
 

@@ -1,6 +1,7 @@
 import type { Client } from "../client/client";
 import { isNotedAsAdopted, noteAdopted } from "./adoptedObjects";
-import { noteManaged } from "./createOnce";
+import { noteManaged } from "./creates/createOnce";
+import { claim } from "./creates/journal";
 import {
   type Created,
   hasUnknown,
@@ -15,6 +16,12 @@ import { remove } from "./operations";
 
 /** The input that has a resource's `import` option. Pulumi hides names that start with `__`. */
 export const importKey = "__import";
+/**
+ * The input that has the names of the arguments that the program has marked as secrets: the engine
+ * takes the marks off before it calls a dynamic provider. The check reads it; it stays in the inputs
+ * only beside {@link importKey}.
+ */
+export const secretsKey = "__secrets";
 
 /** What this process did with the objects of an account. {@link nameOf} gives their names. */
 const objectsOf = perAccount(() => ({
@@ -102,17 +109,26 @@ export function adoptions(): string | undefined {
   return `${names.length} objects ${verb} adopted without changes: ${list.format(kinds)}`;
 }
 
-/** One problem with a table of the differences between object and inputs; none when they agree. */
+/**
+ * One problem with a table of the differences between object and inputs; none when they agree. It
+ * shows neither value of a secret argument: the object may have the same secret, or a part of it.
+ */
 export function problemsOfAdoption(
   lifecycle: Lifecycle,
   id: string,
   found: Properties,
   inputs: Properties,
 ): Problem[] {
+  const secrets = (inputs[secretsKey] ?? []) as string[];
   const rows = lifecycle
     .differences(found, inputs)
     .filter(({ wanted }) => !hasUnknown(wanted))
-    .map((row) => `\n  ${row.property}: ${shown(row.wanted)} / ${shown(row.found)}`);
+    .map(({ property, ...values }) => {
+      const [wanted, there] = [values.wanted, values.found].map((value) =>
+        shown(value, secrets.includes(property)),
+      );
+      return `\n  ${property}: ${wanted} / ${there}`;
+    });
   if (rows.length === 0) return [];
   const reason =
     `the ${lifecycle.title} ${id} is not adopted, because it differs from the program ` +
@@ -121,8 +137,9 @@ export function problemsOfAdoption(
   return [{ path: "", reason }];
 }
 
-function shown(value: unknown): string {
+function shown(value: unknown, isSecret: boolean): string {
   if (value === undefined || value === null || value === "") return "none";
+  if (isSecret) return "[secret]";
   const text = JSON.stringify(value);
   return text.length > maxValueLength ? `${text.slice(0, maxValueLength)}…` : text;
 }
@@ -157,6 +174,7 @@ export async function adopt(
     const [problem] = problemsOfAdoption(lifecycle, id, state, inputs);
     if (problem) throw new Error(problem.reason);
     run.adopted.set(object, lifecycle.title);
+    claim(client.baseUrl.href, id);
     return { id, state };
   } catch (error) {
     adopted.delete(object);
@@ -203,6 +221,7 @@ export async function deleteUnlessAdopted(
   lifecycle: Lifecycle,
   client: Client,
   id: string,
+  state: Properties,
 ): Promise<void> {
   const { imported, deleted } = objectsOf(client);
   const object = nameOf(lifecycle, id);
@@ -213,6 +232,6 @@ export async function deleteUnlessAdopted(
     );
     return;
   }
-  await remove(lifecycle, client, id);
+  await remove(lifecycle, client, id, state);
   deleted.add(object);
 }

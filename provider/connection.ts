@@ -1,10 +1,13 @@
+import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { isAbsolute } from "node:path";
 import type { SettingKey } from "../client/advice";
 import type { Client, ClientOptions } from "../client/client";
-import { type Connection, waysToSet } from "../client/settings";
+import { type Connection, defaultConnection, waysToSet } from "../client/settings";
 import { cancelSignal, sendForEngine } from "./engine";
 import { inform } from "./messages";
 import { nearest } from "./nearest";
+import { whyDamaged, whyNoBlock } from "./notPem";
 
 /** A setting is missing or malformed. The message says how to set it. */
 export class ConfigurationError extends Error {
@@ -16,12 +19,22 @@ export type ConfigReader = (key: string) => string | undefined;
 
 /** The settings of a connection, which a user gives. */
 export interface Settings extends Omit<ClientOptions, "nameOf" | "tell" | "send" | "signal"> {
-  /** The origin of the service before its host changed. */
-  movedFrom?: string;
+  /**
+   * Other origins that the service has: that of a gateway, or the old one after a move. A list with
+   * commas.
+   */
+  acceptedOrigins?: string;
+  /**
+   * Whether the API key is a new one of the account that the state was made with. Give it for one
+   * run only.
+   */
+  sameAccount?: boolean;
+  /** Whether a plan does not ask the service. */
+  offlinePlan?: boolean;
 }
 
 const clients = new Map<string, Client>();
-const movedFrom = new WeakMap<Client, string>();
+const contexts = new WeakMap<Client, { connection: Connection; settings: Settings }>();
 
 /**
  * The client of a connection. A process has one client for each account, so that all requests of
@@ -49,11 +62,14 @@ export function connect(connection: Connection, config?: ConfigReader): Client {
     signal: cancelSignal,
   });
   clients.set(account, client);
-  if (settings.movedFrom) movedFrom.set(client, settings.movedFrom);
+  contexts.set(client, { connection, settings });
   return client;
 }
 
-/** The place where a setting is set, or should be set: stack config wins over the environment. */
+/**
+ * The place where a setting is set: stack config wins over the environment. A setting that is not
+ * set belongs where the base URL is set.
+ */
 function whereSet(
   connection: Connection,
   key: SettingKey,
@@ -61,12 +77,29 @@ function whereSet(
   env: NodeJS.ProcessEnv,
 ): string {
   const { variable, configKey } = waysToSet(connection, key);
-  return config && (config(configKey) || !env[variable]) ? configKey : variable;
+  if (config?.(configKey)) return configKey;
+  if (env[variable]) return variable;
+  const base = waysToSet(connection, "baseUrl");
+  return config && (config(base.configKey) || !env[base.variable]) ? configKey : variable;
 }
 
-/** The origins of the service: that of the base URL, and the old one if the service has moved. */
-export function originsOf({ account }: Client): { now: string; before: string | undefined } {
-  return { now: account.baseUrl.origin, before: movedFrom.get(account) };
+/** The connection and the settings of a client, which {@link connect} has made. */
+export function contextOf({ account }: Client) {
+  return contexts.get(account) ?? { connection: defaultConnection, settings: undefined };
+}
+
+/** Whether an origin is that of the service, by its settings. */
+export function isOwnOrigin(
+  origin: string,
+  { baseUrl, acceptedOrigins = "" }: Pick<Settings, "baseUrl" | "acceptedOrigins">,
+): boolean {
+  return origin === new URL(baseUrl).origin || acceptedOrigins.split(",").includes(origin);
+}
+
+/** Why an API key must be a secret in the config. */
+export function plainKey(connection: Connection): string {
+  const { configKey, inConfig } = waysToSet(connection, "apiKey");
+  return `${configKey} is in the stack's config in plain text, and would be in its state: ${inConfig}`;
 }
 
 /** Reads and checks the settings of a connection. Makes no request. */
@@ -83,20 +116,21 @@ export function readSettings(
   }
   const problems: string[] = [];
   const read = <K extends Key>(key: K): Value<K> | undefined => {
-    const { name, check } = kinds[key];
+    const { name } = kinds[key];
     const { variable, configKey, text, inConfig } = waysToSet(connection, key);
     const inStack = config?.(configKey);
-    const value = inStack || env[variable];
+    const value = (inStack || env[variable])?.trim();
     const howToSet = config ? text : `set ${variable} in the environment`;
     if (!value) {
       if (key === "baseUrl" || key === "apiKey") problems.push(`no ${name} is set: ${howToSet}`);
       return undefined;
     }
-    const checked = check(value);
+    const checked = checkedValue(key, value);
     if (!(checked instanceof Invalid)) return checked as Value<K>;
     const source = `${inStack ? configKey : variable}${shown(key, value)}`;
     // A variable does not override a wrong value in stack config.
-    problems.push(`the ${name} in ${source} ${checked.reason}: ${inStack ? inConfig : howToSet}`);
+    const howToMend = inStack ? inConfig : howToSet.replace(/^set /, "correct ");
+    problems.push(`the ${name} in ${source} ${checked.reason}: ${howToMend}`);
     return undefined;
   };
   const settings = {
@@ -108,7 +142,9 @@ export function readSettings(
     timeoutSeconds: read("timeoutSeconds"),
     maxRetries: read("maxRetries"),
     requestsPerMinute: read("requestsPerMinute"),
-    movedFrom: read("movedFrom"),
+    acceptedOrigins: read("acceptedOrigins"),
+    sameAccount: read("sameAccount"),
+    offlinePlan: read("offlinePlan"),
   };
   if (problems.length > 0) throw new ConfigurationError(problems.join("; "));
   return settings;
@@ -138,8 +174,7 @@ export function overruled(
     const { variable, configKey } = waysToSet(connection, key);
     const [inStack, inEnv] = [config(configKey), env[variable]];
     if (!inStack || !inEnv || inStack === inEnv) return [];
-    const { check } = kinds[key];
-    if (check(inStack) === check(inEnv)) return [];
+    if (checkedValue(key, inStack) === checkedValue(key, inEnv)) return [];
     return [`${configKey}${shown(key, inStack)} is used, not ${variable}${shown(key, inEnv)}`];
   });
   if (differing.length === 0) return undefined;
@@ -181,13 +216,21 @@ class Invalid {
 const kinds = {
   baseUrl: { name: "base URL", check: checkBaseUrl },
   apiKey: { name: "API key", check: checkApiKey },
-  apiVersion: { name: "API version", check: matching(/^\d+$/, "must be a number") },
-  versionHeader: { name: "version header", check: matching(/^[\w-]+$/, "must be a header name") },
+  apiVersion: {
+    name: "API version",
+    check: matching(/^\d+$/, "must be a whole number, such as 2"),
+  },
+  versionHeader: {
+    name: "version header",
+    check: matching(/^[\w-]+$/, "must be the name of a header, such as Service-Version"),
+  },
   caFile: { name: "CA file", check: checkCaFile },
   timeoutSeconds: { name: "timeout", check: between(1, 86_400) },
   maxRetries: { name: "number of retries", check: between(0, 1000) },
   requestsPerMinute: { name: "number of requests per minute", check: between(0, 1_000_000) },
-  movedFrom: { name: "old origin", check: checkOrigin },
+  acceptedOrigins: { name: "list of accepted origins", check: checkOrigins },
+  sameAccount: { name: "answer whether the account is the same", check: checkBoolean },
+  offlinePlan: { name: "choice of a plan without questions", check: checkBoolean },
 };
 
 type Key = keyof typeof kinds;
@@ -196,41 +239,76 @@ const keys = Object.keys(kinds) as Key[];
 
 /** A URL or a path in brackets, without parts that may be secret; empty for any other setting. */
 function shown(key: Key, value: string): string {
-  if (key === "caFile") return ` (${value})`;
-  if (key !== "baseUrl" && key !== "movedFrom") return "";
+  // Only what looks like a file's path: anything else may be a key.
+  if (key === "caFile") {
+    return /^[^\n]{1,255}\.(pem|crt|cer|ca)$/i.test(value) ? ` (${value})` : "";
+  }
+  if (key !== "baseUrl" && key !== "acceptedOrigins") return "";
   const bare = value.replace(/^([a-z]+:\/\/)?.*@/is, "$1").replace(/[?#].*/s, "");
   // Show only what looks like a URL or a host name: anything else may be a misplaced API key.
   return /^[a-z]+:\/|^[a-z0-9.-]+[.:][a-z0-9/.-]+$/.test(bare) ? ` (${bare})` : "";
 }
 
+/** A value as it is used. White space around it comes from files and shells. */
+function checkedValue(key: Key, value: string) {
+  return kinds[key].check(value.trim());
+}
+
 function checkBaseUrl(value: string): string | Invalid {
   const url = URL.canParse(value) ? new URL(value) : undefined;
-  if (!url?.host) return new Invalid("is not a URL");
-  if (url.protocol !== "https:") return new Invalid("must start with https://");
+  const isHost = /^(?!https:)[a-z0-9-]+[.:][a-z0-9/.:-]+$/i.test(value);
+  if (url?.host ? url.protocol !== "https:" : isHost)
+    return new Invalid("must start with https://");
+  if (!url?.host) return new Invalid("is not a URL such as https://api.example.com");
   if (url.username || url.password || url.search || url.hash) {
     return new Invalid("must have only https://, a host and a path");
   }
-  return value.replace(/\/+$/, "");
+  return url.href.replace(/\/+$/, "");
 }
 
-function checkOrigin(value: string): string | Invalid {
-  const url = URL.canParse(value) ? new URL(value) : undefined;
-  return url?.host ? url.origin : new Invalid("is not a URL such as https://api.example.com");
+function checkOrigins(value: string): string | Invalid {
+  const urls = value.split(",").map((one) => (URL.canParse(one) ? new URL(one) : undefined));
+  return urls.every((url) => url?.host && !url.host.includes(";"))
+    ? urls.map((url) => url?.origin).join(",")
+    : new Invalid("must be URLs such as https://api.example.com, with commas between them");
+}
+
+function checkBoolean(value: string): boolean | Invalid {
+  if (value === "1" || value === "true") return true;
+  return value === "0" || value === "false" ? false : new Invalid("must be true or false");
 }
 
 function checkApiKey(value: string): string | Invalid {
+  if (/^(["'\u2018\u201c]).*["'\u2019\u201d]$/s.test(value)) {
+    return new Invalid("has quotation marks around it, which are no part of the key");
+  }
+  if (/^bearer\s/i.test(value))
+    return new Invalid("begins with Bearer, which is no part of the key");
   return /^[\x21-\x7e]+$/.test(value)
     ? value
     : new Invalid("has a space, a line break or a character that a key can't have");
 }
 
+const isPem = (text: string) => text.includes("-----BEGIN ");
+
 function checkCaFile(value: string): string | Invalid {
+  if (isPem(value)) return new Invalid("is PEM text, but must be the path of a file");
+  let text: string;
   try {
-    if (readFileSync(value, "utf8").includes("-----BEGIN CERTIFICATE-----")) return value;
+    text = readFileSync(value, "utf8");
   } catch (error) {
-    return new Invalid(`can't be read (${(error as NodeJS.ErrnoException).code})`);
+    const { code } = error as NodeJS.ErrnoException;
+    const from = isAbsolute(value) ? "" : ` from ${process.cwd()}; give an absolute path`;
+    return new Invalid(`can't be read (${code})${from}`);
   }
-  return new Invalid("holds no PEM certificate");
+  const start = text.indexOf("-----BEGIN CERTIFICATE-----");
+  if (start < 0) return new Invalid(whyNoBlock(text, "certificate"));
+  try {
+    new X509Certificate(text.slice(start));
+    return value;
+  } catch {
+    return new Invalid(`holds a certificate that can't be parsed: ${whyDamaged(text)}`);
+  }
 }
 
 function matching(pattern: RegExp, reason: string): (value: string) => string | Invalid {

@@ -4,8 +4,8 @@
  */
 export class DeclaredHostports {
   readonly #title: string;
-  /** The name of the edge of each hostport, which is in lower case. */
-  readonly #edges = new Map<string, string>();
+  /** The edge of each hostport, which is in lower case. */
+  readonly #edges = new Map<string, { name: string; isSecret: boolean }>();
   readonly #hostportsOf = new Map<unknown, Set<string>>();
 
   /** @param title The kind of edge, for messages: "TLS edge". */
@@ -18,23 +18,31 @@ export class DeclaredHostports {
    * not a known list of hostports.
    *
    * @param key Tells the edge from others of the same name.
+   * @param isSecret Whether a hostport is a secret: then the message does not name it.
    * @returns What is wrong, if another edge has one of the hostports.
    */
-  declare(key: unknown, name: string, hostports: unknown): string | undefined {
+  declare(key: unknown, name: string, hostports: unknown, isSecret = false): string | undefined {
     for (const old of this.#hostportsOf.get(key) ?? []) this.#edges.delete(old);
     this.#hostportsOf.delete(key);
     if (!Array.isArray(hostports)) return undefined;
     // The provider refuses an edge that names a hostport twice.
-    const all = new Set(hostports.map((one) => String(one).toLowerCase()));
-    const taken = [...all].find((one) => this.#edges.has(one));
-    if (taken !== undefined) {
+    const all = lowerCase(hostports);
+    for (const one of all) {
+      const other = this.#edges.get(one);
+      if (!other) continue;
+      const hostport = isSecret || other.isSecret ? "[secret]" : one;
       return (
-        `the ${this.#title}s "${this.#edges.get(taken)}" and "${name}" have the same ` +
-        "hostport, which only one edge can serve: remove the hostport from one of them"
+        `the ${this.#title}s "${other.name}" and "${name}" have the same hostport, ${hostport}, ` +
+        "which only one edge can serve: remove it from one of them"
       );
     }
     this.#hostportsOf.set(key, all);
-    for (const one of all) this.#edges.set(one, name);
+    for (const one of all) this.#edges.set(one, { name, isSecret });
     return undefined;
   }
+}
+
+/** Hostports in the form in which equal ones are equal. */
+export function lowerCase(hostports: unknown[]): Set<string> {
+  return new Set(hostports.map((hostport) => String(hostport).toLowerCase()));
 }

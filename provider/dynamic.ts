@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type { dynamic } from "@pulumi/pulumi";
 import type { Client } from "../client/client";
+import { plainMessage } from "../client/plain";
 import { defaultConnection } from "../client/settings";
+import { type AccountState, accountState, refuseOtherAccount } from "./account";
 import {
   adopt,
   adoptions,
@@ -11,10 +13,11 @@ import {
   importKey,
   noteChecked,
   problemsOfAdoption,
+  secretsKey,
 } from "./adoption";
 import { type ConfigReader, connect, overruled, problemOfSettings } from "./connection";
-import { noteManaged } from "./createOnce";
-import { exitWithEngine } from "./engine";
+import { endCreates } from "./creates/createOnce";
+import { answering, exitWithEngine } from "./engine";
 import {
   defined,
   hasUnknown,
@@ -22,12 +25,30 @@ import {
   type Problem,
   type Properties,
   pick,
+  withOneMarker,
 } from "./lifecycle";
 import { inform, once, warn } from "./messages";
-import { driftOf, incomplete, isWhole, keepEqual, read, textOf, update } from "./operations";
-import { refuseOtherService } from "./origin";
-import { noteAllStored } from "./pendingCreates";
+import {
+  driftOf,
+  incomplete,
+  isWhole,
+  keepEqual,
+  noteInState,
+  read,
+  textsOf,
+  update,
+} from "./operations";
+import {
+  askBefore,
+  askBeforeUpdate,
+  noteProgram,
+  noteService,
+  noteUpdate,
+  tellServices,
+  warnOfPlan,
+} from "./plan";
 import { problemsOfShape, prune } from "./shape";
+import { type Timed, type Timeouts, timeoutsKey } from "./timeouts";
 import { lifecycle as tlsCertificateLifecycle } from "./tlsCertificate";
 import { lifecycle as tlsEdgeLifecycle } from "./tlsEdge";
 
@@ -43,45 +64,70 @@ export const tlsCertificate = dynamicProvider(tlsCertificateLifecycle);
 function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
   let config: ConfigReader = () => undefined;
   const account = (properties: Properties): Client => connect(connectionOf(properties), config);
-  /** The client of an operation that makes requests. Prints once which service it uses. */
-  const client = (properties: Properties): Client => {
+  /** The client of an operation that makes requests. */
+  const client = (properties: Properties, operation?: Timed): Client => {
     const connected = account(properties);
     once(warn, overruled(connectionOf(properties), config, process.env));
-    once(inform, `${connectionOf(properties)}: the service is ${connected.baseUrl.host}`);
-    return connected.operation();
+    const timeouts = (properties[timeoutsKey] ?? {}) as Timeouts;
+    return connected.operation(operation && timeouts[operation]);
   };
-  /** {@link client} for an object in state, which must belong to that service. */
-  const clientOf = (id: string, state: Properties, properties = state): Client => {
-    const operation = client(properties);
-    const what = `the ${lifecycle.title} ${id}`;
-    refuseOtherService(operation, connectionOf(properties), what, state.uri);
-    noteManaged(id);
+  /** {@link client} for an object in state. */
+  const clientOf = (id: string, timed: Timed, state: Properties, properties = state): Client => {
+    const operation = client(properties, timed);
+    noteInState(lifecycle, operation, id, state);
     return operation;
   };
   /** Reads the object to adopt, unless the inputs have problems. A failure becomes a problem. */
   const readToAdopt = async (id: unknown, inputs: Properties, problems: Problem[]) => {
     if (typeof id !== "string" || problems.length > 0) return undefined;
     try {
+      noteService(account(inputs), false);
       return await findToAdopt(lifecycle, client(inputs), id, inputs);
     } catch (error) {
       problems.push({ path: "", reason: (error as Error).message });
       return undefined;
     }
   };
+  const checkAdoption = (
+    id: string,
+    found: Properties,
+    inputs: Properties,
+    problems: Problem[],
+  ) => {
+    problems.push(...problemsOfAdoption(lifecycle, id, found, inputs));
+    if (problems.length === 0) noteChecked(lifecycle, id);
+  };
+  /** Asks the service before a create, unless the inputs have problems. A failure becomes one. */
+  const askFor = async (inputs: Properties, problems: Problem[]) => {
+    if (problems.length > 0) return;
+    try {
+      await askBefore(lifecycle, account(inputs), inputs, true);
+    } catch (error) {
+      problems.push({ path: "", reason: (error as Error).message });
+    }
+  };
   return {
     // Don't await here: Pulumi uses a provider before this promise settles.
     configure: async (request) => {
       config = (key) => request.config.get(key);
-      void exitWithEngine(() => {
-        noteAllStored();
+      printOthers();
+      void exitWithEngine(async () => {
+        await endCreates();
         // Only now is it known that no other adoption follows.
         once(inform, adoptions());
+        tellServices();
+        warnOfPlan();
       });
     },
 
     check: (olds: Properties = {}, raw: Properties = {}) =>
-      withoutStack(async () => {
-        const { [importKey]: id, ...given } = raw;
+      toldOnce(async () => {
+        const {
+          [importKey]: id,
+          [secretsKey]: secrets,
+          [timeoutsKey]: timeouts,
+          ...given
+        } = withOneMarker(raw);
         const isNew = Object.keys(olds).length === 0;
         const news = prune(lifecycle, given, olds);
         const problems = [
@@ -93,47 +139,59 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
         const before = isNew ? found && lifecycle.inputsOf(found) : olds;
         const checked = lifecycle.check(news, before, new Date());
         problems.push(...checked.problems);
-        if (found) {
-          problems.push(...problemsOfAdoption(lifecycle, id as string, found, checked.inputs));
-          if (problems.length === 0) noteChecked(lifecycle, id as string);
-        }
         const inputs = keepEqual(lifecycle, before ?? {}, checked.inputs);
+        const wanted = { ...checked.inputs, [secretsKey]: secrets };
+        if (found) checkAdoption(id as string, found, wanted, problems);
+        else if (isNew) await askFor(inputs, problems);
+        noteProgram();
+        // Only an adoption needs the names of the secrets after the check.
+        const kept = { [importKey]: id, [secretsKey]: id && secrets, [timeoutsKey]: timeouts };
+        // Another copy of this package may have registered the resource without the names.
+        const isSecret = (name: string) => !Array.isArray(secrets) || secrets.includes(name);
         return {
-          inputs: { ...inputs, ...defined({ [importKey]: id }) },
-          failures: problems.map(failureOf),
+          inputs: { ...inputs, ...defined(kept) },
+          failures: textsOf(problems, isSecret).map(failureOf),
         };
       }),
 
     diff: (id: string, state: Properties, inputs: Properties) =>
-      withoutStack(async () => {
-        noteManaged(id);
-        lifecycle.planned?.(id, inputs);
-        const replaces = lifecycle.replaces(state, inputs);
+      toldOnce(async () => {
         // The plugin stores no connection: its accounts are explicit providers.
         const isOwn = state.__provider !== undefined;
+        // Fail in the plan when the object belongs to another service, or to another account.
+        const service = account(isOwn ? state : inputs);
+        noteInState(lifecycle, service, id, state);
+        lifecycle.planned?.(id, state, inputs);
+        const replaces = lifecycle.replaces(state, inputs);
         if (isOwn && connectionOf(state) !== connectionOf(inputs)) replaces.push("connection");
         checkImportOption(lifecycle, () => account(inputs), id, inputs, replaces);
-        if (replaces.length > 0) return { replaces };
         // An update without changes stores what the plugin does not: Pulumi needs `__provider`.
         const isUnchanged =
+          replaces.length === 0 &&
           isOwn &&
           !hasUnknown(inputs) &&
           isWhole(lifecycle, state) &&
           isDeepStrictEqual(settingsOf(lifecycle, state), settingsOf(lifecycle, inputs)) &&
           lifecycle.differences(state, inputs).length === 0;
-        // Otherwise the engine itself compares the inputs: so `replaceOnChanges` and
-        // `ignoreChanges` work, and fields that the program does not set are no change.
-        return isUnchanged ? { changes: false } : {};
+        if (isUnchanged) return { changes: false };
+        await askBeforeUpdate(lifecycle, account(inputs), id, state, inputs);
+        await refuseOtherAccount(lifecycle, service, id, state);
+        if (replaces.length > 0) return { replaces };
+        // The engine itself compares the inputs: so `replaceOnChanges` and `ignoreChanges` work, and
+        // fields that the program does not set are no change.
+        return {};
       }),
 
     create: (inputs: Properties) =>
-      withoutStack(async () => {
+      toldOnce(async () => {
+        noteUpdate();
         const { [importKey]: wanted, ...rest } = inputs;
+        const service = client(inputs, "create");
         const { id, state, problem, warning } = await (typeof wanted === "string"
-          ? adopt(lifecycle, client(inputs), wanted, rest)
-          : lifecycle.create(client(inputs), inputs));
+          ? adopt(lifecycle, service, wanted, rest)
+          : lifecycle.create(service, inputs));
         if (warning) warn(warning);
-        const outs = { ...state, ...settingsOf(lifecycle, inputs) };
+        const outs = { ...state, ...storedOf(lifecycle, inputs), ...accountState(service) };
         if (!problem) return { id, outs };
         // The engine stores these properties in spite of the error; the next update completes them.
         const properties = { ...outs, __provider: inputs.__provider };
@@ -142,31 +200,38 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
       }),
 
     read: (id: string, props: Properties = {}) =>
-      withoutStack(async () => {
+      toldOnce(async () => {
         // In a program's `get`, no properties are stored yet.
         const stored = "uri" in props ? props : undefined;
-        const found = await read(lifecycle, clientOf(id, props), id, stored);
-        if (found) return { id, ...refreshed(lifecycle, props, found) };
+        const service = clientOf(id, "read", props);
+        const found = await read(lifecycle, service, id, stored);
+        if (found) return { id, ...refreshed(lifecycle, props, found, accountState(service)) };
         if (stored) return { id: "" };
         // The engine would accept an empty id as a successful `get`.
         throw new Error(`no ${lifecycle.title} has the id ${id}`);
       }),
 
     update: (id: string, stored: Properties, inputs: Properties) =>
-      withoutStack(async () => {
-        const service = clientOf(id, stored, inputs);
+      toldOnce(async () => {
+        noteUpdate();
+        const service = clientOf(id, "update", stored, inputs);
         const found = await update(lifecycle, service, id, stored, inputs);
-        return { outs: { ...found, ...settingsOf(lifecycle, inputs) } };
+        return { outs: { ...found, ...storedOf(lifecycle, inputs), ...accountState(service) } };
       }),
 
     delete: (id: string, state: Properties) =>
-      withoutStack(() => deleteUnlessAdopted(lifecycle, clientOf(id, state), id)),
+      toldOnce(() => deleteUnlessAdopted(lifecycle, clientOf(id, "delete", state), id, state)),
   };
 }
 
 /** The result of a read of an existing object. */
-function refreshed(lifecycle: Lifecycle, stored: Properties, found: Properties) {
-  const props = { ...found, ...settingsOf(lifecycle, stored) };
+function refreshed(
+  lifecycle: Lifecycle,
+  stored: Properties,
+  found: Properties,
+  account: AccountState,
+) {
+  const props = { ...found, ...storedOf(lifecycle, stored), ...account };
   // Return inputs only after drift. A read does not know the private key, so inputs that it returns
   // would remove the key from the state.
   if (driftOf(lifecycle, stored, found).length === 0) return { props };
@@ -177,24 +242,55 @@ function refreshed(lifecycle: Lifecycle, stored: Properties, found: Properties) 
 }
 
 /** Leaves `property` empty: the engine would print the value of that property, secret or not. */
-function failureOf(problem: Problem): dynamic.CheckFailure {
-  return { property: "", reason: textOf(problem) };
+function failureOf(reason: string): dynamic.CheckFailure {
+  return { property: "", reason };
 }
 
-/** Empties the stack trace of an error: the engine prints it, but users need only the message. */
-async function withoutStack<T>(work: () => Promise<T>): Promise<T> {
+/** What an error of {@link toldOnce} is as a text. */
+const told = "[the engine shows this error of pulumi-tlsedge]";
+
+/**
+ * Makes an error that the engine is told of fit to be shown, and appear once. Of most calls, Pulumi's
+ * server also prints the error's text and stack trace on stderr, which the engine shows as a second
+ * message.
+ */
+async function toldOnce<T>(work: () => Promise<T>): Promise<T> {
   try {
-    return await work();
+    return await answering(work);
   } catch (error) {
-    if (error instanceof Error) error.stack = "";
+    if (error instanceof Error) {
+      Object.assign(error, { message: plainMessage(error.message), stack: "" });
+      Object.defineProperty(error, "toString", { value: () => told });
+    }
     throw error;
   }
+}
+
+let isFiltered = false;
+
+/** Leaves what is already told out of what this process prints. */
+function printOthers(): void {
+  if (isFiltered) return;
+  isFiltered = true;
+  const print = console.error;
+  console.error = (...parts: unknown[]) => {
+    if (!String(parts[0]).startsWith(told)) print(...parts);
+  };
 }
 
 /** The settings, which are not sent to the service. State has them for read and delete. */
 function settingsOf(lifecycle: Lifecycle, from: Properties): Properties {
   const settings = lifecycle.settings.map((name) => [name, from[name] ?? null]);
   return { ...Object.fromEntries(settings), connection: connectionOf(from) };
+}
+
+/**
+ * What state has besides the object. Other timeouts alone are no update, as for every resource: so
+ * state has them from the next create or update on.
+ */
+function storedOf(lifecycle: Lifecycle, from: Properties): Properties {
+  const timeouts = defined({ [timeoutsKey]: from[timeoutsKey] });
+  return { ...settingsOf(lifecycle, from), ...timeouts };
 }
 
 function connectionOf(properties: Properties): string {

@@ -1,8 +1,8 @@
 import type { Client } from "../client/client";
 import type { Endpoints } from "../client/endpoints";
 import { ServiceError } from "../client/errors";
-import { createOnce } from "./createOnce";
-import { planHostports, setHostports } from "./hostports";
+import { createOnce } from "./creates/createOnce";
+import { declareHostports, noteDeleted, planHostports, setHostports } from "./hostports";
 import {
   type Checked,
   type Created,
@@ -13,6 +13,7 @@ import {
   type Problem,
   type Properties,
   pick,
+  type Remark,
 } from "./lifecycle";
 import { bodyOf, type Module, stateOf } from "./modules";
 import { readPaged } from "./pages";
@@ -72,6 +73,7 @@ export class EdgeLifecycle<Wire extends EdgeWire> implements Lifecycle {
       if (!isObject(value) || Array.isArray(value)) continue;
       inputs[module] = { ...value, enabled: value.enabled ?? true };
     }
+    declareHostports(inputs.hostports ?? []);
     return { inputs, problems: this.#kind.problems?.(news) ?? [] };
   }
 
@@ -99,24 +101,31 @@ export class EdgeLifecycle<Wire extends EdgeWire> implements Lifecycle {
     }));
   }
 
-  planned(id: string, inputs: Properties): void {
-    planHostports(id, inputs.hostports ?? []);
+  remark(state: Properties, inputs: Properties): Remark | undefined {
+    const lost = this.#modules.find(
+      (name) => this.#kind.modules[name]?.loss && isOn(state[name]) && inputs[name] === undefined,
+    );
+    if (!lost) return undefined;
+    const how =
+      { delete: "the module is deleted", replace: "the edge is replaced" }[
+        String(inputs.onModuleRemoval)
+      ] ?? "the module is disabled (onModuleRemoval)";
+    const loss = this.#kind.modules[lost]?.loss;
+    return { severity: "warning", text: `without its ${lost}, ${loss}; ${how}` };
+  }
+
+  planned(id: string, state: Properties, inputs: Properties): void {
+    planHostports(id, state.hostports ?? [], inputs.hostports ?? []);
   }
 
   async create(client: Client, inputs: Properties, urn?: string): Promise<Created> {
     const { endpoints } = this.#kind;
     const body = this.#toWire(inputs);
-    const matches = (wire: Wire) =>
-      this.differences(this.toState(wire, inputs), inputs).length === 0;
-    const edge = { hostports: body.hostports, list: endpoints.list, isSame: matches };
-    const { wire, ...rest } = await createOnce(client, {
-      title: this.title,
-      urn,
-      content: JSON.stringify(body),
-      post: (onSend) => setHostports(client, edge, () => endpoints.create(client, body, onSend)),
-      list: endpoints.list,
-      matches,
-    });
+    const isSame = (wire: Wire) => this.isLike(wire, inputs);
+    const edge = { hostports: body.hostports, endpoints, isSame };
+    const post = (onSend: () => void) =>
+      setHostports(client, edge, () => endpoints.create(client, body, onSend));
+    const { wire, ...rest } = await createOnce(this, client, inputs, urn, post);
     return { id: wire.id, state: this.toState(wire, inputs), ...rest };
   }
 
@@ -132,7 +141,7 @@ export class EdgeLifecycle<Wire extends EdgeWire> implements Lifecycle {
     }
     const changes = this.#changes(state, inputs);
     const patch = this.#toWire(changes);
-    const edge = { id, hostports: patch.hostports, list: endpoints.list };
+    const edge = { id, hostports: patch.hostports, endpoints };
     const wire =
       Object.keys(changes).length > 0
         ? await setHostports(client, edge, () => endpoints.update(client, id, patch))
@@ -146,14 +155,26 @@ export class EdgeLifecycle<Wire extends EdgeWire> implements Lifecycle {
     );
   }
 
-  delete(client: Client, id: string): Promise<void> {
-    const { endpoints } = this.#kind;
-    const edge = { id, hostports: [], list: endpoints.list };
-    return setHostports(client, edge, () => endpoints.delete(client, id));
+  async delete(client: Client, id: string): Promise<void> {
+    await this.#kind.endpoints.delete(client, id);
+    noteDeleted(id);
   }
 
   list(client: Client) {
     return this.#kind.endpoints.list(client);
+  }
+
+  pages(client: Client) {
+    return this.#kind.endpoints.pages(client);
+  }
+
+  contentOf({ description, metadata, hostports }: Partial<EdgeWire>): unknown {
+    const sorted = (hostports ?? []).map((hostport) => hostport.toLowerCase()).sort();
+    return [description || "", metadata || "", sorted];
+  }
+
+  isLike(wire: Wire, inputs: Properties): boolean {
+    return this.differences(this.toState(wire, inputs), inputs).length === 0;
   }
 
   /**

@@ -1,15 +1,11 @@
-import { connect } from "node:net";
+import { connect, Server } from "node:net";
 import { setTimeout } from "node:timers/promises";
 
 const checkEveryMs = 1000;
 const connectTimeoutMs = 5000;
-/** How long requests in flight may take after the engine has exited. */
-const lastAnswersMs = 5000;
-/** How long creates may take to write their notes after that. */
-const lastNotesMs = 500;
 
 const cancelled = new AbortController();
-/** Aborted when the user has cancelled the update. */
+/** Aborted when the user has cancelled the update, or the engine has exited. */
 export const cancelSignal: AbortSignal = cancelled.signal;
 
 /** Ends all waits and reads of this process. A write in flight still gets its answer. */
@@ -17,7 +13,20 @@ export function cancel(): void {
   cancelled.abort(new Error("the update was cancelled"));
 }
 
-const inFlight = new Set<Promise<unknown>>();
+/** The engine's calls: how many came so far, and how many of them this process still works on. */
+export const calls = { total: 0, open: 0 };
+
+/** Works on one call of the engine. */
+export async function answering<T>(work: () => T | Promise<T>): Promise<T> {
+  calls.total += 1;
+  calls.open += 1;
+  try {
+    return await work();
+  } finally {
+    calls.open -= 1;
+  }
+}
+
 let isWatched = false;
 let hasExited = false;
 
@@ -66,27 +75,29 @@ export function isProcessAlive(pid: number): boolean {
  */
 export async function sendForEngine<T>(send: () => Promise<T>): Promise<T> {
   if (hasExited) throw new Error("the engine has exited: this request is not sent");
-  const sent = send();
-  inFlight.add(sent);
-  return sent.finally(() => inFlight.delete(sent));
+  return send();
 }
 
 /**
- * Ends this process soon after its engine has exited. Pulumi itself ends its providers only in an
- * orderly exit of the engine. Requests in flight may still get answers; new requests are not sent.
- * Does nothing in a process that no engine started.
+ * Lets this process end after its engine has exited. Pulumi itself ends its providers only in an
+ * orderly exit of the engine. Writes in flight still get their answers; new requests are not sent.
+ * The dynamic providers of all packages share a process, so it is not ended, but ends by itself
+ * when nobody's work is left: Node.js stays for open connections and timers, and no longer for the
+ * server that waits for calls. Does nothing in a process that no engine started.
  *
  * @param onOrderlyEnd Called when the engine ends this process in order, before it exits.
  */
-export async function exitWithEngine(onOrderlyEnd: () => void): Promise<void> {
+export async function exitWithEngine(onOrderlyEnd: () => Promise<void>): Promise<void> {
   if (isWatched || enginePort() === 0) return;
   isWatched = true;
   // In an orderly exit, the engine sends SIGINT after it has stored all answers. On Windows it sends
   // SIGBREAK, which never comes elsewhere.
   for (const signal of ["SIGINT", "SIGBREAK"] as const) {
     process.once(signal, () => {
-      onOrderlyEnd();
-      process.exit(0);
+      void onOrderlyEnd().finally(() => {
+        // A listener keeps the process from ending, so another one's says when it ends.
+        if (process.listenerCount(signal) === 0) process.exit(0);
+      });
     });
   }
   // A write to a closed stderr is an uncaught error. Pulumi's handler of such errors writes to
@@ -94,7 +105,9 @@ export async function exitWithEngine(onOrderlyEnd: () => void): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   while (await isEngineAlive()) await setTimeout(checkEveryMs, undefined, { ref: false });
   hasExited = true;
-  await Promise.race([Promise.allSettled(inFlight), setTimeout(lastAnswersMs)]);
-  await setTimeout(lastNotesMs);
-  process.exit(1);
+  cancel();
+  process.exitCode = 1;
+  // Not documented; without it, the process stays.
+  const { _getActiveHandles: handles } = process as { _getActiveHandles?: () => unknown[] };
+  for (const handle of handles?.() ?? []) if (handle instanceof Server) handle.unref();
 }

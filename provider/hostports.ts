@@ -1,64 +1,83 @@
 import { EventEmitter, once } from "node:events";
+import { setTimeout } from "node:timers/promises";
 import type { Client } from "../client/client";
-import { ServiceError } from "../client/errors";
-import { cancelSignal } from "./engine";
-import { perAccount } from "./lifecycle";
+import type { Endpoints } from "../client/endpoints";
+import { type Attempted, ServiceError } from "../client/errors";
+import { lowerCase } from "./declaredHostports";
+import { calls, cancelSignal } from "./engine";
+import { hasUnknown } from "./lifecycle";
+import { named } from "./plan";
 
-/** The hostports that an edge will have after this run: from its last diff, update or delete. */
-interface Plan {
-  /** In lower case. */
-  hostports: Set<string>;
-  /** Whether the edge already has these hostports on the service. */
-  isDone: boolean;
-}
-
-/** By the id of the edge. */
-const plans = new Map<string, Plan>();
-/** By the id of an edge whose write waits: the id of the edge that it waits for. */
-const waitsFor = new Map<string, string>();
-/** Tells the waiting writes that a plan has changed. */
+/** The lists of hostports that the program of this run declares. */
+const declared = new Set<string>();
+/** By the id of an edge: the hostports that this run removes from it, in lower case. */
+const plans = new Map<string, Set<string>>();
+/** The ids of the edges that this run has deleted. */
+const deleted = new Set<string>();
+/** Emits the id of an edge that gets a plan or is deleted. */
 const changes = new EventEmitter().setMaxListeners(0);
-/** The updates and deletes that may free a hostport: how many ended, and how many are in flight. */
-const freesOf = perAccount(() => ({ ended: 0, inFlight: 0 }));
 
 /**
  * How long a write waits at most until the holder has a plan. The engine may diff the holder after
- * it has started to create the edge that takes over the hostport.
+ * it has started to create the edge that takes the hostport. It diffs ahead, but not far when all its
+ * workers are busy. No call says that no diff follows: so the wait ends early when the engine has sent
+ * no call for a while and waits for no answer but those of writes that wait here. What may still come
+ * then depends on other providers or on the program's own requests.
  */
 const maxGraceMs = 10_000;
+/** In how many parts the grace is divided, and after how many of them without a call it ends early. */
+const [parts, quietParts] = [40, 20];
 
-/** Notes the hostports that an edge will serve after its update. Ignores an unknown list. */
-export function planHostports(edgeId: string, hostports: unknown): void {
-  if (!Array.isArray(hostports)) return;
-  plans.set(edgeId, { hostports: lowerCase(hostports), isDone: false });
-  changes.emit("change");
+/** Notes that the program declares an edge with these hostports. Ignores what is no known list. */
+export function declareHostports(hostports: unknown): void {
+  if (Array.isArray(hostports) && !hasUnknown(hostports)) declared.add(keyOf(hostports));
 }
 
-/** An edge that is created, updated or deleted. */
-interface Edge<Wire> {
-  /** Undefined when it is created. */
-  id?: string;
-  /** The hostports it will serve; undefined when they don't change. */
-  hostports: string[] | undefined;
-  /** All edges of its kind. */
-  list(client: Client): AsyncIterable<Wire>;
-  /** Whether an existing edge has the whole content of the edge that is created. */
-  isSame?(wire: Wire): boolean;
+/**
+ * Plans the change of an edge, from its diff. Ignores a diff to what the program does not declare:
+ * after a refresh the engine diffs to the old inputs, and for a dependent of a replaced resource to
+ * unknown ones.
+ */
+export function planHostports(id: string, from: unknown, to: unknown): void {
+  if (hasUnknown(to) || !declared.has(keyOf(to as string[]))) return;
+  const keeps = lowerCase(to as string[]);
+  plans.set(id, new Set([...lowerCase(from as string[])].filter((one) => !keeps.has(one))));
+  changes.emit(id);
+}
+
+/** Notes that an edge was deleted: a replacement may delete it without a diff. */
+export function noteDeleted(id: string): void {
+  deleted.add(id);
+  changes.emit(id);
+}
+
+/** Begins a run. */
+export function forgetPlans(): void {
+  for (const one of [declared, plans, deleted]) one.clear();
 }
 
 /** The fields of an edge that this file reads. */
 interface Served {
   id: string;
+  created_at?: string;
   hostports?: string[] | null;
 }
 
+/** An edge that is created or updated. */
+interface Edge<Wire> {
+  /** Undefined when it is created. */
+  id?: string;
+  /** The hostports it will serve; undefined when they don't change. */
+  hostports: string[] | undefined;
+  endpoints: Pick<Endpoints<Wire, object>, "get" | "list" | "update">;
+  /** Whether an existing edge has the whole content of the edge that is created. */
+  isSame?(wire: Wire): boolean;
+}
+
 /**
- * Creates, updates or deletes an edge. The service refuses the write when another edge, the holder,
- * serves one of the hostports. If this process will remove the hostport from the holder, the write
- * waits for that, at most until the operation's deadline, and is tried once more (contract C38).
- *
- * In two cases the write can't wait, and the error says so: the program no longer declares the
- * holder, which the engine then deletes after all other changes; or two edges exchange hostports.
+ * Creates or updates an edge. The service refuses the write when other edges, the holders, serve
+ * wanted hostports. If this run's plan removes these from the holders, they are removed now, and the
+ * write is sent again (contract C38). The holders' own updates follow as planned.
  *
  * @throws Error that names the holder and says what to do. Other errors are thrown unchanged.
  */
@@ -67,135 +86,151 @@ export async function setHostports<T, Wire extends Served>(
   edge: Edge<Wire>,
   write: () => Promise<T>,
 ): Promise<T> {
-  const { id, hostports } = edge;
-  if (id) planHostports(id, hostports);
-  const frees = freesOf(client);
-  const mayFree = id !== undefined && hostports !== undefined ? 1 : 0;
-  frees.inFlight += mayFree;
   try {
-    const result = await writeOrWait(client, edge, write);
-    const written = id ?? (result as { id: string }).id;
-    if (hostports) plans.set(written, { hostports: lowerCase(hostports), isDone: true });
-    else plans.delete(written);
-    return result;
+    // `take` sends the holder's list as it has read it: no update of the holder may come between.
+    return await (edge.id && edge.hostports ? inTurn(client, write) : write());
   } catch (error) {
-    if (id) plans.delete(id);
-    throw error;
-  } finally {
-    frees.inFlight -= mayFree;
-    frees.ended += mayFree;
-    changes.emit("change");
+    const isRefused = error instanceof ServiceError && [400, 409].includes(error.status);
+    if (!isRefused || !edge.hostports) throw error;
+    const wanted = lowerCase(edge.hostports);
+    const holders = await holdersOf(client, edge, wanted, error);
+    return inTurn(client, () => take(client, edge.endpoints, wanted, holders, write));
   }
 }
 
-async function writeOrWait<T, Wire extends Served>(
-  client: Client,
-  edge: Edge<Wire>,
-  write: () => Promise<T>,
-): Promise<T> {
-  const frees = freesOf(client);
-  const endedBefore = frees.ended;
-  try {
-    return await write();
-  } catch (error) {
-    const holders = await holdersOf(client, edge, error);
-    // The service may have updated the holder after the refusal and before the list was read.
-    const own = edge.id !== undefined ? 1 : 0;
-    const mayBeFree = frees.ended > endedBefore || frees.inFlight > own;
-    if (holders.length === 0 && !mayBeFree) throw error;
-    const graceEndsAt = Date.now() + Math.min(maxGraceMs, client.deadlineMs / 10);
-    for (const holder of holders) {
-      const isFree = await hasGivenUp(client, edge.id, holder, graceEndsAt);
-      if (!isFree) throw refusal(error as ServiceError, holder, edge.id);
-    }
-  }
-  return write().catch(async (error) => {
-    const [holder] = await holdersOf(client, edge, error);
-    throw holder ? refusal(error, holder, edge.id) : error;
-  });
-}
-
-/** An edge that serves a wanted hostport. */
-interface Holder {
-  id: string;
-  /** The wanted hostport. */
-  hostport: string;
-  isSame: boolean;
-}
-
-/** Finds the holders in the list, because the service's refusal does not always name them. */
+/**
+ * The ids of the edges that serve wanted hostports, which all have plans to remove these. They are
+ * found in the list, because the service's refusal does not always name them.
+ */
 async function holdersOf<Wire extends Served>(
   client: Client,
-  { id, hostports = [], list, isSame = () => false }: Edge<Wire>,
-  error: unknown,
-): Promise<Holder[]> {
-  const isRefused = error instanceof ServiceError && [400, 409].includes(error.status);
-  if (!isRefused || hostports.length === 0) throw error;
-  const wanted = lowerCase(hostports);
-  const holders: Holder[] = [];
+  edge: Edge<Wire>,
+  wanted: Set<string>,
+  error: ServiceError,
+): Promise<string[]> {
+  const holders: { wire: Wire; held: string[] }[] = [];
   try {
-    for await (const wire of list(client)) {
-      const hostport = wire.hostports?.find((one) => wanted.has(one.toLowerCase()));
-      if (!hostport || wire.id === id) continue;
-      holders.push({ id: wire.id, hostport, isSame: isSame(wire) });
+    for await (const wire of edge.endpoints.list(client)) {
+      const held = (wire.hostports ?? []).filter((one) => wanted.has(one.toLowerCase()));
+      if (held.length > 0 && wire.id !== edge.id) holders.push({ wire, held });
     }
   } catch {
     throw error;
   }
-  return holders;
+  // The holder may have been updated after the refusal and before the list was read.
+  const isPlanned = [...wanted].some((one) => [...plans.values()].some((all) => all.has(one)));
+  if (holders.length === 0 && !isPlanned) throw error;
+  const partMs = Math.min(maxGraceMs, client.deadlineMs / 10) / parts;
+  for (const { wire, held } of holders) {
+    const isKnown = plans.has(wire.id) || deleted.has(wire.id);
+    if (!isKnown) await planOf(wire.id, partMs);
+    const kept = held.find((hostport) => !isDropped(wire.id, hostport));
+    if (kept) throw refusal(error, edge, wire);
+  }
+  return holders.map(({ wire }) => wire.id);
 }
 
-/** Waits until the holder no longer serves the hostport; false when that won't happen. */
-async function hasGivenUp(
+/** How many writes wait for a plan. */
+let waiting = 0;
+
+/** Waits until an edge gets a plan, or until none is to be expected. */
+async function planOf(id: string, partMs: number): Promise<void> {
+  const ended = new AbortController();
+  const signal = AbortSignal.any([ended.signal, cancelSignal]);
+  const isKnown = once(changes, id, { signal }).catch(() => true);
+  waiting += 1;
+  for (let part = 0, quiet = 0; part < parts && quiet < quietParts; part++) {
+    const { total } = calls;
+    if (await Promise.race([isKnown, setTimeout(partMs)])) break;
+    quiet = calls.total === total && calls.open === waiting ? quiet + 1 : 0;
+  }
+  waiting -= 1;
+  ended.abort();
+}
+
+function isDropped(id: string, hostport: string): boolean {
+  return deleted.has(id) || plans.get(id)?.has(hostport.toLowerCase()) === true;
+}
+
+/** By base URL, because two keys of one account share its edges: the last work. */
+const turns = new Map<string, Promise<unknown>>();
+
+/** Runs one work at a time for each service. */
+function inTurn<T>(client: Client, work: () => Promise<T>): Promise<T> {
+  const { href } = client.baseUrl;
+  const done = (turns.get(href) ?? Promise.resolve()).then(work);
+  turns.set(href, Promise.allSettled([done]));
+  return done;
+}
+
+/**
+ * Removes the wanted hostports from the holders, and writes. After a refusal the holders get back
+ * what they had; after a lost answer they don't, because the service may still do that request.
+ */
+async function take<T, Wire extends Served>(
   client: Client,
-  id = "",
-  holder: Holder,
-  graceEndsAt: number,
-): Promise<boolean> {
-  waitsFor.set(id, holder.id);
+  endpoints: Edge<Wire>["endpoints"],
+  wanted: Set<string>,
+  holders: string[],
+  write: () => Promise<T>,
+): Promise<T> {
+  const freed: Served[] = [];
   try {
-    for (;;) {
-      const plan = plans.get(holder.id);
-      const willServe = plan?.hostports.has(holder.hostport.toLowerCase());
-      if (plan?.isDone && !willServe) return true;
-      const leftMs = plan ? client.leftMs : graceEndsAt - Date.now();
-      if (willServe || leftMs <= 0 || waitsForItself(id) || cancelSignal.aborted) return false;
-      const signal = AbortSignal.any([AbortSignal.timeout(leftMs), cancelSignal]);
-      await once(changes, "change", { signal }).catch(() => {});
+    for (const id of holders) {
+      const found = await endpoints.get(client, id).catch(ignoreGone);
+      const all = found?.hostports ?? [];
+      const kept = all.filter((one) => !wanted.has(one.toLowerCase()) || !isDropped(id, one));
+      if (kept.length === all.length) continue;
+      await endpoints.update(client, id, { hostports: kept }).catch(ignoreGone);
+      freed.push({ id, hostports: all });
     }
-  } finally {
-    waitsFor.delete(id);
+    return await write();
+  } catch (error) {
+    const advice =
+      `. It is not known which hostports these edges serve now: ${holders.join(", ")}. ` +
+      "Run `pulumi refresh`, then `pulumi up`";
+    if ((error as Partial<Attempted>).ambiguous) {
+      // The same error, because a create reads its fields.
+      if (holders.length > 0) (error as Error).message += advice;
+      throw error;
+    }
+    const givenBack = await Promise.allSettled(
+      freed.map(({ id, hostports }) =>
+        // With its own deadline: the failed requests may have used up the other one.
+        endpoints.update(client.operation(), id, { hostports }).catch(ignoreGone),
+      ),
+    );
+    const isComplete = givenBack.every(({ status }) => status === "fulfilled");
+    throw isComplete ? error : new Error((error as Error).message + advice);
   }
 }
 
-/** Whether a chain of waiting edges is a loop, as when two edges exchange hostports. */
-function waitsForItself(id: string): boolean {
-  let next = waitsFor.get(id);
-  while (next && next !== id) next = waitsFor.get(next);
-  return next === id;
+/** A holder that is gone serves nothing. */
+function ignoreGone(error: unknown): undefined {
+  if (error instanceof ServiceError && error.status === 404) return;
+  throw error;
 }
 
-/** @param updated The id of the edge that is refused; undefined when it is created. */
-function refusal(
+function refusal<Wire extends Served>(
   error: ServiceError,
-  { id, hostport, isSame }: Holder,
-  updated: string | undefined,
+  { id, isSame }: Edge<Wire>,
+  holder: Wire,
 ): Error {
-  const advice = isSame
-    ? " and has exactly the content of this edge. If the resource was renamed, put its old name " +
-      "into the resource option `aliases`. If no stack has that edge, an interrupted update may " +
-      "have created it: delete that edge first or, unless this is a replacement, adopt it with " +
-      "the resource option `import`"
-    : ": first remove the hostport from that edge, or delete that edge. If the program " +
-      "already does this, split the change into two updates: edges that the program no longer " +
-      "declares are deleted last, and two edges can't exchange hostports in one update";
+  const edge = `edge ${named(holder)}`;
+  const same =
+    `The ${edge} has exactly this content: if a resource was renamed, give it its old name in the ` +
+    "resource option `aliases`; if no stack has the edge, delete it, or adopt it with the option `import`";
+  const other =
+    `If another stack has the ${edge}, remove the hostport there; if this program gives it up, make ` +
+    "two updates: first remove it, then add it";
   // With --target-replace and after a taint, the engine asks no provider which comes first.
-  const option = updated
+  const option = id
     ? ""
-    : ". If this replaces that edge, set the resource option `deleteBeforeReplace: true`";
-  return new Error(`${error.message}. The edge ${id} serves ${hostport}${advice}${option}`);
+    : "; if this replaces that edge, set the option `deleteBeforeReplace: true`";
+  return new Error(`${error.message}. ${isSame?.(holder) ? same : other}${option}`);
 }
 
-function lowerCase(hostports: string[]): Set<string> {
-  return new Set(hostports.map((hostport) => hostport.toLowerCase()));
+/** Equal for lists that mean the same. */
+function keyOf(hostports: string[]): string {
+  return [...lowerCase(hostports)].sort().join();
 }

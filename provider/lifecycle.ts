@@ -1,9 +1,21 @@
 import type { ObjectEntries, StrictObjectSchema } from "valibot";
 import type { Client } from "../client/client";
+import type { Page } from "../client/endpoints";
 import { ConnectionError, ServiceError } from "../client/errors";
+import type { Severity } from "./messages";
 
 /** The engine's marker of an unknown value. It may be anywhere in the inputs. */
 export const unknownValue = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+
+/** Markers of unknown values that are no strings: an SDK may mark by type. */
+const typedMarkers: unknown[] = [
+  "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7", // a boolean
+  "3eeb2bf0-c639-47a8-9e75-3b44932eb421", // a number
+  "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2", // an array
+  "030794c1-ac77-496b-92df-f27374a8bd58", // an asset
+  "e48ece36-62e2-4504-bad9-02848725956a", // an archive
+  "dd056dcd-154b-4c76-9bd3-c8f88648b5ff", // an object
+];
 
 /** Properties by name: inputs, or state. */
 export type Properties = Record<string, unknown>;
@@ -12,6 +24,15 @@ export type Properties = Record<string, unknown>;
 export function hasUnknown(value: unknown): boolean {
   if (value === unknownValue) return true;
   return isObject(value) && Object.values(value).some(hasUnknown);
+}
+
+/** A value with {@link unknownValue} in place of each marker of a type, at any depth. */
+export function withOneMarker<T>(value: T): T {
+  if (typedMarkers.includes(value)) return unknownValue as T;
+  if (Array.isArray(value)) return value.map(withOneMarker) as T;
+  if (!isObject(value)) return value;
+  const parts = Object.entries(value).map(([name, part]) => [name, withOneMarker(part)]);
+  return Object.fromEntries(parts) as T;
 }
 
 /** Whether a value is an object or a list. */
@@ -41,12 +62,16 @@ export function perAccount<T>(make: () => T): (client: Client) => T {
   };
 }
 
-/** A problem of the inputs. Never contains the value, which may be a secret. */
+/** A problem of the inputs. */
 export interface Problem {
   /** The path of the property, such as `tlsTermination.minVersion`. */
   path: string;
-  /** What is wrong and what to do. */
+  /** What is wrong and what to do. Never contains the value, which may be a secret. */
   reason: string;
+  /** The reason with a value in it. It is shown if the property that has the value is no secret. */
+  quoting?: { property: string; reason: string };
+  /** The path of the missing property that this one was meant to be: its name is misspelt. */
+  meant?: string;
 }
 
 /** The result of a check of inputs. */
@@ -65,6 +90,18 @@ export interface Difference {
   found: unknown;
 }
 
+/** What a plan says of a change. */
+export interface Remark {
+  severity: Severity;
+  /** One line, without the kind and the id of the object. */
+  text: string;
+}
+
+/** The name of a resource, which ends its URN. */
+export function nameInUrn(urn: string): string {
+  return urn.split("::").slice(3).join("::");
+}
+
 /** The result of a create. */
 export interface Created {
   id: string;
@@ -76,8 +113,8 @@ export interface Created {
 }
 
 /**
- * The operations of one kind of resource, for any protocol. `check`, `replaces`, `planned` and, in
- * the plan of an adoption, `differences` may get {@link unknownValue} for an unknown value.
+ * The operations of one kind of resource, for any protocol. `check`, `replaces`, `remark`, `planned`
+ * and, in the plan of an adoption, `differences` may get {@link unknownValue} for an unknown value.
  *
  * A state has every property of the object except a private key, with the service's value, or null
  * where the service has none. If a property is missing, an earlier version of this package did not
@@ -102,13 +139,14 @@ export interface Lifecycle {
   replaces(state: Properties, inputs: Properties): string[];
   /** The properties that an update would change. */
   differences(state: Properties, inputs: Properties): Difference[];
-  /** Called in each diff with the new inputs. */
-  planned?(id: string, inputs: Properties): void;
+  /** What a plan says of a change in one line, besides the diff. Undefined when the diff is enough. */
+  remark?(state: Properties, inputs: Properties): Remark | undefined;
+  /** Called in each diff. */
+  planned?(id: string, state: Properties, inputs: Properties): void;
   /**
    * Creates the object. Returns a `problem` if a part of the service's answer can't be used.
    *
-   * @param urn The URN of the resource; undefined when it is not known. With a URN, the create takes
-   * the object that an interrupted create of this URN has made.
+   * @param urn The resource; undefined when the engine does not tell it.
    */
   create(client: Client, inputs: Properties, urn?: string): Promise<Created>;
   /**
@@ -123,6 +161,15 @@ export interface Lifecycle {
   delete(client: Client, id: string): Promise<void>;
   /** All objects of the account, newest first, page by page. */
   list(client: Client): AsyncGenerator<unknown, void, undefined>;
+  /** The same in pages, each requested when it is needed. */
+  pages(client: Client): AsyncGenerator<Page<{ id: string }>, void, undefined>;
+  /**
+   * What the service answers unchanged of what was sent: equal for inputs and an object made from
+   * them. Undefined for an object that can't be read.
+   */
+  contentOf(inputsOrWire: object): unknown;
+  /** Whether an object of the service has all that the inputs say, by meaning. */
+  isLike(wire: unknown, inputs: Properties): boolean;
 }
 
 /**

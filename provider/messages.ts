@@ -1,3 +1,5 @@
+import { plainMessage } from "../client/plain";
+
 /** How a message is shown: `warning` also counts as a warning in the engine's summary. */
 export type Severity = "info" | "warning";
 
@@ -18,22 +20,32 @@ export function showWith(other: Show): void {
 
 /** Shows a message. */
 export function inform(text: string, about: About = "resource"): void {
-  show("info", text, about);
+  show("info", plainMessage(text), about);
 }
 
 /** Shows a warning. */
 export function warn(text: string, about: About = "resource"): void {
-  show("warning", text, about);
+  show("warning", plainMessage(text), about);
 }
 
 const shown = new Set<string>();
 
-/**
- * Shows a message or a warning about the whole run, once in this process. Does nothing when the
- * text is undefined.
- */
-export function once(tell: (text: string, about: About) => void, text: string | undefined): void {
+/** Shows a message or a warning once in this process. Does nothing when the text is undefined. */
+export function once(
+  tell: (text: string, about: About) => void,
+  text: string | undefined,
+  about: About = "run",
+): void {
   if (!text || shown.has(text)) return;
   shown.add(text);
-  tell(text, "run");
+  tell(text, about);
+}
+
+/** How many names a message lists. */
+const mostListed = 5;
+
+/** Some names for a message, and how many more there are. */
+export function listed(names: string[]): string {
+  const more = names.length - mostListed;
+  return names.slice(0, mostListed).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }

@@ -11,6 +11,8 @@ export interface ModuleField {
 export interface Module {
   wire: string;
   fields: Record<string, ModuleField>;
+  /** What happens to an edge that loses the module, if a plan warns of it: "traffic ends". */
+  loss?: string;
 }
 
 /** A text with the same name in requests and answers. */

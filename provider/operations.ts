@@ -1,13 +1,12 @@
 import type { Client } from "../client/client";
-import { warnIfAllGone } from "./gone";
-import {
-  hasUnknown,
-  ifExists,
-  type Lifecycle,
-  type Problem,
-  type Properties,
-  pick,
-} from "./lifecycle";
+import { ServiceError } from "../client/errors";
+import { plainMessage } from "../client/plain";
+import { ifInAccount, noteStored } from "./account";
+import { noteManaged } from "./creates/createOnce";
+import { hasUnknown, type Lifecycle, type Problem, type Properties, pick } from "./lifecycle";
+
+import { refuseOtherService } from "./origin";
+import { noteService } from "./plan";
 
 /**
  * The rules that hold whatever protocol calls a lifecycle: which values mean the same, what an
@@ -45,6 +44,7 @@ export function driftOf(lifecycle: Lifecycle, stored: Properties, found: Propert
 /**
  * Reads an object; undefined when it is gone.
  *
+ * @param known The stored state; undefined in an import.
  * @param maxAgeMs How old the answer may be. Default: a few seconds.
  */
 export function read(
@@ -54,15 +54,15 @@ export function read(
   known?: Properties,
   maxAgeMs?: number,
 ): Promise<Properties | undefined> {
-  const reading = lifecycle.read(client, id, known, maxAgeMs);
-  return warnIfAllGone(client, ifExists(lifecycle, client, reading));
+  return ifInAccount(lifecycle, client, id, known, lifecycle.read(client, id, known, maxAgeMs));
 }
 
 /**
  * Updates an object in place. Gives its new state, in which a drifted property that was not sent
  * keeps its old value, so that a refresh finds the drift.
  *
- * @throws Error when the object is gone, or when a change needs a replacement.
+ * @throws Error when the object is gone, or when a change needs a replacement. A 404 about an object
+ * that this one refers to is thrown unchanged.
  */
 export async function update(
   lifecycle: Lifecycle,
@@ -86,29 +86,65 @@ export async function update(
     const drifted = driftOf(lifecycle, state, found).filter((name) => !sent.includes(name));
     return { ...found, ...pick(state, drifted) };
   };
-  const found = await ifExists(lifecycle, client, work());
-  if (found) return found;
+  try {
+    return await work();
+  } catch (error) {
+    const isMissing = error instanceof ServiceError && error.status === 404;
+    if (!isMissing || (await read(lifecycle, client, id, stored, 0))) throw error;
+  }
   throw new Error(
     `the ${lifecycle.title} ${id} is gone from the service. ` +
       "Run `pulumi refresh`, then `pulumi up` to create it again",
   );
 }
 
-/** Deletes an object. Succeeds when the object is gone. */
-export async function remove(lifecycle: Lifecycle, client: Client, id: string): Promise<void> {
-  const deletion = lifecycle.delete(client, id).then(() => true);
-  await warnIfAllGone(client, ifExists(lifecycle, client, deletion));
+/** Notes an object in state, which must belong to the service. */
+export function noteInState(
+  lifecycle: Lifecycle,
+  client: Client,
+  id: string,
+  state: Properties,
+): void {
+  refuseOtherService(client, `the ${lifecycle.title} ${id}`, state.uri);
+  noteManaged(id);
+  // An import and a program's `get` have no state.
+  if (state.uri === undefined) return;
+  noteService(client, true);
+  noteStored(lifecycle, client, id, state);
 }
 
-/** The text of a problem of the inputs, for the engine. */
-export function textOf({ path, reason }: Problem): string {
-  return path ? `${path}: ${reason}` : reason;
+/** Deletes an object. Succeeds when the object is gone. */
+export async function remove(
+  lifecycle: Lifecycle,
+  client: Client,
+  id: string,
+  state: Properties,
+): Promise<void> {
+  const deletion = lifecycle.delete(client, id).then(() => true);
+  await ifInAccount(lifecycle, client, id, state, deletion);
+}
+
+/**
+ * The texts of the problems of the inputs, for the engine. A misspelt property is told once, not as
+ * missing, too.
+ */
+export function textsOf(
+  problems: readonly Problem[],
+  isSecret: (property: string) => boolean,
+): string[] {
+  const meant = new Set(problems.map((problem) => problem.meant));
+  return problems
+    .filter(({ path }) => !path || !meant.has(path))
+    .map(({ path, reason, quoting }) => {
+      const text = quoting && !isSecret(quoting.property) ? quoting.reason : reason;
+      return plainMessage(path ? `${path}: ${text}` : text);
+    });
 }
 
 /** The error of a create whose object is in the state, but not complete. */
 export function incomplete(lifecycle: Lifecycle, id: string, problem: string): string {
-  return (
+  return plainMessage(
     `the ${lifecycle.title} ${id} was created and is in the state, but ${problem}. ` +
-    "The next `pulumi up` completes it"
+      "The next `pulumi up` completes it",
   );
 }

@@ -1,30 +1,32 @@
 import type { Client } from "../client/client";
-import { type Connection, waysToSet } from "../client/settings";
-import { originsOf } from "./connection";
+import { waysToSet } from "../client/settings";
+import { contextOf, isOwnOrigin } from "./connection";
+import { perAccount } from "./lifecycle";
+
+/** The other origins that an error of this process has explained, each with the object of the error. */
+const explainedOf = perAccount(() => new Map<string, string>());
 
 /**
  * Refuses an object that belongs to another service: a 404 from the wrong service would make the
  * object look deleted. Accepts a stored uri that is no absolute URL, because it names no service.
  *
  * @param what The object, for the error: "the TLS edge edgtls_1".
- * @throws Error that names both services and says what to do.
+ * @throws Error that names both services. The first one says what to do, and the others name its object.
  */
-export function refuseOtherService(
-  client: Client,
-  connection: Connection,
-  what: string,
-  uri: unknown,
-): void {
+export function refuseOtherService(client: Client, what: string, uri: unknown): void {
   const origin = URL.canParse(String(uri)) ? new URL(String(uri)).origin : "null";
-  const { now, before } = originsOf(client);
-  if (origin === "null" || origin === now || origin === before) return;
-  const baseUrl = waysToSet(connection, "baseUrl");
-  const { variable } = waysToSet(connection, "movedFrom");
+  const { connection, settings } = contextOf(client);
+  const baseUrl = client.baseUrl.href;
+  if (origin === "null" || isOwnOrigin(origin, settings ?? { baseUrl })) return;
+  const whose = `${what} belongs to the service at ${origin}`;
+  const explained = explainedOf(client).get(origin);
+  if (explained) throw new Error(`${whose}, too: see the error of ${explained}`);
+  explainedOf(client).set(origin, what);
+  const { configKey, variable } = waysToSet(connection, "baseUrl");
+  const accepted = waysToSet(connection, "acceptedOrigins");
   throw new Error(
-    `${what} belongs to the service at ${origin}, but the base URL is at ${now}. Nothing was ` +
-      "sent or changed. If these are two services, correct the base URL in " +
-      `${baseUrl.configKey} or ${baseUrl.variable}. If the service has moved permanently, run ` +
-      `\`pulumi refresh --run-program\` once with ${variable}=${origin} in the environment, ` +
-      "which stores the new address",
+    `${whose}, but the base URL is at ${client.baseUrl.origin}. Nothing was sent or changed. ` +
+      `If these are two services, correct the base URL in ${configKey} or ${variable}. If they are one, which has moved or ` +
+      `has a gateway before it, accept ${origin} in ${accepted.configKey} or ${accepted.variable}`,
   );
 }

@@ -69,7 +69,7 @@ class Snapshot<Wire extends { id: string }> {
   readonly #shown = new Map<string, { wire: Wire; since: number }>();
   #pagesRead = 0;
   #ended = false;
-  #since = Date.now();
+  #since = performance.now();
   #reading: Promise<void> | undefined;
 
   constructor(kind: Readable<Wire>, client: Client) {
@@ -81,12 +81,12 @@ class Snapshot<Wire extends { id: string }> {
 
   isCurrent(maxAgeMs: number): boolean {
     if (this.#writes !== this.#client.writes) return false;
-    return this.#reading !== undefined || Date.now() - this.#since < maxAgeMs;
+    return this.#reading !== undefined || performance.now() - this.#since < maxAgeMs;
   }
 
   shown(id: string, maxAgeMs: number): Wire | undefined {
     const found = this.#shown.get(id);
-    const isFresh = found && Date.now() - found.since < maxAgeMs;
+    const isFresh = found && performance.now() - found.since < maxAgeMs;
     return isFresh && this.#writes === this.#client.writes ? found.wire : undefined;
   }
 
@@ -119,7 +119,7 @@ class Snapshot<Wire extends { id: string }> {
       const { value, done } = await this.#pages.next();
       this.#ended = done === true;
       // The time of the answer: the request may have waited long for the rate limit.
-      const since = Date.now();
+      const since = performance.now();
       for (const wire of value ?? []) this.#shown.set(wire.id, { wire, since });
       this.#since = since;
     } catch (error) {

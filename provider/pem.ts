@@ -1,19 +1,35 @@
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { isIP, isIPv6 } from "node:net";
+import { whyDamaged, whyNoBlock } from "./notPem";
 
 /** A PEM text is invalid. The message never quotes the text. */
 export class PemError extends Error {
   override readonly name = "PemError";
 }
 
-const block = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]*?-----END \1-----/g;
+/** A chain of 100 certificates with large keys has half of this. */
+const maxLength = 256 * 1024;
 
-/** The labels of the blocks. Throws when a block has no end. */
-function labels(text: string): string[] {
-  const found = [...text.matchAll(block)].map((match) => match[1] ?? "");
-  if (found.length === (text.match(/-----BEGIN /g) ?? []).length) return found;
+/**
+ * The blocks of a PEM text, found in one pass: the service may send any text.
+ *
+ * @throws PemError when the text is too long, or a block has no end.
+ */
+function blocksOf(text: string): { label: string; pem: string }[] {
+  if (text.length > maxLength) throw new PemError(`is longer than ${maxLength / 1024} kB`);
+  const blocks: { label: string; pem: string }[] = [];
+  const begin = /-----BEGIN ([A-Z0-9 ]+)-----/g;
+  for (let match = begin.exec(text); match; match = begin.exec(text)) {
+    const [, label = ""] = match;
+    const end = `-----END ${label}-----`;
+    const at = text.indexOf(end, begin.lastIndex);
+    if (at < 0) break;
+    begin.lastIndex = at + end.length;
+    blocks.push({ label, pem: text.slice(match.index, begin.lastIndex) });
+  }
+  if (blocks.length === text.split("-----BEGIN ").length - 1) return blocks;
   throw new PemError(
-    `has a block without an END line (complete blocks: ${found.length}): is the text cut off?`,
+    `has a block without an END line (complete blocks: ${blocks.length}): is the text cut off?`,
   );
 }
 
@@ -23,23 +39,29 @@ function labels(text: string): string[] {
  * @throws PemError when there is none, or one can't be parsed.
  */
 export function parseChain(text: string): X509Certificate[] {
-  const found = labels(text);
+  const blocks = blocksOf(text);
+  const found = blocks.map(({ label }) => label);
   if (!found.includes("CERTIFICATE")) {
     if (found.some((label) => label.endsWith("PRIVATE KEY"))) {
       throw new PemError(
         "holds a private key, not a certificate. Are certificatePem and privateKeyPem swapped?",
       );
     }
-    throw new PemError("holds no PEM certificate (-----BEGIN CERTIFICATE----- … -----END …)");
+    throw new PemError(whyNoBlock(text, "certificate"));
   }
   const other = found.find((label) => label !== "CERTIFICATE");
   if (other) throw new PemError(`holds a ${other} block: give certificates only, leaf first`);
-  return [...text.matchAll(block)].map(([pem], index) => {
+  return blocks.map(({ pem }, index) => {
+    const certificate = `certificate ${index + 1}`;
     try {
-      return new X509Certificate(pem);
+      const parsed = new X509Certificate(pem);
+      // Node.js parses a date only when it is read.
+      const { validFrom, validTo } = parsed;
+      if (!Number.isNaN(Date.parse(validFrom) + Date.parse(validTo))) return parsed;
     } catch {
-      throw new PemError(`certificate ${index + 1} can't be parsed`);
+      throw new PemError(`${certificate} can't be parsed: ${whyDamaged(text)}`);
     }
+    throw new PemError(`${certificate} has a date that can't be read`);
   });
 }
 
@@ -53,13 +75,21 @@ export function parseOrderedChain(text: string): X509Certificate[] {
   chain.forEach((certificate, index) => {
     const issuer = chain[index + 1];
     if (issuer && !(certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey))) {
-      throw new PemError(
-        `certificate ${index + 2} did not sign certificate ${index + 1}: ` +
-          "the leaf comes first, then each certificate's issuer",
-      );
+      throw new PemError(whyNotSigned(certificate, issuer, index + 1));
     }
   });
   return chain;
+}
+
+function whyNotSigned(certificate: X509Certificate, next: X509Certificate, number: number): string {
+  const [one, other] = [`certificate ${number}`, `certificate ${number + 1}`];
+  if (next.fingerprint256 === certificate.fingerprint256) {
+    return `${other} is the same as ${one}: remove one of them`;
+  }
+  const advice = "the leaf comes first, then each certificate's issuer";
+  return next.checkIssued(certificate)
+    ? `${one} signed ${other}, so they are in reverse order: ${advice}`
+    : `${other} did not sign ${one}: ${advice}. If the issuer is missing, add it between them`;
 }
 
 /** The chain in the form that state has: blocks only, 64 columns, LF. */
@@ -78,7 +108,7 @@ export function formatChain(chain: X509Certificate[]): string {
  * @throws PemError when there is none.
  */
 export function parseKey(text: string): KeyObject {
-  const found = labels(text);
+  const found = blocksOf(text).map(({ label }) => label);
   const keys = found.filter((label) => label.endsWith("PRIVATE KEY"));
   if (keys.length === 0) {
     if (found.includes("CERTIFICATE")) {
@@ -86,7 +116,7 @@ export function parseKey(text: string): KeyObject {
         "holds a certificate, not a private key. Are certificatePem and privateKeyPem swapped?",
       );
     }
-    throw new PemError("holds no PEM private key (-----BEGIN PRIVATE KEY----- … -----END …)");
+    throw new PemError(whyNoBlock(text, "private key"));
   }
   if (keys.length > 1) throw new PemError("holds more than one private key");
   if (keys[0] === "ENCRYPTED PRIVATE KEY" || /^Proc-Type:.*ENCRYPTED/m.test(text)) {
@@ -95,7 +125,12 @@ export function parseKey(text: string): KeyObject {
   try {
     return createPrivateKey(text);
   } catch {
-    throw new PemError("can't be parsed");
+    const isOpenSsh = keys[0] === "OPENSSH PRIVATE KEY";
+    throw new PemError(
+      isOpenSsh
+        ? "is in the format of OpenSSH: convert it with `ssh-keygen -p -m PKCS8 -f …`"
+        : `can't be parsed: ${whyDamaged(text)}`,
+    );
   }
 }
 
@@ -114,7 +149,7 @@ function publicKey(leaf: X509Certificate): KeyObject | undefined {
   }
 }
 
-/** SHA-256 of the public key (SPKI, DER) as lower-case hex: equal for all leaves with one key. */
+/** SHA-256 of the public key (SPKI, DER) as lower-case hex; a compressed key has another one. */
 function publicKeyFingerprint(leaf: X509Certificate): string | undefined {
   const der = publicKey(leaf)?.export({ type: "spki", format: "der" });
   return der && createHash("sha256").update(der).digest("hex");

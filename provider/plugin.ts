@@ -1,24 +1,49 @@
-import { type PluginAttach, PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
+import { PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import type { Client } from "../client/client";
 import { type Connection, defaultConnection, waysToSet } from "../client/settings";
+import { accountState, refuseOtherAccount } from "./account";
 import {
   type ConfigReader,
   connect,
+  contextOf,
+  isOwnOrigin,
   overruled,
+  plainKey,
   problemOfSettings,
+  type Settings,
   unknownKeys,
 } from "./connection";
-import { noteManaged } from "./createOnce";
+import { endCreates } from "./creates/createOnce";
+import { claim, startRun } from "./creates/journal";
+import { forgetLists } from "./creates/lists";
 import { DeclaredHostports } from "./declaredHostports";
 import { cancel } from "./engine";
-import { forgetTakenUp, isTakenUp, nameInUrn } from "./interruptedCreates";
-import { defined, hasUnknown, type Lifecycle, type Problem, type Properties } from "./lifecycle";
-import { type Lookup, lookups } from "./lookups";
-import { inform, once, warn } from "./messages";
-import { driftOf, incomplete, keepEqual, read, remove, textOf, update } from "./operations";
-import { refuseOtherService } from "./origin";
+import { forgetPlans } from "./hostports";
+import { defined, hasUnknown, type Lifecycle, nameInUrn, type Properties } from "./lifecycle";
+import type { Lookup } from "./lookup";
+import { lookups } from "./lookups";
+import { once, warn } from "./messages";
+import {
+  driftOf,
+  incomplete,
+  keepEqual,
+  noteInState,
+  read,
+  remove,
+  textsOf,
+  update,
+} from "./operations";
+import {
+  askBefore,
+  askBeforeUpdate,
+  forgetPlan,
+  noteProgram,
+  noteUpdate,
+  tellServices,
+  warnOfPlan,
+} from "./plan";
 import { IncompleteError, serve, showThroughEngine } from "./rpc";
 import { problemsOfShape, prune } from "./shape";
 import { lifecycle as tlsCertificateLifecycle } from "./tlsCertificate";
@@ -67,25 +92,24 @@ export function servePlugin(schema: Schema): Promise<{ port: number; close(): vo
 function handlersOf(schema: Schema) {
   let connection: Connection = defaultConnection;
   let config: ConfigReader = () => undefined;
+  let isConfigured = false;
   // The engine starts one process for each provider, and a provider has one account.
   const declared = new DeclaredHostports(tlsEdgeLifecycle.title);
   /** The URNs whose inputs were warned about. */
   const warned = new Set<string>();
 
   const account = (): Client => connect(connection, config);
-  const refuseOther = ({ lifecycle }: Kind, id: string, { uri }: Properties): void =>
-    refuseOtherService(account(), connection, `the ${lifecycle.title} ${id}`, uri);
-  const client = (): Client => {
-    const connected = account();
-    const whose = typeof connection === "string" ? "" : ` of the provider ${connection.provider}`;
-    once(inform, `the service${whose} is ${connected.baseUrl.host}`);
-    return connected.operation();
-  };
-  /** The client for an object in state, which must belong to that service. */
-  const clientOf = (kind: Kind, id: string, state: Properties): Client => {
-    const operation = client();
-    refuseOther(kind, id, state);
-    noteManaged(id);
+  /** The client of an operation. `seconds` is its deadline by `customTimeouts`; 0 when unset. */
+  const client = (seconds = 0): Client => account().operation(seconds * 1000 || undefined);
+  /** The client for an object in state. */
+  const clientOf = (
+    { lifecycle }: Kind,
+    id: string,
+    state: Properties,
+    seconds: number,
+  ): Client => {
+    const operation = client(seconds);
+    noteInState(lifecycle, operation, id, state);
     return operation;
   };
   const outputsOf = (token: string) => Object.keys(schema.resources[token]?.properties ?? {});
@@ -101,11 +125,6 @@ function handlersOf(schema: Schema) {
       return new messages.ProviderHandshakeResponse().setAcceptSecrets(true);
     },
 
-    attach(request: PluginAttach) {
-      showThroughEngine(request.getAddress());
-      return new Empty();
-    },
-
     getPluginInfo: () => new PluginInfo().setVersion(schema.version),
 
     getSchema: () => new messages.GetSchemaResponse().setSchema(JSON.stringify(schema)),
@@ -114,32 +133,46 @@ function handlersOf(schema: Schema) {
       const { values, secrets } = fromWire(request.getNews());
       const from = sourceOf(request.getUrn(), values);
       const problems = problemsOfConfig(from, values, request.getUrn());
-      // The engine does not say here which values are secrets. A key always is.
+      isConfigured = false;
+      // The engine does not say here which values are secrets, but restores that in the answer. A key
+      // of a program always is. A key of the stack's config stays as it is: configure refuses plain text.
+      const isStack = from.connection === defaultConnection;
+      const always = isStack ? [] : secretsIn(schema.provider.inputProperties);
       return new messages.CheckResponse()
-        .setInputs(toWire(values, [...secrets, ...secretsIn(schema.provider.inputProperties)]))
+        .setInputs(toWire(values, [...secrets, ...always]))
         .setFailuresList(problems.map(failureOf));
     },
 
-    // A provider is never replaced, because that would replace all its resources. An object that
-    // belongs to another service is refused by its operations.
+    // A provider is never replaced, because that would replace all its resources. Once configured, it
+    // is asked about a resource that another provider had, whose account is replaced by its own.
     diffConfig(request: messages.DiffRequest) {
       const olds = fromWire(request.getOldInputs() ?? request.getOlds()).values;
       const news = fromWire(request.getNews()).values;
-      return diffResponse(
-        Object.keys({ ...olds, ...news }).filter((key) => olds[key] !== news[key]),
-      );
+      const changed = Object.keys({ ...olds, ...news }).filter((key) => olds[key] !== news[key]);
+      // A default provider also changes with the version of the package, perhaps with its key.
+      const isMove = isConfigured && connection !== defaultConnection;
+      const settings = isMove ? contextOf(account()).settings : undefined;
+      const replaces = settings ? differentAccount(olds, settings) : [];
+      return diffResponse([...changed, ...replaces]).setReplacesList(replaces);
     },
 
     configure(request: messages.ConfigureRequest) {
-      const { values } = fromWire(request.getArgs());
-      forgetTakenUp();
+      const { values, secrets } = fromWire(request.getArgs());
+      startRun();
+      forgetLists();
+      forgetPlans();
+      forgetPlan();
       ({ connection, config } = sourceOf(request.getUrn() ?? "", values));
-      if (connection === defaultConnection) once(warn, overruled(connection, config, process.env));
+      if (connection === defaultConnection) {
+        if (values.apiKey && !secrets.has("apiKey")) throw new Error(plainKey(connection));
+        once(warn, overruled(connection, config, process.env));
+      }
+      isConfigured = true;
       // Engines before 3.250 read what this plugin can do from here, not from the handshake.
       return new messages.ConfigureResponse().setAcceptsecrets(true).setSupportspreview(true);
     },
 
-    check(request: messages.CheckRequest) {
+    async check(request: messages.CheckRequest) {
       const { lifecycle } = kindOf(request);
       const [olds, news] = [fromWire(request.getOlds()).values, fromWire(request.getNews())];
       const shape = { schema: withoutConnection(lifecycle) };
@@ -148,33 +181,36 @@ function handlersOf(schema: Schema) {
       const { inputs, problems, warning } = lifecycle.check(given, before, new Date());
       const all = [...problemsOfShape(shape, given), ...problems];
       const urn = request.getUrn();
-      const shared = declared.declare(urn, nameInUrn(urn), knownParts(inputs.hostports));
+      const isSecret = news.secrets.has("hostports");
+      const hostports = knownParts(inputs.hostports);
+      const shared = declared.declare(urn, nameInUrn(urn), hostports, isSecret);
       if (shared) all.push({ path: "", reason: shared });
       // In a replacement, the engine checks twice.
       if (warning && !warned.has(urn)) warn(warning);
       if (warning) warned.add(urn);
       const kept = keepEqual(lifecycle, olds, inputs);
+      noteProgram();
       return new messages.CheckResponse()
         .setInputs(inputsToWire(request, kept, news.secrets))
-        .setFailuresList(all.map(failureOf));
+        .setFailuresList(textsOf(all, (name) => news.secrets.has(name)).map(failureOf));
     },
 
-    diff(request: messages.DiffRequest) {
-      const kind = kindOf(request);
-      const { lifecycle, deleteBeforeReplace = false } = kind;
+    async diff(request: messages.DiffRequest) {
+      const { lifecycle, deleteBeforeReplace = false } = kindOf(request);
       const { values: state } = fromWire(request.getOlds());
       const { values: inputs } = fromWire(request.getNews());
       const { values: olds } = fromWire(request.getOldInputs());
       // Fail in the plan when the object belongs to another service.
-      refuseOther(kind, request.getId(), state);
-      noteManaged(request.getId());
+      noteInState(lifecycle, account(), request.getId(), state);
       if (connection === defaultConnection) refuseConnection(state);
-      lifecycle.planned?.(request.getId(), inputs);
+      lifecycle.planned?.(request.getId(), state, inputs);
       const replaces = lifecycle.replaces(state, inputs);
       const paths = detailedDiff(lifecycle, withoutDynamic(olds), inputs, replaces);
       const changed = [...new Set([...paths.keys()].map(propertyOf))];
       // A dynamic provider has written this state: an update without changes rewrites it.
       if (changed.length === 0) return diffResponse("__provider" in state ? ["__provider"] : []);
+      await askBeforeUpdate(lifecycle, account(), request.getId(), state, inputs);
+      await refuseOtherAccount(lifecycle, account(), request.getId(), state);
       const response = diffResponse(changed)
         .setReplacesList(replaces)
         // Without a property that replaces, too: `replaceOnChanges` may name others.
@@ -187,14 +223,19 @@ function handlersOf(schema: Schema) {
     async create(request: messages.CreateRequest) {
       const { lifecycle } = kindOf(request);
       const { values: inputs, secrets } = fromWire(request.getProperties());
+      await askBefore(lifecycle, account(), inputs, true);
       if (request.getPreview()) {
         const planned = plannedOutputs(lifecycle, outputsOf(request.getType()), inputs);
-        return new messages.CreateResponse().setProperties(toWire(planned, secrets));
+        const outputs = { ...planned, ...accountState(account()) };
+        return new messages.CreateResponse().setProperties(toWire(outputs, secrets));
       }
-      const created = await lifecycle.create(client(), inputs, request.getUrn());
+      noteUpdate();
+      const service = client(request.getTimeout());
+      const created = await lifecycle.create(service, inputs, request.getUrn());
       const { id, state, problem, warning } = created;
       if (warning) warn(warning);
-      const outputs = toWire({ ...state, ...settingsOf(lifecycle, inputs) }, secrets);
+      const stored = { ...state, ...settingsOf(lifecycle, inputs), ...accountState(service) };
+      const outputs = toWire(stored, secrets);
       if (!problem) return new messages.CreateResponse().setId(id).setProperties(outputs);
       const message = incomplete(lifecycle, id, problem);
       const details = new messages.ErrorResourceInitFailed()
@@ -214,12 +255,15 @@ function handlersOf(schema: Schema) {
       // An import and a program's `get` have no state.
       const stored = "uri" in props.values ? props.values : undefined;
       const age = request.getProperties() ? undefined : maxAgeOfImportMs;
-      const found = await read(lifecycle, clientOf(kind, id, props.values), id, stored, age);
+      const service = clientOf(kind, id, props.values, request.getTimeout());
+      const found = await read(lifecycle, service, id, stored, age);
       if (!found) return new messages.ReadResponse();
+      if (!stored) claim(account().baseUrl.href, id);
       const inputs = stored
         ? withDrift(lifecycle, stored, found, withoutDynamic(given.values))
         : importedInputs(lifecycle, found);
-      const outputs = { ...found, ...settingsOf(lifecycle, given.values) };
+      const settings = settingsOf(lifecycle, given.values);
+      const outputs = { ...found, ...settings, ...accountState(service) };
       const secrets = new Set([...props.secrets, ...given.secrets]);
       return new messages.ReadResponse()
         .setId(id)
@@ -236,11 +280,14 @@ function handlersOf(schema: Schema) {
         const olds = withoutDynamic(fromWire(request.getOldInputs()).values);
         const names = outputsOf(request.getType());
         const planned = plannedOutputs(lifecycle, names, inputs, { state, inputs: olds });
-        return new messages.UpdateResponse().setProperties(toWire(planned, [...secrets, ...old]));
+        const outputs = { ...planned, ...accountState(account()) };
+        return new messages.UpdateResponse().setProperties(toWire(outputs, [...secrets, ...old]));
       }
+      noteUpdate();
       const id = request.getId();
-      const found = await update(lifecycle, clientOf(kind, id, state), id, state, inputs);
-      const outputs = { ...found, ...settingsOf(lifecycle, inputs) };
+      const service = clientOf(kind, id, state, request.getTimeout());
+      const found = await update(lifecycle, service, id, state, inputs);
+      const outputs = { ...found, ...settingsOf(lifecycle, inputs), ...accountState(service) };
       return new messages.UpdateResponse().setProperties(toWire(outputs, [...secrets, ...old]));
     },
 
@@ -248,15 +295,8 @@ function handlersOf(schema: Schema) {
       const kind = kindOf(request);
       const id = request.getId();
       const { values: state } = fromWire(request.getProperties());
-      const service = clientOf(kind, id, state);
-      if (isTakenUp(id)) {
-        warn(
-          `the ${kind.lifecycle.title} ${id} is kept: the resource that replaces it uses it, because ` +
-            "an interrupted update had created it. To replace it, run the command again",
-        );
-      } else {
-        await remove(kind.lifecycle, service, id);
-      }
+      const service = clientOf(kind, id, state, request.getTimeout());
+      await remove(kind.lifecycle, service, id, state);
       return new Empty();
     },
 
@@ -268,13 +308,17 @@ function handlersOf(schema: Schema) {
       ];
       if (!lookup) throw new Error(`there is no function ${token}`);
       const { values: args, secrets } = fromWire(request.getArgs());
-      const result = await lookup(client, args, { isSecret: secrets.size > 0 });
+      const result = await lookup(() => client(), args, { isSecret: secrets.size > 0 });
       const [name = ""] = Object.keys(schema.functions[token]?.outputs.properties ?? {});
       const outputs = Array.isArray(result) ? { [name]: result } : (result as Properties);
       return new messages.InvokeResponse().setReturn(toWire(outputs));
     },
 
-    cancel() {
+    /** The engine calls this at the end of every run, too. */
+    async cancel() {
+      tellServices();
+      warnOfPlan();
+      await endCreates();
       cancel();
       return new Empty();
     },
@@ -376,8 +420,8 @@ function withDrift(
 }
 
 /** Leaves `property` empty: the engine would print the value of that property, secret or not. */
-function failureOf(problem: Problem): messages.CheckFailure {
-  return new messages.CheckFailure().setReason(textOf(problem));
+function failureOf(reason: string): messages.CheckFailure {
+  return new messages.CheckFailure().setReason(reason);
 }
 
 /** Where a provider's settings come from. */
@@ -386,10 +430,30 @@ interface Source {
   config: ConfigReader;
 }
 
+/**
+ * The names that the engine gives to default providers: `default`, or with the version (and then the
+ * server) of the plugin. The engine says it in no other way. A program may give such a name to a
+ * provider of its own: then only messages name its settings wrong, and a plain-text key is refused.
+ */
+const defaultProvider = /^(default(_\d+_\d+_\d+(_.*)?)?)?$/;
+
+/**
+ * The settings by which a resource of another provider is in another account; none if it is in the
+ * same. Only what that provider's record states is known: the environment may have changed since.
+ */
+function differentAccount(olds: Properties, settings: Settings): string[] {
+  if (settings.sameAccount) return [];
+  const { baseUrl, apiKey } = olds;
+  const isKnownUrl = URL.canParse(String(baseUrl));
+  const isMoved = isKnownUrl && !isOwnOrigin(new URL(String(baseUrl)).origin, settings);
+  const isOther = typeof apiKey === "string" && apiKey !== settings.apiKey;
+  return [...(isMoved ? ["baseUrl"] : []), ...(isOther ? ["apiKey"] : [])];
+}
+
 /** A default provider has the stack's config, an explicit one has its own properties. */
 function sourceOf(urn: string, values: Properties): Source {
   const name = nameInUrn(urn);
-  const isDefault = name === "" || /^default(_|$)/.test(name);
+  const isDefault = defaultProvider.test(name);
   const connection: Connection = isDefault ? defaultConnection : { provider: name };
   const settings = new Map(
     Object.entries(values).map(([key, value]) => [
@@ -407,7 +471,7 @@ function problemsOfConfig(
   { connection, config }: Source,
   values: Properties,
   urn: string,
-): Problem[] {
+): string[] {
   const keys = Object.keys(values).filter((key) => !engineKeys.includes(key));
   const reasons: string[] = [];
   // The namespace with the project's name has the program's own settings, too.
@@ -419,5 +483,5 @@ function problemsOfConfig(
     const problem = problemOfSettings(connection, config);
     if (problem) reasons.push(problem);
   }
-  return reasons.map((reason) => ({ path: "", reason }));
+  return reasons;
 }

@@ -6,12 +6,16 @@ import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import type { ErrorResourceInitFailed } from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
 import { Any } from "google-protobuf/google/protobuf/any_pb";
+import { plainMessage } from "../client/plain";
+import { answering } from "./engine";
 import { showWith } from "./messages";
 
 /** The URN of the operation in progress: messages about it name its resource. */
 const urnOf = new AsyncLocalStorage<string>();
 /** Messages on their way to the engine, which shows none that comes after its last operation. */
 const unshown = new Set<Promise<void>>();
+/** How long the engine may take to hear a message. No answer waits longer for its messages. */
+const maxLogMs = 2000;
 
 /** The functions that answer the engine's calls, by the names of the calls. */
 export interface Handlers {
@@ -69,7 +73,7 @@ function answered(
 ): grpc.handleUnaryCall<AnyRequest, unknown> {
   return ({ request }, callback) => {
     const urn = request.getUrn?.() ?? "";
-    const work = urnOf.run(urn, async () => handle(request));
+    const work = urnOf.run(urn, () => answering(() => handle(request)));
     const answer = work.finally(() => Promise.all(unshown));
     answer.then(
       (response) => callback(null, response),
@@ -89,26 +93,34 @@ export class IncompleteError extends Error {
 }
 
 function grpcError(error: Error): grpc.ServiceError {
+  const message = plainMessage(error.message);
   const metadata = new grpc.Metadata();
   const code = grpc.status.UNKNOWN;
   if (error instanceof IncompleteError) {
     const any = new Any();
     any.pack(error.details.serializeBinary(), "pulumirpc.ErrorResourceInitFailed");
-    const status = new Status().setCode(code).setMessage(error.message).setDetailsList([any]);
+    const status = new Status().setCode(code).setMessage(message).setDetailsList([any]);
     metadata.set("grpc-status-details-bin", Buffer.from(status.serializeBinary()));
   }
-  return Object.assign(new Error(error.message), { code, details: error.message, metadata });
+  return Object.assign(new Error(message), { code, details: message, metadata });
 }
 
 /** Shows messages through the engine, which shows nothing of a plugin's stderr. */
 export function showThroughEngine(address: string): void {
-  const engine = new EngineClient(address, grpc.credentials.createInsecure());
+  const engine = new EngineClient(address, grpc.credentials.createInsecure(), {
+    // Otherwise gRPC calls even 127.0.0.1 through a proxy that the environment names.
+    "grpc.enable_http_proxy": 0,
+  });
   showWith((severity, text, about) => {
     const level = severity === "warning" ? LogSeverity.WARNING : LogSeverity.INFO;
     const urn = about === "resource" ? (urnOf.getStore() ?? "") : "";
     const request = new LogRequest().setSeverity(level).setMessage(text).setUrn(urn);
     // An engine that does not answer has ended, and nobody reads the message.
-    const isShown = new Promise<void>((resolve) => engine.log(request, () => resolve()));
+    const isShown = new Promise<void>((resolve) =>
+      engine.log(request, new grpc.Metadata(), { deadline: Date.now() + maxLogMs }, () =>
+        resolve(),
+      ),
+    );
     unshown.add(isShown);
     void isShown.then(() => unshown.delete(isShown));
   });

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type BaseIssue, safeParse } from "valibot";
 import { pathOf } from "../client/answer";
+import { holdsPrivateKey } from "../client/redact";
 import {
   defined,
   isObject,
@@ -34,6 +35,25 @@ function withoutNull(value: unknown): unknown {
   return Object.fromEntries(parts.map(([property, part]) => [property, withoutNull(part)]));
 }
 
+const keyInName = "a property has a private key as its name";
+
+/** The properties that hold PEM. Their own checks say when the two are swapped. */
+const pemProperties = ["certificatePem", "privateKeyPem"];
+
+/** The problems of texts that hold a private key: the service and the state would show it. */
+export function misplacedKeys(value: unknown, path = ""): Problem[] {
+  if (typeof value === "string" && holdsPrivateKey(value)) {
+    return [{ path, reason: "holds a private key, which belongs only into privateKeyPem" }];
+  }
+  if (!isObject(value)) return [];
+  return Object.entries(value).flatMap(([name, part]) => {
+    if (holdsPrivateKey(name)) return [{ path, reason: keyInName }];
+    if (path === "" && pemProperties.includes(name)) return [];
+    const below = Array.isArray(value) ? `${path}[${name}]` : path ? `${path}.${name}` : name;
+    return misplacedKeys(part, below);
+  });
+}
+
 /** The problems that the schema finds, except those of unknown values. */
 export function problemsOfShape(
   { schema }: Pick<Lifecycle, "schema">,
@@ -43,17 +63,20 @@ export function problemsOfShape(
   const unknownNames: Problem[] = [];
   for (;;) {
     const issues: BaseIssue<unknown>[] = safeParse(schema, rest).issues ?? [];
-    const problems = issues.map((issue) => ({
-      path: pathOf(issue),
-      reason: reasonOf(issue, schema),
-    }));
     // valibot names only the first unknown property: remove it to find the next one.
-    const first = issues.findIndex(isUnknownName);
-    const item = issues[first]?.path?.at(-1);
-    if (!item) {
-      return [...unknownNames, ...problems.filter((_, index) => !ofUnknownValue(issues[index]))];
+    const first = issues.find(isUnknownName);
+    const item = first?.path?.at(-1);
+    if (!first || !item) {
+      const known = issues
+        .filter(({ input }) => input !== unknownValue)
+        .map((issue) => problemOfValue(issue, schema));
+      // The path of an unknown name quotes it.
+      const shown = [...unknownNames, ...known].filter(({ path }) => !holdsPrivateKey(path));
+      const misspelt = unknownNames.flatMap(({ path, meant }) => (meant ? path : []));
+      const misplaced = misplacedKeys(news).filter(({ path }) => !misspelt.includes(path));
+      return [...misplaced, ...shown];
     }
-    unknownNames.push(problems[first] as Problem);
+    unknownNames.push(problemOfName(first, schema));
     delete (item.input as Properties)[item.key as string];
   }
 }
@@ -63,33 +86,88 @@ function isUnknownName(issue: BaseIssue<unknown>): boolean {
   return issue.type === "strict_object" && issue.expected === "never";
 }
 
-function ofUnknownValue(issue: BaseIssue<unknown> | undefined): boolean {
-  return issue?.input === unknownValue;
+function problemOfName(issue: BaseIssue<unknown>, schema: unknown): Problem {
+  const path = pathOf(issue);
+  const [name = "", ...parents] = namesIn(issue).reverse();
+  const siblings = entriesAt(schema, parents.reverse());
+  const known = Object.keys(siblings);
+  // A program may set a property of a module beside the module.
+  const module = known.find((each) => Object.hasOwn(entriesAt(siblings[each], []), name));
+  if (module) return { path, reason: `no such property: did you mean ${module}.${name}?` };
+  const meant = nearest(name, known);
+  const isMissing = meant && !Object.hasOwn(issue.path?.at(-1)?.input as Properties, meant);
+  return {
+    path,
+    reason: misspelt("property", name, known),
+    ...(isMissing && { meant: [...parents, meant].join(".") }),
+  };
 }
 
-/** The reason of a problem. It replaces valibot's own message, which quotes the value. */
-function reasonOf(issue: BaseIssue<unknown>, schema: unknown): string {
-  if (issue.kind === "validation") return issue.message;
-  if (isUnknownName(issue)) {
-    const path = (issue.path ?? []).map(({ key }) => String(key));
-    return misspelt(
-      "property",
-      path.at(-1) ?? "",
-      Object.keys(entriesAt(schema, path.slice(0, -1))),
-    );
+/** The problem of a value. It replaces valibot's own message, which quotes every value. */
+function problemOfValue(issue: BaseIssue<unknown>, schema: unknown): Problem {
+  const path = pathOf(issue);
+  const { kind, input, message, received, type } = issue;
+  if (received === "undefined") return { path, reason: "is missing" };
+  const [property = ""] = namesIn(issue);
+  // Quote no long text, and no text that a user may think of as private.
+  const isQuoted = typeof input === "string" && type.endsWith("check");
+  const value = isQuoted || type === "picklist" ? quoted(input) : undefined;
+  const told = (reason: string, withValue: string): Problem => ({
+    path,
+    reason,
+    ...(value && { quoting: { property, reason: withValue } }),
+  });
+  if (kind === "validation") return told(message, `${value} ${message}`);
+  const must = `must be ${wantedBy(issue, schema)}`;
+  const isWrongType = type !== "picklist" || typeof input !== "string";
+  return told(isWrongType ? `is ${typeOf(input)}, but ${must}` : must, `is ${value}, but ${must}`);
+}
+
+function namesIn(issue: BaseIssue<unknown>): string[] {
+  return (issue.path ?? []).map(({ key }) => String(key));
+}
+
+/** What a value must be, and how to write it. All lists in the schemas contain strings. */
+function wantedBy(issue: BaseIssue<unknown>, schema: unknown): string {
+  const { input, expected } = issue;
+  if (expected === "number") return "a number, without quotes";
+  if (expected === "boolean") return "true or false, without quotes";
+  if (expected === "Array") {
+    return `a list of strings${typeof input === "string" ? ": put it into brackets" : ""}`;
   }
-  if (issue.received === "undefined") return "is missing";
-  return `must be ${kinds[issue.expected ?? ""] ?? choices(issue.expected ?? "")}`;
+  if (expected === "Object") {
+    const names = Object.keys(entriesAt(schema, namesIn(issue)));
+    return `an object with some of these: ${names.join(", ")}`;
+  }
+  const text = expected === "string" ? "a string" : choices(expected ?? "");
+  if (typeof input === "number") return `${text}: put it into quotes`;
+  if (!isObject(input) || Array.isArray(input)) return text;
+  // A Buffer arrives with its bytes by index.
+  return `${text}: ${"0" in input ? 'use readFileSync(path, "utf8")' : "convert it to JSON"}`;
 }
 
-/** Names of value types, for messages. All lists in the schemas contain strings. */
-const kinds: Record<string, string> = {
-  string: "a string",
-  number: "a number",
-  boolean: "true or false",
-  Array: "an array of strings",
-  Object: "an object",
-};
+/** The type of a value, in words. */
+function typeOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "a list";
+  return isObject(value) ? "an object" : `a ${typeof value}`;
+}
+
+const maxQuoted = 80;
+
+/**
+ * A value for a message, on one line. Undefined for what should not be shown: a list, an object, and
+ * a text that may hold a key or a password.
+ */
+function quoted(value: unknown): string | undefined {
+  if (typeof value === "number") return `the number ${value}`;
+  if (typeof value === "boolean") return `${value}`;
+  if (typeof value !== "string" || /@|-----/.test(value)) return undefined;
+  const short = value.length > maxQuoted ? `${value.slice(0, maxQuoted)}…` : value;
+  const code = (hidden: string) => `\\u{${hidden.codePointAt(0)?.toString(16)}}`;
+  // JSON leaves some invisible characters as they are.
+  return JSON.stringify(short).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u00a0]/gu, code);
+}
 
 /** `("a" | "b" | "c")` as `"a", "b" or "c"`. */
 function choices(expected: string): string {
@@ -128,11 +206,12 @@ export function wrongForm(
   }
   const unknown = Object.keys(args).find((name) => !known.includes(name));
   if (unknown === undefined) return undefined;
+  if (holdsPrivateKey(unknown)) return keyInName;
   return `${path}${unknown}: ${misspelt(what, unknown, known)}`;
 }
 
-/** The reason for an unknown name, with the nearest known name. */
-export function misspelt(what: string, name: string, known: readonly string[]): string {
+/** The reason for an unknown name, with the nearest known name or all of them. */
+function misspelt(what: string, name: string, known: readonly string[]): string {
   const meant = nearest(name, known);
-  return `no such ${what}: ${meant ? `did you mean ${meant}?` : "is it misspelt?"}`;
+  return `no such ${what}: ${meant ? `did you mean ${meant}?` : `known are ${known.join(", ")}`}`;
 }

@@ -6,7 +6,7 @@ import {
   type TLSCertificateWire,
   tlsCertificates,
 } from "../client/tlsCertificate";
-import { createOnce } from "./createOnce";
+import { createOnce } from "./creates/createOnce";
 import { description, metadata } from "./fields";
 import {
   type Difference,
@@ -17,10 +17,12 @@ import {
   pick,
   unknownValue,
 } from "./lifecycle";
+import { listed } from "./messages";
 import { readPaged } from "./pages";
 import {
   chainFingerprint,
   describeChain,
+  describeLeaf,
   formatChain,
   keyType,
   PemError,
@@ -38,7 +40,10 @@ export const schema = v.strictObject({
   renewBeforeDays: v.optional(
     v.pipe(
       v.number(),
-      v.check((days) => Number.isInteger(days) && days >= 1 && days <= 3650, "must be 1 to 3650"),
+      v.check(
+        (days) => Number.isInteger(days) && days >= 1 && days <= 3650,
+        "must be a whole number from 1 to 3650",
+      ),
     ),
   ),
   connection: v.optional(v.string()),
@@ -48,6 +53,12 @@ export const schema = v.strictObject({
 export type TLSCertificateInputs = v.InferInput<typeof schema>;
 
 type Leaf = ReturnType<typeof describeChain>;
+
+/**
+ * The state's fingerprint of the chain that was sent, where the service keeps only the start of it:
+ * some leave out the root. A program that still has the chain that was sent has changed nothing.
+ */
+const sentKey = "__sentChainFingerprint";
 
 /** The lifecycle of TLS certificates. */
 export const lifecycle: Lifecycle = {
@@ -68,12 +79,11 @@ export const lifecycle: Lifecycle = {
     const chain = attempt(problems, "certificatePem", certificatePem, parse);
     const key = isChecked ? undefined : attempt(problems, "privateKeyPem", privateKeyPem, parseKey);
     if (!chain) return { inputs: news, problems };
-    const leaf = chain[0] as X509Certificate;
     // An existing certificate may have expired and, after a refresh, may have no key in the inputs.
     const pem = formatChain(chain);
     const isNew = !lifecycle.same("certificatePem", olds?.certificatePem, pem);
     const derived = describeChain(chain);
-    problems.push(...problemsOfKey(leaf, key, isNew && privateKeyPem === undefined));
+    problems.push(...problemsOfKey(chain, key, isNew && privateKeyPem === undefined));
     const expired = isNew ? expiryOf(derived.notAfter, undefined, now) : undefined;
     if (expired) problems.push({ path: "certificatePem", reason: expired });
     const days = typeof news.renewBeforeDays === "number" ? news.renewBeforeDays : undefined;
@@ -103,10 +113,7 @@ export const lifecycle: Lifecycle = {
 
   // An unknown chain counts as a changed one.
   replaces: (state, inputs) =>
-    state.certificatePem === undefined ||
-    lifecycle.same("certificatePem", state.certificatePem, inputs.certificatePem)
-      ? []
-      : ["certificatePem"],
+    state.certificatePem === undefined || isDeployed(state, inputs) ? [] : ["certificatePem"],
 
   differences: (state, inputs) => [
     ...differentChain(state, inputs),
@@ -117,43 +124,58 @@ export const lifecycle: Lifecycle = {
     })),
   ],
 
+  // Of a replaced chain the diff shows the PEM text first, and the dates and names far below.
+  remark(state, inputs) {
+    if (lifecycle.replaces(state, inputs).length === 0) return undefined;
+    const [old, wanted] = [state, inputs].map(({ certificatePem }) => parsedChain(certificatePem));
+    if (!old || !wanted) return undefined;
+    const [before, after] = [describeChain(old), describeChain(wanted)];
+    const dates = `${dayOf(before)} → ${dayOf(after)}`;
+    const text = `${dates}, ${renamed(before, after)}; the new one is uploaded first`;
+    return { severity: "info", text };
+  },
+
   async create(client, inputs, urn) {
     const { certificatePem, privateKeyPem, description, metadata } = inputs as TLSCertificateInputs;
-    const { wire, ...rest } = await createOnce(client, {
-      title: lifecycle.title,
-      urn,
-      content: JSON.stringify([certificatePem, description, metadata]),
-      post: (onSend) => {
-        const key = { private_key_pem: privateKeyPem ?? "" };
-        const upload = { certificate_pem: certificatePem, ...key, description, metadata };
-        return tlsCertificates.create(client, upload, onSend);
-      },
-      list: tlsCertificates.list,
-      matches: (other) =>
-        lifecycle.same("certificatePem", other.certificate_pem, certificatePem) &&
-        Object.keys(changes(toState(other), inputs)).length === 0,
-    });
-    if (chainOf(wire.certificate_pem)) return { id: wire.id, state: toState(wire), ...rest };
+    const key = { private_key_pem: privateKeyPem ?? "" };
+    const upload = { certificate_pem: certificatePem, ...key, description, metadata };
+    const post = (onSend: () => void) => tlsCertificates.create(client, upload, onSend);
+    const { wire, ...rest } = await createOnce(lifecycle, client, inputs, urn, post);
+    if (chainOf(wire.certificate_pem)) {
+      return { id: wire.id, state: withSent(toState(wire), inputs), ...rest };
+    }
     // The certificate was created, so state must have it: with the chain that was sent.
     const state = toState({ ...wire, certificate_pem: certificatePem });
     return { id: wire.id, state, problem: "its certificate_pem can't be read", ...rest };
   },
 
-  async read(client, certificateId, _known, maxAgeMs) {
-    return toState(await readPaged(tlsCertificates, client, certificateId, maxAgeMs));
+  async read(client, certificateId, known = {}, maxAgeMs) {
+    const found = toState(await readPaged(tlsCertificates, client, certificateId, maxAgeMs));
+    // Of an object that is adopted, nobody knows what was sent.
+    return "uri" in known ? withSent(found, known) : found;
   },
 
   async update(client, certificateId, state, inputs) {
     const patch = changes(state, inputs);
-    return toState(
+    const wire =
       Object.keys(patch).length > 0
         ? await tlsCertificates.update(client, certificateId, patch)
-        : await tlsCertificates.get(client, certificateId),
-    );
+        : await tlsCertificates.get(client, certificateId);
+    return withSent(toState(wire), state);
   },
 
   delete: (client, certificateId) => tlsCertificates.delete(client, certificateId),
   list: tlsCertificates.list,
+  pages: tlsCertificates.pages,
+  contentOf(given: Partial<TLSCertificateInputs & TLSCertificateWire>) {
+    const leaf = leafOf(given.certificatePem ?? given.certificate_pem);
+    return leaf && [leaf, given.description || "", given.metadata || ""];
+  },
+  isLike: (wire, inputs) => {
+    const other = wire as TLSCertificateWire;
+    const state = withSent(toState(other), inputs);
+    return isDeployed(state, inputs) && Object.keys(changes(state, inputs)).length === 0;
+  },
 };
 
 /** Parses a known value. A PemError becomes a problem. */
@@ -174,11 +196,12 @@ function attempt<T>(
 }
 
 function problemsOfKey(
-  leaf: X509Certificate,
+  chain: X509Certificate[],
   key: KeyObject | undefined,
   missing: boolean,
 ): Problem[] {
   const problems: Problem[] = [];
+  const leaf = chain[0] as X509Certificate;
   if (keyType(leaf) === undefined) {
     problems.push({
       path: "certificatePem",
@@ -189,12 +212,33 @@ function problemsOfKey(
     problems.push({ path: "privateKeyPem", reason: "is missing: a new certificate needs its key" });
   }
   if (key && !leaf.checkPrivateKey(key)) {
+    const owner = chain.findIndex((certificate) => certificate.checkPrivateKey(key)) + 1;
+    const advice = owner
+      ? `It is the key of certificate ${owner}: the leaf comes first, and its key is needed`
+      : "Give the key that the certificate was requested with, or the certificate of this key";
+    const what = "is not the key of the leaf certificate";
     problems.push({
       path: "privateKeyPem",
-      reason: `is not the key of the leaf certificate (serial ${leaf.serialNumber.toLowerCase()})`,
+      reason: `${what}. ${advice}`,
+      quoting: { property: "certificatePem", reason: `${what}, ${described(leaf)}. ${advice}` },
     });
   }
   return problems;
+}
+
+/** What a certificate is for, to tell it from others. */
+function described(certificate: X509Certificate): string {
+  const leaf = describeLeaf(certificate);
+  return `which is for ${listed(namesOf(leaf))} (serial ${leaf.serialNumber})`;
+}
+
+/** The names that a certificate is for: its common name only when it has no others. */
+function namesOf({
+  subjectAlternativeNames,
+  subjectCommonName,
+}: Pick<Leaf, "subjectAlternativeNames" | "subjectCommonName">): string[] {
+  const names = [...subjectAlternativeNames.dnsNames, ...subjectAlternativeNames.ips];
+  return names.length > 0 ? names : [subjectCommonName];
 }
 
 /** A short description of a chain, shown in place of its PEM. */
@@ -207,6 +251,23 @@ function summary(chain: X509Certificate[]): string {
 function nameOf({ subjectCommonName, subjectAlternativeNames, serialNumber }: Leaf): string {
   const { dnsNames, ips } = subjectAlternativeNames;
   return subjectCommonName || dnsNames[0] || ips[0] || serialNumber;
+}
+
+const dayOf = ({ notAfter }: Leaf) => notAfter.slice(0, 10);
+
+/** Which names a certificate gains and loses. */
+function renamed(before: Leaf, after: Leaf): string {
+  const [had, has] = [before, after].map((leaf) =>
+    namesOf(leaf).map((name) => name.toLowerCase()),
+  ) as [string[], string[]];
+  const [old, wanted] = [new Set(had), new Set(has)];
+  const added = has.filter((name) => !old.has(name));
+  const removed = had.filter((name) => !wanted.has(name));
+  const changes = [
+    ...(added.length > 0 ? [`added: ${listed(added)}`] : []),
+    ...(removed.length > 0 ? [`removed: ${listed(removed)}`] : []),
+  ];
+  return changes.length > 0 ? `names ${changes.join(", ")}` : "same names";
 }
 
 /** The message about a leaf that has expired or expires soon; undefined for another leaf. */
@@ -238,18 +299,50 @@ function changes(state: Properties, inputs: Properties): TLSCertificateUpdate {
 
 /** The fingerprint of a chain; undefined when the chain is unknown or can't be parsed. */
 function chainOf(certificatePem: unknown): string | undefined {
+  const chain = parsedChain(certificatePem);
+  return chain && chainFingerprint(chain);
+}
+
+/** The fingerprint of the leaf; undefined when the chain is unknown or can't be parsed. */
+function leafOf(certificatePem: unknown): string | undefined {
+  return parsedChain(certificatePem)?.[0]?.fingerprint256;
+}
+
+function parsedChain(certificatePem: unknown): X509Certificate[] | undefined {
   if (typeof certificatePem !== "string" || certificatePem === unknownValue) return undefined;
   try {
-    return chainFingerprint(parseChain(certificatePem));
+    return parseChain(certificatePem);
   } catch (error) {
     if (error instanceof PemError) return undefined;
     throw error;
   }
 }
 
+/** Whether the service has the chain of the inputs, or has kept the start of it. */
+function isDeployed(state: Properties, { certificatePem }: Properties): boolean {
+  const sent = state[sentKey];
+  return (
+    lifecycle.same("certificatePem", state.certificatePem, certificatePem) ||
+    (sent !== undefined && sent === chainOf(certificatePem))
+  );
+}
+
+/**
+ * The state of what was found, with the fingerprint of the chain that was sent if the service has
+ * only the start of it.
+ *
+ * @param known The inputs that were sent, or the state before.
+ */
+function withSent(found: TLSCertificateState, known: Properties): Properties {
+  const before = parsedChain(known.certificatePem);
+  const sent = known[sentKey] ?? (before && chainFingerprint(before));
+  const isStart = before && formatChain(before).startsWith(found.certificatePem);
+  return isStart && sent !== found.chainFingerprint ? { ...found, [sentKey]: sent } : found;
+}
+
 function differentChain(state: Properties, inputs: Properties): Difference[] {
   const { certificatePem, fingerprint } = inputs;
-  if (lifecycle.same("certificatePem", state.certificatePem, certificatePem)) return [];
+  if (isDeployed(state, inputs)) return [];
   // Without a fingerprint, the chain is unknown or was refused by the check.
   if (fingerprint === undefined) return [];
   const [wanted, found] = [certificatePem, state.certificatePem].map((pem) =>
@@ -258,8 +351,8 @@ function differentChain(state: Properties, inputs: Properties): Difference[] {
   return [{ property: "certificatePem", wanted, found }];
 }
 
-/** The properties of a certificate that only the service knows. */
-const addedByService = ["uri", "createdAt", "issuedAt", "keyUsages", "extendedKeyUsages"];
+/** The properties of a state that are no inputs. */
+const addedByService = ["uri", "createdAt", "issuedAt", "keyUsages", "extendedKeyUsages", sentKey];
 
 /**
  * Converts the service's answer to a state, with the chain in canonical form. Properties of the

@@ -1,6 +1,6 @@
 import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
 import { defined } from "./lifecycle";
-import type { LookupKind } from "./lookups";
+import type { LookupKind } from "./lookup";
 import { covers, type SubjectAlternativeNames } from "./pem";
 import { type TLSCertificateState, toState, unparsedState } from "./tlsCertificate";
 
@@ -53,7 +53,10 @@ export interface GetTLSCertificateResult {
   subjectCountry: string;
   /** SHA-256 of the leaf, lower-case hex. */
   fingerprint?: string;
-  /** SHA-256 of the leaf's public key (SPKI), lower-case hex: equal for all leaves with one key. */
+  /**
+   * SHA-256 of the leaf's public key (SPKI), lower-case hex: equal for all leaves with one key in one
+   * form. The key of a curve has two forms, compressed and uncompressed.
+   */
   publicKeyFingerprint?: string;
   /** SHA-256 over the decoded chain in order, lower-case hex: differs for any other chain. */
   chainFingerprint?: string;

@@ -3,7 +3,7 @@ import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
 import { EdgeLifecycle } from "./edge";
 import { description, edgeModule, hostports, id, metadata, minVersion, someIds } from "./fields";
 import { defined, isObject, type Problem, type Properties, unknownValue } from "./lifecycle";
-import type { LookupKind } from "./lookups";
+import type { LookupKind } from "./lookup";
 import { idField, idsField, textField } from "./modules";
 
 /** The inputs of a TLS edge (api.md §4.1). `TLSEdgeArgs` in sdk/tlsEdge.ts describes them. */
@@ -84,7 +84,11 @@ export interface TlsTerminationState extends ModuleState {
 
 /** The modules and their wire names (api.md §4.1). */
 const moduleTable = {
-  backend: { wire: "backend", fields: { backendId: idField("backend_id", "backend") } },
+  backend: {
+    wire: "backend",
+    fields: { backendId: idField("backend_id", "backend") },
+    loss: "its traffic ends",
+  },
   ipRestriction: {
     wire: "ip_restriction",
     fields: { ipPolicyIds: idsField("ip_policy_ids", "ip_policies") },

@@ -1,6 +1,6 @@
 import type { Ref } from "../client/fields";
 import { type TunnelWire, tunnels } from "../client/tunnel";
-import type { LookupKind } from "./lookups";
+import type { LookupKind } from "./lookup";
 
 /** A tunnel that is online (api.md §2.3); fields that the service leaves out are undefined. */
 export interface GetTunnelResult {

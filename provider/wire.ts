@@ -1,7 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { PropertyDiff } from "@pulumi/pulumi/proto/provider_pb";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb";
-import { hasUnknown, isObject, type Lifecycle, type Properties, unknownValue } from "./lifecycle";
+import {
+  hasUnknown,
+  isObject,
+  type Lifecycle,
+  type Properties,
+  unknownValue,
+  withOneMarker,
+} from "./lifecycle";
 import { isEqual } from "./operations";
 import { entriesAt } from "./shape";
 
@@ -20,16 +27,17 @@ export interface Received {
 export function fromWire(struct: Struct | undefined): Received {
   const raw = (struct?.toJavaScript() ?? {}) as Properties;
   const secrets = new Set(Object.keys(raw).filter((name) => hasSecret(raw[name])));
-  return { values: withoutSecrets(raw) as Properties, secrets };
+  return { values: withOneMarker(withoutSecrets(raw) as Properties), secrets };
 }
 
 /**
- * Writes properties. A property is marked as a secret as a whole: the engine encrypts it, and a
- * program can use it only as a secret.
+ * Writes properties. A property is marked as a secret as a whole, and once, however often it is
+ * named: the engine encrypts it, and a program can use it only as a secret.
  */
 export function toWire(values: Properties, secrets: Iterable<string> = []): Struct {
   const marked: Properties = JSON.parse(JSON.stringify(values));
-  for (const name of secrets) {
+  // In a secret within a secret, `pulumi stack export --show-secrets` shows no value.
+  for (const name of new Set(secrets)) {
     if (name in marked) marked[name] = { [specialKey]: secretKind, value: marked[name] };
   }
   return Struct.fromJavaScript(marked as Parameters<typeof Struct.fromJavaScript>[0]);

@@ -25,11 +25,12 @@ export function refuseSharedHostports(
   const { hostports, connection = defaultConnection } = args;
   const declared = all.get(connection) ?? new DeclaredHostports(title);
   all.set(connection, declared);
-  const check = (known: unknown) => {
-    const problem = declared.declare(Symbol(name), name, known);
+  const check = (known: unknown, isSecret: boolean) => {
+    const problem = declared.declare(Symbol(name), name, known, isSecret);
     if (problem) throw new pulumi.RunError(problem);
   };
   const isKnown = Array.isArray(hostports) && hostports.every((h) => typeof h === "string");
-  if (isKnown) check(hostports);
-  else pulumi.output(hostports).apply(check);
+  const output = pulumi.output(hostports);
+  if (isKnown) check(hostports, false);
+  else output.apply(async (known) => check(known, await pulumi.isSecret(output)));
 }

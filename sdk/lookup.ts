@@ -1,8 +1,9 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { Client } from "../client/client";
+import { plainMessage } from "../client/plain";
 import { defaultConnection } from "../client/settings";
 import { connect } from "../provider/connection";
-import * as lookups from "../provider/lookups";
+import * as lookups from "../provider/lookup";
 import { isAsync } from "./args";
 import { checkConnection, type InputOf, stackConfig, warnOfLookups } from "./resource";
 
@@ -71,14 +72,15 @@ function connectTo({ connection = defaultConnection }: LookupArgs): Client {
 /** Changes an error so that Pulumi shows only its message, and Node.js prints no warning. */
 function forPulumi(cause: unknown): unknown {
   if (!(cause instanceof Error)) return cause;
-  const error = cause instanceof lookups.LookupError ? new LookupError(cause.message) : cause;
+  const message = plainMessage(cause.message);
+  const error = cause instanceof lookups.LookupError ? new LookupError(message) : cause;
   // Node.js would warn when a program awaits a lookup only after the lookup has failed.
   if (!process.listeners("rejectionHandled").includes(ignore)) {
     process.on("rejectionHandled", ignore);
   }
   // With this mark Pulumi prints only the message. After the program's end it prints the stack
   // trace anyway, so the stack trace is the message.
-  return Object.assign(error, { __pulumiRunError: true, stack: error.message });
+  return Object.assign(error, { message, __pulumiRunError: true, stack: message });
 }
 
 function ignore(): void {}

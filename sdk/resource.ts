@@ -2,8 +2,16 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { defaultConnection, waysToSet } from "../client/settings";
-import { importKey } from "../provider/adoption";
-import { ConfigurationError, overruled, readSettings, unknownKeys } from "../provider/connection";
+import { importKey, secretsKey } from "../provider/adoption";
+import {
+  ConfigurationError,
+  overruled,
+  plainKey,
+  readSettings,
+  unknownKeys,
+} from "../provider/connection";
+import { defined, isObject } from "../provider/lifecycle";
+import { millisecondsOf, timeoutsKey } from "../provider/timeouts";
 
 /** A value that may be an output, or that may have outputs as parts. */
 export type InputOf<T> = pulumi.Input<T extends object ? { [K in keyof T]: InputOf<T[K]> } : T>;
@@ -26,13 +34,13 @@ export function isOfKind(value: unknown, name: string): boolean {
  * The properties of a resource for the engine: a copy of the arguments, the provider's code as
  * text, and a key for each output. Every state has that text, so it never changes.
  *
- * @param adopted The id of an existing object to adopt.
+ * @param options `import` is the id of an existing object to adopt, `id` that of one to read.
  */
 export function registration(
   provider: keyof typeof import("../provider/dynamic"),
   args: pulumi.Inputs & { connection?: string },
   outputs: readonly string[],
-  adopted: string | undefined,
+  { import: adopted, id, customTimeouts = {} }: pulumi.CustomResourceOptions,
 ): pulumi.Inputs {
   checkConnection(args.connection ?? defaultConnection);
   resourceConnections.add(args.connection ?? defaultConnection);
@@ -40,12 +48,33 @@ export function registration(
   if (adopted === "") {
     throw new pulumi.RunError("the import option is empty: give the id of the object to adopt");
   }
+  const given = copied(args);
   return {
     ...Object.fromEntries(outputs.map((output) => [output, undefined])),
-    ...copied(args),
+    ...given,
+    ...timeoutsOf(customTimeouts),
     ...(adopted && { [importKey]: adopted }),
+    ...(!id && { [secretsKey]: secretsOf(given) }),
     __provider: `exports.handler = () => require("pulumi-tlsedge/provider").${provider}`,
   };
+}
+
+/** The deadlines of the operations as an input; none where the option sets none. */
+function timeoutsOf(given: pulumi.CustomTimeouts): pulumi.Inputs {
+  const timeouts = Object.entries(given).map(([name, text]) => [name, millisecondsOf(`${text}`)]);
+  const known = defined(Object.fromEntries(timeouts));
+  return Object.keys(known).length > 0 ? { [timeoutsKey]: known } : {};
+}
+
+/** The names of the arguments that are secrets for the program, or have a secret part. */
+async function secretsOf(args: pulumi.Inputs): Promise<string[]> {
+  // A text or a number is no secret: skip what is slow for a stack with thousands of them.
+  const names = Object.keys(args).filter((name) => isObject(args[name]));
+  const marks = await Promise.all(
+    // Of an argument that fails, the registration tells.
+    names.map((name) => pulumi.isSecret(pulumi.output(args[name])).catch(() => true)),
+  );
+  return names.filter((_, index) => marks[index]);
 }
 
 /** A deep copy: Pulumi reads arguments after the constructor, and the program may change them. */
@@ -88,12 +117,10 @@ export function checkConnection(connection: unknown): void {
       "connection must be a string with the name of a config namespace, not an output",
     );
   }
-  const { configKey, inConfig } = waysToSet(connection, "apiKey");
+  const { configKey } = waysToSet(connection, "apiKey");
   const config = pulumi.runtime.allConfig();
   if (config[configKey] !== undefined && !isConfigSecret(configKey)) {
-    throw new pulumi.RunError(
-      `${configKey} is in the stack's config in plain text, and would be in its state: ${inConfig}`,
-    );
+    throw new pulumi.RunError(plainKey(connection));
   }
   // The namespace with the project's name has the program's own settings, too.
   const isProject = connection === pulumi.getProject();

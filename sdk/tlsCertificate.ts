@@ -80,6 +80,11 @@ export class TLSCertificate extends pulumi.CustomResource {
   declare readonly metadata: pulumi.Output<string | undefined>;
   /** The config namespace of the account. */
   declare readonly connection: pulumi.Output<string>;
+  /**
+   * 16 hex characters, equal for all objects that were made or last read with the same API key; unset
+   * in the state of an earlier version.
+   */
+  declare readonly accountTag: pulumi.Output<string | undefined>;
   /** The PEM chain, leaf first. */
   declare readonly certificatePem: pulumi.Output<string>;
   /** The leaf's common name; empty when it has none. */
@@ -96,8 +101,8 @@ export class TLSCertificate extends pulumi.CustomResource {
   declare readonly keyUsages: pulumi.Output<string[]>;
   /** The extended key usages, in the service's names. */
   declare readonly extendedKeyUsages: pulumi.Output<string[]>;
-  /** `rsa`, `ecdsa` or `ed25519`. */
-  declare readonly privateKeyType: pulumi.Output<string>;
+  /** `rsa`, `ecdsa` or `ed25519`; unset for another kind of key. */
+  declare readonly privateKeyType: pulumi.Output<string | undefined>;
   /** The common name of the leaf's issuer; empty when it has none. */
   declare readonly issuerCommonName: pulumi.Output<string>;
   /** The leaf's serial number, lower-case hex. */
@@ -114,8 +119,12 @@ export class TLSCertificate extends pulumi.CustomResource {
   declare readonly subjectCountry: pulumi.Output<string>;
   /** SHA-256 of the leaf, lower-case hex. */
   declare readonly fingerprint: pulumi.Output<string>;
-  /** SHA-256 of the leaf's public key (SPKI), lower-case hex: equal for all leaves with one key. */
-  declare readonly publicKeyFingerprint: pulumi.Output<string>;
+  /**
+   * SHA-256 of the leaf's public key (SPKI), lower-case hex: equal for all leaves with one key in one
+   * form. The key of a curve has two forms, compressed and uncompressed. Unset for a kind of key that
+   * Node.js does not support.
+   */
+  declare readonly publicKeyFingerprint: pulumi.Output<string | undefined>;
   /** SHA-256 over the decoded chain in order, lower-case hex: differs for any other chain. */
   declare readonly chainFingerprint: pulumi.Output<string>;
 
@@ -123,7 +132,7 @@ export class TLSCertificate extends pulumi.CustomResource {
     // A JavaScript program may pass no arguments: then the provider reports what is missing.
     const { privateKeyPem } = args ?? {};
     // The engine can't import dynamic resources, so the provider does it.
-    const { import: adopted, ...rest } = opts;
+    const { import: _, ...rest } = opts;
     super(
       typeToken("TLSCertificate"),
       name,
@@ -135,14 +144,17 @@ export class TLSCertificate extends pulumi.CustomResource {
           ...(privateKeyPem !== undefined && { privateKeyPem: pulumi.secret(privateKeyPem) }),
         },
         outputs,
-        adopted,
+        opts,
       ),
       rest,
     );
     // Pulumi makes each argument a property. Delete the key: an export of the resource must not
     // contain it.
     delete (this as { privateKeyPem?: unknown }).privateKeyPem;
-    unsetIsUndefined<TLSCertificate>(this, ["description", "metadata", "issuedAt"]);
+    unsetIsUndefined<TLSCertificate>(this, [
+      ...(["description", "metadata", "accountTag", "issuedAt"] as const),
+      ...(["privateKeyType", "publicKeyFingerprint"] as const),
+    ]);
     if (opts.id === undefined) warnOfExpiry(this, this.notAfter, args?.renewBeforeDays);
   }
 
@@ -176,7 +188,7 @@ const outputs = [
   ...["issuedAt", "notBefore", "notAfter", "privateKeyType", "keyUsages", "extendedKeyUsages"],
   ...["subjectOrganization", "subjectOrganizationalUnit", "subjectLocality"],
   ...["subjectProvince", "subjectCountry"],
-  ...["fingerprint", "publicKeyFingerprint", "chainFingerprint"],
+  ...["fingerprint", "publicKeyFingerprint", "chainFingerprint", "accountTag"],
 ];
 
 /** Which certificates to look up. */

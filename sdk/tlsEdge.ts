@@ -10,7 +10,6 @@ import {
   type TLSEdgeFilter,
   type TLSEdgeQuery,
   type TLSEdgeState,
-  type TLSVersion,
   type TlsTerminationState,
 } from "../provider/tlsEdge";
 import { refuseSharedHostports } from "./hostports";
@@ -98,7 +97,7 @@ export interface TlsTerminationArgs extends ModuleArgs {
    * The lowest TLS version. Not with `terminateAt: "upstream"`. Default: the service's choice, which
    * is a safe version.
    */
-  minVersion?: pulumi.Input<TLSVersion | undefined>;
+  minVersion?: pulumi.Input<"1.0" | "1.1" | "1.2" | "1.3" | undefined>;
 }
 
 /**
@@ -140,21 +139,26 @@ export class TLSEdge extends pulumi.CustomResource {
   declare readonly mutualTls: pulumi.Output<MutualTlsState | undefined>;
   /** The config namespace of the account. */
   declare readonly connection: pulumi.Output<string>;
+  /**
+   * 16 hex characters, equal for all objects that were made or last read with the same API key; unset
+   * in the state of an earlier version.
+   */
+  declare readonly accountTag: pulumi.Output<string | undefined>;
   /** Where TLS ends, with the values that the service chose; unset when not configured. */
   declare readonly tlsTermination: pulumi.Output<TlsTerminationState | undefined>;
 
   constructor(name: string, args?: TLSEdgeArgs, opts: pulumi.CustomResourceOptions = {}) {
     refuseSharedHostports("TLS edge", name, args ?? {}, opts);
     // The engine can't import dynamic resources, so the provider does it.
-    const { import: adopted, ...rest } = opts;
+    const { import: _, ...rest } = opts;
     super(
       typeToken("TLSEdge"),
       name,
-      registration("tlsEdge", args ?? {}, outputs, adopted),
+      registration("tlsEdge", args ?? {}, outputs, opts),
       // As an option, not as a result of diff, so that it also applies to a forced replacement.
       pulumi.mergeOptions({ deleteBeforeReplace: true }, rest),
     );
-    unsetIsUndefined<TLSEdge>(this, ["description", "metadata", ...modules]);
+    unsetIsUndefined<TLSEdge>(this, ["description", "metadata", "accountTag", ...modules]);
   }
 
   /**
@@ -179,7 +183,7 @@ export class TLSEdge extends pulumi.CustomResource {
 }
 
 const outputs = [
-  ...["uri", "createdAt", "description", "metadata", "hostports", "connection"],
+  ...["uri", "createdAt", "description", "metadata", "hostports", "connection", "accountTag"],
   ...modules,
 ];
 

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
 import { isObject } from "../provider/lifecycle";
+import { listed } from "../provider/messages";
 import { covers } from "../provider/pem";
-import type { TLSVersion } from "../provider/tlsEdge";
 import { isAsync, wrongForm } from "./args";
 import type { InputOf } from "./resource";
 import {
@@ -44,7 +44,7 @@ export interface TLSSiteArgs {
   /** Who may connect. `"anyone"` makes the site public; there is no default. */
   access: "anyone" | TLSSiteAccess;
   /** The lowest TLS version. Default `1.2`. */
-  minVersion?: pulumi.Input<TLSVersion>;
+  minVersion?: pulumi.Input<"1.0" | "1.1" | "1.2" | "1.3">;
   /** A plan warns when the site's own certificate expires within this many days. Default 21. */
   renewBeforeDays?: pulumi.Input<number>;
   /** For people; at most 255 bytes. Default: the name of the site and of the stack. */
@@ -68,7 +68,7 @@ export interface TLSSiteArgs {
  * TLS version is 1.2, and `access` is required. The certificate is created before the edge, and
  * deleted after it.
  *
- * A plan warns about a hostport that the certificate is not valid for.
+ * A plan warns once for each certificate about the hostports that it is not valid for.
  *
  * The resource option `protect` protects the site's own certificate, too, and Pulumi replaces nothing
  * that is protected: to renew the certificate of a protected site, pass a `TLSCertificate`. In place
@@ -127,7 +127,7 @@ export class TLSSite extends pulumi.ComponentResource {
       },
       { parent: this, dependsOn: this.certificate },
     );
-    warnOfUncovered(this);
+    warnOfUncovered(name, this);
     this.hostports = this.edge.hostports;
     this.expires = this.certificate.notAfter;
     this.registerOutputs({
@@ -190,18 +190,46 @@ function wrongCertificate(given: TLSSiteArgs["certificate"]): string | undefined
   return name && `certificate.${name} must be the path of a PEM file`;
 }
 
-/** Warns about each hostport of the site that its certificate is not valid for. */
-function warnOfUncovered(site: TLSSite): void {
-  const { certificate, edge } = site;
-  const known = pulumi.all([edge.hostports, certificate.subjectAlternativeNames]);
-  known.apply(async ([hostports, names]) => {
-    const isSecret = await pulumi.isSecret(edge.hostports);
-    for (const index of uncovered(hostports ?? [], names)) {
-      const which = `hostports[${index}]${isSecret ? "" : ` (${hostports[index]})`}`;
-      const text = `the certificate is not valid for ${which}: clients will refuse the connection`;
-      await pulumi.log.warn(text, site);
-    }
+/** The sites of each certificate that no warning has judged yet, with their names. */
+const unjudged = new WeakMap<TLSCertificate, { name: string; site: TLSSite }[]>();
+
+/** Warns once for each certificate about the hostports of its sites that it is not valid for. */
+function warnOfUncovered(name: string, site: TLSSite): void {
+  const { certificate } = site;
+  const sites = unjudged.get(certificate) ?? [];
+  unjudged.set(certificate, sites);
+  // The first site judges all that are made before the last of them is deployed.
+  if (sites.push({ name, site }) > 1) return;
+  certificate.subjectAlternativeNames.apply(async (names) => {
+    const found: string[] = [];
+    for (const each of sites) found.push(...(await uncoveredOf(each.name, each.site, names)));
+    unjudged.delete(certificate);
+    const [one] = found;
+    if (!one) return;
+    const text =
+      found.length === 1
+        ? `${one}: clients will refuse the connection`
+        : `${found.length} hostports (${listed(found)}): clients will refuse these connections`;
+    await pulumi.log.warn(`the certificate is not valid for ${text}`, certificate);
   });
+}
+
+/** The hostports of a site that its certificate is not valid for; none while they are not known. */
+async function uncoveredOf(
+  name: string,
+  { edge }: TLSSite,
+  names: SubjectAlternativeNames | undefined,
+): Promise<string[]> {
+  let found: string[] = [];
+  const judged = edge.hostports.apply(async (hostports) => {
+    const isSecret = await pulumi.isSecret(edge.hostports);
+    found = uncovered(hostports ?? [], names).map((index) =>
+      isSecret ? `${name}.hostports[${index}]` : (hostports[index] ?? ""),
+    );
+  });
+  // Settles when the function has run, and also when the hostports stay unknown: then it never runs.
+  await pulumi.isSecret(judged).catch(() => {});
+  return found;
 }
 
 /** The indexes of the hostports that a certificate with these names is not valid for. */

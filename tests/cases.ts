@@ -1,12 +1,16 @@
+import assert from "node:assert/strict";
 import { inspect } from "node:util";
 import * as fc from "fast-check";
 
 /** The same cases in every run, unless the environment names others. */
 export const seed = Number(process.env.TLSEDGE_TEST_SEED ?? 20_251_121);
 
+/** How many cases each test tries, where the environment says so: for a long run, by hand. */
+const runs = Number(process.env.TLSEDGE_TEST_RUNS) || undefined;
+
 /**
  * Holds for as many cases as this. A failure prints the seed and the smallest case that it found:
- * `TLSEDGE_TEST_SEED` takes that seed, or any other.
+ * `TLSEDGE_TEST_SEED` takes that seed, or any other. `TLSEDGE_TEST_RUNS` takes another number.
  */
 export function holds<Case>(
   cases: fc.Arbitrary<Case>,
@@ -22,8 +26,39 @@ export function holds<Case>(
       throw error;
     }
   };
-  const options = { seed, numRuns: count, includeErrorInReport: true };
+  const options = { seed, numRuns: runs ?? count, includeErrorInReport: true };
   return fc.assert(fc.asyncProperty(cases, tried), options);
+}
+
+/**
+ * A text that others wrote: words between what terminals, Pulumi, CI systems, Markdown and HTML obey
+ * or hide, and halves of characters.
+ */
+export const hostileText: fc.Arbitrary<string> = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom(
+        ...["\u001b[31m", "\u001b]0;title\u0007", "\u009b2J", "\b", "\r", "\n", "\t", "\u0000"],
+        ...["\u202e", "\u2066", "\u200b", "\ufeff", "\u2028", "\u2029", "\u{e0041}", "\u00ad"],
+        ...["<{%reset%}>", "<{%", "%}>", "::add-mask::", "::stop-commands::x", "::", " "],
+        ...["##[group]", "##[", "##vso[task.setvariable]", "\n::set-env name=A::b"],
+        ...["\ud83d", "\udc00", "👩‍🚀", "e\u0301", "עברית"],
+        ...["|", "`", "<script>", "&lt;", "@someone", "*b*", "\\", '"', "'"],
+      ),
+      fc.string({ maxLength: 6 }),
+      fc.string({ unit: "binary", maxLength: 6 }),
+    ),
+    { minLength: 1, maxLength: 8 },
+  )
+  .map((parts) => parts.join(""))
+  .filter((text) => text !== "");
+
+/** What may not reach a terminal or a log: spelt out, because it is what is promised (C90). */
+export function assertInert(text: string): void {
+  for (const line of text.split("\n")) {
+    assert.doesNotMatch(line, /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u);
+    assert.doesNotMatch(line, /^\s*::|##\[|##\w+\[|<\{%/);
+  }
 }
 
 /** What JSON can say, with what an answer or a program is likely to get wrong among it. */

@@ -18,7 +18,16 @@ import { type Emulator, makeCertificate, type Respond, startEmulator } from "../
 import manifest from "../package.json";
 import * as tlsEdge from "../provider/tlsEdge";
 import { Secrets } from "../tools/secrets";
-import { type Answer, answer, fileWith, reset, script, settingsFor, silence } from "./support";
+import {
+  type Answer,
+  answer,
+  fileWith,
+  growth,
+  reset,
+  script,
+  settingsFor,
+  silence,
+} from "./support";
 
 const dayMs = 86_400_000;
 const now = new Date("2026-03-01T12:00:00Z");
@@ -410,12 +419,60 @@ describe("what the status says", () => {
     }
   });
 
-  it("in text obeys no escape sequence that others wrote", () => {
+  it("C90 in text shows what others wrote escaped, and obeys none of it", () => {
     const labels = { "\u001b[31mred": "a\nb\u202e\u001b]0;title\u0007" };
     const status = statusOf(account({ tunnels: [{ id: "tn_1", labels }] }), now);
     const report = statusText(status, { width: 80, colour: false });
-    assert.match(report, /red=a b\s/);
+    assert.ok(report.includes("\\u001b[31mred=a\\nb\\u202e\\u001b]0;title\\u0007 "), report);
     for (const control of ["\u001b", "\u0007", "\u202e"]) assert.ok(!report.includes(control));
+  });
+
+  it("C90 in text begins no line with a command, also where it is wrapped", () => {
+    const words = "hostport ".repeat(9);
+    const forwards_to = `${words}::add-mask::x ${words}::stop-commands::y`;
+    const tunnels = [{ id: "tn_1", public_url: "::add-mask::a", forwards_to, proto: "##[group]x" }];
+    const status = statusOf(account({ tunnels, service: "##vso[x]" }), now);
+    for (let width = 20; width < 120; width++) {
+      const report = statusText(status, { width, colour: false });
+      assert.doesNotMatch(report, /^\s*::|##\w*\[/m);
+    }
+  });
+
+  it("C91 takes time in proportion to its hostports, certificates and long texts", () => {
+    const display = { width: 100, colour: false };
+    const names = (size: number) => Array.from({ length: size }, (_, n) => `h${n}.a.example`);
+    const ports = (size: number) => names(size).map((name) => `${name}:443`);
+    const text = (parts: Partial<Account>) => statusText(statusOf(account(parts), now), display);
+    const works: [string, number, (size: number) => unknown][] = [
+      ["hostports", 1500, (size) => text({ edges: [edgeOf(ports(size))] })],
+      ["a word", 40_000, (size) => text({ tunnels: [{ id: "t", public_url: "x".repeat(size) }] })],
+      ["words", 10_000, (size) => text({ edges: [edgeOf(["x ".repeat(size)])] })],
+      [
+        "certificates of one name",
+        150,
+        (size) =>
+          text({
+            edges: [edgeOf(["a.example:443"])],
+            certificates: names(size).map((name) => certificateOf(name, 9, ["a.example", name])),
+          }),
+      ],
+      [
+        "hostports of different certificates",
+        1500,
+        (size) =>
+          statusOf(
+            account({
+              edges: [edgeOf(ports(size))],
+              certificates: names(size).map((name) => certificateOf(name, 9, [name])),
+            }),
+            now,
+          ),
+      ],
+    ];
+    for (const [what, size, work] of works) {
+      const times = growth(work, size);
+      assert.ok(times < 9, `${what}: ${times} times`);
+    }
   });
 
   it("in text has every row of a large account, under one heading", () => {
@@ -454,7 +511,7 @@ describe("npx pulumi-tlsedge", () => {
   /** The environment of these tests without what would colour a report, and with settings. */
   function environment(more: Record<string, string | undefined>): NodeJS.ProcessEnv {
     const { NO_COLOR: _, FORCE_COLOR: __, COLUMNS: ___, NODE_OPTIONS: ____, ...rest } = process.env;
-    return { ...rest, ...settings, ...more };
+    return { ...rest, GITHUB_ACTIONS: undefined, ...settings, ...more };
   }
 
   interface Outcome {
@@ -599,6 +656,23 @@ describe("npx pulumi-tlsedge", () => {
     });
     assertFits(stdout, 120);
     assert.throws(() => assertFits(stdout, 80));
+  });
+
+  it("C90 status in a job of GitHub Actions is read without commands", async () => {
+    await seed();
+    const env = { GITHUB_ACTIONS: "true" };
+    const [first, second] = [await run("status", env), await run("status", env)];
+    const [, token] = /^::stop-commands::(\S{32,})\n/.exec(first.stdout) ?? [];
+    assert.ok(token && first.stdout.endsWith(`\n::${token}::\n`), first.stdout);
+    assert.ok(!second.stdout.includes(token));
+    assert.equal(
+      first.stdout.split("\n").slice(1, -2).join("\n"),
+      (await run("status")).stdout.trimEnd(),
+    );
+    for (const format of ["json", "markdown"]) {
+      const { stdout } = await run(`status --format ${format}`, env);
+      assert.ok(!stdout.includes("stop-commands"), stdout);
+    }
   });
 
   it("status of an account that holds nothing says so", async () => {
@@ -833,7 +907,7 @@ describe("npx pulumi-tlsedge", () => {
       try {
         const { url, caFile } = server;
         const env = { TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile, TLSEDGE_API_KEY: secret };
-        assertFailure(await run("status", env), "400", "no such key");
+        assertFailure(await run("status", env), "400", "key: \\[secret\\]");
       } finally {
         await server.close();
       }
@@ -968,7 +1042,7 @@ describe("npx pulumi-tlsedge", () => {
   });
 
   it("is not loaded, nor its libraries, by a program that imports the package", async () => {
-    const files = `Object.keys(require.cache).filter((file) => /dist.cli.main|dist.cli.status|commander|cli-table3/.test(file))`;
+    const files = `Object.keys(require.cache).filter((file) => /dist.cli.main|dist.cli.status|commander|string-width/.test(file))`;
     const program = `require("pulumi-tlsedge"); console.log(JSON.stringify(${files}))`;
     const child = spawn(process.execPath, ["-e", program], { env: environment({}) });
     assert.equal((await text(child.stdout)).trim(), "[]");

@@ -7,6 +7,7 @@ import { type AddressInfo, connect, createServer as createTcpServer, type Socket
 import { mock } from "node:test";
 import timers from "node:timers/promises";
 import { inspect } from "node:util";
+import { gzipSync } from "node:zlib";
 import createDebug from "debug";
 import * as v from "valibot";
 import { Client, type ClientOptions } from "../client/client";
@@ -21,6 +22,7 @@ import {
   answer,
   failureOf,
   fileWith,
+  holdClocks,
   reset,
   type Script,
   script,
@@ -32,6 +34,7 @@ const apiKey = "key-that-nobody-may-see";
 const path = "/edges/tls";
 const edge = { id: "edgtls_1", uri: "https://x/edgtls_1", created_at: "2026-01-01T00:00:00Z" };
 const anything = v.object({});
+const json = { "Content-Type": "application/json" };
 const retryNow = { "Retry-After": "0" };
 
 let server: Script | undefined;
@@ -46,7 +49,7 @@ async function scripted(answers: Answer[], options: Partial<ClientOptions> = {})
 
 /** Pauses before a retry take no time: only the clock moves. */
 function skipPauses() {
-  mock.timers.enable({ apis: ["Date"], now: Date.now() });
+  holdClocks();
   mock.method(timers, "setTimeout", async (ms: number) => mock.timers.tick(ms));
 }
 
@@ -94,8 +97,7 @@ describe("the client", () => {
     mock.method(Math, "random", () => 0);
   });
   afterEach(async () => {
-    mock.restoreAll();
-    mock.timers.reset();
+    mock.reset();
     await server?.close();
     server = undefined;
   });
@@ -123,6 +125,25 @@ describe("the client", () => {
       await tlsEdges.get(client, "edgtls_1");
       assert.equal(requests[0]?.headers["api-version"], "1");
       assert.equal(requests[0]?.headers["service-version"], undefined);
+    });
+
+    it("C32 goes to no other path by an id that is none", async () => {
+      const { client, requests } = await scripted([]);
+      const key = "-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMG\n-----END PRIVATE KEY-----";
+      for (const id of ["", ".", "..", "edgtls_\ud83d", "\udc00", key]) {
+        for (const ask of [
+          () => tlsEdges.get(client, id),
+          () => tlsEdges.update(client, id, {}),
+          () => tlsEdges.delete(client, id),
+          () => tlsEdges.deleteModule(client, id, "backend"),
+          () => tunnels.get(client, id),
+        ]) {
+          const error = await failureOf(ask(), TypeError);
+          assert.match(error.message, /^this is not the id of an object/);
+          assert.ok(!error.message.includes("MIGH"));
+        }
+      }
+      assert.deepEqual(requests, []);
     });
 
     it("keeps the path of the base URL and escapes an id", async () => {
@@ -221,6 +242,7 @@ describe("the client", () => {
         const { client } = await scripted([answer(status, {})], { maxRetries: 0 });
         const { message } = await failureOf(tlsEdges.get(client, "edgtls_1"), ServiceError);
         assert.ok(message.includes(setting), message);
+        if (setting.endsWith("apiKey")) assert.ok(message.includes(client.baseUrl.host), message);
       });
     }
 
@@ -249,7 +271,7 @@ describe("the client", () => {
   it("C33 the service's clock is known from the last answer that tells it", async () => {
     const at = (date: string) => answer(200, edge, { Date: date });
     const { client } = await scripted([at("Wed, 21 Oct 2065 07:28:00 GMT"), at("soon")]);
-    mock.timers.enable({ apis: ["Date"], now: Date.parse("2065-10-21T07:00:00Z") });
+    holdClocks([], Date.parse("2065-10-21T07:00:00Z"));
     assert.equal(client.clockSkewMs, 0);
     for (let n = 0; n < 2; n++) {
       await tlsEdges.get(client, "edgtls_1").catch(() => {});
@@ -318,6 +340,38 @@ describe("the client", () => {
       });
     }
 
+    it("C91 of more than 32 MiB is read no further, and not asked for again", async () => {
+      const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024, " "));
+      const whole = gzipSync(
+        Buffer.concat([Buffer.alloc(30 * 1024 * 1024, " "), Buffer.from("{}")]),
+      );
+      const zipped =
+        (body: Buffer): Answer =>
+        (response) => {
+          response.writeHead(200, { ...json, "Content-Encoding": "gzip" });
+          response.end(body);
+        };
+      assert.ok(bomb.length < 300_000);
+      const answers = [zipped(whole), zipped(bomb), zipped(bomb)];
+      const { client, requests } = await scripted(answers);
+      assert.deepEqual(await client.get("/", anything), {});
+      for (const [ask, ambiguous] of [
+        [() => client.get("/", anything), false],
+        [() => tlsEdges.create(client, {}), true],
+      ] as const) {
+        const before = process.memoryUsage().rss;
+        const error = await failureOf(ask(), ConnectionError);
+        assert.deepEqual(
+          [error.code, error.ambiguous, error.attempts],
+          ["EBADANSWER", ambiguous, 1],
+        );
+        assert.match(error.message, /more than 32 MiB/);
+        const grown = process.memoryUsage().rss - before;
+        assert.ok(grown < 150 * 1024 * 1024, `${grown} bytes`);
+      }
+      assert.equal(requests.length, 3);
+    });
+
     it("keeps what can be used of it", async () => {
       const { client } = await scripted([answer(201, { ...edge, description: 7, more: 8 })]);
       const error = await failureOf(tlsEdges.create(client, {}), ConnectionError);
@@ -358,9 +412,28 @@ describe("the client", () => {
       assert.ok(client.operation().leftMs > 0);
     });
 
+    it("C2 C34 goes by no date, which may be set at any time", async () => {
+      mock.timers.enable({ apis: ["Date"], now: 0 });
+      const end = new AbortController();
+      const told: string[] = [];
+      const client = emulated({
+        requestsPerMinute: 1,
+        signal: end.signal,
+        tell: (m) => told.push(m),
+      });
+      const operation = client.operation();
+      await operation.get("/", anything);
+      mock.timers.setTime(86_400_000);
+      assert.ok(operation.leftMs > 60_000);
+      const waiting = operation.get("/", anything);
+      assert.equal(told.length, 1);
+      end.abort(new Error("the end"));
+      await assert.rejects(waiting, /the end/);
+    });
+
     it("C34 says how much time is left of it", async () => {
       const { client } = await scripted([answer(200, edge)], { timeoutSeconds: 30 });
-      mock.timers.enable({ apis: ["Date"], now: Date.now() });
+      holdClocks();
       const operation = client.operation();
       assert.equal(operation.leftMs, 30_000);
       await tlsEdges.get(operation, "edgtls_1");
@@ -370,7 +443,7 @@ describe("the client", () => {
     });
 
     it("C34 has time from its first request on, and none passes while one queues", async () => {
-      mock.timers.enable({ apis: ["Date"], now: 0 });
+      holdClocks([], 0);
       try {
         const deadline = new Deadline(1000);
         mock.timers.setTime(5000);
@@ -387,7 +460,7 @@ describe("the client", () => {
         mock.timers.setTime(25_700);
         assert.equal(deadline.leftMs, -100);
       } finally {
-        mock.timers.reset();
+        mock.reset();
       }
     });
 
@@ -453,7 +526,7 @@ describe("the client", () => {
         timeoutSeconds: 50,
         tell: (message) => void told.push(message),
       });
-      mock.timers.enable({ apis: ["Date", "setTimeout", "setInterval"], now: Date.now() });
+      holdClocks(["setTimeout", "setInterval"]);
       const step = (ms: number) => {
         mock.timers.tick(ms);
         return new Promise(setImmediate);
@@ -481,7 +554,7 @@ describe("the client", () => {
         timeoutSeconds: 30,
         tell: (message) => void told.push(message),
       });
-      mock.timers.enable({ apis: ["Date", "setInterval"], now: Date.now() });
+      holdClocks(["setInterval"]);
       const read = tlsEdges.get(client, "edgtls_1");
       while (!finish) await new Promise(setImmediate);
       for (let seconds = 0; seconds < 50; seconds += 10) mock.timers.tick(10_000);
@@ -509,7 +582,7 @@ describe("the client", () => {
         // They wait for a timer that never fires, and not for one that does.
         await new Promise(setImmediate);
       } finally {
-        mock.timers.reset();
+        mock.reset();
       }
     });
 
@@ -835,7 +908,7 @@ describe("the client", () => {
       const heard = emulator.requests.map((request) => request.path);
       assert.deepEqual(heard, ["/", "/tunnels", "/tls_certificates", "/tls_certificates"]);
     } finally {
-      mock.timers.reset();
+      mock.reset();
     }
   });
 
@@ -845,7 +918,7 @@ describe("the client", () => {
       timeoutSeconds: 86_400,
     });
     await client.get("/", anything).catch(() => {});
-    mock.timers.enable({ apis: ["Date", "setTimeout"], now: Date.now() });
+    holdClocks(["setTimeout"]);
     const sent: number[] = [];
     let isMade = false;
     const made = client
@@ -930,7 +1003,7 @@ describe("the client", () => {
     const settle = () => new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)));
 
     it("C2 is so many in any 60 seconds from their answers on, the first come first", async () => {
-      mock.timers.enable({ apis: ["Date", "setTimeout"], now: 0 });
+      holdClocks(["setTimeout"], 0);
       try {
         const waits: number[] = [];
         const pace = new Pace(3, (waiting) => void waits.push(waiting));
@@ -956,12 +1029,12 @@ describe("the client", () => {
         await settle();
         assert.deepEqual(had, [0, 1, 2, 3, 4, 5]);
       } finally {
-        mock.timers.reset();
+        mock.reset();
       }
     });
 
     it("C2 gives a place that nobody waits for to the next that asks", async () => {
-      mock.timers.enable({ apis: ["Date", "setTimeout"], now: 0 });
+      holdClocks(["setTimeout"], 0);
       try {
         const waits: number[] = [];
         const pace = new Pace(1, (waiting) => void waits.push(waiting));
@@ -971,7 +1044,7 @@ describe("the client", () => {
         assert.deepEqual((await turns(pace, 1)).had, [0]);
         assert.deepEqual(waits, []);
       } finally {
-        mock.timers.reset();
+        mock.reset();
       }
     });
   });
@@ -1001,30 +1074,40 @@ describe("the client", () => {
       assert.equal(requests.length, 1);
     });
 
-    it("C4 is never followed to another origin, where the key would be heard", async () => {
+    it("C4 C7 is followed by its query alone, at the base URL: the key goes nowhere else", async () => {
       const other = await script(answer(200, { tls_edges: [], next_page_uri: null }));
       try {
         const nexts = [
-          () => `${other.url}/edges/tls`,
-          () => "http://localhost/edges/tls",
-          () => "//evil/",
-          () => 7,
-          // The same host and port, in clear.
-          () => `${server?.url.replace("https:", "http:")}/edges/tls?before_id=edgtls_1`,
+          `${other.url}/edges/tls?before_id=edgtls_1`,
+          `${other.url.replace("https:", "http:")}/v9/other?before_id=edgtls_1`,
+          "//evil/?before_id=edgtls_1",
+          "/edges/tls?before_id=edgtls_1",
+          "?before_id=edgtls_1",
         ];
-        for (const next of nexts) {
+        for (const next_page_uri of nexts) {
           await server?.close();
-          const { client } = await scripted([
-            (response, request) =>
-              answer(200, { tls_edges: [edge], next_page_uri: next() })(response, request),
+          const { client, requests } = await scripted([
+            answer(200, { tls_edges: [edge], next_page_uri }),
+            answer(200, { tls_edges: [], next_page_uri: null }),
           ]);
-          const error = await failureOf(ids(client), ConnectionError);
-          assert.equal(error.code, "EBADANSWER");
-          assert.equal(error.ambiguous, false);
+          assert.deepEqual(await ids(client), ["edgtls_1"]);
+          assert.equal(requests[1]?.path, "/edges/tls?before_id=edgtls_1", next_page_uri);
         }
         assert.deepEqual(other.requests, []);
       } finally {
         await other.close();
+      }
+    });
+
+    it("C91 is refused when it names no other page", async () => {
+      for (const next_page_uri of [7, "https://", "https://any.example/edges/tls", "/edges/tls?"]) {
+        await server?.close();
+        const { client, requests } = await scripted([
+          answer(200, { tls_edges: [edge], next_page_uri }),
+        ]);
+        const error = await failureOf(ids(client), ConnectionError);
+        assert.deepEqual([error.code, error.ambiguous], ["EBADANSWER", false]);
+        assert.equal(requests.length, 1);
       }
     });
 
@@ -1034,6 +1117,31 @@ describe("the client", () => {
       const error = await failureOf(ids(client), ConnectionError);
       assert.equal(error.code, "EBADANSWER");
       assert.equal(requests.length, 3);
+    });
+
+    it("C91 that never ends is left after 1000 pages", async () => {
+      let pages = 0;
+      const endless = await startEmulator({
+        respond: (body, { method }) => {
+          pages += 1;
+          return method === "GET" ? { ...Object(body), next_page_uri: `?before=${pages}` } : body;
+        },
+      });
+      try {
+        // A page of the emulator's own has no such parameter.
+        endless.faults.add({
+          method: "GET",
+          times: 2000,
+          answer: { status: 200, headers: json, body: '{"tls_edges":[]}' },
+        });
+        const { url: baseUrl, ca, apiKey } = endless;
+        const client = new Client({ baseUrl, apiKey, caFile: fileWith(ca), requestsPerMinute: 0 });
+        const error = await failureOf(ids(client), ConnectionError);
+        assert.deepEqual([error.code, error.path, pages], ["EBADANSWER", path, 1000]);
+        assert.match(error.message, /more than 1000 pages/);
+      } finally {
+        await endless.close();
+      }
     });
 
     it("with no collection in it is refused, and one with no next page ends", async () => {
@@ -1083,6 +1191,25 @@ describe("the client", () => {
         warn.mock.restore();
         restore();
       }
+    });
+
+    it("C33 a POST goes on no connection that was idle for a second: the client closes it", async () => {
+      const sockets: Socket[] = [];
+      const kept: Answer = (response, request) => {
+        sockets.push(request.socket);
+        // A service that would keep it: by the header alone, the client would close it much later.
+        answer(201, edge, { "Keep-Alive": "timeout=60" })(response, request);
+      };
+      const { client } = await scripted([kept, kept]);
+      await tlsEdges.create(client, {});
+      const [socket] = sockets as [Socket];
+      // Only a connection that the client closes ends before it is closed.
+      const ended = mock.fn();
+      socket.once("end", ended);
+      await once(socket, "close");
+      assert.equal(ended.mock.callCount(), 1);
+      await tlsEdges.create(client, {});
+      assert.notEqual(sockets[1], socket);
     });
 
     it("C4 the key stands in no error", async () => {
@@ -1136,6 +1263,71 @@ describe("the client", () => {
       }
       const long = await failureOf(tlsCertificates.create(client, body), ServiceError);
       assert.ok(long.message.length < 2000);
+    });
+
+    it("C4 C50 a key is shown neither in parts, nor invisibly broken, nor in a path or field", async () => {
+      const line = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg";
+      const body = { certificate_pem: "chain", private_key_pem: `-----BEGIN X-----\n${line}\n` };
+      const unseen = ["\u200b", "\u001b[0m", "\n", "\u{e0041}", "\u0000", "é"];
+      const failures: Answer[] = [
+        ...unseen.map((sign) => answer(400, { msg: [...line].join(sign) })),
+        answer(400, { msg: line.toUpperCase() }),
+        answer(400, { msg: Buffer.from(line).toString("hex").toUpperCase() }),
+        answer(400, {
+          msg: [...line].map((sign) => `%${sign.charCodeAt(0).toString(16)}`).join(""),
+        }),
+        answer(400, {
+          error_code: apiKey.slice(0, 12),
+          details: { operation_id: apiKey.slice(12) },
+        }),
+        answer(201, { ...edge, description: line, id: 7, certificate_pem: "" }),
+      ];
+      const { client } = await scripted(failures);
+      for (const _ of failures) {
+        const error = await failureOf(tlsCertificates.create(client, body), Error);
+        const said = shown(error);
+        // What is left of it is no key: a part shorter than 16 characters.
+        const left = said.replace(/[^A-Za-z0-9]/g, "").toLowerCase();
+        for (let at = 0; at + 20 <= line.length; at++) {
+          assert.ok(!left.includes(line.slice(at, at + 20).toLowerCase()), said);
+        }
+        assert.doesNotMatch(`${error.message} ${error.stack}`, /key-that-nob\W+ody-may-see/);
+        assert.match(said, /\[left out, because it quotes a secret\]|\[secret\]/);
+        // Its first words tell what failed, where no part of them quotes the key.
+        assert.match(error.message, /^(POST \/tls_certificates |\[left out)/);
+      }
+    });
+
+    it("C4 a key in next_page_uri or in the name of a label is not shown", async () => {
+      const quoting = { tls_edges: [], next_page_uri: `?before_id=${apiKey.toUpperCase()}` };
+      const tunnel = { id: "tn_1", labels: { [`${apiKey}\u001b`]: 5 } };
+      const { client, requests } = await scripted([
+        answer(200, quoting),
+        answer(400, {}),
+        answer(200, { tunnels: [tunnel] }),
+      ]);
+      const error = await failureOf(Array.fromAsync(tlsEdges.list(client)), ServiceError);
+      assert.ok(requests[1]?.path.includes(apiKey.toUpperCase()));
+      assert.ok(!shown(error).toLowerCase().includes(apiKey));
+      const labelled = await failureOf(tunnels.list(client).next(), ConnectionError);
+      assert.match(labelled.field ?? "", /^tunnels\[0\]\.labels\.\[secret\]\\u001b$/);
+      for (const hidden of [apiKey, "\u001b"]) {
+        assert.ok(!labelled.message.includes(hidden), labelled.message);
+        assert.ok(!labelled.stack?.includes(hidden), labelled.stack);
+      }
+    });
+
+    it("C90 an error shows the texts of the service escaped, in each of its fields", async () => {
+      const acts = "a\u001b[31m\u0007\u202e\n::add-mask::b\r<{%reset%}>##[x]\ud800";
+      const { client } = await scripted([
+        answer(400, { msg: acts, error_code: acts, details: { operation_id: acts } }),
+      ]);
+      const error = await failureOf(client.get("/", anything), ServiceError);
+      const plain =
+        "a\\u001b[31m\\u0007\\u202e\\n::add-mask::b\\r<\\u007b%reset%}>#\\u0023[x]\\ud800";
+      assert.deepEqual([error.code, error.operationId], [plain, plain]);
+      assert.ok(error.message.includes(`: ${plain} (`), error.message);
+      assert.ok(error.stack?.includes(plain));
     });
 
     it("C4 no part of a key is left where a long reason is cut", async () => {
@@ -1220,12 +1412,20 @@ describe("the client", () => {
         const limited = answer(429, { msg: "said by the service" }, retryNow);
         const { client } = await scripted([limited, answer(201, edge)]);
         await tlsEdges.create(client, { metadata: "secret body" });
+        await server?.close();
+        const next_page_uri = `?before_id=${apiKey}`;
+        const listed = await scripted([
+          answer(200, { tls_edges: [], next_page_uri }),
+          answer(200, { tls_edges: [] }),
+        ]);
+        await Array.fromAsync(tlsEdges.list(listed.client));
       } finally {
         createDebug.disable();
         createDebug.log = log;
       }
       const logged = lines.join("\n");
-      assert.equal(lines.length, 3, logged);
+      assert.equal(lines.length, 7, logged);
+      assert.match(logged, /the service is/);
       assert.match(logged, /429/);
       assert.match(logged, /201/);
       for (const hidden of [apiKey, "secret body", "said by the service", "Bearer"]) {

@@ -629,6 +629,70 @@ describe("the emulator", () => {
     });
   });
 
+  it("keeps accounts apart, and knows every key of an account", async () => {
+    const other = emulator.addAccount();
+    const as = (key: string) => ({ Authorization: `Bearer ${key}` });
+    const { id } = await made("/edges/tls", { hostports: ["a.example.com:443"] });
+    const path = `/edges/tls/${id}`;
+    assert.equal((await send("GET", path, undefined, as(emulator.addKey()))).status, 200);
+    for (const key of [other.apiKey, other.addKey()]) {
+      assertRefused(await send("GET", path, undefined, as(key)), reasons.notFound);
+    }
+    const same = { hostports: ["a.example.com:443"] };
+    const second = await send("POST", "/edges/tls", same, as(other.apiKey));
+    assert.equal(second.status, 201);
+    assert.deepEqual(other.tlsEdges.list(), [second.body]);
+    assert.deepEqual(
+      emulator.tlsEdges.list().map((edge) => edge.id),
+      [id],
+    );
+  });
+
+  it("has clocks that can be wrong, each by itself, until it is reset", async () => {
+    const hourMs = 3_600_000;
+    const aheadMs = async () => {
+      const { body, headers } = await send("POST", "/edges/tls", {});
+      return [String(headers.date), body.created_at].map((time) => Date.parse(time) - Date.now());
+    };
+    const isNear = (ms: number | undefined, wanted: number) =>
+      Math.abs((ms ?? 0) - wanted) < hourMs;
+    Object.assign(emulator.clocks, { date: 5 * hourMs, createdAt: -9 * hourMs });
+    const [date, createdAt] = await aheadMs();
+    assert.ok(isNear(date, 5 * hourMs) && isNear(createdAt, -9 * hourMs), `${date} ${createdAt}`);
+    // A fault's answer comes through the same gateway.
+    emulator.faults.add({ answer: { status: 503 } });
+    const { headers } = await send("GET", "/edges/tls");
+    assert.ok(isNear(Date.parse(String(headers.date)) - Date.now(), 5 * hourMs));
+    emulator.reset();
+    assert.ok((await aheadMs()).every((ms) => isNear(ms, 0)));
+  });
+
+  it("has a list that lacks what was made after the fault was set", async () => {
+    const known = (await made("/edges/tls", {})).id;
+    emulator.faults.add({ method: "GET", path: "/edges/tls", answer: "stale" });
+    const { id } = await made("/edges/tls", {});
+    const listed = async () =>
+      (await send("GET", "/edges/tls")).body.tls_edges.map((one) => one.id);
+    assert.deepEqual(await listed(), [known]);
+    assert.deepEqual(await listed(), [id, known]);
+  });
+
+  it("does the work of a failed request late: after a time, or once the faults are cleared", async () => {
+    const answer = { status: 504 };
+    emulator.faults.add({ method: "POST", answer, work: { afterMs: 1 } });
+    emulator.faults.add({ method: "POST", answer, work: "cleared" });
+    const edges = () => emulator.tlsEdges.list().length;
+    const until = async (count: number) => {
+      while (edges() < count) await setImmediate();
+    };
+    assert.equal((await send("POST", "/edges/tls", {})).status, 504);
+    await until(1);
+    assert.equal((await send("POST", "/edges/tls", {})).status, 504);
+    assert.equal(edges(), 1);
+    emulator.faults.clear();
+    await until(2);
+  });
+
   describe("behind a client's back", () => {
     it("changes and deletes what is there, with no request recorded", async () => {
       const edge = await made("/edges/tls", { backend: {}, description: "d" });
@@ -735,10 +799,33 @@ describe("the emulator", () => {
       assert.equal(fs.readFileSync(dataFile).includes(secret), false);
     });
 
+    it("take the rights of others from a data file that is there", async () => {
+      const dataFile = path.join(folder, "open.db");
+      fs.writeFileSync(dataFile, "", { mode: 0o644 });
+      fs.chmodSync(dataFile, 0o644);
+      await restart({ dataFile });
+      assert.equal(fs.statSync(dataFile).mode & 0o777, 0o600);
+    });
+
     it("refuse a port that is taken", async () => {
       const port = Number(new URL(emulator.url).port);
       await assert.rejects(startEmulator({ port }), { code: "EADDRINUSE" });
     });
+  });
+
+  it("refuses a wrong key before it reads a body", async () => {
+    const headers = { Authorization: "Bearer wrong", "Content-Length": 60 * 1024 * 1024 };
+    const url = new URL("/edges/tls", emulator.url);
+    const request = https.request(url, { method: "POST", ca: emulator.ca, headers, agent: false });
+    request.flushHeaders();
+    // Nothing of the body is sent.
+    const [response] = await once(request, "response");
+    assert.equal(response.statusCode, 401);
+    request.on("error", () => {}).destroy();
+    assert.deepEqual(
+      emulator.requests.map(({ body, status }) => [body, status]),
+      [[undefined, 401]],
+    );
   });
 
   it("closes with requests in flight, and twice", async () => {
@@ -818,6 +905,30 @@ describe("the emulator", () => {
         assert.ok(leaf.checkIssued(issuer));
         const days = (Date.parse(leaf.validTo) - Date.now()) / 86_400_000;
         assert.ok(days > 6.9 && days <= 7, String(days));
+      } finally {
+        fs.rmSync(folder, { recursive: true });
+      }
+    });
+
+    it("replaces files that are there: a key's rights, and a link at the CA's name", async () => {
+      const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tlsedge-existing-"));
+      try {
+        const file = (name: string) => path.join(folder, name);
+        for (const name of ["privkey.pem", "other"]) {
+          fs.writeFileSync(file(name), "mine");
+          fs.chmodSync(file(name), 0o644);
+        }
+        const made = await ended(start("certificate", "a.example.com", "--out", folder));
+        assert.equal(made.code, 0, made.errors);
+        assert.equal(fs.statSync(file("privkey.pem")).mode & 0o777, 0o600);
+        fs.symlinkSync(file("other"), file("data.db.ca.pem"));
+        const child = start("--data", file("data.db"));
+        const end = ended(child);
+        await once(child.stdout, "data");
+        child.kill("SIGTERM");
+        await end;
+        assert.match(fs.readFileSync(file("data.db.ca.pem"), "utf8"), /BEGIN CERTIFICATE/);
+        assert.equal(fs.readFileSync(file("other"), "utf8"), "mine");
       } finally {
         fs.rmSync(folder, { recursive: true });
       }

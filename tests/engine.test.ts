@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { connect, type Socket } from "node:net";
+import { createServer, type ServerResponse } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -21,11 +22,16 @@ const stopped = `
   });`;
 
 /**
- * A provider's process: one create, and others all the time, each of which tells that it is
- * refused; whatever reaches the handler of uncaught errors is told, too.
+ * A provider's process: a server for the engine's calls, a request of another package, one create,
+ * and others all the time, each of which tells that it is refused; whatever reaches the handler of
+ * uncaught errors is told, too.
  */
 const provider = `
   process.on("uncaughtException", () => console.log("uncaught"));
+  require("node:net").createServer().listen(0, "127.0.0.1");
+  require("node:http").get(process.env.OTHER_URL, (response) => {
+    response.resume().on("end", () => console.log("the other is done"));
+  });
   const { tlsEdge } = require("pulumi-tlsedge/provider");
   tlsEdge.configure({ config: { get: () => undefined } });
   const create = (description) => tlsEdge.create({ description });
@@ -33,7 +39,7 @@ const provider = `
   setInterval(() => create("other " + Date.now()).catch(() => {
     process.stderr.write("refused\\n");
     console.log("refused");
-  }), 100);`;
+  }), 100).unref();`;
 
 async function firstLine(child: ChildProcess): Promise<string> {
   const [line] = await once(createInterface(child.stdout as NodeJS.ReadableStream), "line");
@@ -89,11 +95,19 @@ describe("the engine", () => {
       return emulator.close();
     });
 
-    it("gets its provider to hear the answer under way, to send no more, and to exit", async () => {
+    it("gets its provider to hear what is under way, its own and others', and to end then", async () => {
       const engine = await EnginePort.open();
       emulator.faults.add({ method: "POST", answer: "held" });
+      const others: ServerResponse[] = [];
+      const other = createServer((_, response) => void others.push(response));
+      other.listen(0, "127.0.0.1");
+      await once(other, "listening");
+      const { port } = other.address() as AddressInfo;
       const args = ["-e", provider, "provider", `127.0.0.1:${engine.port}`];
-      const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
+      const child = spawn(process.execPath, args, {
+        stdio: ["ignore", "pipe", "pipe"],
+        env: { ...process.env, OTHER_URL: `http://127.0.0.1:${port}` },
+      });
       child.stderr.destroy();
       const ended = once(child, "close");
       const lines: string[] = [];
@@ -104,10 +118,17 @@ describe("the engine", () => {
         // Longer than it would take to exit if nothing were under way.
         await until(() => lines.length >= 10);
         emulator.faults.clear();
+        await until(() => lines.some((line) => line.startsWith("made")));
+        const heard = lines.length;
+        // Longer than it would take to exit if nothing of another package were under way.
+        await until(() => lines.length >= heard + 10);
+        others[0]?.end();
         assert.deepEqual(await ended, [1, null]);
         const first = emulator.tlsEdges.list().find(({ description }) => description === "first");
-        assert.deepEqual(new Set(lines), new Set(["refused", `made ${first?.id}`]));
+        const told = ["refused", `made ${first?.id}`, "the other is done"];
+        assert.deepEqual(new Set(lines), new Set(told));
       } finally {
+        other.close();
         child.kill("SIGKILL");
       }
     });

@@ -38,11 +38,12 @@ export async function found() {
 }
 `;
 
-/** What an editor shows at each property and class of the program, by its name: `TLSEdge.id`. */
-function hovers(): Map<string, string> {
-  const file = path.join(repository, "tests", "hovers.ts");
+const file = path.join(repository, "tests", "hovers.ts");
+
+/** The compiler, as an editor uses it for a program. */
+function serviceFor(program: string): ts.LanguageService {
   const { NodeNext } = ts.ModuleKind;
-  const service = ts.createLanguageService({
+  return ts.createLanguageService({
     getCompilationSettings: () => ({ module: NodeNext, strict: true, skipLibCheck: true }),
     getScriptFileNames: () => [file],
     getScriptVersion: () => "1",
@@ -56,8 +57,19 @@ function hovers(): Map<string, string> {
     readFile: ts.sys.readFile,
     directoryExists: ts.sys.directoryExists,
   });
-  const problems = service.getSemanticDiagnostics(file).map(({ messageText }) => messageText);
-  assert.deepEqual(problems, []);
+}
+
+/** What the compiler says of a program. */
+function problemsOf(service: ts.LanguageService): string[] {
+  return service
+    .getSemanticDiagnostics(file)
+    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, "\n"));
+}
+
+/** What an editor shows at each property and class of the program, by its name: `TLSEdge.id`. */
+function hovers(): Map<string, string> {
+  const service = serviceFor(program);
+  assert.deepEqual(problemsOf(service), []);
   const shown = new Map<string, string>();
   const visit = (node: ts.Node): void => {
     const isNamed =
@@ -102,5 +114,21 @@ describe("an editor that reads the built declarations", () => {
     for (const [name, text] of Object.entries(expected)) {
       assert.match(shown.get(name) ?? "", text, name);
     }
+  });
+
+  it("C15 lists the values of a choice at a wrong one", () => {
+    const wrong = program
+      .replace('minVersion: "1.2"', 'minVersion: "1.4"')
+      .replace('minVersion: "1.3"', 'minVersion: "1.5"')
+      .replace('terminateAt: "edge"', 'terminateAt: "backend"')
+      .replace('onModuleRemoval: "disable"', 'onModuleRemoval: "remove"');
+    const said = problemsOf(serviceFor(wrong)).map((text) => text.split("\n")[0]);
+    const versions = '"1.0" | "1.1" | "1.2" | "1.3"';
+    assert.deepEqual(said.sort(), [
+      `Type '"1.4"' is not assignable to type 'Input<${versions} | undefined>'.`,
+      `Type '"1.5"' is not assignable to type 'Input<${versions}> | undefined'.`,
+      `Type '"backend"' is not assignable to type 'Input<"edge" | "upstream" | undefined>'.`,
+      `Type '"remove"' is not assignable to type '"disable" | "delete" | "replace" | undefined'.`,
+    ]);
   });
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { planOf } from "../cli/adopt";
 import { managedIn, warningOf } from "../cli/otherStacks";
+import { planOf } from "../cli/plan";
 import type { TLSEdgeWire } from "../client/tlsEdge";
 import { fileWith } from "./support";
 

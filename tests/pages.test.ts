@@ -17,7 +17,7 @@ import { readPaged } from "../provider/pages";
 import { lifecycle as tlsCertificate } from "../provider/tlsCertificate";
 import { lifecycle as tlsEdge } from "../provider/tlsEdge";
 import { holds } from "./cases";
-import { failureOf, fileWith, until } from "./support";
+import { failureOf, fileWith, holdClocks, until } from "./support";
 
 describe("reads by the page", () => {
   let emulator: Emulator;
@@ -200,9 +200,23 @@ describe("reads by the page", () => {
     assert.deepEqual(asked().sort(), ["one", "one", "page"]);
   });
 
+  it("what is five seconds old by no more than the date is not read again", async () => {
+    await make(3);
+    mock.timers.enable({ apis: ["Date"], now: Date.now() });
+    try {
+      for (const id of ids) {
+        await read(id);
+        mock.timers.tick(10_000);
+      }
+      assert.deepEqual(asked(), ["one", "page"]);
+    } finally {
+      mock.reset();
+    }
+  });
+
   it("what is five seconds old is read again", async () => {
     await make(20);
-    mock.timers.enable({ apis: ["Date"], now: Date.now() });
+    holdClocks();
     try {
       await readAll(ids);
       asked();
@@ -216,13 +230,13 @@ describe("reads by the page", () => {
       await readAll(ids);
       assert.deepEqual(asked(), ["page"]);
     } finally {
-      mock.timers.reset();
+      mock.reset();
     }
   });
 
   it("when some pages are too old, all are read again, rather than each thing", async () => {
     await make(250);
-    mock.timers.enable({ apis: ["Date"], now: Date.now() });
+    holdClocks();
     try {
       const newest = emulator.tlsEdges.list().map(({ id }) => id);
       await readAll(newest.slice(0, 50));
@@ -233,7 +247,7 @@ describe("reads by the page", () => {
       await readAll(newest);
       assert.deepEqual(asked().sort(), ["one", "page", "page", "page"]);
     } finally {
-      mock.timers.reset();
+      mock.reset();
     }
   });
 
@@ -258,7 +272,7 @@ describe("reads by the page", () => {
 
   it("a page that took long is as good as any", async () => {
     await make(20);
-    mock.timers.enable({ apis: ["Date"], now: Date.now() });
+    holdClocks();
     try {
       emulator.faults.add({ method: "GET", path: "/edges/tls", answer: "held" });
       const reading = readAll(ids);
@@ -268,7 +282,7 @@ describe("reads by the page", () => {
       await reading;
       assert.ok(count("one", asked()) <= 2);
     } finally {
-      mock.timers.reset();
+      mock.reset();
     }
   });
 

@@ -14,7 +14,7 @@ import {
   parseKey,
   parseOrderedChain,
 } from "../provider/pem";
-import { fileWith } from "./support";
+import { fileWith, growth } from "./support";
 
 const sha256 = (data: Uint8Array) => createHash("sha256").update(data).digest("hex");
 
@@ -134,6 +134,50 @@ describe("PEM text", () => {
     const parameters =
       "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n";
     assert.equal(parseKey(parameters + privateKeyPem).asymmetricKeyType, "ec");
+  });
+
+  it("C91 a text of more than 256 kB is refused, and is not quoted", () => {
+    const begin = "-----BEGIN CERTIFICATE-----\n";
+    for (const parse of [parseChain, parseKey]) {
+      assert.throws(() => parse(begin.repeat(10_000)), /^PemError: is longer than 256 kB$/);
+    }
+    const long = `${leaf.certificatePem}${"-".repeat(250 * 1024)}`;
+    assert.equal(parseChain(long).length, 2);
+  });
+
+  it("C91 a text takes time in proportion to its length", () => {
+    const parts = [
+      "-----BEGIN CERTIFICATE-----\n",
+      "-----END CERTIFICATE-----\n",
+      "-----BEGIN A",
+      "-",
+    ];
+    const failed = (text: string) => {
+      // Often, because one scan is too short to be measured.
+      for (let times = 0; times < 40; times++) assert.throws(() => parseChain(text), PemError);
+    };
+    for (const part of [...parts, `${parts[1]}${parts[0]}`, `${parts[2]} `]) {
+      const times = growth((size) => failed(part.repeat(size / part.length)), 60_000);
+      assert.ok(times < 9, `${times} times for ${JSON.stringify(part)}`);
+    }
+  });
+
+  it("C11 a date that can't be read is a PemError, in any certificate of a chain", () => {
+    const [certificate, issuer] = parseChain(leaf.certificatePem);
+    assert.ok(certificate && issuer);
+    const pem = (der: Buffer) =>
+      `-----BEGIN CERTIFICATE-----\n${der.toString("base64")}\n-----END CERTIFICATE-----\n`;
+    // Month 99: Node.js parses the certificate, and fails only when the date is read.
+    for (const [from, to] of [
+      ["260308063000Z", "269908063000Z"],
+      ["361102055959Z", "369902055959Z"],
+    ] as const) {
+      const hex = (text: string) => Buffer.from(text).toString("hex");
+      const changed = certificate.raw.toString("hex").replace(hex(from), hex(to));
+      const broken = pem(Buffer.from(changed, "hex"));
+      assert.throws(() => parseChain(broken), PemError);
+      assert.throws(() => parseChain(formatChain([issuer]) + broken), /2 has a date/);
+    }
   });
 
   it("C61 a name is covered by itself and by a wildcard of one label", () => {

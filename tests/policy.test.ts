@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { generateKeyPairSync, X509Certificate } from "node:crypto";
+import { ECDH, generateKeyPairSync, X509Certificate } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -10,12 +10,15 @@ import {
   unknownCheckingProxy,
 } from "@pulumi/policy";
 import Ajv from "ajv";
+import * as fc from "fast-check";
 import { makeCertificate } from "../emulator/pki";
 import * as pack from "../policy/index";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
+import { lifecycle } from "../provider/tlsCertificate";
 import { TLSCertificate, TLSEdge } from "../sdk";
 import { certificates, type Pair, signed, unknowns } from "../tools/policyCases";
 import { configSchema, configSchemaFile, page, readProfiles } from "../tools/policyPages";
+import { holds, seed } from "./cases";
 import { type Properties, Stack, unknown } from "./support";
 
 const repository = join(__dirname, "..");
@@ -157,6 +160,9 @@ class NotApplicable extends Error {}
 /** Bytes with others put in the place of some, all in hex. */
 const replaced = (bytes: Buffer, some: string, others: string) =>
   Buffer.from(bytes.toString("hex").replace(some, others), "hex");
+
+const pemOf = (der: Buffer) =>
+  `-----BEGIN CERTIFICATE-----\n${der.toString("base64")}\n-----END CERTIFICATE-----\n`;
 
 const edge = (args: Properties, name = "app"): Declared => ({ type: TLSEdge, name, args });
 const certificate = ({ certificatePem, privateKeyPem }: Pair, name = "app"): Declared => ({
@@ -317,7 +323,8 @@ describe("policies", () => {
       [{ minVersion: "1.2" }, 0],
       [{ minVersion: "1.3" }, 0],
       [{ minVersion: "SSLv3" }, 1],
-      [{ minVersion: "1.0", terminateAt: "upstream" }, 0],
+      [{ terminateAt: "upstream" }, 0],
+      [{ minVersion: "1.0", terminateAt: unknown }, 1],
       [{ minVersion: "1.2", terminateAt: unknown }, 0],
       [{ minVersion: "1.0", enabled: true }, 1],
       [{ minVersion: "1.0", enabled: false }, 0],
@@ -446,7 +453,7 @@ describe("policies", () => {
       assert.equal(await count(pack.certificateSignature, chain), 0);
     });
 
-    it("certificate-key leaves alone a kind of key that Node.js knows nothing of", async () => {
+    it("C92 a kind of key that Node.js does not know is a violation", async () => {
       const spki = generateKeyPairSync("ed25519").publicKey.export({ type: "spki", format: "der" });
       const { certificatePem } = await signed(
         ca.key,
@@ -457,7 +464,7 @@ describe("policies", () => {
       assert.throws(() => new X509Certificate(certificatePem).publicKey);
       const shop = files.shop as Pair;
       const pair = { ...shop, certificatePem: shop.certificatePem + certificatePem };
-      assert.equal(await count(pack.certificateKey, pair), 0);
+      assert.equal(await count(pack.certificateKey, pair), 1);
     });
 
     it("certificate-signature knows MD5", async () => {
@@ -479,7 +486,15 @@ describe("policies", () => {
       ["OIW's dsaWithSHA1", sha256WithRSA, "300d06052b0e03021b040400000000", "SHA-1"],
       ["dsaWithSHA1", ecdsaWithSHA1, "06072a8648ce380403", "SHA-1"],
       ["ecdsaWithSHA1", ecdsaWithSHA1, ecdsaWithSHA1, "SHA-1"],
+      [
+        "RSASSA-PSS with its default hash",
+        sha256WithRSA,
+        "300d06092a864886f70d01010a0500",
+        "SHA-1",
+      ],
       ["sha384WithRSA", sha256WithRSA, "300d06092a864886f70d01010c0500", undefined],
+      ["sha224WithRSA", sha256WithRSA, "300d06092a864886f70d01010e0500", undefined],
+      ["an unknown one", sha256WithRSA, "300d06092a864886f70d01017f0500", "1.2.840.113549.1.1.127"],
     ] as const) {
       it(`certificate-signature finds ${says ?? "nothing broken"} in ${algorithm}`, async () => {
         const pair = await (from === ecdsaWithSHA1
@@ -487,12 +502,13 @@ describe("policies", () => {
           : signed(generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey));
         const der = new X509Certificate(pair.certificatePem).raw;
         // Once in what is signed, once beside it.
-        const raw = replaced(replaced(der, from, to), from, to).toString("base64");
-        const certificatePem = `-----BEGIN CERTIFICATE-----\n${raw}\n-----END CERTIFICATE-----\n`;
+        const certificatePem = pemOf(replaced(replaced(der, from, to), from, to));
         const resources = [certificate({ ...pair, certificatePem })];
         const { violations } = await judge(pack.certificateSignature, resources);
         assert.deepEqual(
-          violations.map((violation) => / is signed with (\S+)\./.exec(violation)?.[1]),
+          violations.map(
+            (violation) => / is signed with (?:.*\()?([\w.-]+?)[.)] /.exec(violation)?.[1],
+          ),
           says ? [says] : [],
         );
       });
@@ -513,16 +529,83 @@ describe("policies", () => {
       assert.equal(await count(pack.certificateChain, files["full-chain"] as Pair), 0);
     });
 
-    it("leave a chain that can't be read to the provider's own check", async () => {
+    it("certificate-chain knows by the signature which certificate signs itself", async () => {
+      const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+      const sameName = { key: ca.key, name: "CN=app.example.com" };
+      const pair = await signed(privateKey, "SHA-256", sameName);
+      assert.equal(await count(pack.certificateChain, pair), 1);
+    });
+
+    it("certificate-signature takes a certificate for a root only if it signs itself", async () => {
+      const rsa = () => generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
+      const [rootKey, key] = [rsa(), rsa()];
+      const name = "CN=app.example.com";
+      const intermediate = await signed(key, "SHA-1", { key: rootKey, name });
+      const leaf = await signed(rsa(), "SHA-256", { key, name });
+      const chain = { ...leaf, certificatePem: leaf.certificatePem + intermediate.certificatePem };
+      assert.equal(await count(pack.certificateSignature, chain), 1);
+    });
+
+    const ofCertificates = policies.filter(({ name }) => name.startsWith("certificate-"));
+
+    it("C92 a chain that can't be read is a violation of each", async () => {
+      const sha1 = new X509Certificate((files.sha1 as Pair).certificatePem).raw;
+      const algorithm = "300d06092a864886f70d010105";
+      const inSigned = sha1.toString("hex").indexOf(algorithm);
+      const beside = sha1.toString("hex").indexOf(algorithm, inSigned + 1);
+      const strong = Buffer.from(sha1);
+      strong[beside / 2 + 12] = 0x0b; // sha256WithRSAEncryption, in the copy that nothing signs.
+      const badDate = Buffer.from(sha1);
+      const [, notAfter] = sha1.toString("latin1").matchAll(/\d{12}Z/g);
+      badDate.write("99", (notAfter?.index ?? 0) + 2); // The month.
       for (const certificatePem of [
         "",
         "no PEM",
         "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----",
+        pemOf(strong),
+        pemOf(badDate),
       ]) {
-        for (const policy of policies.filter(({ name }) => name.startsWith("certificate-"))) {
-          assert.equal(await count(policy, { ...(files.shop as Pair), certificatePem }), 0);
+        for (const policy of [...ofCertificates, pack.keyReuse]) {
+          const pair = { ...(files.shop as Pair), certificatePem };
+          const { violations } = await judge(policy, [certificate(pair)]);
+          assert.equal(violations.length, 1, policy.name);
+          assert.match(violations.join(), /"app" can't be read/);
         }
       }
+    });
+
+    it("C92 no byte makes a weak certificate pass: refused, or judged by each policy", async () => {
+      const weak = await signed(
+        generateKeyPairSync("rsa", { modulusLength: 1024 }).privateKey,
+        "SHA-1",
+        { name: "CN=CA", key: generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey },
+      );
+      const der = new X509Certificate(weak.certificatePem).raw;
+      const drawn = fc.sample(fc.integer({ min: 1, max: 255 }), { seed, numRuns: der.length });
+      // 0x20 marks a value as made of others: parsers differ in how strictly they read it.
+      const changes = drawn.flatMap((change, index) => [
+        { index, change },
+        { index, change: 0x20 },
+      ]);
+      let accepted = 0;
+      for (const { index, change } of changes) {
+        const changed = Buffer.from(der);
+        changed[index] = (der[index] as number) ^ change;
+        const one = certificate({ ...weak, certificatePem: pemOf(changed) });
+        const { problems } = lifecycle.check(one.args, undefined, new Date());
+        if (problems.length > 0) continue;
+        accepted += 1;
+        const resource = await shown(one);
+        for (const policy of [
+          pack.certificateKey,
+          pack.certificateSignature,
+          pack.certificateChain,
+        ]) {
+          const { violations } = await verdictOn(policy, [resource]);
+          assert.ok(violations.length > 0, `${policy.name}: byte ${index}, change ${change}`);
+        }
+      }
+      assert.ok(accepted > der.length / 2);
     });
   });
 
@@ -615,13 +698,28 @@ describe("policies", () => {
     assert.ok(some);
   });
 
-  it("key-reuse takes no two certificates without a known key for a pair", async () => {
-    const unread = { ...(files.shop as Pair), certificatePem: "no PEM" };
-    const resources = [certificate(unread, "a"), certificate(unread, "b")];
-    assert.deepEqual((await judge(pack.keyReuse, resources)).violations, []);
+  it("key-reuse knows a key of a curve in both forms of its point", async () => {
+    for (const [namedCurve, header] of [
+      ["prime256v1", "3039301306072a8648ce3d020106082a8648ce3d030107032200"],
+      ["brainpoolP256r1", "303a301406072a8648ce3d020106092b2403030208010107032200"],
+    ] as const) {
+      const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve });
+      const point = publicKey.export({ type: "spki", format: "der" }).subarray(-65);
+      const short = ECDH.convertKey(point, namedCurve, undefined, "hex", "compressed");
+      const spki = Buffer.from(header + short, "hex");
+      const signer = {
+        name: "CN=CA",
+        key: generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey,
+      };
+      const { violations } = await judge(pack.keyReuse, [
+        certificate(await signed(privateKey, "SHA-256", signer), "a"),
+        certificate(await signed(privateKey, "SHA-256", signer, spki), "b"),
+      ]);
+      assert.match(violations.join(), /"a" and "b" have the same key/);
+    }
   });
 
-  it("policies on a stack say nothing of a certificate whose state an earlier version wrote", async () => {
+  it("C92 policies on a stack trust no certificate whose state an earlier version wrote", async () => {
     const hostports = ["untold.example.com:443"];
     const edges = await Promise.all([edge({ hostports }, "untold")].map((one) => shown(one)));
     const pairs = declared(pack.keyReuse.example.violation, files);
@@ -629,14 +727,32 @@ describe("policies", () => {
       ...resource,
       props: {},
     }));
-    const reported: string[] = [];
-    const report = (message: string) => void reported.push(message);
-    for (const policy of [pack.keyReuse, pack.hostportCertificate]) {
-      await policy.validateStack({ resources: [...edges, ...certificates] } as never, report);
+    const { violations } = await verdictOn(pack.keyReuse, certificates);
+    assert.equal(violations.length, 2);
+    for (const violation of violations) assert.match(violation, /can't be read.*pulumi refresh/);
+    const ofEdges = await verdictOn(pack.hostportCertificate, [...edges, ...certificates]);
+    assert.equal(ofEdges.violations.length, 1);
+  });
+
+  describe("deployed-tls-version in detail", () => {
+    for (const [termination, count] of [
+      [null, 0],
+      [undefined, 0],
+      [{ enabled: true, terminateAt: "edge" }, 0],
+      [{ enabled: true, terminateAt: "edge", minVersion: null }, 0],
+      [{ enabled: true, terminateAt: "edge", minVersion: "1.0" }, 1],
+      [{ enabled: true, terminateAt: "edge", minVersion: "1.2" }, 0],
+      [{ enabled: false, terminateAt: "edge", minVersion: "1.0" }, 0],
+      [{ enabled: true, terminateAt: "edge", minVersion: "TLSv1" }, 1],
+      [{ enabled: true, terminateAt: unknown, minVersion: "1.0" }, 1],
+    ] as const) {
+      it(`C92 finds ${count} violations in an edge with ${JSON.stringify(termination)}`, async () => {
+        const resource = await shown(edge({}));
+        const props = { tlsTermination: termination };
+        const { violations } = await verdictOn(pack.deployedTlsVersion, [{ ...resource, props }]);
+        assert.equal(violations.length, count);
+      });
     }
-    assert.deepEqual(reported, []);
-    await pack.hostportCertificate.validateStack({ resources: edges } as never, report);
-    assert.equal(reported.length, 1);
   });
 
   describe("owner in detail", () => {
@@ -648,8 +764,11 @@ describe("policies", () => {
       ['{"owner":""}', 1],
       ['{"owner":" "}', 1],
       ['{"owner":7}', 1],
+      ['{"owner":"\\u200b"}', 1],
+      ['{"owner":"–"}', 1],
       ['{"team":"a"}', 1],
       ['{"owner":"a"}', 0],
+      ['{"owner":"支付"}', 0],
     ] as const) {
       it(`finds ${count} violations in ${metadata}, of an edge or a certificate`, async () => {
         const resources = [edge({ metadata }), certificate(files.shop as Pair)];
@@ -659,6 +778,20 @@ describe("policies", () => {
         assert.ok(!violations.join().includes("not JSON"));
       });
     }
+
+    it("takes no text without a visible letter or digit for an owner", async () => {
+      const invisible = fc.constantFrom(
+        ..."\u00ad\u034f\u115f\u180e\u200b\u200d\u202e\u2060\u2800\u3164\ufe0f\ufeff\uffa0\u{e0041}",
+        ..." \t\u00a0\u3000.-_/?",
+      );
+      const blank = fc.string({ unit: invisible, maxLength: 8 });
+      await holds(fc.tuple(blank, fc.boolean()), 100, async ([name, isNamed]) => {
+        const metadata = JSON.stringify({ owner: isNamed ? `${name}ops` : name });
+        const resources = [await shown(edge({ metadata }))];
+        const { violations } = await verdictOn(pack.owner, resources);
+        assert.equal(violations.length, isNamed ? 0 : 1);
+      });
+    });
 
     it("takes the property from config", async () => {
       const resources = [edge({ metadata: '{"team":"a"}' })];

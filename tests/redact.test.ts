@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { redact, secretsOfPem } from "../client/redact";
+import { redactor, secretsOfPem } from "../client/redact";
+
+const redact = (text: string, secrets: string[]) => redactor(secrets)(text);
 
 describe("what a service says", () => {
   const key = "tlse_4bHq9ZrX2mWc7LpD";
@@ -16,6 +18,7 @@ describe("what a service says", () => {
   });
 
   const base64 = (text: string) => Buffer.from(text).toString("base64");
+  const encoded = (sign: string) => `%${sign.charCodeAt(0).toString(16)}`;
   const quoted: [string, string][] = [
     ["its beginning", key.slice(0, 16)],
     ["its end", key.slice(-16)],
@@ -31,6 +34,16 @@ describe("what a service says", () => {
     ["a PEM block in base64", base64(pem)],
     ["a PEM block, URL-encoded", encodeURIComponent(block)],
     ["a PEM block without its line breaks, URL-encoded", encodeURIComponent(lines.join(""))],
+    ["other letters", key.toUpperCase()],
+    ["hexadecimal", Buffer.from(key).toString("hex")],
+    ["hexadecimal in capitals", Buffer.from(pem).toString("hex").toUpperCase()],
+    ["base64 for URLs", Buffer.from(block).toString("base64url")],
+    ["every character URL-encoded", [...key].map((sign) => encoded(sign)).join("")],
+    ["every character URL-encoded twice", encodeURIComponent([...key].map(encoded).join(""))],
+    ["a character that nobody sees in it", [...key].join("\u200b")],
+    ["such a character, escaped", [...key].join("\\u200b")],
+    ["line breaks, escaped", lines.join("\\n")],
+    ["slashes, escaped", block.replaceAll("/", "\\/")],
   ];
   for (const [what, text] of quoted) {
     it(`C4 C50 is left out when it quotes a key: ${what}`, () => {

@@ -1,10 +1,11 @@
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { stripVTControlCharacters } from "node:util";
+import { promisify } from "node:util";
 import axe from "axe-core";
 import MarkdownIt from "markdown-it";
 import { statusHtml } from "../cli/html";
@@ -125,16 +126,18 @@ const hostile = [
   "https://evil.example www.evil.example me@evil.example @someone #1",
   "\u202egnp.exe\u2066 \u001b[31mred\u0007 a\nb\u2028c \u0000",
   "50%41 %zz",
+  "half \ud83d of a character",
   ...references,
   "עברית",
   "x".repeat(255),
 ];
 
-/** What is left of a text: what a terminal or a browser would obey is taken out. */
+/** A text as it is shown: what a terminal would obey or hide is escaped. */
 const shown = (text: string) =>
-  stripVTControlCharacters(text)
-    .replace(/[\u202e\u2066]/g, "")
-    .replace(/[^\P{C}]+|\u2028/gu, " ");
+  text.replace(/[\p{C}\u2028]/gu, (sign) => {
+    if (sign === "\n") return "\\n";
+    return `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
 
 async function hostileAccount(): Promise<Account> {
   return {
@@ -179,6 +182,45 @@ function largeAccount(size: number): Account {
     tunnels: [],
   };
 }
+
+describe("the report on a machine that is not in UTC", () => {
+  const program = `
+    const [statusOf, html, markdown, text] = [
+      require("./dist/cli/status").statusOf, require("./dist/cli/html").statusHtml,
+      require("./dist/cli/markdown").statusMarkdown, require("./dist/cli/report").statusText,
+    ];
+    const account = JSON.parse(require("node:fs").readFileSync(process.argv[1], "utf8"));
+    const status = statusOf(account, new Date(process.argv[2]), 14);
+    const display = { width: 120, colour: false };
+    const offset = new Date(process.argv[2]).getTimezoneOffset();
+    const texts = [JSON.stringify(status), text(status, display), markdown(status), html(status)];
+    console.log(JSON.stringify({ offset, texts }));`;
+  let file: string;
+  const reports = async (TZ: string) => {
+    const args = ["-e", program, file, now.toISOString()];
+    const env = { ...process.env, TZ };
+    const options = { cwd: repository, env, maxBuffer: 1 << 26 };
+    const { stdout } = await promisify(execFile)(process.execPath, args, options);
+    return JSON.parse(stdout) as { offset: number; texts: string[] };
+  };
+  before(async () => {
+    file = fileWith(JSON.stringify(await usualAccount()), ".json");
+  });
+
+  for (const [TZ, offset] of [
+    ["America/New_York", 300],
+    ["Pacific/Auckland", -780],
+  ] as const) {
+    it(`says the same in ${TZ}, with the days of UTC`, async () => {
+      const [utc, there] = [await reports("UTC"), await reports(TZ)];
+      assert.deepEqual([utc.offset, there.offset], [0, offset]);
+      for (const [index, text] of there.texts.entries()) assert.equal(text, utc.texts[index]);
+      // It expires at midnight, half a day after noon.
+      for (const text of there.texts)
+        assert.ok(text.includes(inDays(180.5).toISOString().slice(0, 10)));
+    });
+  }
+});
 
 describe("the report in Markdown", () => {
   // As GitHub reads it: tables, links without brackets, HTML.

@@ -520,19 +520,22 @@ describe("the SDK", () => {
   describe("a resource in a program", () => {
     type Registered = pulumi.runtime.MockResourceArgs;
     let registered: Registered[];
+    /** What the provider adds to the inputs. */
+    let answered: Properties;
 
     before(() => {
       // Stands in for the engine alone: what reaches it is what these tests are about.
       pulumi.runtime.setMocks({
         newResource: (args) => {
           registered.push(args);
-          return { id: args.id || `${args.name}-id`, state: args.inputs };
+          return { id: args.id || `${args.name}-id`, state: { ...args.inputs, ...answered } };
         },
         call: () => ({}),
       });
     });
     beforeEach(() => {
       registered = [];
+      answered = {};
     });
 
     /** What the engine was told, once the resource is registered. */
@@ -590,6 +593,20 @@ describe("the SDK", () => {
       return { opts: seen?.opts as pulumi.CustomResourceOptions, secrets };
     }
 
+    it("C10 C50 says which arguments are secrets, wherever in them, and of which nothing else", async () => {
+      const edge = await told(
+        new sdk.TLSEdge("e", {
+          description: pulumi.secret("d"),
+          metadata: pulumi.output("m"),
+          hostports: ["a.example.com:443", pulumi.secret("b.example.com:443")],
+          backend: { backendId: pulumi.output(pulumi.secret("b")) },
+          mutualTls: { certificateAuthorityIds: ["ca_1"] },
+        }),
+      );
+      const secrets: string[] = await edge.inputs.__secrets;
+      assert.deepEqual(secrets.sort(), ["backend", "description", "hostports"]);
+    });
+
     it("C24 is deleted before it is replaced, if an edge, unless told otherwise", async () => {
       const usual = await handedOn((opts) => new sdk.TLSEdge("e", {}, opts));
       assert.equal(usual.opts.deleteBeforeReplace, true);
@@ -614,6 +631,20 @@ describe("the SDK", () => {
         const { secrets } = await handedOn((opts) => new sdk.TLSCertificate("c", args, opts));
         assert.deepEqual(secrets, ["privateKeyPem"]);
       }
+    });
+
+    it("C53 gives undefined for what a leaf with another kind of key does not have", async () => {
+      answered = { privateKeyType: null, publicKeyFingerprint: null };
+      const { certificatePem } = await makeCertificate({ commonName: "c" });
+      const certificate = new sdk.TLSCertificate("c", { certificatePem });
+      // Their type says so: `npm run lint` compiles this.
+      const outputs: pulumi.Output<string | undefined>[] = [
+        certificate.privateKeyType,
+        certificate.publicKeyFingerprint,
+      ];
+      const isWhole: Same<(typeof certificate)["privateKeyType"], (typeof outputs)[0]> = true;
+      assert.ok(isWhole);
+      for (const output of outputs) assert.equal(await known(output), undefined);
     });
 
     it("C43 is read, not made, by get", async () => {

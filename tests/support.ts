@@ -7,6 +7,7 @@ import type { AddressInfo } from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { text } from "node:stream/consumers";
+import { mock } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { dynamic } from "@pulumi/pulumi";
@@ -17,6 +18,16 @@ export type Properties = Record<string, unknown>;
 
 /** How the engine writes a value that is not known yet; spelt out, not imported: it is a fact. */
 export const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+
+/** The same for values that an SDK knows not to be strings. */
+export const typedUnknowns = {
+  boolean: "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",
+  number: "3eeb2bf0-c639-47a8-9e75-3b44932eb421",
+  array: "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2",
+  asset: "030794c1-ac77-496b-92df-f27374a8bd58",
+  archive: "e48ece36-62e2-4504-bad9-02848725956a",
+  object: "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
+};
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tlsedge-tests-"));
 process.on("exit", () => fs.rmSync(folder, { recursive: true, force: true }));
@@ -43,13 +54,17 @@ export function setEnv(values: Record<string, string | undefined>): () => void {
   return () => put(Object.fromEntries(before));
 }
 
-/** The settings that reach an emulator, with no limit of requests, as variables. */
+/**
+ * The settings that reach an emulator, with no limit of requests, as variables. Plans ask nothing:
+ * what they ask is the matter of tests of its own.
+ */
 export function settingsFor(emulator: Emulator, prefix = "TLSEDGE"): Record<string, string> {
   return {
     [`${prefix}_BASE_URL`]: emulator.url,
     [`${prefix}_API_KEY`]: emulator.apiKey,
     [`${prefix}_CA_FILE`]: fileWith(emulator.ca),
     [`${prefix}_REQUESTS_PER_MINUTE`]: "0",
+    [`${prefix}_OFFLINE_PLAN`]: "true",
   };
 }
 
@@ -57,6 +72,16 @@ export function settingsFor(emulator: Emulator, prefix = "TLSEDGE"): Record<stri
 export function setEnvFor(emulator: Emulator, prefix?: string): () => void {
   // A create that fails may leave a note in Pulumi's home.
   return setEnv({ ...settingsFor(emulator, prefix), PULUMI_HOME: folder });
+}
+
+/**
+ * Holds the date and, with it, the monotonic clock, which `mock.timers` lacks, until
+ * `mock.timers.tick` moves them. `mock.reset` ends it.
+ */
+export function holdClocks(apis: ("setTimeout" | "setInterval")[] = [], now = Date.now()): void {
+  const start = Math.ceil(performance.now());
+  mock.timers.enable({ apis: ["Date", ...apis], now });
+  mock.method(performance, "now", () => start + Date.now() - now);
 }
 
 /** What was asked of the emulator since the last time. */
@@ -130,6 +155,24 @@ export async function script(...answers: Answer[]) {
 }
 export type Script = Awaited<ReturnType<typeof script>>;
 
+/**
+ * How much more processor time work takes for four times as much: 4 when it is in proportion, 16
+ * when it grows with the square. The least of three, because other processes disturb.
+ */
+export function growth(work: (size: number) => unknown, size: number): number {
+  const cost = (of: number) => {
+    const times = [1, 2, 3].map(() => {
+      const start = process.cpuUsage();
+      work(of);
+      const { user, system } = process.cpuUsage(start);
+      return user + system;
+    });
+    return Math.max(1, Math.min(...times));
+  };
+  work(size);
+  return cost(4 * size) / cost(size);
+}
+
 /** An error that is expected, of the class that is expected. */
 export async function failureOf<E extends Error>(
   work: Promise<unknown>,
@@ -201,6 +244,11 @@ export class Stack {
     const { inputs, failures } = await this.check(args);
     if (failures.length > 0) throw new PlanFailure(failures);
     if (!this.id) return { verdict: "create", inputs, replaces: [] as string[] };
+    return this.diff(inputs);
+  }
+
+  /** What would happen with inputs that were checked. */
+  async diff(inputs: Properties) {
     const { diff } = await this.#configured();
     const { changes, replaces = [] } = await diff(this.id, wired(this.state), wired(inputs));
     // C26: anything more would take the verdict out of the engine's hands.

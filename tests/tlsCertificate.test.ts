@@ -10,7 +10,15 @@ import {
 import { tlsCertificate } from "../provider/dynamic";
 import { describeLeaf } from "../provider/pem";
 import { expiryOf } from "../provider/tlsCertificate";
-import { failureOf, type Properties, Stack, setEnvFor, takeRequests, unknown } from "./support";
+import {
+  failureOf,
+  PlanFailure,
+  type Properties,
+  Stack,
+  setEnvFor,
+  takeRequests,
+  unknown,
+} from "./support";
 
 const hour = 3_600_000;
 const passphrase = "a passphrase";
@@ -35,10 +43,14 @@ const argsOf = ({ certificatePem, privateKeyPem }: MadeCertificate) => ({
   privateKeyPem,
 });
 
+const leafOnly = ({ certificatePem }: MadeCertificate) =>
+  certificatePem.split(/(?<=-----END CERTIFICATE-----)/)[0] ?? "";
+
 describe("a TLS certificate", () => {
   let emulator: Emulator;
   let restore: () => void;
   let stack: Stack;
+  let root: MadeCertificate;
   let intermediate: MadeCertificate;
   let leaf: MadeCertificate;
   let rsa: MadeCertificate;
@@ -50,7 +62,7 @@ describe("a TLS certificate", () => {
   before(async () => {
     emulator = await startEmulator();
     restore = setEnvFor(emulator);
-    const root = await makeCertificate({ commonName: "root", isCa: true });
+    root = await makeCertificate({ commonName: "root", isCa: true });
     intermediate = await makeCertificate({ commonName: "between", isCa: true, issuer: root });
     leaf = await makeCertificate({
       commonName: "app.example.com",
@@ -137,7 +149,7 @@ describe("a TLS certificate", () => {
         "the issuer's key",
         () => ({ privateKeyPem: intermediate.privateKeyPem }),
         "privateKeyPem",
-        /not the key/,
+        /not the key.*It is the key of certificate 2/,
       ],
       [
         "a key that is no PEM",
@@ -182,6 +194,96 @@ describe("a TLS certificate", () => {
         "certificatePem",
         /PRIVATE KEY/,
       ],
+      ["a path", () => ({ certificatePem: "./certs/app.pem" }), "certificatePem", /path of a file/],
+      ["a path of Windows", () => ({ certificatePem: "C:\\app.crt" }), "certificatePem", /path of/],
+      ["a path of a key", () => ({ privateKeyPem: "/run/app.key" }), "privateKeyPem", /chainFile/],
+      ...(["certificatePem", "privateKeyPem"] as const).flatMap((name) => {
+        const written = (how: (pem: string) => string) => () => ({ [name]: how(args[name]) });
+        const inBase64 = (pem: string) => Buffer.from(pem).toString("base64");
+        const bytes = (pem: string) => Buffer.from(pem.replace(/-----.*?-----/g, ""), "base64");
+        const rows: [string, (pem: string) => string, RegExp][] = [
+          ["without its first and last line", (pem) => pem.replace(/-----.*\n/g, ""), /BEGIN line/],
+          ["in base64", inBase64, /decode it/],
+          ["with hyphens of a word processor", (pem) => pem.replaceAll("--", "–"), /five hyphens/],
+          ["as DER", (pem) => bytes(pem).toString("utf8"), /binary, such as DER/],
+          ["as DER in Latin 1", (pem) => bytes(pem).toString("latin1"), /binary, such as DER/],
+          [
+            "in UTF-16",
+            (pem) => Buffer.from(`\ufeff${pem}`, "utf16le").toString("utf8"),
+            /UTF-16.*UTF-8/,
+          ],
+          [
+            "with \\n for its line breaks",
+            (pem) => pem.replaceAll("\n", "\\n"),
+            /backslash and an n/,
+          ],
+          [
+            "with spaces for its line breaks",
+            (pem) => pem.replaceAll("\n", " "),
+            /breaks are lost/,
+          ],
+          ["with the line breaks of an old Mac", (pem) => pem.replaceAll("\n", "\r"), /are lost/],
+          ["without line breaks", (pem) => pem.replaceAll("\n", ""), /breaks are lost/],
+          ["indented", (pem) => pem.replace(/^/gm, "  "), /spaces before/],
+          ["as the name of an output", () => "Calling [toString] on an [Output<T>]", /interpolate/],
+        ];
+        return rows.map(([how, write, said]): [string, () => Properties, string, RegExp] => [
+          `${name} ${how}`,
+          written(write),
+          name,
+          said,
+        ]);
+      }),
+      [
+        "a certificate request",
+        () => ({
+          certificatePem: leaf.certificatePem.replaceAll("CERTIFICATE", "CERTIFICATE REQUEST"),
+        }),
+        "certificatePem",
+        /\(CSR\): give the certificate/,
+      ],
+      [
+        "PKCS#7",
+        () => ({ certificatePem: leaf.certificatePem.replaceAll("CERTIFICATE", "PKCS7") }),
+        "certificatePem",
+        /openssl pkcs7/,
+      ],
+      [
+        "a certificate with openssl's trust",
+        () => ({ certificatePem: leaf.certificatePem.replaceAll("CERT", "TRUSTED CERT") }),
+        "certificatePem",
+        /openssl x509/,
+      ],
+      [
+        "a public key",
+        () => ({ privateKeyPem: leaf.privateKeyPem.replaceAll("PRIVATE", "PUBLIC") }),
+        "privateKeyPem",
+        /holds a public key/,
+      ],
+      [
+        "a key of OpenSSH",
+        () => ({ privateKeyPem: leaf.privateKeyPem.replaceAll("PRIVATE", "OPENSSH PRIVATE") }),
+        "privateKeyPem",
+        /ssh-keygen/,
+      ],
+      [
+        "the leaf twice",
+        () => ({ certificatePem: blocks().first.concat("\n", leaf.certificatePem) }),
+        "certificatePem",
+        /certificate 2 is the same as certificate 1/,
+      ],
+      [
+        "the leaf after its issuer",
+        () => ({ certificatePem: `${blocks().second}\n${blocks().first}\n` }),
+        "certificatePem",
+        /certificate 1 signed certificate 2, .* reverse order/,
+      ],
+      [
+        "another number of days",
+        () => ({ renewBeforeDays: "21" }),
+        "renewBeforeDays",
+        /is a string, but must be a number, without quotes/,
+      ],
       [
         "a stranger in the chain",
         () => ({ certificatePem: leaf.certificatePem + rsa.certificatePem }),
@@ -210,6 +312,35 @@ describe("a TLS certificate", () => {
       const { first, second } = blocks();
       const found = await reasons({ ...args, certificatePem: `${second}\n${first}\n` });
       assert.ok(found.some((reason) => reason.startsWith("certificatePem: ")));
+    });
+
+    it("C10 C11 a key of another certificate is told whose key is needed, unless that is secret", async () => {
+      const many = await makeCertificate({
+        commonName: "a0",
+        dnsNames: Array.from({ length: 6 }, (_, n) => `a${n}.example.com`),
+      });
+      const named = async (pem: string, ...secrets: string[]) =>
+        (
+          await reasons({
+            certificatePem: pem,
+            privateKeyPem: rsa.privateKeyPem,
+            __secrets: secrets,
+          })
+        ).join();
+      const names = /is for app\.example\.com, \*\.app\.example\.com, 192\.0\.2\.1 \(serial/;
+      assert.match(await named(leaf.certificatePem, "privateKeyPem"), names);
+      assert.match(await named(many.certificatePem), /, a4\.example\.com and 1 more \(serial/);
+      assert.match(await named(intermediate.certificatePem), /is for between \(serial/);
+      const hidden = await named(leaf.certificatePem, "certificatePem");
+      assert.match(hidden, /not the key of the leaf certificate\. Give the key/);
+      assert.doesNotMatch(hidden, /example|serial/);
+    });
+
+    it("C15 a misspelt key is told as that, and not as missing, too", async () => {
+      const { certificatePem, privateKeyPem } = args;
+      const [reason = "", ...more] = await reasons({ certificatePem, privateKey: privateKeyPem });
+      assert.match(reason, /^privateKey: .*privateKeyPem\?$/);
+      assert.deepEqual(more, []);
     });
 
     it("C11 swapped certificate and key each get a message of their own", async () => {
@@ -402,12 +533,80 @@ describe("a TLS certificate", () => {
 
     it("C20 another chain replaces: a new leaf, or the same leaf with less behind it", async () => {
       await stack.up(args);
-      const [block = ""] = leaf.certificatePem.split(/(?<=-----END CERTIFICATE-----)/);
-      for (const news of [argsOf(rsa), { ...args, certificatePem: block }]) {
+      for (const news of [argsOf(rsa), { ...args, certificatePem: leafOnly(leaf) }]) {
         const { verdict, replaces } = await stack.preview(news);
         assert.equal(verdict, "replace");
         assert.deepEqual(replaces, ["certificatePem"]);
       }
+    });
+
+    describe("where the service leaves the root out of its answers", () => {
+      let chain: string;
+      const withoutRoot = () => {
+        const fields = { certificate_pem: leaf.certificatePem };
+        for (const path of ["/tls_certificates", "/tls_certificates/*"]) {
+          emulator.faults.add({ path, times: 100, answer: { fields } });
+        }
+      };
+      beforeEach(() => {
+        chain = leaf.certificatePem + root.certificatePem;
+      });
+
+      it("C20 C25 the chain that was sent is no change, after a refresh and an update too", async () => {
+        withoutRoot();
+        await stack.up({ ...args, certificatePem: chain });
+        assert.equal(stack.state.certificatePem, leaf.certificatePem);
+        assert.equal(await stack.up({ ...args, certificatePem: chain }), "same");
+        assert.equal(await stack.refresh(), "same");
+        assert.equal(await stack.up({ ...args, certificatePem: chain }), "same");
+        const described = { ...args, certificatePem: chain, description: "d" };
+        assert.equal(await stack.up(described), "update");
+        assert.equal(await stack.up(described), "same");
+        assert.deepEqual(methods(), ["POST", "GET", "PATCH"]);
+        assert.equal((await stack.preview({ ...args, description: "d" })).verdict, "same");
+      });
+
+      it("C20 a program that adds to the chain replaces", async () => {
+        withoutRoot();
+        await stack.up(args);
+        const { replaces } = await stack.preview({ ...args, certificatePem: chain });
+        assert.deepEqual(replaces, ["certificatePem"]);
+      });
+
+      it("C20 another chain that begins like the one that was sent replaces", async () => {
+        withoutRoot();
+        await stack.up({ ...args, certificatePem: chain });
+        for (const certificatePem of [chain + root.certificatePem, leafOnly(leaf)]) {
+          assert.equal((await stack.preview({ ...args, certificatePem })).verdict, "replace");
+        }
+      });
+
+      it("C20 one that begins to do so gets no new certificate", async () => {
+        await stack.up({ ...args, certificatePem: chain });
+        withoutRoot();
+        assert.equal(await stack.refresh(), "drifted");
+        assert.notEqual(
+          (await stack.preview({ ...args, certificatePem: chain })).verdict,
+          "replace",
+        );
+      });
+
+      it("C20 an answer that is not the start of what was sent is another chain", async () => {
+        const fields = { certificate_pem: rsa.certificatePem };
+        emulator.faults.add({ method: "POST", answer: { fields } });
+        await stack.up({ ...args, certificatePem: chain });
+        assert.equal((await stack.preview({ ...args, certificatePem: chain })).verdict, "replace");
+      });
+
+      it("C40 what was sent for an object that is adopted is not known", async () => {
+        withoutRoot();
+        await stack.up({ ...args, certificatePem: chain });
+        const adopting = new Stack(tlsCertificate).up({
+          certificatePem: chain,
+          __import: stack.id,
+        });
+        assert.match((await failureOf(adopting, PlanFailure)).message, /certificatePem: /);
+      });
     });
 
     it("C13 a chain not known yet is a replacement; a description is only a change", async () => {
@@ -477,7 +676,8 @@ describe("a TLS certificate", () => {
 
     it("C53 holds all that the service holds but the key, each in its place", async () => {
       await stack.up({ ...args, description: "for people", metadata: "for machines" });
-      const { __provider: _, ...state } = stack.state;
+      const { accountTag, __provider: _, ...state } = stack.state;
+      assert.match(String(accountTag), /^[0-9a-f]{16}$/);
       const [wire] = emulator.tlsCertificates.list();
       assert.ok(wire);
       const names = wire.subject_alternative_names;

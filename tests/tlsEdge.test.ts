@@ -12,6 +12,7 @@ import {
   setEnv,
   setEnvFor,
   takeRequests,
+  typedUnknowns,
   unknown,
 } from "./support";
 
@@ -112,6 +113,22 @@ describe("a TLS edge", () => {
       });
     }
 
+    for (const [type, marker] of Object.entries(typedUnknowns)) {
+      it(`C13 what an SDK marks as an unknown ${type} is unknown, at any depth`, async () => {
+        const marked = {
+          description: marker,
+          hostports: ["a.example.com:443", marker],
+          backend: { backendId: marker, enabled: marker },
+          ipRestriction: { ipPolicyIds: marker },
+          mutualTls: marker,
+        };
+        const { inputs, failures } = await stack.check(marked);
+        assert.deepEqual(failures, []);
+        const text = JSON.stringify(inputs);
+        assert.deepEqual([text.includes(marker), text.split(unknown).length - 1], [false, 6]);
+      });
+    }
+
     it("C13 a wrong value beside an unknown one, deep inside, is refused by its path", async () => {
       const wrong = await reasons({
         hostports: [unknown, "no port"],
@@ -135,7 +152,7 @@ describe("a TLS edge", () => {
     const malformed: [string, Properties][] = [
       ["hostport", { hostport: ["a.example.com:443"] }],
       ["hostports", { hostports: "a.example.com:443" }],
-      ["hostports", { hostports: ["a.example.com:443", "A.example.com:443"] }],
+      ["hostports[1]", { hostports: ["a.example.com:443", "A.example.com:443"] }],
       ["backend", { backend: "bkdtg_1" }],
       ["backend", { backend: ["bkdtg_1"] }],
       ["tlsTermination", { tlsTermination: [] }],
@@ -158,6 +175,18 @@ describe("a TLS edge", () => {
         assert.deepEqual(more, []);
       });
     }
+
+    it("C10 C15 a wrong hostport is shown, unless it is a secret or that is not known", async () => {
+      const hostports = ["https://a.example.com"];
+      assert.match((await reasons({ hostports, __secrets: ["metadata"] })).join(), /"https:\/\/a/);
+      for (const more of [{ __secrets: ["hostports"] }, {}]) {
+        const [reason = ""] = await reasons({ hostports, ...more });
+        assert.match(reason, /^hostports\[0\]: is a URL/);
+        assert.ok(!reason.includes("a.example.com"), reason);
+      }
+      const { inputs } = await stack.check({ description: "d", __secrets: ["description"] });
+      assert.ok(!("__secrets" in inputs));
+    });
 
     it("C15 every usual hostport passes, wildcards too", async () => {
       const hostports = ["a.example.com:443", "*.example.com:8443", "localhost:1", "x_y.z:65535"];
@@ -291,7 +320,8 @@ describe("a TLS edge", () => {
   describe("its state", () => {
     it("C53 holds all that the service holds, and null for what it does not have", async () => {
       await stack.up({ hostports: ["a.example.com:443"], tlsTermination: { terminateAt: "edge" } });
-      const { uri, createdAt, __provider: _, ...others } = stack.state;
+      const { uri, createdAt, accountTag, __provider: _, ...others } = stack.state;
+      assert.match(String(accountTag), /^[0-9a-f]{16}$/);
       assert.equal(uri, found()?.uri);
       assert.equal(createdAt, found()?.created_at);
       assert.deepEqual(others, {
@@ -358,7 +388,7 @@ describe("a TLS edge", () => {
 
   /** What earlier versions kept of an edge: fewer properties. */
   const earlier: Record<string, (state: Properties) => Properties> = {
-    "with digests": ({ uri, createdAt }) => ({ uri, createdAt, __digests: "JB5t56SOkBjv,,," }),
+    "with no more than its address": ({ uri, createdAt }) => ({ uri, createdAt }),
     "before mutualTls was known": ({ mutualTls: _, ...state }) => state,
   };
   for (const [title, stored] of Object.entries(earlier)) {
@@ -442,7 +472,7 @@ describe("a TLS edge", () => {
           answer(status, { msg: "no such operation" }),
           answer(200, found() as object),
         );
-        const moved = { TLSEDGE_MOVED_FROM: emulator.url };
+        const moved = { TLSEDGE_ACCEPTED_ORIGINS: emulator.url };
         const restore = setEnv({ TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile, ...moved });
         try {
           const args = { ...without, onModuleRemoval: "delete" };
@@ -564,7 +594,8 @@ describe("a TLS edge", () => {
 
     it("a refusal stands as it is when who has the hostport can't be looked up", async () => {
       const refused = answer(409, { msg: "taken", error_code: "ERR_7" });
-      const { url, caFile, close } = await script(refused, answer(403, { msg: "no lists" }));
+      const noLists = answer(403, { msg: "no lists" });
+      const { url, caFile, close } = await script(noLists, refused, noLists);
       const restore = setEnv({ TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile });
       try {
         const error = await failureOf(stack.up({ hostports: full.hostports }), ServiceError);
@@ -580,7 +611,7 @@ describe("a TLS edge", () => {
       const lost = answer(404, "<html>");
       const { url, caFile, close } = await script(lost, lost, lost, lost, lost, lost);
       const wrong = { TLSEDGE_BASE_URL: `${url}/wrong`, TLSEDGE_CA_FILE: caFile };
-      const restore = setEnv({ ...wrong, TLSEDGE_MOVED_FROM: emulator.url });
+      const restore = setEnv({ ...wrong, TLSEDGE_ACCEPTED_ORIGINS: emulator.url });
       try {
         const changed = { ...full, description: "new" };
         const works = [() => stack.refresh(), () => stack.destroy(), () => stack.up(changed)];
@@ -670,6 +701,20 @@ describe("a TLS edge", () => {
       assert.match(error.message, /pulumi refresh/);
       assert.ok(error.message.includes(stack.id));
       await stack.destroy();
+    });
+
+    it("C32 a 404 about a backend is told as the service says it, while the edge is there", async () => {
+      await stack.up(full);
+      const msg = "backend bkdtg_x does not exist";
+      const body = JSON.stringify({ error_code: "ERR_1", status_code: 404, msg });
+      emulator.faults.add({ method: "PATCH", answer: { status: 404, body } });
+      heard();
+      const changed = { ...full, backend: { backendId: "bkdtg_x" } };
+      const error = await failureOf(stack.up(changed), ServiceError);
+      assert.deepEqual([error.status, error.code], [404, "ERR_1"]);
+      assert.ok(error.message.includes(msg));
+      assert.deepEqual(methods(), ["PATCH", "GET"]);
+      assert.equal(await stack.up(changed), "update");
     });
 
     it("C35 an update that has nothing to send reads instead", async () => {

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { mock } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import * as pulumi from "@pulumi/pulumi";
 import { type MadeCertificate, makeCertificate } from "../emulator/server";
 import { TLSCertificate, TLSSite, type TLSSiteArgs } from "../sdk";
@@ -176,6 +178,67 @@ describe("a TLS site", () => {
     assert.deepEqual(uncovered([...covered, "10.0.0.1:443"], names), []);
     assert.deepEqual(uncovered([...covered, ...bare], names), [3, 4, 5, 6]);
     assert.deepEqual(uncovered(bare, undefined), [], "nothing is known of the chain yet");
+  });
+
+  describe("whose certificate is not valid for its hostports", () => {
+    let told: ReturnType<typeof mock.method<typeof pulumi.log, "warn">>;
+    beforeEach(() => {
+      told = mock.method(pulumi.log, "warn", async () => {});
+    });
+    afterEach(() => told.mock.restore());
+
+    const make = async (certificate: TLSCertificate, names: string[], domain = "example.org") => {
+      const sites = names.map(
+        (name) =>
+          new TLSSite(name, { ...args(), certificate, hostports: [`${name}.${domain}:443`] }),
+      );
+      for (const { edge } of sites) await known(edge.urn);
+      for (let turn = 0; turn < 100; turn++) await setImmediate();
+      return told.mock.calls.map(({ arguments: [text, about] }) => [text, about === certificate]);
+    };
+    const certificate = async (dnsNames = ["*.example.com"]) =>
+      new TLSCertificate("shared", {
+        certificatePem: made.certificatePem,
+        // The mocks give back inputs as outputs.
+        ...({ subjectAlternativeNames: { dnsNames, ips: [] } } as object),
+      });
+
+    it("is warned of once for each certificate, with the number of hostports", async () => {
+      const [one, other] = [await certificate(), await certificate()];
+      const names = Array.from({ length: 8 }, (_, n) => `s${n}`);
+      const text =
+        "the certificate is not valid for 8 hostports (" +
+        `${names
+          .slice(0, 5)
+          .map((name) => `${name}.example.org:443`)
+          .join(", ")} and 3 more): ` +
+        "clients will refuse these connections";
+      assert.deepEqual(await make(one, names), [[text, true]]);
+      told.mock.resetCalls();
+      assert.deepEqual(await make(other, ["s0"]), [
+        [
+          "the certificate is not valid for s0.example.org:443: clients will refuse the connection",
+          true,
+        ],
+      ]);
+      told.mock.resetCalls();
+      assert.deepEqual(await make(other, ["s1"], "example.com"), []);
+      // A site that the program makes later is judged, too.
+      assert.equal((await make(other, ["s2"])).length, 1);
+    });
+
+    it("C50 is warned of without a hostport that is a secret", async () => {
+      const shared = await certificate();
+      const hostports = pulumi.secret(["secret.example.org:443"]);
+      const site = new TLSSite("hidden", { ...args(), certificate: shared, hostports });
+      await known(site.edge.urn);
+      const [[text] = [], ...more] = await make(shared, ["plain"]);
+      assert.match(
+        String(text),
+        / 2 hostports \(hidden\.hostports\[0\], plain\.example\.org:443\)/,
+      );
+      assert.deepEqual(more, []);
+    });
   });
 
   it("shares a certificate that it is given, and makes none", async () => {

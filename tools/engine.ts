@@ -228,7 +228,8 @@ export class Project {
     const requests = this.emulator.requests
       .slice(before)
       .map(({ method, path }) => `${method} ${path.replace(/(?:edgtls|cert)_\w+/, ":id")}`);
-    return { ...printed, ...readEvents(lines), requests };
+    const writes = requests.filter((request) => !request.startsWith("GET "));
+    return { ...printed, ...readEvents(lines), requests, writes };
   }
 
   /** Any command of the CLI, on the stack. */

@@ -14,6 +14,8 @@ export interface Run extends Printed {
   diffs: Record<string, string[]>;
   /** The requests to the service, as `GET /edges/tls/:id`. */
   requests: string[];
+  /** Those that change something there. */
+  writes: string[];
   /** The engine's events, without its debug messages. */
   events: EngineEvent[];
 }

@@ -114,6 +114,12 @@ async function pip(interpreter: string, ...args: string[]): Promise<void> {
   await run(interpreter, ["-m", "pip", "install", ...quiet, ...args]);
 }
 
+/** Compiles the Go programs of this file, so that each `go run` only links. */
+export async function compileGoTools(): Promise<void> {
+  const go = await findGo("Compiling Go programs");
+  await run(go, ["build", ...goFlags, "./..."], { cwd: engine, env: goEnv });
+}
+
 /**
  * Generates the SDKs of a schema and makes them ready for the programs of all languages that can
  * run here. The schema has `meta.supportPack`: else the SDK for Go has no go.mod. Takes 3 seconds.
@@ -138,14 +144,16 @@ export async function generateSdks(schema: string): Promise<string> {
  * The program that `pulumi import` prints on a machine whose language hosts can print one.
  *
  * @param exported What `pulumi stack export` printed after an import.
+ * @param imported The file that `pulumi import` read.
  */
 export async function printProgram(
   schema: string,
   language: Exclude<Language, "yaml">,
   exported: string,
+  imported: string,
 ): Promise<string> {
   const go = await findGo("Printing a program");
-  const args = ["./print-program", path.resolve(schema), language];
+  const args = ["./print-program", path.resolve(schema), language, imported];
   const printing = run(go, ["run", ...goFlags, ...args], { cwd: engine, env: goEnv });
   printing.child.stdin?.end(exported);
   const { stdout } = await printing;

@@ -23,6 +23,7 @@ export interface Pair {
  */
 export const unknowns: Record<string, string> = {
   "edge-tls-version": 'new TLSEdge("app", { tlsTermination: { minVersion: unknown } });',
+  "deployed-tls-version": 'new TLSEdge("app", { tlsTermination: { minVersion: unknown } });',
   "edge-access": 'new TLSEdge("app", { ipRestriction: unknown });',
   "edge-modules": 'new TLSEdge("app", { mutualTls: unknown });',
   "edge-protected": 'new TLSEdge("app", { hostports: unknown }, { protect: true });',

@@ -57,19 +57,27 @@ async function outcomes(project: Project, policy: (typeof policies)[number]): Pr
   const isStopped = violating.code !== 0 && levelsOf(violating).includes("mandatory");
   check(isStopped, policy, violating);
 
+  const late = await runProgram(project, violation, [...up, "--skip-preview"], policy);
+  check(late.code !== 0 && levelsOf(late).includes("mandatory"), policy, late);
+
   const fixed = await runProgram(project, fix, up, policy);
   check(fixed.code === 0 && levelsOf(fixed).length === 0, policy, fixed);
 
   const plan = await runProgram(project, unknowns[policy.name] ?? "", ["preview"], policy);
   check(plan.code === 0 && !levelsOf(plan).includes("mandatory"), policy, plan);
   const isUndecided = levelsOf(plan).includes("advisory");
-  const { length } = violating.requests;
   return [
-    length === 0 ? "stopped before any request" : `stopped after ${length} requests`,
+    stopped(violating),
+    stopped(late),
     "deployed",
     isUndecided ? "no violation; to be judged in the update" : "no violation",
     await remediated(project, policy),
   ];
+}
+
+function stopped({ writes: { length } }: Run): string {
+  if (length === 0) return "stopped before any write";
+  return `failed after ${length} ${length === 1 ? "write" : "writes"}`;
 }
 
 async function remediated(project: Project, policy: (typeof policies)[number]): Promise<string> {
@@ -110,15 +118,41 @@ async function main(): Promise<void> {
 
 function readme(rows: string[][]): string {
   const head = ["Policy", "Severity", "`baseline`", "`production`"];
-  const columns = ["Violation", "Fixed", "Not known yet", "Remediated"];
+  const columns = ["Violation", "`--skip-preview`", "Fixed", "Not known yet", "Remediated"];
   return `# Policies
 
 The table shows each policy of \`pulumi-tlsedge-policy\` alone, at the level \`mandatory\`, on the real
-engine, with resources of the Node.js package and of the plugin: with the violation and the fix of its
-page in \`pulumi up\`, with values that are not known yet in \`pulumi preview\`, and with the violation at
-the level \`remediate\`.
+engine, with resources of the Node.js package and of the plugin: with the violation of its page in
+\`pulumi up\` and in \`pulumi up --skip-preview\`, with its fix in \`pulumi up\`, with values that are not
+known yet in \`pulumi preview\`, and with the violation at the level \`remediate\`.
 
 ${table([...head, ...columns], rows)}
+
+## When a violation stops an update
+
+\`pulumi up\` makes a preview first. A mandatory violation in the preview stops the update before any
+write. Some violations are found only in the update:
+
+- With \`--skip-preview\`, a policy that judges one resource stops the update before that resource is
+  written; others may be written by then. A policy that judges the stack runs at the end: the update
+  fails, but all its writes are made. These are \`deployed-tls-version\`, \`hostport-certificate\` and
+  \`key-reuse\`.
+- A value that is not known in the preview is judged in the update, in the same order.
+- The TLS version of an edge that the update creates, adopts or changes, where the program sets none, is
+  judged by \`deployed-tls-version\` at the end of the update. Previews judge the edges without changes.
+
+So run \`pulumi preview\` with the policies before each update, and don't pass \`--skip-preview\`.
+
+## What the policies don't see
+
+- **Other code for the same service.** Policies know a resource by its type: \`TLSEdge\` and
+  \`TLSCertificate\` of the Node.js package and of the plugin. A program that runs the provider of this
+  package under a type of its own, or calls the service itself, is not judged. No policy can know what
+  such code does: the review of a program must find it.
+- **What was changed at the service**, until \`pulumi refresh\` brings it into the state.
+- **Other stacks**, and objects that a program only reads with \`get\` or a lookup.
+
+A certificate that the provider accepts and a policy can't read is a violation.
 
 <!-- Made by \`npm run policies:table\` from the engine's own events. -->
 `;

@@ -51,13 +51,15 @@ export class EnginePort {
   port = 0;
   /** Called with each message that the plugin logs. */
   onLog: (message: string) => void = () => undefined;
+  /** Whether a message gets an answer. */
+  answersLogs = true;
   readonly #server = new Server();
 
   private constructor() {
     this.#server.addService(EngineService, {
       log: ({ request }: { request: LogRequest }, done: sendUnaryData<Empty>) => {
         this.onLog(request.getMessage());
-        done(null, new Empty());
+        if (this.answersLogs) done(null, new Empty());
       },
     });
   }
@@ -109,17 +111,21 @@ export class Provider {
     this.#client = new ResourceProviderClient(`127.0.0.1:${port}`, credentials.createInsecure());
   }
 
-  /** Starts and configures a process. `folder` is the program's: packages are resolved from it. */
+  /**
+   * Starts and configures a process. `folder` is the program's: packages are resolved from it.
+   * `checkout` has the plugin.
+   */
   static async start(
     folder: string,
     env: NodeJS.ProcessEnv,
     door: Door = "dynamic",
+    { engine: given, checkout = repository }: { engine?: EnginePort; checkout?: string } = {},
   ): Promise<Provider> {
+    const engine = given ?? (await EnginePort.open());
     const script = {
       dynamic: require.resolve("@pulumi/pulumi/cmd/dynamic-provider"),
-      plugin: path.join(repository, "plugin", "dist", "plugin.js"),
+      plugin: path.join(checkout, "plugin", "dist", "plugin.js"),
     }[door];
-    const engine = await EnginePort.open();
     const args = [script, `127.0.0.1:${engine.port}`];
     const child = spawn(process.execPath, args, { cwd: folder, env });
     running.add(child);
@@ -174,8 +180,9 @@ export class Provider {
     return { same: changes === DIFF_NONE, changed: changes === DIFF_SOME, replaces };
   }
 
-  async create(resource: Named, properties: Properties) {
+  async create(resource: Named, properties: Properties, preview = false) {
     const request = fill(new messages.CreateRequest(), { ...resource, properties });
+    request.setPreview(preview);
     const response = await this.#call<messages.CreateResponse>("create", request);
     return { id: response.getId(), state: this.#note(fromStruct(response.getProperties())) };
   }
@@ -205,6 +212,11 @@ export class Provider {
 
   async delete(resource: Named, id: string, properties: Properties): Promise<void> {
     await this.#call("delete", fill(new messages.DeleteRequest(), { ...resource, id, properties }));
+  }
+
+  /** What the engine calls when the user cancels, and at the end of every run. A plugin has it. */
+  async cancel(): Promise<void> {
+    await this.#call("cancel", new Empty());
   }
 
   /** Whether the process has ended. */

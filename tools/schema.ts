@@ -244,6 +244,8 @@ function resourceOf(source: Source, name: Resource) {
   const state = source.type(`provider/${file}.ts`, `${name}State`);
   const given = source.fields(inputs, "input", source.type("sdk/index.ts", `${name}Args`));
   const outputs = source.fields(state, "output", source.type("sdk/index.ts", name));
+  const account = source.fields(source.type("provider/account.ts", "AccountState"), "output");
+  outputs.properties = { ...account.properties, ...outputs.properties };
   for (const setting of settings.filter((setting) => setting in given.properties)) {
     const { oneOf, ...property } = given.properties[setting] ?? {};
     outputs.properties[setting] = property;

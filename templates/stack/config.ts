@@ -1,6 +1,11 @@
 import { readFileSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
+import { closest, distance } from "fastest-levenshtein";
 import * as v from "valibot";
+
+/** An object with no other settings than these. The message of an issue of it is their names. */
+const only = <Entries extends v.ObjectEntries>(entries: Entries) =>
+  v.strictObject(entries, () => Object.keys(entries).join(", "));
 
 const text = v.pipe(v.string(), v.nonEmpty("must not be empty"));
 const ids = v.optional(v.pipe(v.array(text), v.nonEmpty("must name one or more")));
@@ -15,14 +20,14 @@ const ofCertificates = {
   renewBeforeDays: v.optional(v.number()),
 };
 
-const schema = v.strictObject({
+const schema = only({
   ...common,
   ...ofCertificates,
   owner: v.optional(v.string()),
   certificates: v.optional(
     v.record(
       v.string(),
-      v.strictObject({
+      only({
         ...common,
         ...ofCertificates,
         description: v.optional(v.string()),
@@ -35,7 +40,7 @@ const schema = v.strictObject({
   edges: v.optional(
     v.record(
       v.string(),
-      v.strictObject({
+      only({
         ...common,
         description: v.optional(v.string()),
         certificate: v.string(),
@@ -44,7 +49,7 @@ const schema = v.strictObject({
         access: v.lazy((value) =>
           typeof value === "object" && value !== null
             ? v.pipe(
-                v.strictObject({ ipPolicyIds: ids, certificateAuthorityIds: ids }),
+                only({ ipPolicyIds: ids, certificateAuthorityIds: ids }),
                 v.check(
                   (access) => Object.keys(access).length > 0,
                   "must have ipPolicyIds or certificateAuthorityIds",
@@ -89,7 +94,8 @@ export function readConfig(): StackConfig {
   const settings = { ...values, ...("privateKeys" in values && { privateKeys: hidden(keys) }) };
   const problems = [...misspelt(settings), ...unmatchedNames(settings), ...unreadable(settings)];
   const { success, output, issues = [] } = v.safeParse(schema, settings);
-  problems.push(...issues.map((issue) => `${v.getDotPath(issue)}: ${reasonOf(issue)}`));
+  const isSecret = (name: unknown) => isConfigSecret(`${prefix}${name}`);
+  problems.push(...issues.map((issue) => `${v.getDotPath(issue)}: ${reasonOf(issue, isSecret)}`));
   if (keys && !isConfigSecret(`${prefix}privateKeys`)) {
     problems.push("privateKeys: stands in config in plain text: set it with --secret");
   }
@@ -100,7 +106,10 @@ export function readConfig(): StackConfig {
   return { ...output, privateKeys };
 }
 
-/** Takes out what the schema has no place for. Of several, valibot names the first. */
+/**
+ * Takes out what the schema has no place for, and puts it where it was meant to be. Of several,
+ * valibot names the first.
+ */
 function misspelt(settings: Record<string, unknown>): string[] {
   const { issues = [] } = v.safeParse(schema, settings);
   const issue = issues.find(
@@ -108,8 +117,18 @@ function misspelt(settings: Record<string, unknown>): string[] {
   );
   const place = issue?.path?.at(-1);
   if (!issue || !place) return [];
-  delete (place.input as Record<string, unknown>)[place.key as string];
-  return [`${v.getDotPath(issue)}: no such setting: is it misspelt?`, ...misspelt(settings)];
+  const { key: name, input } = place as { key: string; input: Record<string, unknown> };
+  const meant = nearest(name, issue.message.split(", "));
+  if (meant && !Object.hasOwn(input, meant)) input[meant] = input[name];
+  delete input[name];
+  const advice = meant ? `did you mean ${meant}?` : `known are ${issue.message}`;
+  return [`${v.getDotPath(issue)}: no such setting: ${advice}`, ...misspelt(settings)];
+}
+
+/** The nearest name; undefined when more than a third of the letters differ. */
+function nearest(name: string, known: string[]): string | undefined {
+  const meant = closest(name, known);
+  return distance(name, meant) <= Math.max(1, name.length / 3) ? meant : undefined;
 }
 
 /** An object is kept as JSON; whatever else a value is, the schema says that it must be one. */
@@ -181,8 +200,15 @@ function named(value: unknown): Named {
   return isRecord(value) ? value : {};
 }
 
-/** Never the value: it may be a secret. */
-function reasonOf(issue: v.BaseIssue<unknown>): string {
+/** Never the value of a secret. */
+function reasonOf(issue: v.BaseIssue<unknown>, isSecret: (name: unknown) => boolean): string {
+  const { expected, input, path } = issue;
   if (issue.kind === "validation") return issue.message;
-  return issue.received === "undefined" ? "is missing" : `must be ${issue.expected}`;
+  if (issue.received === "undefined") return "is missing";
+  // In YAML, 1.2 without quotes is a number.
+  if (typeof input === "number" && /string|"/.test(expected ?? "")) {
+    const number = isSecret(path?.[0]?.key) ? "a number" : `the number ${input}`;
+    return `is ${number}: put it into quotes`;
+  }
+  return `must be ${expected?.replace(/[()]/g, "").replaceAll(" | ", " or ")}`;
 }

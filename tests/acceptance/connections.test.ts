@@ -65,9 +65,15 @@ describe("C5 two accounts in one program, through dynamic providers", () => {
   it("each resource and lookup is made, looked up and read in its own", async () => {
     await program();
     const run = await project.up();
-    assert.deepEqual(run.requests.sort(), ["GET /tunnels?limit=100", "POST /edges/tls"]);
+    assert.deepEqual(run.requests.sort(), [
+      "GET /edges/tls?limit=100",
+      "GET /tunnels?limit=100",
+      "POST /edges/tls",
+    ]);
     assert.deepEqual(askedThere(), [
       "GET /edges/tls/:id",
+      "GET /edges/tls?limit=100",
+      "GET /tls_certificates?limit=100",
       "GET /tunnels?limit=100",
       "POST /edges/tls",
       "POST /tls_certificates",
@@ -119,21 +125,24 @@ describe("C5 two accounts in one program, through dynamic providers", () => {
 
   it("an authority that one does not have fails there alone", async () => {
     await trust("ca.pem");
+    // A failed check ends the update, with --continue-on-error too: so it comes second.
     await project.program(`
-      new tlsedge.TLSEdge("also-here", { hostports: ["also-here.example.com:443"] });
-      new tlsedge.TLSEdge("nor-there", { connection: "tlsedge-staging" });`);
+      const dependsOn = [
+        new tlsedge.TLSEdge("also-here", { hostports: ["also-here.example.com:443"] }),
+      ];
+      new tlsedge.TLSEdge("nor-there", { connection: "tlsedge-staging" }, { dependsOn });`);
     const run = await project.fails(
-      ...["up", "--yes", "--skip-preview", "--continue-on-error", "--target", "**-here"],
-      ...["--target", "**nor-there"],
+      ...["up", "--yes", "--skip-preview", "--target", "**-here", "--target", "**nor-there"],
     );
-    assert.match(run.output, /POST \/edges\/tls got no usable answer.*certificate/);
+    await trust("staging-ca.pem");
+    // The question of C19, before the create.
+    assert.match(run.output, /GET \/edges\/tls\?limit=100 got no usable answer.*certificate/);
     assert.deepEqual(run.changes, { create: 1, same: 1 });
     assert.deepEqual(askedThere(), []);
     assert.deepEqual(served(project.emulator), [
       "also-here.example.com:443",
       "here.example.com:443",
     ]);
-    await trust("staging-ca.pem");
   });
 
   it("a resource that moves to the other is deleted here and made there", async () => {
@@ -190,7 +199,7 @@ describe("C82 two accounts in one program, through the plugin", () => {
   it("C4 each resource is made and read in its own, and no key stands in the state in clear", async () => {
     await program('["here"]', '["there"]');
     const run = await project.up();
-    assert.deepEqual(run.requests, ["POST /edges/tls"]);
+    assert.deepEqual(run.requests, ["GET /edges/tls?limit=100", "POST /edges/tls"]);
     assert.deepEqual(served(project.emulator), ["here.example.com:443"]);
     assert.deepEqual(served(staging), ["there.example.com:443"]);
     assert.deepEqual(await project.output("there"), ["there.example.com:443"]);
@@ -203,7 +212,7 @@ describe("C82 two accounts in one program, through the plugin", () => {
       told(run, "the service")
         .map((line) => line.trim().split(" is ")[0])
         .sort(),
-      ["the service", "the service of the provider staging"],
+      ["tlsedge: the service", "tlsedge: the service of the provider staging"],
     );
     assert.deepEqual(told(run, "differ"), []);
   });
@@ -219,7 +228,43 @@ describe("C82 two accounts in one program, through the plugin", () => {
     assert.deepEqual((await project.up()).changes, { same: 4 });
   });
 
-  it("C7 a resource that moves to the other is refused in the plan, and stays", async () => {
+  it("C82 a resource that moves to another explicit provider is made there and deleted here", async () => {
+    const third = project.emulator.addAccount();
+    project.keepSecret("the key of a third account", third.apiKey);
+    await project.file("third-key", third.apiKey);
+    const hostports = `hostports: ["moves.example.com:443"]`;
+    const write = (provider: string) =>
+      project.program(`
+        const staging = new tlsedge.Provider("staging", {
+          apiKey: readFileSync("staging-key", "utf8"), baseUrl: "${staging.url}",
+          caFile: "${join(project.folder, "staging-ca.pem")}",
+        });
+        const third = new tlsedge.Provider("default-third", {
+          apiKey: readFileSync("third-key", "utf8"),
+        });
+        const renamed = new tlsedge.Provider("renamed", {
+          apiKey: readFileSync("third-key", "utf8"), timeoutSeconds: 60,
+        });
+        new tlsedge.TLSEdge("here", { hostports: ["here.example.com:443"] });
+        new tlsedge.TLSEdge("moves", { ${hostports} }, { provider: ${provider} });`);
+    await write("staging");
+    await project.up();
+    await write("third");
+    const plan = await project.preview();
+    assert.equal(plan.changes.replace, 1, plan.output);
+    await project.up();
+    assert.deepEqual([served(staging), served(third as Emulator)], [[], ["moves.example.com:443"]]);
+    // The same key in a provider of another name: nothing is replaced.
+    await write("renamed");
+    assert.equal((await project.up()).changes.replace, undefined);
+    await write("staging");
+    await project.up();
+    assert.deepEqual([served(staging), served(third as Emulator)], [["moves.example.com:443"], []]);
+  });
+
+  it("C7 a resource that moves to the default provider is refused in the plan, and stays", async () => {
+    await program('["here"]', '["there"]');
+    await project.up();
     await program('["here", "there"]', "[]");
     const run = await project.fails("preview");
     assert.ok(run.output.includes(staging.url) && run.output.includes(project.emulator.url));
@@ -236,7 +281,8 @@ describe("C82 two accounts in one program, through the plugin", () => {
       const provider = new tlsedge.Provider("later", { timeoutSeconds: id.apply(() => "60") });
       new tlsedge.TLSEdge("e", { hostports: ["e.example.com:443"] }, { provider });`);
     const plan = await project.preview();
-    assert.deepEqual([plan.changes.create, plan.requests], [3, []]);
+    // The default provider asks; the other one is not known yet.
+    assert.deepEqual([plan.changes.create, plan.requests], [3, ["GET /edges/tls?limit=100"]]);
     await project.up();
     await project.destroy();
     assert.deepEqual([served(project.emulator), served(staging)], [[], []]);
@@ -260,7 +306,7 @@ throughBothDoors("the right account, on the real engine", (door) => {
     other = undefined;
   });
 
-  it("C1 C7 config wins, and a run says once what it overrules and which service it is", async () => {
+  it("C1 C7 config wins, and a run says once what it overrules, a new stack which service it is", async () => {
     other = await startEmulator();
     project.keepSecret("the key in config", other.apiKey);
     await project.file("other-ca.pem", other.ca);
@@ -281,9 +327,9 @@ throughBothDoors("the right account, on the real engine", (door) => {
         assert.ok(warning.includes(`tlsedge:${name}`), warning);
       }
       const services = told(run, "the service is");
-      // A plain `up --refresh` makes requests in its refresh, and then none.
-      assert.equal(services.length, 1, `${command}: ${run.output}`);
-      assert.ok(services[0]?.includes(host));
+      // Only a new stack has no state that shows it.
+      assert.equal(services.length, command === "up" ? 1 : 0, `${command}: ${run.output}`);
+      assert.ok(services.every((line) => line.includes(host)));
       // What is about the run is no message of some resource.
       const ofRun = run.events.flatMap(({ diagnosticEvent: one }) =>
         /differ|the service is/.test(one?.message ?? "") ? [one?.urn ?? ""] : [],
@@ -325,7 +371,7 @@ throughBothDoors("the right account, on the real engine", (door) => {
     await project.program('new tlsedge.TLSEdge("a", { description: "changed" });');
     for (const command of ["refresh", "up", "destroy"]) {
       const run = await project.fails(command, "--yes", "--skip-preview");
-      for (const text of [old, project.emulator.url, "TLSEDGE_MOVED_FROM"]) {
+      for (const text of [old, project.emulator.url, "TLSEDGE_ACCEPTED_ORIGINS"]) {
         assert.ok(run.output.includes(text), run.output);
       }
       assert.deepEqual(run.requests, []);
@@ -336,21 +382,101 @@ throughBothDoors("the right account, on the real engine", (door) => {
     Object.assign(project.env, await serve());
     assert.notEqual(other?.url, old);
     await project.fails("refresh", "--yes", "--skip-preview");
-    project.env.TLSEDGE_MOVED_FROM = old;
+    project.env.TLSEDGE_ACCEPTED_ORIGINS = old;
     assert.deepEqual((await project.refresh()).changes, { same: 3 });
-    delete project.env.TLSEDGE_MOVED_FROM;
+    delete project.env.TLSEDGE_ACCEPTED_ORIGINS;
     assert.deepEqual((await project.refresh()).changes, { same: 3 });
     await project.destroy();
     assert.deepEqual(other?.tlsEdges.list(), []);
   });
 
-  it("C7 a key of another account is asked about when everything is gone", async () => {
-    await project.program('for (const n of ["a", "b"]) new tlsedge.TLSEdge(n, { metadata: n });');
+  it("C7 a stack is not emptied by a key of another account, and goes on with a new key", async () => {
+    const { emulator, env } = project;
+    const write = (description: string) =>
+      project.program(`for (const n of ["a", "b", "c"]) {
+        new tlsedge.TLSEdge(n, { metadata: n, description: "${description}" });
+      }`);
+    await write("first");
     await project.up();
-    project.emulator.reset();
-    const run = await project.refresh();
-    assert.deepEqual(run.changes, { delete: 2, same: 1 });
-    assert.equal(told(run, "API key").length, 1, run.output);
+    const stored = async () =>
+      Object.values(await project.exported()).map(({ id, outputs }) => ({ id, outputs }));
+    const before = await project.exported();
+    const all = await stored();
+    const key = env.TLSEDGE_API_KEY;
+    const other = emulator.addAccount();
+    project.keepSecret("the key of another account", other.apiKey);
+    env.TLSEDGE_API_KEY = other.apiKey;
+    await write("second");
+    for (const command of ["refresh", "up", "destroy"]) {
+      const run = await project.fails(command, "--yes", "--skip-preview");
+      const explained = told(run, "TLSEDGE_SAME_ACCOUNT=1").filter((line) => /error: /.test(line));
+      assert.equal(explained.length, 1, run.output);
+      assert.deepEqual(await stored(), all, command);
+    }
+    assert.equal(emulator.tlsEdges.list().length, 3);
+
+    env.TLSEDGE_API_KEY = emulator.addKey();
+    project.keepSecret("the new key", env.TLSEDGE_API_KEY);
+    emulator.tlsEdges.delete(before.a?.id ?? "");
+    assert.deepEqual((await project.refresh()).changes, { delete: 1, same: 3 });
+    const { b, c } = await project.exported();
+    assert.notEqual(b?.outputs.accountTag, before.b?.outputs.accountTag);
+    assert.equal(b?.outputs.accountTag, c?.outputs.accountTag);
+    assert.deepEqual((await project.up()).changes, { create: 1, update: 2, same: 1 });
+    env.TLSEDGE_API_KEY = key;
+    const again = await project.up();
+    assert.deepEqual([again.changes, again.requests], [{ same: 4 }, []]);
+    await project.destroy();
+    assert.deepEqual(emulator.tlsEdges.list(), []);
+  });
+
+  it("C7 C50 a wrong base URL is refused in the plan of a renewed chain", async () => {
+    await project.certificate(".", { commonName: "a.example.com" });
+    await project.program(`
+      new tlsedge.TLSCertificate("c", {
+        certificatePem: readFileSync("fullchain.pem", "utf8"),
+        privateKeyPem: readFileSync("privkey.pem", "utf8"),
+      });`);
+    await project.up();
+    other = await startEmulator({ apiKey: project.emulator.apiKey });
+    await project.file("other-ca.pem", other.ca);
+    Object.assign(project.env, {
+      TLSEDGE_BASE_URL: other.url,
+      TLSEDGE_CA_FILE: join(project.folder, "other-ca.pem"),
+    });
+    await project.certificate(".", { commonName: "a.example.com" });
+    for (const command of ["preview", "up --yes --skip-preview"]) {
+      const run = await project.fails(...command.split(" "));
+      assert.match(run.output, /belongs to the service at/);
+    }
+    assert.deepEqual(other.requests, []);
+  });
+
+  it("C4 an API key in plain text is refused in the plan, and taken once it is a secret", async () => {
+    delete project.env.TLSEDGE_API_KEY;
+    const { apiKey } = project.emulator;
+    await project.program('new tlsedge.TLSEdge("e", {});');
+    // Not the real key: the engine shows what is plain text.
+    await project.succeedsQuietly(
+      "config",
+      "set",
+      "tlsedge:apiKey",
+      "in-plain-text",
+      "--plaintext",
+    );
+    const run = await project.fails("preview");
+    assert.match(run.output, /tlsedge:apiKey is in the stack's config in plain text/);
+    assert.match(run.output, /pulumi config set --secret tlsedge:apiKey/);
+    assert.deepEqual(run.requests, []);
+    // With --skip-preview, the engine writes the provider's record before the provider can refuse.
+    await project.fails("up", "--yes", "--skip-preview");
+    assert.deepEqual(project.emulator.tlsEdges.list(), []);
+    await project.setSecret("tlsedge:apiKey", apiKey);
+    await project.up();
+    await project.refresh();
+    await project.up();
+    await project.destroy();
+    assert.deepEqual(project.emulator.tlsEdges.list(), []);
   });
 
   it("C1 a misspelt key is refused in the plan, with the nearest name", async () => {

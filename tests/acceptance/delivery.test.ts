@@ -59,7 +59,7 @@ describe("the delivery of the plugin", () => {
   async function deploys(options?: string): Promise<string> {
     await write(options);
     const { requests, output } = await project.up();
-    assert.deepEqual(requests, ["POST /edges/tls"]);
+    assert.deepEqual(requests, ["GET /edges/tls?limit=100", "POST /edges/tls"]);
     return output;
   }
 

@@ -25,7 +25,8 @@ describe("a provider whose engine was killed with ten creates under way", () => 
 
   const up = ["up", "--parallel", "12"];
   const posts = () => project.emulator.requests.filter(({ method }) => method === "POST").length;
-  const notes = async () => (await readdir(join(project.folder, "home", "tlsedge"))).length;
+  const notes = async () =>
+    (await readdir(join(project.folder, "home", "tlsedge", "creates"))).length;
   const providers = (started: Process[]) =>
     started.filter(({ command }) => /dynamic-provider|resource-pulumi-nodejs/.test(command));
 

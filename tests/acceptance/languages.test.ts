@@ -149,11 +149,13 @@ describe("the plugin in every language", () => {
         Object.assign(project.env, env);
       };
 
+      /** Of each kind, before anything is written. */
+      const lists = ["GET /edges/tls?limit=100", "GET /tls_certificates?limit=100"];
       const each = (request: string) => Array.from({ length: sites }, () => request);
 
       it("C80 C30 creates with one request each; C50 the key is a secret", async () => {
         const { requests } = await project.up();
-        const expected = [...each("POST /edges/tls"), ...each("POST /tls_certificates")];
+        const expected = [...lists, ...each("POST /edges/tls"), ...each("POST /tls_certificates")];
         assert.deepEqual(requests.toSorted(), expected);
       });
 
@@ -164,7 +166,11 @@ describe("the plugin in every language", () => {
       it("C16 C22 updates with one PATCH each", async () => {
         await describeAs("after");
         const { requests } = await project.up();
-        const expected = [...each("PATCH /edges/tls/:id"), ...each("PATCH /tls_certificates/:id")];
+        const expected = [
+          ...lists,
+          ...each("PATCH /edges/tls/:id"),
+          ...each("PATCH /tls_certificates/:id"),
+        ];
         assert.deepEqual(requests.toSorted(), expected);
       });
 

@@ -23,7 +23,7 @@ throughBothDoors("the engine's own options", (door) => {
   it("C37 --target touches only what it names, in up and in destroy", async () => {
     await project.program(described("two"));
     const run = await project.up("--target", project.urn("TLSEdge", "a"));
-    assert.deepEqual(run.requests, ["PATCH /edges/tls/:id"]);
+    assert.deepEqual(run.writes, ["PATCH /edges/tls/:id"]);
     const gone = await project.destroy("--target", project.urn("TLSEdge", "b"));
     assert.deepEqual(gone.requests, ["DELETE /edges/tls/:id"]);
     assert.deepEqual(
@@ -45,9 +45,9 @@ throughBothDoors("the engine's own options", (door) => {
     }
     const replaced = ["DELETE /edges/tls/:id", "POST /edges/tls"];
     const run = await project.up("--target-replace", project.urn("TLSEdge", "a"));
-    assert.deepEqual(run.requests, replaced);
+    assert.deepEqual(run.writes, replaced);
     await project.succeedsQuietly("state", "taint", project.urn("TLSEdge", "b"), "--yes");
-    assert.deepEqual((await project.up()).requests, replaced);
+    assert.deepEqual((await project.up()).writes, replaced);
     assert.equal(edges().length, 2);
   });
 
@@ -103,7 +103,7 @@ throughBothDoors("the engine's own options", (door) => {
     await project.program(described("two", 'replaceOnChanges: ["description"]'));
     const run = await project.up();
     assert.equal(run.changes.replace, 2);
-    assert.deepEqual([...new Set(run.requests)], ["DELETE /edges/tls/:id", "POST /edges/tls"]);
+    assert.deepEqual([...new Set(run.writes)], ["DELETE /edges/tls/:id", "POST /edges/tls"]);
   });
 
   it("C37 protect keeps an edge from being deleted", async () => {

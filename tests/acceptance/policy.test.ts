@@ -46,12 +46,12 @@ throughBothDoors("policies on the engine", (door) => {
     return [...withPack, "--policy-pack-config", "policies.json"];
   }
 
-  it("C16 C70 a mandatory violation stops an update before any request, with a preview or without", async () => {
+  it("C16 C70 a mandatory violation stops an update before any write, with a preview or without", async () => {
     const options = await given(`upload("weak", "rsa-1024");`);
     for (const skip of [[], ["--skip-preview"]]) {
       const run = await project.fails("up", "--yes", ...skip, ...options);
       assert.deepEqual(said(run), ["mandatory certificate-key:weak"]);
-      assert.deepEqual(run.requests, []);
+      assert.deepEqual(run.writes, []);
       assert.match(run.output, /has a key of 1024 bits/);
       const urns = run.events.flatMap(({ policyEvent }) => policyEvent?.resourceUrn ?? []);
       assert.equal(urns.at(-1), project.urn("TLSCertificate", "weak"));
@@ -70,9 +70,52 @@ throughBothDoors("policies on the engine", (door) => {
     const run = await project.fails("up", "--yes", ...options);
     const violation = "mandatory hostport-certificate:app";
     assert.deepEqual(said(run), [violation, violation]);
-    assert.deepEqual(run.requests, []);
+    assert.deepEqual(run.writes, []);
     assert.doesNotMatch(run.output, /valid for a\.example\.com/);
+    // Without a preview the whole stack is judged once, at the end: docs/policies/README.md says so.
+    const late = await project.fails("up", "--yes", "--skip-preview", ...options);
+    assert.deepEqual(said(late), [violation, violation]);
+    assert.equal(late.writes.length, 2);
   });
+
+  const all = { all: "mandatory", "edge-access": "disabled", "edge-protected": "disabled" };
+  const violation = "mandatory deployed-tls-version:app";
+
+  it("C92 an edge whose TLS version was lowered at the service is judged as deployed", async () => {
+    const program = `new tlsedge.TLSEdge("app", owned({ tlsTermination: {} }));`;
+    const options = await given(program, all);
+    assert.deepEqual(said(await project.up(...options)), []);
+    const { tlsEdges } = project.emulator;
+    const lowered = { enabled: true, terminate_at: "edge", min_version: "1.0" };
+    tlsEdges.patch(tlsEdges.list()[0]?.id as string, { tls_termination: lowered });
+    await project.refresh();
+    const run = await project.fails("up", "--yes", ...options);
+    assert.deepEqual(said(run), [violation]);
+    assert.deepEqual(run.writes, []);
+    await given(
+      `new tlsedge.TLSEdge("app", owned({ tlsTermination: { minVersion: "1.2" } }));`,
+      all,
+    );
+    assert.deepEqual(said(await project.up(...options)), []);
+  });
+
+  if (door === "dynamic") {
+    it("C92 an edge that was adopted with an old TLS version is judged as deployed", async () => {
+      await given(
+        `new tlsedge.TLSEdge("old", owned({ tlsTermination: { minVersion: "1.0" } }),
+          { retainOnDelete: true });`,
+      );
+      await project.up();
+      const [edge] = project.emulator.tlsEdges.list();
+      const adopting = `new tlsedge.TLSEdge("app", owned({ tlsTermination: {} }),
+        { import: "${edge?.id}", retainOnDelete: true });`;
+      const options = await given(adopting, all);
+      const run = await project.fails("up", "--yes", ...options);
+      assert.deepEqual(said(run), [violation]);
+      assert.deepEqual(run.writes, []);
+      project.emulator.tlsEdges.delete(edge?.id as string);
+    });
+  }
 
   it("C70 a remediation changes what is deployed, and is stable", async () => {
     const options = await given(
@@ -159,7 +202,7 @@ throughBothDoors("policies on the engine", (door) => {
     await given(`upload("shop"); upload("blog", "shop-again");`, { "key-reuse": "mandatory" });
     const run = await project.fails("up", "--yes", ...options);
     assert.deepEqual(said(run), ["mandatory key-reuse:shop"]);
-    assert.deepEqual(run.requests, []);
+    assert.deepEqual(run.writes, []);
   });
 
   it("C70 what a program only reads is not judged", async () => {

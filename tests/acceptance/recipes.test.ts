@@ -15,9 +15,9 @@ import { goProgram } from "../../tools/goProgram";
 import { commonJs } from "../../tools/languages";
 import { findGo, findProgram, pathFolders } from "../../tools/pulumi";
 import { pack } from "../../tools/tarball";
-import { type Jobs, type Runner, runPipeline, runWorkflow } from "../../tools/workflow";
 
 const run = promisify(execFile);
+const gitlab = require.resolve("gitlab-ci-local");
 const day = 86_400_000;
 const recipes = path.join(repository, "docs", "recipes");
 const hostports = {
@@ -25,38 +25,17 @@ const hostports = {
   production: "app.example.com:443",
 };
 
-/** Runs the jobs that a cause starts. */
-type Run<Cause> = (cause: Cause, settings: Record<string, string>, runner: Runner) => Promise<Jobs>;
+type Matrix = Record<string, string>;
 
-/** As GitHub does. What installs certbot is left out. */
-const onGitHub: Run<"pull request" | "merge" | "night" | "renewal"> = (cause, settings, runner) => {
-  const repo = { full_name: "acme/edges" };
-  const [event_name, event] = {
-    "pull request": ["pull_request", { pull_request: { head: { repo } } }] as const,
-    merge: ["push", {}] as const,
-    night: ["schedule", { schedule: "17 3 * * *" }] as const,
-    renewal: ["schedule", { schedule: "47 4 * * *" }] as const,
-  }[cause];
-  const github = { event_name, event, repository: repo.full_name };
-  const names = Object.keys(hostports).flatMap((stack) => [stack, `${stack}-check`]);
-  const contexts = { secrets: settings, vars: settings };
-  const environments = Object.fromEntries(names.map((name) => [name, contexts]));
-  const without = ["pipx install certbot", ...runner.without];
-  const file = path.join(recipes, "github-actions.yml");
-  return runWorkflow(file, { github, environments }, { ...runner, without });
-};
+interface Job {
+  strategy?: { matrix: { include: Matrix[] } };
+  env?: Record<string, string>;
+  steps: { uses?: string; run?: string; env?: Record<string, string> }[];
+}
 
-/** As GitLab does. */
-const onGitLab: Run<"pull request" | "merge"> = (cause, settings, runner) => {
-  const source = { "pull request": "merge_request_event", merge: "push" }[cause];
-  // Jobs without an environment of the recipe get none of the settings.
-  const scoped = Object.entries(settings).map(([name, value]) => {
-    return [name, { values: { "staging*": value, "production*": value } }];
-  });
-  const without = runner.without.length > 0 ? ["npm ci --cache .npm --prefer-offline"] : [];
-  const variables = { ...Object.fromEntries(scoped), CI_PIPELINE_SOURCE: source };
-  return runPipeline(path.join(recipes, "gitlab-ci.yml"), variables, { ...runner, without });
-};
+/** A recipe, with its anchors resolved. */
+const recipe = async (file: string) =>
+  parse(await readFile(path.join(recipes, file), "utf8"), { merge: true });
 
 describe("the recipes for CI, on the real engine", () => {
   let project: Project;
@@ -79,70 +58,84 @@ describe("the recipes for CI, on the real engine", () => {
     await run(program, ["-shellcheck=", "-pyflakes=", path.join(recipes, "github-actions.yml")]);
   });
 
-  /** Makes a checkout; gives what runs the jobs of a cause there. */
-  async function checkedOut<Cause>(runJobs: Run<Cause>) {
-    project = await checkout(tarballs, acme);
-    const { emulator } = project;
-    let without: string[] = [];
+  it("GitLab's file is what GitLab's schema allows, and has the commands of GitHub's", async () => {
+    const folder = newFolder();
+    await copyFile(path.join(recipes, "gitlab-ci.yml"), path.join(folder, ".gitlab-ci.yml"));
+    await run("git", ["init", "--quiet"], { cwd: folder });
+    const { stdout } = await run(process.execPath, [gitlab, "--list-all"], { cwd: folder });
+    for (const job of ["preview", "staging", "production"]) assert.ok(stdout.includes(job), stdout);
+    const commands = await commandsOf("gitlab-ci.yml");
+    assert.deepEqual(commands, await commandsOf("github-actions.yml"));
+    assert.equal(commands.length, 6);
+  });
 
-    /** Runs the jobs of a cause; gives their results, what they printed, and the writes. */
-    return async function jobsOf(cause: Cause) {
-      const earlier = emulator.requests.length;
-      const { runs, output } = await runJobs(cause, ...settingsAndRunner(project, without));
-      // The jobs share the checkout.
-      without = ["npm ci"];
-      assert.deepEqual(project.secrets.in(output), [], "secrets are in the log of the jobs");
-      const methods = emulator.requests.slice(earlier).map(({ method }) => method);
-      const results = runs.map(({ name, code }) => [name, code === 0 ? "passed" : "failed"]);
-      return {
-        jobs: Object.fromEntries(results),
-        output,
-        writes: methods.filter((method) => method !== "GET"),
-      };
-    };
-  }
-
-  it("GitHub Actions: from a pull request to a renewed certificate", async function () {
+  it("GitHub's commands: from a pull request to a renewed certificate", async function () {
     this.timeout(600_000);
-    const jobsOf = await checkedOut(onGitHub);
+    project = await checkout(tarballs, acme);
     const { emulator, folder } = project;
-    const planned = await jobsOf("pull request");
-    assert.deepEqual([planned.jobs, planned.writes], [previews, []], planned.output);
+    await run("npm", ["ci"], { cwd: folder, env: project.env });
+    const { jobs } = await recipe("github-actions.yml");
+
+    /** Runs the commands of a job for each entry of its matrix; gives which passed, and the writes. */
+    async function job(id: string) {
+      const { strategy, env, steps }: Job = jobs[id];
+      const earlier = emulator.requests.length;
+      const passed: boolean[] = [];
+      let output = "";
+      for (const matrix of strategy?.matrix.include ?? [{}]) {
+        const done = await commands(project, steps, env, matrix);
+        passed.push(done.code === 0);
+        output += done.output;
+      }
+      assert.deepEqual(project.secrets.in(output), [], "secrets are in the log of the job");
+      const methods = emulator.requests.slice(earlier).map(({ method }) => method);
+      return { passed, output, writes: methods.filter((method) => method !== "GET") };
+    }
+    const planned = await job("preview");
+    assert.deepEqual([planned.passed, planned.writes], [[true, true], []], planned.output);
     for (const hostport of Object.values(hostports)) assert.ok(planned.output.includes(hostport));
 
     const program = await readFile(path.join(folder, "index.js"), "utf8");
     await project.file("index.js", program.replace(/access: .*,/, 'access: "anyone",'));
-    const refused = await jobsOf("pull request");
-    const failing = { ...previews, "preview (production, production)": "failed" };
-    assert.deepEqual([refused.jobs, refused.writes], [failing, []], refused.output);
+    const refused = await job("preview");
+    assert.deepEqual([refused.passed, refused.writes], [[true, false], []], refused.output);
     assert.match(refused.output, /\[mandatory\].*edge-access/);
     await project.file("index.js", program.replace(/access: .*,/, '$& minVersion: "1.1",'));
-    const stopped = await jobsOf("merge");
-    assert.deepEqual([stopped.jobs, stopped.writes], [{ staging: "failed" }, []], stopped.output);
+    const stopped = await job("staging");
+    assert.deepEqual([stopped.passed, stopped.writes], [[false], []], stopped.output);
     assert.match(stopped.output, /\[mandatory\].*edge-tls-version/);
 
     await project.file("index.js", program);
-    const deployed = await jobsOf("merge");
-    assert.deepEqual(deployed.jobs, ups, deployed.output);
-    assert.deepEqual(deployed.writes, ["POST", "POST", "POST", "POST"]);
+    for (const stack of ["staging", "production"]) {
+      const deployed = await job(stack);
+      const { passed, writes } = deployed;
+      assert.deepEqual([passed, writes], [[true], ["POST", "POST"]], deployed.output);
+    }
 
-    const quiet = await jobsOf("night");
-    assert.deepEqual([quiet.jobs, quiet.writes], [checks, []], quiet.output);
+    const quiet = [await job("drift"), await job("expiry")];
+    assert.deepEqual(
+      quiet.map(({ passed, writes }) => [passed, writes]),
+      [
+        [[true, true], []],
+        [[true], []],
+      ],
+    );
     const { id, description } = emulator.tlsEdges.list().find(servesProduction) ?? assert.fail();
     emulator.tlsEdges.patch(id, { description: "changed by hand" });
     const undo = await uploadExpiring(project);
-    const loud = await jobsOf("night");
-    const found = { ...checks, "drift (production)": "failed", expiry: "failed" };
-    assert.deepEqual([loud.jobs, loud.writes], [found, []], loud.output);
-    assert.match(loud.output, /"changed by hand"/);
-    assert.match(loud.output, /9, due/);
+    const drift = await job("drift");
+    assert.deepEqual([drift.passed, drift.writes], [[true, false], []], drift.output);
+    assert.match(drift.output, /"changed by hand"/);
+    const expiry = await job("expiry");
+    assert.deepEqual([expiry.passed, expiry.writes], [[false], []], expiry.output);
+    assert.match(expiry.output, /9, due/);
     undo();
     emulator.tlsEdges.patch(id, { description });
 
     const before = emulator.tlsCertificates.list().map((one) => one.id);
-    const renewed = await jobsOf("renewal");
-    assert.deepEqual(renewed.jobs, passed("renew"), renewed.output);
-    assert.deepEqual(renewed.writes, ["POST", "DELETE"]);
+    const renewed = await job("renew");
+    const { passed, writes } = renewed;
+    assert.deepEqual([passed, writes], [[true], ["POST", "DELETE"]], renewed.output);
     const held = emulator.tlsCertificates.list();
     assert.equal(held.length, before.length);
     const made = held.find((one) => !before.includes(one.id));
@@ -157,32 +150,72 @@ describe("the recipes for CI, on the real engine", () => {
     assert.match(config, /key:\n +secure: /);
     assert.doesNotMatch(config + renewed.output, /PRIVATE KEY/);
 
-    const again = await jobsOf("renewal");
-    assert.deepEqual([again.jobs, again.writes], [passed("renew"), []], again.output);
-  });
-
-  it("GitLab CI: a pull request and a merge, with the commands of GitHub's file", async function () {
-    if (!(await findProgram("rsync", pathFolders(process.env)))) this.skip();
-    const jobsOf = await checkedOut(onGitLab);
-    const planned = await jobsOf("pull request");
-    assert.deepEqual([planned.jobs, planned.writes], [previews, []], planned.output);
-    const deployed = await jobsOf("merge");
-    assert.deepEqual(deployed.jobs, ups, deployed.output);
-    assert.deepEqual(deployed.writes, ["POST", "POST", "POST", "POST"]);
-    const commands = await commandsOf("gitlab-ci.yml");
-    assert.deepEqual(commands, await commandsOf("github-actions.yml"));
-    assert.equal(commands.length, 6);
+    const again = await job("renew");
+    assert.deepEqual([again.passed, again.writes], [[true], []], again.output);
   });
 });
 
-const passed = (...jobs: string[]) => Object.fromEntries(jobs.map((job) => [job, "passed"]));
-const previews = passed("preview (staging, baseline)", "preview (production, production)");
-const ups = passed("staging", "production");
-const checks = passed("drift (staging)", "drift (production)", "expiry");
+/**
+ * Runs the commands of a job, each in the shell that `shell: bash` stands for; the first that fails
+ * ends it. Its expressions get the settings of docs/recipes.md. Left out is what installs.
+ */
+async function commands(
+  { env, folder }: Project,
+  steps: Job["steps"],
+  variables: Record<string, string> = {},
+  matrix: Matrix,
+): Promise<{ code: number; output: string }> {
+  const settings = [
+    "PULUMI_BACKEND_URL",
+    "PULUMI_CONFIG_PASSPHRASE",
+    "TLSEDGE_BASE_URL",
+    "TLSEDGE_API_KEY",
+  ];
+  const values = new Map([
+    ...Object.entries(matrix).map(([name, value]) => [`matrix.${name}`, value] as const),
+    ...["secrets", "vars"].flatMap((context) =>
+      settings.map((name) => [`${context}.${name}`, String(env[name])] as const),
+    ),
+    ["secrets.DNS_TOKEN", "token"] as const,
+  ]);
+  const fill = (text: string) =>
+    text.replace(/\$\{\{ *(.*?) *\}\}/g, (_, expression) => {
+      return values.get(expression) ?? assert.fail(`${expression} has no value`);
+    });
+  const bare = { ...env, ...Object.fromEntries(settings.map((name) => [name, undefined])) };
+  let output = "";
+  for (const { run: command, env: own } of steps) {
+    if (!command || ["npm ci", "pipx install certbot"].includes(command)) continue;
+    assert.doesNotMatch(command, /\$\{\{/, "a value in a command could be read as a command");
+    const given = Object.entries({ ...variables, ...own }).map(([name, text]) => [
+      name,
+      fill(text),
+    ]);
+    const bash = ["--noprofile", "--norc", "-eo", "pipefail", "-c", command];
+    const GITHUB_STEP_SUMMARY = path.join(folder, "summary.md");
+    const options = {
+      cwd: folder,
+      env: {
+        ...bare,
+        GITHUB_REPOSITORY: "acme/edges",
+        GITHUB_STEP_SUMMARY,
+        ...Object.fromEntries(given),
+      },
+      maxBuffer: 1 << 26,
+    };
+    const { code, stdout, stderr } = await run("bash", bash, options).then(
+      (printed) => ({ code: 0, ...printed }),
+      (failed) => failed,
+    );
+    output += stdout + stderr;
+    if (code !== 0) return { code, output };
+  }
+  return { code: 0, output };
+}
 
 /** The commands of a recipe that do the work of its jobs, each on one line. */
 async function commandsOf(file: string): Promise<string[]> {
-  const jobs = parse(await readFile(path.join(recipes, file), "utf8"), { merge: true });
+  const jobs = await recipe(file);
   const texts: string[] = [];
   const collect = (value: unknown): void => {
     if (typeof value === "string") texts.push(value);
@@ -198,23 +231,6 @@ async function commandsOf(file: string): Promise<string[]> {
 
 const servesProduction = (edge: { hostports?: string[] | null }) =>
   edge.hostports?.includes(hostports.production);
-
-/** The settings of docs/recipes.md, and a machine that has none of them. */
-function settingsAndRunner(
-  { env, folder }: Project,
-  without: string[],
-): [Record<string, string>, Runner] {
-  const names = [
-    "PULUMI_BACKEND_URL",
-    "PULUMI_CONFIG_PASSPHRASE",
-    "TLSEDGE_BASE_URL",
-    "TLSEDGE_API_KEY",
-  ];
-  const settings = Object.fromEntries(names.map((name) => [name, String(env[name])]));
-  const unset = Object.fromEntries(names.map((name) => [name, undefined]));
-  const runner = { cwd: folder, env: { ...env, ...unset }, without };
-  return [{ ...settings, DNS_TOKEN: "token" }, runner];
-}
 
 /** Uploads a certificate with ten days left, as somebody else would; gives what deletes it. */
 async function uploadExpiring({ emulator, env }: Project): Promise<() => void> {

@@ -79,6 +79,9 @@ throughBothDoors("the state of every version", (door) => {
       const run = await project.up();
       assert.deepEqual(run.changes, { same: 3 }, name);
       assert.deepEqual(run.requests, [], name);
+      // A state without a tag of its key: that this one is the account's can't be known, and is said.
+      await project.fails("destroy", "--yes", "--skip-preview");
+      project.env.TLSEDGE_SAME_ACCOUNT = "1";
       const destroyed = await project.destroy();
       assert.deepEqual(
         destroyed.requests.sort(),

@@ -1,5 +1,5 @@
 /** A line of a panel: points of x and y, in the order of x. */
-export interface Line {
+interface Line {
   name: string;
   points: [x: number, y: number][];
 }

@@ -15,10 +15,15 @@ import { Secrets } from "../secrets";
 /** How long a provider waits for an answer that does not come. */
 const timeoutSeconds = 2;
 
+/** A key, by its namespace of config: the account's own, its second one, or another account's. */
+export type Key = "tlsedge" | "second" | "other";
+
 /** What all accounts share. */
 export interface Setup {
   /** The folder from which provider processes resolve the package. */
   folder: string;
+  /** The checkout that has the plugin. */
+  checkout: string | undefined;
   /** A certificate alone and one with its chain. Their keys do not depend on the seed. */
   certificates: MadeCertificate[];
   /** Node.js's compile cache. */
@@ -26,7 +31,10 @@ export interface Setup {
   door: Door;
 }
 
-/** Prepares runs of the built package, or of the package that `folder` resolves. */
+/**
+ * Prepares runs of the built package, or of the package that `folder` resolves: for the plugin, a
+ * checkout.
+ */
 export async function prepare(door: Door, folder?: string): Promise<Setup> {
   const cache = newFolder();
   const program = folder ?? newFolder();
@@ -45,12 +53,12 @@ export async function prepare(door: Door, folder?: string): Promise<Setup> {
   const issuer = await makeCertificate({ commonName: "Faults CA", isCa: true });
   const leaf = { commonName: "app.example.com", dnsNames: ["app.example.com"] };
   const certificates = [await makeCertificate(leaf), await makeCertificate({ ...leaf, issuer })];
-  return { folder: program, certificates, cache, door };
+  return { folder: program, checkout: folder, certificates, cache, door };
 }
 
 /**
- * A folder from which a broken copy of the built package is resolved: its lists are empty, so it
- * finds no lost object and creates it again. The package itself has no such option.
+ * A folder from which a broken copy of the built package is resolved: it sends a create that has
+ * failed again. The package itself has no such option.
  */
 export async function brokenCopy(): Promise<string> {
   const folder = newFolder();
@@ -63,47 +71,64 @@ export async function brokenCopy(): Promise<string> {
     await cp(path.join(repository, name), path.join(copy, name), { recursive: true });
   }
   for (const kind of ["tlsEdge", "tlsCertificate"]) {
-    const empty = `\nexports.${kind}s.list = async function* () {};\n`;
-    await appendFile(path.join(copy, "dist", "client", `${kind}.js`), empty);
+    const broken = `
+      const { create } = exports.${kind}s;
+      exports.${kind}s.create = (...args) => create(...args).catch(() => create(...args));`;
+    await appendFile(path.join(copy, "dist", "client", `${kind}.js`), broken);
   }
   return program;
 }
 
 /**
- * An account on an emulator, and the provider processes of one machine. Runs use it one after
- * another. The next run uses a process again if it has not failed, because a start takes longer
- * than most runs.
+ * An emulator with an account that has two keys, and with another account. Runs use it one after
+ * another, each with processes of its own.
  */
 export class Account {
   readonly secrets = new Secrets();
-  #spare: Promise<Provider>[] = [];
 
   private constructor(
+    private readonly setup: Setup,
     readonly emulator: Emulator,
-    private readonly folder: string,
+    /** The other account on the same host. */
+    readonly other: Pick<Emulator, "apiKey" | "tlsEdges" | "tlsCertificates">,
+    private readonly keys: Record<Key, string>,
     private readonly env: NodeJS.ProcessEnv,
-    readonly door: Door,
-    certificates: MadeCertificate[],
   ) {
-    this.secrets.add("the API key", emulator.apiKey);
-    for (const [index, { privateKeyPem }] of certificates.entries()) {
+    for (const [name, apiKey] of Object.entries(keys)) this.secrets.add(`key ${name}`, apiKey);
+    for (const [index, { privateKeyPem }] of setup.certificates.entries()) {
       this.secrets.add(`private key ${index + 1}`, privateKeyPem);
     }
   }
 
-  static async open({ folder, certificates, cache, door }: Setup): Promise<Account> {
+  static async open(setup: Setup): Promise<Account> {
     const emulator = await startEmulator();
-    const env = {
+    const other = emulator.addAccount();
+    const keys = { tlsedge: emulator.apiKey, second: emulator.addKey(), other: other.apiKey };
+    const env: NodeJS.ProcessEnv = {
       ...process.env,
       ...(await environment(newFolder(), emulator)),
-      TLSEDGE_REQUESTS_PER_MINUTE: "0",
-      TLSEDGE_TIMEOUT_SECONDS: String(timeoutSeconds),
-      NODE_COMPILE_CACHE: cache,
+      NODE_COMPILE_CACHE: setup.cache,
       NODE_V8_COVERAGE: "",
       // The log is searched for secrets, too.
       DEBUG: "pulumi-tlsedge:*",
     };
-    return new Account(emulator, folder, env, door, certificates);
+    for (const [name, apiKey] of Object.entries(keys)) {
+      const settings = {
+        BASE_URL: emulator.url,
+        CA_FILE: env.TLSEDGE_CA_FILE,
+        API_KEY: apiKey,
+        REQUESTS_PER_MINUTE: "0",
+        TIMEOUT_SECONDS: String(timeoutSeconds),
+      };
+      for (const [setting, value] of Object.entries(settings)) {
+        env[`${name.toUpperCase()}_${setting}`] = value;
+      }
+    }
+    return new Account(setup, emulator, other, keys, env);
+  }
+
+  get door(): Door {
+    return this.setup.door;
   }
 
   /** Another user of the account, on a new connection: an idle one may be about to close. */
@@ -113,31 +138,18 @@ export class Account {
     return new Client({ baseUrl, apiKey, caFile, requestsPerMinute: 0 });
   }
 
-  /** A process that the present run has not used. */
-  async provider(): Promise<Provider> {
-    const taken = this.#spare.shift() ?? this.start();
-    if (this.#spare.length === 0) this.#spare.push(this.start());
-    return taken;
+  /** A new process. Each machine has a home of its own; `key` is for resources without one. */
+  provider(machine: number, key: Key): Promise<Provider> {
+    const { folder, door, checkout } = this.setup;
+    const env = {
+      ...this.env,
+      PULUMI_HOME: `${this.env.PULUMI_HOME}${machine}`,
+      TLSEDGE_API_KEY: this.keys[key],
+    };
+    return Provider.start(folder, env, door, { checkout });
   }
 
-  /** A new process, with settings of its own. */
-  start(env: NodeJS.ProcessEnv = {}): Promise<Provider> {
-    const started = Provider.start(this.folder, { ...this.env, ...env }, this.door);
-    // The run that takes this process later gets the error.
-    started.catch(() => undefined);
-    return started;
-  }
-
-  /** Keeps a process for the next run. */
-  reuse(provider: Provider): void {
-    Object.assign(provider, { printed: "", answered: "" });
-    this.#spare.unshift(Promise.resolve(provider));
-  }
-
-  async close(): Promise<void> {
-    for (const spare of await Promise.allSettled(this.#spare)) {
-      if (spare.status === "fulfilled") await spare.value.kill();
-    }
-    await this.emulator.close();
+  close(): Promise<void> {
+    return this.emulator.close();
   }
 }

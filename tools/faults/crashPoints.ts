@@ -2,16 +2,16 @@ import { paths } from "./draw";
 import type { Kind } from "./resource";
 
 /** The process that is killed. */
-export type Victim = "engine" | "provider" | "emulator";
+type Victim = "engine" | "provider" | "emulator";
 
 /**
  * When it is killed: before the service has done the work, after the work but before the answer is
  * sent, or after the answer is sent but before it is read.
  */
-export type When = "before" | "during" | "after";
+type When = "before" | "during" | "after";
 
 /** The arguments in which the programs differ. */
-export interface Wanted {
+interface Wanted {
   description: string;
   chain: "first" | "second";
   restricted: boolean;

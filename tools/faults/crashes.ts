@@ -76,8 +76,6 @@ export async function runCrashes(
 
 /** Kills at a point, follows the documented advice, and judges the result. */
 class Crash {
-  /** The result of the command during which a process or the service was killed. */
-  itself = "failed";
   /** The commands after that command. */
   readonly commands: string[] = [];
   /** Objects that no state had, and where the user reads of them. */
@@ -131,9 +129,8 @@ class Crash {
       if (victim === "emulator") await this.project.restartEmulator();
       else process.kill(pid, "SIGKILL");
     };
-    const { code, output } = await this.project.struck(fault, [command], act);
+    const { output } = await this.project.struck(fault, [command], act);
     this.#output += output;
-    this.itself = code === -1 ? "was killed" : code === 0 ? "succeeded" : "failed";
   }
 
   /** Releases the held answer; it has been sent when this settles. */
@@ -161,9 +158,6 @@ class Crash {
     }
     const command = this.point.command === "destroy" ? "destroy" : "up";
     const first = await this.#pulumi(command, ...go);
-    if (first.code !== 0 && command === "up" && this.project.door === "plugin") {
-      this.wrong.push(`up does not go on by itself: ${first.output}`);
-    }
     if (first.code !== 0 && command === "up") await this.#followAdvice(first.output, wanted);
     else if (first.code !== 0) this.wrong.push(`destroy fails: ${first.output}`);
     if ((await this.project.state()).pending.length > 0) {
@@ -236,14 +230,15 @@ class Crash {
 }
 
 function report(outcomes: Crash[], version: string, door: Door): string {
-  const rows = outcomes.map(({ point, itself, commands, left, wrong }) => {
-    const { title, kind, method, when, victim, command } = point;
-    const request = `\`${method}\` of the ${kind === "tlsEdge" ? "edge" : "certificate"}`;
-    const converged = wrong.length === 0 ? "yes" : "**no**";
-    const result = [`\`${command}\` ${itself}`, commands.join(", "), converged];
-    return [title, request, when, victim, ...result, left.join("; ") || "nothing"];
+  const commands = [...new Set(outcomes.map(({ point }) => point.title))];
+  const rows = commands.map((title) => {
+    const points = outcomes.filter(({ point }) => point.title === title);
+    const left = points.flatMap((one) => one.left).filter((text) => text.startsWith("one, "));
+    const converged = points.filter(({ wrong }) => wrong.length === 0);
+    return [title, ...[points, converged, left].map(({ length }) => String(length))];
   });
-  const head = ["Command", "Request", "When", "Killed", "It", "Then", "Converged", "Left over"];
-  const count = `${outcomes.length} kill points, on Pulumi ${version}, door ${door}.`;
-  return `${count}\n\n${table(head, rows)}`;
+  const head = ["What is done", "Kill points", "Converged", "Objects left over, all named"];
+  return `\`npm run test:faults -- --only crashes --door ${door}\`, with Pulumi ${version}.
+
+${table(head, rows, true)}`;
 }

@@ -1,19 +1,20 @@
 import fc from "fast-check";
-import type { Fault, MadeCertificate } from "../../emulator/server";
+import type { Clocks, Fault, MadeCertificate } from "../../emulator/server";
 import type { Properties } from "../protocol";
+import type { Key } from "./account";
 import type { Kind } from "./resource";
 
-/** Whether the request fails before the service has done the work, or after it. */
-export type Timing = "before" | "after";
+/** Whether the request fails before the service has done the work, after it, or long before it. */
+type Timing = "before" | "after" | "later";
 
 /** One way in which a request fails. */
-export interface FaultKind {
+interface FaultKind {
   title: string;
   timings: Timing[];
   answer: Fault["answer"];
 }
 
-const both: Timing[] = ["before", "after"];
+const any: Timing[] = ["before", "after", "later"];
 
 const page = (title: string) =>
   `<html><head><title>${title}</title></head><body><h1>${title}</h1></body></html>`;
@@ -33,26 +34,26 @@ const refusal: Fault["answer"] = {
 };
 
 /** Every kind of fault that is drawn. Reads do no work, so the timing does not matter for them. */
-export const faultKinds: FaultKind[] = [
-  ...[408, 500, 502, 503, 504, 520, 522, 524].map((code) => ({
+const faultKinds: FaultKind[] = [
+  ...[408, 500, 503, 504, 524].map((code) => ({
     title: String(code),
-    timings: both,
+    timings: any,
     answer: status(code),
   })),
-  ...["0", "1", "3600"].map((seconds) => ({
+  ...["0", "3600"].map((seconds) => ({
     title: `503, Retry-After: ${seconds}`,
-    timings: both,
+    timings: any,
     answer: status(503, retryAfter(seconds)),
   })),
   // The service itself refuses, so it has not done the work.
   { title: "429", timings: ["before"], answer: status(429) },
   { title: "429, Retry-After: 1", timings: ["before"], answer: status(429, retryAfter("1")) },
   { title: "400", timings: ["before"], answer: refusal },
-  { title: "connection reset", timings: both, answer: "reset" },
-  { title: "silence", timings: both, answer: "silence" },
+  { title: "connection reset", timings: any, answer: "reset" },
+  { title: "silence", timings: any, answer: "silence" },
   {
     title: "200 with a proxy's HTML",
-    timings: both,
+    timings: any,
     answer: { status: 200, body: page("Please sign in") },
   },
   // The service's own answer, so the work is done.
@@ -62,8 +63,9 @@ export const faultKinds: FaultKind[] = [
 ];
 
 /** The name of a fault in the document and in messages. */
-export function titleOf({ title, timings }: FaultKind, timing: Timing): string {
-  return timings.length > 1 ? `${title}, ${timing} the work` : title;
+function titleOf({ title, timings }: FaultKind, timing: Timing): string {
+  if (timings.length === 1) return title;
+  return timing === "later" ? `${title}, the work later` : `${title}, ${timing} the work`;
 }
 
 /** A fault that a run sets, with its name in the document. */
@@ -75,27 +77,77 @@ export interface DrawnFault {
 /** A command on a stack that has all its resources. */
 export type Step = "update" | "refresh" | "destroy";
 
+/**
+ * What is done to a program between the first two ups: one resource gets another name, without an
+ * alias or with one, in which case the old name and the same inputs go to a new resource, with which
+ * alone the second up runs; the resources that are not yet created get other inputs; the resources
+ * change places.
+ */
+type Edit = "rename" | "alias" | "edit" | "reorder";
+
 /** What a run does; its number and the seed decide all of it. */
 export interface Sequence {
+  /** The name of the run, which is in its URNs and contents. */
+  name: string;
   kind: Kind;
   /** The resources of each stack; each stack has provider processes of its own. */
   programs: Properties[][];
-  /** The same resources, as the step `update` has them. */
-  changed: Properties[][];
+  /** How far the service's clocks are ahead, in milliseconds. */
+  clocks: Clocks;
+  /**
+   * The key of every second resource, or with the plugin of every second stack; by default the
+   * same as the others'.
+   */
+  key: Key;
+  /** Whether each stack has a machine of its own. */
+  isApart: boolean;
+  /** What is done to the program of the killed stack. */
+  edits: Edit[];
+  /** Whether the second up runs on another machine, as on a CI runner whose disk is gone. */
+  moves: boolean;
+  /** The up that runs only the last resource of each stack, as with `--target`. */
+  target: 1 | 2 | undefined;
   /** How many equal objects the account has before; they are an hour old. */
   olderObjects: number;
   /** Faults of the creates, and of the lists that are read to find a lost object. */
   createFaults: DrawnFault[];
   /** Whether faults that no request has met stay for the second `up`. */
   keepsFaults: boolean;
-  /** A process is killed when the service has received this create of the run. */
-  kill: { stack: number; skip: number; work: boolean; victim: "provider" | "engine" } | undefined;
+  /**
+   * A process is killed when the service has received this create of the run. Whether the service
+   * does the work nevertheless, and whether a killed engine has stored what was created before in
+   * this up.
+   */
+  kill:
+    | {
+        stack: number;
+        skip: number;
+        work: boolean | "cleared";
+        victim: "provider" | "engine";
+        isStored: boolean;
+      }
+    | undefined;
   /** Whether an object that an error names is adopted; otherwise it is deleted. */
   adopts: boolean;
   /** The commands after the creates, and the faults they meet. */
   steps: Step[];
   stepFaults: DrawnFault[];
 }
+
+/** What only some runs have. */
+export const words: Record<string, (sequence: Sequence) => boolean> = {
+  "the service's clocks are wrong": ({ clocks }) => clocks.date !== 0 || clocks.createdAt !== 0,
+  "two keys of one account": ({ key }) => key === "second",
+  "two accounts on one host": ({ key }) => key === "other",
+  "a machine for each stack": ({ isApart }) => isApart,
+  "the second `up` on another machine": ({ moves }) => moves,
+  "a resource renamed": ({ edits }) => edits.includes("rename"),
+  "a resource renamed with an alias, its name given to another": ({ edits }) =>
+    edits.includes("alias"),
+  "inputs edited": ({ edits }) => edits.includes("edit"),
+  "resources reordered": ({ edits }) => edits.includes("reorder"),
+  "an `up` with `--target`": ({ target }) => target !== undefined,
+};
 
 /** The path of each kind. */
 export const paths: Record<Kind, string> = {
@@ -114,29 +166,42 @@ export function draw(seed: number, number: number, pool: MadeCertificate[]): Seq
 }
 
 function sequences(kind: Kind, run: string, pool: MadeCertificate[]): fc.Arbitrary<Sequence> {
-  const creates = drawnFaults([
-    { method: "POST", path: paths[kind], weight: 3 },
-    { method: "GET", path: paths[kind], weight: 1 },
-  ]);
+  const path = paths[kind];
+  const creates = fc.oneof(
+    {
+      weight: 9,
+      arbitrary: drawnFaults([
+        { method: "POST", path, weight: 3 },
+        { method: "GET", path, weight: 1 },
+      ]),
+    },
+    { weight: 1, arbitrary: staleLists(path) },
+  );
   const steps = drawnFaults([
-    { method: "PATCH", path: `${paths[kind]}/*`, weight: 2 },
-    { method: "DELETE", path: `${paths[kind]}/*`, weight: 2 },
+    { method: "PATCH", path: `${path}/*`, weight: 2 },
+    { method: "DELETE", path: `${path}/*`, weight: 2 },
     { method: "GET", weight: 1 },
   ]);
-  return programs(kind, run, pool).chain((programs) =>
+  const drawn = programs(kind, run, pool).chain((programs) =>
     fc.record({
+      crash: crash(programs.length),
+      name: fc.constant(run),
       kind: fc.constant(kind),
       programs: fc.constant(programs),
-      changed: fc.constant(programs.map((program) => program.map(changed))),
+      clocks: rarely({ date: 0, createdAt: 0 }, fc.record({ date: aheadMs, createdAt: aheadMs })),
+      key: rarely<Key>("tlsedge", fc.constantFrom("second", "other")),
+      isApart: rarely(false, fc.constant(true)),
+      moves: rarely(false, fc.constant(true)),
+      target: rarely<Sequence["target"]>(undefined, fc.constantFrom(1, 2)),
       olderObjects: fc.constantFrom(0, 0, 0, 1, 2),
       createFaults: fc.array(creates, { minLength: 1, maxLength: 4, size: "max" }),
       keepsFaults: fc.boolean(),
-      kill: kill(programs.length),
       adopts: fc.boolean(),
       steps: fc.subarray<Step>(["refresh", "update", "destroy"]),
       stepFaults: fc.array(steps, { maxLength: 2, size: "max" }),
     }),
   );
+  return drawn.map(({ crash, ...rest }) => ({ ...crash, ...rest }));
 }
 
 /** One stack or two; each has up to three equal resources, and perhaps one that differs. */
@@ -169,21 +234,53 @@ function different(kind: Kind, description: string, content: Properties): Proper
   return { description, ...content, ...(kind === "tlsEdge" && { hostports: [hostport] }) };
 }
 
-function changed(args: Properties): Properties {
-  return { ...args, metadata: "changed" };
+/** Other inputs of the same object: what the service need not echo as it was sent differs. */
+export function edit(args: Properties): void {
+  if (args.certificatePem) {
+    const [leaf] = String(args.certificatePem).split(/(?<=-----END CERTIFICATE-----\n)/);
+    args.certificatePem = leaf;
+  } else if (args.ipRestriction) {
+    delete args.ipRestriction;
+  } else {
+    args.ipRestriction = { ipPolicyIds: ["ipp_1"] };
+  }
 }
 
-function kill(stacks: number): fc.Arbitrary<Sequence["kill"]> {
-  const drawn = fc.record({
+/** Mostly the first value. */
+function rarely<T>(usual: T, other: fc.Arbitrary<T>): fc.Arbitrary<T> {
+  const arbitrary = fc.constant(usual);
+  return fc.oneof({ weight: 5, arbitrary }, { weight: 1, arbitrary: other });
+}
+
+/** A clock that is right, or wrong by seconds or hours. */
+const aheadMs = fc.constantFrom(0, 4000, -4000, 10_800_000, -10_800_000);
+
+/** Nothing, a kill, or a kill and what is done to the program after it. */
+function crash(stacks: number): fc.Arbitrary<Pick<Sequence, "kill" | "edits">> {
+  const kill = fc.record({
     stack: fc.nat(stacks - 1),
     skip: fc.nat(2),
-    work: fc.boolean(),
-    victim: fc.constantFrom<"provider" | "engine">("provider", "provider", "provider", "engine"),
+    work: fc.constantFrom<boolean | "cleared">(true, false, "cleared"),
+    victim: fc.constantFrom<"provider" | "engine">("provider", "engine"),
+    isStored: fc.boolean(),
   });
+  const all: Edit[] = ["rename", "alias", "edit", "reorder"];
+  const edits = fc.subarray(all, { minLength: 1, maxLength: 2 });
+  const none = fc.constant<Edit[]>([]);
   return fc.oneof(
-    { weight: 7, arbitrary: fc.constant(undefined) },
-    { weight: 1, arbitrary: drawn },
+    { weight: 6, arbitrary: fc.record({ kill: fc.constant(undefined), edits: none }) },
+    { weight: 1, arbitrary: fc.record({ kill, edits: none }) },
+    { weight: 2, arbitrary: fc.record({ kill, edits }) },
   );
+}
+
+/** Lists that lack what this run has made: the first one, or the first two. */
+function staleLists(path: string): fc.Arbitrary<DrawnFault> {
+  const fault = { method: "GET", path, answer: "stale" } as const;
+  return fc.tuple(fc.nat(1), fc.constantFrom(1, 2)).map(([skip, times]) => ({
+    title: "a list without what was just made",
+    fault: { ...fault, skip, times },
+  }));
 }
 
 type Target = Pick<Fault, "method" | "path"> & { weight: number };
@@ -195,8 +292,15 @@ function drawnFaults(targets: Target[]): fc.Arbitrary<DrawnFault> {
   const kind = fc
     .constantFrom(...faultKinds)
     .chain((one) => fc.constantFrom(...one.timings).map((timing) => ({ one, timing })));
-  return fc.tuple(target, kind, fc.constantFrom(0, 0, 1, 2)).map(([on, { one, timing }, skip]) => ({
-    title: on.method === "GET" ? `${one.title}, of a read` : titleOf(one, timing),
-    fault: { ...on, skip, work: timing === "after" || on.method === "GET", answer: one.answer },
-  }));
+  const skips = fc.constantFrom(0, 0, 1, 2);
+  // Soon enough to be found by a look, or only when the up has ended.
+  const later = fc.constantFrom<Fault["work"]>({ afterMs: 300 }, "cleared", "cleared");
+  return fc.tuple(target, kind, skips, later).map(([on, { one, timing }, skip, late]) => {
+    const { answer } = one;
+    if (on.method === "GET") {
+      return { title: `${one.title}, of a read`, fault: { ...on, skip, work: true, answer } };
+    }
+    const work = timing === "later" ? late : timing === "after";
+    return { title: titleOf(one, timing), fault: { ...on, skip, work, answer } };
+  });
 }

@@ -2,22 +2,25 @@ import { X509Certificate } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { TLSCertificateWire } from "../../client/tlsCertificate";
 import type { TLSEdgeWire } from "../../client/tlsEdge";
-import type { Emulator } from "../../emulator/server";
+import type { Direct, Emulator, RecordedRequest } from "../../emulator/server";
 import type { Properties } from "../protocol";
 import type { Account } from "./account";
-import type { Kind } from "./resource";
+import type { Kind, Resource } from "./resource";
 import type { Stack } from "./stack";
 
 /** What every run must keep. */
 export const promises = {
   duplicate: "No create makes two objects unless an error or a warning names the second",
-  shared: "No two resources have one object",
+  shared:
+    "No two resources have one object, or have had it, unless they are on two machines and a warning names it",
+  taken: "No create takes by itself what an earlier create was answered with",
+  resent: "No create sends its POST again after a lost answer",
   orphan: "No object is left that no state has and no error or warning names",
   misleading:
-    "No error names an object that another resource or another user has, unless the object was created in the second before its provider was killed",
+    "No error names an object that another resource of the machine or another user has, unless the object was created in the second before its provider was killed",
   gone: "No fault makes an object look deleted",
   stuck:
-    "Once the objects that errors name are adopted or deleted, an `up` without faults succeeds",
+    "Once the objects that errors name are adopted or deleted, an `up` without faults succeeds, and all is created after a few of them",
   differs: "Then the service has what the program says, and another `up` has nothing to do",
   leak: "No output, answer or state holds a key",
   clear: "No error is one of JavaScript's own, and no process ends by itself",
@@ -33,8 +36,11 @@ export interface Broken {
 export type Wire = TLSEdgeWire | TLSCertificateWire;
 
 /** The objects of a kind on the emulator; changes of them make no request. */
-export function stored(emulator: Emulator, kind: Kind) {
-  return kind === "tlsEdge" ? emulator.tlsEdges : emulator.tlsCertificates;
+export function stored(
+  emulator: Pick<Emulator, "tlsEdges" | "tlsCertificates">,
+  kind: Kind,
+): Direct<Wire> {
+  return (kind === "tlsEdge" ? emulator.tlsEdges : emulator.tlsCertificates) as Direct<Wire>;
 }
 
 /** Whether an object has the content that a program's arguments ask for. Uses no provider code. */
@@ -56,11 +62,73 @@ function fingerprint(pem: string): string {
   return new X509Certificate(pem).fingerprint256;
 }
 
-/** Objects in two states: the first resource that is destroyed breaks the other. */
-export function shared(stacks: Stack[]): Broken[] {
-  const ids = stacks.flatMap((stack) => stack.ids);
-  const twice = new Set(ids.filter((id, index) => ids.indexOf(id) !== index));
-  return [...twice].map((id) => ({ promise: "shared", text: `${id} is in two states: ${ids}` }));
+type Having = Pick<Resource, "id" | "name">;
+
+/** Which resource has had which object, in all the commands of a run. */
+export class Owners {
+  /** Ids that were answered to a create, and that no state has because the engine was killed. */
+  readonly unstored = new Set<string>();
+  /** Whether two machines share an object, which a message names: no machine can know. */
+  isExcused = false;
+  readonly #owners = new Map<string, { resource: Having; machine: number }>();
+
+  /** `isApart`: each stack has a machine of its own. */
+  constructor(private readonly isApart: boolean) {}
+
+  /** The user gives the object to another resource. */
+  release(id: string): void {
+    this.#owners.delete(id);
+    this.unstored.delete(id);
+  }
+
+  /** Objects that two resources have had: the first one that is destroyed breaks the other. */
+  judge(stacks: (Pick<Stack, "machine" | "messages"> & { all: Having[] })[]): Broken[] {
+    const messages = stacks.map((stack) => stack.messages).join("\n");
+    const broken: Broken[] = [];
+    for (const { all, machine } of stacks) {
+      for (const resource of all.filter(({ id }) => id)) {
+        const { id, name } = resource;
+        const owner = this.#owners.get(id) ?? { resource, machine };
+        this.#owners.set(id, owner);
+        const text = `${name} has ${id}`;
+        if (this.unstored.has(id)) broken.push({ promise: "taken", text });
+        if (owner.resource === resource) continue;
+        if (this.isApart && owner.machine !== machine && messages.includes(id))
+          this.isExcused = true;
+        else broken.push({ promise: "shared", text: `${text}, as ${owner.resource.name}` });
+      }
+    }
+    return broken;
+  }
+}
+
+/** How many creates the resources have been asked for, by the description of the object. */
+export function countCreates(stacks: Stack[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { resources, program } of stacks) {
+    for (const [index, { creates }] of resources.entries()) {
+      const description = String(program[index]?.description);
+      counts.set(description, (counts.get(description) ?? 0) + creates);
+    }
+  }
+  return counts;
+}
+
+/** Creates that were sent again after a lost answer. A refused one may be sent again. */
+export function resent(
+  sent: RecordedRequest[],
+  before: Map<string, number>,
+  after: Map<string, number>,
+): Broken[] {
+  const isRefused = (status: number) => status >= 400 && status < 500 && status !== 408;
+  const posts = sent.filter(({ method, status }) => method === "POST" && !isRefused(status));
+  return [...after].flatMap(([description, count]) => {
+    const asked = count - (before.get(description) ?? 0);
+    const of = posts.filter(({ body }) => (body as Properties).description === description);
+    if (of.length <= asked) return [];
+    const statuses = of.map(({ status }) => status).join(", ");
+    return [{ promise: "resent", text: `${asked} creates, and POSTs that got ${statuses}` }];
+  });
 }
 
 /** Objects that no state has and no message names: duplicates if all creates have an object. */
@@ -81,12 +149,13 @@ export function unnamed(stacks: Stack[], left: Wire[], all: Wire[]): Broken[] {
 /** Errors of creates that name an object of another resource or user, as if it could be deleted. */
 export function misleading(
   stacks: Stack[],
-  heldBefore: Set<string>,
+  heldBefore: Map<string, Stack>,
   others: string[],
   unsure: Set<string>,
 ): Broken[] {
-  return stacks.flatMap(({ errors, resources, ids }) => {
-    const held = [...heldBefore, ...ids, ...others].filter((id) => !unsure.has(id));
+  return stacks.flatMap(({ errors, resources, ids, machine }) => {
+    const before = [...heldBefore].flatMap(([id, one]) => (one.machine === machine ? id : []));
+    const held = [...before, ...ids, ...others].filter((id) => !unsure.has(id));
     return errors.flatMap((error, index) =>
       error && !resources[index]?.id && held.some((id) => error.message.includes(id))
         ? [{ promise: "misleading" as const, text: error.message }]

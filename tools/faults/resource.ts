@@ -17,22 +17,31 @@ export class Resource {
   provider: Provider | undefined;
   /** Created or updated in part: the engine updates it again even if no input has changed. */
   #isPartial = false;
+  /** How many creates were asked for. */
+  creates = 0;
 
-  readonly #named: Named;
-
-  /** `name` is unique among the resources of all stacks with the same kind. */
+  /** `name` is unique among the resources of all stacks with the same kind. It may change. */
   constructor(
     readonly kind: Kind,
-    name: string,
+    public name: string,
     readonly door: Door,
-  ) {
-    const type = `tlsedge:index:${kind.replace("tls", "TLS")}`;
-    this.#named = { type, urn: `urn:pulumi:stack::project::${type}::${name}` };
+  ) {}
+
+  get #named(): Named {
+    const type = `tlsedge:index:${this.kind.replace("tls", "TLS")}`;
+    return { type, urn: `urn:pulumi:stack::project::${type}::${this.name}` };
   }
 
   get #provider(): Provider {
     if (!this.provider) throw new Error("the process was killed");
     return this.provider;
+  }
+
+  /** `pulumi preview`; a dynamic provider is not asked about a create. */
+  async plan(args: Properties): Promise<void> {
+    const { inputs } = await this.#provider.check(this.#named, this.inputs, this.#newsOf(args));
+    if (this.id) await this.#provider.diff(this.#named, this.id, this.state, inputs, this.inputs);
+    else if (this.door === "plugin") await this.#provider.create(this.#named, inputs, true);
   }
 
   /** `pulumi up`; gives what was done. */
@@ -42,6 +51,7 @@ export class Resource {
     const { inputs, failures } = await this.#provider.check(this.#named, this.inputs, news);
     if (failures.length > 0) throw new Error(`the plan fails: ${failures.join("; ")}`);
     if (!this.id) {
+      this.creates += 1;
       const creating = this.#provider.create(this.#named, inputs);
       const { id, state } = await creating.catch((error) => this.#keepPartial(error, inputs));
       this.#keep(id, inputs, state);
@@ -77,7 +87,7 @@ export class Resource {
   async refresh(): Promise<"gone" | "drifted" | "same"> {
     const found = await this.#provider.read(this.#named, this.id, this.state, this.inputs);
     if (!found.id) {
-      this.#keep("", {}, {});
+      this.forget();
       return "gone";
     }
     this.state = found.state;
@@ -90,6 +100,11 @@ export class Resource {
   /** `pulumi destroy`. */
   async destroy(): Promise<void> {
     await this.#provider.delete(this.#named, this.id, this.state);
+    this.forget();
+  }
+
+  /** As if the state had never had it. */
+  forget(): void {
     this.#keep("", {}, {});
   }
 

@@ -1,14 +1,17 @@
+import { setImmediate, setTimeout } from "node:timers/promises";
 import { tlsCertificates } from "../../client/tlsCertificate";
 import { tlsEdges } from "../../client/tlsEdge";
 import { until } from "../processes";
 import type { Properties } from "../protocol";
 import type { Account } from "./account";
-import { type DrawnFault, paths, type Sequence, type Step } from "./draw";
+import { type DrawnFault, edit, paths, type Sequence, type Step, words } from "./draw";
 import {
   type Broken,
+  countCreates,
   isLike,
   misleading,
-  shared,
+  Owners,
+  resent,
   stored,
   unclear,
   unnamed,
@@ -17,12 +20,14 @@ import {
 import { Stack } from "./stack";
 
 /** How often the user tries `up` and follows the advice of its errors. */
-const mostUps = 5;
+const mostUps = 8;
 
 /** The result of a run. */
 export interface Result {
   /** The faults that struck a request, by title. */
   struck: string[];
+  /** What else is rare in the run. */
+  words: string[];
   killed: "provider" | "engine" | undefined;
   /** How many resources the programs create. */
   creates: number;
@@ -39,18 +44,20 @@ export async function runSequence(account: Account, sequence: Sequence): Promise
   const run = new Run(account, sequence);
   try {
     await run.create();
-    if (run.broken.length === 0) await run.goOn();
+    if (run.broken.length === 0 && !run.owners.isExcused) await run.goOn();
   } finally {
-    await Promise.all(run.stacks.map((stack) => stack.leave()));
+    await Promise.all(run.stacks.map((stack) => stack.end()));
     account.emulator.faults.clear();
   }
   run.broken.push(...unclear(run.stacks, account));
   const { struck, killed, creates, ups, objects, named, broken } = run;
-  return { struck, killed, creates, ups, objects, named, broken };
+  const said = Object.entries(words).flatMap(([word, isIn]) => (isIn(sequence) ? word : []));
+  return { struck, words: said, killed, creates, ups, objects, named, broken };
 }
 
-class Run implements Result {
+class Run implements Omit<Result, "words"> {
   readonly stacks: Stack[];
+  readonly owners: Owners;
   readonly struck: string[] = [];
   killed: Result["killed"];
   ups = 1;
@@ -59,8 +66,8 @@ class Run implements Result {
   readonly broken: Broken[] = [];
   /** Ids of objects that the account had before. */
   #others: string[] = [];
-  /** Titles of the faults that are set. */
-  #titles: string[] = [];
+  /** The faults that are set. */
+  #faults: DrawnFault[] = [];
   /** Ids of which it is not known whether the killed engine has stored them. */
   #unsure = new Set<string>();
 
@@ -69,44 +76,71 @@ class Run implements Result {
     private readonly sequence: Sequence,
   ) {
     this.stacks = sequence.programs.map((_, number) => new Stack(account, sequence, number));
+    this.owners = new Owners(sequence.isApart);
   }
 
   get creates(): number {
-    return this.sequence.programs.flat().length;
+    return this.stacks.flatMap(({ program }) => program).length;
   }
 
   /** Creates everything, with as many ups as that takes, and judges the objects. */
   async create(): Promise<void> {
-    const { createFaults, kill, keepsFaults } = this.sequence;
+    const { createFaults, kill, keepsFaults, clocks, edits, moves, target } = this.sequence;
     this.account.emulator.reset();
+    Object.assign(this.account.emulator.clocks, clocks);
     this.#others = await makeOlderObjects(this.account, this.sequence);
     this.#setFaults(kill ? [killFault(this.sequence.kind, kill), ...createFaults] : createFaults);
-    await this.#up(this.stacks, kill);
-    while (this.stacks.some((stack) => stack.hasFailed) && this.ups < mostUps) {
-      if (!keepsFaults || this.ups > 1) this.#clear();
+    const left = await this.#up(this.stacks, target === 1, kill);
+    await this.#edit();
+    let unfinished = moves || edits.length > 0 ? this.stacks : this.#unfinished();
+    while (unfinished.length > 0 && this.ups < mostUps) {
       const adopted = this.#followAdvice();
+      if (keepsFaults && this.ups === 1) this.#setFaults(left);
       this.ups += 1;
-      await this.#up(this.stacks.filter((stack) => stack.hasFailed));
+      // Another command has another process.
+      await Promise.all(unfinished.map((stack) => stack.end()));
+      await this.#up(
+        unfinished,
+        this.ups === target || (this.ups === 2 && edits.includes("alias")),
+      );
       if (adopted.length > 0) await this.#endAdoption(adopted);
+      unfinished = this.#unfinished();
     }
-    this.#clear();
     this.#judgeErrors();
-    this.broken.push(...shared(this.stacks));
     await this.#judgeWhatIsLeft();
+  }
+
+  #unfinished(): Stack[] {
+    return this.stacks.filter((stack) => stack.isUnfinished);
+  }
+
+  /** Does what the sequence says between the first two ups. */
+  async #edit(): Promise<void> {
+    const { edits, moves, kill } = this.sequence;
+    const stack = this.stacks[kill?.stack ?? 0] as Stack;
+    const { program, resources, errors } = stack;
+    if (edits.includes("rename")) stack.rename(false);
+    if (edits.includes("alias")) stack.rename(true);
+    if (edits.includes("edit")) program.filter((_, n) => !resources[n]?.id).forEach(edit);
+    if (edits.includes("reorder")) for (const list of [program, resources, errors]) list.reverse();
+    if (!moves || this.#unfinished().length === 0) return;
+    for (const one of this.stacks) one.machine += this.stacks.length;
+    // Nothing on the new machine knows of the objects: only the plan can find them.
+    for (const one of this.stacks) await one.plan();
   }
 
   /** Updates, reads and deletes under faults; in the end the service has what the program says. */
   async goOn(): Promise<void> {
-    const { steps, stepFaults, changed } = this.sequence;
+    const { steps, stepFaults } = this.sequence;
     this.#setFaults(stepFaults);
     for (const step of steps) {
       if (step === "update") {
-        for (const [n, stack] of this.stacks.entries()) stack.program = changed[n] as Properties[];
+        for (const args of this.stacks.flatMap(({ program }) => program)) args.metadata = "changed";
       }
       await Promise.all(this.stacks.map((stack) => stack.run(step)));
       this.#judgeGone();
     }
-    this.#clear();
+    await this.#clear();
     await (steps.includes("destroy") ? this.#endDestroyed() : this.#endUnchanged());
   }
 
@@ -136,14 +170,38 @@ class Run implements Result {
     return done.flat();
   }
 
-  async #up(stacks: Stack[], kill?: Sequence["kill"]): Promise<void> {
+  /** Gives the faults that no request has met. */
+  async #up(stacks: Stack[], isTargeted = false, kill?: Sequence["kill"]): Promise<DrawnFault[]> {
+    const { requests } = this.account.emulator;
+    const [sentBefore, createsBefore] = [requests.length, countCreates(stacks)];
     const heldBefore = this.#held();
-    const done = Promise.all(stacks.map((stack) => stack.run("up")));
+    const done = Promise.all(stacks.map((stack) => stack.run("up", isTargeted)));
     if (kill) await this.#killDuring(done, kill);
     await done;
-    // The engine may have stored an answer that came just before it was killed, or not.
-    if (this.killed && kill) this.#unsure = new Set(this.stacks[kill.stack]?.ids);
-    this.broken.push(...misleading(stacks, heldBefore, this.#others, this.#unsure));
+    if (this.killed && kill) this.#forget(this.stacks[kill.stack] as Stack, kill, heldBefore);
+    const left = await this.#clear();
+    this.broken.push(
+      ...misleading(stacks, heldBefore, this.#others, this.#unsure),
+      ...resent(requests.slice(sentBefore), createsBefore, countCreates(stacks)),
+    );
+    // A warning that names a shared object may come after the answer.
+    if (this.sequence.isApart) await Promise.all(stacks.map((stack) => stack.end()));
+    this.broken.push(...this.owners.judge(this.stacks));
+    return left;
+  }
+
+  /** A killed engine may have stored the answers that came before, or not. */
+  #forget(
+    stack: Stack,
+    { isStored, victim }: NonNullable<Sequence["kill"]>,
+    heldBefore: Map<string, Stack>,
+  ): void {
+    this.#unsure = new Set(stack.ids);
+    for (const resource of isStored || victim === "provider" ? [] : stack.resources) {
+      if (!resource.id || heldBefore.has(resource.id)) continue;
+      this.owners.unstored.add(resource.id);
+      resource.forget();
+    }
   }
 
   /** Kills a process when the fault of the kill strikes, if it does. */
@@ -157,7 +215,8 @@ class Run implements Result {
 
   /** Adopts an object that the error of one resource names; deletes it otherwise. */
   #followAdvice(): Properties[] {
-    const { kind, adopts } = this.sequence;
+    // An object does not have edited inputs, so it can't be adopted.
+    const adopts = this.sequence.adopts && !this.sequence.edits.includes("edit");
     const adopted: Properties[] = [];
     const held = this.#held();
     const failed = this.stacks.flatMap(({ errors, resources, program }) =>
@@ -171,11 +230,12 @@ class Run implements Result {
       if (held.has(id) || !first) continue;
       if (adopts && more.length === 0 && first.args.__import === undefined) {
         first.args.__import = id;
+        this.owners.release(id);
         adopted.push(first.args);
       } else {
         this.objects += 1;
         this.named += 1;
-        stored(this.account.emulator, kind).delete(id);
+        this.#delete(id);
       }
     }
     return adopted;
@@ -189,24 +249,26 @@ class Run implements Result {
   }
 
   async #judgeWhatIsLeft(): Promise<void> {
-    const { emulator } = this.account;
     const all = this.#own();
     const held = this.#held();
     const left = all.filter(({ id }) => !held.has(id));
     // The last output of a process may come after its answer.
     if (left.length > 0) await Promise.all(this.stacks.map((stack) => stack.end()));
-    const broken = unnamed(this.stacks, left, all);
+    // Two machines can't tell their equal objects apart: the warning of the take is all they say.
+    const broken = this.owners.isExcused ? [] : unnamed(this.stacks, left, all);
     this.broken.push(...broken);
     this.objects += all.length;
     this.named += left.length - broken.length;
-    for (const { id } of left) stored(emulator, this.sequence.kind).delete(id);
+    for (const { id } of left) this.#delete(id);
   }
 
   #judgeContent(): void {
     const own = this.#own();
+    const { kind } = this.sequence;
     for (const stack of this.stacks) {
       for (const [index, { id }] of stack.resources.entries()) {
-        const object = own.find((one) => one.id === id);
+        const { emulator, other } = this.account;
+        const object = stored(stack.isOfOther(index) ? other : emulator, kind).get(id);
         const args = stack.program[index] as Properties;
         if (!object || !isLike(args, object)) this.#differs(`${id} is not what the program says`);
       }
@@ -230,28 +292,52 @@ class Run implements Result {
     this.broken.push({ promise: "differs", text });
   }
 
-  /** The ids in all states. */
-  #held(): Set<string> {
-    return new Set(this.stacks.flatMap((stack) => stack.ids));
+  /** The ids in all states, and who has them. */
+  #held(): Map<string, Stack> {
+    return new Map(this.stacks.flatMap((stack) => stack.ids.map((id) => [id, stack])));
   }
 
-  /** The objects that this run has made. */
+  /** The objects that this run has made, in both accounts. */
   #own(): Wire[] {
-    const all: Wire[] = stored(this.account.emulator, this.sequence.kind).list();
-    return all.filter(({ id }) => !this.#others.includes(id));
+    return this.#accounts
+      .flatMap((one) => stored(one, this.sequence.kind).list())
+      .filter(({ id }) => !this.#others.includes(id));
+  }
+
+  get #accounts() {
+    return [this.account.emulator, this.account.other] as const;
+  }
+
+  #delete(id: string): void {
+    for (const one of this.#accounts) {
+      const objects = stored(one, this.sequence.kind);
+      if (objects.get(id)) objects.delete(id);
+    }
   }
 
   #setFaults(faults: DrawnFault[]): void {
-    this.#titles = faults.map(({ title }) => title);
+    this.#faults = faults;
     this.account.emulator.faults.add(...faults.map(({ fault }) => fault));
   }
 
-  /** Removes the faults, and keeps the titles of those that have struck. */
-  #clear(): void {
-    const struck = this.account.emulator.faults.list().map((fault) => fault.struck > 0);
-    this.struck.push(...this.#titles.filter((_, index) => struck[index]));
-    this.#titles = [];
-    this.account.emulator.faults.clear();
+  /**
+   * Removes the faults when all their work is done, and keeps the titles of those that have struck.
+   * Gives the others.
+   */
+  async #clear(): Promise<DrawnFault[]> {
+    const { faults } = this.account.emulator;
+    const hasStruck = faults.list().map(({ struck }) => struck > 0);
+    const struck = this.#faults.filter((_, index) => hasStruck[index]);
+    const left = this.#faults.filter((_, index) => !hasStruck[index]);
+    this.struck.push(...struck.map(({ title }) => title));
+    faults.clear();
+    // The timer of the work has begun before this one.
+    for (const { fault } of struck) {
+      if (typeof fault.work === "object") await setTimeout(fault.work.afterMs);
+    }
+    await setImmediate();
+    this.#faults = [];
+    return left;
   }
 }
 
@@ -261,16 +347,16 @@ function killFault(
   { skip, work }: NonNullable<Sequence["kill"]>,
 ): DrawnFault {
   const fault = { method: "POST", path: paths[kind], skip, work, answer: "silence" } as const;
-  return { title: `no answer, ${work ? "after" : "before"} the work, and a process killed`, fault };
+  return { title: `no answer, work ${work}, and a process killed`, fault };
 }
 
 /** Creates objects equal to the first resource of the run, as another user did an hour ago. */
 async function makeOlderObjects(
   account: Account,
-  { kind, programs, olderObjects }: Sequence,
+  { kind, programs, olderObjects, clocks }: Sequence,
 ): Promise<string[]> {
   const { description, certificatePem, privateKeyPem } = programs[0]?.[0] ?? {};
-  const anHourAgo = new Date(Date.now() - 3_600_000).toISOString();
+  const anHourAgo = new Date(Date.now() + clocks.createdAt - 3_600_000).toISOString();
   const labels = { description: String(description) };
   const certificate_pem = String(certificatePem);
   const private_key_pem = String(privateKeyPem);

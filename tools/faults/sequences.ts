@@ -3,7 +3,7 @@ import { version } from "../../package.json";
 import { table } from "../markdown";
 import type { Door } from "../protocol";
 import { Account, prepare } from "./account";
-import { draw, faultKinds, titleOf } from "./draw";
+import { draw } from "./draw";
 import { promises } from "./judge";
 import { type Result, runSequence } from "./run";
 
@@ -44,6 +44,14 @@ export async function runSequences(
   return results.sort((a, b) => a.number - b.number);
 }
 
+/** How many runs broke each promise. */
+export function countBroken(results: Numbered[]): Map<keyof typeof promises, number> {
+  const names = Object.keys(promises) as (keyof typeof promises)[];
+  const breaks = (name: string) => (run: Numbered) =>
+    run.broken.some((one) => one.promise === name);
+  return new Map(names.map((name) => [name, results.filter(breaks(name)).length]));
+}
+
 /** The results for the document. */
 export function sequencesPart(
   seed: number,
@@ -55,33 +63,24 @@ export function sequencesPart(
     String(results.reduce((total, run) => total + of(run), 0));
   const runs = [
     ["Runs", String(results.length)],
+    ["Requests struck by a fault", sum(({ struck }) => struck.length)],
     ["Resources created", sum(({ creates }) => creates)],
     ["`up`s until all were created", sum(({ ups }) => ups)],
+    ["At most in one run", String(Math.max(...results.map(({ ups }) => ups)))],
     ["Provider processes killed", sum(({ killed }) => Number(killed === "provider"))],
     ["Engines killed", sum(({ killed }) => Number(killed === "engine"))],
     ["Objects that the creates made", sum(({ objects }) => objects)],
     ["Of these in no state, and named by an error or a warning", sum(({ named }) => named)],
   ];
-  const broken = Object.entries(promises).map(([promise, text]) => {
-    const breaks = results.filter((run) => run.broken.some((one) => one.promise === promise));
-    return [text, String(breaks.length)];
-  });
-  const struck = results.flatMap((run) => run.struck);
-  // Reads do no work, so they have no timing.
-  const titles = [
-    ...faultKinds.flatMap((kind) => kind.timings.map((timing) => titleOf(kind, timing))),
-    ...faultKinds.map(({ title }) => `${title}, of a read`),
-  ];
-  const counts = titles.map((title) => {
-    return [title, String(struck.filter((one) => one === title).length)];
-  });
+  const broken = [...countBroken(results)].map(([promise, count]) => [
+    promises[promise],
+    String(count),
+  ]);
   return `\`npm run test:faults -- --only sequences --seed ${seed} --runs ${results.length} --door ${door}\`, with
 pulumi-tlsedge ${version}, @pulumi/pulumi ${pulumi} and Node.js ${process.versions.node}, took
 ${minutes} minutes.
 
 ${table(["Promise", "Runs that broke it"], broken, true)}
 
-${table(["All runs together", "Count"], runs, true)}
-
-${table(["Fault", "Requests struck"], counts, true)}`;
+${table(["All runs together", "Count"], runs, true)}`;
 }

@@ -1,6 +1,6 @@
 // Prints the program that `pulumi import` would print, with the engine's own importer and
 // generators: language hosts that were built here can't.
-// Usage: print-program <schema.json> nodejs|python|go < what `pulumi stack export` printed
+// Usage: print-program <schema.json> nodejs|python|go <file of the import> < what `pulumi stack export` printed
 package main
 
 import (
@@ -31,13 +31,13 @@ var generators = map[string]func(*pcl.Program) (map[string][]byte, hcl.Diagnosti
 }
 
 func main() {
-	if err := run(os.Args[1], os.Args[2]); err != nil {
+	if err := run(os.Args[1], os.Args[2], os.Args[3]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(file, language string) error {
+func run(file, language, importFile string) error {
 	spec, err := packageschema.Read(file)
 	if err != nil {
 		return err
@@ -50,6 +50,11 @@ func run(file, language string) error {
 	if err := json.NewDecoder(os.Stdin).Decode(&exported); err != nil {
 		return err
 	}
+	variables, err := variablesOf(importFile)
+	if err != nil {
+		return err
+	}
+	names := importer.NameTable{}
 	var all, imported []*resource.State
 	for _, one := range exported.Deployment.Resources {
 		state := &resource.State{
@@ -59,6 +64,7 @@ func run(file, language string) error {
 		all = append(all, state)
 		if string(one.Type.Package()) == spec.Name {
 			imported = append(imported, state)
+			names[one.URN] = variables[string(one.Type)+one.URN.Name()]
 		}
 	}
 	write := func(out io.Writer, program *pcl.Program) error {
@@ -71,7 +77,24 @@ func run(file, language string) error {
 		}
 		return err
 	}
-	return importer.GenerateLanguageDefinitions(os.Stdout, loader{pkg}, write, imported, all, nil)
+	return importer.GenerateLanguageDefinitions(os.Stdout, loader{pkg}, write, imported, all, names)
+}
+
+// variablesOf gives the names of variables in the file of an import, by type and name of the resource.
+func variablesOf(file string) (map[string]string, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var read struct {
+		Resources []struct{ Type, Name, LogicalName string }
+	}
+	variables := map[string]string{}
+	err = json.Unmarshal(text, &read)
+	for _, one := range read.Resources {
+		variables[one.Type+one.LogicalName] = one.Name
+	}
+	return variables, err
 }
 
 // loader gives one package, whichever is asked for.

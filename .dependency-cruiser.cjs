@@ -1,0 +1,54 @@
+// The arrows between the rooms, for `npm run lint`: docs of the format are those of
+// dependency-cruiser. A package of this repository is resolved to its folder.
+const outside = "^(tests|tools)/";
+
+/** What files may not import, and why. */
+const never = (comment, from, to) => ({ name: comment, comment, severity: "error", from, to });
+
+module.exports = {
+  forbidden: [
+    never("no circles, of types neither", {}, { circular: true }),
+    never(
+      "only client/client.ts talks HTTP",
+      { pathNot: ["^client/client\\.ts$", outside] },
+      { path: "^node_modules/axios/" },
+    ),
+    never(
+      "client is a leaf: it imports nothing above it",
+      { path: "^client/" },
+      { path: "^(dist/)?(provider|sdk)/" },
+    ),
+    never("provider imports nothing from sdk", { path: "^provider/" }, { path: "^(dist/)?sdk/" }),
+    never("nothing imports cli", { pathNot: ["^cli/", outside] }, { path: "^(dist/)?cli/" }),
+    never(
+      "cli works without Pulumi: it imports client and provider",
+      { path: "^cli/" },
+      { path: ["^(dist/)?sdk/", "^node_modules/@pulumi/"] },
+    ),
+    never(
+      "the emulator shares nothing with the provider",
+      { path: "^emulator/" },
+      { path: ["^(dist/)?(client|provider|sdk|cli)/", "^node_modules/axios/"] },
+    ),
+    never(
+      "policy sees what a program sees: pulumi-tlsedge",
+      { path: "^policy/" },
+      { path: ["^(client|provider|sdk)/", "^dist/(client|provider)/"] },
+    ),
+    never(
+      "only tests and tools use the emulator",
+      { pathNot: ["^emulator/", outside] },
+      { path: "^emulator/" },
+    ),
+    never(
+      "only tests, tools and a pack of one's own use the policies",
+      { pathNot: ["^policy/", "^examples/policies/ours/", outside] },
+      { path: "^policy/" },
+    ),
+  ],
+  options: {
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: "tsconfig.check.json" },
+    doNotFollow: { path: ["node_modules", "dist/"] },
+  },
+};

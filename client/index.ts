@@ -1,0 +1,13 @@
+/**
+ * The HTTP client of one account, for programs without Pulumi. It sends the requests of the
+ * endpoints in `pulumi-tlsedge/client/tlsEdge`, `pulumi-tlsedge/client/tlsCertificate` and
+ * `pulumi-tlsedge/client/tunnel`.
+ *
+ * @module pulumi-tlsedge/client
+ */
+
+export type { NameOf, SettingKey } from "./advice";
+export type { AnswerSchema } from "./answer";
+export { Client, type ClientOptions } from "./client";
+export type { Endpoints, Page } from "./endpoints";
+export type { Ref, ServiceObject, Unset } from "./fields";

@@ -1,0 +1,145 @@
+import type { Client } from "../client/client";
+import { ServiceError } from "../client/errors";
+import { waysToSet } from "../client/settings";
+import { contextOf } from "./connection";
+import { ifExists, type Lifecycle, type Properties, perAccount } from "./lifecycle";
+
+/** What state stores of the account. */
+export interface AccountState {
+  /**
+   * 16 hex characters, equal for all objects that were made or last read with the same API key; unset
+   * in the state of an earlier version.
+   */
+  accountTag?: string;
+}
+
+/** What this process knows of the objects that were stored with one other key. */
+interface StoredWith {
+  /** Whether one of them was found with the present key: so its account has made them all. */
+  isWitnessed: boolean;
+  /** Operations whose answer may be the witness. */
+  inFlight: Set<Promise<unknown>>;
+  /** Reads one of them, by title and id. */
+  known: Map<string, () => Promise<unknown>>;
+  /** The one read that looks for a witness. */
+  asked?: Promise<unknown> | undefined;
+  /** The object of the error that says what to do. */
+  explained?: string;
+}
+
+/** By the tag in state. State without a tag, of an earlier version, is taken for that of one key. */
+const storedOf = perAccount(() => new Map<unknown, StoredWith>());
+
+function storedWith(client: Client, tag: unknown): StoredWith {
+  const all = storedOf(client);
+  const known = { isWitnessed: false, inFlight: new Set(), known: new Map() };
+  const stored: StoredWith = all.get(tag) ?? (known as StoredWith);
+  all.set(tag, stored);
+  return stored;
+}
+
+/** What state stores of the account of an object that this client has made or found. */
+export function accountState({ keyTag }: Client): Required<AccountState> {
+  return { accountTag: keyTag };
+}
+
+/** Notes an object in state: it may show whose the key is. */
+export function noteStored(
+  lifecycle: Lifecycle,
+  client: Client,
+  id: string,
+  { accountTag }: Properties,
+): void {
+  const read = () => lifecycle.read(client.account, id);
+  storedWith(client, accountTag).known.set(`${lifecycle.title} ${id}`, read);
+}
+
+/**
+ * The result of work on an object in state, or undefined when the object is gone.
+ *
+ * A key of another account gets 404 for every object. So after a change of the key, a 404 alone
+ * proves nothing: it needs a witness, an object that was stored with the same key as this one, and
+ * that the present key has found by its id. What this process has created, looked up or imported is
+ * no witness.
+ *
+ * @param state The stored state. Without one, as in an import, any 404 means that there is none.
+ * @throws Error when there is no witness. The first one says what to do, the others name its object.
+ */
+export async function ifInAccount<T>(
+  lifecycle: Lifecycle,
+  client: Client,
+  id: string,
+  state: Properties | undefined,
+  work: Promise<T>,
+): Promise<T | undefined> {
+  const existing = ifExists(lifecycle, client, work);
+  if (!state || state.accountTag === client.keyTag) return existing;
+  const stored = storedWith(client, state.accountTag);
+  const answered = existing.then((object) => {
+    stored.isWitnessed ||= object !== undefined;
+    return object;
+  });
+  stored.inFlight.add(answered);
+  const found = await answered.finally(() => stored.inFlight.delete(answered));
+  if (found !== undefined) return found;
+  stored.known.delete(`${lifecycle.title} ${id}`);
+  if (contextOf(client).settings?.sameAccount || (await hasWitness(stored))) return undefined;
+  throw new Error(doubt(client, `the ${lifecycle.title} ${id}`, stored, state.accountTag));
+}
+
+/**
+ * Refuses a change of an object that was stored with another key and is not found with this one: a
+ * replacement would send its private key to another account. Does nothing with `offlinePlan`.
+ *
+ * @throws Error as {@link ifInAccount}.
+ */
+export async function refuseOtherAccount(
+  lifecycle: Lifecycle,
+  client: Client,
+  id: string,
+  state: Properties,
+): Promise<void> {
+  const tag = state.accountTag;
+  if (tag === undefined || contextOf(client).settings?.offlinePlan) return;
+  if (tag === client.keyTag || storedWith(client, tag).isWitnessed) return;
+  await ifInAccount(lifecycle, client, id, state, lifecycle.read(client.account, id));
+}
+
+async function hasWitness(stored: StoredWith): Promise<boolean> {
+  while (!stored.isWitnessed && stored.inFlight.size > 0) {
+    await Promise.allSettled(stored.inFlight);
+  }
+  if (stored.isWitnessed) return true;
+  const [readOne] = stored.known.values();
+  stored.asked ??= readOne?.().then(
+    () => {
+      stored.isWitnessed = true;
+    },
+    (error) => {
+      // Only a 404 says that this one is no witness: after another failure, ask again.
+      if (!(error instanceof ServiceError && error.status === 404)) stored.asked = undefined;
+    },
+  );
+  await stored.asked;
+  return stored.isWitnessed;
+}
+
+function doubt(client: Client, what: string, stored: StoredWith, tag: unknown): string {
+  if (stored.explained) {
+    return `${what} was not found either: see the error of ${stored.explained}`;
+  }
+  stored.explained = what;
+  const { connection } = contextOf(client);
+  const { configKey, variable } = waysToSet(connection, "apiKey");
+  const sameAccount = waysToSet(connection, "sameAccount").variable;
+  const whose = tag
+    ? "and the state was stored with another API key"
+    : "and the state does not say with which API key it was made";
+  return (
+    `${what} was not found, ${whose}. So either it was deleted, or the present key belongs to ` +
+    "another account. Nothing was done to it. If the key is wrong, correct it in " +
+    `${configKey} or ${variable}. If it is a new key of the same account, run \`pulumi refresh\`, ` +
+    "which reads the other resources, too; if nothing of the stack exists any more, run the command " +
+    `once with ${sameAccount}=1 in the environment`
+  );
+}

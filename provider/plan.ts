@@ -1,0 +1,186 @@
+import type { Client } from "../client/client";
+import { defaultConnection } from "../client/settings";
+import { contextOf } from "./connection";
+import { isManaged } from "./creates/createOnce";
+import { listOf } from "./creates/lists";
+import { lowerCase } from "./declaredHostports";
+import { hasUnknown, type Lifecycle, type Properties } from "./lifecycle";
+import { inform, listed, once, warn } from "./messages";
+
+/** The fields of an object that a warning needs. */
+interface Listed {
+  id: string;
+  created_at?: string;
+  hostports?: string[] | null;
+}
+
+/** A resource that is to be created or changed, and the newest page of its list. */
+interface Planned {
+  lifecycle: Lifecycle;
+  inputs: Properties;
+  isNew: boolean;
+  listed: Listed[];
+}
+
+const planned: Planned[] = [];
+let isUpdate = false;
+let isProgramRun = false;
+
+/**
+ * Asks the service before a resource is created or changed (contract C19): one read for each kind in
+ * a run. So a plan fails when the key is refused or the service is another one. Does nothing with
+ * the setting `offlinePlan`.
+ *
+ * @throws Error when the list can't be read.
+ */
+export async function askBefore(
+  lifecycle: Lifecycle,
+  client: Client,
+  inputs: Properties,
+  isNew: boolean,
+): Promise<void> {
+  if (isNew) noteService(client, false);
+  if (contextOf(client).settings?.offlinePlan) return;
+  const list = listOf(client, lifecycle);
+  const listed = (await list.ask().catch(tellOnce)) as Listed[];
+  planned.push({ lifecycle, inputs, isNew, listed });
+}
+
+/** The failed questions that an error has told. */
+const told = new WeakSet<Error>();
+
+function tellOnce(error: Error): never {
+  if (told.has(error)) throw new Error("the service can't be asked: see the first error");
+  told.add(error);
+  throw error;
+}
+
+/** Notes that the engine runs the program. In a refresh it does not, and its diffs ask nothing. */
+export function noteProgram(): void {
+  isProgramRun = true;
+}
+
+/**
+ * {@link askBefore} a change that a diff has found, and says what the diff does not show. Does nothing
+ * in the diff of a refresh.
+ */
+export async function askBeforeUpdate(
+  lifecycle: Lifecycle,
+  client: Client,
+  id: string,
+  state: Properties,
+  inputs: Properties,
+): Promise<void> {
+  if (!isProgramRun) return;
+  const remark = lifecycle.remark?.(state, inputs);
+  const line = remark && `the ${lifecycle.title} ${id}: ${remark.text}`;
+  once(remark?.severity === "warning" ? warn : inform, line, "resource");
+  await askBefore(lifecycle, client, inputs, false);
+}
+
+/** The accounts of this run: whether a state shows that the service is the same as before. */
+const services = new Map<Client, boolean>();
+
+/**
+ * Notes the account of a resource.
+ *
+ * @param isKnown Whether the resource is in a state, which belongs to that service.
+ */
+export function noteService({ account }: Client, isKnown: boolean): void {
+  services.set(account, isKnown || services.get(account) === true);
+}
+
+/**
+ * Says at the end of a run which service it has used, where no state shows it: so a new stack that is
+ * to be made with a wrong base URL is noticed. A state of another service is an error.
+ */
+export function tellServices(): void {
+  for (const [client, isKnown] of services) {
+    const { connection } = contextOf(client);
+    const whose =
+      typeof connection === "string"
+        ? `${connection}: the service`
+        : `${defaultConnection}: the service of the provider ${connection.provider}`;
+    if (!isKnown) inform(`${whose} is ${client.baseUrl.host}`, "run");
+  }
+}
+
+/** Notes that this run is an update: it needs no warning about what it does. */
+export function noteUpdate(): void {
+  isUpdate = true;
+}
+
+/** Begins a run. */
+export function forgetPlan(): void {
+  planned.length = 0;
+  isUpdate = false;
+  isProgramRun = false;
+  services.clear();
+}
+
+/**
+ * Warns at the end of a plan, when all resources of the program are known. Names ids and times only:
+ * other texts may be secrets of the program.
+ */
+export function warnOfPlan(): void {
+  if (isUpdate) return;
+  // The resources of one kind and one account have the same list.
+  for (const listed of new Set(planned.map((one) => one.listed))) {
+    const ofKind = planned.filter((one) => one.listed === listed);
+    const title = ofKind[0]?.lifecycle.title ?? "";
+    const others = listed.filter(({ id }) => !isManaged(id));
+    const equal = equals(ofKind, others);
+    const holding = holders(ofKind, others).filter((one) => !equal.includes(one));
+    once(warn, warningOfHostports(title, holding));
+    once(warn, warningOfEqual(title, equal));
+  }
+}
+
+function holders(ofKind: Planned[], others: Listed[]): Listed[] {
+  const wanted = known(ofKind.flatMap(({ inputs }) => inputs.hostports ?? []));
+  return others.filter(({ hostports }) => [...known(hostports)].some((one) => wanted.has(one)));
+}
+
+function equals(ofKind: Planned[], others: Listed[]): Listed[] {
+  const contentOf = (lifecycle: Lifecycle, object: object) =>
+    JSON.stringify(lifecycle.contentOf(object));
+  const created = ofKind
+    .filter(({ isNew, inputs }) => isNew && !hasUnknown(inputs))
+    .map((one) => ({ ...one, content: contentOf(one.lifecycle, one.inputs) }));
+  return others.filter((other) => {
+    const found = created[0] && contentOf(created[0].lifecycle, other);
+    const isLike = ({ lifecycle, inputs, content }: (typeof created)[0]) =>
+      content === found && lifecycle.isLike(other, inputs);
+    return created.some(isLike);
+  });
+}
+
+function warningOfHostports(title: string, others: Listed[]): string | undefined {
+  if (others.length === 0) return undefined;
+  return (
+    `a ${title} that no resource of this run has serves a hostport of this program: ` +
+    `${listed(others.map(named))}. Remove the hostport there first, or set the resource option \`aliases\` if a ` +
+    "resource was renamed"
+  );
+}
+
+function warningOfEqual(title: string, others: Listed[]): string | undefined {
+  if (others.length === 0) return undefined;
+  return (
+    `a ${title} that is to be created exists already, and no resource of this run has it: ` +
+    `${listed(others.map(named))}. Set the resource option \`aliases\` if a resource was renamed; delete it only ` +
+    "if no stack has it (`pulumi stack --show-ids`)"
+  );
+}
+
+/** An object by its id and creation time. Other texts may be secrets of the program. */
+export function named({ id, created_at }: Pick<Listed, "id" | "created_at">): string {
+  // Not as the service writes it: text in brackets is no part of a time.
+  const time = new Date(created_at ?? Number.NaN);
+  return Number.isNaN(time.getTime()) ? id : `${id} (created ${time.toISOString()})`;
+}
+
+/** The known hostports, in lower case. */
+function known(hostports: unknown): Set<string> {
+  return lowerCase(Array.isArray(hostports) ? hostports.filter((one) => !hasUnknown(one)) : []);
+}

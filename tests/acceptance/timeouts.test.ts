@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import type { Fault } from "../../emulator/server";
+import { Project } from "../../tools/engine";
+import { throughBothDoors } from "./doors";
+
+throughBothDoors("customTimeouts", (door) => {
+  let project: Project;
+  const write = (description: string, timeouts: string) =>
+    project.program(`
+      new tlsedge.TLSEdge("e", { description: "${description}" }, { ${timeouts} });`);
+  const all = 'customTimeouts: { create: "0h1s", update: "1s", delete: "1000ms" }';
+  /** Fails with the operation's own deadline, and not that of a connection. */
+  async function timesOut(method: Fault["method"], ...command: string[]) {
+    project.emulator.faults.add({ method, answer: "silence", times: 100 });
+    const { output } = await project.fails(...command, "--yes", "--skip-preview");
+    assert.match(output, /in 1 s: no answer in time/);
+    project.emulator.faults.clear();
+  }
+
+  beforeEach(async () => {
+    project = await Project.create({}, {}, door);
+  });
+  afterEach(() => project?.close());
+
+  it("C93 are the deadlines of an update and a delete", async () => {
+    await write("one", all);
+    await project.up();
+    await write("two", all);
+    await timesOut("PATCH", "up");
+    await project.up();
+    await project.refresh();
+    await timesOut("DELETE", "destroy");
+    await project.destroy();
+  });
+
+  it("C93 are the deadline of a create", async () => {
+    await write("one", all);
+    await timesOut("POST", "up");
+  });
+
+  it("C25 C93 that are added or changed alone make no update and no request", async () => {
+    await write("one", "");
+    await project.up();
+    for (const timeouts of [all, ""]) {
+      await write("one", timeouts);
+      const run = await project.up();
+      assert.deepEqual([run.changes, run.requests], [{ same: 2 }, []]);
+    }
+  });
+});

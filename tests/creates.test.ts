@@ -1,0 +1,761 @@
+import assert from "node:assert/strict";
+import fs, { readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { mock } from "node:test";
+import { Client } from "../client/client";
+import { ServiceError } from "../client/errors";
+import { tlsCertificates } from "../client/tlsCertificate";
+import { tlsEdges } from "../client/tlsEdge";
+import {
+  type Emulator,
+  type Fault,
+  type MadeCertificate,
+  makeCertificate,
+  startEmulator,
+} from "../emulator/server";
+import { noteManaged } from "../provider/creates/createOnce";
+import { claim, folder, hashOf, isClaimed, startRun } from "../provider/creates/journal";
+import { forgetLists, listOf } from "../provider/creates/lists";
+import { tlsCertificate, tlsEdge } from "../provider/dynamic";
+import { lifecycle as tlsEdgeLifecycle } from "../provider/tlsEdge";
+import {
+  answer,
+  failureOf,
+  fileWith,
+  type Properties,
+  reset,
+  type Script,
+  Stack,
+  script,
+  setEnv,
+  setEnvFor,
+  until,
+} from "./support";
+
+const lists = { tlsEdge: "/edges/tls", tlsCertificate: "/tls_certificates" };
+type Kind = keyof typeof lists;
+
+describe("a create", () => {
+  let emulator: Emulator;
+  let restore: () => void;
+  let certificate: MadeCertificate;
+  let inputs: Record<Kind, Properties>;
+  /** The same account, from another machine. */
+  let stranger: Client;
+  let told: ReturnType<typeof mock.method<Console, "error">>;
+
+  before(async () => {
+    emulator = await startEmulator();
+    // With a short deadline the looks follow each other fast.
+    const environment = [setEnvFor(emulator), setEnv({ TLSEDGE_TIMEOUT_SECONDS: "3" })];
+    restore = () => environment.reverse().forEach((undo) => void undo());
+    stranger = new Client({
+      baseUrl: emulator.url,
+      apiKey: emulator.apiKey,
+      caFile: fileWith(emulator.ca),
+      requestsPerMinute: 0,
+    });
+    certificate = await makeCertificate({ commonName: "a.example" });
+    const { certificatePem, privateKeyPem } = certificate;
+    inputs = {
+      tlsEdge: { description: "d", backend: { backendId: "bkdtg_1" }, tlsTermination: {} },
+      tlsCertificate: { description: "d", certificatePem, privateKeyPem },
+    };
+  });
+  beforeEach(() => {
+    emulator.reset();
+    forgetLists();
+    rmSync(folder(), { recursive: true, force: true });
+    told = mock.method(console, "error", () => {});
+  });
+  afterEach(() => told.mock.restore());
+  after(() => {
+    restore();
+    return emulator.close();
+  });
+
+  const warnings = () =>
+    told.mock.calls.map((call) => String(call.arguments)).filter((text) => /^warning/.test(text));
+  const heard = () => emulator.requests.map(({ method }) => method);
+  const posts = () => heard().filter((method) => method === "POST").length;
+  const stackOf = (kind: Kind) => new Stack({ tlsEdge, tlsCertificate }[kind]);
+  const direct = (kind: Kind) =>
+    ({ tlsEdge: emulator.tlsEdges, tlsCertificate: emulator.tlsCertificates })[kind];
+  const ids = (kind: Kind) =>
+    direct(kind)
+      .list()
+      .map(({ id }) => id);
+  const lose = (kind: Kind, fault: Omit<Fault, "path" | "method">) =>
+    emulator.faults.add({ method: "POST", path: lists[kind], ...fault });
+  const until504 = () => until(() => posts() === 1 && emulator.requests.at(-1)?.status !== 0);
+
+  /** What another machine makes. */
+  async function make(kind: Kind, description = "d"): Promise<string> {
+    const { certificatePem, privateKeyPem } = certificate;
+    const on = { enabled: true };
+    const { id } =
+      kind === "tlsCertificate"
+        ? await tlsCertificates.create(stranger, {
+            description,
+            certificate_pem: certificatePem,
+            private_key_pem: privateKeyPem,
+          })
+        : await tlsEdges.create(stranger, {
+            description,
+            backend: { ...on, backend_id: "bkdtg_1" },
+            tls_termination: on,
+          });
+    emulator.requests.length = 0;
+    return id;
+  }
+
+  const lost: [string, Fault["answer"]][] = [
+    ["a connection that is cut", "reset"],
+    ["half of the answer", "truncated"],
+    ["silence", "silence"],
+    ...[408, 500, 502, 503, 504, 524].map((status): [string, Fault["answer"]] => [
+      `${status} from a proxy`,
+      { status, body: "<html>gateway</html>" },
+    ]),
+    ["503 with Retry-After", { status: 503, headers: { "Retry-After": "0" } }],
+    ["an answer without a usable id", { fields: { id: 7 } }],
+  ];
+  for (const kind of ["tlsEdge", "tlsCertificate"] as const) {
+    describe(`of a ${kind}`, () => {
+      // What is lost does not depend on the kind.
+      for (const [what, answer] of kind === "tlsEdge" ? lost : lost.slice(0, 2)) {
+        it(`C33 with ${what} after the work takes the object, with a warning`, async () => {
+          lose(kind, { work: true, answer });
+          const stack = stackOf(kind);
+          assert.equal(await stack.up(inputs[kind]), "create");
+          assert.deepEqual(ids(kind), [stack.id]);
+          assert.equal(posts(), 1);
+          assert.equal(warnings().length, 1);
+          assert.ok(warnings()[0]?.includes(stack.id));
+          // What was found is as good as what was answered.
+          assert.equal(await stack.refresh(), "same");
+          assert.equal(await stack.up(inputs[kind]), "same");
+        });
+
+        if (!["reset", "silence"].includes(String(answer)) && !/50[24]/.test(what)) continue;
+        it(`C33 with ${what} before the work is never sent again, and fails`, async () => {
+          lose(kind, { work: false, answer });
+          const { message } = await failureOf(stackOf(kind).up(inputs[kind]), Error);
+          assert.match(message, /may have created/);
+          assert.match(message, /pulumi up/);
+          assert.equal(posts(), 1);
+          assert.deepEqual(ids(kind), []);
+        });
+      }
+
+      it("C33 that an origin finishes after its gateway's 504 is taken, not made twice", async () => {
+        lose(kind, { answer: { status: 504 }, work: { afterMs: 100 } });
+        const stack = stackOf(kind);
+        await stack.up(inputs[kind]);
+        assert.deepEqual(ids(kind), [stack.id]);
+      });
+
+      for (const hours of [-5, 5]) {
+        it(`C33 is found by a service whose clock is off by ${hours} hours`, async () => {
+          const at = (time: number) => ({ created_at: new Date(time).toISOString() });
+          const old = await make(kind);
+          direct(kind).patch(old, at(Date.now() + 3600_000));
+          lose(kind, { answer: { status: 504 }, work: "cleared" });
+          const stack = stackOf(kind);
+          const created = stack.up(inputs[kind]);
+          await until504();
+          emulator.faults.clear();
+          await until(() => ids(kind).length === 2);
+          const [made = ""] = ids(kind);
+          direct(kind).patch(made, at(Date.now() + hours * 3600_000));
+          await created;
+          assert.deepEqual(ids(kind), [stack.id, old]);
+        });
+      }
+
+      it("C36 of equal ones, of which some are lost, gives each its own or fails", async () => {
+        lose(kind, { work: true, answer: "reset" });
+        lose(kind, { skip: 1, work: false, answer: { status: 502 } });
+        const all = [1, 2, 3, 4].map(() => stackOf(kind));
+        const done = await Promise.allSettled(all.map((stack) => stack.up(inputs[kind])));
+        const failed = done.filter(({ status }) => status === "rejected").length;
+        assert.equal(failed, 1);
+        const own = all.map(({ id }) => id).filter(Boolean);
+        assert.equal(new Set(own).size, 3);
+        assert.deepEqual(ids(kind).sort(), own.sort());
+        assert.equal(posts(), 4);
+      });
+
+      it("C36 after an equal one that was answered is taken when it is lost", async () => {
+        const [answered, stack] = [stackOf(kind), stackOf(kind)];
+        await answered.up(inputs[kind]);
+        lose(kind, { work: true, answer: "reset" });
+        await stack.up(inputs[kind]);
+        assert.deepEqual(ids(kind), [stack.id, answered.id]);
+      });
+
+      it("C36 that may be that of an earlier lost one is named, not taken", async () => {
+        lose(kind, { answer: { status: 502 }, work: "cleared" });
+        await failureOf(stackOf(kind).up(inputs[kind]), Error);
+        lose(kind, { work: true, answer: "reset" });
+        const { message } = await failureOf(stackOf(kind).up(inputs[kind]), Error);
+        assert.equal(ids(kind).length, 1);
+        assert.ok(message.includes(ids(kind)[0] as string), message);
+        emulator.faults.clear();
+        await until(() => ids(kind).length === 2);
+      });
+
+      it("C33 does not take what was there before, nor what differs", async () => {
+        const others = [await make(kind), await make(kind, "another")];
+        lose(kind, { work: true, answer: "reset" });
+        const stack = stackOf(kind);
+        await stack.up(inputs[kind]);
+        assert.ok(!others.includes(stack.id));
+        assert.equal(ids(kind).length, 3);
+      });
+
+      it("C33 that can't be told from another machine's fails, and names both", async () => {
+        await make(kind, "before");
+        lose(kind, { work: true, answer: { status: 502 } });
+        emulator.faults.add({ method: "GET", skip: 1, work: false, answer: "held" });
+        const created = failureOf(stackOf(kind).up(inputs[kind]), Error);
+        await until(() => emulator.faults.list().at(-1)?.struck === 1);
+        await make(kind);
+        emulator.faults.clear();
+        const { message } = await created;
+        const [one = "", two = ""] = ids(kind);
+        assert.ok(message.includes(one) && message.includes(two), message);
+        assert.equal(ids(kind).length, 3);
+      });
+
+      it("C33 without a mark goes on, and names what a lost one may have made", async () => {
+        emulator.faults.add({ method: "GET", answer: { status: 403 } });
+        const stack = stackOf(kind);
+        await stack.up(inputs[kind]);
+        emulator.faults.add({ method: "GET", answer: { status: 200, body: "<html>" } });
+        lose(kind, { work: true, answer: "reset" });
+        const { message } = await failureOf(stackOf(kind).up(inputs[kind]), Error);
+        const [made = ""] = ids(kind);
+        assert.ok(message.includes(made) && !message.includes(stack.id), message);
+      });
+
+      it("C33 that can't be looked for fails, and says so", async () => {
+        lose(kind, { work: true, answer: "reset" });
+        const list = { method: "GET", path: lists[kind], skip: 1 } as const;
+        emulator.faults.add({ ...list, answer: { status: 401 }, times: 99 });
+        const { message } = await failureOf(stackOf(kind).up(inputs[kind]), Error);
+        assert.match(message, /list can't be read/);
+        assert.equal(posts(), 1);
+      });
+
+      it("C33 is not what a resource is known to have", async () => {
+        lose(kind, { work: false, answer: "reset" });
+        emulator.faults.add({ method: "GET", skip: 1, work: false, answer: "held" });
+        const created = failureOf(stackOf(kind).up(inputs[kind]), Error);
+        await until(() => emulator.faults.list().at(-1)?.struck === 1);
+        noteManaged(await make(kind));
+        emulator.faults.clear();
+        assert.match((await created).message, /no new object with this content/);
+      });
+
+      it("C35 with an answer that has a wrong field is recorded with its id", async () => {
+        lose(kind, { answer: { fields: { description: 7 } } });
+        const stack = stackOf(kind);
+        const error = await failureOf(stack.up(inputs[kind]), Error);
+        const { id, properties, reasons } = error as unknown as Record<string, unknown>;
+        assert.deepEqual(ids(kind), [id]);
+        assert.deepEqual(reasons, [error.message]);
+        for (const part of [String(id), "description"]) assert.ok(error.message.includes(part));
+        assert.deepEqual(heard(), ["GET", "POST"]);
+        // What the engine keeps of it; the next update goes on from there.
+        Object.assign(stack, { id, state: properties });
+        assert.equal(stack.state.__provider, "exports.handler = () => 0");
+        assert.equal(await stack.up(inputs[kind]), "update");
+        assert.deepEqual(ids(kind), [id]);
+        assert.equal(await stack.refresh(), "same");
+        assert.equal(await stack.up(inputs[kind]), "same");
+      });
+
+      it("C30 of many is one POST each, and one list", async () => {
+        const all = Array.from({ length: 16 }, () => stackOf(kind));
+        await Promise.all(all.map((stack, n) => stack.up({ ...inputs[kind], metadata: `${n}` })));
+        await stackOf(kind).up(inputs[kind]);
+        assert.equal(posts(), 17);
+        assert.equal(heard().filter((method) => method === "GET").length, 1);
+      });
+
+      it("C30 of many that are lost look together", async () => {
+        lose(kind, { work: true, answer: "reset", times: 8 });
+        // The first look is held until all have lost their answer: the others wait for the next one.
+        emulator.faults.add({ method: "GET", skip: 1, times: 99, work: false, answer: "held" });
+        const all = Array.from({ length: 8 }, () => stackOf(kind));
+        const done = all.map((stack, n) => stack.up({ ...inputs[kind], metadata: `${n}` }));
+        await until(() => emulator.faults.list()[0]?.struck === 8);
+        for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate);
+        const looks = heard().filter((method) => method === "GET").length - 1;
+        emulator.faults.clear();
+        await Promise.all(done);
+        assert.deepEqual(ids(kind).sort(), all.map(({ id }) => id).sort());
+        assert.ok(looks <= 2, `${looks} looks`);
+      });
+
+      it("C30 that is refused is an error, and leaves nothing to look for", async () => {
+        lose(kind, { answer: { status: 400 } });
+        await failureOf(stackOf(kind).up(inputs[kind]), ServiceError);
+        lose(kind, { work: true, answer: "reset" });
+        const stack = stackOf(kind);
+        await stack.up(inputs[kind]);
+        assert.deepEqual(ids(kind), [stack.id]);
+      });
+    });
+  }
+
+  it("C36 with another key of the account does not take what was answered", async () => {
+    const key = emulator.addKey();
+    const asOther = async <T>(work: () => Promise<T>): Promise<T> => {
+      const undo = setEnv({ TLSEDGE_API_KEY: key });
+      return work().finally(undo);
+    };
+    // Its mark is older than what the first key creates.
+    await asOther(() => stackOf("tlsEdge").up({ metadata: "any" }));
+    await stackOf("tlsEdge").up(inputs.tlsEdge);
+    lose("tlsEdge", { work: false, answer: "reset" });
+    await asOther(() => failureOf(stackOf("tlsEdge").up(inputs.tlsEdge), Error));
+    assert.equal(ids("tlsEdge").length, 2);
+  });
+
+  it("C33 a look that others share reads on until each has read enough", async () => {
+    for (const description of ["a", "b"]) await make("tlsEdge", description);
+    const { pages, ...rest } = tlsEdgeLifecycle;
+    const one = async function* (client: Client) {
+      for await (const page of pages.call(tlsEdgeLifecycle, client)) {
+        for (const [index, wire] of page.entries()) {
+          yield Object.assign([wire], { isLast: index === page.length - 1 });
+        }
+      }
+    };
+    const list = listOf(stranger, { ...rest, title: "paged", pages: one } as never);
+    const lengths = async (...wanted: number[]) => {
+      const looks = wanted.map((length) => list.look(0, ({ wires }) => wires.length >= length));
+      return (await Promise.all(looks)).map(({ wires }) => wires.length);
+    };
+    // The first look does not wait for the others, which share the second round.
+    assert.deepEqual(await lengths(1, 1, 2), [1, 2, 2]);
+  });
+
+  describe("in a run after one that has lost a create", () => {
+    const looks = () => heard().filter((method) => method === "GET").length;
+    /** A run that loses a create, and ends in disorder. Gives back the file of its record. */
+    async function lostRun(work: Fault["work"]): Promise<string> {
+      lose("tlsEdge", { work, answer: { status: 502 } });
+      // So the run can't find out.
+      emulator.faults.add({ method: "GET", skip: 1, answer: { status: 401 }, times: 99 });
+      await failureOf(stackOf("tlsEdge").up(inputs.tlsEdge), Error);
+      if (work !== "cleared") emulator.faults.clear();
+      startRun();
+      forgetLists();
+      emulator.requests.length = 0;
+      const [name = ""] = readdirSync(join(folder(), "creates"));
+      return join(folder(), "creates", name);
+    }
+    /** As if the POST had been sent then. */
+    const sentBefore = (file: string, hours: number) => {
+      const time = new Date(Date.now() - hours * 3600_000);
+      utimesSync(file, time, time);
+    };
+
+    it("C84 another create asks for its mark alone", async () => {
+      await lostRun(true);
+      await stackOf("tlsEdge").up({ ...inputs.tlsEdge, description: "another" });
+      assert.deepEqual(heard(), ["GET", "POST"]);
+    });
+
+    it("C84 an equal create at another service is no matter of it", async () => {
+      await lostRun(false);
+      const { url, caFile, requests, close } = await script(
+        answer(200, {
+          tls_edges: [{ id: "edgtls_1", uri: "x", created_at: "x", description: "d" }],
+        }),
+        answer(201, { id: "edgtls_2", uri: "x", created_at: "2026-01-01T00:00:00Z" }),
+      );
+      const undo = setEnv({ TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile });
+      try {
+        await stackOf("tlsEdge").up(inputs.tlsEdge);
+        assert.equal(requests.length, 2);
+      } finally {
+        undo();
+        await close();
+      }
+    });
+
+    it("C84 a young one is awaited: the service may still be at work", async () => {
+      sentBefore(await lostRun("cleared"), -1);
+      // Time enough for the looks on a busy machine.
+      const undo = setEnv({ TLSEDGE_TIMEOUT_SECONDS: "20" });
+      try {
+        const created = failureOf(stackOf("tlsEdge").up(inputs.tlsEdge), Error);
+        await until(() => looks() > 6);
+        emulator.faults.clear();
+        assert.ok((await created).message.includes(ids("tlsEdge")[0] as string));
+      } finally {
+        undo();
+      }
+    });
+
+    it("C84 an old one is looked for six times, then twice by each run", async () => {
+      const file = await lostRun(false);
+      sentBefore(file, 1);
+      await stackOf("tlsEdge").up(inputs.tlsEdge);
+      assert.equal(looks(), 7);
+      // However young it is.
+      sentBefore(file, -1);
+      startRun();
+      emulator.requests.length = 0;
+      await stackOf("tlsEdge").up(inputs.tlsEdge);
+      assert.equal(looks(), 2);
+      assert.deepEqual(warnings(), []);
+    });
+
+    it("C84 one whose answer came during the looks is not named by its twin", async () => {
+      const file = await lostRun(true);
+      emulator.faults.add({ method: "GET", skip: 2, answer: "held" });
+      const stack = stackOf("tlsEdge");
+      const created = stack.up(inputs.tlsEdge);
+      await until(() => emulator.faults.list()[0]?.struck === 1);
+      const [made = ""] = ids("tlsEdge");
+      writeFileSync(`${file}.id`, made);
+      emulator.faults.clear();
+      await created;
+      assert.deepEqual(ids("tlsEdge"), [stack.id, made]);
+    });
+
+    it("C84 is named in a warning where its record can't be removed", async () => {
+      await lostRun(true);
+      const [made = ""] = ids("tlsEdge");
+      const stack = stackOf("tlsEdge");
+      const removed = mock.method(fs, "rmSync", () => {
+        throw Object.assign(new Error("EROFS"), { code: "EROFS" });
+      });
+      await stack.up(inputs.tlsEdge).finally(() => removed.mock.restore());
+      assert.ok(warnings().some((text) => text.includes(made)));
+      assert.deepEqual(ids("tlsEdge"), [stack.id, made]);
+    });
+  });
+
+  for (const what of ["504", "no answer in time"]) {
+    it(`C33 with ${what} is looked for as long as the deadline allows`, async () => {
+      const isSilent = what !== "504";
+      const tries: AbortController[] = [];
+      // The second request is the POST: its time ends when the service has heard it.
+      mock.method(AbortSignal, "timeout", () => {
+        tries.push(new AbortController());
+        return tries.at(-1)?.signal;
+      });
+      lose("tlsEdge", { answer: isSilent ? "silence" : { status: 504 }, work: "cleared" });
+      const stack = stackOf("tlsEdge");
+      const created = stack.up(inputs.tlsEdge);
+      await until(() => emulator.faults.list()[0]?.struck === 1);
+      if (isSilent) tries[1]?.abort();
+      const looks = () => heard().filter((method) => method === "GET").length - 1;
+      await until(() => looks() > 6);
+      emulator.faults.clear();
+      await created.finally(() => mock.restoreAll());
+      assert.deepEqual(ids("tlsEdge"), [stack.id]);
+      assert.equal(posts(), 1);
+    });
+  }
+
+  it("C36 claims are kept for 30 days", () => {
+    const claimed = (id: string, days: number) => {
+      claim("https://a.example/", id);
+      const time = new Date(Date.now() - days * 24 * 3600_000);
+      utimesSync(join(folder(), "claims", hashOf(id)), time, time);
+    };
+    claimed("young", 29);
+    claimed("old", 31);
+    // Old files are removed once in 256 claims, by the hash of the id.
+    for (let n = 0; n < 10_000 && isClaimed("old"); n++) claim("https://a.example/", `${n}`);
+    assert.deepEqual([isClaimed("young"), isClaimed("old")], [true, false]);
+  });
+
+  it("C33 what another machine makes half a minute after the mark is not taken", async () => {
+    await stackOf("tlsEdge").up({ description: "marked" });
+    const other = await make("tlsEdge");
+    const now = performance.now.bind(performance);
+    mock.method(performance, "now", () => now() + 31_000);
+    lose("tlsEdge", { work: false, answer: "reset" });
+    const { message } = await failureOf(stackOf("tlsEdge").up(inputs.tlsEdge), Error).finally(() =>
+      mock.restoreAll(),
+    );
+    assert.ok(!message.includes(other), message);
+  });
+
+  it("C33 is named, not taken, when the mark was too old at the POST", async () => {
+    const now = performance.now.bind(performance);
+    let passed = 0;
+    mock.method(performance, "now", () => now() + passed);
+    emulator.faults.add({ method: "GET", answer: "held" });
+    const created = failureOf(stackOf("tlsEdge").up(inputs.tlsEdge), Error);
+    await until(() => emulator.faults.list()[0]?.struck === 1);
+    passed = 91_000;
+    emulator.faults.clear();
+    lose("tlsEdge", { work: true, answer: "reset" });
+    const { message } = await created.finally(() => mock.restoreAll());
+    assert.ok(message.includes(ids("tlsEdge")[0] as string), message);
+  });
+
+  it("C33 in a home that can't be written goes on; a lost one is named, not taken", async () => {
+    await stackOf("tlsEdge").up({ description: "first" });
+    const write = mock.method(fs, "writeFileSync", () => {
+      throw Object.assign(new Error("EROFS"), { code: "EROFS" });
+    });
+    lose("tlsEdge", { work: true, answer: "reset", skip: 1 });
+    try {
+      await stackOf("tlsEdge").up({ description: "second" });
+      const { message } = await failureOf(stackOf("tlsEdge").up(inputs.tlsEdge), Error);
+      assert.ok(message.includes(ids("tlsEdge")[0] as string), message);
+    } finally {
+      write.mock.restore();
+    }
+  });
+
+  it("C36 that another process claims just before is named, not taken", async () => {
+    lose("tlsEdge", { work: true, answer: "reset" });
+    emulator.faults.add({ method: "GET", skip: 1, answer: "held" });
+    const created = failureOf(stackOf("tlsEdge").up(inputs.tlsEdge), Error);
+    await until(() => emulator.faults.list().at(-1)?.struck === 1);
+    const [made = ""] = ids("tlsEdge");
+    claim(`${emulator.url}/`, made);
+    // The claim comes after this process has looked for it.
+    const seen = mock.method(fs, "statSync", () => undefined);
+    emulator.faults.clear();
+    const { message } = await created.finally(() => seen.mock.restore());
+    assert.ok(message.includes(made), message);
+    // The record is unanswered still.
+    assert.equal(readdirSync(join(folder(), "creates")).length, 1);
+  });
+
+  it("C33 is found behind a certificate that can't be parsed", async () => {
+    lose("tlsCertificate", { work: true, answer: { status: 502 } });
+    emulator.faults.add({ method: "GET", skip: 1, work: false, answer: "held" });
+    const stack = stackOf("tlsCertificate");
+    const created = stack.up(inputs.tlsCertificate);
+    await until(() => emulator.faults.list().at(-1)?.struck === 1);
+    const broken = await make("tlsCertificate", "broken");
+    emulator.tlsCertificates.patch(broken, { certificate_pem: "not PEM" });
+    emulator.faults.clear();
+    await created;
+    assert.ok(stack.id && stack.id !== broken);
+  });
+
+  describe("at a service that", () => {
+    const hostports = ["late.example.com:443"];
+    const edge = (id: string, more: object = {}) => ({
+      ...{ id, uri: "x", hostports, ...more },
+      created_at: new Date().toISOString(),
+    });
+    const list = (...tls_edges: object[]) => answer(200, { tls_edges });
+
+    async function upWith(args: Properties, ...answers: Parameters<typeof script>) {
+      const { url, caFile, requests, close } = await script(...answers);
+      const undo = setEnv({ TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile });
+      const stack = stackOf("tlsEdge");
+      try {
+        await stack.up(args).catch((error: Error) => Object.assign(stack, { error }));
+        const { error } = stack as { error?: Error };
+        return { id: stack.id, message: error?.message ?? "", requests };
+      } finally {
+        undo();
+        await close();
+      }
+    }
+
+    it("C33 lists it in the last look only: it is named, not taken", async () => {
+      const looks = [...Array(5).fill(list()), list(edge("edgtls_late"))];
+      const { id, message } = await upWith({ hostports }, list(), reset, ...looks);
+      assert.equal(id, "");
+      assert.ok(message.includes("edgtls_late"), message);
+    });
+
+    it("C33 lists others for a while: two that were alone in turn are named, none is taken", async () => {
+      const [one, two] = [edge("edgtls_one"), edge("edgtls_two")];
+      const looks = [list(one), list(one), list(two), ...Array(4).fill(list(two, one))];
+      const { id, message } = await upWith({ hostports }, list(), reset, ...looks);
+      assert.equal(id, "");
+      assert.ok(message.includes(one.id) && message.includes(two.id), message);
+    });
+
+    for (const [what, isLost] of [
+      ["was answered", false],
+      ["was taken", true],
+    ] as const) {
+      it(`C33 has lost what was marked: what ${what} before is a mark, too`, async () => {
+        const [old, other] = [edge("edgtls_old"), edge("edgtls_other", { hostports: [] })];
+        const made = edge("edgtls_made");
+        const next_page_uri = "/edges/tls?limit=100&before_id=edgtls_old";
+        const mark = answer(200, { tls_edges: [old], next_page_uri });
+        const first = isLost ? [reset, ...Array(3).fill(list(other, old))] : [answer(201, other)];
+        const looks = Array(3).fill(list(made, other));
+        const { url, caFile, close } = await script(mark, ...first, reset, ...looks);
+        const undo = setEnv({ TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile });
+        try {
+          await stackOf("tlsEdge").up({});
+          const stack = stackOf("tlsEdge");
+          await stack.up({ hostports });
+          assert.equal(stack.id, made.id);
+        } finally {
+          undo();
+          await close();
+        }
+      });
+    }
+
+    it("C33 has many objects: a look ends at a marked one", async () => {
+      const [made, old] = [edge("edgtls_made"), edge("edgtls_old", { hostports: [] })];
+      const page = (...tls_edges: object[]) =>
+        answer(200, { tls_edges, next_page_uri: "/edges/tls?limit=100&before_id=edgtls_old" });
+      const looks = Array(3).fill(page(made, old, edge("edgtls_older")));
+      const { id, requests } = await upWith({ hostports }, page(old), reset, ...looks);
+      assert.equal(id, made.id);
+      assert.ok(requests.every(({ path }) => !path.includes("before_id")));
+    });
+
+    it("C33 ends with an empty page: what is not marked is named, not taken", async () => {
+      const made = edge("edgtls_made");
+      const page = (next: string | null, ...tls_edges: object[]) =>
+        answer(200, { tls_edges, next_page_uri: next });
+      const next = "/edges/tls?limit=100&before_id=edgtls_gone";
+      const looks = Array(6)
+        .fill([page(next, made), page(null)])
+        .flat();
+      const { id, message } = await upWith({ hostports }, list(), reset, ...looks);
+      assert.equal(id, "");
+      assert.ok(message.includes(made.id), message);
+    });
+
+    it("C36 is slow does not hold up an equal create at another", async () => {
+      const made = answer(201, edge("edgtls_same"));
+      let release = () => {};
+      const slow = await script(list(), (response, request) => {
+        release = () => made(response, request);
+      });
+      const at = ({ url, caFile }: Script) =>
+        setEnv({ TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile });
+      const undo = at(slow);
+      try {
+        const [first, second] = [stackOf("tlsEdge"), stackOf("tlsEdge")];
+        const waiting = first.up({ hostports });
+        await until(() => slow.requests.length === 2);
+        const other = await script(list(), made);
+        const undoOther = at(other);
+        // An id of another base URL may be another object.
+        await second.up({ hostports }).finally(() => {
+          undoOther();
+          return other.close();
+        });
+        release();
+        await waiting;
+        assert.deepEqual([first.id, second.id], ["edgtls_same", "edgtls_same"]);
+      } finally {
+        undo();
+        await slow.close();
+      }
+    });
+
+    it("C33 lists late by one read: the object is taken", async () => {
+      const made = edge("edgtls_late");
+      const looks = [list(), list(made), list(made), list(made)];
+      assert.equal((await upWith({ hostports }, list(), reset, ...looks)).id, made.id);
+    });
+
+    it("C33 fills in what the program leaves open: the object is taken", async () => {
+      const made = edge("edgtls_filled", {
+        tls_termination: { enabled: true, terminate_at: "edge", min_version: "1.2" },
+      });
+      const args = { hostports: ["Late.example.com:443"], tlsTermination: {} };
+      const { id } = await upWith(args, list(), reset, list(made), list(made), list(made));
+      assert.equal(id, made.id);
+    });
+
+    it("C33 shows one that differs in a module: it is named, not taken", async () => {
+      const made = edge("edgtls_differs", { backend: { enabled: true, backend: null } });
+      const looks = Array.from({ length: 6 }, () => list(made));
+      const { id, message } = await upWith({ hostports }, list(), reset, ...looks);
+      assert.equal(id, "");
+      assert.ok(message.includes(made.id), message);
+    });
+
+    it("C33 lists it between marked ones: it is named, not taken", async () => {
+      const [one, two] = [edge("edgtls_1", { hostports: [] }), edge("edgtls_2", { hostports: [] })];
+      const next_page_uri = "/edges/tls?limit=100&before_id=edgtls_2";
+      const mark = answer(200, { tls_edges: [one, two], next_page_uri });
+      const looks = Array.from({ length: 6 }, () => list(one, edge("edgtls_between"), two));
+      const { id, message } = await upWith({ hostports }, mark, reset, ...looks);
+      assert.equal(id, "");
+      assert.ok(message.includes("edgtls_between"), message);
+    });
+
+    it("C33 lists no marked one any more: the object is named, not taken", async () => {
+      const old = edge("edgtls_old", { hostports: [] });
+      const next_page_uri = "/edges/tls?limit=100&before_id=edgtls_old";
+      const mark = answer(200, { tls_edges: [old], next_page_uri });
+      const looks = Array.from({ length: 6 }, () => list(edge("edgtls_new")));
+      const { id, message } = await upWith({ hostports }, mark, reset, ...looks);
+      assert.equal(id, "");
+      assert.ok(message.includes("edgtls_new"), message);
+    });
+
+    it("C33 lists it behind older ones of the same second: the object is taken", async () => {
+      const old = edge("edgtls_before", { hostports: [] });
+      const looks = Array.from({ length: 6 }, () => list(old, edge("edgtls_tied")));
+      assert.equal((await upWith({ hostports }, list(old), reset, ...looks)).id, "edgtls_tied");
+    });
+
+    it("C33 refuses a page after a deleted id: the look begins again", async () => {
+      const page = (next: string | null, ...tls_edges: object[]) =>
+        answer(200, { tls_edges, next_page_uri: next });
+      const next = "/edges/tls?limit=100&before_id=edgtls_other";
+      const [made, old] = [edge("edgtls_behind"), edge("edgtls_old", { hostports: [] })];
+      const other = edge("edgtls_other", { hostports: ["other.example.com:443"] });
+      const whole = [page(next, other), page(null, made, old)];
+      const { id } = await upWith(
+        { hostports },
+        list(old),
+        reset,
+        ...[page(next, other), answer(404, { msg: "no such id" })],
+        ...whole,
+        ...whole,
+        ...whole,
+      );
+      assert.equal(id, made.id);
+    });
+
+    it("C36 answers with an id that another resource has: the create fails and names it", async () => {
+      const made = answer(201, edge("edgtls_same"));
+      const { url, caFile, close } = await script(list(), made, made);
+      const undo = setEnv({ TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile });
+      try {
+        await stackOf("tlsEdge").up({ hostports });
+        const { message } = await failureOf(stackOf("tlsEdge").up({ hostports: [] }), Error);
+        assert.ok(message.includes("edgtls_same"), message);
+      } finally {
+        undo();
+        await close();
+      }
+    });
+
+    it("C33 never ends: a look reads ten pages", async () => {
+      let page = 0;
+      const endless: Parameters<typeof script>[0] = (response, request) => {
+        page += 1;
+        const next_page_uri = `/edges/tls?limit=100&before_id=${page}`;
+        answer(200, { tls_edges: [edge(`edgtls_${page}`)], next_page_uri })(response, request);
+      };
+      const all = Array.from({ length: 100 }, () => endless);
+      const { message, requests } = await upWith({ hostports }, list(edge("m")), reset, ...all);
+      assert.match(message, /edgtls_\d/);
+      assert.equal(requests.filter(({ method }) => method === "POST").length, 1);
+      assert.ok(requests.length <= 2 + 10 * 6, `${requests.length} requests`);
+    });
+  });
+});

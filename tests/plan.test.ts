@@ -1,0 +1,286 @@
+import assert from "node:assert/strict";
+import { mock } from "node:test";
+import { Client } from "../client/client";
+import { tlsCertificates } from "../client/tlsCertificate";
+import { tlsEdges } from "../client/tlsEdge";
+import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
+import { forgetLists } from "../provider/creates/lists";
+import { tlsCertificate, tlsEdge } from "../provider/dynamic";
+import { forgetPlan, noteUpdate, warnOfPlan } from "../provider/plan";
+import {
+  answer,
+  failureOf,
+  PlanFailure,
+  type Properties,
+  Stack,
+  script,
+  setEnv,
+  setEnvFor,
+  unknown,
+} from "./support";
+
+describe("what a plan asks", () => {
+  let emulator: Emulator;
+  let restore: () => void;
+
+  beforeEach(async () => {
+    forgetPlan();
+    emulator = await startEmulator();
+    const undo = [setEnvFor(emulator), setEnv({ TLSEDGE_OFFLINE_PLAN: undefined })];
+    restore = () => undo.reverse().forEach((one) => void one());
+  });
+  afterEach(() => {
+    restore();
+    return emulator.close();
+  });
+
+  /** The warnings at the end of the plan. */
+  function warnings(): string[] {
+    const told = mock.method(console, "error", () => {});
+    warnOfPlan();
+    told.mock.restore();
+    return told.mock.calls.map((call) => String(call.arguments));
+  }
+  /** What other stacks have. */
+  const stranger = () => {
+    const { url: baseUrl, apiKey } = emulator;
+    return new Client({ baseUrl, apiKey, caFile: process.env.TLSEDGE_CA_FILE });
+  };
+  const others = async (...all: object[]): Promise<string[]> => {
+    const ids: string[] = [];
+    for (const one of all) ids.push((await tlsEdges.create(stranger(), one)).id);
+    emulator.requests.length = 0;
+    return ids;
+  };
+  const preview = (args: Properties) => new Stack(tlsEdge).preview(args);
+  const plan = () => new Stack(tlsEdge).preview({ description: "a" });
+
+  /** A stack with an edge; the next call begins another run. */
+  async function deployed(): Promise<Stack> {
+    const stack = new Stack(tlsEdge);
+    await stack.up({ description: "a" });
+    forgetLists();
+    forgetPlan();
+    emulator.requests.splice(0);
+    return stack;
+  }
+
+  it("C19 is answered once for all that wait", async () => {
+    await Promise.all([plan(), plan(), plan()]);
+    assert.equal(emulator.requests.length, 1);
+  });
+
+  it("C19 is asked before an update; C25 not when a policy undoes the change", async () => {
+    const stack = await deployed();
+    // The check has the program's inputs, the diff has those that a policy has put right.
+    await stack.check({ description: "b" });
+    assert.equal((await stack.diff(stack.inputs)).verdict, "same");
+    assert.deepEqual(emulator.requests, []);
+    await stack.preview({ description: "b" });
+    assert.equal(emulator.requests.length, 1);
+  });
+
+  it("C19 is not asked for the diff of a refresh", async () => {
+    const stack = await deployed();
+    await stack.diff({ ...stack.inputs, description: "b" });
+    assert.deepEqual(emulator.requests, []);
+  });
+
+  it("C19 is not asked for a mistake, nor for the plan of an adoption", async () => {
+    await failureOf(new Stack(tlsEdge).preview({ descripton: "a" }), PlanFailure);
+    assert.deepEqual(emulator.requests, []);
+  });
+
+  const strangers: [string, ReturnType<typeof answer>, RegExp][] = [
+    ["a refused key", answer(401, { msg: "no" }), /API key/],
+    ["a path that is not there", answer(404, "<html>"), /base URL/],
+    ["a page of a proxy", answer(200, "<html>"), /proxy/],
+    ["a service that is not this API", answer(200, { items: [] }), /tls_edges.*missing.*base URL/],
+  ];
+  for (const [what, wrong, text] of strangers) {
+    it(`C19 ${what} fails it`, async () => {
+      const { url, caFile, close } = await script(wrong);
+      const undo = setEnv({ TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile });
+      try {
+        assert.match((await failureOf(plan(), PlanFailure)).message, text);
+      } finally {
+        undo();
+        await close();
+      }
+    });
+  }
+
+  it("C19 an address where nothing answers fails it", async () => {
+    const undo = setEnv({ TLSEDGE_BASE_URL: "https://localhost:1", TLSEDGE_MAX_RETRIES: "0" });
+    try {
+      assert.match((await failureOf(plan(), PlanFailure)).message, /base URL/);
+    } finally {
+      undo();
+    }
+  });
+
+  it("C19 an object of somebody else that can't be used is no reason to fail", async () => {
+    const unusable = { tls_edges: [{ id: "edgtls_x", hostports: [7] }] };
+    const { url, caFile, close } = await script(answer(200, unusable));
+    const undo = setEnv({ TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile });
+    try {
+      assert.equal((await plan()).verdict, "create");
+    } finally {
+      undo();
+      await close();
+    }
+  });
+
+  it("C19 is told once when it fails", async () => {
+    const undo = setEnv({ TLSEDGE_API_KEY: "wrong" });
+    try {
+      const all = await Promise.all([1, 2, 3].map(() => failureOf(plan(), PlanFailure)));
+      const told = all.filter(({ message }) => message.includes("API key"));
+      assert.equal(told.length, 1);
+      assert.equal(emulator.requests.length, 1);
+    } finally {
+      undo();
+    }
+  });
+
+  it("C5 C19 judges each account by its own list", async () => {
+    const staging = await startEmulator();
+    const undo = [setEnvFor(staging, "TLSEDGE_STAGING")];
+    undo.push(setEnv({ TLSEDGE_STAGING_OFFLINE_PLAN: undefined }));
+    const told = mock.method(console, "error", () => {});
+    try {
+      const client = new Client({
+        ...{ baseUrl: emulator.url, apiKey: emulator.apiKey },
+        caFile: process.env.TLSEDGE_CA_FILE,
+      });
+      await tlsEdges.create(client, { description: "twin", hostports: ["taken:443"] });
+      const args = { description: "twin", hostports: ["taken:443"] };
+      await plan();
+      await new Stack(tlsEdge).preview({ ...args, connection: "tlsedge-staging" });
+      warnOfPlan();
+      assert.deepEqual(
+        told.mock.calls.map((call) => `${call.arguments}`).filter((text) => /warning/.test(text)),
+        [],
+      );
+    } finally {
+      told.mock.restore();
+      undo.reverse().forEach((one) => void one());
+      await staging.close();
+    }
+  });
+
+  it("C19 is asked before a change, and not where nothing changes", async () => {
+    const undo = setEnv({ TLSEDGE_OFFLINE_PLAN: "true" });
+    const stack = new Stack(tlsEdge);
+    await stack.up({ description: "a" });
+    undo();
+    emulator.requests.length = 0;
+    forgetLists();
+    await stack.preview({ description: "a" });
+    assert.deepEqual(emulator.requests, []);
+    await stack.preview({ description: "b" });
+    assert.equal(emulator.requests.length, 1);
+  });
+
+  it("C19 is not asked with offlinePlan", async () => {
+    const undo = setEnv({ TLSEDGE_OFFLINE_PLAN: "true" });
+    await plan();
+    undo();
+    assert.deepEqual(emulator.requests, []);
+  });
+
+  it("C19 names the holders of hostports by id and time, as far as they are known", async () => {
+    const hostports = ["Taken:443"];
+    const [holder = ""] = await others(
+      { description: "hidden", hostports },
+      { hostports: ["x:1"] },
+    );
+    await preview({ hostports: ["taken:443", unknown] });
+    await preview({ hostports: unknown });
+    const { created_at } = emulator.tlsEdges.get(holder) ?? {};
+    const [warning = "", ...more] = warnings();
+    const time = new Date(String(created_at)).toISOString();
+    assert.ok(warning.includes(`: ${holder} (created ${time}). `), warning);
+    assert.ok(!warning.includes("hidden"), warning);
+    assert.deepEqual(more, []);
+    assert.deepEqual(warnings(), [], "told twice");
+  });
+
+  it("C19 names an equal edge that serves the hostports once", async () => {
+    const args = { hostports: ["taken:443"], description: "equal" };
+    const [equal = ""] = await others(args);
+    await preview(args);
+    const [warning = "", ...more] = warnings();
+    assert.ok(warning.includes(equal) && warning.includes("aliases"), warning);
+    assert.deepEqual(more, []);
+  });
+
+  it("C19 names what is equal to a new resource, by meaning, and five of them", async () => {
+    const twin = { description: "twin", hostports: [] };
+    const termination = { enabled: true, terminate_at: "edge" } as const;
+    const twins = await others(...Array.from({ length: 6 }, () => twin));
+    const unlike = await others(
+      { ...twin, tls_termination: termination },
+      { description: "other" },
+    );
+    await preview({ description: "twin" });
+    const [warning = "", ...more] = warnings();
+    const [oldest = "", ...named] = twins;
+    assert.ok(
+      named.every((id) => warning.includes(id)),
+      warning,
+    );
+    assert.ok(![oldest, ...unlike].some((id) => warning.includes(id)), warning);
+    assert.match(warning, /and 1 more/);
+    assert.deepEqual(more, []);
+  });
+
+  it("C19 names nothing that a resource of the run has, is not new, or is not known", async () => {
+    await others({ description: "b" }, { description: "known" });
+    const stack = new Stack(tlsEdge);
+    await stack.up({ description: "a", hostports: ["moving:443"] });
+    forgetLists();
+    forgetPlan();
+    await stack.preview({ description: "b", hostports: [] });
+    await preview({ hostports: ["moving:443"] });
+    await preview({ description: "known", hostports: unknown });
+    await preview({ description: "a", hostports: ["moving:443"] });
+    assert.deepEqual(warnings(), []);
+  });
+
+  it("C19 tells an edge from a certificate", async () => {
+    const { certificatePem, privateKeyPem } = await makeCertificate({ commonName: "a.example" });
+    const made = await tlsCertificates.create(stranger(), {
+      certificate_pem: certificatePem,
+      private_key_pem: privateKeyPem,
+    });
+    await preview({ hostports: ["a:443"] });
+    await new Stack(tlsCertificate).preview({ certificatePem, privateKeyPem });
+    const [warning = "", ...more] = warnings();
+    assert.match(warning, /TLS certificate/);
+    assert.ok(warning.includes(made.id), warning);
+    assert.deepEqual(more, []);
+  });
+
+  it("C19 names nothing in a run that creates or updates something, whatever it plans", async () => {
+    await others({ description: "equal" });
+    const stack = await deployed();
+    await preview({ description: "equal" });
+    await stack.up({ description: "b" });
+    assert.deepEqual(warnings(), [], "an update");
+    forgetPlan();
+    await preview({ description: "equal" });
+    await new Stack(tlsEdge).up({ description: "c" });
+    assert.deepEqual(warnings(), [], "a create");
+  });
+
+  it("C19 names nothing in an update", async () => {
+    await others({ description: "equal" });
+    await preview({ description: "equal" });
+    noteUpdate();
+    assert.deepEqual(warnings(), []);
+    forgetPlan();
+    await preview({ description: "equal" });
+    assert.equal(warnings().length, 1);
+  });
+});

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
+import { EnginePort, Provider } from "../tools/protocol";
+import { settingsFor, until } from "./support";
+
+describe("a message of the plugin to the engine", () => {
+  let emulator: Emulator;
+  let proxy: Server;
+  let provider: Provider | undefined;
+  const open: Socket[] = [];
+
+  before(async () => {
+    emulator = await startEmulator();
+    // Says nothing, for ever.
+    proxy = createServer((socket) => void open.push(socket.on("error", () => {})));
+    proxy.listen(0, "127.0.0.1");
+    await once(proxy, "listening");
+  });
+  afterEach(() => provider?.kill());
+  after(() => {
+    for (const socket of open) socket.destroy();
+    proxy.close();
+    return emulator.close();
+  });
+
+  const certificate = {
+    urn: "urn:pulumi:dev::p::tlsedge:index:TLSCertificate::c",
+    type: "tlsedge:index:TLSCertificate",
+  };
+  /** A check with a warning: the leaf expires soon. */
+  async function check(env: NodeJS.ProcessEnv, engine?: EnginePort) {
+    const all = { ...process.env, ...settingsFor(emulator), ...env };
+    provider = await Provider.start(process.cwd(), all, "plugin", { engine });
+    const { keyType: _, ...pair } = await makeCertificate({ commonName: "a.example.com" });
+    return provider.check(certificate, {}, { ...pair, renewBeforeDays: 3650 });
+  }
+
+  it("arrives before the answer, whatever proxies the environment names", async () => {
+    const { port } = proxy.address() as AddressInfo;
+    for (const name of ["grpc_proxy", "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"]) {
+      await check({ [name]: `http://127.0.0.1:${port}`, NO_PROXY: "", no_proxy: "" });
+      assert.match(provider?.printed ?? "", /renewBeforeDays/, name);
+      await provider?.kill();
+    }
+    assert.equal(open.length, 0);
+  });
+
+  it("that the engine never answers does not hold the plugin's answer", async () => {
+    const engine = await EnginePort.open();
+    engine.answersLogs = false;
+    const { failures } = await check({}, engine);
+    assert.deepEqual(failures, []);
+    await until(() => /renewBeforeDays/.test(provider?.printed ?? ""));
+  });
+});

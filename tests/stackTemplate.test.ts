@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import * as pulumi from "@pulumi/pulumi";
+import { readConfig } from "../templates/stack/config";
+
+type Values = Record<string, unknown>;
+
+describe("the config of the template stack", () => {
+  const namespace = new pulumi.Config().name;
+  afterEach(() => pulumi.runtime.setAllConfig({}));
+
+  /** What is wrong with the config, a line each. */
+  function complaints(values: Values, secrets: string[] = []): string[] {
+    const all = Object.entries(values).map(([name, value]) => [
+      `${namespace}:${name}`,
+      typeof value === "string" ? value : JSON.stringify(value),
+    ]);
+    const keys = secrets.map((name) => `${namespace}:${name}`);
+    pulumi.runtime.setAllConfig(Object.fromEntries(all), keys);
+    try {
+      readConfig();
+      return [];
+    } catch (error) {
+      assert.ok(error instanceof pulumi.RunError, String(error));
+      return error.message
+        .split("\n")
+        .slice(1)
+        .map((line) => line.trim());
+    }
+  }
+
+  const edgeWith = (more: Values) => ({
+    certificates: { app: { chainFile: __filename, keyFile: __filename } },
+    edges: {
+      app: {
+        certificate: "app",
+        hostports: ["app.example.com:443"],
+        backendId: "bkdtg_1",
+        access: "anyone",
+        ...more,
+      },
+    },
+  });
+
+  it("is taken when nothing is wrong", () => {
+    assert.deepEqual(complaints(edgeWith({ minVersion: "1.2" })), []);
+  });
+
+  const mistakes: [Values, string][] = [
+    [
+      edgeWith({ minVerion: "1.2" }),
+      "edges.app.minVerion: no such setting: did you mean minVersion?",
+    ],
+    [{ ownr: "web" }, "ownr: no such setting: did you mean owner?"],
+    [
+      edgeWith({ access: { ipPolicyIDs: ["ipp_1"], certificateAuthorityIds: ["ca_1"] } }),
+      "edges.app.access.ipPolicyIDs: no such setting: did you mean ipPolicyIds?",
+    ],
+    [
+      edgeWith({ colour: "red" }),
+      "edges.app.colour: no such setting: known are metadata, protect, description, certificate, " +
+        "hostports, backendId, access, minVersion",
+    ],
+    [edgeWith({ minVersion: 1.2 }), "edges.app.minVersion: is the number 1.2: put it into quotes"],
+    [
+      edgeWith({ minVersion: "1.4" }),
+      'edges.app.minVersion: must be "1.0" or "1.1" or "1.2" or "1.3"',
+    ],
+    [{ metadata: { team: 7 } }, "metadata.team: is the number 7: put it into quotes"],
+  ];
+  for (const [values, said] of mistakes) {
+    it(`C15 is told: ${said}`, () => assert.deepEqual(complaints(values), [said]));
+  }
+
+  it("C15 is told a misspelt setting once, not as missing, too, and what else is wrong with it", () => {
+    const [once, ...more] = complaints(edgeWith({ backendId: undefined, backendID: "bkdtg_1" }));
+    assert.match(once ?? "", /backendID: .*backendId\?$/);
+    assert.deepEqual(more, []);
+    const twice = complaints(edgeWith({ minVerion: 1.2 })).join();
+    assert.match(twice, /minVerion: .*minVersion\?,edges\.app\.minVersion: is the number 1\.2/);
+  });
+
+  it("C10 is not shown where it is a secret", () => {
+    const { certificates, edges } = edgeWith({ minVersion: 1.2 });
+    const said = "edges.app.minVersion: is a number: put it into quotes";
+    assert.deepEqual(complaints({ certificates, edges }, ["edges"]), [said]);
+  });
+});

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { ConnectionError } from "../client/errors";
+import { type Emulator, startEmulator } from "../emulator/server";
+import { tlsEdge } from "../provider/dynamic";
+import { millisecondsOf } from "../provider/timeouts";
+import { failureOf, Stack, setEnvFor } from "./support";
+
+describe("the deadlines of a resource", () => {
+  let emulator: Emulator;
+  let restore: () => void;
+
+  before(async () => {
+    emulator = await startEmulator();
+    restore = setEnvFor(emulator);
+  });
+  afterEach(() => emulator.reset());
+  after(() => {
+    restore();
+    return emulator.close();
+  });
+
+  const durations: [string, number | undefined][] = [
+    ["5m", 300_000],
+    ["1h30m", 5_400_000],
+    ["1.5s", 1500],
+    ["250ms", 250],
+    ["0s", undefined],
+    ["1d", undefined],
+    ["soon", undefined],
+    ["", undefined],
+  ];
+  for (const [text, ms] of durations) {
+    it(`C93 of ${JSON.stringify(text)} is ${ms} ms`, () => assert.equal(millisecondsOf(text), ms));
+  }
+
+  /** How the class passes the option on; spelt out, as state knows it. */
+  const within = (...operations: string[]) => ({
+    __timeouts: Object.fromEntries(operations.map((one) => [one, 200])),
+  });
+  const timesOut = async (work: Promise<unknown>) => {
+    assert.equal((await failureOf(work, ConnectionError)).code, "ETIMEDOUT");
+    emulator.faults.clear();
+  };
+  const silence = () => emulator.faults.add({ answer: "silence", times: 100 });
+
+  it("C93 end its reads, updates and deletes, of which state tells the latter", async () => {
+    const stack = new Stack(tlsEdge);
+    await stack.up({ description: "one", ...within("read", "update", "delete") });
+    for (const operation of [
+      () => stack.refresh(),
+      () => stack.up({ description: "two", ...within("update") }),
+      () => stack.destroy(),
+    ]) {
+      silence();
+      await timesOut(operation());
+    }
+    await stack.up({ description: "three", ...within("delete") });
+    await stack.refresh();
+    silence();
+    await timesOut(stack.destroy());
+  });
+
+  it("C25 C93 are no change by themselves, and stand in no request", async () => {
+    const stack = new Stack(tlsEdge);
+    await stack.up({ description: "one" });
+    assert.equal(await stack.up({ description: "one", ...within("delete") }), "same");
+    assert.equal(await stack.up({ description: "two", ...within("delete") }), "update");
+    assert.equal(await stack.up({ description: "two" }), "same");
+    assert.deepEqual(
+      emulator.requests.map(({ body }) => body),
+      [{ description: "one" }, { description: "two" }],
+    );
+  });
+});
