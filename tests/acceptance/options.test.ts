@@ -40,7 +40,7 @@ throughBothDoors("the engine's own options", (door) => {
       const run = await project.fails(
         ...["up", "--yes", "--skip-preview", "--target-replace", project.urn("TLSEdge", "a")],
       );
-      assert.match(run.output, /set the resource option `deleteBeforeReplace: true`/);
+      assert.match(run.output, /set the option `deleteBeforeReplace: true`/);
       await project.program(described("one", "deleteBeforeReplace: true"));
     }
     const replaced = ["DELETE /edges/tls/:id", "POST /edges/tls"];
