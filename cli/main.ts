@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { randomUUID } from "node:crypto";
-import { writeFileSync } from "node:fs";
+import { fstatSync, writeFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { plain, plainJson } from "../client/plain";
@@ -121,9 +121,10 @@ function display(): Display {
 
 const print = (text: string) => process.stdout.write(`${text}\n`);
 
-/** Prints a report for people. GitHub Actions obeys no line of it: the log may have such lines. */
+/** Prints a report for people. In a log of GitHub Actions no line of it is a command. */
 function printReport(report: string): void {
-  if (process.env.GITHUB_ACTIONS !== "true") return void print(report);
+  const isLog = process.env.GITHUB_ACTIONS === "true" && !fstatSync(process.stdout.fd).isFile();
+  if (!isLog) return void print(report);
   const token = randomUUID();
   print(`::stop-commands::${token}\n${report}\n::${token}::`);
 }

@@ -33,7 +33,7 @@ export function withoutCommands(text: string): string {
   return text
     .replace(/<\{(?=%)/g, "<\\u007b")
     .replace(/##(?=\w*\[)/g, "#\\u0023")
-    .replace(/^([^\S\n]*:):/gm, "$1\\u003a");
+    .replace(/^([^\S\n]*:):(?=[a-z])/gim, "$1\\u003a");
 }
 
 /** JSON in which every text is {@link plain} to a terminal, and the same to a parser. */

@@ -42,7 +42,8 @@ export const holdsPrivateKey = (text: string) => text.includes(keyLabel);
 function formsOf(secret: string): string[] {
   // The base64 form depends on the secret's position in a group of three bytes.
   const encoded = ["", "x", "xx"].map((before) => Buffer.from(before + secret).toString("base64"));
-  return [secret, Buffer.from(secret).toString("hex"), ...encoded.map((text) => text.slice(4))];
+  const base64 = encoded.map((text) => text.slice(4).replace(/=+$/, ""));
+  return [secret, Buffer.from(secret).toString("hex"), ...base64];
 }
 
 /** What a terminal obeys and does not show, such as a colour. */

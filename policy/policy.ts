@@ -73,7 +73,9 @@ export function uploaded(file: string, name = "app"): string {
 
 /** A text of the service or of a certificate, without the characters that a terminal obeys. */
 export const shown = (text: string) =>
-  text.replace(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu,
-    (one) => `\\u{${one.codePointAt(0)?.toString(16)}}`,
+  text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (characters) =>
+    characters.replace(
+      /[\s\S]/g,
+      (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    ),
   );

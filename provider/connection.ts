@@ -77,10 +77,22 @@ function whereSet(
   env: NodeJS.ProcessEnv,
 ): string {
   const { variable, configKey } = waysToSet(connection, key);
-  if (config?.(configKey)) return configKey;
-  if (env[variable]) return variable;
-  const base = waysToSet(connection, "baseUrl");
-  return config && (config(base.configKey) || !env[base.variable]) ? configKey : variable;
+  const { inStack, inEnv } = valuesOf(connection, key, config, env);
+  if (inStack) return configKey;
+  if (inEnv) return variable;
+  const base = valuesOf(connection, "baseUrl", config, env);
+  return config && (base.inStack || !base.inEnv) ? configKey : variable;
+}
+
+/** What stack config and the environment set. White space comes from files and shells. */
+function valuesOf(
+  connection: Connection,
+  key: Key,
+  config: ConfigReader | undefined,
+  env: NodeJS.ProcessEnv,
+) {
+  const { variable, configKey } = waysToSet(connection, key);
+  return { inStack: config?.(configKey)?.trim(), inEnv: env[variable]?.trim() };
 }
 
 /** The connection and the settings of a client, which {@link connect} has made. */
@@ -118,14 +130,14 @@ export function readSettings(
   const read = <K extends Key>(key: K): Value<K> | undefined => {
     const { name } = kinds[key];
     const { variable, configKey, text, inConfig } = waysToSet(connection, key);
-    const inStack = config?.(configKey);
-    const value = (inStack || env[variable])?.trim();
+    const { inStack, inEnv } = valuesOf(connection, key, config, env);
+    const value = inStack || inEnv;
     const howToSet = config ? text : `set ${variable} in the environment`;
     if (!value) {
       if (key === "baseUrl" || key === "apiKey") problems.push(`no ${name} is set: ${howToSet}`);
       return undefined;
     }
-    const checked = checkedValue(key, value);
+    const checked = kinds[key].check(value);
     if (!(checked instanceof Invalid)) return checked as Value<K>;
     const source = `${inStack ? configKey : variable}${shown(key, value)}`;
     // A variable does not override a wrong value in stack config.
@@ -172,9 +184,9 @@ export function overruled(
 ): string | undefined {
   const differing = keys.flatMap((key) => {
     const { variable, configKey } = waysToSet(connection, key);
-    const [inStack, inEnv] = [config(configKey), env[variable]];
+    const { inStack, inEnv } = valuesOf(connection, key, config, env);
     if (!inStack || !inEnv || inStack === inEnv) return [];
-    if (checkedValue(key, inStack) === checkedValue(key, inEnv)) return [];
+    if (kinds[key].check(inStack) === kinds[key].check(inEnv)) return [];
     return [`${configKey}${shown(key, inStack)} is used, not ${variable}${shown(key, inEnv)}`];
   });
   if (differing.length === 0) return undefined;
@@ -247,11 +259,6 @@ function shown(key: Key, value: string): string {
   const bare = value.replace(/^([a-z]+:\/\/)?.*@/is, "$1").replace(/[?#].*/s, "");
   // Show only what looks like a URL or a host name: anything else may be a misplaced API key.
   return /^[a-z]+:\/|^[a-z0-9.-]+[.:][a-z0-9/.-]+$/.test(bare) ? ` (${bare})` : "";
-}
-
-/** A value as it is used. White space around it comes from files and shells. */
-function checkedValue(key: Key, value: string) {
-  return kinds[key].check(value.trim());
 }
 
 function checkBaseUrl(value: string): string | Invalid {

@@ -246,13 +246,12 @@ function failureOf(reason: string): dynamic.CheckFailure {
   return { property: "", reason };
 }
 
-/** What an error of {@link toldOnce} is as a text. */
+/** The text of an error that the engine shows: {@link printOthers} does not print it again. */
 const told = "[the engine shows this error of pulumi-tlsedge]";
 
 /**
- * Makes an error that the engine is told of fit to be shown, and appear once. Of most calls, Pulumi's
- * server also prints the error's text and stack trace on stderr, which the engine shows as a second
- * message.
+ * Makes the message of an error plain, because the engine shows it. In most calls, Pulumi's server
+ * also prints the error and its stack on stderr, which the engine would show as a second message.
  */
 async function toldOnce<T>(work: () => Promise<T>): Promise<T> {
   try {
@@ -268,7 +267,7 @@ async function toldOnce<T>(work: () => Promise<T>): Promise<T> {
 
 let isFiltered = false;
 
-/** Leaves what is already told out of what this process prints. */
+/** Leaves out of what this process prints the errors that the engine shows. */
 function printOthers(): void {
   if (isFiltered) return;
   isFiltered = true;

@@ -40,7 +40,7 @@ const shapes: [RegExp, string][] = [
   ],
   [
     /^\[object |Output<T>|^\$\{/,
-    "has the name of a value in place of its text: pass the output itself, or use " +
+    "is the description of a value, not the value: pass the output itself, or use " +
       "pulumi.interpolate",
   ],
   [

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type BaseIssue, safeParse } from "valibot";
 import { pathOf } from "../client/answer";
+import { plain } from "../client/plain";
 import { holdsPrivateKey } from "../client/redact";
 import {
   defined,
@@ -43,7 +44,7 @@ const pemProperties = ["certificatePem", "privateKeyPem"];
 /** The problems of texts that hold a private key: the service and the state would show it. */
 export function misplacedKeys(value: unknown, path = ""): Problem[] {
   if (typeof value === "string" && holdsPrivateKey(value)) {
-    return [{ path, reason: "holds a private key, which belongs only into privateKeyPem" }];
+    return [{ path, reason: "holds a private key, which belongs only in privateKeyPem" }];
   }
   if (!isObject(value)) return [];
   return Object.entries(value).flatMap(([name, part]) => {
@@ -143,7 +144,8 @@ function wantedBy(issue: BaseIssue<unknown>, schema: unknown): string {
   if (typeof input === "number") return `${text}: put it into quotes`;
   if (!isObject(input) || Array.isArray(input)) return text;
   // A Buffer arrives with its bytes by index.
-  return `${text}: ${"0" in input ? 'use readFileSync(path, "utf8")' : "convert it to JSON"}`;
+  if ("0" in input) return `${text}: use readFileSync(path, "utf8")`;
+  return namesIn(issue).at(-1) === "metadata" ? `${text}: convert it to JSON` : text;
 }
 
 /** The type of a value, in words. */
@@ -164,9 +166,8 @@ function quoted(value: unknown): string | undefined {
   if (typeof value === "boolean") return `${value}`;
   if (typeof value !== "string" || /@|-----/.test(value)) return undefined;
   const short = value.length > maxQuoted ? `${value.slice(0, maxQuoted)}…` : value;
-  const code = (hidden: string) => `\\u{${hidden.codePointAt(0)?.toString(16)}}`;
   // JSON leaves some invisible characters as they are.
-  return JSON.stringify(short).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u00a0]/gu, code);
+  return plain(JSON.stringify(short).replaceAll("\u00a0", "\\u00a0"));
 }
 
 /** `("a" | "b" | "c")` as `"a", "b" or "c"`. */

@@ -131,8 +131,7 @@ export const lifecycle: Lifecycle = {
     if (!old || !wanted) return undefined;
     const [before, after] = [describeChain(old), describeChain(wanted)];
     const dates = `${dayOf(before)} → ${dayOf(after)}`;
-    const text = `${dates}, ${renamed(before, after)}; the new one is uploaded first`;
-    return { severity: "info", text };
+    return { severity: "info", text: `${dates}, ${renamed(before, after)}` };
   },
 
   async create(client, inputs, urn) {

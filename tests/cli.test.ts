@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { createHash, X509Certificate } from "node:crypto";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { openSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { stripVTControlCharacters } from "node:util";
@@ -673,6 +673,13 @@ describe("npx pulumi-tlsedge", () => {
       const { stdout } = await run(`status --format ${format}`, env);
       assert.ok(!stdout.includes("stop-commands"), stdout);
     }
+    const file = fileWith("");
+    const child = spawn(process.execPath, [bin, "status"], {
+      stdio: ["ignore", openSync(file, "w"), "inherit"],
+      env: environment(env),
+    });
+    await once(child, "exit");
+    assert.equal(readFileSync(file, "utf8"), (await run("status")).stdout);
   });
 
   it("status of an account that holds nothing says so", async () => {

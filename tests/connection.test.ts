@@ -228,6 +228,8 @@ describe("the settings of a connection", () => {
     const env = { TLSEDGE_BASE_URL: " https://a.example/v1/\r\n", TLSEDGE_API_KEY: "key\n" };
     const { baseUrl, apiKey, timeoutSeconds } = read(env, config);
     assert.deepEqual([baseUrl, apiKey, timeoutSeconds], ["https://a.example/v1", "key", 60]);
+    // White space alone is no value.
+    assert.equal(read(env, { "tlsedge:apiKey": " \n" }).apiKey, "key");
     const inStack: Record<string, string> = { "tlsedge:apiKey": "key" };
     assert.equal(
       overruled("tlsedge", (key) => inStack[key], env),

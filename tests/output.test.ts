@@ -173,11 +173,10 @@ for (const door of ["dynamic", "plugin"] as const) {
           .split("\n")
           .filter((line) => line.includes("some_id"));
       const about = "the TLS certificate some_id";
-      const rest = "the new one is uploaded first";
-      assert.deepEqual(await said(same), [`${about}: ${end} → ${same.end}, same names; ${rest}`]);
+      assert.deepEqual(await said(same), [`${about}: ${end} → ${same.end}, same names`]);
       assert.deepEqual(await said(other), [
         `${about}: ${end} → ${other.end}, names added: c.example.com, d.example.com, ` +
-          `removed: b.example.com; ${rest}`,
+          "removed: b.example.com",
       ]);
       assert.deepEqual(await said(old), []);
     });
@@ -195,17 +194,14 @@ describe("what a plan says of a replaced certificate", () => {
   it("C14 has five names of each kind, addresses too", async () => {
     const many = Array.from({ length: 8 }, (_, n) => `n${n}.example`);
     const [none, all] = [await of([]), await of(["b.example"], ["10.0.0.1"])];
-    assert.match(
-      remark(none, all),
-      /, names added: b\.example, 10\.0\.0\.1, removed: a\.example; /,
-    );
+    assert.match(remark(none, all), /, names added: b\.example, 10\.0\.0\.1, removed: a\.example/);
     const added = many.slice(0, 5).join(", ");
     assert.ok(
       remark(none, await of(many)).includes(
-        `, names added: ${added} and 3 more, removed: a.example; `,
+        `, names added: ${added} and 3 more, removed: a.example`,
       ),
     );
-    assert.ok(remark(await of(many), none).includes(`, removed: ${added} and 3 more; `));
+    assert.ok(remark(await of(many), none).includes(`, removed: ${added} and 3 more`));
   });
 
   it("C14 compares the common names of certificates without other names", async () => {

@@ -53,8 +53,15 @@ describe("what a service says", () => {
     });
   }
 
-  it("C4 is left out when it quotes a short key with a space in it", () => {
+  it("C4 is left out when it quotes a short key with a space in it, or in base64", () => {
     assert.doesNotMatch(redact("no: abcd efgh", ["abcdefgh"]), /abcd/);
+    const short = "short.key.1";
+    for (const before of ["", "x", "xx"]) {
+      const text = base64(before + short);
+      for (const quoted of [text, text.replace(/=+$/, "")]) {
+        assert.notEqual(redact(`no: ${quoted}`, [short]), `no: ${quoted}`);
+      }
+    }
   });
 
   it("stays as it is when it quotes no key", () => {

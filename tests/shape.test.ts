@@ -204,7 +204,7 @@ describe("the shape of inputs", () => {
       { hostports: ["shop.example.org:443\r"] },
       `hostports[0]: "shop.example.org:443\\r" has a space or a line break: ${write}`,
     ],
-    [{ hostports: ["\u200ba.b:443"] }, `hostports[0]: "\\u{200b}a.b:443" ${asciiOnly}`],
+    [{ hostports: ["\u200ba.b:443"] }, `hostports[0]: "\\u200ba.b:443" ${asciiOnly}`],
     [
       { hostports: ["A.example.com:443", "b:1", "a.example.com:443"] },
       'hostports[2]: "a.example.com:443" is the same host and port as hostports[0]: remove one of them',
@@ -258,6 +258,7 @@ describe("the shape of inputs", () => {
       "metadata: is an object, but must be a string: convert it to JSON",
     ],
     [{ metadata: ["web"] }, "metadata: is a list, but must be a string"],
+    [{ description: {} }, "description: is an object, but must be a string"],
     [{ metadata: 5 }, "metadata: is a number, but must be a string: put it into quotes"],
     [{ description: true }, "description: is a boolean, but must be a string"],
     [
