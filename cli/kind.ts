@@ -1,6 +1,6 @@
 import type { Client } from "../client/client";
 import type { Lifecycle, Properties } from "../provider/lifecycle";
-import type { SubjectAlternativeNames } from "../provider/pem";
+import type { SubjectAlternativeNames } from "../provider/values/pem";
 import type { Line, Row } from "./table";
 
 /** An object as the service lists it: the fields that the commands use of every kind. */

@@ -1,6 +1,6 @@
 import { defaultConnection } from "../client/settings";
 import { isObject, type Lifecycle, type Properties, unknownValue } from "../provider/lifecycle";
-import { problemsOfShape } from "../provider/shape";
+import { problemsOfShape } from "../provider/values/shape";
 import type { Candidate, Lists, Wire } from "./kind";
 import { type AnyAdoptableKind, adoptableKinds } from "./kinds";
 import { environmentsOf } from "./otherStacks";

@@ -1,5 +1,5 @@
 import { isIP, isIPv6 } from "node:net";
-import { namesCovering } from "../provider/pem";
+import { namesCovering } from "../provider/values/pem";
 import type { Lists, ObjectStatus, Reading, Report, ServedEdge, Statuses } from "./kind";
 import { type AnyKind, kinds } from "./kinds";
 

@@ -1,8 +1,8 @@
 import { plain } from "../client/plain";
 import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
 import { defined } from "../provider/lifecycle";
-import { describeChain, parseChain } from "../provider/pem";
 import { lifecycle, toState } from "../provider/tlsCertificate";
+import { describeChain, parseChain } from "../provider/values/pem";
 import type {
   AdoptableKind,
   Candidate,

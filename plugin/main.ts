@@ -1,7 +1,7 @@
 import "./checkNode";
 import { endCreates } from "../provider/creates/createOnce";
 import { engineAddress, exitWithEngine } from "../provider/engine";
-import { servePlugin } from "../provider/plugin";
+import { servePlugin } from "./plugin";
 import schema from "./schema.json";
 
 /** The process that the engine starts. It reads the port of the plugin from stdout. */

@@ -166,7 +166,7 @@ function isValid({ notBefore, notAfter }: { notBefore: string; notAfter: string 
 
 /**
  * Whether names cover a host (RFC 6125, 6.4). Letter case is ignored. A wildcard is the whole
- * leftmost label and covers one label. An address must be among the addresses. `provider/pem.ts`
+ * leftmost label and covers one label. An address must be among the addresses. `provider/values/pem.ts`
  * has a similar function, but a policy may import only what a program imports.
  */
 function covers({ dnsNames, ips }: { dnsNames: string[]; ips: string[] }, host: string): boolean {

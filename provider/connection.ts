@@ -6,8 +6,8 @@ import type { Client, ClientOptions } from "../client/client";
 import { type Connection, defaultConnection, waysToSet } from "../client/settings";
 import { cancelSignal, sendForEngine } from "./engine";
 import { inform } from "./messages";
-import { nearest } from "./nearest";
-import { whyDamaged, whyNoBlock } from "./notPem";
+import { nearest } from "./values/nearest";
+import { whyDamaged, whyNoBlock } from "./values/notPem";
 
 /** A setting is missing or malformed. The message says how to set it. */
 export class ConfigurationError extends Error {

@@ -3,15 +3,9 @@
  * second edge with the same hostport only during the update, after other resources are deployed.
  */
 export class DeclaredHostports {
-  readonly #title: string;
   /** The edge of each hostport, which is in lower case. */
   readonly #edges = new Map<string, { name: string; isSecret: boolean }>();
   readonly #hostportsOf = new Map<unknown, Set<string>>();
-
-  /** @param title The kind of edge, for messages: "TLS edge". */
-  constructor(title: string) {
-    this.#title = title;
-  }
 
   /**
    * Notes the hostports of an edge, in place of those that were noted for it before. Ignores what is
@@ -32,7 +26,7 @@ export class DeclaredHostports {
       if (!other) continue;
       const hostport = isSecret || other.isSecret ? "[secret]" : one;
       return (
-        `the ${this.#title}s "${other.name}" and "${name}" have the same hostport, ${hostport}, ` +
+        `the edges "${other.name}" and "${name}" have the same hostport, ${hostport}, ` +
         "which only one edge can serve: remove it from one of them"
       );
     }

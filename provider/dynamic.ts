@@ -4,6 +4,7 @@ import type { Client } from "../client/client";
 import { plainMessage } from "../client/plain";
 import { defaultConnection } from "../client/settings";
 import { type AccountState, accountState, refuseOtherAccount } from "./account";
+import { type ConfigReader, connect, overruled, problemOfSettings } from "./connection";
 import {
   adopt,
   adoptions,
@@ -14,8 +15,7 @@ import {
   noteChecked,
   problemsOfAdoption,
   secretsKey,
-} from "./adoption";
-import { type ConfigReader, connect, overruled, problemOfSettings } from "./connection";
+} from "./creates/adoption";
 import { endCreates } from "./creates/createOnce";
 import { answering, exitWithEngine } from "./engine";
 import {
@@ -47,10 +47,10 @@ import {
   tellServices,
   warnOfPlan,
 } from "./plan";
-import { problemsOfShape, prune } from "./shape";
 import { type Timed, type Timeouts, timeoutsKey } from "./timeouts";
 import { lifecycle as tlsCertificateLifecycle } from "./tlsCertificate";
 import { lifecycle as tlsEdgeLifecycle } from "./tlsEdge";
+import { problemsOfShape, prune } from "./values/shape";
 
 /** The provider of TLS edges. Every state names this export, so it is never renamed. */
 export const tlsEdge = dynamicProvider(tlsEdgeLifecycle);

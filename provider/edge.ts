@@ -15,8 +15,8 @@ import {
   pick,
   type Remark,
 } from "./lifecycle";
-import { bodyOf, type Module, stateOf } from "./modules";
 import { readPaged } from "./pages";
+import { bodyOf, type Module, stateOf } from "./values/modules";
 
 /** The fields that every kind of edge has in an answer, besides its modules. */
 export interface EdgeWire {

@@ -2,7 +2,7 @@ import type { Client } from "../client/client";
 import { ServiceError } from "../client/errors";
 import { plain } from "../client/plain";
 import { isObject, type Properties } from "./lifecycle";
-import { misplacedKeys, wrongForm } from "./shape";
+import { misplacedKeys, wrongForm } from "./values/shape";
 
 /** A lookup of one object has found none or several, or the arguments of a lookup are invalid. */
 export class LookupError extends Error {

@@ -7,7 +7,6 @@ import {
   tlsCertificates,
 } from "../client/tlsCertificate";
 import { createOnce } from "./creates/createOnce";
-import { description, metadata } from "./fields";
 import {
   type Difference,
   defined,
@@ -19,6 +18,7 @@ import {
 } from "./lifecycle";
 import { listed } from "./messages";
 import { readPaged } from "./pages";
+import { description, metadata } from "./values/fields";
 import {
   chainFingerprint,
   describeChain,
@@ -29,7 +29,7 @@ import {
   parseChain,
   parseKey,
   parseOrderedChain,
-} from "./pem";
+} from "./values/pem";
 
 /** The inputs of a TLS certificate (api.md §4.2). `TLSCertificateArgs` in the sdk describes them. */
 export const schema = v.strictObject({

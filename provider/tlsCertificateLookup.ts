@@ -1,8 +1,8 @@
 import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
 import { defined } from "./lifecycle";
 import type { LookupKind } from "./lookup";
-import { covers, type SubjectAlternativeNames } from "./pem";
 import { type TLSCertificateState, toState, unparsedState } from "./tlsCertificate";
+import { covers, type SubjectAlternativeNames } from "./values/pem";
 
 /**
  * The result of a certificate lookup; unset fields are undefined. If the chain can't be parsed

@@ -1,10 +1,18 @@
 import * as v from "valibot";
 import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
 import { EdgeLifecycle } from "./edge";
-import { description, edgeModule, hostports, id, metadata, minVersion, someIds } from "./fields";
 import { defined, isObject, type Problem, type Properties, unknownValue } from "./lifecycle";
 import type { LookupKind } from "./lookup";
-import { idField, idsField, textField } from "./modules";
+import {
+  description,
+  edgeModule,
+  hostports,
+  id,
+  metadata,
+  minVersion,
+  someIds,
+} from "./values/fields";
+import { idField, idsField, textField } from "./values/modules";
 
 /** The inputs of a TLS edge (api.md §4.1). `TLSEdgeArgs` in sdk/tlsEdge.ts describes them. */
 export const schema = v.strictObject({

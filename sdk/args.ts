@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import * as shape from "../provider/shape";
+import * as shape from "../provider/values/shape";
 
 /** Whether a value is an output or a promise. */
 export function isAsync(value: unknown): boolean {

@@ -6,13 +6,8 @@ import type { InputOf } from "./resource";
 /** The declared hostports of each connection, by stack: one process may declare several stacks. */
 const declaredIn = new WeakMap<object, Map<string, DeclaredHostports>>();
 
-/**
- * Fails the plan when two edges have the same hostport.
- *
- * @param title The kind of edge, for messages: "TLS edge".
- */
+/** Fails the plan when two edges have the same hostport. */
 export function refuseSharedHostports(
-  title: string,
   name: string,
   args: { hostports?: InputOf<string[] | undefined>; connection?: string },
   opts: pulumi.CustomResourceOptions,
@@ -23,7 +18,7 @@ export function refuseSharedHostports(
   const all = declaredIn.get(stack) ?? new Map<string, DeclaredHostports>();
   declaredIn.set(stack, all);
   const { hostports, connection = defaultConnection } = args;
-  const declared = all.get(connection) ?? new DeclaredHostports(title);
+  const declared = all.get(connection) ?? new DeclaredHostports();
   all.set(connection, declared);
   const check = (known: unknown, isSecret: boolean) => {
     const problem = declared.declare(Symbol(name), name, known, isSecret);

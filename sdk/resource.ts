@@ -2,7 +2,6 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { defaultConnection, waysToSet } from "../client/settings";
-import { importKey, secretsKey } from "../provider/adoption";
 import {
   ConfigurationError,
   overruled,
@@ -10,6 +9,7 @@ import {
   readSettings,
   unknownKeys,
 } from "../provider/connection";
+import { importKey, secretsKey } from "../provider/creates/adoption";
 import { defined, isObject } from "../provider/lifecycle";
 import { millisecondsOf, timeoutsKey } from "../provider/timeouts";
 

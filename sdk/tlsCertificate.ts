@@ -1,11 +1,11 @@
 import * as pulumi from "@pulumi/pulumi";
 import { lookups } from "../provider/lookups";
-import type { SubjectAlternativeNames } from "../provider/pem";
 import type {
   GetTLSCertificateResult,
   TLSCertificateFilter,
   TLSCertificateQuery,
 } from "../provider/tlsCertificateLookup";
+import type { SubjectAlternativeNames } from "../provider/values/pem";
 import { warnOfExpiry } from "./expiry";
 import { ask, askOutput, type LookupArgs } from "./lookup";
 import {

@@ -148,7 +148,7 @@ export class TLSEdge extends pulumi.CustomResource {
   declare readonly tlsTermination: pulumi.Output<TlsTerminationState | undefined>;
 
   constructor(name: string, args?: TLSEdgeArgs, opts: pulumi.CustomResourceOptions = {}) {
-    refuseSharedHostports("TLS edge", name, args ?? {}, opts);
+    refuseSharedHostports(name, args ?? {}, opts);
     // The engine can't import dynamic resources, so the provider does it.
     const { import: _, ...rest } = opts;
     super(

@@ -17,8 +17,8 @@ import {
   unknownKeys,
 } from "../provider/connection";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
-import { nearest } from "../provider/nearest";
 import { tellServices } from "../provider/plan";
+import { nearest } from "../provider/values/nearest";
 import { checkConnection } from "../sdk/resource";
 import { failureOf, fileWith, Stack, setEnv, setEnvFor } from "./support";
 

@@ -13,7 +13,7 @@ import {
   parseChain,
   parseKey,
   parseOrderedChain,
-} from "../provider/pem";
+} from "../provider/values/pem";
 import { fileWith, growth } from "./support";
 
 const sha256 = (data: Uint8Array) => createHash("sha256").update(data).digest("hex");

@@ -7,11 +7,11 @@ import { type JavaScriptValue, Struct } from "google-protobuf/google/protobuf/st
 import { Client } from "../client/client";
 import { tlsEdges } from "../client/tlsEdge";
 import { type Emulator, startEmulator } from "../emulator/server";
+import { servePlugin } from "../plugin/plugin";
 import schema from "../plugin/schema.json";
 import { isClaimed } from "../provider/creates/journal";
 import { unknownValue } from "../provider/lifecycle";
 import { warnOfPlan } from "../provider/plan";
-import { servePlugin } from "../provider/plugin";
 import { type Properties, setEnv, setEnvFor, typedUnknowns, until } from "./support";
 
 describe("the plugin, called over gRPC", () => {

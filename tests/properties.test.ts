@@ -14,8 +14,8 @@ import {
   startEmulator,
 } from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
-import { chainFingerprint, formatChain, parseChain } from "../provider/pem";
 import { schema as certificateSchema } from "../provider/tlsCertificate";
+import { chainFingerprint, formatChain, parseChain } from "../provider/values/pem";
 import { Secrets } from "../tools/secrets";
 import { anyJson, holds } from "./cases";
 import { PlanFailure, type Properties, Stack, setEnv, setEnvFor, unknown } from "./support";

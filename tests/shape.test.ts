@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import type { Lifecycle } from "../provider/lifecycle";
-import { nearest } from "../provider/nearest";
 import { textsOf } from "../provider/operations";
-import { problemsOfShape, prune } from "../provider/shape";
 import { lifecycle as tlsCertificate } from "../provider/tlsCertificate";
 import { lifecycle as tlsEdge } from "../provider/tlsEdge";
+import { nearest } from "../provider/values/nearest";
+import { problemsOfShape, prune } from "../provider/values/shape";
 import { holds } from "./cases";
 import { type Properties, unknown } from "./support";
 

@@ -8,8 +8,8 @@ import {
   startEmulator,
 } from "../emulator/server";
 import { tlsCertificate } from "../provider/dynamic";
-import { describeLeaf } from "../provider/pem";
 import { expiryOf } from "../provider/tlsCertificate";
+import { describeLeaf } from "../provider/values/pem";
 import {
   failureOf,
   PlanFailure,

@@ -5,28 +5,18 @@ import { isDeepStrictEqual } from "node:util";
 import ts from "typescript";
 import { defaultConnection, waysToSet } from "../client/settings";
 import ours from "../package.json";
+import { kinds } from "../provider/kinds";
 import { lookups } from "../provider/lookups";
-import { lifecycle as tlsCertificate } from "../provider/tlsCertificate";
-import { lifecycle as tlsEdge } from "../provider/tlsEdge";
 import { runTool } from "./command";
 import { repository } from "./folders";
 
 /** Where the schema is. */
 export const schemaFile = path.join(repository, "plugin", "schema.json");
 
-/** The resources, with the names of their files. */
-const resources = {
-  TLSCertificate: { file: "tlsCertificate", settings: tlsCertificate.settings },
-  TLSEdge: { file: "tlsEdge", settings: tlsEdge.settings },
-};
-type Resource = keyof typeof resources;
+/** The base name of a kind's files, such as `tlsEdge` of TLSEdge. */
+const baseNameOf = (kind: string) =>
+  kind.replace(/^[A-Z]+(?=[A-Z])|^[A-Z]/, (start) => start.toLowerCase());
 
-/** The property that has the list of a lookup: the result of a plugin's function is an object. */
-const listNames: Record<string, string> = {
-  getTunnels: "tunnels",
-  getTLSEdges: "tlsEdges",
-  getTLSCertificates: "tlsCertificates",
-};
 /** The languages of the example programs, with the endings of their files. */
 const languages = { typescript: "ts", python: "py", go: "go", yaml: "yaml" };
 const secrets = ["privateKeyPem", "apiKey"];
@@ -195,7 +185,7 @@ export function makeSchema() {
       inputProperties: config,
     },
     types: source.types,
-    resources: byToken(Object.keys(resources), (name) => resourceOf(source, name as Resource)),
+    resources: byToken(Object.keys(kinds).sort(), (name) => resourceOf(source, name)),
     functions: byToken(Object.keys(lookups), (name) => functionOf(source, name)),
   };
 }
@@ -238,8 +228,9 @@ function configOf(source: Source): Fields["properties"] {
   return properties;
 }
 
-function resourceOf(source: Source, name: Resource) {
-  const { file, settings } = resources[name];
+function resourceOf(source: Source, name: string) {
+  const file = baseNameOf(name);
+  const settings = kinds[name]?.lifecycle.settings ?? [];
   const inputs = source.type(`provider/${file}.ts`, `${name}Inputs`);
   const state = source.type(`provider/${file}.ts`, `${name}State`);
   const given = source.fields(inputs, "input", source.type("sdk/index.ts", `${name}Args`));
@@ -262,11 +253,12 @@ function resourceOf(source: Source, name: Resource) {
 
 function functionOf(source: Source, name: string) {
   const description = source.doc(source.export("sdk/index.ts", name));
-  const list = listNames[name];
-  const kind = name.slice("get".length, list ? -1 : undefined);
+  const [, kind = "", isList] = /^get(\w+?)(s?)$/.exec(name) ?? [];
+  // The result of a plugin's function is an object: this property has the list.
+  const list = isList && `${baseNameOf(kind)}s`;
   const { args, result } = source.lookup(name);
   const inputs = source.fields(args, "input");
-  const documented = kind in resources ? source.type("sdk/index.ts", kind) : undefined;
+  const documented = kind in kinds ? source.type("sdk/index.ts", kind) : undefined;
   const found = source.fields(result, "output", documented);
   if (!list) return { description, inputs, outputs: found };
   const items = source.define(`Found${kind}`, `What \`${token(`get${kind}`)}\` finds.`, found);

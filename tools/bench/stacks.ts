@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { makeCertificate } from "../../emulator/server";
-import { formatChain, parseChain } from "../../provider/pem";
+import { formatChain, parseChain } from "../../provider/values/pem";
 import type { Pair } from "../policyCases";
 import type { Kind, Phase } from "./results";
 

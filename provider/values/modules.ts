@@ -1,5 +1,5 @@
-import type { Ref } from "../client/fields";
-import { defined, isObject, type Properties } from "./lifecycle";
+import type { Ref } from "../../client/fields";
+import { defined, isObject, type Properties } from "../lifecycle";
 
 /** A field of a module: its name in a request, and how it is read from an answer. */
 export interface ModuleField {

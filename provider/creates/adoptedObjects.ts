@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { folder as notesFolder } from "./creates/journal";
-import { enginePort, isProcessAlive } from "./engine";
-import { warn } from "./messages";
+import { enginePort, isProcessAlive } from "../engine";
+import { warn } from "../messages";
+import { folder as notesFolder } from "./journal";
 
 /**
  * The objects that the resources of a run adopt, in one file for each provider process. When the

@@ -3,7 +3,7 @@ import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import type { Client } from "../client/client";
 import { type Connection, defaultConnection, waysToSet } from "../client/settings";
-import { accountState, refuseOtherAccount } from "./account";
+import { accountState, refuseOtherAccount } from "../provider/account";
 import {
   type ConfigReader,
   connect,
@@ -14,17 +14,24 @@ import {
   problemOfSettings,
   type Settings,
   unknownKeys,
-} from "./connection";
-import { endCreates } from "./creates/createOnce";
-import { claim, startRun } from "./creates/journal";
-import { forgetLists } from "./creates/lists";
-import { DeclaredHostports } from "./declaredHostports";
-import { cancel } from "./engine";
-import { forgetPlans } from "./hostports";
-import { defined, hasUnknown, type Lifecycle, nameInUrn, type Properties } from "./lifecycle";
-import type { Lookup } from "./lookup";
-import { lookups } from "./lookups";
-import { once, warn } from "./messages";
+} from "../provider/connection";
+import { endCreates } from "../provider/creates/createOnce";
+import { claim, startRun } from "../provider/creates/journal";
+import { forgetLists } from "../provider/creates/lists";
+import { DeclaredHostports } from "../provider/declaredHostports";
+import { cancel } from "../provider/engine";
+import { forgetPlans } from "../provider/hostports";
+import { type Kind, kinds } from "../provider/kinds";
+import {
+  defined,
+  hasUnknown,
+  type Lifecycle,
+  nameInUrn,
+  type Properties,
+} from "../provider/lifecycle";
+import type { Lookup } from "../provider/lookup";
+import { lookups } from "../provider/lookups";
+import { once, warn } from "../provider/messages";
 import {
   driftOf,
   incomplete,
@@ -34,7 +41,7 @@ import {
   remove,
   textsOf,
   update,
-} from "./operations";
+} from "../provider/operations";
 import {
   askBefore,
   askBeforeUpdate,
@@ -43,11 +50,9 @@ import {
   noteUpdate,
   tellServices,
   warnOfPlan,
-} from "./plan";
+} from "../provider/plan";
+import { problemsOfShape, prune } from "../provider/values/shape";
 import { IncompleteError, serve, showThroughEngine } from "./rpc";
-import { problemsOfShape, prune } from "./shape";
-import { lifecycle as tlsCertificateLifecycle } from "./tlsCertificate";
-import { lifecycle as tlsEdgeLifecycle } from "./tlsEdge";
 import { detailedDiff, fromWire, plannedOutputs, propertyOf, toWire } from "./wire";
 
 /** The Pulumi package schema, as far as this file reads it. */
@@ -59,18 +64,6 @@ export interface Schema {
 }
 
 type SchemaProperties = Record<string, { description: string; secret?: boolean }>;
-
-/** One kind of resource, by its name in the schema. */
-interface Kind {
-  lifecycle: Lifecycle;
-  /** Whether the old object and its replacement can't exist at the same time. */
-  deleteBeforeReplace?: boolean;
-}
-
-const kinds: Record<string, Kind> = {
-  "tlsedge:index:TLSEdge": { lifecycle: tlsEdgeLifecycle, deleteBeforeReplace: true },
-  "tlsedge:index:TLSCertificate": { lifecycle: tlsCertificateLifecycle },
-};
 
 /**
  * How old the answer may be for an import. The engine stores each resource before it asks for the
@@ -94,7 +87,7 @@ function handlersOf(schema: Schema) {
   let config: ConfigReader = () => undefined;
   let isConfigured = false;
   // The engine starts one process for each provider, and a provider has one account.
-  const declared = new DeclaredHostports(tlsEdgeLifecycle.title);
+  const declared = new DeclaredHostports();
   /** The URNs whose inputs were warned about. */
   const warned = new Set<string>();
 
@@ -360,8 +353,9 @@ interface OfType {
 }
 
 function kindOf(request: OfType): Kind {
-  const kind = kinds[request.getType()];
-  if (!kind) throw new Error(`there is no resource ${request.getType()}`);
+  const token = request.getType();
+  const kind = kinds[token.replace("tlsedge:index:", "")];
+  if (!kind) throw new Error(`there is no resource ${token}`);
   return kind;
 }
 

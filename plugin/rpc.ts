@@ -7,8 +7,8 @@ import type { ErrorResourceInitFailed } from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
 import { Any } from "google-protobuf/google/protobuf/any_pb";
 import { plainMessage } from "../client/plain";
-import { answering } from "./engine";
-import { showWith } from "./messages";
+import { answering } from "../provider/engine";
+import { showWith } from "../provider/messages";
 
 /** The URN of the operation in progress: messages about it name its resource. */
 const urnOf = new AsyncLocalStorage<string>();

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { type BaseIssue, safeParse } from "valibot";
-import { pathOf } from "../client/answer";
-import { plain } from "../client/plain";
-import { holdsPrivateKey } from "../client/redact";
+import { pathOf } from "../../client/answer";
+import { plain } from "../../client/plain";
+import { holdsPrivateKey } from "../../client/redact";
 import {
   defined,
   isObject,
@@ -10,7 +10,7 @@ import {
   type Problem,
   type Properties,
   unknownValue,
-} from "./lifecycle";
+} from "../lifecycle";
 import { nearest } from "./nearest";
 
 /** Removes `__provider`, empty values and unchanged values that an earlier check has added. */

@@ -1,7 +1,4 @@
-import type { Client } from "../client/client";
-import { isNotedAsAdopted, noteAdopted } from "./adoptedObjects";
-import { noteManaged } from "./creates/createOnce";
-import { claim } from "./creates/journal";
+import type { Client } from "../../client/client";
 import {
   type Created,
   hasUnknown,
@@ -10,9 +7,12 @@ import {
   type Problem,
   type Properties,
   perAccount,
-} from "./lifecycle";
-import { warn } from "./messages";
-import { remove } from "./operations";
+} from "../lifecycle";
+import { warn } from "../messages";
+import { remove } from "../operations";
+import { isNotedAsAdopted, noteAdopted } from "./adoptedObjects";
+import { noteManaged } from "./createOnce";
+import { claim } from "./journal";
 
 /** The input that has a resource's `import` option. Pulumi hides names that start with `__`. */
 export const importKey = "__import";

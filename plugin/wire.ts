@@ -8,9 +8,9 @@ import {
   type Properties,
   unknownValue,
   withOneMarker,
-} from "./lifecycle";
-import { isEqual } from "./operations";
-import { entriesAt } from "./shape";
+} from "../provider/lifecycle";
+import { isEqual } from "../provider/operations";
+import { entriesAt } from "../provider/values/shape";
 
 /** Marks a special value on the wire. The key and the kind are Pulumi's. */
 const specialKey = "4dabf18193072939515e22adb298388d";
