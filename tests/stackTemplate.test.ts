@@ -66,6 +66,25 @@ describe("the config of the template stack", () => {
       'edges.app.minVersion: must be "1.0" or "1.1" or "1.2" or "1.3"',
     ],
     [{ metadata: { team: 7 } }, "metadata.team: is the number 7: put it into quotes"],
+    [edgeWith({ access: "everybody" }), 'edges.app.access: must be "anyone"'],
+    [
+      edgeWith({ access: { ipPolicyIds: [""] } }),
+      "edges.app.access.ipPolicyIds.0: must not be empty",
+    ],
+    [edgeWith({ hostports: undefined }), "edges.app.hostports: is missing"],
+    [
+      edgeWith({ certificate: "wild" }),
+      "edges.app.certificate: no certificate has this name; the names are: app",
+    ],
+    [
+      { certificates: { app: { chainFile: __filename } } },
+      "certificates.app: give exactly one: keyFile, or a key in privateKeys",
+    ],
+    [
+      { certificates: { app: { chainFile: "-----BEGIN not shown", keyFile: __filename } } },
+      "certificates.app.chainFile: must be a path, not PEM text",
+    ],
+    [{ renewBeforeDays: "soon" }, "renewBeforeDays: must be number"],
   ];
   for (const [values, said] of mistakes) {
     it(`C15 is told: ${said}`, () => assert.deepEqual(complaints(values), [said]));
@@ -77,6 +96,14 @@ describe("the config of the template stack", () => {
     assert.deepEqual(more, []);
     const twice = complaints(edgeWith({ minVerion: 1.2 })).join();
     assert.match(twice, /minVerion: .*minVersion\?,edges\.app\.minVersion: is the number 1\.2/);
+  });
+
+  it("C50 has private keys as secrets, each for a certificate", () => {
+    const privateKeys = { wildcrad: "not to be shown" };
+    const unmatched = "privateKeys.wildcrad: no certificate has this name; the names are: none";
+    assert.deepEqual(complaints({ privateKeys }, ["privateKeys"]), [unmatched]);
+    const plain = "privateKeys: stands in config in plain text: set it with --secret";
+    assert.deepEqual(complaints({ privateKeys }), [unmatched, plain]);
   });
 
   it("C10 is not shown where it is a secret", () => {

@@ -94,7 +94,7 @@ async function makeCertificateOnce(): Promise<void> {
 
 function run(command: string, args: string[], env: NodeJS.ProcessEnv): Promise<number> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd: program, env, stdio: "inherit" });
+    const child = spawn(command, args, { cwd: repository, env, stdio: "inherit" });
     child.on("error", reject);
     child.on("close", (code) => resolve(code ?? 1));
   });

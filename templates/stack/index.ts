@@ -51,15 +51,9 @@ const sites = each(
     ),
 );
 
-/** What other stacks may count on, by name: `new pulumi.StackReference(…).requireOutput("edges")`. */
-export const edges = each(sites, ({ edge, expires }) => ({
-  id: edge.id,
-  hostports: edge.hostports,
-  certificateExpires: expires,
-}));
-/** By name, too. */
-export const certificates = each(made, ({ id, notAfter, subjectAlternativeNames }) => ({
-  id,
-  expires: notAfter,
-  domains: subjectAlternativeNames.dnsNames,
-}));
+/** The id of each edge, for other stacks: `new pulumi.StackReference(…).requireOutput("edges")`. */
+export const edges = each(sites, ({ edge }) => edge.id);
+/** The id of each certificate. */
+export const certificates = each(made, ({ id }) => id);
+/** When each certificate expires. */
+export const expires = each(made, ({ notAfter }) => notAfter);

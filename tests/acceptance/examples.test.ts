@@ -5,7 +5,6 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Project } from "../../tools/engine";
-import type { Run } from "../../tools/engineLog";
 
 const day = 86_400_000;
 
@@ -42,8 +41,6 @@ describe("the examples, on the real engine", () => {
     edges: project.emulator.tlsEdges.list(),
     certificates: project.emulator.tlsCertificates.list(),
   });
-  const metadata = () =>
-    Object.values(held()).flatMap((all) => all.map((one) => JSON.parse(one.metadata ?? "{}")));
 
   it("site: two sites share a certificate", async () => {
     project = await example("site");
@@ -69,150 +66,6 @@ describe("the examples, on the real engine", () => {
       assert.ok(urns.includes(`${site}$pulumi-nodejs:dynamic/tlsedge:TLSEdge::${name}`));
     }
     await dies();
-  });
-
-  describe("stack: described in config alone", () => {
-    beforeEach(async () => {
-      project = await Project.copyOf({
-        "Pulumi.yaml": "Pulumi.yaml",
-        "Pulumi.dev.yaml": "Pulumi.dev.yaml",
-        "Pulumi.prod.yaml": "Pulumi.prod.yaml",
-        "examples/stack": "examples/stack",
-        "templates/stack": "templates/stack",
-      });
-      for (const stack of ["dev", "prod"]) {
-        await project.certificate(join("certificates", stack), {
-          commonName: `${stack}.example.com`,
-        });
-      }
-    });
-
-    it("makes what dev and prod describe", async () => {
-      await project.select("dev");
-      await lives(4);
-      await project.select("prod");
-      await project.up();
-      const { edges } = held();
-      const admin = edges.find(({ hostports }) => hostports?.includes("admin.example.com:443"));
-      assert.equal(admin?.mutual_tls?.enabled, true);
-      assert.equal(admin?.tls_termination?.min_version, "1.3");
-      assert.deepEqual(
-        metadata()
-          .map(({ owner, environment }) => `${owner} ${environment}`)
-          .sort(),
-        ["platform dev", "platform dev", "platform prod", "platform prod", "platform prod"],
-      );
-      await project.destroy();
-      await project.select("dev");
-      await dies();
-    });
-
-    it("takes a private key that stands in config as a secret", async () => {
-      await project.select("dev");
-      const key = await readFile(join(project.folder, "certificates/dev/privkey.pem"), "utf8");
-      await project.setSecret('privateKeys["wildcard"]', key);
-      await project.succeedsQuietly("config", "rm", "--path", "certificates.wildcard.keyFile");
-      const run = await project.up();
-      assert.equal(run.changes.create, 4);
-    });
-
-    it("refuses private keys that stand in config in plain text", async () => {
-      await project.select("dev");
-      await project.succeedsQuietly("config", "set", "--path", "privateKeys.wildcard", "hunter2");
-      const run = await project.fails("preview");
-      assert.match(run.output, /privateKeys: stands in config in plain text/);
-      assert.doesNotMatch(run.output, /hunter2/);
-    });
-
-    /** A preview that fails, with config that is set so. */
-    async function failing(...settings: [string, string][]): Promise<Run> {
-      await project.select("dev");
-      for (const [at, value] of settings) {
-        await project.succeedsQuietly("config", "set", "--path", at, value);
-      }
-      return project.fails("preview");
-    }
-
-    /** What the program says of config that is set so; it must ask nothing of the service. */
-    async function complaint(...settings: [string, string][]): Promise<string> {
-      const { output, requests } = await failing(...settings);
-      assert.deepEqual(requests, []);
-      return output;
-    }
-
-    it("refuses all that is wrong in config at once, each by its path", async () => {
-      const said = await complaint(
-        ["edges.app.hostport", "x"],
-        ["edgse.app", "x"],
-        ["certificates.wildcard.renewBeforeDays", "soon"],
-        ["edges.app.access", "everybody"],
-        ["edges.app.certificate", "wild"],
-        ["edges.other.access.ipPolicyIds", ""],
-        ["certificates.other.chainFile", "other.pem"],
-        ["privateKey", "not to be shown"],
-      );
-      assert.match(
-        said,
-        /edges\.app\.certificate: no certificate has this name; the names are: other, wildcard/,
-      );
-      assert.match(said, /edges\.other\.hostports: is missing/);
-      assert.match(said, /certificates\.other: give exactly one: keyFile, or a key/);
-      assert.match(said, /privateKey: no such setting/);
-      assert.doesNotMatch(said, /not to be shown/);
-      assert.match(said, /edges\.app\.hostport: no such setting/);
-      assert.match(said, /edgse: no such setting/);
-      assert.match(said, /certificates\.wildcard\.renewBeforeDays: must be number/);
-      assert.match(said, /edges\.app\.access: must be "anyone"/);
-      assert.doesNotMatch(said, /everybody|soon/);
-    });
-
-    it("refuses a site that nobody says who may reach, and a key for no certificate", async () => {
-      await project.select("dev");
-      await project.setSecret('privateKeys["wildcrad"]', "not to be shown");
-      const said = await complaint(
-        ["edges.other.access.ipPolicyIds[0]", ""],
-        ["edges.other.access.certificateAuthorities[0]", "ca_1"],
-      );
-      assert.match(said, /edges\.other\.access\.ipPolicyIds\.0: must not be empty/);
-      assert.match(said, /edges\.other\.access\.certificateAuthorities: no such setting/);
-      assert.match(said, /privateKeys\.wildcrad: no certificate has this name/);
-      assert.doesNotMatch(said, /not to be shown/);
-    });
-
-    it("refuses a file that is not there, and a malformed hostport", async () => {
-      // A resource finds this one: another resource may have asked the service by then.
-      const { output, writes } = await failing(["edges.app.hostports[0]", "app"]);
-      assert.match(output, /hostports\[0\]: \\?"app\\?" has no port/);
-      assert.deepEqual(writes, []);
-      const file = await complaint(["certificates.wildcard.chainFile", "none.pem"]);
-      assert.match(file, /certificates\.wildcard\.chainFile: none\.pem can't be read/);
-      const pem = await complaint(["certificates.wildcard.chainFile", "a -----BEGIN not shown"]);
-      assert.match(pem, /certificates\.wildcard\.chainFile: must be a path, not PEM text/);
-      assert.doesNotMatch(pem, /not shown/);
-    });
-
-    it("consumer: has what the other stack's outputs tell", async () => {
-      await project.select("dev");
-      await project.up();
-      const consumer = await Project.copyOf({ "examples/consumer": "." });
-      try {
-        // Stacks of one backend, as a team has them.
-        Object.assign(consumer.env, { PULUMI_BACKEND_URL: project.env.PULUMI_BACKEND_URL });
-        await consumer.select("other");
-        await consumer.succeedsQuietly(
-          "config",
-          "set",
-          "edgeStack",
-          "organization/tlsedge-stack/dev",
-        );
-        await consumer.up();
-        assert.deepEqual(await consumer.output("urls"), ["https://app.dev.example.com:443"]);
-        await consumer.succeedsQuietly("config", "set", "edge", "nope");
-        assert.match((await consumer.fails("preview")).output, /has no edge nope: it has app/);
-      } finally {
-        await consumer.close();
-      }
-    });
   });
 
   it("environments: a change is promoted, and a policy stops it before production", async () => {

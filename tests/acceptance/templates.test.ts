@@ -208,6 +208,13 @@ describe("the template stack, from an empty folder: three environments of eight 
       const second = await project.up();
       assert.deepEqual(second.changes, { same: 19 });
       assert.equal(requests().length, before);
+      // What a run without a change prints fits on a screen.
+      assert.ok(second.output.split("\n").length <= 40, second.output);
+      const account = stack === "prod" ? production : project.emulator;
+      const { app } = (await project.output("edges")) as Record<string, string>;
+      assert.deepEqual(account.tlsEdges.get(app ?? "")?.hostports, [
+        `app.${stack}.example.com:443`,
+      ]);
     }
     const [lower, upper] = [project.emulator, production].map((account) =>
       Object.entries(held(account)).flatMap(([kind, all]) =>
@@ -234,6 +241,24 @@ describe("the template stack, from an empty folder: three environments of eight 
       ...seven("edges: prod platform edge"),
       "edges: prod security edge",
     ]);
+  });
+
+  it("C50 take a private key from config as a secret, and refuse it in plain text", async () => {
+    await project.select("dev");
+    const key = await text(project, "certificates/dev/wildcard/privkey.pem");
+    const { keyFile: _, ...wildcard } = certificate("dev", "wildcard");
+    const admin = {
+      ...certificate("dev", "admin"),
+      renewBeforeDays: 7,
+      connection: "tlsedge-prod",
+    };
+    await describeStack("dev", {}, { certificates: { wildcard, admin } });
+    await project.setSecret('privateKeys["wildcard"]', key);
+    assert.deepEqual((await project.up()).changes, { same: 19 });
+    await project.succeedsQuietly("config", "set", "--path", "privateKeys.wildcard", "hunter2");
+    const { output } = await project.fails("preview");
+    assert.match(output, /privateKeys: stands in config in plain text/);
+    assert.doesNotMatch(output, /hunter2/);
   });
 
   it("are stopped in production if one is open to everyone", async () => {
