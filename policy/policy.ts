@@ -1,6 +1,6 @@
 import type { ResourceValidationPolicy, StackValidationPolicy } from "@pulumi/policy";
 
-/** The description of a policy. `npm run docs:policies` makes its page from these texts. */
+/** The description of a policy. `npm run docs:policies` writes docs/policies.md from these texts. */
 export interface Explained {
   /** Kebab-case; the key of its config. */
   name: string;

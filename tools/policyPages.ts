@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { type Explained, policies } from "../policy/index";
 import { runTool } from "./command";
 import { repository } from "./folders";
-import { table } from "./markdown";
+import { table, writePart } from "./markdown";
 
 /** The content of a file for `--policy-pack-config`. */
 type Profile = Record<string, { enforcementLevel: string; [setting: string]: unknown }>;
@@ -19,58 +19,55 @@ export function readProfiles(): Record<string, Profile> {
 
 type Described = Explained & Pick<(typeof policies)[number], "configSchema">;
 
-/** The page of a policy, in Markdown. */
-export function page(policy: Described, profiles: Record<string, Profile>): string {
-  return `# ${policy.displayName}
+/** The part of docs/policies.md that the policies themselves say. */
+export function policyPart(): string {
+  const profiles = readProfiles();
+  const names = Object.keys(profiles);
+  const rows = policies.map((policy) => [
+    `[\`${policy.name}\`](#${policy.name})`,
+    policy.severity,
+    ...names.map((name) => profiles[name]?.[policy.name]?.enforcementLevel ?? ""),
+    "validateStack" in policy ? "the stack" : "one resource",
+    "remediateResource" in policy ? "yes" : "no",
+  ]);
+  const heads = ["Policy", "Severity", ...names.map((name) => `\`${name}\``), "Judges"];
+  const sections = policies.map((policy) => section(policy, profiles));
+  return `## The policies
 
-\`${policy.name}\`: ${policy.description}
+The levels are those of the two profiles. A policy that remediates can put a violation right by itself,
+at the level \`remediate\`.
 
-${table(
-  ["Severity", ...Object.keys(profiles).map((name) => `Level in \`${name}\``)],
-  [[policy.severity, ...Object.values(profiles).map((profile) => levelIn(profile, policy))]],
-)}
+${table([...heads, "Remediates"], rows)}
 
-## Why it matters
-
-${policy.why}
-
-## How to fix it
-
-${policy.remediationSteps}
-
-${settings(policy, profiles)}## Example
-
-A violation:
-
-\`\`\`ts
-${policy.example.violation}
-\`\`\`
-
-The same, fixed:
-
-\`\`\`ts
-${policy.example.fix}
-\`\`\`
-
-<!-- Made by \`npm run docs:policies\` from the policy itself. -->
-`;
+${sections.join("\n\n")}`;
 }
 
-function levelIn(profile: Profile, { name }: Described): string {
-  return profile[name]?.enforcementLevel ?? "";
+function section(policy: Described, profiles: Record<string, Profile>): string {
+  return `### ${policy.name}
+
+${policy.description} ${policy.why}
+
+**Fix**: ${policy.remediationSteps}
+${settings(policy, profiles)}
+\`\`\`ts
+// A violation:
+${policy.example.violation}
+// The same, fixed:
+${policy.example.fix}
+\`\`\``;
 }
 
 function settings({ name, configSchema }: Described, profiles: Record<string, Profile>): string {
   const properties = Object.entries(configSchema?.properties ?? {});
-  if (properties.length === 0) return "";
-  const rows = properties.map(([setting, { type, enum: values, description }]) => [
-    `\`${setting}\``,
-    values ? values.map((value) => `\`${JSON.stringify(value)}\``).join(" or ") : String(type),
-    ...Object.values(profiles).map((profile) => `\`${JSON.stringify(profile[name]?.[setting])}\``),
-    description ?? "",
-  ]);
-  const titles = Object.keys(profiles).map((profile) => `In \`${profile}\``);
-  return `## Settings\n\n${table(["Setting", "Type", ...titles, ""], rows)}\n\n`;
+  return properties
+    .map(([setting, { type, enum: values, description }]) => {
+      const choices = values?.map((value) => JSON.stringify(value)).join(" or ") ?? type;
+      const defaults = Object.entries(profiles).map(
+        ([profile, levels]) => `\`${JSON.stringify(levels[name]?.[setting])}\` in \`${profile}\``,
+      );
+      return `\n**Setting** \`${setting}\` (${choices}): ${description} It is ${defaults.join(", ")}.\n`;
+    })
+    .join("");
 }
 
 /** Where the JSON schema of the config is, for editors. */
@@ -102,19 +99,17 @@ export function configSchema() {
   };
 }
 
+/** The document of the policies. */
+export const policiesFile = path.join(repository, "docs", "policies.md");
+
 async function main(): Promise<void> {
-  const folder = path.join(repository, "docs", "policies");
-  await mkdir(folder, { recursive: true });
-  const profiles = readProfiles();
-  for (const policy of policies) {
-    await writeFile(path.join(folder, `${policy.name}.md`), page(policy, profiles));
-  }
+  await writePart(policiesFile, "Policies", "policies", policyPart());
   await writeFile(configSchemaFile, `${JSON.stringify(configSchema(), null, 2)}\n`);
 }
 
 const usage = `npm run docs:policies
 
-Writes a page for each policy into docs/policies, and policy/config.schema.json for editors.`;
+Writes the policies into docs/policies.md, and policy/config.schema.json for editors.`;
 
 // Tests import this file.
 if (require.main === module) runTool(usage, main);

@@ -38,14 +38,14 @@ export function load({ converter, renderer, logger }: Application): void {
   });
 }
 
-/** Links `api.md §4.1` in a comment to the specification, and a policy to its page. */
+/** Links `api.md §4.1` in a comment to the specification, and a policy to its document. */
 function linkDocuments({ comment, parent, name }: Reflection, project: ProjectReflection): void {
   if (!comment) return;
-  const link = (text: string, file: string): CommentDisplayPart[] => {
+  const link = (text: string, file: string, targetAnchor?: string): CommentDisplayPart[] => {
     const { target } = project.files.registerAbsolute(file as NormalizedPath);
     return [
       { kind: "text", text: `[${text}](` },
-      { kind: "relative-link", text: file, target, targetAnchor: undefined },
+      { kind: "relative-link", text: file, target, targetAnchor },
       { kind: "text", text: ")" },
     ];
   };
@@ -58,16 +58,15 @@ function linkDocuments({ comment, parent, name }: Reflection, project: ProjectRe
         index % 2 ? link(text, path.join(docs, "api.md")) : [{ kind: "text", text }],
       );
   });
-  const page = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  const file = path.join(docs, "policies", `${page}.md`);
-  if (parent?.name !== "pulumi-tlsedge-policy" || !existsSync(file)) return;
-  comment.summary.push({ kind: "text", text: "\n\n" }, ...link("Why, and how to fix it", file));
+  if (parent?.name !== "pulumi-tlsedge-policy" || !/^(?!policies$)[a-z]/.test(name)) return;
+  const heading = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const why = link("Why, and how to fix it", path.join(docs, "policies.md"), heading);
+  comment.summary.push({ kind: "text", text: "\n\n" }, ...why);
 }
 
 /** The heading of the sidebar below which a document stands. */
 function groupOf(file: string): string {
-  if (file.includes("/examples/")) return "Examples";
-  return file.includes("/docs/policies/") ? "Policies" : "Documents";
+  return file.includes("/examples/") ? "Examples" : "Documents";
 }
 
 /** The links of a site that lead nowhere. */

@@ -72,7 +72,7 @@ throughBothDoors("policies on the engine", (door) => {
     assert.deepEqual(said(run), [violation, violation]);
     assert.deepEqual(run.writes, []);
     assert.doesNotMatch(run.output, /valid for a\.example\.com/);
-    // Without a preview the whole stack is judged once, at the end: docs/policies/README.md says so.
+    // Without a preview the whole stack is judged once, at the end: docs/policies.md says so.
     const late = await project.fails("up", "--yes", "--skip-preview", ...options);
     assert.deepEqual(said(late), [violation, violation]);
     assert.equal(late.writes.length, 2);
