@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type { Token } from "markdown-it";
 import { repository } from "../tools/folders";
@@ -30,7 +30,20 @@ describe("the documents", () => {
     );
     assert.deepEqual(broken, []);
   });
+
+  it("number each promise that a test holds, and no other", () => {
+    const contract = readFileSync(path.join(repository, "docs", "contract.md"), "utf8");
+    const promised = numbersIn(contract, /^- \*\*(C\d+)\*\*/gm);
+    const tests = path.join(repository, "tests");
+    const held = globSync("**/*.ts", { cwd: tests }).flatMap((file) =>
+      numbersIn(readFileSync(path.join(tests, file), "utf8"), /\b(C\d+)\b/g),
+    );
+    assert.deepEqual([...new Set(held)].sort(), promised.sort());
+  });
 });
+
+const numbersIn = (text: string, number: RegExp) =>
+  [...text.matchAll(number)].map(([, found]) => String(found));
 
 /** The Markdown files of the repository. */
 function documents(): string[] {
