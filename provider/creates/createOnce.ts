@@ -214,7 +214,7 @@ class Create<Wire extends Listed> {
     const endsAt = performance.now() + (record.wasLookedFor ? 0 : leftMs);
     const mayCome = () => performance.now() < endsAt;
     if (mayCome()) inform(`${doubt}: looking for it`);
-    const times = record.wasLookedFor ? looksAt.slice(0, 2) : looksAt;
+    const times = record.wasLookedFor ? looksAt.slice(0, 3) : looksAt;
     const found = await this.#lookRepeatedly(intent, times, mayCome).catch((cause: Error) => {
       throw new Error(`${doubt}, and the list can't be read (${cause.message}). Try again`);
     });
@@ -228,8 +228,12 @@ class Create<Wire extends Listed> {
     // The record remains: the service may create the object later, and then it is named.
     if (isNothing && found.isSure) return record.noteLook();
     const isEnded = record.drop();
+    const key =
+      intent.account === this.intent.account
+        ? ""
+        : " That update used another API key: if it was of another account, it created none of these.";
     const told =
-      `${doubt}. ${knownOf(found)}. If the resource was renamed and the stack has the object ` +
+      `${doubt}. ${knownOf(found)}.${key} If the resource was renamed and the stack has the object ` +
       "under the old name, put the old name into the resource option `aliases`. If no stack has " +
       "the object (`pulumi stack --show-ids`), delete it or, unless this is a replacement, adopt " +
       "it with the resource option `import`";
@@ -247,11 +251,16 @@ class Create<Wire extends Listed> {
     let found: Finding = { candidates: [], isSure: false };
     let since = 0;
     let last = 0;
-    for (const at of timesWhile(times, mayCome)) {
+    let hasNew = false;
+    let more = 1;
+    // The claim of a new candidate may come: another process may have no answer yet.
+    for (const at of timesWhile(times, () => mayCome() || (hasNew && more-- > 0))) {
       await pause((at - last) * this.#secondMs);
       last = at;
-      const before = found.isSure ? found.candidates[0]?.id : undefined;
+      const known = found.candidates.map(({ id }) => id);
+      const before = found.isSure ? known[0] : undefined;
       found = await this.#look(intent);
+      hasNew = found.candidates.some(({ id }) => !known.includes(id));
       const [wire] = found.candidates;
       if (!wire || !found.isSure || wire.id !== before) since = at;
       else if (at - since >= aloneFor) return found;

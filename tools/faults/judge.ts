@@ -15,9 +15,10 @@ export const promises = {
     "No two resources have one object, or have had it, unless they are on two machines and a warning names it",
   taken: "No create takes by itself what an earlier create was answered with",
   resent: "No create sends its POST again after a lost answer",
-  orphan: "No object is left that no state has and no error or warning names",
+  orphan:
+    "No object is left that no state has and no error or warning names, unless its inputs were edited and the second `up` ran on another machine",
   misleading:
-    "No error names an object that another resource of the machine or another user has, unless the object was created in the second before its provider was killed",
+    "No error names an object that another resource of the machine or another user has, unless the object was created in the second before its provider was killed, or the error says that the update had another key",
   gone: "No fault makes an object look deleted",
   stuck:
     "Once the objects that errors name are adopted or deleted, an `up` without faults succeeds, and all is created after a few of them",
@@ -157,7 +158,10 @@ export function misleading(
     const before = [...heldBefore].flatMap(([id, one]) => (one.machine === machine ? id : []));
     const held = [...before, ...ids, ...others].filter((id) => !unsure.has(id));
     return errors.flatMap((error, index) =>
-      error && !resources[index]?.id && held.some((id) => error.message.includes(id))
+      error &&
+      !resources[index]?.id &&
+      !error.message.includes("another API key") &&
+      held.some((id) => error.message.includes(id))
         ? [{ promise: "misleading" as const, text: error.message }]
         : [],
     );
