@@ -16,7 +16,7 @@ export const promises = {
   taken: "No create takes by itself what an earlier create was answered with",
   resent: "No create sends its POST again after a lost answer",
   orphan:
-    "No object is left that no state has and no error or warning names, unless its inputs were edited and the second `up` ran on another machine",
+    "No object is left that no state has and no error or warning names, unless its inputs were edited and the second `up` ran on another machine, or two machines make equal objects and a warning names the one that was taken",
   misleading:
     "No error names an object that another resource of the machine or another user has, unless the object was created in the second before its provider was killed, or the error says that the update had another key",
   gone: "No fault makes an object look deleted",

@@ -254,10 +254,11 @@ class Run implements Omit<Result, "words"> {
     const left = all.filter(({ id }) => !held.has(id));
     // The last output of a process may come after its answer.
     if (left.length > 0) await Promise.all(this.stacks.map((stack) => stack.end()));
-    const { moves, edits } = this.sequence;
+    const { moves, edits, isApart } = this.sequence;
     // Two machines can't tell their equal objects apart: the warning of the take is all they say.
+    const hasTaken = this.stacks.some(({ messages }) => messages.includes("this create was lost"));
     // Another machine knows no record, and its plan finds objects by what the program says now.
-    const isExcused = this.owners.isExcused || (moves && edits.includes("edit"));
+    const isExcused = (isApart && hasTaken) || (moves && edits.includes("edit"));
     const broken = isExcused ? [] : unnamed(this.stacks, left, all);
     this.broken.push(...broken);
     this.objects += all.length;
