@@ -18,7 +18,16 @@ module.exports = {
       { path: "^client/" },
       { path: "^(dist/)?(provider|sdk)/" },
     ),
-    never("provider imports nothing from sdk", { path: "^provider/" }, { path: "^(dist/)?sdk/" }),
+    never(
+      "provider imports nothing from sdk or plugin",
+      { path: "^provider/" },
+      { path: "^((dist/)?sdk|plugin)/" },
+    ),
+    never(
+      "only plugin talks gRPC",
+      { pathNot: ["^plugin/", outside] },
+      { path: "^node_modules/(@grpc/grpc-js|google-protobuf)/" },
+    ),
     never("nothing imports cli", { pathNot: ["^cli/", outside] }, { path: "^(dist/)?cli/" }),
     never(
       "cli works without Pulumi: it imports client and provider",

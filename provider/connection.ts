@@ -298,8 +298,12 @@ function checkApiKey(value: string): string | Invalid {
 
 const isPem = (text: string) => text.includes("-----BEGIN ");
 
+/** The CA files that are good: each operation reads the settings, and a client reads its file once. */
+const goodCaFiles = new Set<string>();
+
 function checkCaFile(value: string): string | Invalid {
   if (isPem(value)) return new Invalid("is PEM text, but must be the path of a file");
+  if (goodCaFiles.has(value)) return value;
   let text: string;
   try {
     text = readFileSync(value, "utf8");
@@ -312,6 +316,7 @@ function checkCaFile(value: string): string | Invalid {
   if (start < 0) return new Invalid(whyNoBlock(text, "certificate"));
   try {
     new X509Certificate(text.slice(start));
+    goodCaFiles.add(value);
     return value;
   } catch {
     return new Invalid(`holds a certificate that can't be parsed: ${whyDamaged(text)}`);

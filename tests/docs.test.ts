@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type { Token } from "markdown-it";
+import schema from "../plugin/schema.json";
 import { repository } from "../tools/folders";
 
 describe("the documents", () => {
@@ -29,6 +30,13 @@ describe("the documents", () => {
         .map(([, link]) => `${path.relative(repository, document)}: ${link}`),
     );
     assert.deepEqual(broken, []);
+  });
+
+  it("describe each setting, by its key in the config", () => {
+    const { variables } = schema.config;
+    const configuration = readFileSync(path.join(repository, "docs", "configuration.md"), "utf8");
+    const missing = Object.keys(variables).filter((key) => !configuration.includes(`${key}\``));
+    assert.deepEqual(missing, []);
   });
 
   it("number each promise that a test holds, and no other", () => {
