@@ -414,6 +414,8 @@ describe("a create", () => {
       await stackOf("tlsEdge").up(inputs.tlsEdge);
       assert.equal(looks(), 3);
       assert.deepEqual(warnings(), []);
+      const said = told.mock.calls.map((call) => String(call.arguments));
+      assert.ok(said.some((text) => /the list does not show it: this run creates one/.test(text)));
     });
 
     it("C84 what another process has just made is not named before its claim can come", async () => {

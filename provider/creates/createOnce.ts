@@ -65,7 +65,7 @@ export function isManaged(id: string): boolean {
  * - No other POST of this content has an unknown result (the records).
  *
  * Otherwise the create fails, its error says what is known, and its record remains. When the next run
- * on this machine creates this content or this resource, it looks once more. If there is an object,
+ * on this machine creates this content or this resource, it looks again. If there is an object,
  * that create fails too and names it, and the record ends. If there is none, it creates the object,
  * and later creates look again: the service may have been slow.
  *
@@ -97,7 +97,7 @@ export function createOnce<Wire extends Listed>(
 
 /**
  * Ends the records of creates that the engine has stored, at the orderly end of a run. Warns of
- * objects that died with their process before the engine could store them, if this run has created
+ * objects whose process ended before the engine could store them, if this run has created
  * equal ones: they may be in no state (contract C84).
  */
 export async function endCreates(): Promise<void> {
@@ -226,7 +226,13 @@ class Create<Wire extends Listed> {
     // The list of another account says nothing.
     if (isNothing && !found.isSure && intent.account !== this.intent.account) return;
     // The record remains: the service may create the object later, and then it is named.
-    if (isNothing && found.isSure) return record.noteLook();
+    if (isNothing && found.isSure) {
+      record.noteLook();
+      return inform(
+        `${doubt}, but the list does not show it: this run creates one. If the service makes the ` +
+          "other one later, `npx pulumi-tlsedge status` lists both",
+      );
+    }
     const isEnded = record.drop();
     const key =
       intent.account === this.intent.account

@@ -119,12 +119,12 @@ export class CreateRecord {
     return claimed;
   }
 
-  /** Whether a create has looked for the object before. The service may have made it later. */
+  /** Whether a later run has looked for the object in vain. The service may have made it since. */
   get wasLookedFor(): boolean {
     return keep(() => read("creates", `${this.name}.looked`)) === "yes";
   }
 
-  /** Notes that a create has looked for the object, and that there was none. */
+  /** Notes that a run has looked for the object, and that there was none. */
   noteLook(): void {
     if (!this.wasLookedFor) keep(() => writeNew("creates", `${this.name}.looked`, "yes"));
   }
