@@ -33,11 +33,8 @@ export function secretsOfPem(text = ""): string[] {
   return text.split(/-----[A-Z0-9 ]+-----/).map((block) => block.trim());
 }
 
-/** The text that a key has in every PEM form, also when its line breaks are lost. */
-const keyLabel = "PRIVATE KEY-----";
-
-/** Whether a text holds a private key in PEM. */
-export const holdsPrivateKey = (text: string) => text.includes(keyLabel);
+/** Whether a text holds a private key in PEM, also with lost line breaks or typographic hyphens. */
+export const holdsPrivateKey = (text: string) => /PRIVATE KEY\s?\p{Pd}{2}/u.test(text);
 
 function formsOf(secret: string): string[] {
   // The base64 form depends on the secret's position in a group of three bytes.

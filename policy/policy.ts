@@ -71,11 +71,12 @@ export function uploaded(file: string, name = "app"): string {
   );
 }
 
-/** A text of the service or of a certificate, without the characters that a terminal obeys. */
+/** A text of others as a terminal, Pulumi and CI systems can't obey it: with escapes in their signs. */
 export const shown = (text: string) =>
-  text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (characters) =>
-    characters.replace(
-      /[\s\S]/g,
-      (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
-    ),
-  );
+  text
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]|(?<=<)\{(?=%)|(?<=#)#(?=\w*\[)/gu, escaped)
+    .replace(/^:(?=:)/, escaped);
+
+/** Each UTF-16 unit as JSON escapes it: `\u001b`. */
+const escaped = (characters: string) =>
+  characters.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);

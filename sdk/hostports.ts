@@ -1,4 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
+import { plainMessage } from "../client/plain";
 import { defaultConnection } from "../client/settings";
 import { DeclaredHostports } from "../provider/declaredHostports";
 import type { InputOf } from "./resource";
@@ -22,7 +23,7 @@ export function refuseSharedHostports(
   all.set(connection, declared);
   const check = (known: unknown, isSecret: boolean) => {
     const problem = declared.declare(Symbol(name), name, known, isSecret);
-    if (problem) throw new pulumi.RunError(problem);
+    if (problem) throw new pulumi.RunError(plainMessage(problem));
   };
   const isKnown = Array.isArray(hostports) && hostports.every((h) => typeof h === "string");
   const output = pulumi.output(hostports);

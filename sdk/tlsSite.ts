@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
+import { plainMessage } from "../client/plain";
 import { isObject } from "../provider/lifecycle";
 import { listed } from "../provider/messages";
 import { covers } from "../provider/values/pem";
@@ -210,7 +211,7 @@ function warnOfUncovered(name: string, site: TLSSite): void {
       found.length === 1
         ? `${one}: clients will refuse the connection`
         : `${found.length} hostports (${listed(found)}): clients will refuse these connections`;
-    await pulumi.log.warn(`the certificate is not valid for ${text}`, certificate);
+    await pulumi.log.warn(plainMessage(`the certificate is not valid for ${text}`), certificate);
   });
 }
 

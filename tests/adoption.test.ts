@@ -176,7 +176,7 @@ describe("adoption", () => {
   describe("in a later update, after one that was cut off", () => {
     /** The provider, as another process has it. */
     function provider() {
-      const isOurs = (name: string) => /\/(provider|client)\/\w+\.ts$/.test(name);
+      const isOurs = (name: string) => /\/(provider|client)\/(\w+\/)?\w+\.ts$/.test(name);
       const loaded = Object.entries(require.cache).filter(([name]) => isOurs(name));
       const forget = () => {
         for (const name of Object.keys(require.cache)) {
@@ -267,7 +267,7 @@ describe("adoption", () => {
       const saving = `
         const fs = require("node:fs");
         const folder = require("node:path").dirname(require.resolve("pulumi-tlsedge/provider"));
-        const { isNotedAsAdopted, noteAdopted } = require(folder + "/adoptedObjects");
+        const { isNotedAsAdopted, noteAdopted } = require(folder + "/creates/adoptedObjects");
         noteAdopted("first");
         noteAdopted("second");
         fs.rmSync(process.env.PULUMI_HOME + "/tlsedge");
@@ -288,7 +288,7 @@ describe("adoption", () => {
     it("C44 every adopted object is noted, and not the last one alone", async () => {
       const noting = `
         const folder = require("node:path").dirname(require.resolve("pulumi-tlsedge/provider"));
-        const { isNotedAsAdopted, noteAdopted } = require(folder + "/adoptedObjects");
+        const { isNotedAsAdopted, noteAdopted } = require(folder + "/creates/adoptedObjects");
         for (const id of ["a", "b", "c"]) noteAdopted(id);
         console.log(...["a", "b", "c", "d"].map(isNotedAsAdopted));`;
       const child = spawn(process.execPath, ["-e", noting, "provider", "127.0.0.1:1"]);

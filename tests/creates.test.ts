@@ -418,6 +418,21 @@ describe("a create", () => {
       assert.ok(said.some((text) => /the list does not show it: this run creates one/.test(text)));
     });
 
+    it("C33 what an error has named is not taken by the next create that loses its answer", async () => {
+      await lostRun(false);
+      // The mark of this run.
+      await stackOf("tlsEdge").up({ ...inputs.tlsEdge, description: "another" });
+      const made = await make("tlsEdge");
+      const { message } = await failureOf(stackOf("tlsEdge").up(inputs.tlsEdge), Error);
+      assert.ok(message.includes(made), message);
+      lose("tlsEdge", { work: "cleared", answer: { status: 503 } });
+      const stack = stackOf("tlsEdge");
+      await failureOf(stack.up(inputs.tlsEdge), Error);
+      assert.equal(stack.id, "");
+      emulator.faults.clear();
+      await until(() => ids("tlsEdge").length === 3);
+    });
+
     it("C84 what another process has just made is not named before its claim can come", async () => {
       sentBefore(await lostRun(false), 1);
       const held = async (skip: number) => {
@@ -462,16 +477,16 @@ describe("a create", () => {
     });
   });
 
-  for (const what of ["504", "no answer in time"]) {
+  for (const what of ["408", "504", "524", "no answer in time"]) {
     it(`C33 with ${what} is looked for as long as the deadline allows`, async () => {
-      const isSilent = what !== "504";
+      const isSilent = !Number(what);
       const tries: AbortController[] = [];
       // The second request is the POST: its time ends when the service has heard it.
       mock.method(AbortSignal, "timeout", () => {
         tries.push(new AbortController());
         return tries.at(-1)?.signal;
       });
-      lose("tlsEdge", { answer: isSilent ? "silence" : { status: 504 }, work: "cleared" });
+      lose("tlsEdge", { answer: isSilent ? "silence" : { status: Number(what) }, work: "cleared" });
       const stack = stackOf("tlsEdge");
       const created = stack.up(inputs.tlsEdge);
       await until(() => emulator.faults.list()[0]?.struck === 1);

@@ -48,6 +48,8 @@ describe("the orderly end of a provider's process", () => {
         assert.equal(records().length, 2);
         await provider[end]();
         assert.deepEqual(records(), []);
+        // What is known of the id stays: no later create takes the object.
+        assert.equal(readdirSync(path.join(home, "tlsedge", "claims")).length, 1);
         await provider.kill();
       });
     }

@@ -13,6 +13,7 @@ import Ajv from "ajv";
 import * as fc from "fast-check";
 import { makeCertificate } from "../emulator/pki";
 import * as pack from "../policy/index";
+import { shown as quoted } from "../policy/policy";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import { lifecycle } from "../provider/tlsCertificate";
 import { TLSCertificate, TLSEdge } from "../sdk";
@@ -24,7 +25,7 @@ import {
   policyPart,
   readProfiles,
 } from "../tools/policyPages";
-import { holds, seed } from "./cases";
+import { assertInert, holds, hostileText, seed } from "./cases";
 import { type Properties, Stack, unknown } from "./support";
 
 const repository = join(__dirname, "..");
@@ -224,6 +225,9 @@ describe("policies", () => {
       });
     });
   }
+
+  it("C90 show texts of others so that no terminal and no CI system obeys them", () =>
+    holds(hostileText, 300, async (text) => assertInert(`TLS ${quoted(text)} and higher`)));
 
   it("are described in a document that is not stale: npm run docs:policies", () => {
     assert.ok(readFileSync(policiesFile, "utf8").includes(policyPart()));

@@ -70,6 +70,7 @@ describe("the shape of inputs", () => {
     [[{ backend: { backendId: key } }, "backend.backendId"] as const],
     [[{ ipRestriction: { ipPolicyIds: ["i", key] } }, "ipRestriction.ipPolicyIds[1]"] as const],
     [[{ metadata: JSON.stringify({ owner: key }) }, "metadata"] as const],
+    [[{ metadata: key.replaceAll("-", "\u2013") }, "metadata"] as const],
     [[{ [key]: 1 }, ""] as const],
     [[{ backend: { backendId: "b", [`x${key}`]: [key] } }, "backend"] as const],
   ].flat() as [Properties, string][];

@@ -5,6 +5,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { type MadeCertificate, makeCertificate } from "../emulator/server";
 import { TLSCertificate, TLSSite, type TLSSiteArgs } from "../sdk";
 import { uncovered } from "../sdk/tlsSite";
+import { assertInert } from "./cases";
 import { fileWith, type Properties, setEnv } from "./support";
 
 /** What an output holds, once it is known. */
@@ -202,6 +203,14 @@ describe("a TLS site", () => {
         // The mocks give back inputs as outputs.
         ...({ subjectAlternativeNames: { dnsNames, ips: [] } } as object),
       });
+
+    it("C90 is warned of in a text that no terminal obeys", async () => {
+      const [[text]] = (await make(await certificate(), ["s"], "\u001b[2J<{%red%}>.org")) as [
+        [string],
+      ];
+      assertInert(text);
+      assert.match(text, /s\.\\u001b\[2J/);
+    });
 
     it("is warned of once for each certificate, with the number of hostports", async () => {
       const [one, other] = [await certificate(), await certificate()];

@@ -24,11 +24,11 @@ export function noteAdopted(object: string): void {
   try {
     const file = join(folder(), `${process.pid}.${enginePort()}`);
     if (isSaved) {
-      writeFileSync(file, `${object}\n`, { flag: "a" });
+      writeFileSync(file, `${object}\n`, { flag: "a", mode: 0o600 });
       return;
     }
     mkdirSync(folder(), { recursive: true, mode: 0o700 });
-    writeFileSync(file, [...noted].map((one) => `${one}\n`).join(""));
+    writeFileSync(file, [...noted].map((one) => `${one}\n`).join(""), { mode: 0o600 });
     isSaved = true;
     removeStale();
   } catch (error) {

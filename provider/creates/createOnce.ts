@@ -2,7 +2,15 @@ import type { Client } from "../../client/client";
 import { ConnectionError, ServiceError } from "../../client/errors";
 import type { Lifecycle, Properties } from "../lifecycle";
 import { inform, warn } from "../messages";
-import { CreateRecord, hashOf, type Intent, isClaimed, records, recordsBefore } from "./journal";
+import {
+  CreateRecord,
+  hashOf,
+  type Intent,
+  isClaimed,
+  noteNamed,
+  records,
+  recordsBefore,
+} from "./journal";
 import { type Listed, type Look, listOf, pause } from "./lists";
 
 /** The result of a create. */
@@ -61,7 +69,7 @@ export function isManaged(id: string): boolean {
  *
  * - The object is new: it was not in the list before the POST (the mark).
  * - It has the content of the inputs, and for a while it is the only such object.
- * - No create of this machine was ever answered with its id or took it (the claims).
+ * - No create of this machine was ever answered with its id, took it or named it (the claims).
  * - No other POST of this content has an unknown result (the records).
  *
  * Otherwise the create fails, its error says what is known, and its record remains. When the next run
@@ -233,6 +241,7 @@ class Create<Wire extends Listed> {
           "other one later, `npx pulumi-tlsedge status` lists both",
       );
     }
+    noteNamed(found.candidates);
     const isEnded = record.drop();
     const key =
       intent.account === this.intent.account

@@ -11,7 +11,8 @@ import { once, warn } from "../messages";
  * - `creates/` has a record of each POST whose result is unknown, or whose answer the engine may not
  *   have stored. An answered record has a second file, which holds the id; an unanswered one whose
  *   object was looked for in vain has one that says so.
- * - `claims/` has a file for each id that a create of this machine was answered with or took.
+ * - `claims/` has a file for each id that a create of this machine was answered with or took, and one
+ *   for each id that an error has named as the object of an ended record.
  *
  * No file holds a property of an object: contents are hashes.
  */
@@ -180,10 +181,15 @@ export function claim(service: string, id: string): Claim {
   return claimed ?? "unknown";
 }
 
-/** Whether a create of this machine was answered with this id or took it, at any base URL. */
+/** Notes that an error names these objects: no create may take one, but one may be answered with it. */
+export function noteNamed(objects: { id: string }[]): void {
+  for (const { id } of objects) keep(() => writeNew("claims", `${hashOf(id)}.named`, "", "w"));
+}
+
+/** Whether a create of this machine was answered with this id, took it or named it, at any base URL. */
 export function isClaimed(id: string): boolean {
   const file = join(folder(), "claims", hashOf(id));
-  return statSync(file, { throwIfNoEntry: false }) !== undefined;
+  return [file, `${file}.named`].some((one) => statSync(one, { throwIfNoEntry: false }));
 }
 
 function filesIn(kind: "creates" | "claims"): string[] {
@@ -205,10 +211,10 @@ function read(kind: "creates" | "claims", name: string): string {
   }
 }
 
-function writeNew(kind: "creates" | "claims", name: string, text: string): true {
+function writeNew(kind: "creates" | "claims", name: string, text: string, flag = "wx"): true {
   const inside = join(folder(), kind);
   mkdirSync(inside, { recursive: true, mode: 0o700 });
-  writeFileSync(join(inside, name), text, { flag: "wx", mode: 0o600 });
+  writeFileSync(join(inside, name), text, { flag, mode: 0o600 });
   return true;
 }
 
