@@ -37,9 +37,14 @@ export function secretsOfPem(text = ""): string[] {
 export const holdsPrivateKey = (text: string) => /PRIVATE KEY\s?\p{Pd}{2}/u.test(text);
 
 function formsOf(secret: string): string[] {
-  // The base64 form depends on the secret's position in a group of three bytes.
-  const encoded = ["", "x", "xx"].map((before) => Buffer.from(before + secret).toString("base64"));
-  const base64 = encoded.map((text) => text.slice(4).replace(/=+$/, ""));
+  // The base64 form depends on the secret's position in a group of three bytes, and its first and last
+  // characters on what stands before and after it.
+  const base64 = ["", "x", "xx"].map((before) =>
+    Buffer.from(before + secret)
+      .toString("base64")
+      .slice(before === "" ? 0 : 4)
+      .replace(/.=+$/, ""),
+  );
   return [secret, Buffer.from(secret).toString("hex"), ...base64];
 }
 

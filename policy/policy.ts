@@ -75,7 +75,7 @@ export function uploaded(file: string, name = "app"): string {
 export const shown = (text: string) =>
   text
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]|(?<=<)\{(?=%)|(?<=#)#(?=\w*\[)/gu, escaped)
-    .replace(/^:(?=:)/, escaped);
+    .replace(/(?<=^\s*):(?=:)/, escaped);
 
 /** Each UTF-16 unit as JSON escapes it: `\u001b`. */
 const escaped = (characters: string) =>

@@ -55,11 +55,12 @@ describe("what a service says", () => {
 
   it("C4 is left out when it quotes a short key with a space in it, or in base64", () => {
     assert.doesNotMatch(redact("no: abcd efgh", ["abcdefgh"]), /abcd/);
-    const short = "short.key.1";
-    for (const before of ["", "x", "xx"]) {
-      const text = base64(before + short);
-      for (const quoted of [text, text.replace(/=+$/, "")]) {
-        assert.notEqual(redact(`no: ${quoted}`, [short]), `no: ${quoted}`);
+    for (const short of ["abcdefgh", "abcdefghi", "short.key.1"]) {
+      for (const before of ["", "x", "xx"]) {
+        const [alone, inside] = [base64(before + short), base64(`${before}${short} and more`)];
+        for (const quoted of [alone, alone.replace(/=+$/, ""), inside]) {
+          assert.notEqual(redact(`no: ${quoted}`, [short]), `no: ${quoted}`);
+        }
       }
     }
   });

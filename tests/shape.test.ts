@@ -62,6 +62,7 @@ describe("the shape of inputs", () => {
   });
 
   const key = "-----BEGIN EC PRIVATE KEY-----\nMIGHAgEAMBMG\n-----END EC PRIVATE KEY-----\n";
+  const dashed = key.replaceAll("-", "\u2013");
   const misplaced: [Properties, string][] = [
     ["description", "metadata", "connection", "onModuleRemoval", "unknownName"].map(
       (name) => [{ [name]: key }, name] as const,
@@ -70,7 +71,9 @@ describe("the shape of inputs", () => {
     [[{ backend: { backendId: key } }, "backend.backendId"] as const],
     [[{ ipRestriction: { ipPolicyIds: ["i", key] } }, "ipRestriction.ipPolicyIds[1]"] as const],
     [[{ metadata: JSON.stringify({ owner: key }) }, "metadata"] as const],
-    [[{ metadata: key.replaceAll("-", "\u2013") }, "metadata"] as const],
+    [[{ metadata: dashed }, "metadata"] as const],
+    [[{ hostports: [dashed] }, "hostports[0]"] as const],
+    [[{ tlsTermination: { minVersion: dashed } }, "tlsTermination.minVersion"] as const],
     [[{ [key]: 1 }, ""] as const],
     [[{ backend: { backendId: "b", [`x${key}`]: [key] } }, "backend"] as const],
   ].flat() as [Properties, string][];

@@ -34,8 +34,8 @@ export function policyPart(): string {
   const sections = policies.map((policy) => section(policy, profiles));
   return `## The policies
 
-The levels are those of the two profiles. A policy that remediates can put a violation right by itself,
-at the level \`remediate\`.
+The levels are those of the two profiles. A policy that remediates can correct a violation itself, at
+the level \`remediate\`.
 
 ${table([...heads, "Remediates"], rows)}
 

@@ -7,6 +7,7 @@ import {
   hashOf,
   type Intent,
   isClaimed,
+  isNamed,
   noteNamed,
   records,
   recordsBefore,
@@ -69,7 +70,8 @@ export function isManaged(id: string): boolean {
  *
  * - The object is new: it was not in the list before the POST (the mark).
  * - It has the content of the inputs, and for a while it is the only such object.
- * - No create of this machine was ever answered with its id, took it or named it (the claims).
+ * - No create of this machine was ever answered with its id or took it (the claims), and no error
+ *   has named it as the object of another create.
  * - No other POST of this content has an unknown result (the records).
  *
  * Otherwise the create fails, its error says what is known, and its record remains. When the next run
@@ -317,8 +319,10 @@ class Create<Wire extends Listed> {
   /** @param certain Those of the candidates that are certainly new. */
   #found(candidates: Listed[], certain: Listed[]): Finding {
     const isOne = candidates.length === 1 && certain.length === 1;
-    const isLike = isOne && this.lifecycle.isLike(candidates[0], this.inputs);
-    return { candidates, isSure: candidates.length === 0 || isLike };
+    const [wire] = candidates;
+    // What an error has named is the user's matter.
+    const isLike = wire && !isNamed(wire.id) && this.lifecycle.isLike(wire, this.inputs);
+    return { candidates, isSure: candidates.length === 0 || (isOne && isLike === true) };
   }
 
   #contentOf(object: object): string | undefined {

@@ -181,16 +181,19 @@ export function claim(service: string, id: string): Claim {
   return claimed ?? "unknown";
 }
 
-/** Notes that an error names these objects: no create may take one, but one may be answered with it. */
+/** Notes that an error names these objects: no create takes one by itself afterwards. */
 export function noteNamed(objects: { id: string }[]): void {
   for (const { id } of objects) keep(() => writeNew("claims", `${hashOf(id)}.named`, "", "w"));
 }
 
-/** Whether a create of this machine was answered with this id, took it or named it, at any base URL. */
-export function isClaimed(id: string): boolean {
-  const file = join(folder(), "claims", hashOf(id));
-  return [file, `${file}.named`].some((one) => statSync(one, { throwIfNoEntry: false }));
-}
+/** Whether an error of this machine has named this object. */
+export const isNamed = (id: string): boolean => isThere(`${hashOf(id)}.named`);
+
+/** Whether a create of this machine was answered with this id or took it, at any base URL. */
+export const isClaimed = (id: string): boolean => isThere(hashOf(id));
+
+const isThere = (name: string) =>
+  statSync(join(folder(), "claims", name), { throwIfNoEntry: false }) !== undefined;
 
 function filesIn(kind: "creates" | "claims"): string[] {
   try {

@@ -164,7 +164,7 @@ const maxQuoted = 80;
 function quoted(value: unknown): string | undefined {
   if (typeof value === "number") return `the number ${value}`;
   if (typeof value === "boolean") return `${value}`;
-  if (typeof value !== "string" || /@|-----/.test(value)) return undefined;
+  if (typeof value !== "string" || /@|\p{Pd}{3}/u.test(value)) return undefined;
   const short = value.length > maxQuoted ? `${value.slice(0, maxQuoted)}…` : value;
   // JSON leaves some invisible characters as they are.
   return plain(JSON.stringify(short).replaceAll("\u00a0", "\\u00a0"));

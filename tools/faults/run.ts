@@ -254,16 +254,25 @@ class Run implements Omit<Result, "words"> {
     const left = all.filter(({ id }) => !held.has(id));
     // The last output of a process may come after its answer.
     if (left.length > 0) await Promise.all(this.stacks.map((stack) => stack.end()));
-    const { moves, edits, isApart } = this.sequence;
-    // Two machines can't tell their equal objects apart: the warning of the take is all they say.
-    const hasTaken = this.stacks.some(({ messages }) => messages.includes("this create was lost"));
-    // Another machine knows no record, and its plan finds objects by what the program says now.
-    const isExcused = (isApart && hasTaken) || (moves && edits.includes("edit"));
-    const broken = isExcused ? [] : unnamed(this.stacks, left, all);
+    const knowable = left.filter((object) => !this.#isUnknowable(object));
+    const broken = unnamed(this.stacks, knowable, all);
     this.broken.push(...broken);
     this.objects += all.length;
     this.named += left.length - broken.length;
     for (const { id } of left) this.#delete(id);
+  }
+
+  /** Whether no machine can know that an object was made. */
+  #isUnknowable(object: Wire): boolean {
+    const { moves, edits, isApart, kill } = this.sequence;
+    const isIn = ({ program }: Stack) => program.some((args) => isLike(args, object));
+    // A new machine knows no record, and its plan finds objects by what the program says now.
+    const edited = this.stacks[kill?.stack ?? 0] as Stack;
+    if (moves && edits.includes("edit") && !isIn(edited)) return true;
+    // Two machines can't tell their equal objects apart: the warning of the take is all they say.
+    const hasTaken = this.stacks.some(({ messages }) => messages.includes("this create was lost"));
+    const machines = new Set(this.stacks.filter(isIn).map(({ machine }) => machine));
+    return isApart && hasTaken && machines.size > 1;
   }
 
   #judgeContent(): void {
