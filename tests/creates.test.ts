@@ -13,6 +13,7 @@ import {
   makeCertificate,
   startEmulator,
 } from "../emulator/server";
+import { connect } from "../provider/connection";
 import { noteManaged } from "../provider/creates/createOnce";
 import { claim, folder, hashOf, isClaimed, startRun } from "../provider/creates/journal";
 import { forgetLists, listOf } from "../provider/creates/lists";
@@ -29,6 +30,7 @@ import {
   script,
   setEnv,
   setEnvFor,
+  settingsFor,
   until,
 } from "./support";
 
@@ -159,6 +161,7 @@ describe("a create", () => {
         it(`C33 is found by a service whose clock is off by ${hours} hours`, async () => {
           const at = (time: number) => ({ created_at: new Date(time).toISOString() });
           const old = await make(kind);
+          emulator.clocks.date = hours * 3600_000;
           direct(kind).patch(old, at(Date.now() + 3600_000));
           lose(kind, { answer: { status: 504 }, work: "cleared" });
           const stack = stackOf(kind);
@@ -182,6 +185,23 @@ describe("a create", () => {
         assert.equal(failed, 1);
         const own = all.map(({ id }) => id).filter(Boolean);
         assert.equal(new Set(own).size, 3);
+        assert.deepEqual(ids(kind).sort(), own.sort());
+        assert.equal(posts(), 4);
+      });
+
+      it("C36 of equal ones with two keys at once, of which some are lost, gives each its own", async () => {
+        const key = emulator.addKey();
+        const undo = setEnv({ ...settingsFor(emulator, "TLSEDGE_B"), TLSEDGE_B_API_KEY: key });
+        lose(kind, { work: true, answer: { status: 503 } });
+        lose(kind, { skip: 1, work: false, answer: { status: 502 } });
+        const all = [1, 2, 3, 4].map(() => stackOf(kind));
+        const args = (n: number) => ({
+          ...inputs[kind],
+          ...(n % 2 && { connection: "tlsedge-b" }),
+        });
+        await Promise.allSettled(all.map((stack, n) => stack.up(args(n)))).finally(undo);
+        const own = all.map(({ id }) => id).filter(Boolean);
+        assert.equal(new Set(own).size, own.length);
         assert.deepEqual(ids(kind).sort(), own.sort());
         assert.equal(posts(), 4);
       });
@@ -237,6 +257,11 @@ describe("a create", () => {
         const { message } = await failureOf(stackOf(kind).up(inputs[kind]), Error);
         const [made = ""] = ids(kind);
         assert.ok(message.includes(made) && !message.includes(stack.id), message);
+        // What could not be read is not remembered.
+        lose(kind, { work: true, answer: "reset" });
+        const third = stackOf(kind);
+        await third.up({ ...inputs[kind], description: "third" });
+        assert.equal(third.id, ids(kind)[0]);
       });
 
       it("C33 that can't be looked for fails, and says so", async () => {
@@ -567,6 +592,45 @@ describe("a create", () => {
     assert.ok(message.includes(made), message);
     // The record is unanswered still.
     assert.equal(readdirSync(join(folder(), "creates")).length, 1);
+  });
+
+  it("C36 that another process has claimed at another base URL is not taken: a gateway", async () => {
+    lose("tlsEdge", { work: true, answer: "reset" });
+    emulator.faults.add({ method: "GET", skip: 1, answer: "held" });
+    const stack = stackOf("tlsEdge");
+    const created = failureOf(stack.up(inputs.tlsEdge), Error);
+    await until(() => emulator.faults.list().at(-1)?.struck === 1);
+    claim("https://gateway.example/", ids("tlsEdge")[0] as string);
+    emulator.faults.clear();
+    await created;
+    assert.equal(stack.id, "");
+  });
+
+  it("C33 the page of the plan's question is no mark when it is old", async () => {
+    await listOf(connect("tlsedge"), tlsEdgeLifecycle).ask();
+    const other = await make("tlsEdge");
+    const now = performance.now.bind(performance);
+    mock.method(performance, "now", () => now() + 31_000);
+    lose("tlsEdge", { work: false, answer: "reset" });
+    const stack = stackOf("tlsEdge");
+    await failureOf(stack.up(inputs.tlsEdge), Error).finally(() => mock.restoreAll());
+    assert.deepEqual([stack.id, ids("tlsEdge")], ["", [other]]);
+  });
+
+  it("C33 a certificate of whose chain the service drops the root is found", async () => {
+    const issuer = await makeCertificate({ commonName: "root", isCa: true });
+    const leaf = await makeCertificate({ commonName: "b", issuer });
+    const certificatePem = leaf.certificatePem + issuer.certificatePem;
+    lose("tlsCertificate", { answer: { status: 504 }, work: "cleared" });
+    const stack = stackOf("tlsCertificate");
+    const created = stack.up({ certificatePem, privateKeyPem: leaf.privateKeyPem });
+    await until504();
+    emulator.faults.clear();
+    await until(() => ids("tlsCertificate").length === 1);
+    const [made = ""] = ids("tlsCertificate");
+    emulator.tlsCertificates.patch(made, { certificate_pem: leaf.certificatePem });
+    await created;
+    assert.equal(stack.id, made);
   });
 
   it("C33 is found behind a certificate that can't be parsed", async () => {
