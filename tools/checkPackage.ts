@@ -59,7 +59,7 @@ const tsc =
   "node_modules/.bin/tsc --noEmit --strict --module node16 --target es2022 consumer.cts consumer.mts";
 
 /** The files that a tarball may hold, and those that it must hold. */
-const built = /^dist\/(cli|client|provider(\/creates)?|sdk)\/\w+\.(js|d\.ts)$/;
+const built = /^dist\/(cli|client|provider(\/(creates|values))?|sdk)\/\w+\.(js|d\.ts)$/;
 const required = ["package.json", "README.md", "LICENSE", "CHANGELOG.md"];
 /** Only the emulator needs these: a production install may not have them. */
 const unwanted = ["hono", "@hono", "@peculiar", "pulumi-tlsedge-emulator"];
