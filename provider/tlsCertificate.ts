@@ -23,6 +23,7 @@ import {
   chainFingerprint,
   describeChain,
   describeLeaf,
+  expiredIssuer,
   formatChain,
   keyType,
   PemError,
@@ -97,7 +98,9 @@ export const lifecycle: Lifecycle = {
         ...(isNew ? defined(derived) : pick(olds ?? {}, Object.keys(derived))),
       },
       problems,
-      warning: expired ? undefined : expiryOf(derived.notAfter, days, now),
+      warning: expired
+        ? undefined
+        : (expiryOf(derived.notAfter, days, now) ?? expiredIssuer(chain, now)),
     };
   },
 

@@ -8,7 +8,7 @@ import {
   startEmulator,
 } from "../emulator/server";
 import { tlsCertificate } from "../provider/dynamic";
-import { expiryOf } from "../provider/tlsCertificate";
+import { expiryOf, lifecycle } from "../provider/tlsCertificate";
 import { describeLeaf } from "../provider/values/pem";
 import {
   failureOf,
@@ -366,6 +366,22 @@ describe("a TLS certificate", () => {
       assert.deepEqual(await reasons(argsOf(expired), inputs), []);
       const { inputs: others } = await stack.check(args, {});
       assert.equal((await reasons(argsOf(expired), others)).length, 1);
+    });
+
+    it("C11 an expired intermediate is warned of, in a new chain too, and one that is valid is not", async () => {
+      const ca = { isCa: true, issuer: await makeCertificate({ commonName: "root", isCa: true }) };
+      const past = (days: number) => new Date(Date.now() - days * 24 * hour);
+      const dates = { notBefore: past(9), notAfter: past(1) };
+      for (const [more, said] of [
+        [dates, /^certificate 2 of the chain expired on .*Z, so clients may refuse/],
+        [{}, /^$/],
+      ] as const) {
+        const issuer = await makeCertificate({ commonName: "between", ...ca, ...more });
+        const leaf = await makeCertificate({ commonName: "a.example", issuer });
+        const { problems, warning } = lifecycle.check(argsOf(leaf), undefined, new Date());
+        assert.deepEqual(problems, []);
+        assert.match(warning ?? "", said);
+      }
     });
 
     describe("that is to be renewed", () => {

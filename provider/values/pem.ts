@@ -200,6 +200,17 @@ export function describeChain(chain: X509Certificate[]) {
   };
 }
 
+/** What is wrong when an issuer of the chain has expired; undefined when none has. */
+export function expiredIssuer(chain: X509Certificate[], now: Date): string | undefined {
+  const index = chain.findIndex(({ validTo }, at) => at > 0 && Date.parse(validTo) <= Number(now));
+  const issuer = chain[index];
+  if (!issuer) return undefined;
+  return (
+    `certificate ${index + 1} of the chain expired on ${timestamp(issuer.validTo)}, so clients may ` +
+    "refuse the connection: ask the authority for its present intermediates"
+  );
+}
+
 /** The names that cover a domain, in lower case: a wildcard stands for one label (RFC 6125). */
 export function namesCovering(domain: string): string[] {
   const name = domain.toLowerCase();
