@@ -65,6 +65,10 @@ export interface Schema {
 
 type SchemaProperties = Record<string, { description: string; secret?: boolean }>;
 
+const kindsByToken = new Map(
+  Object.entries(kinds).map(([name, kind]) => [`tlsedge:index:${name}`, kind]),
+);
+
 /**
  * How old the answer may be for an import. The engine stores each resource before it asks for the
  * next ones: 600 take half a minute.
@@ -353,9 +357,8 @@ interface OfType {
 }
 
 function kindOf(request: OfType): Kind {
-  const token = request.getType();
-  const kind = kinds[token.replace("tlsedge:index:", "")];
-  if (!kind) throw new Error(`there is no resource ${token}`);
+  const kind = kindsByToken.get(request.getType());
+  if (!kind) throw new Error(`there is no resource ${request.getType()}`);
   return kind;
 }
 

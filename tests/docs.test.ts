@@ -43,10 +43,10 @@ describe("the documents", () => {
     const contract = readFileSync(path.join(repository, "docs", "contract.md"), "utf8");
     const promised = numbersIn(contract, /^- \*\*(C\d+)\*\*/gm);
     const tests = path.join(repository, "tests");
-    const titles = globSync("**/*.ts", { cwd: tests }).flatMap((file) =>
+    const numbers = globSync("**/*.ts", { cwd: tests }).flatMap((file) =>
       numbersIn(readFileSync(path.join(tests, file), "utf8"), /["'`](C\d+(?: C\d+)*)\b/g),
     );
-    const held = titles.flatMap((numbers) => numbers.split(" "));
+    const held = numbers.flatMap((some) => some.split(" "));
     assert.deepEqual([...new Set(held)].sort(), promised.sort());
   });
 });

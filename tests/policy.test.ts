@@ -24,7 +24,7 @@ import {
   policiesFile,
   policyPart,
   readProfiles,
-} from "../tools/policyPages";
+} from "../tools/policyDocument";
 import { assertInert, holds, hostileText, seed } from "./cases";
 import { type Properties, Stack, unknown } from "./support";
 

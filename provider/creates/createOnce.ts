@@ -319,10 +319,10 @@ class Create<Wire extends Listed> {
   /** @param certain Those of the candidates that are certainly new. */
   #found(candidates: Listed[], certain: Listed[]): Finding {
     const isOne = candidates.length === 1 && certain.length === 1;
-    const [wire] = candidates;
     // What an error has named is the user's matter.
-    const isLike = wire && !isNamed(wire.id) && this.lifecycle.isLike(wire, this.inputs);
-    return { candidates, isSure: candidates.length === 0 || (isOne && isLike === true) };
+    const isFree = isOne && !candidates.some(({ id }) => isNamed(id));
+    const isLike = isFree && this.lifecycle.isLike(candidates[0], this.inputs);
+    return { candidates, isSure: candidates.length === 0 || isLike };
   }
 
   #contentOf(object: object): string | undefined {

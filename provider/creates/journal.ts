@@ -75,7 +75,7 @@ export class CreateRecord {
     opened += 1;
     const { content, resource } = intent;
     const name = [content, resource, process.pid, enginePort(), run, opened].join(".");
-    keep(() => writeNew("creates", name, JSON.stringify(intent)));
+    keep(() => write("creates", name, JSON.stringify(intent)));
     return new CreateRecord(name, intent);
   }
 
@@ -114,7 +114,7 @@ export class CreateRecord {
 
   /** Notes the id of the created object, and claims it. The record of another's id is unanswered. */
   answer(service: string, id: string): Claim {
-    keep(() => writeNew("creates", `${this.name}.id`, id));
+    keep(() => write("creates", `${this.name}.id`, id));
     const claimed = claim(service, id);
     if (claimed === "another's") keep(() => remove(`${this.name}.id`));
     return claimed;
@@ -127,7 +127,7 @@ export class CreateRecord {
 
   /** Notes that a run has looked for the object, and that there was none. */
   noteLook(): void {
-    if (!this.wasLookedFor) keep(() => writeNew("creates", `${this.name}.looked`, "yes"));
+    if (!this.wasLookedFor) keep(() => write("creates", `${this.name}.looked`, "yes"));
   }
 
   /** How long ago the POST was sent, by the clock of this machine; infinite for an ended record. */
@@ -171,7 +171,7 @@ export function claim(service: string, id: string): Claim {
     // Once in 256 claims.
     if (name.startsWith("00")) removeOld();
     try {
-      writeNew("claims", name, service);
+      write("claims", name, service);
       return "own";
     } catch (error) {
       if (codeOf(error) !== "EEXIST") throw error;
@@ -183,7 +183,7 @@ export function claim(service: string, id: string): Claim {
 
 /** Notes that an error names these objects: no create takes one by itself afterwards. */
 export function noteNamed(objects: { id: string }[]): void {
-  for (const { id } of objects) keep(() => writeNew("claims", `${hashOf(id)}.named`, "", "w"));
+  for (const { id } of objects) keep(() => write("claims", `${hashOf(id)}.named`, "", "w"));
 }
 
 /** Whether an error of this machine has named this object. */
@@ -214,7 +214,7 @@ function read(kind: "creates" | "claims", name: string): string {
   }
 }
 
-function writeNew(kind: "creates" | "claims", name: string, text: string, flag = "wx"): true {
+function write(kind: "creates" | "claims", name: string, text: string, flag = "wx"): true {
   const inside = join(folder(), kind);
   mkdirSync(inside, { recursive: true, mode: 0o700 });
   writeFileSync(join(inside, name), text, { flag, mode: 0o600 });
