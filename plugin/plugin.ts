@@ -21,7 +21,7 @@ import { forgetLists } from "../provider/creates/lists";
 import { DeclaredHostports } from "../provider/declaredHostports";
 import { cancel } from "../provider/engine";
 import { forgetPlans } from "../provider/hostports";
-import { type Kind, kinds } from "../provider/kinds";
+import { type Kind, kinds, lookups } from "../provider/kinds";
 import {
   defined,
   hasUnknown,
@@ -29,8 +29,6 @@ import {
   nameInUrn,
   type Properties,
 } from "../provider/lifecycle";
-import type { Lookup } from "../provider/lookup";
-import { lookups } from "../provider/lookups";
 import { once, warn } from "../provider/messages";
 import {
   driftOf,
@@ -300,9 +298,7 @@ function handlersOf(schema: Schema) {
     /** A lookup. One that gives a list gives it as the only property of its result. */
     async invoke(request: messages.InvokeRequest) {
       const token = request.getTok();
-      const lookup = (lookups as Record<string, Lookup<Properties, object>>)[
-        token.replace("tlsedge:index:", "")
-      ];
+      const lookup = lookups[token.replace("tlsedge:index:", "")];
       if (!lookup) throw new Error(`there is no function ${token}`);
       const { values: args, secrets } = fromWire(request.getArgs());
       const result = await lookup(() => client(), args, { isSecret: secrets.size > 0 });

@@ -10,7 +10,7 @@ export interface AccountState {
    * 16 hex characters, equal for all objects that were made or last read with the same API key; unset
    * in the state of an earlier version.
    */
-  accountTag?: string;
+  accountTag: string | null;
 }
 
 /** What this process knows of the objects that were stored with one other key. */
@@ -39,7 +39,7 @@ function storedWith(client: Client, tag: unknown): StoredWith {
 }
 
 /** What state stores of the account of an object that this client has made or found. */
-export function accountState({ keyTag }: Client): Required<AccountState> {
+export function accountState({ keyTag }: Client): AccountState {
   return { accountTag: keyTag };
 }
 

@@ -14,6 +14,7 @@ import {
   type Properties,
   pick,
   type Remark,
+  rolesOf,
 } from "./lifecycle";
 import { readPaged } from "./pages";
 import { bodyOf, type Module, stateOf } from "./values/modules";
@@ -29,7 +30,8 @@ export interface EdgeWire {
 }
 
 /** The properties of one kind of edge. */
-export interface EdgeKind<Wire extends EdgeWire> extends Pick<Lifecycle, "title" | "schema"> {
+export interface EdgeKind<Wire extends EdgeWire>
+  extends Pick<Lifecycle, "title" | "schema" | "stateNames"> {
   /** The modules, by their names in a program. */
   modules: Record<string, Module>;
   endpoints: Endpoints<Wire, object> & {
@@ -53,17 +55,21 @@ const defaultsKey = "__defaults";
 export class EdgeLifecycle<Wire extends EdgeWire> implements Lifecycle {
   readonly title: string;
   readonly schema: Lifecycle["schema"];
-  readonly settings = ["connection", "onModuleRemoval"];
-  readonly properties: string[];
+  readonly stateNames: Lifecycle["stateNames"];
+  readonly settings: Lifecycle["settings"];
+  readonly properties: Lifecycle["properties"];
   readonly #kind: EdgeKind<Wire>;
   readonly #modules: string[];
 
   constructor(kind: EdgeKind<Wire>) {
+    const { settings, properties } = rolesOf(kind);
     this.title = kind.title;
     this.schema = kind.schema;
+    this.stateNames = kind.stateNames;
+    this.settings = settings;
+    this.properties = properties;
     this.#kind = kind;
     this.#modules = Object.keys(kind.modules);
-    this.properties = ["description", "metadata", "hostports", ...this.#modules];
   }
 
   check(news: Properties): Checked {

@@ -3,6 +3,7 @@ import type { Client } from "../client/client";
 import type { Page } from "../client/endpoints";
 import { ConnectionError, ServiceError } from "../client/errors";
 import type { Severity } from "./messages";
+import type { StateNames } from "./state";
 
 /** The engine's marker of an unknown value. It may be anywhere in the inputs. */
 export const unknownValue = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
@@ -125,6 +126,10 @@ export interface Lifecycle {
   title: string;
   /** The inputs that a program may give. */
   schema: StrictObjectSchema<ObjectEntries, undefined>;
+  /** The names of the state's properties. */
+  stateNames: StateNames;
+  /** The inputs that are always secret, and that state does not hold as outputs. */
+  secrets?: readonly string[];
   /** The inputs that are not sent to the service. State stores them unchanged. */
   settings: readonly string[];
   /** The properties that a program can change and that the service returns. */
@@ -170,6 +175,25 @@ export interface Lifecycle {
   contentOf(inputsOrWire: object): unknown;
   /** Whether an object of the service has all that the inputs say, by meaning. */
   isLike(wire: unknown, inputs: Properties): boolean;
+}
+
+/**
+ * The inputs of a resource, each in its role. One that state does not have is a setting, which
+ * is not sent to the service, unless it is a secret, which the service never returns.
+ */
+export function rolesOf({
+  schema,
+  stateNames,
+  secrets = [],
+}: Pick<Lifecycle, "schema" | "stateNames" | "secrets">): Pick<
+  Lifecycle,
+  "settings" | "properties"
+> {
+  const inputs = Object.keys(schema.entries);
+  return {
+    settings: inputs.filter((name) => !(name in stateNames || secrets.includes(name))),
+    properties: inputs.filter((name) => name in stateNames),
+  };
 }
 
 /**

@@ -14,15 +14,18 @@ import {
   type Problem,
   type Properties,
   pick,
+  rolesOf,
   unknownValue,
 } from "./lifecycle";
 import { listed } from "./messages";
 import { readPaged } from "./pages";
+import { type NamesOf, type ServiceState, serviceNames } from "./state";
 import { description, metadata } from "./values/fields";
 import {
+  type ChainState,
   chainFingerprint,
+  chainNames,
   describeChain,
-  describeLeaf,
   expiredIssuer,
   formatChain,
   keyType,
@@ -53,7 +56,27 @@ export const schema = v.strictObject({
 /** The inputs of a TLS certificate, all known. */
 export type TLSCertificateInputs = v.InferInput<typeof schema>;
 
-type Leaf = ReturnType<typeof describeChain>;
+/** What state holds of a TLS certificate; null is unset. */
+export interface TLSCertificateState extends ServiceState, ChainState {
+  /** The PEM chain, leaf first. */
+  certificatePem: string;
+  /** When the service issued the certificate itself; unset for an uploaded one. */
+  issuedAt: string | null;
+  /** What the key may be used for, in the service's names. */
+  keyUsages: string[];
+  /** The extended key usages, in the service's names. */
+  extendedKeyUsages: string[];
+}
+
+/** The names of {@link TLSCertificateState}. */
+export const stateNames: NamesOf<TLSCertificateState> = {
+  ...serviceNames,
+  ...chainNames,
+  certificatePem: "always",
+  issuedAt: "nullable",
+  keyUsages: "always",
+  extendedKeyUsages: "always",
+};
 
 /**
  * The state's fingerprint of the chain that was sent, where the service keeps only the start of it:
@@ -61,12 +84,13 @@ type Leaf = ReturnType<typeof describeChain>;
  */
 const sentKey = "__sentChainFingerprint";
 
+const roles = { schema, stateNames, secrets: ["privateKeyPem"] };
+
 /** The lifecycle of TLS certificates. */
 export const lifecycle: Lifecycle = {
   title: "TLS certificate",
-  schema,
-  settings: ["connection", "renewBeforeDays"],
-  properties: ["description", "metadata", "certificatePem"],
+  ...roles,
+  ...rolesOf(roles),
 
   check(news, olds, now) {
     const { certificatePem, privateKeyPem } = news;
@@ -110,8 +134,8 @@ export const lifecycle: Lifecycle = {
   },
 
   inputsOf(state) {
-    const names = Object.keys(state).filter((name) => !addedByService.includes(name));
-    return defined(pick(state, names));
+    // Plans and policies read what the chain says, so the inputs have it, too.
+    return defined(pick(state, [...lifecycle.properties, ...Object.keys(chainNames)]));
   },
 
   // An unknown chain counts as a changed one.
@@ -230,7 +254,7 @@ function problemsOfKey(
 
 /** What a certificate is for, to tell it from others. */
 function described(certificate: X509Certificate): string {
-  const leaf = describeLeaf(certificate);
+  const leaf = describeChain([certificate]);
   return `which is for ${listed(namesOf(leaf))} (serial ${leaf.serialNumber})`;
 }
 
@@ -238,7 +262,7 @@ function described(certificate: X509Certificate): string {
 function namesOf({
   subjectAlternativeNames,
   subjectCommonName,
-}: Pick<Leaf, "subjectAlternativeNames" | "subjectCommonName">): string[] {
+}: Pick<ChainState, "subjectAlternativeNames" | "subjectCommonName">): string[] {
   const names = [...subjectAlternativeNames.dnsNames, ...subjectAlternativeNames.ips];
   return names.length > 0 ? names : [subjectCommonName];
 }
@@ -250,15 +274,15 @@ function summary(chain: X509Certificate[]): string {
 }
 
 /** The name of a certificate. Many certificates have names only in the SANs. */
-function nameOf({ subjectCommonName, subjectAlternativeNames, serialNumber }: Leaf): string {
+function nameOf({ subjectCommonName, subjectAlternativeNames, serialNumber }: ChainState): string {
   const { dnsNames, ips } = subjectAlternativeNames;
   return subjectCommonName || dnsNames[0] || ips[0] || serialNumber;
 }
 
-const dayOf = ({ notAfter }: Leaf) => notAfter.slice(0, 10);
+const dayOf = ({ notAfter }: ChainState) => notAfter.slice(0, 10);
 
 /** Which names a certificate gains and loses. */
-function renamed(before: Leaf, after: Leaf): string {
+function renamed(before: ChainState, after: ChainState): string {
   const [had, has] = [before, after].map((leaf) =>
     namesOf(leaf).map((name) => name.toLowerCase()),
   ) as [string[], string[]];
@@ -335,7 +359,7 @@ function isDeployed(state: Properties, { certificatePem }: Properties): boolean 
  *
  * @param known The inputs that were sent, or the state before.
  */
-function withSent(found: TLSCertificateState, known: Properties): Properties {
+function withSent(found: TLSCertificateState & Properties, known: Properties): Properties {
   const before = parsedChain(known.certificatePem);
   const sent = known[sentKey] ?? (before && chainFingerprint(before));
   const isStart = before && formatChain(before).startsWith(found.certificatePem);
@@ -353,30 +377,16 @@ function differentChain(state: Properties, inputs: Properties): Difference[] {
   return [{ property: "certificatePem", wanted, found }];
 }
 
-/** The properties of a state that are no inputs. */
-const addedByService = ["uri", "createdAt", "issuedAt", "keyUsages", "extendedKeyUsages", sentKey];
-
 /**
  * Converts the service's answer to a state, with the chain in canonical form. Properties of the
  * leaf are read from the chain, as in plans.
  *
  * @throws Error when the chain can't be parsed.
  */
-export function toState(wire: TLSCertificateWire) {
+export function toState(wire: TLSCertificateWire): TLSCertificateState & Properties {
   const chain = chainIn(wire);
-  const leaf = describeChain(chain);
-  return {
-    ...unparsedState(wire),
-    ...leaf,
-    // Null for a kind of key that this Node.js does not support.
-    privateKeyType: leaf.privateKeyType ?? null,
-    publicKeyFingerprint: leaf.publicKeyFingerprint ?? null,
-    certificatePem: formatChain(chain),
-  };
+  return { ...unparsedState(wire), ...describeChain(chain), certificatePem: formatChain(chain) };
 }
-
-/** A TLS certificate on the service; unset properties are null. */
-export type TLSCertificateState = ReturnType<typeof toState>;
 
 /** The properties that are not read from the chain. */
 export function unparsedState(wire: TLSCertificateWire) {

@@ -3,6 +3,7 @@ import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
 import { EdgeLifecycle } from "./edge";
 import { defined, isObject, type Problem, type Properties, unknownValue } from "./lifecycle";
 import type { LookupKind } from "./lookup";
+import { type Found, type NamesOf, type ServiceState, serviceNames } from "./state";
 import {
   description,
   edgeModule,
@@ -36,27 +37,29 @@ export type TLSEdgeInputs = v.InferInput<typeof schema>;
 /** A version of TLS. */
 export type TLSVersion = "1.0" | "1.1" | "1.2" | "1.3";
 
-/** A TLS edge on the service; unset properties are undefined. */
-export interface TLSEdgeState {
-  /** The URI of the edge. */
-  uri: string;
-  /** When the edge was created, RFC 3339 in UTC. */
-  createdAt: string;
-  /** The description for people. */
-  description?: string;
-  /** The text for machines. */
-  metadata?: string;
+/** What state holds of a TLS edge; null is unset. */
+export interface TLSEdgeState extends ServiceState {
   /** The hostports that the edge serves, each a host and a port. */
   hostports: string[];
   /** The backend behind the edge; unset when not configured. */
-  backend?: BackendState;
+  backend: BackendState | null;
   /** Who may connect, by source address; unset when not configured. */
-  ipRestriction?: IpRestrictionState;
+  ipRestriction: IpRestrictionState | null;
   /** Which authorities must sign the client certificates; unset when not configured. */
-  mutualTls?: MutualTlsState;
+  mutualTls: MutualTlsState | null;
   /** Where TLS ends, with the values that the service chose; unset when not configured. */
-  tlsTermination?: TlsTerminationState;
+  tlsTermination: TlsTerminationState | null;
 }
+
+/** The names of {@link TLSEdgeState}. */
+export const stateNames: NamesOf<TLSEdgeState> = {
+  ...serviceNames,
+  hostports: "always",
+  backend: "nullable",
+  ipRestriction: "nullable",
+  mutualTls: "nullable",
+  tlsTermination: "nullable",
+};
 
 /** What each module of a deployed edge has. */
 export interface ModuleState {
@@ -112,14 +115,15 @@ const moduleTable = {
     fields: { terminateAt: textField("terminate_at"), minVersion: textField("min_version") },
   },
 };
-type ModuleName = keyof typeof moduleTable;
+
 /** The names of the modules in a program. */
-export const modules = Object.keys(moduleTable) as ModuleName[];
+export const modules = Object.keys(moduleTable) as (keyof typeof moduleTable)[];
 
 /** The lifecycle of TLS edges. */
 export const lifecycle = new EdgeLifecycle({
   title: "TLS edge",
   schema,
+  stateNames,
   modules: moduleTable,
   endpoints: tlsEdges,
   problems: problemsOfTermination,
@@ -148,10 +152,7 @@ function problemsOfTermination({ tlsTermination, mutualTls }: Properties): Probl
 }
 
 /** The result of an edge lookup; unset fields are undefined. */
-export interface GetTLSEdgeResult extends TLSEdgeState {
-  /** Assigned by the service, opaque. */
-  id: string;
-}
+export interface GetTLSEdgeResult extends Found<TLSEdgeState> {}
 
 /** Which edges to look up. */
 export interface TLSEdgeFilter {
@@ -166,7 +167,7 @@ export interface TLSEdgeQuery extends TLSEdgeFilter {
 }
 
 /** How edges are looked up. */
-export const kind: LookupKind<TLSEdgeWire, TLSEdgeQuery, GetTLSEdgeResult> = {
+export const lookup: LookupKind<TLSEdgeWire, TLSEdgeQuery, GetTLSEdgeResult> = {
   title: lifecycle.title,
   filters: { hostport: "a string" },
   ...tlsEdges,

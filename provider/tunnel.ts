@@ -76,7 +76,7 @@ function matches(tunnel: GetTunnelResult, wanted: TunnelFilter): boolean {
 }
 
 /** How tunnels are looked up. */
-export const kind: LookupKind<TunnelWire, TunnelQuery, GetTunnelResult> = {
+export const lookup: LookupKind<TunnelWire, TunnelQuery, GetTunnelResult> = {
   title: "tunnel",
   filters: {
     publicUrl: "a string",

@@ -1,6 +1,22 @@
 import * as pulumi from "@pulumi/pulumi";
 import * as shape from "../provider/values/shape";
 
+/** The arguments of every resource. */
+export interface ObjectArgs {
+  /**
+   * A description for people. At most 255 bytes of UTF-8. Updates in place. An empty text is the
+   * same as none.
+   */
+  description?: pulumi.Input<string | undefined>;
+  /**
+   * Any text for machines. At most 4096 bytes of UTF-8. Updates in place. An empty text is the same
+   * as none.
+   */
+  metadata?: pulumi.Input<string | undefined>;
+  /** The config namespace of the account. Default `tlsedge`; changing it replaces. */
+  connection?: string;
+}
+
 /** Whether a value is an output or a promise. */
 export function isAsync(value: unknown): boolean {
   return pulumi.Output.isInstance(value) || value instanceof Promise;

@@ -7,6 +7,7 @@
 
 export type { Ref } from "../client/fields";
 export type { TLSVersion } from "../provider/tlsEdge";
+export type { ObjectArgs } from "./args";
 export { LookupError } from "./lookup";
 export type { InputOf } from "./resource";
 export {

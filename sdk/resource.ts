@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { defaultConnection, waysToSet } from "../client/settings";
+import type { AccountState } from "../provider/account";
 import {
   ConfigurationError,
   overruled,
@@ -11,6 +12,7 @@ import {
 } from "../provider/connection";
 import { importKey, secretsKey } from "../provider/creates/adoption";
 import { defined, isObject } from "../provider/lifecycle";
+import type { StateNames } from "../provider/state";
 import { millisecondsOf, timeoutsKey } from "../provider/timeouts";
 
 /** A value that may be an output, or that may have outputs as parts. */
@@ -34,12 +36,13 @@ export function isOfKind(value: unknown, name: string): boolean {
  * The properties of a resource for the engine: a copy of the arguments, the provider's code as
  * text, and a key for each output. Every state has that text, so it never changes.
  *
+ * @param stateNames The outputs.
  * @param options `import` is the id of an existing object to adopt, `id` that of one to read.
  */
 export function registration(
   provider: keyof typeof import("../provider/dynamic"),
   args: pulumi.Inputs & { connection?: string },
-  outputs: readonly string[],
+  stateNames: StateNames,
   { import: adopted, id, customTimeouts = {} }: pulumi.CustomResourceOptions,
 ): pulumi.Inputs {
   checkConnection(args.connection ?? defaultConnection);
@@ -49,6 +52,7 @@ export function registration(
     throw new pulumi.RunError("the import option is empty: give the id of the object to adopt");
   }
   const given = copied(args);
+  const outputs = [...Object.keys(stateNames), "connection", "accountTag"];
   return {
     ...Object.fromEntries(outputs.map((output) => [output, undefined])),
     ...given,
@@ -87,14 +91,26 @@ function copied<T>(value: T): T {
   return Object.fromEntries(parts) as T;
 }
 
+/** The outputs of a resource: what its state holds, with undefined where state has null. */
+export type Outputs<State> = {
+  readonly [Name in keyof (State & StoredState)]-?: pulumi.Output<
+    (State & StoredState)[Name] extends infer Value ? Unset<Value> : never
+  >;
+};
+type Unset<Value> = Value extends null ? undefined : Value;
+
+/** What state holds beside the object. */
+interface StoredState extends AccountState {
+  /** The config namespace of the account. */
+  connection: string;
+}
+
 /** Turns null into undefined: an unset property is null in state, and undefined in a program. */
-export function unsetIsUndefined<R extends pulumi.CustomResource>(
-  resource: R,
-  names: readonly (keyof R)[],
-): void {
-  for (const name of names) {
-    const stored = resource[name] as pulumi.Output<unknown>;
-    resource[name] = stored.apply((value) => value ?? undefined) as R[typeof name];
+export function unsetIsUndefined(resource: pulumi.CustomResource, stateNames: StateNames): void {
+  const outputs = resource as unknown as Record<string, pulumi.Output<unknown>>;
+  const nullable = Object.keys(stateNames).filter((name) => stateNames[name] === "nullable");
+  for (const name of [...nullable, "accountTag"]) {
+    outputs[name] = (outputs[name] as pulumi.Output<unknown>).apply((value) => value ?? undefined);
   }
 }
 

@@ -1,23 +1,26 @@
 import * as pulumi from "@pulumi/pulumi";
-import { lookups } from "../provider/lookups";
+import { all, one } from "../provider/lookup";
 import {
   type BackendState,
   type GetTLSEdgeResult,
   type IpRestrictionState,
+  lookup,
   type ModuleState,
   type MutualTlsState,
-  modules,
+  stateNames,
   type TLSEdgeFilter,
   type TLSEdgeQuery,
   type TLSEdgeState,
   type TlsTerminationState,
 } from "../provider/tlsEdge";
+import type { ObjectArgs } from "./args";
 import { refuseSharedHostports } from "./hostports";
 import { ask, askOutput, type LookupArgs } from "./lookup";
 import {
   type InputOf,
   idToGet,
   isOfKind,
+  type Outputs,
   registration,
   typeToken,
   unsetIsUndefined,
@@ -34,11 +37,7 @@ export type {
 };
 
 /** The arguments of a {@link TLSEdge} (api.md §4.1). All are optional. */
-export interface TLSEdgeArgs {
-  /** A description for people. At most 255 bytes of UTF-8. An empty text is the same as none. */
-  description?: pulumi.Input<string | undefined>;
-  /** Any text for machines. At most 4096 bytes of UTF-8. An empty text is the same as none. */
-  metadata?: pulumi.Input<string | undefined>;
+export interface TLSEdgeArgs extends ObjectArgs {
   /**
    * The hostports that the edge serves, in any order: each a host name and a port from 1 to 65535,
    * such as `app.example.com:443` or `*.example.com:443`. Letter case does not matter.
@@ -61,8 +60,6 @@ export interface TLSEdgeArgs {
    * service has one), `replace` replaces the edge. Default `disable`.
    */
   onModuleRemoval?: "disable" | "delete" | "replace";
-  /** The config namespace of the account. Default `tlsedge`; changing it replaces. */
-  connection?: string;
 }
 
 /** What each module of an edge can have. */
@@ -100,6 +97,8 @@ export interface TlsTerminationArgs extends ModuleArgs {
   minVersion?: pulumi.Input<"1.0" | "1.1" | "1.2" | "1.3" | undefined>;
 }
 
+export interface TLSEdge extends Outputs<TLSEdgeState> {}
+
 /**
  * A TLS edge: hostports that serve TLS traffic, with modules (api.md §2.1).
  *
@@ -118,35 +117,10 @@ export interface TlsTerminationArgs extends ModuleArgs {
  *   tlsTermination: { terminateAt: "edge", minVersion: "1.2" },
  * });
  */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: Pulumi sets the outputs at run time.
 export class TLSEdge extends pulumi.CustomResource {
   /** Assigned by the service, opaque. */
   declare readonly id: pulumi.Output<pulumi.ID>;
-  /** The URI of the edge. */
-  declare readonly uri: pulumi.Output<string>;
-  /** When the edge was created, RFC 3339 in UTC. */
-  declare readonly createdAt: pulumi.Output<string>;
-  /** The description for people; may be unset. */
-  declare readonly description: pulumi.Output<string | undefined>;
-  /** The text for machines; may be unset. */
-  declare readonly metadata: pulumi.Output<string | undefined>;
-  /** The hostports that the edge serves, each a host and a port. */
-  declare readonly hostports: pulumi.Output<string[]>;
-  /** The backend behind the edge; unset when not configured. */
-  declare readonly backend: pulumi.Output<BackendState | undefined>;
-  /** Who may connect, by source address; unset when not configured. */
-  declare readonly ipRestriction: pulumi.Output<IpRestrictionState | undefined>;
-  /** Which authorities must sign the client certificates; unset when not configured. */
-  declare readonly mutualTls: pulumi.Output<MutualTlsState | undefined>;
-  /** The config namespace of the account. */
-  declare readonly connection: pulumi.Output<string>;
-  /**
-   * 16 hex characters, equal for all objects that were made or last read with the same API key; unset
-   * in the state of an earlier version.
-   */
-  declare readonly accountTag: pulumi.Output<string | undefined>;
-  /** Where TLS ends, with the values that the service chose; unset when not configured. */
-  declare readonly tlsTermination: pulumi.Output<TlsTerminationState | undefined>;
-
   constructor(name: string, args?: TLSEdgeArgs, opts: pulumi.CustomResourceOptions = {}) {
     refuseSharedHostports(name, args ?? {}, opts);
     // The engine can't import dynamic resources, so the provider does it.
@@ -154,11 +128,11 @@ export class TLSEdge extends pulumi.CustomResource {
     super(
       typeToken("TLSEdge"),
       name,
-      registration("tlsEdge", args ?? {}, outputs, opts),
+      registration("tlsEdge", args ?? {}, stateNames, opts),
       // As an option, not as a result of diff, so that it also applies to a forced replacement.
       pulumi.mergeOptions({ deleteBeforeReplace: true }, rest),
     );
-    unsetIsUndefined<TLSEdge>(this, ["description", "metadata", "accountTag", ...modules]);
+    unsetIsUndefined(this, stateNames);
   }
 
   /**
@@ -182,11 +156,6 @@ export class TLSEdge extends pulumi.CustomResource {
   }
 }
 
-const outputs = [
-  ...["uri", "createdAt", "description", "metadata", "hostports", "connection", "accountTag"],
-  ...modules,
-];
-
 /** Which edges to look up. */
 export interface GetTLSEdgesArgs extends TLSEdgeFilter, LookupArgs {}
 
@@ -195,7 +164,7 @@ export interface GetTLSEdgeArgs extends TLSEdgeQuery, LookupArgs {}
 
 /** All matching edges of the account, newest first. */
 export async function getTLSEdges(args: GetTLSEdgesArgs = {}): Promise<GetTLSEdgeResult[]> {
-  return ask(lookups.getTLSEdges, args);
+  return ask(all(lookup), args);
 }
 
 /**
@@ -206,17 +175,17 @@ export async function getTLSEdges(args: GetTLSEdgesArgs = {}): Promise<GetTLSEdg
  * const { id } = await getTLSEdge({ hostport: "app.example.com:443" });
  */
 export async function getTLSEdge(args: GetTLSEdgeArgs): Promise<GetTLSEdgeResult> {
-  return ask(lookups.getTLSEdge, args);
+  return ask(one(lookup), args);
 }
 
 /** {@link getTLSEdge} for arguments that are outputs. An error shows no secret value. */
 export function getTLSEdgeOutput(args: InputOf<GetTLSEdgeArgs>): pulumi.Output<GetTLSEdgeResult> {
-  return askOutput(lookups.getTLSEdge, args);
+  return askOutput(one(lookup), args);
 }
 
 /** {@link getTLSEdges} for arguments that are outputs. */
 export function getTLSEdgesOutput(
   args: InputOf<GetTLSEdgesArgs> = {},
 ): pulumi.Output<GetTLSEdgeResult[]> {
-  return askOutput(lookups.getTLSEdges, args);
+  return askOutput(all(lookup), args);
 }

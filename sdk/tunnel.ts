@@ -1,8 +1,8 @@
 import type * as pulumi from "@pulumi/pulumi";
-import { lookups } from "../provider/lookups";
+import { all, one } from "../provider/lookup";
 import {
   type GetTunnelResult,
-  kind,
+  lookup,
   type TunnelFilter,
   type TunnelQuery,
 } from "../provider/tunnel";
@@ -27,12 +27,12 @@ export interface GetTunnelArgs extends TunnelQuery, LookupArgs {}
 export async function* streamTunnels(
   args: GetTunnelsArgs = {},
 ): AsyncGenerator<GetTunnelResult, void, undefined> {
-  yield* askEach(kind, args);
+  yield* askEach(lookup, args);
 }
 
 /** All matching tunnels that are online, newest first, from any number of pages. */
 export async function getTunnels(args: GetTunnelsArgs = {}): Promise<GetTunnelResult[]> {
-  return ask(lookups.getTunnels, args);
+  return ask(all(lookup), args);
 }
 
 /**
@@ -44,17 +44,17 @@ export async function getTunnels(args: GetTunnelsArgs = {}): Promise<GetTunnelRe
  * const { publicUrl } = await getTunnel({ labels: { app: "web", env: "prod" } });
  */
 export async function getTunnel(args: GetTunnelArgs): Promise<GetTunnelResult> {
-  return ask(lookups.getTunnel, args);
+  return ask(one(lookup), args);
 }
 
 /** {@link getTunnel} for arguments that are outputs. An error shows no secret value. */
 export function getTunnelOutput(args: InputOf<GetTunnelArgs>): pulumi.Output<GetTunnelResult> {
-  return askOutput(lookups.getTunnel, args);
+  return askOutput(one(lookup), args);
 }
 
 /** {@link getTunnels} for arguments that are outputs. */
 export function getTunnelsOutput(
   args: InputOf<GetTunnelsArgs> = {},
 ): pulumi.Output<GetTunnelResult[]> {
-  return askOutput(lookups.getTunnels, args);
+  return askOutput(all(lookup), args);
 }

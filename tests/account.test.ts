@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { type Account, type Emulator, makeCertificate, startEmulator } from "../emulator/server";
 import { connect } from "../provider/connection";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
-import { lookups } from "../provider/lookups";
+import { all, one } from "../provider/lookup";
+import { lookup } from "../provider/tlsEdge";
 import {
   answer,
   failureOf,
@@ -106,8 +107,8 @@ describe("the account that the state was made with", () => {
     const [made] = await stacks(1);
     await made?.refresh();
     await made?.up({ description: "changed" });
-    await lookups.getTLSEdge(() => connect("tlsedge"), { id: made?.id as string });
-    await lookups.getTLSEdges(() => connect("tlsedge"), {});
+    await one(lookup)(() => connect("tlsedge"), { id: made?.id as string });
+    await all(lookup)(() => connect("tlsedge"), {});
     const adopted = new Stack(tlsEdge);
     await adopted.up({ __import: made?.id, description: "changed" });
     await adopted.get(made?.id as string);
@@ -140,7 +141,7 @@ describe("the account that the state was made with", () => {
     const judged = gone.refresh();
     // Once a page, a read and the list are answered, only the held read is missing.
     await until(() => emulator.requests.filter(({ status }) => status).length >= 3);
-    await lookups.getTLSEdges(() => connect("tlsedge"), {});
+    await all(lookup)(() => connect("tlsedge"), {});
     emulator.faults.clear();
     assert.deepEqual([await looking, await judged], ["same", "gone"]);
   });

@@ -3,7 +3,8 @@ import { tlsEdges } from "../client/tlsEdge";
 import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
 import { connect } from "../provider/connection";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
-import { lookups } from "../provider/lookups";
+import { all } from "../provider/lookup";
+import { lookup } from "../provider/tlsEdge";
 import { failureOf, Stack, setEnv, setEnvFor, takeRequests } from "./support";
 
 /** The inputs of a certificate that was made now. */
@@ -105,7 +106,7 @@ describe("what another service has made", () => {
     assert.equal(await behind.up({ description: "b" }), "update");
     const client = connect("tlsedge");
     for (let n = 0; n < 100; n++) await tlsEdges.create(client, {});
-    const found = await lookups.getTLSEdges(() => client, {});
+    const found = await all(lookup)(() => client, {});
     assert.equal(found.length, 101);
     await behind.destroy();
     assert.equal(gateway.tlsEdges.get(behind.id), undefined);

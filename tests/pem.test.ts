@@ -72,9 +72,9 @@ describe("PEM text", () => {
 
   for (const TZ of ["America/New_York", "Asia/Kathmandu", "Pacific/Auckland"]) {
     it(`C14 dates are in UTC on a machine in ${TZ}`, async () => {
-      const program = `const { describeLeaf, parseChain } = require("./dist/provider/values/pem");
+      const program = `const { describeChain, parseChain } = require("./dist/provider/values/pem");
         const pem = require("node:fs").readFileSync(process.argv[1], "utf8");
-        const { notBefore, notAfter } = describeLeaf(parseChain(pem)[0]);
+        const { notBefore, notAfter } = describeChain(parseChain(pem));
         const local = new Date(2026, 0, 1).toISOString() !== "2026-01-01T00:00:00.000Z";
         console.log(JSON.stringify({ notBefore, notAfter, local }));`;
       const args = ["-e", program, fileWith(leaf.certificatePem)];

@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
+import { adoptableKinds } from "../cli/kinds";
 import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
 import schema from "../plugin/schema.json";
 import { connect } from "../provider/connection";
-import { tlsCertificate, tlsEdge } from "../provider/dynamic";
+import * as providers from "../provider/dynamic";
+import { kinds, lookups } from "../provider/kinds";
 import { defined } from "../provider/lifecycle";
-import { lookups } from "../provider/lookups";
+import { all } from "../provider/lookup";
 import { schema as certificateInputs } from "../provider/tlsCertificate";
 import { schema as edgeInputs } from "../provider/tlsEdge";
-import { makeSchema } from "../tools/schema";
+import { lookup as tunnels } from "../provider/tunnel";
+import * as sdk from "../sdk/index";
+import { baseNameOf, makeSchema } from "../tools/schema";
 import { type Properties, Stack, setEnvFor } from "./support";
 
 /** A type of the schema, as far as the values of outputs go. */
@@ -58,7 +62,7 @@ function* typedParts(part: unknown, at: string): Generator<[string, Properties]>
   }
 }
 
-const all = [...typedParts(schema, "")];
+const parts = [...typedParts(schema, "")];
 const { "tlsedge:index:TLSEdge": edge, "tlsedge:index:TLSCertificate": certificate } =
   schema.resources;
 
@@ -70,15 +74,15 @@ describe("the schema of the plugin", () => {
   it("C86 describes every property, type, resource and function", () => {
     const groups = [schema.types, schema.resources, schema.functions];
     const named = groups.flatMap((group) => Object.entries<{ description: string }>(group));
-    assert.ok(all.length > 100);
-    for (const [at, { description }] of [...all, ...named]) {
+    assert.ok(parts.length > 100);
+    for (const [at, { description }] of [...parts, ...named]) {
       assert.match(String(description), /^\S.+\./, at);
       assert.doesNotMatch(String(description), /undefined|api\.md|@link/, at);
     }
   });
 
   it("C82 marks what is secret, wherever it is", () => {
-    const secrets = all.filter(([, { secret }]) => secret).map(([at]) => at);
+    const secrets = parts.filter(([, { secret }]) => secret).map(([at]) => at);
     assert.deepEqual(secrets.sort(), [
       ".config.variables.apiKey",
       ".provider.inputProperties.apiKey",
@@ -87,7 +91,7 @@ describe("the schema of the plugin", () => {
   });
 
   it("C50 has the private key as no output", () => {
-    const keys = all.filter(([at]) => at.endsWith(".privateKeyPem")).map(([at]) => at);
+    const keys = parts.filter(([at]) => at.endsWith(".privateKeyPem")).map(([at]) => at);
     assert.deepEqual(keys, [
       ".resources.tlsedge:index:TLSCertificate.inputProperties.privateKeyPem",
     ]);
@@ -105,12 +109,20 @@ describe("the schema of the plugin", () => {
     assert.deepEqual([edge.requiredInputs, certificate.requiredInputs], [[], ["certificatePem"]]);
   });
 
+  it("C60 has each kind of resource in programs, in dynamic providers and in the commands", () => {
+    const names = Object.keys(kinds);
+    const classes = names.map((name) => (sdk as Record<string, unknown>)[name]);
+    assert.ok(classes.every((value) => typeof value === "function"));
+    assert.deepEqual(Object.keys(providers), names.map(baseNameOf));
+    assert.deepEqual(adoptableKinds.map(({ adoption }) => adoption.className).sort(), names.sort());
+  });
+
   describe("beside what the provider gives", () => {
     let emulator: Emulator;
     let restore: () => void;
     const client = () => connect("tlsedge");
-    const certificates = new Stack(tlsCertificate);
-    const edges = new Stack(tlsEdge);
+    const certificates = new Stack(providers.tlsCertificate);
+    const edges = new Stack(providers.tlsEdge);
 
     before(async () => {
       const tunnels = [
@@ -152,7 +164,7 @@ describe("the schema of the plugin", () => {
 
     it("C60 C61 has each property of what a lookup finds", async () => {
       const asked = { getTLSEdge: edges.id, getTLSCertificate: certificates.id };
-      const [tunnel] = await lookups.getTunnels(client, {});
+      const [tunnel] = await all(tunnels)(client, {});
       const ids: Record<string, string> = { ...asked, getTunnel: tunnel?.id ?? "" };
       assert.deepEqual(
         Object.keys(schema.functions),

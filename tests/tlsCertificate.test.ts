@@ -9,7 +9,7 @@ import {
 } from "../emulator/server";
 import { tlsCertificate } from "../provider/dynamic";
 import { expiryOf, lifecycle } from "../provider/tlsCertificate";
-import { describeLeaf } from "../provider/values/pem";
+import { describeChain } from "../provider/values/pem";
 import {
   failureOf,
   PlanFailure,
@@ -519,7 +519,7 @@ describe("a TLS certificate", () => {
     });
 
     it("C14 names with escapes, and with several attributes at one level, are read", () => {
-      const described = describeLeaf(new X509Certificate(escapes));
+      const described = describeChain([new X509Certificate(escapes)]);
       assert.equal(described.subjectCommonName, "a");
       assert.equal(described.subjectOrganization, "b");
       assert.equal(described.subjectOrganizationalUnit, " #x;y");

@@ -5,8 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import ts from "typescript";
 import { defaultConnection, waysToSet } from "../client/settings";
 import ours from "../package.json";
-import { kinds } from "../provider/kinds";
-import { lookups } from "../provider/lookups";
+import { kinds, lookups } from "../provider/kinds";
 import { runTool } from "./command";
 import { repository } from "./folders";
 
@@ -14,12 +13,15 @@ import { repository } from "./folders";
 export const schemaFile = path.join(repository, "plugin", "schema.json");
 
 /** The base name of a kind's files, such as `tlsEdge` of TLSEdge. */
-const baseNameOf = (kind: string) =>
+export const baseNameOf = (kind: string) =>
   kind.replace(/^[A-Z]+(?=[A-Z])|^[A-Z]/, (start) => start.toLowerCase());
 
 /** The languages of the example programs, with the endings of their files. */
 const languages = { typescript: "ts", python: "py", go: "go", yaml: "yaml" };
-const secrets = ["privateKeyPem", "apiKey"];
+const secrets = [
+  "apiKey",
+  ...Object.values(kinds).flatMap(({ lifecycle }) => lifecycle.secrets ?? []),
+];
 /** Names of types that are not the name of their property. */
 const typeNames: Record<string, string> = { minVersion: "TLSVersion" };
 
@@ -73,17 +75,6 @@ class Source {
       .displayPartsToString(symbol?.getDocumentationComment(this.#checker))
       .replace(/ \(api\.md [^)]*\)/g, "")
       .replace(/(?<!\n)\n(?!\n)/g, " ");
-  }
-
-  /** The arguments of a lookup, and its result: for a list, that of one item. */
-  lookup(name: string): { args: ts.Type; result: ts.Type } {
-    const table = this.#checker.getTypeOfSymbol(this.export("provider/lookups.ts", "lookups"));
-    const lookup = this.#checker.getTypeOfSymbol(table.getProperty(name) as ts.Symbol);
-    const [signature] = lookup.getCallSignatures() as [ts.Signature];
-    const result = this.#checker.getAwaitedType(signature.getReturnType()) as ts.Type;
-    const [item] = this.#checker.isArrayType(result) ? this.#typeArguments(result) : [];
-    const args = this.#checker.getTypeOfSymbol(signature.parameters[1] as ts.Symbol);
-    return { args, result: item ?? result };
   }
 
   /**
@@ -175,7 +166,7 @@ class Source {
 
 /** The Pulumi package schema of the plugin. */
 export function makeSchema() {
-  const source = new Source("sdk/index.ts", "provider/lookups.ts");
+  const source = new Source("sdk/index.ts", "provider/account.ts");
   const config = configOf(source);
   return {
     ...metadata(),
@@ -234,7 +225,7 @@ function resourceOf(source: Source, name: string) {
   const inputs = source.type(`provider/${file}.ts`, `${name}Inputs`);
   const state = source.type(`provider/${file}.ts`, `${name}State`);
   const given = source.fields(inputs, "input", source.type("sdk/index.ts", `${name}Args`));
-  const outputs = source.fields(state, "output", source.type("sdk/index.ts", name));
+  const outputs = source.fields(state, "output");
   const account = source.fields(source.type("provider/account.ts", "AccountState"), "output");
   outputs.properties = { ...account.properties, ...outputs.properties };
   for (const setting of settings.filter((setting) => setting in given.properties)) {
@@ -256,10 +247,8 @@ function functionOf(source: Source, name: string) {
   const [, kind = "", isList] = /^get(\w+?)(s?)$/.exec(name) ?? [];
   // The result of a plugin's function is an object: this property has the list.
   const list = isList && `${baseNameOf(kind)}s`;
-  const { args, result } = source.lookup(name);
-  const inputs = source.fields(args, "input");
-  const documented = kind in kinds ? source.type("sdk/index.ts", kind) : undefined;
-  const found = source.fields(result, "output", documented);
+  const inputs = source.fields(source.type("sdk/index.ts", `${capitalized(name)}Args`), "input");
+  const found = source.fields(source.type("sdk/index.ts", `Get${kind}Result`), "output");
   if (!list) return { description, inputs, outputs: found };
   const items = source.define(`Found${kind}`, `What \`${token(`get${kind}`)}\` finds.`, found);
   const properties = { [list]: { type: "array", items, description } };

@@ -1,5 +1,6 @@
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { isIP, isIPv6 } from "node:net";
+import type { NamesOf } from "../state";
 import { whyDamaged, whyNoBlock } from "./notPem";
 
 /** A PEM text is invalid. The message never quotes the text. */
@@ -170,8 +171,66 @@ export interface SubjectAlternativeNames {
   ips: string[];
 }
 
-/** The properties of a leaf, with this package's names. */
-export function describeLeaf(leaf: X509Certificate) {
+/** What a chain says, as state holds it; null is unset. */
+export interface ChainState {
+  /** The leaf's common name; empty when it has none. */
+  subjectCommonName: string;
+  /** The other names that the leaf is valid for. */
+  subjectAlternativeNames: SubjectAlternativeNames;
+  /** The common name of the leaf's issuer; empty when it has none. */
+  issuerCommonName: string;
+  /** The leaf's serial number, lower-case hex. */
+  serialNumber: string;
+  /** Start of validity, RFC 3339 in UTC. */
+  notBefore: string;
+  /** End of validity, RFC 3339 in UTC. */
+  notAfter: string;
+  /** `rsa`, `ecdsa` or `ed25519`; unset for another kind of key. */
+  privateKeyType: string | null;
+  /** The organization in the leaf's subject; empty when absent. */
+  subjectOrganization: string;
+  /** The organizational unit in the leaf's subject; empty when absent. */
+  subjectOrganizationalUnit: string;
+  /** The locality, such as a city, in the leaf's subject; empty when absent. */
+  subjectLocality: string;
+  /** The state or province in the leaf's subject; empty when absent. */
+  subjectProvince: string;
+  /** The country in the leaf's subject; empty when absent. */
+  subjectCountry: string;
+  /** SHA-256 of the leaf, lower-case hex. */
+  fingerprint: string;
+  /**
+   * SHA-256 of the leaf's public key (SPKI), lower-case hex: equal for all leaves with one key in one
+   * form. The key of a curve has two forms, compressed and uncompressed. Unset for a kind of key that
+   * Node.js does not support.
+   */
+  publicKeyFingerprint: string | null;
+  /** SHA-256 over the decoded chain in order, lower-case hex: differs for any other chain. */
+  chainFingerprint: string;
+}
+
+/** The names of {@link ChainState}. */
+export const chainNames: NamesOf<ChainState> = {
+  subjectCommonName: "always",
+  subjectAlternativeNames: "always",
+  issuerCommonName: "always",
+  serialNumber: "always",
+  notBefore: "always",
+  notAfter: "always",
+  privateKeyType: "nullable",
+  subjectOrganization: "always",
+  subjectOrganizationalUnit: "always",
+  subjectLocality: "always",
+  subjectProvince: "always",
+  subjectCountry: "always",
+  fingerprint: "always",
+  publicKeyFingerprint: "nullable",
+  chainFingerprint: "always",
+};
+
+/** What a chain says: of its leaf, and the fingerprints of the leaf's key and of the chain. */
+export function describeChain(chain: X509Certificate[]): ChainState {
+  const leaf = chain[0] as X509Certificate;
   const subject = distinguishedName(leaf.subject);
   return {
     subjectCommonName: subject("CN"),
@@ -180,22 +239,14 @@ export function describeLeaf(leaf: X509Certificate) {
     serialNumber: leaf.serialNumber.toLowerCase(),
     notBefore: timestamp(leaf.validFrom),
     notAfter: timestamp(leaf.validTo),
-    privateKeyType: keyType(leaf),
-    fingerprint: leaf.fingerprint256.replaceAll(":", "").toLowerCase(),
+    privateKeyType: keyType(leaf) ?? null,
     subjectOrganization: subject("O"),
     subjectOrganizationalUnit: subject("OU"),
     subjectLocality: subject("L"),
     subjectProvince: subject("ST"),
     subjectCountry: subject("C"),
-  };
-}
-
-/** The properties of a chain: those of its leaf, and the fingerprints of its key and the chain. */
-export function describeChain(chain: X509Certificate[]) {
-  const leaf = chain[0] as X509Certificate;
-  return {
-    ...describeLeaf(leaf),
-    publicKeyFingerprint: publicKeyFingerprint(leaf),
+    fingerprint: leaf.fingerprint256.replaceAll(":", "").toLowerCase(),
+    publicKeyFingerprint: publicKeyFingerprint(leaf) ?? null,
     chainFingerprint: chainFingerprint(chain),
   };
 }
