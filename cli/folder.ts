@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { listed } from "../provider/messages";
+import { listed } from "../provider/log";
 
 /**
  * Refuses a folder that is not empty.

@@ -29,7 +29,7 @@ import {
   nameInUrn,
   type Properties,
 } from "../provider/lifecycle";
-import { once, warn } from "../provider/messages";
+import { once, warn } from "../provider/log";
 import {
   driftOf,
   incomplete,

@@ -8,7 +8,7 @@ import { Status } from "@pulumi/pulumi/proto/status_pb";
 import { Any } from "google-protobuf/google/protobuf/any_pb";
 import { plainMessage } from "../client/plain";
 import { answering } from "../provider/engine";
-import { showWith } from "../provider/messages";
+import { showWith } from "../provider/log";
 
 /** The URN of the operation in progress: messages about it name its resource. */
 const urnOf = new AsyncLocalStorage<string>();

@@ -5,7 +5,7 @@ import type { SettingKey } from "../client/advice";
 import type { Client, ClientOptions } from "../client/client";
 import { type Connection, defaultConnection, waysToSet } from "../client/settings";
 import { cancelSignal, sendForEngine } from "./engine";
-import { inform } from "./messages";
+import { inform } from "./log";
 import { nearest } from "./values/nearest";
 import { whyDamaged, whyNoBlock } from "./values/notPem";
 

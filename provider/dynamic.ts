@@ -27,7 +27,7 @@ import {
   pick,
   withOneMarker,
 } from "./lifecycle";
-import { inform, once, warn } from "./messages";
+import { inform, once, warn } from "./log";
 import {
   driftOf,
   incomplete,

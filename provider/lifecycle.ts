@@ -2,7 +2,7 @@ import type { ObjectEntries, StrictObjectSchema } from "valibot";
 import type { Client } from "../client/client";
 import type { Page } from "../client/endpoints";
 import { ConnectionError, ServiceError } from "../client/errors";
-import type { Severity } from "./messages";
+import type { Severity } from "./log";
 import type { StateNames } from "./state";
 
 /** The engine's marker of an unknown value. It may be anywhere in the inputs. */

@@ -5,7 +5,7 @@ import { isManaged } from "./creates/createOnce";
 import { listOf } from "./creates/lists";
 import { lowerCase } from "./declaredHostports";
 import { hasUnknown, type Lifecycle, type Properties } from "./lifecycle";
-import { inform, listed, once, warn } from "./messages";
+import { inform, listed, once, warn } from "./log";
 
 /** The fields of an object that a warning needs. */
 interface Listed {

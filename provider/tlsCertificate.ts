@@ -17,10 +17,10 @@ import {
   rolesOf,
   unknownValue,
 } from "./lifecycle";
-import { listed } from "./messages";
+import { listed } from "./log";
 import { readPaged } from "./pages";
 import { type NamesOf, type ServiceState, serviceNames } from "./state";
-import { description, metadata } from "./values/fields";
+import { description, metadata } from "./values/inputs";
 import {
   type ChainState,
   chainFingerprint,
@@ -270,11 +270,11 @@ function namesOf({
 /** A short description of a chain, shown in place of its PEM. */
 function summary(chain: X509Certificate[]): string {
   const leaf = describeChain(chain);
-  return `${nameOf(leaf)}, until ${leaf.notAfter}, chain fingerprint ${leaf.chainFingerprint}`;
+  return `${labelOf(leaf)}, until ${leaf.notAfter}, chain fingerprint ${leaf.chainFingerprint}`;
 }
 
 /** The name of a certificate. Many certificates have names only in the SANs. */
-function nameOf({ subjectCommonName, subjectAlternativeNames, serialNumber }: ChainState): string {
+function labelOf({ subjectCommonName, subjectAlternativeNames, serialNumber }: ChainState): string {
   const { dnsNames, ips } = subjectAlternativeNames;
   return subjectCommonName || dnsNames[0] || ips[0] || serialNumber;
 }

@@ -12,7 +12,7 @@ import {
   metadata,
   minVersion,
   someIds,
-} from "./values/fields";
+} from "./values/inputs";
 import { idField, idsField, textField } from "./values/modules";
 
 /** The inputs of a TLS edge (api.md §4.1). `TLSEdgeArgs` in sdk/tlsEdge.ts describes them. */

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
 import { plainMessage } from "../client/plain";
 import { isObject } from "../provider/lifecycle";
-import { listed } from "../provider/messages";
+import { listed } from "../provider/log";
 import { covers } from "../provider/values/pem";
 import { isAsync, wrongForm } from "./args";
 import type { InputOf } from "./resource";

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { enginePort, isProcessAlive } from "../engine";
-import { warn } from "../messages";
+import { warn } from "../log";
 import { folder as notesFolder } from "./journal";
 
 /**

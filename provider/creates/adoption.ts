@@ -8,7 +8,7 @@ import {
   type Properties,
   perAccount,
 } from "../lifecycle";
-import { warn } from "../messages";
+import { warn } from "../log";
 import { remove } from "../operations";
 import { isNotedAsAdopted, noteAdopted } from "./adoptedObjects";
 import { noteManaged } from "./createOnce";
@@ -23,7 +23,7 @@ export const importKey = "__import";
  */
 export const secretsKey = "__secrets";
 
-/** What this process did with the objects of an account. {@link nameOf} gives their names. */
+/** What this process did with the objects of an account. {@link titleOf} gives their names. */
 const objectsOf = perAccount(() => ({
   /**
    * Objects that import options name, with the state that the check has read. No delete in this run
@@ -44,7 +44,7 @@ const run = {
 /** How many objects {@link adoptions} names. */
 const mostNamed = 5;
 
-const nameOf = ({ title }: Lifecycle, id: string) => `${title} ${id}`;
+const titleOf = ({ title }: Lifecycle, id: string) => `${title} ${id}`;
 
 const maxValueLength = 200;
 
@@ -66,7 +66,7 @@ export async function findToAdopt(
   id: string,
   inputs: Properties,
 ): Promise<Properties> {
-  const object = nameOf(lifecycle, id);
+  const object = titleOf(lifecycle, id);
   protect(client, object, undefined);
   noteManaged(id);
   const found = await ifExists(lifecycle, client, lifecycle.read(client, id, inputs, maxAgeMs));
@@ -87,7 +87,7 @@ function protect(client: Client, object: string, found: Properties | undefined):
 
 /** Notes that an object equals the program, so that it can be adopted. */
 export function noteChecked(lifecycle: Lifecycle, id: string): void {
-  run.checked.set(nameOf(lifecycle, id), lifecycle.title);
+  run.checked.set(titleOf(lifecycle, id), lifecycle.title);
 }
 
 /**
@@ -157,7 +157,7 @@ export async function adopt(
 ): Promise<Created> {
   run.isUpdate = true;
   const { imported, adopted, deleted } = objectsOf(client);
-  const object = nameOf(lifecycle, id);
+  const object = titleOf(lifecycle, id);
   if (deleted.has(object)) {
     throw new Error(`the ${object} was deleted by this update: remove the import option`);
   }
@@ -199,7 +199,7 @@ export function checkImportOption(
 ): void {
   const wanted = inputs[importKey];
   if (wanted === undefined) return;
-  const object = nameOf(lifecycle, id);
+  const object = titleOf(lifecycle, id);
   if (wanted !== id) {
     throw new Error(
       `the import option names ${wanted}, but this resource already manages the ${object}: ` +
@@ -224,7 +224,7 @@ export async function deleteUnlessAdopted(
   state: Properties,
 ): Promise<void> {
   const { imported, deleted } = objectsOf(client);
-  const object = nameOf(lifecycle, id);
+  const object = titleOf(lifecycle, id);
   if (imported.has(object) || isNotedAsAdopted(object)) {
     warn(
       `the ${object} stays on the service, because a resource adopts it with the ` +

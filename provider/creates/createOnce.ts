@@ -1,7 +1,7 @@
 import type { Client } from "../../client/client";
 import { ConnectionError, ServiceError } from "../../client/errors";
 import type { Lifecycle, Properties } from "../lifecycle";
-import { inform, warn } from "../messages";
+import { inform, warn } from "../log";
 import {
   CreateRecord,
   hashOf,

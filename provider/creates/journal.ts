@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { enginePort, isEngineAlive, isProcessAlive } from "../engine";
-import { once, warn } from "../messages";
+import { once, warn } from "../log";
 
 /**
  * What the processes of this machine know of creates, in files below Pulumi's home:
