@@ -28,6 +28,7 @@ import {
   type Lifecycle,
   nameInUrn,
   type Properties,
+  pick,
 } from "../provider/lifecycle";
 import { once, warn } from "../provider/log";
 import {
@@ -171,7 +172,7 @@ function handlersOf(schema: Schema) {
       const { lifecycle } = kindOf(request);
       const [olds, news] = [fromWire(request.getOlds()).values, fromWire(request.getNews())];
       const shape = { schema: withoutConnection(lifecycle) };
-      const given = prune(shape, news.values, withoutDynamic(olds));
+      const given = prune(shape, news.values, withoutOthers(lifecycle, olds));
       const before = Object.keys(olds).length > 0 ? olds : undefined;
       const { inputs, problems, warning } = lifecycle.check(given, before, new Date());
       const all = [...problemsOfShape(shape, given), ...problems];
@@ -200,7 +201,7 @@ function handlersOf(schema: Schema) {
       if (connection === defaultConnection) refuseConnection(state);
       lifecycle.planned?.(request.getId(), state, inputs);
       const replaces = lifecycle.replaces(state, inputs);
-      const paths = detailedDiff(lifecycle, withoutDynamic(olds), inputs, replaces);
+      const paths = detailedDiff(lifecycle, withoutOthers(lifecycle, olds), inputs, replaces);
       const changed = [...new Set([...paths.keys()].map(propertyOf))];
       // A dynamic provider has written this state: an update without changes rewrites it.
       if (changed.length === 0) return diffResponse("__provider" in state ? ["__provider"] : []);
@@ -220,7 +221,8 @@ function handlersOf(schema: Schema) {
       const { values: inputs, secrets } = fromWire(request.getProperties());
       await askBefore(lifecycle, account(), inputs, true);
       if (request.getPreview()) {
-        const planned = plannedOutputs(lifecycle, outputsOf(request.getType()), inputs);
+        const known = { ...inputs, ...lifecycle.derived?.(inputs) };
+        const planned = plannedOutputs(lifecycle, outputsOf(request.getType()), known);
         const outputs = { ...planned, ...accountState(account()) };
         return new messages.CreateResponse().setProperties(toWire(outputs, secrets));
       }
@@ -255,7 +257,7 @@ function handlersOf(schema: Schema) {
       if (!found) return new messages.ReadResponse();
       if (!stored) claim(account().baseUrl.href, id);
       const inputs = stored
-        ? withDrift(lifecycle, stored, found, withoutDynamic(given.values))
+        ? withDrift(lifecycle, stored, found, withoutOthers(lifecycle, given.values))
         : importedInputs(lifecycle, found);
       const settings = settingsOf(lifecycle, given.values);
       const outputs = { ...found, ...settings, ...accountState(service) };
@@ -272,7 +274,7 @@ function handlersOf(schema: Schema) {
       const { values: state, secrets: old } = fromWire(request.getOlds());
       const { values: inputs, secrets } = fromWire(request.getNews());
       if (request.getPreview()) {
-        const olds = withoutDynamic(fromWire(request.getOldInputs()).values);
+        const olds = withoutOthers(lifecycle, fromWire(request.getOldInputs()).values);
         const names = outputsOf(request.getType());
         const planned = plannedOutputs(lifecycle, names, inputs, { state, inputs: olds });
         const outputs = { ...planned, ...accountState(account()) };
@@ -367,10 +369,13 @@ function refuseConnection({ connection = defaultConnection }: Properties): void 
   );
 }
 
-/** The inputs without what a dynamic provider has added, in a state that it has written. */
-function withoutDynamic({ connection: _, ...inputs }: Properties): Properties {
-  const entries = Object.entries(inputs).filter(([name]) => !name.startsWith("__"));
-  return Object.fromEntries(entries);
+/**
+ * The inputs without what else a state may have among them: a dynamic provider adds to them, and an
+ * earlier version of this plugin stored what follows from the chain.
+ */
+function withoutOthers({ schema }: Lifecycle, inputs: Properties): Properties {
+  const { connection: _, ...entries } = schema.entries;
+  return pick(inputs, Object.keys(entries));
 }
 
 function withoutConnection({ schema }: Lifecycle): Lifecycle["schema"] {

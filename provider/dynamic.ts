@@ -139,7 +139,9 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
         const before = isNew ? found && lifecycle.inputsOf(found) : olds;
         const checked = lifecycle.check(news, before, new Date());
         problems.push(...checked.problems);
-        const inputs = keepEqual(lifecycle, before ?? {}, checked.inputs);
+        // The inputs are the only way into a plan, so they have what follows from them.
+        const derived = lifecycle.derived?.(checked.inputs, before);
+        const inputs = { ...keepEqual(lifecycle, before ?? {}, checked.inputs), ...derived };
         const wanted = { ...checked.inputs, [secretsKey]: secrets };
         if (found) checkAdoption(id as string, found, wanted, problems);
         else if (isNew) await askFor(inputs, problems);
@@ -238,7 +240,8 @@ function refreshed(
   const isDefault = stored.connection === defaultConnection;
   const settings = isDefault ? { ...stored, connection: undefined } : stored;
   const given = defined(pick(settings, lifecycle.settings));
-  return { props, inputs: { ...lifecycle.inputsOf(found), ...given } };
+  const inputs = lifecycle.inputsOf(found);
+  return { props, inputs: { ...inputs, ...lifecycle.derived?.(inputs), ...given } };
 }
 
 /** Leaves `property` empty: the engine would print the value of that property, secret or not. */

@@ -77,7 +77,7 @@ export interface Problem {
 
 /** The result of a check of inputs. */
 export interface Checked {
-  /** The inputs in canonical form, with the properties derived from them. */
+  /** The inputs in canonical form. */
   inputs: Properties;
   problems: Problem[];
   /** What the user should know of valid inputs. A dynamic provider's program warns itself. */
@@ -114,7 +114,7 @@ export interface Created {
 }
 
 /**
- * The operations of one kind of resource, for any protocol. `check`, `replaces`, `remark`, `planned`
+ * The operations of one kind of resource, for any protocol. `check`, `derived`, `replaces`, `remark`, `planned`
  * and, in the plan of an adoption, `differences` may get {@link unknownValue} for an unknown value.
  *
  * A state has every property of the object except a private key, with the service's value, or null
@@ -136,6 +136,12 @@ export interface Lifecycle {
   properties: readonly string[];
   /** Checks what the schema can't express. `olds` are the inputs of the last deployment, if any. */
   check(news: Properties, olds: Properties | undefined, now: Date): Checked;
+  /**
+   * The properties of the state that follow from the inputs, so that a plan knows them. Default: none.
+   *
+   * @param olds The inputs of the last deployment. What has not changed keeps its value of then.
+   */
+  derived?(inputs: Properties, olds?: Properties): Properties;
   /** Whether two values of a property mean the same to the service. */
   same(property: string, a: unknown, b: unknown): boolean;
   /** The inputs that a state corresponds to, without a private key. */

@@ -107,9 +107,9 @@ export const lifecycle: Lifecycle = {
     // An existing certificate may have expired and, after a refresh, may have no key in the inputs.
     const pem = formatChain(chain);
     const isNew = !lifecycle.same("certificatePem", olds?.certificatePem, pem);
-    const derived = describeChain(chain);
+    const { notAfter } = describeChain(chain);
     problems.push(...problemsOfKey(chain, key, isNew && privateKeyPem === undefined));
-    const expired = isNew ? expiryOf(derived.notAfter, undefined, now) : undefined;
+    const expired = isNew ? expiryOf(notAfter, undefined, now) : undefined;
     if (expired) problems.push({ path: "certificatePem", reason: expired });
     const days = typeof news.renewBeforeDays === "number" ? news.renewBeforeDays : undefined;
     return {
@@ -118,14 +118,17 @@ export const lifecycle: Lifecycle = {
         certificatePem: pem,
         // A key in another encoding that matches the same leaf is no change.
         ...(!isNew && key && olds?.privateKeyPem ? { privateKeyPem: olds.privateKeyPem } : {}),
-        // Plans and policies read these. For an unchanged chain they keep their old values.
-        ...(isNew ? defined(derived) : pick(olds ?? {}, Object.keys(derived))),
       },
       problems,
-      warning: expired
-        ? undefined
-        : (expiryOf(derived.notAfter, days, now) ?? expiredIssuer(chain, now)),
+      warning: expired ? undefined : (expiryOf(notAfter, days, now) ?? expiredIssuer(chain, now)),
     };
+  },
+
+  derived(inputs, olds = {}) {
+    const isSame = lifecycle.same("certificatePem", olds.certificatePem, inputs.certificatePem);
+    if (isSame && "chainFingerprint" in olds) return pick(olds, Object.keys(chainNames));
+    const chain = parsedChain(inputs.certificatePem);
+    return chain ? defined<Properties>({ ...describeChain(chain) }) : {};
   },
 
   same(property, a, b) {
@@ -133,10 +136,7 @@ export const lifecycle: Lifecycle = {
     return a === b || (chainOf(a) !== undefined && chainOf(a) === chainOf(b));
   },
 
-  inputsOf(state) {
-    // Plans and policies read what the chain says, so the inputs have it, too.
-    return defined(pick(state, [...lifecycle.properties, ...Object.keys(chainNames)]));
-  },
+  inputsOf: (state) => defined(pick(state, lifecycle.properties)),
 
   // An unknown chain counts as a changed one.
   replaces: (state, inputs) =>
@@ -367,14 +367,11 @@ function withSent(found: TLSCertificateState & Properties, known: Properties): P
 }
 
 function differentChain(state: Properties, inputs: Properties): Difference[] {
-  const { certificatePem, fingerprint } = inputs;
-  if (isDeployed(state, inputs)) return [];
-  // Without a fingerprint, the chain is unknown or was refused by the check.
-  if (fingerprint === undefined) return [];
-  const [wanted, found] = [certificatePem, state.certificatePem].map((pem) =>
-    summary(parseChain(pem as string)),
-  );
-  return [{ property: "certificatePem", wanted, found }];
+  // A chain that is unknown, or that the check has refused, has no difference.
+  const chain = parsedChain(inputs.certificatePem);
+  if (!chain || isDeployed(state, inputs)) return [];
+  const found = summary(parseChain(state.certificatePem as string));
+  return [{ property: "certificatePem", wanted: summary(chain), found }];
 }
 
 /**
