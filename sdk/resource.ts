@@ -63,6 +63,34 @@ export function registration(
   };
 }
 
+/**
+ * Stops stack traces until {@link allowTraces}: Pulumi takes four for each output of a resource, 15 %
+ * of the processor time of a plan (docs/performance.md). Gives the limit to restore. The positions
+ * in the program that state has do not depend on it.
+ */
+export function stopTraces(): number {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  return stackTraceLimit;
+}
+
+/** Allows traces again; gives an error that was thrown meanwhile its trace. */
+export function allowTraces(limit: number, error?: unknown): void {
+  Error.stackTraceLimit = limit;
+  if (error instanceof Error) Error.captureStackTrace(error, allowTraces);
+}
+
+/** Gives the error of a failed registration its trace: Pulumi makes the error in advance. */
+export function traceFailure({ urn }: pulumi.Resource): void {
+  const here = new Error();
+  Error.captureStackTrace(here, traceFailure);
+  const registered = (urn as unknown as { promise(): Promise<unknown> }).promise();
+  registered.catch((error) => {
+    const frames = here.stack?.replace(/^.*/, "");
+    if (error instanceof Error && !error.stack?.includes("\n    at ")) error.stack += frames ?? "";
+  });
+}
+
 /** The deadlines of the operations as an input; none where the option sets none. */
 function timeoutsOf(given: pulumi.CustomTimeouts): pulumi.Inputs {
   const timeouts = Object.entries(given).map(([name, text]) => [name, millisecondsOf(`${text}`)]);

@@ -12,11 +12,14 @@ import type { ObjectArgs } from "./args";
 import { warnOfExpiry } from "./expiry";
 import { ask, askOutput, type LookupArgs } from "./lookup";
 import {
+  allowTraces,
   type InputOf,
   idToGet,
   isOfKind,
   type Outputs,
   registration,
+  stopTraces,
+  traceFailure,
   typeToken,
   unsetIsUndefined,
 } from "./resource";
@@ -70,21 +73,29 @@ export class TLSCertificate extends pulumi.CustomResource {
     const { privateKeyPem } = args ?? {};
     // The engine can't import dynamic resources, so the provider does it.
     const { import: _, ...rest } = opts;
-    super(
-      typeToken("TLSCertificate"),
-      name,
-      registration(
-        "tlsCertificate",
-        {
-          ...args,
-          // Always a secret, so that the engine encrypts the key in state.
-          ...(privateKeyPem !== undefined && { privateKeyPem: pulumi.secret(privateKeyPem) }),
-        },
-        stateNames,
-        opts,
-      ),
-      rest,
-    );
+    const limit = stopTraces();
+    try {
+      super(
+        typeToken("TLSCertificate"),
+        name,
+        registration(
+          "tlsCertificate",
+          {
+            ...args,
+            // Always a secret, so that the engine encrypts the key in state.
+            ...(privateKeyPem !== undefined && { privateKeyPem: pulumi.secret(privateKeyPem) }),
+          },
+          stateNames,
+          opts,
+        ),
+        rest,
+      );
+      allowTraces(limit);
+    } catch (error) {
+      allowTraces(limit, error);
+      throw error;
+    }
+    traceFailure(this);
     // Pulumi makes each argument a property. Delete the key: an export of the resource must not
     // contain it.
     delete (this as { privateKeyPem?: unknown }).privateKeyPem;

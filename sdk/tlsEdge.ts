@@ -17,11 +17,14 @@ import type { ObjectArgs } from "./args";
 import { refuseSharedHostports } from "./hostports";
 import { ask, askOutput, type LookupArgs } from "./lookup";
 import {
+  allowTraces,
   type InputOf,
   idToGet,
   isOfKind,
   type Outputs,
   registration,
+  stopTraces,
+  traceFailure,
   typeToken,
   unsetIsUndefined,
 } from "./resource";
@@ -125,13 +128,21 @@ export class TLSEdge extends pulumi.CustomResource {
     refuseSharedHostports(name, args ?? {}, opts);
     // The engine can't import dynamic resources, so the provider does it.
     const { import: _, ...rest } = opts;
-    super(
-      typeToken("TLSEdge"),
-      name,
-      registration("tlsEdge", args ?? {}, stateNames, opts),
-      // As an option, not as a result of diff, so that it also applies to a forced replacement.
-      pulumi.mergeOptions({ deleteBeforeReplace: true }, rest),
-    );
+    const limit = stopTraces();
+    try {
+      super(
+        typeToken("TLSEdge"),
+        name,
+        registration("tlsEdge", args ?? {}, stateNames, opts),
+        // As an option, not as a result of diff, so that it also applies to a forced replacement.
+        pulumi.mergeOptions({ deleteBeforeReplace: true }, rest),
+      );
+      allowTraces(limit);
+    } catch (error) {
+      allowTraces(limit, error);
+      throw error;
+    }
+    traceFailure(this);
     unsetIsUndefined(this, stateNames);
   }
 

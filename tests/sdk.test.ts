@@ -522,11 +522,14 @@ describe("the SDK", () => {
     let registered: Registered[];
     /** What the provider adds to the inputs. */
     let answered: Properties;
+    /** Why the engine registers no resource; undefined when it does. */
+    let refusal: Error | undefined;
 
     before(() => {
       // Stands in for the engine alone: what reaches it is what these tests are about.
       pulumi.runtime.setMocks({
         newResource: (args) => {
+          if (refusal) throw refusal;
           registered.push(args);
           return { id: args.id || `${args.name}-id`, state: { ...args.inputs, ...answered } };
         },
@@ -536,6 +539,7 @@ describe("the SDK", () => {
     beforeEach(() => {
       registered = [];
       answered = {};
+      refusal = undefined;
     });
 
     /** What the engine was told, once the resource is registered. */
@@ -561,6 +565,28 @@ describe("the SDK", () => {
         );
       } finally {
         process.chdir(folder);
+      }
+    });
+
+    it("keeps the trace of an error that its constructor throws, and of a failed registration", async () => {
+      const parent = {} as pulumi.Resource;
+      const limit = Error.stackTraceLimit;
+      const pem = { certificatePem: "pem" };
+      for (const make of [
+        (opts: pulumi.CustomResourceOptions) => new sdk.TLSEdge("e", {}, opts),
+        (opts: pulumi.CustomResourceOptions) => new sdk.TLSCertificate("c", pem, opts),
+      ]) {
+        assert.throws(
+          () => make({ parent }),
+          ({ stack }: Error) => /parent is not a valid.*\n(.*\n)*.*sdk\.test\.ts/.test(`${stack}`),
+        );
+        refusal = new Error("refused");
+        const failed = await settled(make({}).urn).catch((error: Error) => error);
+        assert.match(
+          (failed as Error).stack ?? "",
+          /failed to register.*refused\n(.*\n)*.*sdk\.test\.ts/,
+        );
+        assert.equal(Error.stackTraceLimit, limit);
       }
     });
 
