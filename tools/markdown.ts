@@ -35,3 +35,37 @@ export async function writePart(
   await mkdir(path.dirname(file), { recursive: true });
   await writeFile(file, `${before}${begin}\n\n${markdown.trim()}\n\n${end}${after}`);
 }
+
+/**
+ * Writes one column of the table of a generated part, and keeps its other columns and rows.
+ *
+ * @param heads The head of each column; the first is that of the names of the rows.
+ * @param column The head of the column to write.
+ * @param cells The name of each row, and its cell in that column.
+ */
+export async function writeColumn(
+  file: string,
+  title: string,
+  name: string,
+  heads: string[],
+  column: string,
+  cells: [string, string][],
+): Promise<void> {
+  const text = await readFile(file, "utf8").catch(() => "");
+  const part = text.split(`<!-- ${name}: begin -->`)[1]?.split(`<!-- ${name}: end -->`)[0] ?? "";
+  const lines = part.split("\n").filter((line) => line.startsWith("|"));
+  const rows = new Map<string, string[]>();
+  for (const line of lines.slice(2)) {
+    const [row = "", ...others] = line
+      .split("|")
+      .slice(1, -1)
+      .map((cell) => cell.trim());
+    rows.set(row, others);
+  }
+  for (const [row, cell] of cells) {
+    const others = rows.get(row) ?? heads.slice(1).map(() => "–");
+    rows.set(row, others.with(heads.indexOf(column) - 1, cell));
+  }
+  const all = [...rows].map(([row, others]) => [row, ...others]);
+  await writePart(file, title, name, table(heads, all, true));
+}

@@ -5,7 +5,6 @@ import type { MadeCertificate } from "../../emulator/server";
 import { Project } from "../engine";
 import { nameOf } from "../engineLog";
 import { newFolder } from "../folders";
-import { table } from "../markdown";
 import { providerOf } from "../processes";
 import type { Door } from "../protocol";
 import { killPoints, type Point, pathOf, titleOf } from "./crashPoints";
@@ -41,7 +40,7 @@ type Chains = Record<Point["to"]["chain"], MadeCertificate>;
 export async function runCrashes(
   door: Door,
   run?: number,
-): Promise<{ markdown: string; broken: string[] }> {
+): Promise<{ totals: [string, string][]; broken: string[] }> {
   const outcomes: Crash[] = [];
   const rest = [...killPoints.entries()].filter(([index]) => run === undefined || index === run);
   let version = "";
@@ -71,7 +70,7 @@ export async function runCrashes(
   const broken = all.flatMap(({ point, wrong }) =>
     wrong.map((what) => `${titleOf(point)}: ${what}`),
   );
-  return { markdown: report(all, version, door), broken };
+  return { totals: totalsOf(all, version), broken };
 }
 
 /** Kills at a point, follows the documented advice, and judges the result. */
@@ -229,16 +228,14 @@ class Crash {
   }
 }
 
-function report(outcomes: Crash[], version: string, door: Door): string {
-  const commands = [...new Set(outcomes.map(({ point }) => point.title))];
-  const rows = commands.map((title) => {
-    const points = outcomes.filter(({ point }) => point.title === title);
-    const left = points.flatMap((one) => one.left).filter((text) => text.startsWith("one, "));
-    const converged = points.filter(({ wrong }) => wrong.length === 0);
-    return [title, ...[points, converged, left].map(({ length }) => String(length))];
-  });
-  const head = ["What is done", "Kill points", "Converged", "Objects left over, all named"];
-  return `\`npm run test:faults -- --only crashes --door ${door}\`, with Pulumi ${version}.
-
-${table(head, rows, true)}`;
+/** The totals for the document, by row. */
+function totalsOf(outcomes: Crash[], version: string): [string, string][] {
+  const converged = outcomes.filter(({ wrong }) => wrong.length === 0);
+  const left = outcomes.flatMap((one) => one.left).filter((text) => text.startsWith("one, "));
+  return [
+    ["Kill points", String(outcomes.length)],
+    ["Kill points that converged", String(converged.length)],
+    ["Objects left over there, all named", String(left.length)],
+    ["Pulumi CLI", version],
+  ];
 }

@@ -8,23 +8,23 @@ import type { Account } from "./account";
 import type { Kind, Resource } from "./resource";
 import type { Stack } from "./stack";
 
-/** What every run must keep. */
+/** What every run must keep, as `docs/reliability.md` says it. */
 export const promises = {
-  duplicate: "No create makes two objects unless an error or a warning names the second",
+  duplicate: "No create makes two objects, unless an error or a warning names the second.",
   shared:
-    "No two resources have one object, or have had it, unless they are on two machines and a warning names it",
-  taken: "No create takes by itself what an earlier create was answered with",
-  resent: "No create sends its POST again after a lost answer",
+    "No two resources get the same object, also one after the other. Where they are on two machines, a warning must name the object.",
+  taken: "No create keeps an object that was the answer to an earlier create.",
+  resent: "No create sends its POST again after a lost answer.",
   orphan:
-    "No object is left that no state has and no error or warning names, unless its inputs were edited and the second `up` ran on another machine, or two machines make equal objects and a warning names the one that was taken",
+    "An error or a warning names each object that no state has. There are two exceptions: the inputs were edited and the second `up` ran on another machine; and two machines made equal objects, where a warning names the one that was kept.",
   misleading:
-    "No error names an object that another resource of the machine or another user has, unless the object was created in the second before its provider was killed, or the error says that the update had another key",
-  gone: "No fault makes an object look deleted",
+    "No error names an object that another resource of the machine or another user has. There are two exceptions: the object was created in the second before its provider was killed; and the error says that the update had another key.",
+  gone: "No fault makes an object look deleted.",
   stuck:
-    "Once the objects that errors name are adopted or deleted, an `up` without faults succeeds, and all is created after a few of them",
-  differs: "Then the service has what the program says, and another `up` has nothing to do",
-  leak: "No output, answer or state holds a key",
-  clear: "No error is one of JavaScript's own, and no process ends by itself",
+    "When the objects that errors name are adopted or deleted, an `up` without faults succeeds, and a few of them create everything.",
+  differs: "Then the service has what the program says, and another `up` has nothing to do.",
+  leak: "No output, answer or state holds a key.",
+  clear: "No error is one of JavaScript's own, and no process ends by itself.",
 } as const;
 
 /** A promise that a run has broken, and how. */

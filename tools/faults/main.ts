@@ -2,21 +2,27 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { runTool, UsageError, wholeNumber } from "../command";
 import { repository } from "../folders";
-import { writePart } from "../markdown";
+import { writeColumn, writePart } from "../markdown";
 import type { Door } from "../protocol";
 import { runCrashes } from "./crashes";
-import { countBroken, type Numbered, runSequences, sequencesPart } from "./sequences";
+import { promises } from "./judge";
+import { countBroken, type Numbered, runSequences, totalsOf } from "./sequences";
 
-const defaultRuns = "1000";
+/** Fewer sequences prove too little to be written into the document. */
+const defaultRuns = 1000;
+
+/** The columns of the document. */
+const doors: Record<Door, string> = { dynamic: "Dynamic providers", plugin: "Plugin" };
 
 const usage = `npm run test:faults [-- OPTIONS]
 
 Makes requests fail while resources are created, read, updated and deleted, compares the objects on
-the service with the states, and writes docs/reliability.md. Exits with 1 when a promise is broken.
+the service with the states, and writes the totals into docs/reliability.md. Exits with 1 when a
+promise is broken.
 
   --only PART   only sequences (drawn) or crashes (processes that are killed at fixed points, on the
                 real engine); default: both
-  --runs N      how many sequences; default: ${defaultRuns}
+  --runs N      how many sequences; default: ${defaultRuns}; fewer write nothing
   --seed N      decides the sequences; default: a new one, which is printed
   --run N       only sequence N of the seed, or only crash N; writes nothing
   --door DOOR   dynamic or plugin, for sequences and crashes; default: dynamic
@@ -35,7 +41,7 @@ interface Options {
   folder?: string;
 }
 
-/** The parts of the document; each gives its Markdown and the promises that were broken. */
+/** What can be run; each gives its totals and the promises that were broken. */
 const parts = {
   sequences,
   crashes: ({ door, run }: Options) => runCrashes(door, run),
@@ -45,7 +51,7 @@ async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {
       only: { type: "string" },
-      runs: { type: "string", default: defaultRuns },
+      runs: { type: "string", default: String(defaultRuns) },
       seed: { type: "string", default: String(Math.trunc(Date.now() / 1000) % 1_000_000) },
       run: { type: "string" },
       door: { type: "string", default: "dynamic" },
@@ -65,21 +71,29 @@ async function main(): Promise<number> {
     ...(values.run && { run: wholeNumber("--run", values.run, 0, 1_000_000) }),
   };
   console.log(`seed ${options.seed}`);
+  const { run: only, runs, folder } = options;
+  const writes = !values.check && only === undefined && !folder && runs >= defaultRuns;
   let code = 0;
   for (const [part, run] of chosen) {
-    const { markdown, broken } = await run(options);
+    const { totals, broken } = await run(options);
     for (const text of broken) console.error(`broken: ${text}`);
+    for (const [row, count] of totals) console.log(`${row}: ${count}`);
     console.log(`${part}: ${broken.length} promises broken`);
     if (broken.length > 0) code = 1;
-    if (values.check || options.run !== undefined || options.folder) continue;
-    const file = path.join(repository, "docs", "reliability.md");
-    const name = values.door === "plugin" ? `${part} of the plugin` : part;
-    await writePart(file, "Reliability", name, markdown);
+    if (writes) await write(values.door, totals);
   }
   return code;
 }
 
-const isDoor = (text: string): text is Door => ["dynamic", "plugin"].includes(text);
+async function write(door: Door, totals: [string, string][]): Promise<void> {
+  const file = path.join(repository, "docs", "reliability.md");
+  const list = Object.values(promises).map((promise) => `- ${promise}`);
+  await writePart(file, "Reliability", "promises", list.join("\n"));
+  const heads = ["All runs together", ...Object.values(doors)];
+  await writeColumn(file, "Reliability", "totals", heads, doors[door], totals);
+}
+
+const isDoor = (text: string): text is Door => Object.hasOwn(doors, text);
 
 async function sequences({ door, seed, runs, run, folder }: Options) {
   const started = Date.now();
@@ -88,12 +102,9 @@ async function sequences({ door, seed, runs, run, folder }: Options) {
   const broken = results.flatMap((one) =>
     one.broken.map(({ promise, text }) => `${promise}: ${text}\n  ${describe(seed, one)}`),
   );
-  const breaking = results.filter((one) => one.broken.length > 0).length;
-  console.log(`${results.length} sequences, ${breaking} of them broke a promise`);
   for (const [promise, count] of countBroken(results)) console.log(`${promise}: ${count} runs`);
-  console.log(`at most ${Math.max(...results.map(({ ups }) => ups))} ups until all was created`);
   const minutes = Math.ceil((Date.now() - started) / 60_000);
-  return { broken, markdown: sequencesPart(seed, results, minutes, door) };
+  return { broken, totals: totalsOf(seed, results, minutes) };
 }
 
 /** The faults of a run, and the command that repeats it. */

@@ -1,6 +1,5 @@
 import { version as pulumi } from "@pulumi/pulumi/version";
 import { version } from "../../package.json";
-import { table } from "../markdown";
 import type { Door } from "../protocol";
 import { Account, prepare } from "./account";
 import { draw } from "./draw";
@@ -52,35 +51,25 @@ export function countBroken(results: Numbered[]): Map<keyof typeof promises, num
   return new Map(names.map((name) => [name, results.filter(breaks(name)).length]));
 }
 
-/** The results for the document. */
-export function sequencesPart(
-  seed: number,
-  results: Numbered[],
-  minutes: number,
-  door: Door,
-): string {
+/** The totals for the document, by row. */
+export function totalsOf(seed: number, results: Numbered[], minutes: number): [string, string][] {
   const sum = (of: (run: Numbered) => number) =>
     String(results.reduce((total, run) => total + of(run), 0));
-  const runs = [
-    ["Runs", String(results.length)],
-    ["Requests struck by a fault", sum(({ struck }) => struck.length)],
+  return [
+    ["Sequences", String(results.length)],
+    ["Sequences that broke a promise", sum(({ broken }) => Number(broken.length > 0))],
+    ["Requests that met a fault", sum(({ struck }) => struck.length)],
     ["Resources created", sum(({ creates }) => creates)],
     ["`up`s until all were created", sum(({ ups }) => ups)],
-    ["At most in one run", String(Math.max(...results.map(({ ups }) => ups)))],
+    ["At most in one sequence", String(Math.max(...results.map(({ ups }) => ups)))],
     ["Provider processes killed", sum(({ killed }) => Number(killed === "provider"))],
     ["Engines killed", sum(({ killed }) => Number(killed === "engine"))],
     ["Objects that the creates made", sum(({ objects }) => objects)],
     ["Of these in no state, and named by an error or a warning", sum(({ named }) => named)],
+    ["Seed", String(seed)],
+    ["Minutes", String(minutes)],
+    ["pulumi-tlsedge", version],
+    ["@pulumi/pulumi", pulumi],
+    ["Node.js", process.versions.node],
   ];
-  const broken = [...countBroken(results)].map(([promise, count]) => [
-    promises[promise],
-    String(count),
-  ]);
-  return `\`npm run test:faults -- --only sequences --seed ${seed} --runs ${results.length} --door ${door}\`, with
-pulumi-tlsedge ${version}, @pulumi/pulumi ${pulumi} and Node.js ${process.versions.node}, took
-${minutes} minutes.
-
-${table(["Promise", "Runs that broke it"], broken, true)}
-
-${table(["All runs together", "Count"], runs, true)}`;
 }
