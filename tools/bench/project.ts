@@ -20,7 +20,6 @@ const commands: Record<Phase, { args: string[]; result(n: number): string }> = {
   preview: { args: ["preview"], result: (n) => `${n + 1} unchanged` },
   refresh: { args: ["refresh", "--yes", "--skip-preview"], result: (n) => `${n + 1} unchanged` },
   update: { args: ["up", "--yes", "--skip-preview"], result: (n) => `~ ${n} updated` },
-  replace: { args: ["up", "--yes", "--skip-preview"], result: () => "+-1 replaced" },
   destroy: { args: ["destroy", "--yes", "--skip-preview"], result: (n) => `- ${n + 1} deleted` },
 };
 
@@ -77,7 +76,6 @@ export class Competitor {
     const { args, result } = commands[phase];
     const peak = path.join(this.project.folder, "peak");
     await rm(peak, { force: true });
-    this.project.emulator.requests.length = 0;
     const started = performance.now();
     const { cli, stack } = this.project;
     const timed = ["-c", '"$@"; times', "sh", cli.command, ...args];
@@ -88,14 +86,9 @@ export class Competitor {
     const seconds = (performance.now() - started) / 1000;
     const last = output.split("\n").slice(-40).join("\n");
     assert.ok(output.includes(result(n)), `${phase} did not end with "${result(n)}":\n${last}`);
-    const requests: Measured["requests"] = {};
-    for (const { method, path } of this.project.emulator.requests) {
-      const kind = method === "GET" && path.includes("?") ? "GET list" : method;
-      requests[kind] = (requests[kind] ?? 0) + 1;
-    }
     const peakMiB = Number(await readFile(peak)) / 1024;
-    const bytes = phase === "create" ? bytesOf(await this.exported()) : [];
-    return { seconds, processorSeconds: processorSecondsOf(output), requests, peakMiB, bytes };
+    const bytes = phase === "create" ? bytesOf(await this.exported()) : 0;
+    return { seconds, processorSeconds: processorSecondsOf(output), peakMiB, bytes };
   }
 
   /** The resources of the stack, without the engine's own. */
@@ -115,18 +108,10 @@ function processorSecondsOf(output: string): number {
   );
 }
 
-/** Bytes as `pulumi stack export` prints them, for each resource: whole, inputs, outputs. */
-function bytesOf(resources: ExportedResource[]): number[] {
-  const bytes = (value: unknown, columns: number) =>
-    Buffer.byteLength(JSON.stringify(value, null, 4).replaceAll("\n", `\n${" ".repeat(columns)}`));
-  const mean = (size: (resource: ExportedResource) => number) =>
-    resources.reduce((sum, resource) => sum + size(resource), 0) / resources.length;
-  return [
-    // With the indentation of the first line, the comma and the line end.
-    mean((resource) => 12 + bytes(resource, 12) + 2),
-    mean(({ inputs }) => bytes(inputs, 16)),
-    mean(({ outputs }) => bytes(outputs, 16)),
-  ];
+/** Bytes as `pulumi stack export` prints them, for each resource. */
+function bytesOf(resources: ExportedResource[]): number {
+  const text = JSON.stringify({ deployment: { resources } }, null, 4);
+  return Buffer.byteLength(text) / resources.length;
 }
 
 /** Records how this package stores a resource of a kind, so that the floor can store the same. */

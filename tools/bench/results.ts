@@ -1,6 +1,6 @@
-/** The programs and providers that are compared, with their titles in the tables. */
+/** The programs and providers that are compared, with their titles in the table. */
 export const contestants = {
-  ours: "This package",
+  ours: "Node.js package",
   plugin: "Plugin",
   floor: "Floor",
   conventional: "Conventional",
@@ -12,13 +12,12 @@ export const contestantNames = Object.keys(contestants) as Contestant[];
 export const kinds = ["certificates", "edges"] as const;
 export type Kind = (typeof kinds)[number];
 
-/** The phases in the order in which they run, with their titles in the tables. */
+/** The phases in the order in which they run, with their titles in the table. */
 export const phases = {
   create: "create",
-  preview: "preview, nothing to do",
+  preview: "plan, nothing to do",
   refresh: "refresh",
   update: "update of all",
-  replace: "one replaced",
   destroy: "destroy",
 } as const;
 export type Phase = keyof typeof phases;
@@ -34,13 +33,8 @@ export interface Measured {
   seconds: number;
   /** Processor time of the engine, the program and the provider together. */
   processorSeconds: number;
-  /** Requests by kind, such as `POST`, `GET`, `GET list`. */
-  requests: Record<string, number>;
   /** Peak memory of the provider's process. */
   peakMiB: number;
-  /** After a create, bytes of the exported state for each resource: whole, inputs, outputs. */
-  bytes: number[];
+  /** Bytes of the exported state for each resource; 0 after a phase other than the create. */
+  bytes: number;
 }
-
-/** Milliseconds, in fresh processes, by what is measured and then by contestant or package. */
-export type Startup = Record<string, Record<string, number[]>>;

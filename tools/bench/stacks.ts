@@ -12,17 +12,14 @@ export interface Declared {
 
 /** The resources of the programs: all contestants declare the same. */
 export class Stacks {
-  private constructor(
-    private readonly pairs: Pair[],
-    private readonly renewed: Pair,
-  ) {}
+  private constructor(private readonly pairs: Pair[]) {}
 
   /** Makes certificates for stacks of up to `largest` resources. */
   static async make(largest: number): Promise<Stacks> {
     const root = await makeCertificate({ commonName: "Benchmark Root CA", isCa: true });
     const issuer = await makeCertificate({ commonName: "Benchmark CA", isCa: true, issuer: root });
     const pairs: Pair[] = [];
-    while (pairs.length <= largest) {
+    while (pairs.length < largest) {
       const domain = `app-${numbered(pairs.length)}.example.com`;
       const made = await makeCertificate({ commonName: domain, dnsNames: [domain], issuer });
       // The floor stores one serial number for all, so all need the same length.
@@ -30,19 +27,15 @@ export class Stacks {
       // In the stored form, so that the state holds what the program gave: the floor can't format.
       pairs.push({ ...made, certificatePem: formatChain(parseChain(made.certificatePem)) });
     }
-    return new Stacks(pairs, pairs.pop() as Pair);
+    return new Stacks(pairs);
   }
 
-  /** The first `n`, as they are declared from a phase on. */
+  /** The first `n`, as they are declared in a phase. */
   resources(kind: Kind, n: number, phase: Phase): Declared[] {
-    const isChanged = phase === "update" || phase === "replace";
+    const description = phase === "update" ? "A later text...." : "The first text..";
     return Array.from({ length: n }, (_, index) => {
       const number = numbered(index);
-      const description = isChanged ? "A later text...." : "The first text..";
-      const isRenewed = phase === "replace" && index === 0;
-      const { certificatePem, privateKeyPem } = isRenewed
-        ? this.renewed
-        : (this.pairs[index] as Pair);
+      const { certificatePem, privateKeyPem } = this.pairs[index] as Pair;
       return kind === "certificates"
         ? { name: `certificate-${number}`, args: { description, certificatePem, privateKeyPem } }
         : { name: `edge-${number}`, args: { description, ...edge(number) } };

@@ -9,7 +9,7 @@ function floor({ id, inputs, outputs }) {
     ...outputs.constant,
   });
   return {
-    check: async (_olds, news) => ({ inputs: { ...news, ...inputs.constant } }),
+    check: async (_olds, { __secrets, ...news }) => ({ inputs: { ...news, ...inputs.constant } }),
     diff: async (_id, olds, news) => ({
       replaces: olds.certificatePem === news.certificatePem ? [] : ["certificatePem"],
     }),
