@@ -48,12 +48,18 @@ function section(policy: Described, profiles: Record<string, Profile>): string {
 ${policy.description} ${policy.why}
 
 **Fix**: ${policy.remediationSteps}
-${settings(policy, profiles)}
+${settings(policy, profiles)}${example(policy)}`.trimEnd();
+}
+
+/** The example of a policy, unless it only names files. */
+function example({ example: { violation, fix } }: Described): string {
+  if (violation.includes("readFileSync")) return "";
+  return `
 \`\`\`ts
 // A violation:
-${policy.example.violation}
+${violation}
 // The same, fixed:
-${policy.example.fix}
+${fix}
 \`\`\``;
 }
 
