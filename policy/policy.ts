@@ -19,7 +19,7 @@ export interface Explained {
   example: { violation: string; fix: string };
 }
 
-/** A policy that judges one resource at a time, before the service is told to change it. */
+/** A policy that judges one resource at a time, before the provider sends its change. */
 export type ResourcePolicy = ResourceValidationPolicy & Explained;
 
 /** A policy that judges a stack as a whole, at the end of a preview and of an update. */

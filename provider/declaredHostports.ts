@@ -11,7 +11,7 @@ export class DeclaredHostports {
    * Notes the hostports of an edge, in place of those that were noted for it before. Ignores what is
    * not a known list of hostports.
    *
-   * @param key Tells the edge from others of the same name.
+   * @param key Identifies the edge among others of the same name.
    * @param isSecret Whether a hostport is a secret: then the message does not name it.
    * @returns What is wrong, if another edge has one of the hostports.
    */

@@ -157,7 +157,7 @@ export interface Lifecycle {
   /**
    * Creates the object. Returns a `problem` if a part of the service's answer can't be used.
    *
-   * @param urn The resource; undefined when the engine does not tell it.
+   * @param urn The resource; undefined when the engine does not name it.
    */
   create(client: Client, inputs: Properties, urn?: string): Promise<Created>;
   /**

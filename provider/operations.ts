@@ -125,8 +125,8 @@ export async function remove(
 }
 
 /**
- * The texts of the problems of the inputs, for the engine. A misspelt property is told once, not as
- * missing, too.
+ * The texts of the problems of the inputs, for the engine. A misspelt property is reported once, not
+ * as missing, too.
  */
 export function textsOf(
   problems: readonly Problem[],

@@ -46,7 +46,7 @@ export async function askBefore(
   planned.push({ lifecycle, inputs, isNew, listed });
 }
 
-/** The failed questions that an error has told. */
+/** The failures that an error has reported already. */
 const told = new WeakSet<Error>();
 
 function tellOnce(error: Error): never {

@@ -41,7 +41,7 @@ const looksAt = [0, 1, 3, 7, 15, 18];
 const laterGap = 8;
 /** For how many seconds after its POST the object of an interrupted create is awaited. */
 const awaitedFor = 60;
-/** For how many seconds the list must show one object alone before a create takes it. */
+/** For how many seconds the list must show one object alone before a create keeps it. */
 const aloneFor = 2;
 
 /** The ids in the states of this run. No lost request has created them. */
@@ -66,11 +66,11 @@ export function isManaged(id: string): boolean {
  *
  * The answer to a POST is lost when the service may have created the object although the POST failed:
  * a timeout, a reset, 408, any 5xx. The create never sends a lost POST again. It looks for its object
- * in the list, and takes an object that is known to be its own:
+ * in the list, and keeps an object that is known to be its own:
  *
  * - The object is new: it was not in the list before the POST (the mark).
  * - It has the content of the inputs, and for a while it is the only such object.
- * - No create of this machine was ever answered with its id or took it (the claims), and no error
+ * - No create of this machine was ever answered with its id or kept it (the claims), and no error
  *   has named it as the object of another create.
  * - No other POST of this content has an unknown result (the records).
  *
@@ -80,11 +80,11 @@ export function isManaged(id: string): boolean {
  * and later creates look again: the service may have been slow.
  *
  * Another machine has no claims and no records here. If it creates equal content in the same account
- * at the same time, a lost create may take the other machine's object. The warning is about this.
+ * at the same time, a lost create may keep the other machine's object. The warning is about this.
  *
  * @param post Sends the request, and calls `onSend` just before. It may send another one when the
  * service has surely refused the first.
- * @param urn The resource; undefined when the engine does not tell it.
+ * @param urn The resource; undefined when the engine does not name it.
  * @throws Error when it is not known what a POST has created. Other errors are thrown unchanged.
  */
 export function createOnce<Wire extends Listed>(
@@ -198,7 +198,7 @@ class Create<Wire extends Listed> {
     throw new Error(`${doubt}. ${knownOf(found)}. ${again}`);
   }
 
-  /** Takes an object; false when another create may mean it. */
+  /** Keeps an object; false when it may be that of another create. */
   #take({ id }: Listed, record: CreateRecord): boolean {
     const others = records()?.filter(({ name }) => name !== record.name);
     const isAlone = others?.every(
@@ -228,7 +228,7 @@ class Create<Wire extends Listed> {
     const found = await this.#lookRepeatedly(intent, times, mayCome).catch((cause: Error) => {
       throw new Error(`${doubt}, and the list can't be read (${cause.message}). Try again`);
     });
-    // Its process has got the answer after its engine had died: the end of this run tells it.
+    // Its process has got the answer after its engine had died: the end of this run names the object.
     if (record.id !== undefined) return;
     // Another process has settled it.
     if (record.intent === undefined) return;
@@ -319,7 +319,7 @@ class Create<Wire extends Listed> {
   /** @param certain Those of the candidates that are certainly new. */
   #found(candidates: Listed[], certain: Listed[]): Finding {
     const isOne = candidates.length === 1 && certain.length === 1;
-    // What an error has named is the user's matter.
+    // The user decides about an object that an error has named.
     const isFree = isOne && !candidates.some(({ id }) => isNamed(id));
     const isLike = isFree && this.lifecycle.isLike(candidates[0], this.inputs);
     return { candidates, isSure: candidates.length === 0 || isLike };
@@ -367,5 +367,5 @@ function knownOf({ candidates, isSure }: Finding): string {
 
 const warningOf = (id: string) =>
   `the answer to this create was lost. ${id} is new and has the content of this resource, so this ` +
-  "resource uses it. If another machine creates equal objects in this account, check with " +
+  "resource keeps it. If another machine creates equal objects in this account, check with " +
   `\`pulumi stack --show-ids\` that no other stack has ${id}`;

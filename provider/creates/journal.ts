@@ -11,7 +11,7 @@ import { once, warn } from "../log";
  * - `creates/` has a record of each POST whose result is unknown, or whose answer the engine may not
  *   have stored. An answered record has a second file, which holds the id; an unanswered one whose
  *   object was looked for in vain has one that says so.
- * - `claims/` has a file for each id that a create of this machine was answered with or took, and one
+ * - `claims/` has a file for each id that a create of this machine was answered with or kept, and one
  *   for each id that an error has named as the object of an ended record.
  *
  * No file holds a property of an object: contents are hashes.
@@ -181,7 +181,7 @@ export function claim(service: string, id: string): Claim {
   return claimed ?? "unknown";
 }
 
-/** Notes that an error names these objects: no create takes one by itself afterwards. */
+/** Notes that an error names these objects: no create keeps one of them afterwards. */
 export function noteNamed(objects: { id: string }[]): void {
   for (const { id } of objects) keep(() => write("claims", `${hashOf(id)}.named`, "", "w"));
 }
@@ -189,7 +189,7 @@ export function noteNamed(objects: { id: string }[]): void {
 /** Whether an error of this machine has named this object. */
 export const isNamed = (id: string): boolean => isThere(`${hashOf(id)}.named`);
 
-/** Whether a create of this machine was answered with this id or took it, at any base URL. */
+/** Whether a create of this machine was answered with this id or kept it, at any base URL. */
 export const isClaimed = (id: string): boolean => isThere(hashOf(id));
 
 const isThere = (name: string) =>

@@ -83,7 +83,7 @@ function isHostport(value: string): boolean {
 
 const write = "write only a host name, a colon and a port, such as app.example.com:443";
 
-/** What is wrong with a hostport, and what to write. The first pattern that matches tells it. */
+/** What is wrong with a hostport, and what to write. The first pattern that matches decides. */
 const mistakes: [RegExp, string][] = [
   [/^$/, `is empty: ${write}`],
   [/,/, "holds more than one hostport: give each as an element of the list"],
