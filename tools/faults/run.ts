@@ -269,7 +269,7 @@ class Run implements Omit<Result, "words"> {
     // A new machine knows no record, and its plan finds objects by what the program says now.
     const edited = this.stacks[kill?.stack ?? 0] as Stack;
     if (moves && edits.includes("edit") && !isIn(edited)) return true;
-    // Two machines can't tell their equal objects apart: the warning of the take is all they say.
+    // Two machines can't tell their equal objects apart: the warning of a create that keeps one is all they say.
     const hasTaken = this.stacks.some(({ messages }) => messages.includes("this create was lost"));
     const machines = new Set(this.stacks.filter(isIn).map(({ machine }) => machine));
     return isApart && hasTaken && machines.size > 1;
