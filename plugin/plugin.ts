@@ -41,6 +41,7 @@ import {
   textsOf,
   update,
 } from "../provider/operations";
+import { forgetPages } from "../provider/pages";
 import {
   askBefore,
   askBeforeUpdate,
@@ -67,12 +68,6 @@ type SchemaProperties = Record<string, { description: string; secret?: boolean }
 const kindsByToken = new Map(
   Object.entries(kinds).map(([name, kind]) => [`tlsedge:index:${name}`, kind]),
 );
-
-/**
- * How old the answer may be for an import. The engine stores each resource before it asks for the
- * next ones: 600 take half a minute.
- */
-const maxAgeOfImportMs = 600_000;
 
 /**
  * Serves the lifecycles over the engine's plugin protocol.
@@ -156,6 +151,7 @@ function handlersOf(schema: Schema) {
       const { values, secrets } = fromWire(request.getArgs());
       startRun();
       forgetLists();
+      forgetPages();
       forgetPlans();
       forgetPlan();
       ({ connection, config } = sourceOf(request.getUrn() ?? "", values));
@@ -251,9 +247,8 @@ function handlersOf(schema: Schema) {
       const given = fromWire(request.getInputs());
       // An import and a program's `get` have no state.
       const stored = "uri" in props.values ? props.values : undefined;
-      const age = request.getProperties() ? undefined : maxAgeOfImportMs;
       const service = clientOf(kind, id, props.values, request.getTimeout());
-      const found = await read(lifecycle, service, id, stored, age);
+      const found = await read(lifecycle, service, id, stored);
       if (!found) return new messages.ReadResponse();
       if (!stored) claim(account().baseUrl.href, id);
       const inputs = stored

@@ -25,6 +25,7 @@ import {
   type Problem,
   type Properties,
   pick,
+  unknownValue,
   withOneMarker,
 } from "./lifecycle";
 import { inform, once, warn } from "./log";
@@ -142,7 +143,13 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
         // The inputs are the only way into a plan, so they have what follows from them.
         const derived = lifecycle.derived?.(checked.inputs, before);
         const inputs = { ...keepEqual(lifecycle, before ?? {}, checked.inputs), ...derived };
-        const wanted = { ...checked.inputs, [secretsKey]: secrets };
+        // What the check refuses is not compared with the object to adopt.
+        const refused = problems.map(({ path }) => [path.split(".", 1)[0], unknownValue]);
+        const wanted = {
+          ...checked.inputs,
+          ...Object.fromEntries(refused),
+          [secretsKey]: secrets,
+        };
         if (found) checkAdoption(id as string, found, wanted, problems);
         else if (isNew) await askFor(inputs, problems);
         noteProgram();

@@ -135,8 +135,8 @@ export class EdgeLifecycle<Wire extends EdgeWire> implements Lifecycle {
     return { id: wire.id, state: this.toState(wire, inputs), ...rest };
   }
 
-  async read(client: Client, id: string, known: Properties = {}, maxAgeMs?: number) {
-    const wire = await readPaged(this.#kind.endpoints, client, id, maxAgeMs);
+  async read(client: Client, id: string, known: Properties = {}) {
+    const wire = await readPaged(this.#kind.endpoints, client, id);
     return this.toState(wire, this.#withoutDefaults(known));
   }
 

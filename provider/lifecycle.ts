@@ -165,9 +165,8 @@ export interface Lifecycle {
    *
    * @param known The stored state, or the inputs. A list with the same elements as in `known` keeps
    * the order of `known`. Default: the service's order.
-   * @param maxAgeMs How old the answer may be. Default: a few seconds.
    */
-  read(client: Client, id: string, known?: Properties, maxAgeMs?: number): Promise<Properties>;
+  read(client: Client, id: string, known?: Properties): Promise<Properties>;
   update(client: Client, id: string, state: Properties, inputs: Properties): Promise<Properties>;
   delete(client: Client, id: string): Promise<void>;
   /** All objects of the account, newest first, page by page. */

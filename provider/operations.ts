@@ -45,16 +45,14 @@ export function driftOf(lifecycle: Lifecycle, stored: Properties, found: Propert
  * Reads an object; undefined when it is gone.
  *
  * @param known The stored state; undefined in an import.
- * @param maxAgeMs How old the answer may be. Default: a few seconds.
  */
 export function read(
   lifecycle: Lifecycle,
   client: Client,
   id: string,
   known?: Properties,
-  maxAgeMs?: number,
 ): Promise<Properties | undefined> {
-  return ifInAccount(lifecycle, client, id, known, lifecycle.read(client, id, known, maxAgeMs));
+  return ifInAccount(lifecycle, client, id, known, lifecycle.read(client, id, known));
 }
 
 /**
@@ -90,7 +88,7 @@ export async function update(
     return await work();
   } catch (error) {
     const isMissing = error instanceof ServiceError && error.status === 404;
-    if (!isMissing || (await read(lifecycle, client, id, stored, 0))) throw error;
+    if (!isMissing || (await read(lifecycle, client, id, stored))) throw error;
   }
   throw new Error(
     `the ${lifecycle.title} ${id} is gone from the service. ` +

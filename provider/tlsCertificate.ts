@@ -175,8 +175,8 @@ export const lifecycle: Lifecycle = {
     return { id: wire.id, state, problem: "its certificate_pem can't be read", ...rest };
   },
 
-  async read(client, certificateId, known = {}, maxAgeMs) {
-    const found = toState(await readPaged(tlsCertificates, client, certificateId, maxAgeMs));
+  async read(client, certificateId, known = {}) {
+    const found = toState(await readPaged(tlsCertificates, client, certificateId));
     // Of an object that is adopted, nobody knows what was sent.
     return "uri" in known ? withSent(found, known) : found;
   },

@@ -49,13 +49,6 @@ const titleOf = ({ title }: Lifecycle, id: string) => `${title} ${id}`;
 const maxValueLength = 200;
 
 /**
- * How old an answer may be for an adoption. The engine stores each resource before it checks the
- * next one, so hundreds of resources take minutes. A change in that time is drift, which a refresh
- * finds.
- */
-const maxAgeMs = 600_000;
-
-/**
  * Reads the object that a resource adopts (contract C40).
  *
  * @throws Error when the object does not exist.
@@ -69,7 +62,7 @@ export async function findToAdopt(
   const object = titleOf(lifecycle, id);
   protect(client, object, undefined);
   noteManaged(id);
-  const found = await ifExists(lifecycle, client, lifecycle.read(client, id, inputs, maxAgeMs));
+  const found = await ifExists(lifecycle, client, lifecycle.read(client, id, inputs));
   protect(client, object, found);
   if (found) return found;
   throw new Error(
