@@ -21,7 +21,7 @@ import {
   startEmulator,
 } from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
-import { holds } from "./cases";
+import { character, holds } from "./cases";
 import {
   fileWith,
   type Properties,
@@ -378,7 +378,7 @@ describe("what adopt writes", () => {
     fc.constantFrom('"', "'", "`", hostile, "\\", "\\u0041", "*/ throw 1; /*", "\n"),
     fc.constantFrom("```", "</script>", '{"a":"it\'s"}', "\u2028", "\u202e", "\u{e0001}", "\ud800"),
     fc.string({ unit: "grapheme", maxLength: 20 }),
-    fc.string({ unit: "binary", maxLength: 20 }),
+    fc.string({ unit: character, maxLength: 20 }),
   );
   const text = fc.array(words, { maxLength: 4 }).map((parts) => parts.join(""));
   const ref = text.map((id) => ({ id, uri: "https://x" }));

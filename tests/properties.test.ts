@@ -17,7 +17,7 @@ import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import { schema as certificateSchema } from "../provider/tlsCertificate";
 import { chainFingerprint, formatChain, parseChain } from "../provider/values/pem";
 import { Secrets } from "../tools/secrets";
-import { anyJson, holds } from "./cases";
+import { anyJson, character, holds } from "./cases";
 import { PlanFailure, type Properties, Stack, setEnv, setEnvFor, unknown } from "./support";
 
 /* What a program may say of an edge. */
@@ -33,7 +33,7 @@ const words = (mostBytes: number) =>
         "e\u0301",
       ),
       fc.string({ unit: "grapheme", maxLength: 30 }),
-      fc.string({ unit: "binary", maxLength: 60 }),
+      fc.string({ unit: character, maxLength: 60 }),
     )
     .filter((text) => Buffer.byteLength(text) <= mostBytes);
 const labels = {
