@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { fstatSync, writeFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { plain, plainJson } from "../client/plain";
 import { defaultConnection, waysToSet } from "../client/settings";
 import { connect } from "../provider/connection";
@@ -20,6 +20,22 @@ import { statusText } from "./report";
 import { statusOf } from "./status";
 import { type Display, inWords } from "./table";
 
+/** What a command reads from its process, and where it writes: `process` is one. */
+export interface IO {
+  env: Record<string, string | undefined>;
+  stdout: Output;
+  stderr: Output;
+}
+
+/** A stream to write to. The rest says what it leads to: a terminal or a file. */
+export interface Output {
+  write(text: string): unknown;
+  isTTY?: boolean;
+  columns?: number;
+  hasColors?(env: object): boolean;
+  fd?: number;
+}
+
 interface Options {
   connection: string;
   json?: boolean;
@@ -33,21 +49,22 @@ interface StatusOptions extends Options {
   html?: string;
 }
 
-async function status({ failWithin, html, ...options }: StatusOptions) {
+/** Gives the exit code, as `adopt` does. */
+async function status({ failWithin, html, ...options }: StatusOptions, io: IO): Promise<number> {
   const format = options.format ?? (options.json ? "json" : "text");
   if (options.json && format !== "json") {
     throw new Error(`--json prints JSON, and --format ${format} does not: leave one of them out`);
   }
-  const account = await readAccount(kinds, { ...options, json: format === "json" });
+  const account = await readAccount(kinds, { ...options, json: format === "json" }, io);
   const found = statusOf(account, new Date(), failWithin);
   if (html !== undefined) {
     writePage(html, statusHtml(found));
-    console.error(`Wrote ${plain(html)}`);
+    print(`Wrote ${plain(html)}`, io.stderr);
   }
-  if (format === "markdown") print(statusMarkdown(found));
-  else if (format === "json") print(plainJson(found, 2));
-  else printReport(statusText(found, display()));
-  if (found.failing.length > 0) process.exitCode = 2;
+  if (format === "markdown") print(statusMarkdown(found), io.stdout);
+  else if (format === "json") print(plainJson(found, 2), io.stdout);
+  else printReport(statusText(found, display(io)), io);
+  return found.failing.length > 0 ? 2 : 0;
 }
 
 function writePage(file: string, page: string): void {
@@ -65,12 +82,12 @@ interface AdoptOptions extends Options {
   plugin?: boolean;
 }
 
-async function adopt(given: AdoptOptions) {
+async function adopt(given: AdoptOptions, io: IO): Promise<number> {
   const { out, filter, notIn = [], plugin = false, ...options } = given;
   if (out === "") throw new Error("--out is empty: name a new or empty folder");
   refuseTaken(out);
   const managed = managedIn(notIn);
-  const { service, ...account } = await readAccount(adoptableKinds, options);
+  const { service, ...account } = await readAccount(adoptableKinds, options, io);
   // With the plugin, the stack's config has the settings of the account, and no resource names it.
   const connection = plugin ? defaultConnection : options.connection;
   const plan = planOf(account, { connection, filter, managed });
@@ -82,19 +99,24 @@ async function adopt(given: AdoptOptions) {
   const files = isEmpty ? new Map<string, string>() : project;
   if (!isEmpty) writeFolder(out, files);
   const adoption = adoptionOf(plan, { service, out, plugin, filter, notIn, files });
-  if (options.json) print(plainJson(adoption, 2));
-  else printReport(adoptionText(adoption, display()));
-  if (warning && !isEmpty) console.error(`warning: ${plain(warning)}`);
+  if (options.json) print(plainJson(adoption, 2), io.stdout);
+  else printReport(adoptionText(adoption, display(io)), io);
   if (isEmpty) throw new Error(`there is nothing to adopt, so ${out} is not written`);
+  if (warning) print(`warning: ${plain(warning)}`, io.stderr);
+  return 0;
 }
 
 /** Reads the lists of an account, and shows the progress to a person at a terminal. */
-async function readAccount<K extends Kind>(all: K[], { connection, json }: Options) {
+async function readAccount<K extends Kind>(
+  all: K[],
+  { connection, json }: Options,
+  { env, stderr }: IO,
+) {
   // A person or a job waits for this command: fail early when the service does not answer.
-  process.env[waysToSet(connection, "maxRetries").variable] ??= "2";
-  const client = connect(connection);
+  const retries = waysToSet(connection, "maxRetries").variable;
+  const client = connect(connection, undefined, { ...env, [retries]: env[retries] ?? "2" });
   const show = (text: string) => {
-    if (process.stderr.isTTY && !json) process.stderr.write(`\r\u001b[K${text}`);
+    if (stderr.isTTY && !json) stderr.write(`\r\u001b[K${text}`);
   };
   const lists: Record<string, unknown[]> = {};
   try {
@@ -113,27 +135,24 @@ async function readAccount<K extends Kind>(all: K[], { connection, json }: Optio
   return { service: client.baseUrl.host, ...(lists as Lists<K>) };
 }
 
-function display(): Display {
+function display({ stdout, env }: IO): Display {
   // Columns would be too narrow below 60.
-  const width = Math.max(60, process.stdout.columns || Number(process.env.COLUMNS) || 80);
-  return { width, colour: wantsColour() };
+  const width = Math.max(60, stdout.columns || Number(env.COLUMNS) || 80);
+  // Node.js obeys FORCE_COLOR too, but only for terminals.
+  const { FORCE_COLOR: forced } = env;
+  const isForced = forced !== "0" && forced !== "false";
+  const colour = forced === undefined ? stdout.isTTY && stdout.hasColors?.(env) : isForced;
+  return { width, colour: colour === true };
 }
 
-const print = (text: string) => process.stdout.write(`${text}\n`);
+const print = (text: string, output: Output) => output.write(`${text}\n`);
 
 /** Prints a report for people. In a log of GitHub Actions no line of it is a command. */
-function printReport(report: string): void {
-  const isLog = process.env.GITHUB_ACTIONS === "true" && !fstatSync(process.stdout.fd).isFile();
-  if (!isLog) return void print(report);
+function printReport(report: string, { stdout, env }: IO): void {
+  const isFile = stdout.fd !== undefined && fstatSync(stdout.fd).isFile();
+  if (env.GITHUB_ACTIONS !== "true" || isFile) return void print(report, stdout);
   const token = randomUUID();
-  print(`::stop-commands::${token}\n${report}\n::${token}::`);
-}
-
-/** Node.js obeys FORCE_COLOR too, but only for terminals. */
-function wantsColour(): boolean {
-  const { FORCE_COLOR: forced } = process.env;
-  if (forced !== undefined) return forced !== "0" && forced !== "false";
-  return process.stdout.isTTY && process.stdout.hasColors();
+  print(`::stop-commands::${token}\n${report}\n::${token}::`, stdout);
 }
 
 /** The project is named after its folder, and uses this version of the package. */
@@ -148,11 +167,6 @@ function projectOptions(out: string) {
   };
 }
 
-const program = new Command("pulumi-tlsedge")
-  .description("Shows what an account of the service holds, or writes a project that adopts it.")
-  .version(manifest().version)
-  .showHelpAfterError("Add --help to list the commands and options.");
-
 const environment = `
 Environment:
   TLSEDGE_BASE_URL     the URL of the service
@@ -161,29 +175,6 @@ Environment:
   NO_COLOR, FORCE_COLOR
 `;
 
-/** A command that reads an account. When it fails, it prints one line and exits with 1. */
-function command<O extends Options>(
-  name: string,
-  description: string,
-  work: (options: O) => Promise<void>,
-) {
-  return program
-    .command(name)
-    .description(description)
-    .option(
-      "--connection <name>",
-      "the config namespace of the account: tlsedge-staging reads TLSEDGE_STAGING_API_KEY",
-      defaultConnection,
-    )
-    .option("--json", "print one JSON object instead of text")
-    .action((options: O) =>
-      work(options).catch((error: unknown) => {
-        console.error(`error: ${plain(error instanceof Error ? error.message : String(error))}`);
-        process.exitCode = 1;
-      }),
-    );
-}
-
 function days(text: string): number {
   if (/^\d{1,5}$/.test(text)) return Number(text);
   throw new InvalidArgumentError("Give a whole number of days, such as 14.");
@@ -191,36 +182,87 @@ function days(text: string): number {
 
 const headings = (some: Kind[]) => inWords(some.map(({ heading }) => heading));
 
-command("status", `show what an account holds: ${headings(kinds)}`, status)
-  .option("--fail-within <days>", "exit with 2 if a certificate has fewer days left", days)
-  .addOption(
-    new Option("--format <format>", "what to print; --json is --format json").choices(formats),
-  )
-  .option("--html <file>", "write the report as a page, too, which replaces the file")
-  .addHelpText(
-    "after",
-    `${environment}
-Exit codes: 0, 1 for an error, 2 when a certificate expires within --fail-within.`,
-  );
+/**
+ * Runs a command line, and gives the exit code. A command that fails prints one line.
+ *
+ * @param argv What stands after `pulumi-tlsedge`.
+ */
+export async function main(argv: string[], io: IO): Promise<number> {
+  let code = 0;
+  const program = new Command("pulumi-tlsedge")
+    .description("Shows what an account of the service holds, or writes a project that adopts it.")
+    .version(manifest().version)
+    .showHelpAfterError("Add --help to list the commands and options.")
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => io.stderr.write(text),
+      getOutHelpWidth: () => io.stdout.columns ?? 80,
+      getErrHelpWidth: () => io.stderr.columns ?? 80,
+    })
+    .exitOverride();
 
-command("adopt", "write a Pulumi project that adopts what an account holds", adopt)
-  .requiredOption("--out <dir>", "the folder to write: new or empty")
-  .option("--filter <text>", "only objects with the text in a hostport, name, description or id")
-  .option("--not-in <files...>", "leave out what stacks manage: outputs of `pulumi stack export`")
-  .option("--plugin", "write only a file for `pulumi import`, for programs in any language")
-  .addHelpText(
-    "after",
-    `
+  /** A command that reads an account. */
+  const command = <O extends Options>(
+    name: string,
+    description: string,
+    work: (options: O, io: IO) => Promise<number>,
+  ) =>
+    program
+      .command(name)
+      .description(description)
+      .option(
+        "--connection <name>",
+        "the config namespace of the account: tlsedge-staging reads TLSEDGE_STAGING_API_KEY",
+        defaultConnection,
+      )
+      .option("--json", "print one JSON object instead of text")
+      .action(async (options: O) => {
+        code = await work(options, io);
+      });
+
+  command("status", `show what an account holds: ${headings(kinds)}`, status)
+    .option("--fail-within <days>", "exit with 2 if a certificate has fewer days left", days)
+    .addOption(
+      new Option("--format <format>", "what to print; --json is --format json").choices(formats),
+    )
+    .option("--html <file>", "write the report as a page, too, which replaces the file")
+    .addHelpText(
+      "after",
+      `${environment}
+Exit codes: 0, 1 for an error, 2 when a certificate expires within --fail-within.`,
+    );
+
+  command("adopt", "write a Pulumi project that adopts what an account holds", adopt)
+    .requiredOption("--out <dir>", "the folder to write: new or empty")
+    .option("--filter <text>", "only objects with the text in a hostport, name, description or id")
+    .option("--not-in <files...>", "leave out what stacks manage: outputs of `pulumi stack export`")
+    .option("--plugin", "write only a file for `pulumi import`, for programs in any language")
+    .addHelpText(
+      "after",
+      `
 The command reads ${headings(adoptableKinds)}, and changes nothing at the service. To adopt
 them, run in the folder: npm install, pulumi stack init, pulumi up. The README.md in the folder says
 more. With --plugin, pulumi import --file import.json adopts them and prints the program.
 ${environment}
 Exit codes: 0, 1 for an error or when there is nothing to adopt.`,
-  );
+    );
 
-// A reader such as head may close the pipe before it has read everything: that is no error.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code !== "EPIPE") throw error;
-});
+  try {
+    await program.parseAsync(argv, { from: "user" });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode;
+    print(`error: ${plain(error instanceof Error ? error.message : String(error))}`, io.stderr);
+    return 1;
+  }
+}
 
-program.parse();
+if (require.main === module) {
+  // A reader such as head may close the pipe before it has read everything: that is no error.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+  });
+  void main(process.argv.slice(2), process).then((code) => {
+    process.exitCode = code;
+  });
+}

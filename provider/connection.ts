@@ -46,14 +46,18 @@ const contexts = new WeakMap<Client, { connection: Connection; settings: Setting
  * @param config Undefined outside a stack: then only the environment is read.
  * @throws ConfigurationError that names every missing or malformed setting.
  */
-export function connect(connection: Connection, config?: ConfigReader): Client {
-  const settings = readSettings(connection, config, process.env);
+export function connect(
+  connection: Connection,
+  config?: ConfigReader,
+  env: NodeJS.ProcessEnv = process.env,
+): Client {
+  const settings = readSettings(connection, config, env);
   const account = JSON.stringify(settings);
   const known = clients.get(account);
   if (known) return known;
   // Loaded only when needed: a plan without changes makes no request.
   const { Client } = require("../client/client") as typeof import("../client/client");
-  const nameOf = (key: SettingKey) => whereSet(connection, key, config, process.env);
+  const nameOf = (key: SettingKey) => whereSet(connection, key, config, env);
   const client = new Client({
     ...settings,
     nameOf,

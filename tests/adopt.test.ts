@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -22,6 +22,7 @@ import {
 } from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import { character, holds } from "./cases";
+import { runCommand, terminal } from "./cli";
 import {
   fileWith,
   type Properties,
@@ -566,8 +567,7 @@ describe("what adopt writes", () => {
         assert.deepEqual(said, []);
         const biome = path.join(root, "node_modules/.bin/biome");
         const config = ["--config-path", root, "--vcs-enabled=false"];
-        const formatted = await finished(biome, ["format", ...config, ...sources]);
-        assert.equal(formatted.code, 0, formatted.stdout + formatted.stderr);
+        execFileSync(biome, ["format", ...config, ...sources], { stdio: "pipe" });
       } finally {
         fs.rmSync(folder, { recursive: true });
       }
@@ -576,7 +576,6 @@ describe("what adopt writes", () => {
 });
 
 describe("npx pulumi-tlsedge adopt", () => {
-  const bin = path.join(root, "dist/cli/main.js");
   let emulator: Emulator;
   let folder: string;
   let settings: NodeJS.ProcessEnv;
@@ -594,11 +593,8 @@ describe("npx pulumi-tlsedge adopt", () => {
   afterEach(() => fs.rmSync(folder, { recursive: true }));
   after(() => emulator.close());
 
-  const adopt = (args: string[], env: NodeJS.ProcessEnv = {}) => {
-    const { NO_COLOR: _, FORCE_COLOR: __, COLUMNS: ___, NODE_OPTIONS: ____, ...rest } = process.env;
-    const all = { ...rest, GITHUB_ACTIONS: undefined, ...settings, ...env };
-    return finished(process.execPath, [bin, "adopt", ...args], all);
-  };
+  const adopt = (args: string[], env: Record<string, string | undefined> = {}, terminals = {}) =>
+    runCommand(["adopt", ...args], { ...settings, ...env }, terminals);
   const out = () => path.join(folder, "live edges");
   /** The files below a folder, by path. */
   const filesOf = (where: string) =>
@@ -846,9 +842,7 @@ describe("npx pulumi-tlsedge adopt", () => {
 
   it("tells of its progress on a terminal alone", async () => {
     await seed();
-    const preload = fileWith("Object.assign(process.stderr, { isTTY: true });");
-    const NODE_OPTIONS = `--require=${preload}`;
-    const { stderr } = await adopt(["--out", out()], { NODE_OPTIONS });
+    const { stderr } = await adopt(["--out", out()], {}, { stderr: terminal() });
     for (const told of ["edges…", "certificates…"]) assert.ok(stderr.includes(`Reading ${told}`));
     assert.ok(stderr.includes("\r\u001b[Kwarning: "), "it is cleared");
   });
@@ -926,17 +920,3 @@ describe("npx pulumi-tlsedge adopt", () => {
     }
   });
 });
-
-interface Outcome {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
-
-function finished(command: string, args: string[], env = process.env): Promise<Outcome> {
-  return new Promise((resolve) => {
-    execFile(command, args, { env }, (error, stdout, stderr) => {
-      resolve({ code: Number(error?.code ?? 0), stdout, stderr });
-    });
-  });
-}

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { createHash, X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { openSync, readFileSync } from "node:fs";
 import path from "node:path";
+import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { stripVTControlCharacters } from "node:util";
 import { edgeKind } from "../cli/edge";
@@ -18,6 +19,7 @@ import { type Emulator, makeCertificate, type Respond, startEmulator } from "../
 import manifest from "../package.json";
 import * as tlsEdge from "../provider/tlsEdge";
 import { Secrets } from "../tools/secrets";
+import { type Outcome, runCommand, terminal } from "./cli";
 import {
   type Answer,
   answer,
@@ -444,9 +446,9 @@ describe("what the status says", () => {
     const ports = (size: number) => names(size).map((name) => `${name}:443`);
     const text = (parts: Partial<Account>) => statusText(statusOf(account(parts), now), display);
     const works: [string, number, (size: number) => unknown][] = [
-      ["hostports", 1500, (size) => text({ edges: [edgeOf(ports(size))] })],
-      ["a word", 40_000, (size) => text({ tunnels: [{ id: "t", public_url: "x".repeat(size) }] })],
-      ["words", 10_000, (size) => text({ edges: [edgeOf(["x ".repeat(size)])] })],
+      ["hostports", 750, (size) => text({ edges: [edgeOf(ports(size))] })],
+      ["a word", 20_000, (size) => text({ tunnels: [{ id: "t", public_url: "x".repeat(size) }] })],
+      ["words", 5000, (size) => text({ edges: [edgeOf(["x ".repeat(size)])] })],
       [
         "certificates of one name",
         150,
@@ -458,7 +460,7 @@ describe("what the status says", () => {
       ],
       [
         "hostports of different certificates",
-        1500,
+        750,
         (size) =>
           statusOf(
             account({
@@ -508,35 +510,23 @@ describe("npx pulumi-tlsedge", () => {
   });
   after(() => emulator.close());
 
-  /** The environment of these tests without what would colour a report, and with settings. */
-  function environment(more: Record<string, string | undefined>): NodeJS.ProcessEnv {
+  type Variables = Record<string, string | undefined>;
+  const run = (line: string, env: Variables = {}, terminals = {}): Promise<Outcome> =>
+    runCommand(line.split(" ").filter(Boolean), { ...settings, ...env }, terminals);
+
+  /** Starts Node.js, with the settings in its environment. */
+  function spawnNode(args: string[], env: Variables = {}, stdout: "pipe" | number = "pipe") {
     const { NO_COLOR: _, FORCE_COLOR: __, COLUMNS: ___, NODE_OPTIONS: ____, ...rest } = process.env;
-    return { ...rest, GITHUB_ACTIONS: undefined, ...settings, ...more };
+    const all = { ...rest, GITHUB_ACTIONS: undefined, ...settings, ...env };
+    return spawn(process.execPath, args, { stdio: ["ignore", stdout, "pipe"], env: all });
   }
 
-  interface Outcome {
-    code: number;
-    stdout: string;
-    stderr: string;
+  async function ended(child: ReturnType<typeof spawnNode>): Promise<Outcome> {
+    const said = [child.stdout, child.stderr].map((stream) => (stream ? text(stream) : ""));
+    const [code] = await once(child, "close");
+    const [stdout = "", stderr = ""] = await Promise.all(said);
+    return { code, stdout, stderr };
   }
-
-  function run(line: string, env: Record<string, string | undefined> = {}): Promise<Outcome> {
-    const args = [bin, ...line.split(" ").filter(Boolean)];
-    return new Promise((resolve) => {
-      execFile(process.execPath, args, { env: environment(env) }, (error, stdout, stderr) => {
-        resolve({ code: Number(error?.code ?? 0), stdout, stderr });
-      });
-    });
-  }
-
-  /** Loaded before the program, so that it finds a terminal where there is a pipe. */
-  const terminal = (stream: "stdout" | "stderr", columns = 80) => {
-    const file = fileWith(`
-      const { hasColors, getColorDepth } = require("node:tty").WriteStream.prototype;
-      const terminal = { isTTY: true, columns: ${columns}, hasColors, getColorDepth };
-      Object.assign(process.${stream}, terminal);`);
-    return { NODE_OPTIONS: `--require=${file}`, TERM: "xterm-256color", CI: undefined };
-  };
 
   const accountOf = () => new Client({ ...clientOptions(), requestsPerMinute: 0 });
   const clientOptions = () => ({
@@ -650,10 +640,7 @@ describe("npx pulumi-tlsedge", () => {
     await seed();
     const inPipe = (await run("status")).stdout;
     assertFits(inPipe, 80);
-    const { stdout } = await run("status", {
-      ...terminal("stdout", 120),
-      COLUMNS: "80",
-    });
+    const { stdout } = await run("status", { COLUMNS: "80" }, { stdout: terminal(120) });
     assertFits(stdout, 120);
     assert.throws(() => assertFits(stdout, 80));
   });
@@ -674,11 +661,7 @@ describe("npx pulumi-tlsedge", () => {
       assert.ok(!stdout.includes("stop-commands"), stdout);
     }
     const file = fileWith("");
-    const child = spawn(process.execPath, [bin, "status"], {
-      stdio: ["ignore", openSync(file, "w"), "inherit"],
-      env: environment(env),
-    });
-    await once(child, "exit");
+    await ended(spawnNode([bin, "status"], env, openSync(file, "w")));
     assert.equal(readFileSync(file, "utf8"), (await run("status")).stdout);
   });
 
@@ -713,8 +696,8 @@ describe("npx pulumi-tlsedge", () => {
 
   it("status --json prints one object, uncoloured, with dates and numbers", async () => {
     const ids = await seed();
-    const env = { FORCE_COLOR: "1", ...terminal("stderr") };
-    const { code, stdout, stderr } = await run("status --json --fail-within 10", env);
+    const [env, stderrs] = [{ FORCE_COLOR: "1" }, { stderr: terminal() }];
+    const { code, stdout, stderr } = await run("status --json --fail-within 10", env, stderrs);
     assert.deepEqual([code, stderr], [2, ""]);
     const status = JSON.parse(stdout) as Status;
     assert.deepEqual(Object.keys(status), [
@@ -828,7 +811,7 @@ describe("npx pulumi-tlsedge", () => {
     const piped = await run("status");
     assert.equal(piped.stderr, "");
     assert.match(piped.stdout, /222 tunnels\n$/);
-    const { stdout, stderr } = await run("status", terminal("stderr"));
+    const { stdout, stderr } = await run("status", {}, { stderr: terminal() });
     assert.equal(stdout, piped.stdout);
     for (const told of ["edges…", "certificates…", "tunnels…", "tunnels… 200"]) {
       assert.ok(stderr.includes(`Reading ${told}`), stderr);
@@ -838,19 +821,19 @@ describe("npx pulumi-tlsedge", () => {
 
   describe("colours", () => {
     const red = "\u001b[31m";
-    const terminalOut = () => terminal("stdout");
-    const cases: [string, () => Record<string, string | undefined>, boolean][] = [
-      ["no terminal", () => ({}), false],
-      ["a terminal", terminalOut, true],
-      ["a terminal and NO_COLOR", () => ({ ...terminalOut(), NO_COLOR: "1" }), false],
-      ["no terminal and FORCE_COLOR", () => ({ FORCE_COLOR: "1" }), true],
-      ["a terminal and FORCE_COLOR=0", () => ({ ...terminalOut(), FORCE_COLOR: "0" }), false],
-      ["a terminal that has none", () => ({ ...terminalOut(), TERM: "dumb" }), false],
+    const xterm = { TERM: "xterm-256color" };
+    const cases: [string, Variables, boolean, boolean][] = [
+      ["no terminal", xterm, false, false],
+      ["a terminal", xterm, true, true],
+      ["a terminal and NO_COLOR", { ...xterm, NO_COLOR: "1" }, true, false],
+      ["no terminal and FORCE_COLOR", { FORCE_COLOR: "1" }, false, true],
+      ["a terminal and FORCE_COLOR=0", { ...xterm, FORCE_COLOR: "0" }, true, false],
+      ["a terminal that has none", { TERM: "dumb" }, true, false],
     ];
-    for (const [where, env, coloured] of cases) {
+    for (const [where, env, isTerminal, coloured] of cases) {
       it(`are ${coloured ? "" : "not "}used with ${where}`, async () => {
         await upload(-3, ["expired.example.com"]);
-        const { stdout } = await run("status", env());
+        const { stdout } = await run("status", env, isTerminal ? { stdout: terminal() } : {});
         assert.equal(stdout.includes(red), coloured);
         assert.equal(stdout !== stripVTControlCharacters(stdout), coloured);
       });
@@ -903,7 +886,7 @@ describe("npx pulumi-tlsedge", () => {
       );
       const outcome = await run("status --connection tlsedge-staging", {
         ...staging,
-        TLSEDGE_STAGING_API_KEY: secret,
+        TLSEDGE_STAGING_API_KEY: `${secret}-2`,
       });
       assertFailure(outcome, "401", "TLSEDGE_STAGING_API_KEY");
       assert.equal((await run("status --connection tlsedge-staging", staging)).code, 0);
@@ -1027,13 +1010,58 @@ describe("npx pulumi-tlsedge", () => {
         assert.deepEqual(emulator.requests, []);
       });
     }
+  });
 
-    it("for a reader that has gone, it says nothing", async () => {
-      const child = spawn(process.execPath, [bin, "status"], { env: environment({}) });
-      child.stdout.destroy();
-      const said = text(child.stderr);
+  describe("as a process", () => {
+    it("has the exit code of its report, or 1 with the error on stderr", async () => {
+      await upload(3, ["soon.example.com"]);
+      const line = ["status", "--fail-within", "4"];
+      const { code, stdout, stderr } = await ended(spawnNode([bin, ...line]));
+      assert.deepEqual([code, stderr], [2, ""]);
+      assert.equal(stdout, (await run(line.join(" "))).stdout);
+      const failed = await ended(spawnNode([bin, "status", "more"]));
+      assert.deepEqual([failed.code, failed.stdout], [1, ""]);
+      assert.match(failed.stderr, /^error: too many arguments/);
+    });
+
+    it("finds the width, the colours and the progress of its terminal", async () => {
+      await upload(-3, ["expired.example.com"]);
+      // Loaded before the program, so that it finds a terminal where there is a pipe.
+      const file = fileWith(`
+        const { hasColors, getColorDepth } = require("node:tty").WriteStream.prototype;
+        const terminal = { isTTY: true, columns: 120, hasColors, getColorDepth };
+        for (const stream of [process.stdout, process.stderr]) Object.assign(stream, terminal);`);
+      const env = { NODE_OPTIONS: `--require=${file}`, TERM: "xterm-256color", CI: undefined };
+      const { stdout, stderr } = await ended(spawnNode([bin, "status"], env));
+      const here = await run("status", { TERM: env.TERM }, { stdout: terminal(120) });
+      assert.equal(stdout, here.stdout);
+      assert.match(stderr, /Reading edges/);
+    });
+
+    it("says nothing to a reader that has gone", async () => {
+      const child = spawnNode([bin, "status"]);
+      child.stdout?.destroy();
+      const said = text(child.stderr as Readable);
       const [code] = await once(child, "close");
       assert.deepEqual([code, await said], [0, ""]);
+    });
+
+    it("does not load Pulumi", async () => {
+      const file = fileWith(
+        `process.on("exit", () => console.error(Object.keys(require.cache).join()))`,
+      );
+      const env = { NODE_OPTIONS: `--require=${file}` };
+      const { code, stderr } = await ended(spawnNode([bin, "status"], env));
+      assert.equal(code, 0);
+      assert.match(stderr, /commander/);
+      assert.ok(!stderr.includes("@pulumi"), stderr);
+    });
+
+    it("is not loaded, nor its libraries, by a program that imports the package", async () => {
+      const files = `Object.keys(require.cache).filter((file) => /dist.cli.main|dist.cli.status|commander|string-width/.test(file))`;
+      const program = `require("pulumi-tlsedge"); console.log(JSON.stringify(${files}))`;
+      const { stdout } = await ended(spawnNode(["-e", program]));
+      assert.equal(stdout.trim(), "[]");
     });
   });
 
@@ -1046,22 +1074,5 @@ describe("npx pulumi-tlsedge", () => {
     }
     assert.match((await run("--help")).stdout, /status/);
     assert.equal((await run("")).code, 1);
-  });
-
-  it("is not loaded, nor its libraries, by a program that imports the package", async () => {
-    const files = `Object.keys(require.cache).filter((file) => /dist.cli.main|dist.cli.status|commander|string-width/.test(file))`;
-    const program = `require("pulumi-tlsedge"); console.log(JSON.stringify(${files}))`;
-    const child = spawn(process.execPath, ["-e", program], { env: environment({}) });
-    assert.equal((await text(child.stdout)).trim(), "[]");
-  });
-
-  it("does not load Pulumi", async () => {
-    const file = fileWith(
-      `process.on("exit", () => console.error(Object.keys(require.cache).join()))`,
-    );
-    const { code, stderr } = await run("status", { NODE_OPTIONS: `--require=${file}` });
-    assert.equal(code, 0);
-    assert.match(stderr, /commander/);
-    assert.ok(!stderr.includes("@pulumi"), stderr);
   });
 });
