@@ -23,11 +23,13 @@ import {
   failureOf,
   fileWith,
   holdClocks,
+  holdTimeouts,
   reset,
   type Script,
   script,
   setEnv,
   silence,
+  skipPauses,
 } from "./support";
 
 const apiKey = "key-that-nobody-may-see";
@@ -45,12 +47,6 @@ async function scripted(answers: Answer[], options: Partial<ClientOptions> = {})
   const { url: baseUrl, caFile, requests } = server;
   const client = new Client({ baseUrl, caFile, apiKey, requestsPerMinute: 0, ...options });
   return { client, requests, url: baseUrl };
-}
-
-/** Pauses before a retry take no time: only the clock moves. */
-function skipPauses() {
-  holdClocks();
-  mock.method(timers, "setTimeout", async (ms: number) => mock.timers.tick(ms));
 }
 
 /** The longest pauses that may be drawn. */
@@ -687,14 +683,8 @@ describe("the client", () => {
     });
 
     it("C33 a POST that got no answer in time is not sent again, a GET is", async () => {
-      const tries: AbortController[] = [];
-      mock.method(AbortSignal, "timeout", () => {
-        const controller = new AbortController();
-        tries.push(controller);
-        return controller.signal;
-      });
       // The time of a try ends when the server has heard it.
-      const late: Answer = () => tries.at(-1)?.abort();
+      const late: Answer = holdTimeouts();
       const { client, requests } = await scripted([late, late, answer(200, edge)]);
       const error = await failureOf(tlsEdges.create(client, {}), ConnectionError);
       assert.deepEqual([error.code, error.ambiguous, error.attempts], ["ETIMEDOUT", true, 1]);

@@ -23,6 +23,7 @@ import {
   answer,
   failureOf,
   fileWith,
+  holdTimeouts,
   type Properties,
   reset,
   type Script,
@@ -31,6 +32,7 @@ import {
   setEnv,
   setEnvFor,
   settingsFor,
+  skipPauses,
   until,
 } from "./support";
 
@@ -48,9 +50,7 @@ describe("a create", () => {
 
   before(async () => {
     emulator = await startEmulator();
-    // With a short deadline the looks follow each other fast.
-    const environment = [setEnvFor(emulator), setEnv({ TLSEDGE_TIMEOUT_SECONDS: "3" })];
-    restore = () => environment.reverse().forEach((undo) => void undo());
+    restore = setEnvFor(emulator);
     stranger = new Client({
       baseUrl: emulator.url,
       apiKey: emulator.apiKey,
@@ -69,8 +69,9 @@ describe("a create", () => {
     forgetLists();
     rmSync(folder(), { recursive: true, force: true });
     told = mock.method(console, "error", () => {});
+    skipPauses();
   });
-  afterEach(() => told.mock.restore());
+  afterEach(() => mock.reset());
   after(() => {
     restore();
     return emulator.close();
@@ -90,6 +91,20 @@ describe("a create", () => {
   const lose = (kind: Kind, fault: Omit<Fault, "path" | "method">) =>
     emulator.faults.add({ method: "POST", path: lists[kind], ...fault });
   const until504 = () => until(() => posts() === 1 && emulator.requests.at(-1)?.status !== 0);
+  /** Waits until a request meets the last fault of its method. */
+  const struck = (of = "GET") =>
+    until(() => emulator.faults.list().findLast(({ method }) => method === of)?.struck === 1);
+  /** Holds an answer to a GET after some others; the service does it when the faults are cleared. */
+  const holdGet = (skip: number) =>
+    emulator.faults.add({ method: "GET", skip, work: false, answer: "held" });
+  /** A POST that the service has heard has no more time. */
+  async function withTimeout<T>(work: () => Promise<T>): Promise<T> {
+    const end = holdTimeouts();
+    const done = work();
+    await struck("POST");
+    end();
+    return done;
+  }
 
   /** What another machine makes. */
   async function make(kind: Kind, description = "d"): Promise<string> {
@@ -129,7 +144,8 @@ describe("a create", () => {
         it(`C33 with ${what} after the work takes the object, with a warning`, async () => {
           lose(kind, { work: true, answer });
           const stack = stackOf(kind);
-          assert.equal(await stack.up(inputs[kind]), "create");
+          const up = () => stack.up(inputs[kind]);
+          assert.equal(await (answer === "silence" ? withTimeout(up) : up()), "create");
           assert.deepEqual(ids(kind), [stack.id]);
           assert.equal(posts(), 1);
           assert.equal(warnings().length, 1);
@@ -142,7 +158,8 @@ describe("a create", () => {
         if (!["reset", "silence"].includes(String(answer)) && !/50[24]/.test(what)) continue;
         it(`C33 with ${what} before the work is never sent again, and fails`, async () => {
           lose(kind, { work: false, answer });
-          const { message } = await failureOf(stackOf(kind).up(inputs[kind]), Error);
+          const up = () => failureOf(stackOf(kind).up(inputs[kind]), Error);
+          const { message } = await (answer === "silence" ? withTimeout(up) : up());
           assert.match(message, /may have created/);
           assert.match(message, /pulumi up/);
           assert.equal(posts(), 1);
@@ -237,9 +254,9 @@ describe("a create", () => {
       it("C33 that can't be told from another machine's fails, and names both", async () => {
         await make(kind, "before");
         lose(kind, { work: true, answer: { status: 502 } });
-        emulator.faults.add({ method: "GET", skip: 1, work: false, answer: "held" });
+        holdGet(1);
         const created = failureOf(stackOf(kind).up(inputs[kind]), Error);
-        await until(() => emulator.faults.list().at(-1)?.struck === 1);
+        await struck();
         await make(kind);
         emulator.faults.clear();
         const { message } = await created;
@@ -275,9 +292,9 @@ describe("a create", () => {
 
       it("C33 is not what a resource is known to have", async () => {
         lose(kind, { work: false, answer: "reset" });
-        emulator.faults.add({ method: "GET", skip: 1, work: false, answer: "held" });
+        holdGet(1);
         const created = failureOf(stackOf(kind).up(inputs[kind]), Error);
-        await until(() => emulator.faults.list().at(-1)?.struck === 1);
+        await struck();
         noteManaged(await make(kind));
         emulator.faults.clear();
         assert.match((await created).message, /no new object with this content/);
@@ -374,9 +391,8 @@ describe("a create", () => {
     async function lostRun(work: Fault["work"]): Promise<string> {
       lose("tlsEdge", { work, answer: { status: 502 } });
       // So the run can't find out.
-      emulator.faults.add({ method: "GET", skip: 1, answer: { status: 401 }, times: 99 });
+      emulator.faults.add({ method: "GET", skip: 1, answer: { status: 401 }, times: 6 });
       await failureOf(stackOf("tlsEdge").up(inputs.tlsEdge), Error);
-      if (work !== "cleared") emulator.faults.clear();
       startRun();
       forgetLists();
       emulator.requests.length = 0;
@@ -415,16 +431,11 @@ describe("a create", () => {
 
     it("C84 a young one is awaited: the service may still be at work", async () => {
       sentBefore(await lostRun("cleared"), -1);
-      // Time enough for the looks on a busy machine.
-      const undo = setEnv({ TLSEDGE_TIMEOUT_SECONDS: "20" });
-      try {
-        const created = failureOf(stackOf("tlsEdge").up(inputs.tlsEdge), Error);
-        await until(() => looks() > 6);
-        emulator.faults.clear();
-        assert.ok((await created).message.includes(ids("tlsEdge")[0] as string));
-      } finally {
-        undo();
-      }
+      holdGet(6);
+      const created = failureOf(stackOf("tlsEdge").up(inputs.tlsEdge), Error);
+      await struck();
+      emulator.faults.clear();
+      assert.ok((await created).message.includes(ids("tlsEdge")[0] as string));
     });
 
     it("C84 an old one is looked for six times, then three times by each run", async () => {
@@ -459,9 +470,9 @@ describe("a create", () => {
 
     it("C84 what another process has just made is not named before its claim can come", async () => {
       sentBefore(await lostRun(false), 1);
-      const held = async (skip: number) => {
-        emulator.faults.add({ method: "GET", skip, work: false, answer: "held" });
-        await until(() => emulator.faults.list()[0]?.struck === 1);
+      const held = (skip: number) => {
+        holdGet(skip);
+        return struck();
       };
       const stack = stackOf("tlsEdge");
       const created = stack.up(inputs.tlsEdge);
@@ -504,21 +515,15 @@ describe("a create", () => {
   for (const what of ["408", "504", "524", "no answer in time"]) {
     it(`C33 with ${what} is looked for as long as the deadline allows`, async () => {
       const isSilent = !Number(what);
-      const tries: AbortController[] = [];
-      // The second request is the POST: its time ends when the service has heard it.
-      mock.method(AbortSignal, "timeout", () => {
-        tries.push(new AbortController());
-        return tries.at(-1)?.signal;
-      });
       lose("tlsEdge", { answer: isSilent ? "silence" : { status: Number(what) }, work: "cleared" });
       const stack = stackOf("tlsEdge");
-      const created = stack.up(inputs.tlsEdge);
-      await until(() => emulator.faults.list()[0]?.struck === 1);
-      if (isSilent) tries[1]?.abort();
-      const looks = () => heard().filter((method) => method === "GET").length - 1;
-      await until(() => looks() > 6);
+      const up = () => stack.up(inputs.tlsEdge);
+      // After the mark and six looks.
+      holdGet(7);
+      const created = isSilent ? withTimeout(up) : up();
+      await struck();
       emulator.faults.clear();
-      await created.finally(() => mock.restoreAll());
+      await created;
       assert.deepEqual(ids("tlsEdge"), [stack.id]);
       assert.equal(posts(), 1);
     });
@@ -540,26 +545,20 @@ describe("a create", () => {
   it("C33 what another machine makes half a minute after the mark is not taken", async () => {
     await stackOf("tlsEdge").up({ description: "marked" });
     const other = await make("tlsEdge");
-    const now = performance.now.bind(performance);
-    mock.method(performance, "now", () => now() + 31_000);
+    mock.timers.tick(31_000);
     lose("tlsEdge", { work: false, answer: "reset" });
-    const { message } = await failureOf(stackOf("tlsEdge").up(inputs.tlsEdge), Error).finally(() =>
-      mock.restoreAll(),
-    );
+    const { message } = await failureOf(stackOf("tlsEdge").up(inputs.tlsEdge), Error);
     assert.ok(!message.includes(other), message);
   });
 
   it("C33 is named, not taken, when the mark was too old at the POST", async () => {
-    const now = performance.now.bind(performance);
-    let passed = 0;
-    mock.method(performance, "now", () => now() + passed);
     emulator.faults.add({ method: "GET", answer: "held" });
     const created = failureOf(stackOf("tlsEdge").up(inputs.tlsEdge), Error);
     await until(() => emulator.faults.list()[0]?.struck === 1);
-    passed = 91_000;
+    mock.timers.tick(91_000);
     emulator.faults.clear();
     lose("tlsEdge", { work: true, answer: "reset" });
-    const { message } = await created.finally(() => mock.restoreAll());
+    const { message } = await created;
     assert.ok(message.includes(ids("tlsEdge")[0] as string), message);
   });
 
@@ -582,7 +581,7 @@ describe("a create", () => {
     lose("tlsEdge", { work: true, answer: "reset" });
     emulator.faults.add({ method: "GET", skip: 1, answer: "held" });
     const created = failureOf(stackOf("tlsEdge").up(inputs.tlsEdge), Error);
-    await until(() => emulator.faults.list().at(-1)?.struck === 1);
+    await struck();
     const [made = ""] = ids("tlsEdge");
     claim(`${emulator.url}/`, made);
     // The claim comes after this process has looked for it.
@@ -599,7 +598,7 @@ describe("a create", () => {
     emulator.faults.add({ method: "GET", skip: 1, answer: "held" });
     const stack = stackOf("tlsEdge");
     const created = failureOf(stack.up(inputs.tlsEdge), Error);
-    await until(() => emulator.faults.list().at(-1)?.struck === 1);
+    await struck();
     claim("https://gateway.example/", ids("tlsEdge")[0] as string);
     emulator.faults.clear();
     await created;
@@ -609,11 +608,10 @@ describe("a create", () => {
   it("C33 the page of the plan's question is no mark when it is old", async () => {
     await listOf(connect("tlsedge"), tlsEdgeLifecycle).ask();
     const other = await make("tlsEdge");
-    const now = performance.now.bind(performance);
-    mock.method(performance, "now", () => now() + 31_000);
+    mock.timers.tick(31_000);
     lose("tlsEdge", { work: false, answer: "reset" });
     const stack = stackOf("tlsEdge");
-    await failureOf(stack.up(inputs.tlsEdge), Error).finally(() => mock.restoreAll());
+    await failureOf(stack.up(inputs.tlsEdge), Error);
     assert.deepEqual([stack.id, ids("tlsEdge")], ["", [other]]);
   });
 
@@ -635,10 +633,10 @@ describe("a create", () => {
 
   it("C33 is found behind a certificate that can't be parsed", async () => {
     lose("tlsCertificate", { work: true, answer: { status: 502 } });
-    emulator.faults.add({ method: "GET", skip: 1, work: false, answer: "held" });
+    holdGet(1);
     const stack = stackOf("tlsCertificate");
     const created = stack.up(inputs.tlsCertificate);
-    await until(() => emulator.faults.list().at(-1)?.struck === 1);
+    await struck();
     const broken = await make("tlsCertificate", "broken");
     emulator.tlsCertificates.patch(broken, { certificate_pem: "not PEM" });
     emulator.faults.clear();

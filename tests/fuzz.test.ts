@@ -27,7 +27,7 @@ import { forgetLists } from "../provider/creates/lists";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import * as sdk from "../sdk";
 import { anyJson, assertInert, holds, hostileText } from "./cases";
-import { type Properties, Stack, setEnv, setEnvFor } from "./support";
+import { type Properties, Stack, setEnv, setEnvFor, skipPauses } from "./support";
 
 /* What an answer may be (api.md §2, and what it leaves open): for each value the paths that no
    client can make sense of. Written anew, not taken from the client, so that it can be wrong. */
@@ -411,7 +411,8 @@ describe("whatever stands in an answer", () => {
         stack = new Stack(kind.provider);
         emulator.faults.add({ method: "POST", work: true, answer: "reset" });
         const misfits = rewrite("GET", one);
-        const error = await outcomeOf(stack.up(kind.args()));
+        skipPauses();
+        const error = await outcomeOf(stack.up(kind.args())).finally(() => mock.reset());
         respond = (body) => body;
         const name = kind.reading === edge ? "tls_edges" : "tls_certificates";
         const paths = misfits(page(name, kind.reading));

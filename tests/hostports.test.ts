@@ -125,7 +125,8 @@ describe("a hostport that another edge serves", () => {
     emulator.faults.add(
       { method: "POST", answer: "held" },
       { method: "PATCH", answer: "held" },
-      { method: "GET", answer: "held", work: false },
+      // After the mark of the create.
+      { method: "GET", answer: "held", work: false, skip: 1 },
     );
     const made = b.up({ hostports: [h1] });
     await until(() => emulator.faults.list()[0]?.struck === 1);

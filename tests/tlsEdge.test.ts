@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { mock } from "node:test";
 import { ServiceError } from "../client/errors";
 import type { TLSEdgeWire } from "../client/tlsEdge";
 import { type Emulator, type Respond, startEmulator } from "../emulator/server";
@@ -11,6 +12,7 @@ import {
   script,
   setEnv,
   setEnvFor,
+  skipPauses,
   takeRequests,
   typedUnknowns,
   unknown,
@@ -577,7 +579,8 @@ describe("a TLS edge", () => {
       await stack.up(full);
       heard();
       const twin = new Stack(tlsEdge);
-      await failureOf(twin.up({ hostports: full.hostports }), Error);
+      skipPauses();
+      await failureOf(twin.up({ hostports: full.hostports }), Error).finally(() => mock.reset());
       assert.deepEqual(methods(), ["POST", "GET"]);
       assert.equal(emulator.tlsEdges.list().length, 1);
     });
@@ -587,7 +590,9 @@ describe("a TLS edge", () => {
       await other.up({ hostports: ["taken.example.com:443"] });
       await stack.up({ hostports: ["a.example.com:443"] });
       const args = { hostports: ["a.example.com:443", "taken.example.com:443"] };
-      const { message } = await failureOf(stack.up(args), Error);
+      skipPauses();
+      const refused = failureOf(stack.up(args), Error).finally(() => mock.reset());
+      const { message } = await refused;
       assert.ok(message.includes(other.id), message);
       assert.ok(!message.includes(`edge ${stack.id} serves`), message);
     });
