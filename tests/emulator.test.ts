@@ -841,9 +841,9 @@ describe("the emulator", () => {
   describe("on the command line", () => {
     const started: ChildProcess[] = [];
     const start = (...args: string[]) => {
-      const main = path.join(__dirname, "../emulator/main.ts");
-      const command = ["--require", "ts-node/register/transpile-only", main, ...args];
-      const child = spawn(process.execPath, command, { stdio: ["ignore", "pipe", "pipe"] });
+      const main = path.join(__dirname, "../emulator/dist/main.js");
+      const stdio: ["ignore", "pipe", "pipe"] = ["ignore", "pipe", "pipe"];
+      const child = spawn(process.execPath, [main, ...args], { stdio });
       started.push(child);
       return child;
     };

@@ -6,6 +6,12 @@ import { newFolder, repository } from "../tools/folders";
 import { type CallError, type Properties, Provider } from "../tools/protocol";
 import { settingsFor } from "./support";
 
+/** A resource's state, and the inputs that a program has now. */
+interface Change {
+  state: Properties;
+  inputs: Properties;
+}
+
 /** What the classes in `sdk/` store. */
 const textOf = (kind: string) =>
   `exports.handler = () => require("pulumi-tlsedge/provider").${kind}`;
@@ -114,39 +120,47 @@ for (const door of ["dynamic", "plugin"] as const) {
       assert.equal(says(later), 0, later);
     });
 
-    /** What the diff of a change says, in a run of the program. */
-    const saidOf = (kind: "TLSEdge" | "TLSCertificate", state: Properties, inputs: Properties) =>
-      run(async (provider) => {
-        const of = resource("e", kind);
-        const text = kind === "TLSEdge" ? "tlsEdge" : "tlsCertificate";
-        const checked = await provider.check(of, given(inputs, text), given(inputs, text));
-        assert.deepEqual(checked.failures, []);
-        for (let times = 0; times < 2; times++) {
+    /** What the diffs of changes say in one run, by their ids. Each is asked twice. */
+    async function saidOf(kind: "TLSEdge" | "TLSCertificate", changes: Record<string, Change>) {
+      const text = kind === "TLSEdge" ? "tlsEdge" : "tlsCertificate";
+      const printed = await run(async (provider) => {
+        for (const [id, { state, inputs }] of Object.entries(changes)) {
+          const of = resource(id, kind);
+          const checked = await provider.check(of, given(inputs, text), given(inputs, text));
+          assert.deepEqual(checked.failures, []);
           const { backend = null } = state;
           const old = given(backend ? { backend } : {}, text);
-          await provider.diff(of, "some_id", state, checked.inputs, old);
+          for (let times = 0; times < 2; times++) {
+            await provider.diff(of, id, state, checked.inputs, old);
+          }
         }
       });
+      const lines = printed.split("\n");
+      return (id: string) => lines.filter((line) => line.includes(`${id}: `));
+    }
 
     it("C23 warns of an edge that loses its backend, once, and of no other change", async () => {
       const backend = { backendId: "bkdtg_1" };
+      const off = { ...backend, enabled: false };
       const [made] = await deployed({ backend, hostports: ["a.example.com:443"] });
       const { state = {} } = made ?? {};
-      for (const onModuleRemoval of [undefined, "disable", "delete", "replace"]) {
-        const said = await saidOf("TLSEdge", state, {
-          ...(onModuleRemoval && { onModuleRemoval }),
-        });
-        const [line = "", ...more] = said.split("\n").filter((one) => /backend/.test(one));
-        const [, how] = /some_id: .*backend.*traffic.*(disabled|deleted|replaced)/.exec(line) ?? [];
-        const verbs: Record<string, string> = { delete: "deleted", replace: "replaced" };
-        assert.equal(how, verbs[onModuleRemoval ?? ""] ?? "disabled", said);
+      const said = await saidOf("TLSEdge", {
+        unset: { state, inputs: {} },
+        disable: { state, inputs: { onModuleRemoval: "disable" } },
+        delete: { state, inputs: { onModuleRemoval: "delete" } },
+        replace: { state, inputs: { onModuleRemoval: "replace" } },
+        wasOff: { state: { ...state, backend: off }, inputs: {} },
+        same: { state, inputs: { backend } },
+        switchedOff: { state, inputs: { backend: off } },
+        other: { state, inputs: { backend: { backendId: "bkdtg_2" } } },
+      });
+      const verbs = { unset: "disabled", disable: "disabled", delete: "deleted" };
+      for (const [id, verb] of Object.entries({ ...verbs, replace: "replaced" })) {
+        const [line = "", ...more] = said(id);
+        assert.match(line, new RegExp(`backend.*traffic.*${verb}`));
         assert.deepEqual(more, []);
       }
-      const off = { ...state, backend: { ...backend, enabled: false } };
-      assert.doesNotMatch(await saidOf("TLSEdge", off, {}), /backend/);
-      for (const kept of [backend, { ...backend, enabled: false }, { backendId: "bkdtg_2" }]) {
-        assert.doesNotMatch(await saidOf("TLSEdge", state, { backend: kept }), /backend/);
-      }
+      for (const id of ["wasOff", "same", "switchedOff", "other"]) assert.deepEqual(said(id), []);
     });
 
     it("C14 says of a replaced certificate in one line when it ends and which names differ", async () => {
@@ -155,30 +169,29 @@ for (const door of ["dynamic", "plugin"] as const) {
         const notAfter = new Date(Date.now() + days * day);
         const options = { commonName: "a.example.com", dnsNames, notAfter };
         const { certificatePem, privateKeyPem } = await makeCertificate(options);
-        return { certificatePem, privateKeyPem, end: notAfter.toISOString().slice(0, 10) };
+        return { inputs: { certificatePem, privateKeyPem }, end: isoDay(notAfter) };
       };
+      const isoDay = (date: Date) => date.toISOString().slice(0, 10);
       const [old, same, other] = await Promise.all([
         make(30, "a.example.com", "b.example.com"),
         make(90, "B.example.com", "a.example.com"),
         make(60, "a.example.com", "c.example.com", "d.example.com"),
       ]);
-      const { end, ...inputs } = old;
       let state: Properties = {};
       await run(async (provider) => {
         const of = resource("c", "TLSCertificate");
-        ({ state } = await provider.create(of, given(inputs, "tlsCertificate")));
+        ({ state } = await provider.create(of, given(old.inputs, "tlsCertificate")));
       });
-      const said = async ({ end: _, ...renewed }: typeof old) =>
-        (await saidOf("TLSCertificate", state, renewed))
-          .split("\n")
-          .filter((line) => line.includes("some_id"));
-      const about = "the TLS certificate some_id";
-      assert.deepEqual(await said(same), [`${about}: ${end} → ${same.end}, same names`]);
-      assert.deepEqual(await said(other), [
-        `${about}: ${end} → ${other.end}, names added: c.example.com, d.example.com, ` +
+      const change = ({ inputs }: typeof old): Change => ({ state, inputs });
+      const changes = { same: change(same), other: change(other), old: change(old) };
+      const said = await saidOf("TLSCertificate", changes);
+      const about = (id: string) => `the TLS certificate ${id}: ${old.end} → `;
+      assert.deepEqual(said("same"), [`${about("same")}${same.end}, same names`]);
+      assert.deepEqual(said("other"), [
+        `${about("other")}${other.end}, names added: c.example.com, d.example.com, ` +
           "removed: b.example.com",
       ]);
-      assert.deepEqual(await said(old), []);
+      assert.deepEqual(said("old"), []);
     });
   });
 }
