@@ -1,22 +1,21 @@
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { promisify } from "node:util";
 import axe from "axe-core";
 import MarkdownIt from "markdown-it";
 import { statusHtml } from "../cli/html";
 import { statusMarkdown } from "../cli/markdown";
+import { statusText } from "../cli/report";
 import { type Account, statusOf } from "../cli/status";
 import type { TLSCertificateWire } from "../client/tlsCertificate";
 import type { TLSEdgeWire } from "../client/tlsEdge";
 import { makeCertificate } from "../emulator/server";
 import { type Browser, findChromium, type Page, startBrowser } from "../tools/browser";
 import { repository } from "../tools/folders";
-import { fileWith } from "./support";
+import { fileWith, setEnv } from "./support";
 
 const now = new Date("2026-03-01T12:00:00Z");
 const inDays = (days: number) => new Date(now.getTime() + days * 86_400_000);
@@ -184,35 +183,25 @@ function largeAccount(size: number): Account {
 }
 
 describe("the report on a machine that is not in UTC", () => {
-  const program = `
-    const [statusOf, html, markdown, text] = [
-      require("./dist/cli/status").statusOf, require("./dist/cli/html").statusHtml,
-      require("./dist/cli/markdown").statusMarkdown, require("./dist/cli/report").statusText,
-    ];
-    const account = JSON.parse(require("node:fs").readFileSync(process.argv[1], "utf8"));
-    const status = statusOf(account, new Date(process.argv[2]), 14);
-    const display = { width: 120, colour: false };
-    const offset = new Date(process.argv[2]).getTimezoneOffset();
-    const texts = [JSON.stringify(status), text(status, display), markdown(status), html(status)];
-    console.log(JSON.stringify({ offset, texts }));`;
-  let file: string;
-  const reports = async (TZ: string) => {
-    const args = ["-e", program, file, now.toISOString()];
-    const env = { ...process.env, TZ };
-    const options = { cwd: repository, env, maxBuffer: 1 << 26 };
-    const { stdout } = await promisify(execFile)(process.execPath, args, options);
-    return JSON.parse(stdout) as { offset: number; texts: string[] };
+  const reportsIn = (TZ: string, account: Account) => {
+    const undo = setEnv({ TZ });
+    try {
+      const status = statusOf(account, now, 14);
+      const text = statusText(status, { width: 120, colour: false });
+      const texts = [JSON.stringify(status), text, statusMarkdown(status), statusHtml(status)];
+      return { offset: now.getTimezoneOffset(), texts };
+    } finally {
+      undo();
+    }
   };
-  before(async () => {
-    file = fileWith(JSON.stringify(await usualAccount()), ".json");
-  });
 
   for (const [TZ, offset] of [
     ["America/New_York", 300],
     ["Pacific/Auckland", -780],
   ] as const) {
     it(`says the same in ${TZ}, with the days of UTC`, async () => {
-      const [utc, there] = [await reports("UTC"), await reports(TZ)];
+      const account = await usualAccount();
+      const [utc, there] = [reportsIn("UTC", account), reportsIn(TZ, account)];
       assert.deepEqual([utc.offset, there.offset], [0, offset]);
       for (const [index, text] of there.texts.entries()) assert.equal(text, utc.texts[index]);
       // It expires at midnight, half a day after noon.
