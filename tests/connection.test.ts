@@ -20,7 +20,7 @@ import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import { tellServices } from "../provider/plan";
 import { nearest } from "../provider/values/nearest";
 import { checkConnection } from "../sdk/resource";
-import { failureOf, fileWith, Stack, setEnv, setEnvFor } from "./support";
+import { failureOf, fileWith, holdClocks, Stack, setEnv, setEnvFor } from "./support";
 
 const none = () => undefined;
 const read = (
@@ -550,8 +550,7 @@ describe("a resource's connection", () => {
     const config = { "tlsedge-staging:requestsPerMinute": "2" };
     const restore = setEnv({ TLSEDGE_STAGING_REQUESTS_PER_MINUTE: undefined });
     const warn = mock.method(console, "error", () => {});
-    // The pace's own timer never fires, so what waits for it waits for ever.
-    mock.timers.enable({ apis: ["setTimeout"] });
+    holdClocks(["setTimeout"]);
     try {
       // Equal creates would wait for one another, not for the limit.
       const make = (n: number, connection?: string) =>
@@ -563,9 +562,18 @@ describe("a resource's connection", () => {
       assert.equal(production.tlsEdges.list().length, 4);
       assert.equal(staging.requests.length, 2);
       assert.match(String(warn.mock.calls[0]?.arguments), /the limit of 2 requests a minute/);
+      let isDone = false;
+      const rest = Promise.all(there).finally(() => {
+        isDone = true;
+      });
+      while (!isDone) {
+        mock.timers.tick(60_000);
+        await new Promise(setImmediate);
+      }
+      await rest;
+      assert.equal(staging.tlsEdges.list().length, 4);
     } finally {
-      mock.timers.reset();
-      warn.mock.restore();
+      mock.reset();
       restore();
     }
   }).timeout(30_000);
