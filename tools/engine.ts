@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
+import * as YAML from "yaml";
 import {
   type CertificateOptions,
   type Emulator,
@@ -293,9 +295,22 @@ export class Project {
 
   /** The resources and the pending operations in the state; secrets are still encrypted. */
   async state(): Promise<{ resources: ExportedResource[]; pending: unknown[] }> {
-    const { deployment } = JSON.parse(await this.succeedsQuietly("stack", "export"));
-    const { resources, pending_operations: pending } = deployment;
+    const { resources, pending_operations: pending } = await this.#deployment();
     return { resources: resources ?? [], pending: pending ?? [] };
+  }
+
+  /** What `pulumi stack export` gives: of a local backend the file itself, which is quicker. */
+  async #deployment(): Promise<{ resources?: ExportedResource[]; pending_operations?: unknown[] }> {
+    const { PULUMI_BACKEND_URL: backend = "" } = this.env;
+    if (!backend.startsWith("file:")) {
+      return JSON.parse(await this.succeedsQuietly("stack", "export")).deployment;
+    }
+    const manifest = await readFile(path.join(this.folder, "Pulumi.yaml"), "utf8");
+    const { name } = YAML.parse(manifest) as { name: string };
+    const file = path.join(".pulumi", "stacks", name, `${this.stack}.json`);
+    const text = await readFile(path.join(fileURLToPath(backend), file), "utf8");
+    this.#search("the state", text);
+    return JSON.parse(text).checkpoint.latest ?? {};
   }
 
   /** The stack's resources of this package, by name. */
