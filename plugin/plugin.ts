@@ -34,6 +34,7 @@ import { once, warn } from "../provider/log";
 import {
   driftOf,
   incomplete,
+  isUnchanged,
   keepEqual,
   noteInState,
   read,
@@ -199,8 +200,14 @@ function handlersOf(schema: Schema) {
       const replaces = lifecycle.replaces(state, inputs);
       const paths = detailedDiff(lifecycle, withoutOthers(lifecycle, olds), inputs, replaces);
       const changed = [...new Set([...paths.keys()].map(propertyOf))];
+      const isSame =
+        replaces.length === 0 &&
+        changed.every((name) => lifecycle.properties.includes(name)) &&
+        isUnchanged(lifecycle, state, inputs);
       // A dynamic provider has written this state: an update without changes rewrites it.
-      if (changed.length === 0) return diffResponse("__provider" in state ? ["__provider"] : []);
+      if (changed.length === 0 || isSame) {
+        return diffResponse("__provider" in state ? ["__provider"] : []);
+      }
       await askBeforeUpdate(lifecycle, account(), request.getId(), state, inputs);
       await refuseOtherAccount(lifecycle, account(), request.getId(), state);
       const response = diffResponse(changed)

@@ -20,7 +20,6 @@ import { endCreates } from "./creates/createOnce";
 import { answering, exitWithEngine } from "./engine";
 import {
   defined,
-  hasUnknown,
   type Lifecycle,
   type Problem,
   type Properties,
@@ -32,7 +31,7 @@ import { inform, once, warn } from "./log";
 import {
   driftOf,
   incomplete,
-  isWhole,
+  isUnchanged,
   keepEqual,
   noteInState,
   read,
@@ -175,14 +174,12 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
         if (isOwn && connectionOf(state) !== connectionOf(inputs)) replaces.push("connection");
         checkImportOption(lifecycle, () => account(inputs), id, inputs, replaces);
         // An update without changes stores what the plugin does not: Pulumi needs `__provider`.
-        const isUnchanged =
+        const isSame =
           replaces.length === 0 &&
           isOwn &&
-          !hasUnknown(inputs) &&
-          isWhole(lifecycle, state) &&
           isDeepStrictEqual(settingsOf(lifecycle, state), settingsOf(lifecycle, inputs)) &&
-          lifecycle.differences(state, inputs).length === 0;
-        if (isUnchanged) return { changes: false };
+          isUnchanged(lifecycle, state, inputs);
+        if (isSame) return { changes: false };
         await askBeforeUpdate(lifecycle, account(inputs), id, state, inputs);
         await refuseOtherAccount(lifecycle, service, id, state);
         if (replaces.length > 0) return { replaces };

@@ -33,6 +33,15 @@ export function isWhole(lifecycle: Lifecycle, state: Properties): boolean {
   return lifecycle.properties.every((name) => state[name] !== undefined);
 }
 
+/** Whether an update would change nothing: neither at the service nor in what state has of it. */
+export function isUnchanged(lifecycle: Lifecycle, state: Properties, inputs: Properties): boolean {
+  return (
+    !hasUnknown(inputs) &&
+    isWhole(lifecycle, state) &&
+    lifecycle.differences(state, inputs).length === 0
+  );
+}
+
 /** The properties that differ from state. A property that state does not have can't drift. */
 export function driftOf(lifecycle: Lifecycle, stored: Properties, found: Properties): string[] {
   const [had, has] = [lifecycle.inputsOf(stored), lifecycle.inputsOf(found)];

@@ -237,16 +237,39 @@ export class PlanFailure extends Error {
   }
 }
 
+/** A provider of either way in. The plugin needs the inputs of the last deployment, too. */
+export interface ResourceProvider {
+  configure(request: { config: dynamic.Config }): Promise<void>;
+  check(olds: Properties, news: Properties): Promise<dynamic.CheckResult>;
+  diff(
+    id: string,
+    state: Properties,
+    inputs: Properties,
+    olds: Properties,
+  ): Promise<dynamic.DiffResult>;
+  create(inputs: Properties): Promise<dynamic.CreateResult>;
+  /** What a plan knows of an object that is to be created. Default: the inputs. */
+  planned?(inputs: Properties): Promise<Properties>;
+  read(id: string, state: Properties, olds?: Properties): Promise<dynamic.ReadResult>;
+  update(
+    id: string,
+    state: Properties,
+    inputs: Properties,
+    olds: Properties,
+  ): Promise<dynamic.UpdateResult>;
+  delete(id: string, state: Properties): Promise<void>;
+}
+
 /** One resource, driven as the engine drives a dynamic provider (its dynamic-provider/index.js). */
 export class Stack {
-  readonly #provider: Required<dynamic.ResourceProvider>;
+  readonly #provider: ResourceProvider;
   readonly #config: Record<string, string>;
   id = "";
   inputs: Properties = {};
   state: Properties = {};
 
-  constructor(provider: dynamic.ResourceProvider, config: Record<string, string> = {}) {
-    this.#provider = provider as Required<dynamic.ResourceProvider>;
+  constructor(provider: object, config: Record<string, string> = {}) {
+    this.#provider = provider as ResourceProvider;
     this.#config = config;
   }
 
@@ -276,7 +299,12 @@ export class Stack {
   /** What would happen with inputs that were checked. */
   async diff(inputs: Properties) {
     const { diff } = await this.#configured();
-    const { changes, replaces = [] } = await diff(this.id, wired(this.state), wired(inputs));
+    const { changes, replaces = [] } = await diff(
+      this.id,
+      wired(this.state),
+      wired(inputs),
+      wired(this.inputs),
+    );
     // C26: anything more would take the verdict out of the engine's hands.
     assert.notEqual(changes, true);
     const verdict = () => {
@@ -294,7 +322,7 @@ export class Stack {
       const { id, outs } = await create(wired(inputs));
       Object.assign(this, { id, state: answered({ ...outs, __provider }), inputs });
     } else if (verdict === "update") {
-      const { outs } = await update(this.id, wired(this.state), wired(inputs));
+      const { outs } = await update(this.id, wired(this.state), wired(inputs), wired(this.inputs));
       Object.assign(this, { state: answered({ ...outs, __provider }), inputs });
     } else {
       assert.equal(verdict, "same", "this stack can't replace");
@@ -306,7 +334,7 @@ export class Stack {
   /** `pulumi refresh`: `gone`, `drifted` when the inputs were told anew, else `same`. */
   async refresh(): Promise<string> {
     const { read } = await this.#configured();
-    const { id, props, inputs } = await read(this.id, wired(this.state));
+    const { id, props, inputs } = await read(this.id, wired(this.state), wired(this.inputs));
     if (!id) {
       Object.assign(this, { id: "", inputs: {}, state: {} });
       return "gone";
