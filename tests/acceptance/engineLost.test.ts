@@ -12,8 +12,8 @@ describe("a provider whose engine was killed with ten creates under way", () => 
 
   beforeEach(async () => {
     project = await Project.create();
-    // The other two creates wait for the limit.
-    project.env.TLSEDGE_REQUESTS_PER_MINUTE = "10";
+    // One list and ten creates start at once; the other two creates wait for the limit.
+    project.env.TLSEDGE_REQUESTS_PER_MINUTE = "11";
     // Then an answer makes the provider write to the stderr that nobody reads any more.
     project.env.DEBUG = "pulumi-tlsedge:*";
     await project.program(`
@@ -58,6 +58,8 @@ describe("a provider whose engine was killed with ten creates under way", () => 
   });
 
   it("exits when no answer comes, too", async () => {
+    // The creates wait for an answer until their deadline, which the engine's end comes before.
+    project.env.TLSEDGE_TIMEOUT_SECONDS = "10";
     const lost: Fault = { method: "POST", answer: "silence", times: 10 };
     await project.struck(lost, up, async (engine, started) => {
       process.kill(engine, "SIGKILL");

@@ -1,54 +1,31 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFile, rm } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Project } from "../../tools/engine";
 
 const day = 86_400_000;
 
-/** A copy of an example, with a stack. */
-async function example(name: string, stack = "dev"): Promise<Project> {
-  const project = await Project.copyOf({ [`examples/${name}`]: "." });
-  await project.select(stack);
-  return project;
-}
-
+/** `npm start` deploys the quickstart; tests/systems has the fleet. */
 describe("the examples, on the real engine", () => {
   let project: Project;
   afterEach(() => project?.close());
 
-  /** Up, a second up without a change, destroy. */
-  async function lives(resources: number, ...options: string[]) {
-    const first = await project.up(...options);
-    assert.equal(first.changes.create, resources, first.output);
-    const { edges, certificates } = held();
-    assert.ok(edges.length > 0);
-    assert.ok(certificates.length > 0);
-    const second = await project.up(...options);
-    assert.deepEqual(second.changes, { same: resources });
-    assert.deepEqual(
-      second.requests.filter((request) => !request.startsWith("GET /tunnels")),
-      [],
-    );
-  }
-  async function dies() {
-    await project.destroy();
-    assert.deepEqual(held(), { edges: [], certificates: [] });
-  }
   const held = () => ({
     edges: project.emulator.tlsEdges.list(),
     certificates: project.emulator.tlsCertificates.list(),
   });
 
   it("site: two sites share a certificate", async () => {
-    project = await example("site");
+    project = await Project.copyOf({ "examples/site": "." });
+    await project.select("dev");
     await project.certificate("certificate", {
       commonName: "site.example",
       dnsNames: ["site.example", "*.site.example"],
     });
-    await lives(6);
+    assert.equal((await project.up()).changes.create, 6);
     const { edges, certificates } = held();
     assert.equal(edges.length, 2);
     assert.equal(certificates.length, 1);
@@ -65,63 +42,73 @@ describe("the examples, on the real engine", () => {
       const site = "urn:pulumi:dev::tlsedge-site::tlsedge:index:TLSSite";
       assert.ok(urns.includes(`${site}$pulumi-nodejs:dynamic/tlsedge:TLSEdge::${name}`));
     }
-    await dies();
+    assert.deepEqual((await project.up()).changes, { same: 6 });
+    await project.destroy();
+    assert.deepEqual(held(), { edges: [], certificates: [] });
   });
 
-  it("environments: a change is promoted, and a policy stops it before production", async () => {
-    project = await Project.copyOf({ "examples/environments": "." });
+  describe("environments: one program, three stacks", () => {
     const pack = join("node_modules", "pulumi-tlsedge-policy");
-    const policed = (stack: string) => [
-      ...["--policy-pack", pack, "--policy-pack-config"],
-      join(pack, "profiles", stack === "prod" ? "production.json" : "baseline.json"),
+    const policed = (profile: "baseline" | "production") => [
+      ...["--policy-pack", pack],
+      ...["--policy-pack-config", join(pack, "profiles", `${profile}.json`)],
     ];
-    const stacks = ["dev", "staging", "prod"];
-    for (const stack of stacks) {
-      const host = stack === "prod" ? "app.acme.example" : `app.${stack}.acme.example`;
-      await project.certificate(join("certificates", stack), {
-        commonName: host,
-        dnsNames: [host],
+    const hosts = {
+      dev: "app.dev.acme.example",
+      staging: "app.staging.acme.example",
+      prod: "app.acme.example",
+    };
+    type Environment = keyof typeof hosts;
+    /** A certificate of its host, new each time. */
+    const certify = (stack: Environment) =>
+      project.certificate(join("certificates", stack), {
+        commonName: hosts[stack],
+        dnsNames: [hosts[stack]],
       });
-      await project.select(stack);
-      await lives(4, ...policed(stack));
-      assert.deepEqual(await project.output("hostports"), [`${host}:443`]);
-    }
-    const program = await readFile(join(project.folder, "index.ts"), "utf8");
-    const changed = program.replace(/access: .*/, 'access: "anyone",');
-    assert.notEqual(changed, program);
-    await project.file("index.ts", changed);
-    for (const stack of stacks) {
-      await project.select(stack);
-      const plan = await project.engine("preview", "--diff", ...policed(stack));
-      assert.deepEqual(plan.diffs.app, ["ipRestriction"]);
-      assert.equal(plan.code === 0, stack !== "prod", plan.output);
-      if (stack !== "prod") {
-        const run = await project.up(...policed(stack));
-        assert.deepEqual(run.requests, ["GET /edges/tls?limit=100", "PATCH /edges/tls/:id"]);
+
+    it("C70 a change is promoted, and a policy stops it before production", async () => {
+      project = await Project.copyOf({ "examples/environments": "." });
+      for (const stack of Object.keys(hosts) as Environment[]) {
+        await certify(stack);
+        await project.select(stack);
+        if (stack === "staging") {
+          const plan = await project.preview(...policed("baseline"));
+          assert.equal(plan.changes.create, 4);
+          continue;
+        }
+        const run = await project.up(...policed(stack === "prod" ? "production" : "baseline"));
+        assert.equal(run.changes.create, 4);
+        assert.deepEqual(await project.output("hostports"), [`${hosts[stack]}:443`]);
       }
-    }
-    const stopped = await project.fails("up", "--yes", ...policed("prod"));
-    assert.match(stopped.output, /\[mandatory\].*edge-access/);
-    assert.deepEqual(stopped.writes, []);
-    const restricted = held().edges.filter((edge) => edge.ip_restriction?.enabled);
-    assert.deepEqual(
-      restricted.flatMap(({ hostports }) => hostports),
-      ["app.acme.example:443"],
-    );
-    const refused = await project.fails("destroy", "--yes", "--skip-preview");
-    assert.match(refused.output, /protected/);
-    // A protected site can renew its certificate.
-    await project.file("index.ts", program);
-    await project.certificate(join("certificates", "prod"), {
-      commonName: "app.acme.example",
-      dnsNames: ["app.acme.example"],
+      const program = await readFile(join(project.folder, "index.ts"), "utf8");
+      const changed = program.replace(/access: .*/, 'access: "anyone",');
+      assert.notEqual(changed, program);
+      await project.file("index.ts", changed);
+      await project.select("dev");
+      const run = await project.up(...policed("baseline"));
+      assert.deepEqual(run.diffs.app, ["ipRestriction"]);
+      assert.deepEqual(run.requests, ["GET /edges/tls?limit=100", "PATCH /edges/tls/:id"]);
+      await project.select("prod");
+      const stopped = await project.fails("up", "--yes", ...policed("production"));
+      assert.match(stopped.output, /\[mandatory\].*edge-access/);
+      assert.deepEqual(stopped.writes, []);
+      const restricted = held().edges.filter((edge) => edge.ip_restriction?.enabled);
+      assert.deepEqual(
+        restricted.flatMap(({ hostports }) => hostports),
+        [`${hosts.prod}:443`],
+      );
+      const refused = await project.fails("destroy", "--yes", "--skip-preview");
+      assert.match(refused.output, /protected/);
+      // A protected site can renew its certificate.
+      await project.file("index.ts", program);
+      await certify("prod");
+      const renewed = await project.up(...policed("production"));
+      assert.deepEqual(renewed.requests, [
+        "GET /tls_certificates?limit=100",
+        "POST /tls_certificates",
+        "DELETE /tls_certificates/:id",
+      ]);
     });
-    const renewed = await project.up(...policed("prod"));
-    assert.deepEqual(renewed.requests, [
-      "GET /tls_certificates?limit=100",
-      "POST /tls_certificates",
-      "DELETE /tls_certificates/:id",
-    ]);
   });
 
   it("rotation: the domain has a valid certificate at every poll", async () => {
@@ -155,117 +142,30 @@ describe("the examples, on the real engine", () => {
       watcher.kill("SIGKILL");
     }
     assert.match(timeline.at(-1) ?? "", /^\d+ polls, 0 of them without/);
-    await dies();
   });
 
-  describe("policies: they stop it; fixed, it is deployed", () => {
-    const six = [
+  it("C70 policies: six of the pack's and one beside them stop it; fixed, it is deployed", async () => {
+    project = await Project.copyOf({ "examples/policies": "." });
+    await project.select("dev");
+    const leaf = { commonName: "shop.example.com", dnsNames: ["shop.example.com"] };
+    await project.certificate("certificate", leaf);
+    const options = ["--policy-pack", "ours", "--policy-pack-config", "policies.json"];
+    const stopped = await project.fails("up", "--yes", ...options);
+    const violated = stopped.events.flatMap(({ policyEvent }) =>
+      policyEvent?.enforcementLevel === "mandatory" ? policyEvent.policyName : [],
+    );
+    assert.deepEqual(violated.sort(), [
       "deployed-tls-version",
       "edge-access",
       "edge-modules",
       "edge-tls-version",
       "hostport-certificate",
       "owner",
-    ];
-
-    for (const [title, pack, violations] of [
-      ["six of the pack's", join("node_modules", "pulumi-tlsedge-policy"), six],
-      ["the same, and one beside them", "ours", [...six, "shop-host"]],
-    ] as const) {
-      it(`C70 ${title}`, async () => {
-        project = await example("policies");
-        const leaf = { commonName: "shop.example.com", dnsNames: ["shop.example.com"] };
-        await project.certificate("certificate", leaf);
-        const options = ["--policy-pack", pack, "--policy-pack-config", "policies.json"];
-        const stopped = await project.fails("up", "--yes", ...options);
-        const violated = stopped.events.flatMap(({ policyEvent }) =>
-          policyEvent?.enforcementLevel === "mandatory" ? policyEvent.policyName : [],
-        );
-        assert.deepEqual(violated.sort(), violations);
-        assert.deepEqual(stopped.writes, []);
-        await project.succeedsQuietly("config", "set", "fixed", "true");
-        await lives(3, ...options);
-        await dies();
-      });
-    }
-  });
-
-  describe("fleet: one program, many stacks at a time", () => {
-    interface Outcome {
-      stack: string;
-      result: string;
-      changes: Record<string, number>;
-      error?: string;
-    }
-
-    beforeEach(async () => {
-      project = await Project.copyOf({ "examples/fleet": "." });
-      await project.certificate("certificate", { commonName: "*.example.com" });
-    });
-    const three = ["ap-1", "eu-1", "eu-2"];
-
-    const fleet = (...args: string[]) =>
-      project.start(["fleet.mts", ...args], process.execPath).done;
-    async function outcomes(...args: string[]) {
-      const { code, output } = await fleet(...args, "--json");
-      return { code, outcomes: JSON.parse(output) as Outcome[] };
-    }
-    const results = (all: Outcome[]) => all.map(({ stack, result }) => `${stack} ${result}`);
-
-    it("makes all, changes nothing the second time, and takes all away", async () => {
-      for (const region of ["us-1", "us-2"]) {
-        await rm(join(project.folder, `Pulumi.${region}.yaml`));
-      }
-      const first = await fleet("up", "--concurrency", "2");
-      assert.equal(first.code, 0, first.output);
-      assert.deepEqual(
-        held()
-          .edges.map(({ hostports }) => String(hostports))
-          .sort(),
-        three.map((region) => `${region}.example.com:443`),
-      );
-      assert.match(first.output, /3 of 3 done/);
-      const second = await outcomes("up");
-      assert.equal(second.outcomes.length, 3);
-      for (const { changes } of second.outcomes) assert.deepEqual(changes, { same: 4 });
-      assert.equal((await fleet("destroy")).code, 0);
-      assert.deepEqual(held(), { edges: [], certificates: [] });
-    });
-
-    it("stops at the first that fails, or carries on when told to", async () => {
-      await project.file("Pulumi.eu-1.yaml", "config:\n  tlsedge-fleet:backendId: bkdtg_1\n");
-      const stopped = await outcomes("up", ...three, "--concurrency", "1");
-      assert.equal(stopped.code, 1);
-      assert.deepEqual(results(stopped.outcomes), ["ap-1 done", "eu-1 failed", "eu-2 not started"]);
-      assert.match(stopped.outcomes[1]?.error ?? "", /hostport/);
-      const carried = await outcomes("up", ...three, "--concurrency", "1", "--carry-on");
-      assert.equal(carried.code, 1);
-      assert.deepEqual(results(carried.outcomes), ["ap-1 done", "eu-1 failed", "eu-2 done"]);
-    });
-
-    it("C37 says how to unlock a stack whose update was killed", async () => {
-      await fleet("preview", "eu-1");
-      await project.select("eu-1");
-      await project.killed(
-        "engine",
-        { method: "POST", path: "/edges/tls", answer: "silence" },
-        "up",
-      );
-      const { code, outcomes: all } = await outcomes("up", "eu-1");
-      assert.equal(code, 1);
-      const [, unlock] = /unlock it: pulumi (.*)$/.exec(all[0]?.error ?? "") ?? [];
-      const told = await project.start(unlock?.split(" ") ?? []).done;
-      assert.equal(told.code, 0, told.output);
-      await project.refresh("--clear-pending-creates");
-      assert.equal((await outcomes("up", "eu-1")).code, 0);
-    });
-
-    it("refuses a stack that has no config, and a typo", async () => {
-      for (const args of [["up", "eu-9"], ["upp"], ["up", "--concurency", "2"], []]) {
-        const { code, output } = await fleet(...args);
-        assert.equal(code, 1);
-        assert.match(output, /^error: |^Usage: /m);
-      }
-    });
+      "shop-host",
+    ]);
+    assert.deepEqual(stopped.writes, []);
+    await project.succeedsQuietly("config", "set", "fixed", "true");
+    assert.equal((await project.up(...options)).changes.create, 3);
+    assert.equal(held().edges.length, 1);
   });
 });

@@ -6,19 +6,19 @@ describe("the plugin on the engine", () => {
 
   before(async () => {
     project = await Project.create({}, {}, "plugin");
-    await project.certificate("certs", { commonName: "a.example" });
+    await project.certificate("certs", { commonName: "a.example", dnsNames: ["a.example"] });
   });
-  after(() => project.close());
+  after(() => project?.close());
 
-  const write = (edge: string, certificate = "") =>
+  const write = (edge: string, more = "") =>
     project.program(`
       new tlsedge.TLSEdge("edge", { hostports: ["a.example:443"], ${edge} });
       const certificate = new tlsedge.TLSCertificate("certificate", {
         certificatePem: readFileSync("certs/fullchain.pem", "utf8"),
         privateKeyPem: readFileSync("certs/privkey.pem", "utf8"),
-        ${certificate}
       });
-      exports.notAfter = certificate.notAfter;`);
+      exports.notAfter = certificate.notAfter;
+      ${more}`);
 
   it("C83 plans with derived fields that are known", async () => {
     await write('tlsTermination: { minVersion: "1.2" }');
@@ -35,5 +35,40 @@ describe("the plugin on the engine", () => {
     await write('tlsTermination: { minVersion: "1.3" }');
     const { events } = await project.preview();
     assert.match(JSON.stringify(events), /"tlsTermination\.minVersion"/);
+  });
+
+  it("C60 C61 finds one object or all of them", async () => {
+    await write(
+      'tlsTermination: { minVersion: "1.2" }',
+      `exports.found = pulumi.all([
+        tlsedge.getTLSEdge({ hostport: "a.example:443" }),
+        tlsedge.getTLSCertificates({ domain: "a.example" }),
+        tlsedge.getTunnels(),
+      ]);`,
+    );
+    await project.up();
+    const [edge, { tlsCertificates }, { tunnels }] = (await project.output("found")) as [
+      { id: string; hostports: string[] },
+      { tlsCertificates: { id: string }[] },
+      { tunnels: object[] },
+    ];
+    const { emulator } = project;
+    assert.equal(edge.id, emulator.tlsEdges.list()[0]?.id);
+    assert.deepEqual(edge.hostports, ["a.example:443"]);
+    assert.deepEqual(
+      tlsCertificates.map(({ id }) => id),
+      emulator.tlsCertificates.list().map(({ id }) => id),
+    );
+    assert.equal(tunnels.length, emulator.tunnels.list().length);
+  });
+
+  it("C60 C10 says why a lookup fails", async () => {
+    for (const [args, said] of [
+      [{ hostprt: "a" }, /did you mean hostport\?/],
+      [{ hostport: "b.example:443" }, /no TLS edge matches/],
+    ] as const) {
+      await project.program(`exports.found = tlsedge.getTLSEdge(${JSON.stringify(args)});`);
+      assert.match((await project.fails("preview")).output, said);
+    }
   });
 });

@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { Client } from "../../client/client";
+import { tlsEdges } from "../../client/tlsEdge";
 import { Project } from "../../tools/engine";
 import type { Run } from "../../tools/engineLog";
 import { writeCertificates } from "../../tools/policyCases";
 import { throughBothDoors } from "./doors";
 
 const pack = join(__dirname, "..", "..", "node_modules", "pulumi-tlsedge-policy");
-const profile = (name: string) => join(pack, "profiles", `${name}.json`);
-const withPack = ["--policy-pack", pack];
+/** Each policy stops an update, but those that no program here obeys. */
+const all = { all: "mandatory", "edge-access": "disabled", "edge-protected": "disabled" };
 
 /** What the policies said: `mandatory edge-tls-version:app`. */
 const said = ({ events }: Run) =>
@@ -18,16 +20,13 @@ const said = ({ events }: Run) =>
     })
     .sort();
 
+/** The pack's policies one by one are the matter of tests/policy.test.ts. */
 throughBothDoors("policies on the engine", (door) => {
   let project: Project;
 
   before(async () => {
     project = await Project.create({}, {}, door);
     await writeCertificates(project);
-  });
-  afterEach(async () => {
-    await project.succeedsQuietly("state", "unprotect", "--all", "--yes");
-    await project.destroy();
   });
   after(() => project?.close());
 
@@ -43,114 +42,52 @@ throughBothDoors("policies on the engine", (door) => {
       ${program}`,
     );
     await project.file("policies.json", JSON.stringify(config));
-    return [...withPack, "--policy-pack-config", "policies.json"];
+    return ["--policy-pack", pack, "--policy-pack-config", "policies.json"];
   }
 
-  it("C16 C70 a mandatory violation stops an update before any write, with a preview or without", async () => {
-    const options = await given(`upload("weak", "rsa-1024");`);
-    for (const skip of [[], ["--skip-preview"]]) {
-      const run = await project.fails("up", "--yes", ...skip, ...options);
-      assert.deepEqual(said(run), ["mandatory certificate-key:weak"]);
-      assert.deepEqual(run.writes, []);
-      assert.match(run.output, /has a key of 1024 bits/);
-      const urns = run.events.flatMap(({ policyEvent }) => policyEvent?.resourceUrn ?? []);
-      assert.equal(urns.at(-1), project.urn("TLSCertificate", "weak"));
-    }
-    assert.deepEqual(await project.exported(), {});
-  });
+  /** An edge that no stack has made. */
+  async function existing(args: object): Promise<string> {
+    const { url: baseUrl, apiKey } = project.emulator;
+    const client = new Client({ baseUrl, apiKey, caFile: project.env.TLSEDGE_CA_FILE });
+    return (await tlsEdges.create(client, args)).id;
+  }
 
-  it("C70 a mandatory violation of a stack policy stops an update in its preview", async () => {
+  it("C16 C70 stop an update in its preview, and tell what is advisory", async () => {
     const options = await given(
-      `upload("wildcard");
+      `upload("weak", "rsa-1024");
+      upload("wildcard");
+      const source = new tlsedge.TLSEdge("source", owned(), { protect: true });
       new tlsedge.TLSEdge("app", owned({
         hostports: ["a.example.com:443", "a.b.example.com:443", "example.com:443"],
+      }), { protect: true });
+      // What is known is judged beside what is not.
+      new tlsedge.TLSEdge("unknown", owned({
+        mutualTls: { enabled: false, certificateAuthorityIds: [source.id] },
       }));`,
-      { "hostport-certificate": "mandatory" },
+      {
+        "certificate-expiry": { days: 400, day: 6 },
+        "edge-modules": "mandatory",
+        "edge-protected": "advisory",
+        "hostport-certificate": "mandatory",
+        "key-reuse": { days: 6 },
+      },
     );
     const run = await project.fails("up", "--yes", ...options);
-    const violation = "mandatory hostport-certificate:app";
-    assert.deepEqual(said(run), [violation, violation]);
+    assert.deepEqual(said(run), [
+      "advisory certificate-expiry:weak",
+      "advisory certificate-expiry:wildcard",
+      "advisory edge-protected:unknown",
+      "mandatory certificate-key:weak",
+      "mandatory edge-modules:unknown",
+      "mandatory hostport-certificate:app",
+      "mandatory hostport-certificate:app",
+    ]);
     assert.deepEqual(run.writes, []);
+    assert.deepEqual(await project.exported(), {});
+    assert.match(run.output, /has a key of 1024 bits/);
     assert.doesNotMatch(run.output, /valid for a\.example\.com/);
-    // Without a preview the whole stack is judged once, at the end: docs/policies.md says so.
-    const late = await project.fails("up", "--yes", "--skip-preview", ...options);
-    assert.deepEqual(said(late), [violation, violation]);
-    assert.equal(late.writes.length, 2);
-  });
-
-  const all = { all: "mandatory", "edge-access": "disabled", "edge-protected": "disabled" };
-  const violation = "mandatory deployed-tls-version:app";
-
-  it("C92 an edge whose TLS version was lowered at the service is judged as deployed", async () => {
-    const program = `new tlsedge.TLSEdge("app", owned({ tlsTermination: {} }));`;
-    const options = await given(program, all);
-    assert.deepEqual(said(await project.up(...options)), []);
-    const { tlsEdges } = project.emulator;
-    const lowered = { enabled: true, terminate_at: "edge", min_version: "1.0" };
-    tlsEdges.patch(tlsEdges.list()[0]?.id as string, { tls_termination: lowered });
-    await project.refresh();
-    const run = await project.fails("up", "--yes", ...options);
-    assert.deepEqual(said(run), [violation]);
-    assert.deepEqual(run.writes, []);
-    await given(
-      `new tlsedge.TLSEdge("app", owned({ tlsTermination: { minVersion: "1.2" } }));`,
-      all,
-    );
-    assert.deepEqual(said(await project.up(...options)), []);
-  });
-
-  if (door === "dynamic") {
-    it("C92 an edge that was adopted with an old TLS version is judged as deployed", async () => {
-      await given(
-        `new tlsedge.TLSEdge("old", owned({ tlsTermination: { minVersion: "1.0" } }),
-          { retainOnDelete: true });`,
-      );
-      await project.up();
-      const [edge] = project.emulator.tlsEdges.list();
-      const adopting = `new tlsedge.TLSEdge("app", owned({ tlsTermination: {} }),
-        { import: "${edge?.id}", retainOnDelete: true });`;
-      const options = await given(adopting, all);
-      const run = await project.fails("up", "--yes", ...options);
-      assert.deepEqual(said(run), [violation]);
-      assert.deepEqual(run.writes, []);
-      project.emulator.tlsEdges.delete(edge?.id as string);
-    });
-  }
-
-  it("C70 a remediation changes what is deployed, and is stable", async () => {
-    const options = await given(
-      `new tlsedge.TLSEdge("app", owned({ tlsTermination: { minVersion: "1.0" } }));`,
-      { "edge-tls-version": { enforcementLevel: "remediate", minVersion: "1.3" } },
-    );
-    const run = await project.up(...options);
-    const remediated = run.events.flatMap(({ policyRemediationEvent }) => {
-      return policyRemediationEvent?.policyName ?? [];
-    });
-    assert.deepEqual(remediated, ["edge-tls-version"]);
-    assert.deepEqual(said(run), []);
-    const [edge] = project.emulator.tlsEdges.list();
-    assert.equal(edge?.tls_termination?.min_version, "1.3");
-    const again = await project.up(...options);
-    assert.deepEqual(again.changes, { same: 2 });
-    assert.deepEqual(again.requests, []);
-  });
-
-  it("C70 config changes a threshold, and a setting that is not valid is refused", async () => {
-    const program = `upload("app", "expires-in-a-week");`;
-    const days = (days: number) => ({
-      "certificate-expiry": { enforcementLevel: "mandatory", days },
-    });
-    await project.fails("preview", ...(await given(program, days(8))));
-    await project.preview(...(await given(program, days(6))));
-    const run = await project.fails("preview", ...(await given(program, days(0))));
-    assert.match(run.output, /days/);
-  });
-
-  it("C70 the pack warns, once each, of settings that a policy does not have", async () => {
-    const config = { "certificate-expiry": { day: 6 }, "key-reuse": { days: 6 } };
-    const run = await project.preview(
-      ...(await given(`upload("wildcard"); upload("shop");`, config)),
-    );
+    const urns = run.events.flatMap(({ policyEvent }) => policyEvent?.resourceUrn ?? []);
+    assert.ok(urns.includes(project.urn("TLSCertificate", "weak")));
     const warnings = run.events
       .flatMap(({ diagnosticEvent }) => diagnosticEvent?.message ?? [])
       .filter((message) => message.includes("warning: the policy"));
@@ -158,30 +95,15 @@ throughBothDoors("policies on the engine", (door) => {
     assert.match(warnings.join(), /certificate-expiry.* day:.*key-reuse.* days:/s);
   });
 
-  it("C70 values that are not known yet stop nothing, and what is known beside them is judged", async () => {
-    const program = (enabled: boolean) => `
-      const source = new tlsedge.TLSEdge("source", owned({ tlsTermination: {} }));
-      new tlsedge.TLSEdge("app", {
-        hostports: [source.id.apply(() => "b.example.com:443")],
-        metadata: source.id.apply((owner) => JSON.stringify({ owner })),
-        tlsTermination: { minVersion: source.id.apply(() => "1.2") },
-        mutualTls: { enabled: ${enabled}, certificateAuthorityIds: [source.id] },
-      });
-      new tlsedge.TLSCertificate("app", {
-        certificatePem: source.id.apply(() => readFileSync("wildcard.pem", "utf8")),
-        privateKeyPem: readFileSync("wildcard.key", "utf8"),
-        metadata: JSON.stringify({ owner: "payments" }),
-      });`;
-    const all = { all: "mandatory", "edge-access": "disabled", "edge-protected": "disabled" };
-    const off = await project.fails("preview", ...(await given(program(false), all)));
-    const mandatory = said(off).filter((line) => line.startsWith("mandatory"));
-    assert.deepEqual(mandatory, ["mandatory edge-modules:app"]);
-    const run = await project.up(...(await given(program(true), all)));
-    assert.deepEqual(said(run), []);
+  it("C16 C70 stop an update without a preview before the write that violates one", async () => {
+    const options = await given(`upload("weak", "rsa-1024");`);
+    const run = await project.fails("up", "--yes", "--skip-preview", ...options);
+    assert.deepEqual(said(run), ["mandatory certificate-key:weak"]);
+    assert.deepEqual(run.writes, []);
   });
 
   if (door === "plugin") {
-    it("C70 C82 a certificate of another account covers no hostport", async () => {
+    it("C70 C82 know that a certificate of another account covers no hostport", async () => {
       const options = await given(
         `const { TLSEDGE_API_KEY: apiKey } = process.env;
         const provider = new tlsedge.Provider("other", { apiKey });
@@ -196,43 +118,81 @@ throughBothDoors("policies on the engine", (door) => {
     });
   }
 
-  it("C70 sees the keys of what was deployed before", async () => {
-    const options = await given(`upload("shop");`, { "key-reuse": "mandatory" });
-    await project.up(...options);
-    await given(`upload("shop"); upload("blog", "shop-again");`, { "key-reuse": "mandatory" });
-    const run = await project.fails("up", "--yes", ...options);
-    assert.deepEqual(said(run), ["mandatory key-reuse:shop"]);
-    assert.deepEqual(run.writes, []);
-  });
-
-  it("C70 what a program only reads is not judged", async () => {
-    const hostports = '{ hostports: ["other.example.com:443"] }';
-    await given(`new tlsedge.TLSEdge("app", ${hostports}, { retainOnDelete: true });`);
-    await project.up();
-    const [edge] = project.emulator.tlsEdges.list();
-    const id = edge?.id as string;
-    await given(`tlsedge.TLSEdge.get("other", "${id}");`);
-    const run = await project.up(...withPack, "--policy-pack-config", profile("production"));
+  it("C70 stop nothing that is known only in the update, is only read, or is corrected", async () => {
+    const id = await existing({ hostports: ["other.example.com:443"] });
+    const program = `
+      const source = new tlsedge.TLSEdge("source", owned({ tlsTermination: {} }));
+      new tlsedge.TLSEdge("app", {
+        hostports: [source.id.apply(() => "b.example.com:443")],
+        metadata: source.id.apply((owner) => JSON.stringify({ owner })),
+        tlsTermination: { minVersion: source.id.apply(() => "1.2") },
+        mutualTls: { enabled: true, certificateAuthorityIds: [source.id] },
+      });
+      new tlsedge.TLSCertificate("app", {
+        certificatePem: source.id.apply(() => readFileSync("wildcard.pem", "utf8")),
+        privateKeyPem: readFileSync("wildcard.key", "utf8"),
+        metadata: JSON.stringify({ owner: "payments" }),
+      });
+      upload("shop");
+      tlsedge.TLSEdge.get("read", "${id}");
+      new tlsedge.TLSEdge("corrected", owned({ tlsTermination: { minVersion: "1.0" } }));`;
+    const config = { ...all, "edge-tls-version": { enforcementLevel: "remediate" } };
+    const options = await given(program, config);
+    const run = await project.up(...options);
     assert.deepEqual(said(run), []);
-    project.emulator.tlsEdges.delete(id);
+    const remediated = run.events.flatMap(({ policyRemediationEvent }) => {
+      return policyRemediationEvent?.policyName ?? [];
+    });
+    assert.deepEqual(remediated, ["edge-tls-version"]);
+    const { corrected } = await project.exported();
+    const edge = project.emulator.tlsEdges.get(corrected?.id as string);
+    assert.equal(edge?.tls_termination?.min_version, "1.2");
+    // What a policy has corrected is no change.
+    const again = await project.up(...options);
+    assert.deepEqual([said(again), again.requests], [[], ["GET /edges/tls/:id"]]);
   });
 
-  it("C70 baseline.json changes nothing, and production.json wants more", async () => {
-    await given(`upload("wildcard");
-      new tlsedge.TLSEdge("app", owned({ hostports: ["a.example.com:443"] }));`);
-    const plain = await project.preview(...withPack);
-    const baseline = [...withPack, "--policy-pack-config", profile("baseline")];
-    assert.deepEqual(said(plain), []);
-    assert.deepEqual(said(await project.preview(...baseline)), []);
-    const production = [...withPack, "--policy-pack-config", profile("production")];
-    assert.deepEqual(said(await project.fails("preview", ...production)), [
-      "mandatory edge-access:app",
-      "mandatory edge-protected:app",
+  it("C70 C92 judge what is deployed: a key, and a version that was lowered at the service", async () => {
+    const lowered = { enabled: true, terminate_at: "edge", min_version: "1.0" };
+    const { source } = await project.exported();
+    project.emulator.tlsEdges.patch(source?.id as string, { tls_termination: lowered });
+    await project.refresh();
+    const program = (minVersion: string) => `upload("shop");
+      new tlsedge.TLSEdge("source", owned({ tlsTermination: { ${minVersion} } }));`;
+    const options = await given(`${program("")} upload("blog", "shop-again");`, all);
+    const run = await project.fails("up", "--yes", ...options);
+    assert.deepEqual(said(run), [
+      "mandatory deployed-tls-version:source",
+      "mandatory key-reuse:shop",
     ]);
-    await given(`upload("wildcard");
-      new tlsedge.TLSEdge("app", owned({
-        hostports: ["a.example.com:443"], ipRestriction: { ipPolicyIds: ["ipp_office"] },
-      }), { protect: true });`);
-    assert.deepEqual(said(await project.up(...production)), []);
+    assert.deepEqual(run.writes, []);
+    await given(program('minVersion: "1.2"'), all);
+    assert.deepEqual(said(await project.up(...options)), []);
   });
+
+  if (door === "dynamic") {
+    it("C70 refuse a setting that is not valid", async () => {
+      const options = await given("", { "certificate-expiry": { days: 0 } });
+      assert.match((await project.fails("preview", ...options)).output, /days/);
+    });
+
+    it("C70 C92 without a preview judge the stack at the end: docs/policies.md says so", async () => {
+      const id = await existing({
+        metadata: JSON.stringify({ owner: "payments" }),
+        tls_termination: { min_version: "1.0" },
+      });
+      const options = await given(
+        `upload("wildcard");
+        new tlsedge.TLSEdge("app", owned({ hostports: ["a.b.example.com:443"] }));
+        new tlsedge.TLSEdge("adopted", owned({ tlsTermination: {} }), { import: "${id}" });`,
+        all,
+      );
+      const run = await project.fails("up", "--yes", "--skip-preview", ...options);
+      assert.deepEqual(said(run), [
+        "mandatory deployed-tls-version:adopted",
+        "mandatory hostport-certificate:app",
+      ]);
+      assert.deepEqual(run.writes.toSorted(), ["POST /edges/tls", "POST /tls_certificates"]);
+    });
+  }
 });
