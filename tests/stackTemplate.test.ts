@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import path from "node:path";
 import * as pulumi from "@pulumi/pulumi";
+import { parse } from "yaml";
 import { readConfig } from "../templates/stack/config";
 
 type Values = Record<string, unknown>;
@@ -44,6 +47,18 @@ describe("the config of the template stack", () => {
   it("is taken when nothing is wrong", () => {
     assert.deepEqual(complaints(edgeWith({ minVersion: "1.2" })), []);
   });
+
+  for (const stack of ["dev", "staging", "prod"]) {
+    it(`has nothing wrong in the template's file of ${stack}, but certificates to come`, () => {
+      const file = path.join(__dirname, `../templates/stack/Pulumi.${stack}.yaml`);
+      const { config } = parse(readFileSync(file, "utf8"));
+      const folder = `certificates/${stack}`;
+      assert.deepEqual(complaints(config), [
+        `certificates.wildcard.chainFile: ${folder}/fullchain.pem can't be read (ENOENT)`,
+        `certificates.wildcard.keyFile: ${folder}/privkey.pem can't be read (ENOENT)`,
+      ]);
+    });
+  }
 
   const mistakes: [Values, string][] = [
     [

@@ -38,12 +38,12 @@ describe("the delivery of the plugin", () => {
     server.closeAllConnections();
   });
 
-  // A home of its own for each test: a plugin that is installed is not installed again.
-  beforeEach(async () => {
+  /** A home of its own: a plugin that is installed is not installed again. */
+  const renew = async () => {
     asked = [];
     project = await Project.create();
-  });
-  afterEach(() => project.close());
+  };
+  const close = () => project.close();
 
   const file = () => path.join(archives, archive);
   const install = (...args: string[]) =>
@@ -71,61 +71,67 @@ describe("the delivery of the plugin", () => {
     return folder;
   }
 
-  it("C87 is installed from a file", async () => {
-    assert.equal((await install("--file", file())).code, 0);
-    await deploys();
+  describe("from a file", () => {
+    before(renew);
+    after(close);
+
+    it("C87 is installed", async () => {
+      assert.equal((await install("--file", file())).code, 0);
+      await deploys();
+    });
+
+    it("C87 says in one sentence that Node.js is too old", async () => {
+      const old = { ...process.versions, node: "21.7.3" };
+      const preload = path.join(newFolder(), "old.cjs");
+      writeFileSync(
+        preload,
+        `Object.defineProperty(process, "versions", { value: ${JSON.stringify(old)} });`,
+      );
+      project.env.NODE_OPTIONS = `--require ${preload}`;
+      const { output } = await project.fails("up", "--yes", "--skip-preview");
+      assert.match(output, /The tlsedge plugin needs Node\.js 22 or newer.* is 21\.7\.3: /);
+    });
+
+    it("C87 says in one sentence that there is no Node.js", async () => {
+      // Unlike an update, a refresh runs no program: it needs no Node.js of its own.
+      project.env.PATH = newFolder();
+      const { output } = await project.fails("refresh", "--yes", "--skip-preview");
+      assert.match(
+        output,
+        /The tlsedge plugin needs Node\.js 22 or newer, and there is no node on PATH/,
+      );
+    });
   });
 
-  it("C87 is installed from a server of one's own", async () => {
-    assert.equal((await install("--server", `${url}/plugins`)).code, 0);
-    assert.deepEqual(asked, [`/plugins/${archive}`]);
-    await deploys();
-  });
+  describe("otherwise", () => {
+    beforeEach(renew);
+    afterEach(close);
 
-  it("C87 is installed by the engine, from the server that a program names", async () => {
-    await deploys(`{ version: "${version}", pluginDownloadURL: "${url}/below" }`);
-    assert.deepEqual(asked, [`/below/${archive}`]);
-  });
+    it("C87 is installed from a server of one's own", async () => {
+      assert.equal((await install("--server", `${url}/plugins`)).code, 0);
+      assert.deepEqual(asked, [`/plugins/${archive}`]);
+      await deploys();
+    });
 
-  it("C87 is found on PATH, through a link", async () => {
-    const bin = path.join(newFolder(), "bin of mine");
-    mkdirSync(bin);
-    const program = "pulumi-resource-tlsedge";
-    symlinkSync(path.join(await unpacked(), program), path.join(bin, program));
-    project.env.PATH = `${bin}${path.delimiter}${project.env.PATH}`;
-    assert.match(await deploys(), /using pulumi-resource-tlsedge from \$PATH/);
-  });
+    it("C87 is installed by the engine, from the server that a program names", async () => {
+      await deploys(`{ version: "${version}", pluginDownloadURL: "${url}/below" }`);
+      assert.deepEqual(asked, [`/below/${archive}`]);
+    });
 
-  it("C87 is found in the folder that Pulumi.yaml names", async () => {
-    const manifest = readFileSync(path.join(project.folder, "Pulumi.yaml"), "utf8");
-    const plugins = { providers: [{ name: "tlsedge", path: await unpacked() }] };
-    await project.file("Pulumi.yaml", `${manifest}plugins: ${JSON.stringify(plugins)}\n`);
-    await deploys();
-  });
+    it("C87 is found on PATH, through a link", async () => {
+      const bin = path.join(newFolder(), "bin of mine");
+      mkdirSync(bin);
+      const program = "pulumi-resource-tlsedge";
+      symlinkSync(path.join(await unpacked(), program), path.join(bin, program));
+      project.env.PATH = `${bin}${path.delimiter}${project.env.PATH}`;
+      assert.match(await deploys(), /using pulumi-resource-tlsedge from \$PATH/);
+    });
 
-  it("C87 says in one sentence that there is no Node.js", async () => {
-    await install("--file", file());
-    await deploys();
-    // Unlike an update, a refresh runs no program: it needs no Node.js of its own.
-    project.env.PATH = newFolder();
-    const { output } = await project.fails("refresh", "--yes", "--skip-preview");
-    assert.match(
-      output,
-      /The tlsedge plugin needs Node\.js 22 or newer, and there is no node on PATH/,
-    );
-  });
-
-  it("C87 says in one sentence that Node.js is too old", async () => {
-    await install("--file", file());
-    await write();
-    const old = { ...process.versions, node: "21.7.3" };
-    const preload = path.join(newFolder(), "old.cjs");
-    writeFileSync(
-      preload,
-      `Object.defineProperty(process, "versions", { value: ${JSON.stringify(old)} });`,
-    );
-    project.env.NODE_OPTIONS = `--require ${preload}`;
-    const { output } = await project.fails("up", "--yes", "--skip-preview");
-    assert.match(output, /The tlsedge plugin needs Node\.js 22 or newer.* is 21\.7\.3: /);
+    it("C87 is found in the folder that Pulumi.yaml names", async () => {
+      const manifest = readFileSync(path.join(project.folder, "Pulumi.yaml"), "utf8");
+      const plugins = { providers: [{ name: "tlsedge", path: await unpacked() }] };
+      await project.file("Pulumi.yaml", `${manifest}plugins: ${JSON.stringify(plugins)}\n`);
+      await deploys();
+    });
   });
 });

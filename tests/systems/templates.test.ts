@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { Project } from "../../tools/engine";
+import { newFolder, repository } from "../../tools/folders";
+import { pack, sh, startRegistry } from "../../tools/tarball";
+
+/** Settings of npm that only save time. */
+const npm = {
+  npm_config_audit: "false",
+  npm_config_fund: "false",
+  npm_config_prefer_offline: "true",
+};
+
+/** A project in an empty folder: the state, and what else commands need, is in another one. */
+function emptyProject(env: NodeJS.ProcessEnv = {}): Promise<Project> {
+  return Project.in(newFolder(), {}, { ...npm, ...env }, newFolder());
+}
+
+/** Runs `pulumi new` with a template of this repository. */
+function create(project: Project, template: string, ...flags: string[]) {
+  const folder = path.join(repository, "templates", template);
+  return project.pulumi("new", folder, "--yes", "--name", "shop", ...flags);
+}
+
+const typeCheck = ({ folder }: Project) => sh("node_modules/.bin/tsc --noEmit", folder);
+const text = ({ folder }: Project, name: string) => readFile(path.join(folder, name), "utf8");
+const edges = ({ emulator }: Project) => emulator.tlsEdges.list();
+
+describe("the template site, from an empty folder", () => {
+  let project: Project;
+  afterEach(() => project?.close());
+
+  it("C25 is deployed with this package installed by its version", async () => {
+    const registry = await startRegistry(await pack("."));
+    try {
+      project = await emptyProject({
+        npm_config_registry: registry.url,
+        // The template's settings, and its own compiler, must do.
+        TLSEDGE_BASE_URL: undefined,
+        TLSEDGE_API_KEY: undefined,
+        PULUMI_NODEJS_TRANSPILE_ONLY: undefined,
+      });
+      const answers = [
+        `tlsedge:baseUrl=${project.emulator.url}`,
+        "domain=shop.example.com",
+        "backendId=bkdtg_2shop",
+        "access=ipp_2office, ipp_2home",
+        "owner=web",
+      ];
+      const { code, output } = await create(
+        project,
+        "site",
+        ...answers.flatMap((answer) => ["--config", answer]),
+      );
+      assert.equal(code, 0, output);
+    } finally {
+      await registry.close();
+    }
+    await typeCheck(project);
+    await project.setSecret("tlsedge:apiKey", project.emulator.apiKey);
+    const early = await project.fails("preview");
+    assert.match(early.output, /certificate\/fullchain\.pem can't be read/);
+    const leaf = { commonName: "shop.example.com", dnsNames: ["shop.example.com"] };
+    const made = await project.certificate("certificate", leaf);
+    assert.equal((await project.up()).changes.create, 4);
+    const [edge] = edges(project);
+    assert.deepEqual(edge?.hostports, ["shop.example.com:443"]);
+    const policies = [edge?.ip_restriction?.ip_policies ?? []].flat().map(({ id }) => id);
+    assert.deepEqual(policies, ["ipp_2office", "ipp_2home"]);
+    assert.equal(JSON.parse(edge?.metadata ?? "{}").owner, "web");
+    assert.equal(await project.output("url"), "https://shop.example.com");
+    // The same certificate, from config.
+    await project.succeedsQuietly("config", "rm", "certificateFolder");
+    await project.setSecret("certificatePem", made.certificatePem);
+    await project.setSecret("privateKeyPem", made.privateKeyPem);
+    const second = await project.up();
+    assert.deepEqual([second.changes, second.requests], [{ same: 4 }, []]);
+    await project.destroy();
+    assert.deepEqual([edges(project), project.emulator.tlsCertificates.list()], [[], []]);
+  });
+
+  it("is complete but for its modules if npm does not find this package", async () => {
+    project = await emptyProject({ npm_config_offline: "true", npm_config_cache: newFolder() });
+    const { code, output } = await create(project, "site", "--config", "domain=shop.example.com");
+    assert.notEqual(code, 0);
+    assert.match(output, /installing dependencies failed/);
+    assert.match(await text(project, "Pulumi.dev.yaml"), /shop:domain: shop\.example\.com/);
+    assert.equal(JSON.parse(await text(project, "package.json")).name, "shop");
+  });
+});
+
+describe("the template stack, from an empty folder", () => {
+  let project: Project;
+  afterEach(() => project?.close());
+
+  it("has types that are right and a plan, with the packages installed", async () => {
+    project = await emptyProject();
+    const { code, output } = await create(project, "stack", "--generate-only");
+    assert.equal(code, 0, output);
+    await sh(`npm install ${await pack(".")}`, project.folder, project.env);
+    await typeCheck(project);
+    const commonName = "*.dev.example.com";
+    await project.certificate("certificates/dev", { commonName, dnsNames: [commonName] });
+    await project.select("dev");
+    assert.equal((await project.preview()).changes.create, 6);
+  });
+});
