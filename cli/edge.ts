@@ -9,7 +9,7 @@ interface EdgeWire extends Wire {
 }
 
 /** A module of an edge. Only TLS termination has other fields than `enabled`. */
-export interface ModuleStatus {
+interface ModuleStatus {
   /** Whether the module is applied to traffic. */
   enabled: boolean;
   terminateAt?: string | null;

@@ -29,7 +29,7 @@ export function isEqual(lifecycle: Lifecycle, property: string, a: unknown, b: u
 }
 
 /** Whether a state holds every property: an earlier version may have stored fewer. */
-export function isWhole(lifecycle: Lifecycle, state: Properties): boolean {
+function isWhole(lifecycle: Lifecycle, state: Properties): boolean {
   return lifecycle.properties.every((name) => state[name] !== undefined);
 }
 

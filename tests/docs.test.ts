@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type { Token } from "markdown-it";
+import ours from "../package.json";
 import schema from "../plugin/schema.json";
 import { repository } from "../tools/folders";
 
@@ -48,6 +49,30 @@ describe("the documents", () => {
     );
     const held = numbers.flatMap((some) => some.split(" "));
     assert.deepEqual([...new Set(held)].sort(), promised.sort());
+  });
+});
+
+/** Every file of the repository that names the owner, but for package.json, which says who it is. */
+describe("the owner of the repository", () => {
+  it("is the one that package.json names", () => {
+    const [, owner] = /github\.com\/([\w-]+)\//.exec(ours.repository.url) ?? [];
+    const args = [
+      "grep",
+      "-Ioh",
+      "-E",
+      "github(\\.com/|:)[A-Za-z0-9-]+/pulumi-tlsedge|^\\* @[A-Za-z0-9-]+$",
+    ];
+    const named = execFileSync("git", args, { cwd: repository, encoding: "utf8" })
+      .trim()
+      .split("\n");
+    const others = named.filter(
+      (text) =>
+        !text.includes(`/${owner}/`) &&
+        !text.endsWith(`:${owner}/pulumi-tlsedge`) &&
+        text !== `* @${owner}`,
+    );
+    assert.ok(owner && named.length > 5);
+    assert.deepEqual(others, []);
   });
 });
 

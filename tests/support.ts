@@ -124,7 +124,7 @@ export async function until(isSo: () => boolean): Promise<void> {
 }
 
 /** A request as a scripted server heard it. */
-export interface Heard {
+interface Heard {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;

@@ -19,7 +19,7 @@ import {
 export type Language = "nodejs" | "python" | "go" | "yaml";
 
 /** What a program needs besides Pulumi. */
-export interface Needs {
+interface Needs {
   /** The folder that `generateSdks` gave. */
   sdks?: string;
   /** The folder that holds the program `pulumi-resource-tlsedge`; else the engine looks for it. */

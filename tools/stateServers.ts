@@ -89,7 +89,7 @@ async function unprivileged(): Promise<{ uid: number; gid: number } | undefined>
 }
 
 /** The S3-compatible server. */
-export const versitygw = {
+const versitygw = {
   source: "github.com/versity/versitygw/cmd/versitygw",
   version: "v1.8.0",
 };

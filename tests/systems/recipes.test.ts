@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { globSync } from "node:fs";
 import { copyFile, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
@@ -20,6 +21,7 @@ const run = promisify(execFile);
 const gitlab = require.resolve("gitlab-ci-local");
 const day = 86_400_000;
 const recipes = path.join(repository, "docs", "recipes");
+const workflows = globSync(path.join(repository, ".github", "workflows", "*.yml"));
 const hostports = {
   staging: "app.staging.example.com:443",
   production: "app.example.com:443",
@@ -53,9 +55,14 @@ describe("the recipes for CI, on the real engine", () => {
   after(() => acme?.close());
   afterEach(() => project?.close());
 
-  it("GitHub's file has no mistake that actionlint knows", async () => {
+  it("GitHub's file and our workflows have no mistake that actionlint knows", async () => {
     const program = await goProgram("github.com/rhysd/actionlint/cmd/actionlint", "v1.7.12");
-    await run(program, ["-shellcheck=", "-pyflakes=", path.join(recipes, "github-actions.yml")]);
+    await run(program, [
+      "-shellcheck=",
+      "-pyflakes=",
+      path.join(recipes, "github-actions.yml"),
+      ...workflows,
+    ]);
   });
 
   it("GitLab's file is what GitLab's schema allows, and has the commands of GitHub's", async () => {
