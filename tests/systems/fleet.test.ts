@@ -23,8 +23,6 @@ describe("the example fleet, on the real engine: one program, many stacks at a t
     project = await Project.copyOf({ "examples/fleet": "." });
     await project.certificate("certificate", { commonName: "*.example.com" });
   });
-  const three = ["ap-1", "eu-1", "eu-2"];
-
   const fleet = (...args: string[]) => project.start(["fleet.mts", ...args], process.execPath).done;
   async function outcomes(...args: string[]) {
     const { code, output } = await fleet(...args, "--json");
@@ -33,7 +31,7 @@ describe("the example fleet, on the real engine: one program, many stacks at a t
   const results = (all: Outcome[]) => all.map(({ stack, result }) => `${stack} ${result}`);
 
   it("makes all, changes nothing the second time, and takes all away", async () => {
-    for (const region of ["us-1", "us-2"]) {
+    for (const region of ["ap-1", "us-1", "us-2"]) {
       await rm(join(project.folder, `Pulumi.${region}.yaml`));
     }
     const first = await fleet("up", "--concurrency", "2");
@@ -42,11 +40,11 @@ describe("the example fleet, on the real engine: one program, many stacks at a t
       held()
         .edges.map(({ hostports }) => String(hostports))
         .sort(),
-      three.map((region) => `${region}.example.com:443`),
+      ["eu-1.example.com:443", "eu-2.example.com:443"],
     );
-    assert.match(first.output, /3 of 3 done/);
+    assert.match(first.output, /2 of 2 done/);
     const second = await outcomes("up");
-    assert.equal(second.outcomes.length, 3);
+    assert.equal(second.outcomes.length, 2);
     for (const { changes } of second.outcomes) assert.deepEqual(changes, { same: 4 });
     assert.equal((await fleet("destroy")).code, 0);
     assert.deepEqual(held(), { edges: [], certificates: [] });
@@ -54,19 +52,20 @@ describe("the example fleet, on the real engine: one program, many stacks at a t
 
   it("stops at the first that fails, or carries on when told to", async () => {
     await project.file("Pulumi.eu-1.yaml", "config:\n  tlsedge-fleet:backendId: bkdtg_1\n");
-    const stopped = await outcomes("up", ...three, "--concurrency", "1");
+    const stopped = await outcomes("up", "ap-1", "eu-1", "eu-2", "--concurrency", "1");
     assert.equal(stopped.code, 1);
     assert.deepEqual(results(stopped.outcomes), ["ap-1 done", "eu-1 failed", "eu-2 not started"]);
     assert.match(stopped.outcomes[1]?.error ?? "", /hostport/);
-    const carried = await outcomes("up", ...three, "--concurrency", "1", "--carry-on");
+    const carried = await outcomes("up", "eu-1", "eu-2", "--concurrency", "1", "--carry-on");
     assert.equal(carried.code, 1);
-    assert.deepEqual(results(carried.outcomes), ["ap-1 done", "eu-1 failed", "eu-2 done"]);
+    assert.deepEqual(results(carried.outcomes), ["eu-1 failed", "eu-2 done"]);
   });
 
   it("C37 says how to unlock a stack whose update was killed", async () => {
     await fleet("preview", "eu-1");
     await project.select("eu-1");
-    await project.killed("engine", { method: "POST", path: "/edges/tls", answer: "silence" }, "up");
+    // Before any create: the next run would wait a minute for a lost one, which other tests show.
+    await project.killed("engine", { method: "GET", path: "/edges/tls", answer: "silence" }, "up");
     const { code, outcomes: all } = await outcomes("up", "eu-1");
     assert.equal(code, 1);
     const [, unlock] = /unlock it: pulumi (.*)$/.exec(all[0]?.error ?? "") ?? [];
