@@ -19,7 +19,7 @@ import { endCreates } from "../provider/creates/createOnce";
 import { claim, startRun } from "../provider/creates/journal";
 import { forgetLists } from "../provider/creates/lists";
 import { DeclaredHostports } from "../provider/declaredHostports";
-import { cancel } from "../provider/engine";
+import { cancel, engineAddress } from "../provider/engine";
 import { forgetPlans } from "../provider/hostports";
 import { type Kind, kinds, lookups } from "../provider/kinds";
 import {
@@ -53,6 +53,7 @@ import {
   warnOfPlan,
 } from "../provider/plan";
 import { problemsOfShape, prune } from "../provider/values/shape";
+import { components } from "./construct";
 import { IncompleteError, serve, showThroughEngine } from "./rpc";
 import { detailedDiff, fromWire, plannedOutputs, propertyOf, toWire } from "./wire";
 
@@ -114,7 +115,11 @@ function handlersOf(schema: Schema) {
   return {
     handshake(request: messages.ProviderHandshakeRequest) {
       showThroughEngine(request.getEngineAddress());
-      return new messages.ProviderHandshakeResponse().setAcceptSecrets(true);
+      // The arguments of a component may be outputs, and resources.
+      return new messages.ProviderHandshakeResponse()
+        .setAcceptSecrets(true)
+        .setAcceptOutputs(true)
+        .setAcceptResources(true);
     },
 
     getPluginInfo: () => new PluginInfo().setVersion(schema.version),
@@ -162,7 +167,11 @@ function handlersOf(schema: Schema) {
       }
       isConfigured = true;
       // Engines before 3.250 read what this plugin can do from here, not from the handshake.
-      return new messages.ConfigureResponse().setAcceptsecrets(true).setSupportspreview(true);
+      return new messages.ConfigureResponse()
+        .setAcceptsecrets(true)
+        .setAcceptoutputs(true)
+        .setAcceptresources(true)
+        .setSupportspreview(true);
     },
 
     async check(request: messages.CheckRequest) {
@@ -298,6 +307,8 @@ function handlersOf(schema: Schema) {
       await remove(kind.lifecycle, service, id, state);
       return new Empty();
     },
+
+    construct: components(engineAddress),
 
     /** A lookup. One that gives a list gives it as the only property of its result. */
     async invoke(request: messages.InvokeRequest) {

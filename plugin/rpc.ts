@@ -26,6 +26,14 @@ export interface Handlers {
 /** The objects that a call streams, one by one. */
 export type Stream<Request, Response> = (request: Request) => AsyncIterable<Response>;
 
+/** For clients and servers on this machine. */
+export const channelOptions = {
+  // The engine sends and expects messages of up to 400 MiB.
+  "grpc.max_receive_message_length": 400 * 1024 * 1024,
+  // Otherwise gRPC calls even 127.0.0.1 through a proxy that the environment names.
+  "grpc.enable_http_proxy": 0,
+};
+
 /**
  * Serves the engine's calls on a port of 127.0.0.1 that the system chooses.
  *
@@ -35,8 +43,7 @@ export async function serve<Request, Response>(
   handlers: Handlers,
   list: Stream<Request, Response>,
 ): Promise<{ port: number; close(): void }> {
-  // The engine sends and expects messages of up to 400 MiB.
-  const server = new grpc.Server({ "grpc.max_receive_message_length": 400 * 1024 * 1024 });
+  const server = new grpc.Server(channelOptions);
   const unary = Object.entries(handlers).map(([name, handle]) => [name, answered(handle)]);
   server.addService(ResourceProviderService, {
     ...Object.fromEntries(unary),
@@ -107,10 +114,7 @@ function grpcError(error: Error): grpc.ServiceError {
 
 /** Shows messages through the engine, which shows nothing of a plugin's stderr. */
 export function showThroughEngine(address: string): void {
-  const engine = new EngineClient(address, grpc.credentials.createInsecure(), {
-    // Otherwise gRPC calls even 127.0.0.1 through a proxy that the environment names.
-    "grpc.enable_http_proxy": 0,
-  });
+  const engine = new EngineClient(address, grpc.credentials.createInsecure(), channelOptions);
   showWith((severity, text, about) => {
     const level = severity === "warning" ? LogSeverity.WARNING : LogSeverity.INFO;
     const urn = about === "resource" ? (urnOf.getStore() ?? "") : "";

@@ -15,6 +15,7 @@ import { entriesAt } from "../provider/values/shape";
 /** Marks a special value on the wire. The key and the kind are Pulumi's. */
 const specialKey = "4dabf18193072939515e22adb298388d";
 const secretKind = "1b47061264138c4ac30d75fd1eb44270";
+const resourceKind = "5cf8f73096256a8f31e491e813e4eb8e";
 
 /** Properties that came over the wire, in plain form. */
 export interface Received {
@@ -27,7 +28,7 @@ export interface Received {
 export function fromWire(struct: Struct | undefined): Received {
   const raw = (struct?.toJavaScript() ?? {}) as Properties;
   const secrets = new Set(Object.keys(raw).filter((name) => hasSecret(raw[name])));
-  return { values: withOneMarker(withoutSecrets(raw) as Properties), secrets };
+  return { values: withOneMarker(plain(raw) as Properties), secrets };
 }
 
 /**
@@ -51,11 +52,14 @@ function hasSecret(value: unknown): boolean {
   return isSecret(value) || (isObject(value) && Object.values(value).some(hasSecret));
 }
 
-function withoutSecrets(value: unknown): unknown {
-  if (isSecret(value)) return withoutSecrets(value.value);
-  if (Array.isArray(value)) return value.map(withoutSecrets);
+/** A value without marks: of a secret its value, of a resource its id, which a plan may not know. */
+function plain(value: unknown): unknown {
+  if (isSecret(value)) return plain(value.value);
+  if (Array.isArray(value)) return value.map(plain);
   if (!isObject(value)) return value;
-  const parts = Object.entries(value).map(([name, part]) => [name, withoutSecrets(part)]);
+  if (value[specialKey] === resourceKind)
+    return "id" in value ? value.id || unknownValue : value.urn;
+  const parts = Object.entries(value).map(([name, part]) => [name, plain(part)]);
   return Object.fromEntries(parts);
 }
 

@@ -140,8 +140,8 @@ export const edgeProtected: ResourcePolicy = {
     "Deleting or replacing an edge ends all traffic to its hostports at once. To delete a " +
     "protected resource, a user must first remove the protection.",
   remediationSteps:
-    "Pass the resource option `protect: true`. To a TLSSite, first pass a TLSCertificate: a certificate " +
-    "that is protected with its site can't be renewed.",
+    "Pass the resource option `protect: true`. A TLSSite protects its edge with it, and not its own " +
+    "certificate, which a renewal replaces.",
   severity: "medium",
   enforcementLevel: "disabled",
   example: {

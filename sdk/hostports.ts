@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { plainMessage } from "../client/plain";
 import { defaultConnection } from "../client/settings";
 import { DeclaredHostports } from "../provider/declaredHostports";
-import type { InputOf } from "./resource";
+import type { InputOf } from "./kind";
 
 /** The declared hostports of each connection, by stack: one process may declare several stacks. */
 const declaredIn = new WeakMap<object, Map<string, DeclaredHostports>>();

@@ -8,8 +8,9 @@
 export type { Ref } from "../client/fields";
 export type { TLSVersion } from "../provider/tlsEdge";
 export type { ObjectArgs } from "./args";
+export type { InputOf } from "./kind";
 export { LookupError } from "./lookup";
-export type { InputOf } from "./resource";
+export type { TLSSiteAccess, TLSSiteArgs } from "./siteParts";
 export {
   type GetTLSCertificateArgs,
   type GetTLSCertificateResult,
@@ -44,7 +45,7 @@ export {
   type TlsTerminationArgs,
   type TlsTerminationState,
 } from "./tlsEdge";
-export { TLSSite, type TLSSiteAccess, type TLSSiteArgs, type TLSSiteCertificate } from "./tlsSite";
+export { TLSSite } from "./tlsSite";
 export {
   type GetTunnelArgs,
   type GetTunnelResult,

@@ -5,7 +5,8 @@ import { defaultConnection } from "../client/settings";
 import { connect } from "../provider/connection";
 import * as lookups from "../provider/lookup";
 import { isAsync } from "./args";
-import { checkConnection, type InputOf, stackConfig, warnOfLookups } from "./resource";
+import type { InputOf } from "./kind";
+import { checkConnection, stackConfig, warnOfLookups } from "./resource";
 
 /** The arguments that every lookup takes. */
 export interface LookupArgs {

@@ -15,23 +15,6 @@ import { defined, isObject } from "../provider/lifecycle";
 import type { StateNames } from "../provider/state";
 import { millisecondsOf, timeoutsKey } from "../provider/timeouts";
 
-/** A value that may be an output, or that may have outputs as parts. */
-export type InputOf<T> = pulumi.Input<T extends object ? { [K in keyof T]: InputOf<T[K]> } : T>;
-
-/** The type token of a resource. Every state names it, so it never changes. */
-export const typeToken = (name: string) => `pulumi-nodejs:dynamic/tlsedge:${name}`;
-
-/**
- * Whether a value is a resource of this name, of any copy of this package or of the plugin.
- *
- * Policies match resources by this: a class that has a static `__pulumiType` is matched by that one
- * type alone, so the classes of this package have none.
- */
-export function isOfKind(value: unknown, name: string): boolean {
-  const type = (value as { __pulumiType?: unknown } | null | undefined)?.__pulumiType;
-  return type === typeToken(name) || type === `tlsedge:index:${name}`;
-}
-
 /**
  * The properties of a resource for the engine: a copy of the arguments, the provider's code as
  * text, and a key for each output. Every state has that text, so it never changes.

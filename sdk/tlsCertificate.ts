@@ -10,17 +10,15 @@ import {
 import type { SubjectAlternativeNames } from "../provider/values/pem";
 import type { ObjectArgs } from "./args";
 import { warnOfExpiry } from "./expiry";
+import { type InputOf, isOfKind, typeToken } from "./kind";
 import { ask, askOutput, type LookupArgs } from "./lookup";
 import {
   allowTraces,
-  type InputOf,
   idToGet,
-  isOfKind,
   type Outputs,
   registration,
   stopTraces,
   traceFailure,
-  typeToken,
   unsetIsUndefined,
 } from "./resource";
 

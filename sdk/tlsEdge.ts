@@ -15,17 +15,15 @@ import {
 } from "../provider/tlsEdge";
 import type { ObjectArgs } from "./args";
 import { refuseSharedHostports } from "./hostports";
+import { type InputOf, isOfKind, typeToken } from "./kind";
 import { ask, askOutput, type LookupArgs } from "./lookup";
 import {
   allowTraces,
-  type InputOf,
   idToGet,
-  isOfKind,
   type Outputs,
   registration,
   stopTraces,
   traceFailure,
-  typeToken,
   unsetIsUndefined,
 } from "./resource";
 

@@ -6,8 +6,8 @@ import {
   type TunnelFilter,
   type TunnelQuery,
 } from "../provider/tunnel";
+import type { InputOf } from "./kind";
 import { ask, askEach, askOutput, type LookupArgs } from "./lookup";
-import type { InputOf } from "./resource";
 
 export type { GetTunnelResult };
 

@@ -24,7 +24,8 @@ const certificate = new TLSCertificate("app", {
 });
 const site = new TLSSite("app", {
   hostports: ["b.example.com:443"],
-  certificate: { chainFile: "chain.pem", keyFile: "key.pem" },
+  chainFile: "chain.pem",
+  keyFile: "key.pem",
   backendId: "bkdtg_1",
   access: { ipPolicyIds: ["ipp_1"], certificateAuthorityIds: ["ca_1"] },
   minVersion: "1.3",

@@ -42,6 +42,7 @@ describe("the archives of the plugin", () => {
     assert.deepEqual(found, {
       LICENSE: "644 0 0",
       "LICENSES-THIRD-PARTY.txt": "644 0 0",
+      "components.js": "644 0 0",
       "plugin.js": "644 0 0",
       "pulumi-resource-tlsedge": "755 0 0",
       "pulumi-resource-tlsedge.cmd": "755 0 0",

@@ -110,6 +110,16 @@ describe("the plugin, called over gRPC", () => {
       plugin.check(request, (error, answer) => (error ? reject(error) : resolve(answer)));
     });
 
+  it("takes the id of a resource that a program gives in place of a text", async () => {
+    const resource = (id: string) => ({
+      "4dabf18193072939515e22adb298388d": "5cf8f73096256a8f31e491e813e4eb8e",
+      ...{ urn: edgeUrn("other"), id },
+    });
+    const given = { metadata: resource("edgtls_1"), description: resource("") };
+    const inputs = (await checkEdge(given)).getInputs()?.toJavaScript();
+    assert.deepEqual(inputs, { metadata: "edgtls_1", description: unknownValue });
+  });
+
   it("C50 keeps a property a secret of which a part is one, two levels deep", async () => {
     const given = { ipRestriction: { ipPolicyIds: [secret("ipp_1"), "ipp_2"] } };
     const restriction = { ipPolicyIds: ["ipp_1", "ipp_2"], enabled: true };

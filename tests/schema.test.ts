@@ -87,6 +87,7 @@ describe("the schema of the plugin", () => {
       ".config.variables.apiKey",
       ".provider.inputProperties.apiKey",
       ".resources.tlsedge:index:TLSCertificate.inputProperties.privateKeyPem",
+      ".resources.tlsedge:index:TLSSite.inputProperties.privateKeyPem",
     ]);
   });
 
@@ -94,6 +95,7 @@ describe("the schema of the plugin", () => {
     const keys = parts.filter(([at]) => at.endsWith(".privateKeyPem")).map(([at]) => at);
     assert.deepEqual(keys, [
       ".resources.tlsedge:index:TLSCertificate.inputProperties.privateKeyPem",
+      ".resources.tlsedge:index:TLSSite.inputProperties.privateKeyPem",
     ]);
   });
 

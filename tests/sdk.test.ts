@@ -15,7 +15,7 @@ import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import type { TLSCertificateInputs } from "../provider/tlsCertificate";
 import type { TLSEdgeInputs } from "../provider/tlsEdge";
 import * as sdk from "../sdk";
-import type { InputOf } from "../sdk/resource";
+import type { InputOf } from "../sdk/kind";
 import { failureOf, type Properties, Stack, setEnv, setEnvFor } from "./support";
 
 const { LookupError } = sdk;

@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import * as pulumi from "@pulumi/pulumi";
 import { type MadeCertificate, makeCertificate } from "../emulator/server";
 import { TLSCertificate, TLSSite, type TLSSiteArgs } from "../sdk";
-import { uncovered } from "../sdk/tlsSite";
+import { uncovered } from "../sdk/siteParts";
 import { assertInert } from "./cases";
 import { fileWith, type Properties, setEnv } from "./support";
 
@@ -47,14 +47,17 @@ describe("a TLS site", () => {
 
   const args = (): TLSSiteArgs => ({
     hostports: ["app.example.com:443"],
-    certificate: { certificatePem: made.certificatePem, privateKeyPem: made.privateKeyPem },
+    ...pem(),
     backendId: "bkdtg_1",
-    access: "anyone",
+    access: { public: true },
   });
+  const pem = () => ({ certificatePem: made.certificatePem, privateKeyPem: made.privateKeyPem });
+  /** The arguments without a certificate. */
+  const without = () => ({ ...args(), certificatePem: undefined, privateKeyPem: undefined });
 
   /** The inputs of the children: of the edge, and of the certificate when it has its own. */
-  async function children(change: Partial<TLSSiteArgs> = {}) {
-    const site = new TLSSite("app", { ...args(), ...change });
+  async function children(change: Partial<TLSSiteArgs> = {}, from = args()) {
+    const site = new TLSSite("app", { ...from, ...change });
     await known(site.edge.urn);
     const of = (type: string) => registered.find((one) => one.type.endsWith(type))?.inputs;
     return {
@@ -86,7 +89,13 @@ describe("a TLS site", () => {
   });
 
   const unsaid = undefined as unknown as TLSSiteArgs["access"];
-  for (const access of [{}, unsaid, { ipPolicyIds: [] }, { certificateAuthorityIds: [] }]) {
+  for (const access of [
+    {},
+    unsaid,
+    { public: false },
+    { ipPolicyIds: [] },
+    { certificateAuthorityIds: [] },
+  ]) {
     it(`that says of access ${JSON.stringify(access)} is not made: it must be said`, async () => {
       assert.throws(() => new TLSSite("app", { ...args(), access }), pulumi.RunError);
     });
@@ -97,10 +106,10 @@ describe("a TLS site", () => {
       chainFile: fileWith(made.certificatePem),
       keyFile: fileWith(made.privateKeyPem),
     };
-    const { certificate } = await children({ certificate: files });
+    const { certificate } = await children(files, without());
     assert.equal(certificate?.certificatePem, made.certificatePem);
     assert.throws(
-      () => new TLSSite("b", { ...args(), certificate: { ...files, keyFile: "/no/such.pem" } }),
+      () => new TLSSite("b", { ...without(), ...files, keyFile: "/no/such.pem" }),
       (error: Error) => error instanceof pulumi.RunError && error.message.includes("/no/such.pem"),
     );
   });
@@ -108,7 +117,7 @@ describe("a TLS site", () => {
   it("C50 shows no key that is given in place of a file", async () => {
     const texts = { chainFile: fileWith(made.certificatePem), keyFile: made.privateKeyPem };
     assert.throws(
-      () => new TLSSite("b", { ...args(), certificate: texts }),
+      () => new TLSSite("b", { ...without(), ...texts }),
       (error: Error) => /are paths/.test(error.message) && !error.message.includes("-----BEGIN"),
     );
   });
@@ -121,7 +130,7 @@ describe("a TLS site", () => {
     ["a misspelt option", () => ({ ...args(), hostport: [] }), /hostport: .*hostports/],
     ["an option of the edge", () => ({ ...args(), tlsTermination: {} }), /tlsTermination/],
     ["no hostports", () => ({ ...args(), hostports: undefined }), /hostports .*missing/],
-    ["no certificate", () => ({ ...args(), certificate: undefined }), /certificate .*missing/],
+    ["no certificate", without, /certificate .*missing.*chainFile with keyFile/],
     ["no backend", () => ({ ...args(), backendId: null }), /backendId .*missing/],
     [
       "access misspelt",
@@ -136,19 +145,40 @@ describe("a TLS site", () => {
     ["access as an output", () => ({ ...args(), access: pulumi.output({}) }), /access/],
     ["access for everyone", () => ({ ...args(), access: "everyone" }), /access/],
     [
-      "a certificate misspelt",
-      () => ({ ...args(), certificate: { chainFile: "x", keyfile: "y" } }),
-      /certificate\.keyfile: .*keyFile/,
+      "access that is public and restricted",
+      () => ({ ...args(), access: { public: true, ipPolicyIds: ["i"] } }),
+      /public and restricted/,
     ],
-    ["a chain and no key", () => ({ ...args(), certificate: { chainFile: "x" } }), /keyFile/],
-    ["a key and no chain", () => ({ ...args(), certificate: { keyFile: "x" } }), /chainFile/],
+    [
+      "an output that says whether it is public",
+      () => ({ ...args(), access: { public: pulumi.output(true) } }),
+      /access\.public/,
+    ],
+    [
+      "a file misspelt",
+      () => ({ ...without(), chainFile: "x", keyfile: "y" }),
+      /keyfile: .*keyFile/,
+    ],
+    [
+      "the files as its certificate",
+      () => ({ ...without(), certificate: files }),
+      /certificate must be a TLSCertificate/,
+    ],
+    ["a chain and no key", () => ({ ...without(), chainFile: "x" }), /keyFile must/],
+    ["a key and no chain", () => ({ ...without(), keyFile: "x" }), /chainFile must/],
+    [
+      "a text of a key and none of a chain",
+      () => ({ ...without(), privateKeyPem: made.privateKeyPem }),
+      /certificatePem is missing/,
+    ],
+    ["PEM beside files", () => ({ ...args(), ...files }), /certificatePem and chainFile both/],
     [
       "an output for a file",
-      () => ({ ...args(), certificate: { ...files, keyFile: pulumi.output("x") } }),
-      /certificate\.keyFile/,
+      () => ({ ...without(), ...files, keyFile: pulumi.output("x") }),
+      /keyFile must/,
     ],
     ["text as metadata", () => ({ ...args(), metadata: "tier" }), /metadata/],
-    ["an output as metadata", () => ({ ...args(), metadata: pulumi.output({}) }), /metadata/],
+    ["a list as metadata", () => ({ ...args(), metadata: [] }), /metadata/],
   ];
   for (const [what, given, says] of wrong) {
     it(`C15 with ${what} is refused in a sentence, and makes nothing`, () => {
@@ -164,13 +194,6 @@ describe("a TLS site", () => {
       assert.deepEqual(registered, []);
     });
   }
-
-  it("refuses PEM beside files, and a list as metadata", () => {
-    const certificate = { chainFile: "a", keyFile: "b", certificatePem: "c" };
-    for (const change of [{ certificate }, { metadata: [] as never }]) {
-      assert.throws(() => new TLSSite("app", { ...args(), ...change }), pulumi.RunError);
-    }
-  });
 
   it("finds each hostport that its certificate is not valid for, and no other", () => {
     const names = { dnsNames: ["app.example.com", "*.Sub.example.com"], ips: ["10.0.0.1"] };
@@ -191,7 +214,7 @@ describe("a TLS site", () => {
     const make = async (certificate: TLSCertificate, names: string[], domain = "example.org") => {
       const sites = names.map(
         (name) =>
-          new TLSSite(name, { ...args(), certificate, hostports: [`${name}.${domain}:443`] }),
+          new TLSSite(name, { ...without(), certificate, hostports: [`${name}.${domain}:443`] }),
       );
       for (const { edge } of sites) await known(edge.urn);
       for (let turn = 0; turn < 100; turn++) await setImmediate();
@@ -239,7 +262,7 @@ describe("a TLS site", () => {
     it("C50 is warned of without a hostport that is a secret", async () => {
       const shared = await certificate();
       const hostports = pulumi.secret(["secret.example.org:443"]);
-      const site = new TLSSite("hidden", { ...args(), certificate: shared, hostports });
+      const site = new TLSSite("hidden", { ...without(), certificate: shared, hostports });
       await known(site.edge.urn);
       const [[text] = [], ...more] = await make(shared, ["plain"]);
       assert.match(
@@ -254,7 +277,7 @@ describe("a TLS site", () => {
     const certificate = new TLSCertificate("shared", { certificatePem: made.certificatePem });
     await known(certificate.urn);
     registered = [];
-    assert.equal((await children({ certificate })).certificate, undefined);
+    assert.equal((await children({ certificate }, without())).certificate, undefined);
   });
 
   it("tells where it comes from where a CI system says so, and what the program says wins", async () => {
@@ -272,7 +295,7 @@ describe("a TLS site", () => {
       });
       registered = [];
       const commit = process.env.GITHUB_SHA;
-      const metadata = { environment: "demo", repository: null, tier: "1", commit };
+      const metadata = pulumi.output({ environment: "demo", repository: "", tier: "1", commit });
       assert.deepEqual(await metadataOf({ metadata }), {
         environment: "demo",
         tier: "1",
@@ -294,16 +317,16 @@ describe("a TLS site", () => {
     }
   });
 
-  it("makes its certificate before its edge", async () => {
-    const opts: pulumi.ResourceOptions[] = [];
+  it("makes its certificate before its edge, and protects the edge alone", async () => {
+    const opts: Record<string, pulumi.ResourceOptions> = {};
     const look = (seen: pulumi.ResourceTransformationArgs) => {
-      if (seen.type.endsWith(":TLSEdge")) opts.push(seen.opts);
+      opts[seen.type.replace(/.*:/, "")] = seen.opts;
       return undefined;
     };
-    const site = new TLSSite("app", args(), { transformations: [look] });
+    const site = new TLSSite("app", args(), { protect: true, transformations: [look] });
     await known(site.edge.urn);
-    assert.equal(opts.length, 1);
-    assert.ok([opts[0]?.dependsOn].flat().includes(site.certificate));
+    assert.ok([opts.TLSEdge?.dependsOn].flat().includes(site.certificate));
+    assert.deepEqual([opts.TLSEdge?.protect, opts.TLSCertificate?.protect], [undefined, false]);
   });
 
   it("keeps within the limits in bytes: its own additions go first", async () => {

@@ -29,6 +29,7 @@ const ofBuild = (name: string) => fs.readFile(path.join(built, name));
 const files: Record<string, (name: string) => Promise<string | Buffer>> = {
   LICENSE: (name) => fs.readFile(path.join(repository, name)),
   "LICENSES-THIRD-PARTY.txt": licenses,
+  "components.js": ofBuild,
   "plugin.js": ofBuild,
   "pulumi-resource-tlsedge": ofBuild,
   "pulumi-resource-tlsedge.cmd": ofBuild,
@@ -37,8 +38,11 @@ const files: Record<string, (name: string) => Promise<string | Buffer>> = {
 /** The licences of the packages that the bundle holds code of. */
 async function licenses(): Promise<string> {
   const { outputs } = JSON.parse(await fs.readFile(path.join(built, "meta.json"), "utf8"));
-  const inputs = outputs["dist/plugin.js"].inputs as Record<string, { bytesInOutput: number }>;
-  const used = Object.keys(inputs).filter((file) => inputs[file]?.bytesInOutput);
+  const bundles = ["dist/plugin.js", "dist/components.js"];
+  const inputs = bundles.flatMap((name): [string, { bytesInOutput: number }][] =>
+    Object.entries(outputs[name].inputs),
+  );
+  const used = inputs.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([file]) => file);
   const folders = used.flatMap((file) => file.match(/^.*node_modules\/(?:@[^/]+\/)?[^/]+/) ?? []);
   const texts = [...new Set(folders)].sort().map((folder) => licenseOf(path.join(plugin, folder)));
   return (await Promise.all(texts)).join(`\n${"-".repeat(80)}\n\n`);

@@ -5,16 +5,18 @@ const schema = require("../plugin/schema.json");
 
 const nameOf = (token) => token.split(":").at(-1);
 
-for (const [token, { properties, inputProperties }] of Object.entries(schema.resources)) {
+for (const [token, resource] of Object.entries(schema.resources)) {
+  const { properties, inputProperties, isComponent } = resource;
   const outputs = Object.fromEntries(Object.keys(properties).map((name) => [name, undefined]));
   const secrets = Object.keys(inputProperties).filter((name) => inputProperties[name].secret);
-  exports[nameOf(token)] = class extends pulumi.CustomResource {
+  const Resource = isComponent ? pulumi.ComponentResource : pulumi.CustomResource;
+  exports[nameOf(token)] = class extends Resource {
     static __pulumiType = token;
 
     constructor(name, args = {}, opts = {}) {
       const given = secrets.filter((secret) => args[secret] !== undefined);
       const marked = given.map((secret) => [secret, pulumi.secret(args[secret])]);
-      super(token, name, { ...outputs, ...args, ...Object.fromEntries(marked) }, opts);
+      super(token, name, { ...outputs, ...args, ...Object.fromEntries(marked) }, opts, isComponent);
       for (const secret of secrets) delete this[secret];
     }
 
@@ -23,6 +25,12 @@ for (const [token, { properties, inputProperties }] of Object.entries(schema.res
     }
   };
 }
+
+// The outputs of a component may be resources.
+pulumi.runtime.registerResourceModule("tlsedge", "index", {
+  version: schema.version,
+  construct: (name, type, urn) => new exports[nameOf(type)](name, undefined, { urn }),
+});
 
 exports.Provider = class extends pulumi.ProviderResource {
   constructor(name, { apiKey, ...args } = {}, opts = {}) {

@@ -35,8 +35,11 @@ interface Fields {
   properties: Record<string, Record<string, unknown>>;
   required: string[];
 }
-/** An output has what the service answers; it may have a value that no enum lists. */
-type Side = "input" | "output";
+/**
+ * An output has what the service answers; it may have a value that no enum lists. The arguments of a
+ * component are plain where they can't be outputs.
+ */
+type Side = "input" | "output" | "argument";
 
 const token = (name: string) => `tlsedge:index:${name}`;
 const capitalized = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
@@ -88,19 +91,41 @@ class Source {
     for (const symbol of symbols) {
       const { name } = symbol;
       const given = this.#checker.getTypeOfSymbol(symbol);
-      const value = this.#checker.getNonNullableType(given);
-      // Programs of the plugin use explicit providers in place of connections.
-      if (name === "connection") continue;
+      const value = this.#plain(given);
+      // Programs of the plugin use explicit providers in place of connections. What a resource can do
+      // is no property, and every SDK adds the URN.
+      const isMethod = symbol.flags & ts.SymbolFlags.Method;
+      if (name === "connection" || name === "urn" || isMethod) continue;
       const documentation = documented?.getProperty(name);
       const description = this.doc(symbol) || this.doc(documentation);
       if (!description) throw new Error(`${name} has no doc comment`);
       const spec = this.#spec(value, name, side, description, documentation);
       const secret = secrets.includes(name) && { secret: true };
-      fields.properties[name] = { ...spec, description, ...secret };
-      const isOptional = symbol.flags & ts.SymbolFlags.Optional || value !== given;
+      const isPlain = side === "argument" && !isObjectType(spec) && !this.#wrapped(given);
+      fields.properties[name] = {
+        ...spec,
+        description,
+        ...secret,
+        ...(isPlain && { plain: true }),
+      };
+      const isNullable = this.#checker.getNonNullableType(given) !== given;
+      const isOptional = symbol.flags & ts.SymbolFlags.Optional || isNullable;
       if (!isOptional) fields.required.push(name);
     }
     return fields;
+  }
+
+  /** What a property, an input or an output holds when it is known. */
+  #plain(type: ts.Type): ts.Type {
+    const inner = this.#wrapped(type);
+    return inner ? this.#plain(inner) : this.#checker.getNonNullableType(type);
+  }
+
+  /** What an output or a promise is of; undefined for a type that is never one. */
+  #wrapped(type: ts.Type): ts.Type | undefined {
+    const parts = type.isUnion() ? type.types : [type];
+    const wrapper = parts.find((part) => part.getProperty("apply") ?? part.getProperty("then"));
+    return wrapper && (wrapper.aliasTypeArguments ?? this.#typeArguments(wrapper))[0];
   }
 
   #typeArguments(type: ts.Type): readonly ts.Type[] {
@@ -116,13 +141,15 @@ class Source {
   ): object {
     const primitive = primitives.find(([flag]) => type.flags & flag);
     if (primitive) return { type: primitive[1] };
+    if (type.symbol?.name in kinds) return { $ref: `#/resources/${token(type.symbol.name)}` };
     const entry = type.getStringIndexType();
     if (entry) {
-      return { type: "object", additionalProperties: this.#spec(entry, name, side, description) };
+      const values = this.#spec(this.#plain(entry), name, side, description);
+      return { type: "object", additionalProperties: values };
     }
     if (this.#checker.isArrayType(type)) {
       const [item] = this.#typeArguments(type) as [ts.Type];
-      return { type: "array", items: this.#spec(item, name, side, description) };
+      return { type: "array", items: this.#spec(this.#plain(item), name, side, description) };
     }
     if (type.isUnion()) return this.#enum(type, name, side, description);
     const named = type.isClassOrInterface() ? type.symbol : undefined;
@@ -149,7 +176,10 @@ class Source {
       value,
     }));
     const spec = { type: "string", enum: named };
-    const ref = this.define(typeNames[name] ?? capitalized(name), description, spec);
+    const own = typeNames[name] ?? capitalized(name);
+    // The description is that of the first property.
+    const known = this.types[token(own)] as { description: string } | undefined;
+    const ref = this.define(own, known?.description ?? description, spec);
     // With `string`, programs may write the value in place of the enum's name.
     return { type: "string", oneOf: [{ type: "string" }, ref] };
   }
@@ -176,10 +206,16 @@ export function makeSchema() {
       inputProperties: config,
     },
     types: source.types,
-    resources: byToken(Object.keys(kinds).sort(), (name) => resourceOf(source, name)),
+    resources: {
+      ...byToken(Object.keys(kinds).sort(), (name) => resourceOf(source, name)),
+      [token("TLSSite")]: siteOf(source),
+    },
     functions: byToken(Object.keys(lookups), (name) => functionOf(source, name)),
   };
 }
+
+/** Whether a property has a type of the schema: in SDKs, the parts of a plain one are plain, too. */
+const isObjectType = (spec: object) => "$ref" in spec && String(spec.$ref).startsWith("#/types/");
 
 function byToken(names: string[], make: (name: string) => object): Record<string, object> {
   return Object.fromEntries(names.map((name) => [token(name), make(name)]));
@@ -239,6 +275,19 @@ function resourceOf(source: Source, name: string) {
     requiredInputs: given.required,
     aliases: [{ type: `pulumi-nodejs:dynamic/tlsedge:${name}` }],
     listInputs: {},
+  };
+}
+
+/** The component: its arguments are those of the class, which may be outputs. */
+function siteOf(source: Source) {
+  const given = source.fields(source.type("sdk/index.ts", "TLSSiteArgs"), "argument");
+  const outputs = source.fields(source.type("sdk/index.ts", "TLSSite"), "output");
+  return {
+    description: descriptionOf("tlsSite"),
+    isComponent: true,
+    ...outputs,
+    inputProperties: given.properties,
+    requiredInputs: given.required,
   };
 }
 

@@ -7,12 +7,10 @@ const folder = config.require("certificateFolder");
 
 const site = new TLSSite("app", {
   hostports: [config.require("hostport")],
-  certificate: {
-    chainFile: join(folder, "fullchain.pem"),
-    keyFile: join(folder, "privkey.pem"),
-  },
+  chainFile: join(folder, "fullchain.pem"),
+  keyFile: join(folder, "privkey.pem"),
   backendId: config.require("backendId"),
-  access: "anyone",
+  access: { public: true },
   owner: "platform",
 });
 

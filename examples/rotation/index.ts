@@ -8,13 +8,11 @@ const folder = config.require("certificateFolder");
 // The files are read at each run: what the ACME client wrote is picked up by the next `up`.
 const site = new TLSSite("app", {
   hostports: [config.require("hostport")],
-  certificate: {
-    chainFile: join(folder, "fullchain.pem"),
-    keyFile: join(folder, "privkey.pem"),
-  },
+  chainFile: join(folder, "fullchain.pem"),
+  keyFile: join(folder, "privkey.pem"),
   renewBeforeDays: 30,
   backendId: "bkdtg_2rotation",
-  access: "anyone",
+  access: { public: true },
   owner: "platform",
 });
 

@@ -9,9 +9,10 @@ const backendId = config.require("backendId");
 
 const web = new TLSSite("web", {
   hostports: [`www.${domain}:443`, `app.${domain}:443`],
-  certificate: { chainFile: join(folder, "fullchain.pem"), keyFile: join(folder, "privkey.pem") },
+  chainFile: join(folder, "fullchain.pem"),
+  keyFile: join(folder, "privkey.pem"),
   backendId,
-  access: "anyone",
+  access: { public: true },
   owner: "web",
 });
 

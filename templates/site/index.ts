@@ -9,14 +9,14 @@ const folder = config.get("certificateFolder");
 
 const site = new TLSSite("site", {
   hostports: [`${domain}:443`],
-  certificate: folder
+  ...(folder
     ? { chainFile: join(folder, "fullchain.pem"), keyFile: join(folder, "privkey.pem") }
     : {
         certificatePem: config.require("certificatePem"),
         privateKeyPem: config.requireSecret("privateKeyPem"),
-      },
+      }),
   backendId: config.require("backendId"),
-  access: access === "anyone" ? "anyone" : { ipPolicyIds: access.split(/\s*,\s*/) },
+  access: access === "anyone" ? { public: true } : { ipPolicyIds: access.split(/\s*,\s*/) },
   owner: config.get("owner"),
 });
 

@@ -37,11 +37,12 @@ const made = each(
 
 const sites = each(
   wanted.edges,
-  ({ certificate, metadata, protect = wanted.protect, ...rest }, name) =>
+  ({ access, certificate, metadata, protect = wanted.protect, ...rest }, name) =>
     new TLSSite(
       name,
       {
         ...rest,
+        access: access === "anyone" ? { public: true } : access,
         // The account that has the certificate: no other can serve it.
         connection: wanted.certificates[certificate]?.connection ?? wanted.connection,
         certificate: made[certificate] as TLSCertificate,

@@ -81,7 +81,7 @@ describe("the examples, on the real engine", () => {
         assert.deepEqual(await project.output("hostports"), [`${hosts[stack]}:443`]);
       }
       const program = await readFile(join(project.folder, "index.ts"), "utf8");
-      const changed = program.replace(/access: .*/, 'access: "anyone",');
+      const changed = program.replace(/access: .*/, "access: { public: true },");
       assert.notEqual(changed, program);
       await project.file("index.ts", changed);
       await project.select("dev");

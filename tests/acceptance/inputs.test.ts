@@ -106,9 +106,9 @@ throughBothDoors("inputs, at plan time on the real engine", (door) => {
         ? `new tlsedge.TLSCertificate("shop", { ${pair}, renewBeforeDays: 400 });`
         : `new tlsedge.TLSSite("shop", {
             hostports: ["a.example.com:443", "bare.example.com:443"],
-            certificate: { ${pair} },
+            ${pair},
             backendId: "bkdtg_1",
-            access: "anyone", renewBeforeDays: 400,
+            access: { public: true }, renewBeforeDays: 400,
           });`,
     );
     /** What is warned of, by the name and the type of the resource. */

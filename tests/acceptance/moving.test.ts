@@ -12,7 +12,6 @@ describe("C85 a stack moves between the doors", () => {
   let ids: string[];
   let description = "";
 
-  const sites = ["s0", "s1"];
   const names = Array.from({ length: 8 }, (_, index) => `r${index}`);
 
   before(async () => {
@@ -49,11 +48,17 @@ describe("C85 a stack moves between the doors", () => {
         new tlsedge.TLSCertificate(name, { ...described, ...${pair} },
           was("${from("TLSCertificate")}"));
       }
-      for (const name of ${JSON.stringify(sites)}) {
-        ${
-          door === "dynamic"
-            ? // The parts of a site take no options: they get their aliases by a transform.
-              `const transforms = [({ type, props, opts }) => {
+      const site = (name, opts) => new tlsedge.TLSSite(name, {
+        ...described, metadata: { environment: "", repository: "" },
+        hostports: [name + ".example:443"],
+        ...${pair}, backendId: "bkdtg_1", access: { public: true },
+      }, opts);
+      // A site has the aliases of the other door.
+      site("s0");
+      ${
+        door === "dynamic"
+          ? `site("s1", {
+              transforms: [({ type, props, opts }) => {
                 const other = {
                   "${types.dynamic("TLSEdge")}": "${types.plugin("TLSEdge")}",
                   "${types.dynamic("TLSCertificate")}": "${types.plugin("TLSCertificate")}",
@@ -61,31 +66,20 @@ describe("C85 a stack moves between the doors", () => {
                 const parent = pulumi.rootStackResource;
                 const aliases = [{ type: other }, { type: other, parent }];
                 return { props, opts: other ? { ...opts, aliases } : opts };
-              }];
-              new tlsedge.TLSSite(name, {
-                ...described, metadata: { environment: null, repository: null },
-                hostports: [name + ".example:443"],
-                certificate: ${pair}, backendId: "bkdtg_1", access: "anyone",
-              }, { transforms });`
-            : // A component of the same type and name keeps the URN of the parent. Without one, the
-              // alias is the whole URN.
-              `const site = name === "s1" ? undefined :
-                new pulumi.ComponentResource("tlsedge:index:TLSSite", name);
-              const options = (type) => site ? { parent: site, aliases: [{ type }] } : {
-                aliases: ["urn:pulumi:dev::acceptance::tlsedge:index:TLSSite$" + type + "::s1"],
-              };
-              const about = {
-                description: name + " (dev)", ...described,
-                metadata: JSON.stringify({}),
-              };
-              new tlsedge.TLSCertificate(name, { ...about, ...${pair}, renewBeforeDays: 21 },
-                options("${from("TLSCertificate")}"));
-              new tlsedge.TLSEdge(name, {
-                ...about, hostports: [name + ".example:443"],
-                backend: { backendId: "bkdtg_1" },
-                tlsTermination: { terminateAt: "edge", minVersion: "1.2" },
-              }, options("${from("TLSEdge")}"));`
-        }
+              }],
+            });`
+          : // Without a component of the same type and name, the alias is the whole URN.
+            `const options = (type) => ({
+              aliases: ["urn:pulumi:dev::acceptance::tlsedge:index:TLSSite$" + type + "::s1"],
+            });
+            const about = { description: "s1 (dev)", ...described, metadata: JSON.stringify({}) };
+            new tlsedge.TLSCertificate("s1", { ...about, ...${pair}, renewBeforeDays: 21 },
+              options("${from("TLSCertificate")}"));
+            new tlsedge.TLSEdge("s1", {
+              ...about, hostports: ["s1.example:443"],
+              backend: { backendId: "bkdtg_1" },
+              tlsTermination: { terminateAt: "edge", minVersion: "1.2" },
+            }, options("${from("TLSEdge")}"));`
       }`);
   };
 

@@ -120,8 +120,8 @@ throughBothDoors("an output says what was deployed", (door) => {
         door === "plugin"
           ? '{ edge: new tlsedge.TLSEdge("edge", { hostports: ["a.example.com:443"] }) };'
           : `new tlsedge.TLSSite("site", {
-              hostports: ["a.example.com:443"], certificate: pair, backendId: "bkdtg_1",
-              access: "anyone",
+              hostports: ["a.example.com:443"], ...pair, backendId: "bkdtg_1",
+              access: { public: true },
             });`
       }`);
     await project.up();

@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { makeCertificate } from "../../emulator/server";
 import { Project } from "../../tools/engine";
+import { throughBothDoors } from "./doors";
 
-describe("a site", () => {
+throughBothDoors("a site", (door) => {
   let project: Project;
   before(async () => {
-    project = await Project.create();
+    project = await Project.create({}, {}, door);
   });
+  afterEach(() => project.destroy("--exclude-protected"));
   after(() => project?.close());
 
   it("C50 that warns of a hostport shows none that is a secret", async () => {
@@ -19,13 +21,99 @@ describe("a site", () => {
     await project.program(`
       const site = (name, hostport) => new tlsedge.TLSSite(name, {
         hostports: [hostport],
-        certificate: { chainFile: "chain.pem", keyFile: "key.pem" },
-        backendId: "bkdtg_1", access: "anyone",
+        chainFile: "chain.pem", keyFile: "key.pem",
+        backendId: "bkdtg_1", access: { public: true },
       });
       site("secret", pulumi.secret(readFileSync("hostport", "utf8")));
       site("plain", "b.example.com:443");`);
     const { output } = await project.preview();
     assert.match(output, /is not valid for secret\.hostports\[0\]:/);
     assert.match(output, /is not valid for b\.example\.com:443:/);
+  });
+
+  it("that is protected renews its certificate, and keeps its edge", async () => {
+    const write = (protect: boolean) =>
+      project.program(`
+        new tlsedge.TLSSite("app", {
+          hostports: ["a.example:443"], chainFile: "certs/fullchain.pem", keyFile: "certs/privkey.pem",
+          backendId: "bkdtg_1", access: { public: true },
+        }, { protect: ${protect} });`);
+    const [names] = [{ commonName: "a.example", dnsNames: ["a.example"] }];
+    await project.certificate("certs", names);
+    await write(true);
+    await project.up();
+    const isProtected = async () => {
+      const { resources } = await project.state();
+      const found = resources.map(({ type, protect = false }) => [type.split(":").at(-1), protect]);
+      return Object.fromEntries(found.filter(([type]) => String(type).startsWith("TLS")));
+    };
+    const edgeAlone = { TLSSite: true, TLSEdge: true, TLSCertificate: false };
+    assert.deepEqual(await isProtected(), edgeAlone);
+
+    await project.certificate("certs", names);
+    const { writes } = await project.up();
+    assert.deepEqual(writes, ["POST /tls_certificates", "DELETE /tls_certificates/:id"]);
+    assert.deepEqual(await isProtected(), edgeAlone);
+
+    for (const more of [[], ["--continue-on-error"]]) {
+      const refused = await project.fails("destroy", "--yes", "--skip-preview", ...more);
+      assert.match(refused.output, /protected/);
+      assert.deepEqual(refused.writes, []);
+    }
+    await project.program("");
+    const removed = await project.fails("up", "--yes", "--skip-preview");
+    assert.match(removed.output, /protected/);
+    assert.deepEqual(removed.writes, []);
+    await write(false);
+    await project.up();
+  });
+
+  it("C88 tells its certificate, its edge and what follows, from arguments that are outputs", async () => {
+    for (const name of ["a", "c"]) {
+      await project.certificate(name, {
+        commonName: `${name}.example`,
+        dnsNames: [`${name}.example`],
+      });
+    }
+    await project.program(`
+      const pem = (folder) => ({
+        certificatePem: readFileSync(folder + "/fullchain.pem", "utf8"),
+        privateKeyPem: readFileSync(folder + "/privkey.pem", "utf8"),
+      });
+      const ids = new tlsedge.TLSEdge("other", { hostports: ["b.example:443"] }).id;
+      const certificate = new tlsedge.TLSCertificate("shared", pem("a"));
+      new tlsedge.TLSSite("own", {
+        ...pem("c"), hostports: ["c.example:443"], backendId: "bkdtg_1", access: { public: true },
+      });
+      const site = new tlsedge.TLSSite("app", {
+        hostports: [pulumi.output("a.example:443")], certificate,
+        backendId: pulumi.interpolate\`bkdtg_\${ids}\`,
+        access: { ipPolicyIds: [pulumi.interpolate\`ipp_\${ids}\`] },
+        metadata: { tier: ids }, owner: "web",
+      });
+      exports.ids = [ids, certificate.id, site.certificate.id];
+      exports.site = [site.hostports, site.expires, certificate.notAfter];
+      exports.edge = [site.edge.backend.backendId, site.edge.ipRestriction.ipPolicyIds[0]];
+      exports.metadata = site.edge.metadata;`);
+    await project.up();
+    const [id, ...certificates] = (await project.output("ids")) as string[];
+    assert.equal(certificates[0], certificates[1]);
+    assert.deepEqual(await project.output("edge"), [`bkdtg_${id}`, `ipp_${id}`]);
+    const [hostports, expires, notAfter] = (await project.output("site")) as string[];
+    assert.deepEqual([hostports, expires], [["a.example:443"], notAfter]);
+    const { environment, tier, owner } = JSON.parse((await project.output("metadata")) as string);
+    assert.deepEqual([environment, tier, owner], [project.stack, id, "web"]);
+    assert.doesNotMatch(JSON.stringify(await project.state()), /PRIVATE KEY/);
+  });
+
+  it("C88 C11 refuses wrong arguments in a sentence, before any request", async () => {
+    await project.program(`
+      new tlsedge.TLSSite("app", {
+        hostports: ["a.example:443"], backendId: "bkdtg_1", access: {},
+        chainFile: "certs/fullchain.pem", keyFile: "certs/privkey.pem",
+      });`);
+    const { output, requests } = await project.fails("preview");
+    assert.match(output, /the site app: access must say who may connect/);
+    assert.deepEqual(requests, []);
   });
 });

@@ -179,7 +179,7 @@ describe("the plugin in every language", () => {
     it("C86 compile in TypeScript", async () => {
       const folder = newFolder();
       await programs.nodejs(folder, "", { sdks });
-      const files = ["tlsEdge.ts", "tlsCertificate.ts"];
+      const files = ["tlsEdge.ts", "tlsCertificate.ts", "tlsSite.ts"];
       for (const file of files) await copyFile(path.join(examples, file), path.join(folder, file));
       const strict = ["--noEmit", "--strict", "--skipLibCheck", "--module", "node16"];
       const tsc = require.resolve("typescript/bin/tsc");
@@ -191,19 +191,27 @@ describe("the plugin in every language", () => {
       ["go", "go"],
       ["python", "py"],
     ] as const) {
-      it(`C86 run in ${language}`, async function () {
+      it(`C86 C88 run in ${language}`, async function () {
         if (await missing(language)) this.skip();
         const project = await Project.create({}, {}, "plugin");
         try {
           const made = await project.certificate("certs", { commonName: "app.example.com" });
           await project.file("app.pem", made.certificatePem);
           await project.setSecret("acceptance:appKey", made.privateKeyPem);
-          for (const name of ["tlsEdge", "tlsCertificate"]) {
+          await project.certificate("app", { commonName: "app.example.com" });
+          await project.succeedsQuietly("config", "set", "acceptance:backendId", "bkdtg_1");
+          for (const name of ["tlsEdge", "tlsCertificate", "tlsSite"]) {
             const example = await readFile(path.join(examples, `${name}.${ending}`), "utf8");
             const written = await programs[language](project.folder, example, { sdks, plugin });
             Object.assign(project.env, written);
             await project.succeeds("preview");
           }
+          await project.up();
+          const [edge] = project.emulator.tlsEdges.list();
+          const [certificate] = project.emulator.tlsCertificates.list();
+          assert.deepEqual(edge?.hostports, ["app.example.com:443"]);
+          const expires = Date.parse((await project.output("expires")) as string);
+          assert.equal(expires, Date.parse(certificate?.not_after ?? ""));
         } finally {
           await project.close();
         }

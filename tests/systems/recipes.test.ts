@@ -103,7 +103,7 @@ describe("the recipes for CI, on the real engine", () => {
     for (const hostport of Object.values(hostports)) assert.ok(planned.output.includes(hostport));
 
     const program = await readFile(path.join(folder, "index.js"), "utf8");
-    await project.file("index.js", program.replace(/access: .*,/, 'access: "anyone",'));
+    await project.file("index.js", program.replace(/access: .*,/, "access: { public: true },"));
     const refused = await job("preview");
     assert.deepEqual([refused.passed, refused.writes], [[true, false], []], refused.output);
     assert.match(refused.output, /\[mandatory\].*edge-access/);

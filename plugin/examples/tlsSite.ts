@@ -1,0 +1,13 @@
+import * as pulumi from "@pulumi/pulumi";
+import * as tlsedge from "@pulumi/tlsedge";
+
+const site = new tlsedge.TLSSite("app", {
+  hostports: ["app.example.com:443"],
+  chainFile: "app/fullchain.pem",
+  keyFile: "app/privkey.pem",
+  backendId: new pulumi.Config().require("backendId"),
+  access: { ipPolicyIds: ["ipp_1"] },
+  owner: "web",
+});
+
+export const expires = site.expires;

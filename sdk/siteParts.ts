@@ -1,0 +1,348 @@
+import { readFileSync } from "node:fs";
+import * as pulumi from "@pulumi/pulumi";
+import { plainMessage } from "../client/plain";
+import { isObject } from "../provider/lifecycle";
+import { listed } from "../provider/log";
+import { covers, type SubjectAlternativeNames } from "../provider/values/pem";
+import { isAsync, wrongForm } from "./args";
+import { type InputOf, isOfKind } from "./kind";
+import type { TLSCertificate, TLSCertificateArgs } from "./tlsCertificate";
+import type { TLSEdge, TLSEdgeArgs } from "./tlsEdge";
+
+/**
+ * Who may connect to a site: either anyone, or clients with an allowed address, with a certificate of
+ * an allowed authority, or with both.
+ */
+export interface TLSSiteAccess {
+  /** True makes the site public: anyone may connect. Not with the other two. */
+  public?: boolean;
+  /** The ids of the IP policies that list the allowed addresses, one or more. */
+  ipPolicyIds?: InputOf<string[]>;
+  /** The ids of the authorities that must sign the clients' certificates, one or more. */
+  certificateAuthorityIds?: InputOf<string[]>;
+}
+
+/**
+ * The arguments of a `TLSSite`. Its certificate is given in one of three ways: `certificate`,
+ * `certificatePem` with `privateKeyPem`, or `chainFile` with `keyFile`.
+ */
+export interface TLSSiteArgs {
+  /** The hostports that the site serves, such as `app.example.com:443`. */
+  hostports: InputOf<string[]>;
+  /**
+   * A certificate that is there already, in the account of the site. Sites may share one: create a
+   * `TLSCertificate`, and pass it to each.
+   */
+  certificate?: TLSCertificate;
+  /** The PEM chain of the site's own certificate, leaf first. */
+  certificatePem?: pulumi.Input<string>;
+  /** The private key of the leaf in `certificatePem`, in PEM. Always a secret. */
+  privateKeyPem?: pulumi.Input<string>;
+  /**
+   * A PEM file with the chain of the site's own certificate, leaf first, such as an ACME client's
+   * `fullchain.pem`. Each run of the program reads it.
+   */
+  chainFile?: string;
+  /** A PEM file with the private key of the leaf in `chainFile`, such as `privkey.pem`. */
+  keyFile?: string;
+  /** The id of the backend behind the site. */
+  backendId: pulumi.Input<string>;
+  /** Who may connect. There is no default: a public site says `public: true`. */
+  access: TLSSiteAccess;
+  /** The lowest TLS version. Default `1.2`. */
+  minVersion?: pulumi.Input<"1.0" | "1.1" | "1.2" | "1.3">;
+  /** A plan warns when the site's own certificate expires within this many days. Default 21. */
+  renewBeforeDays?: pulumi.Input<number>;
+  /** For people; at most 255 bytes. Default: the name of the site and of the stack. */
+  description?: pulumi.Input<string>;
+  /**
+   * Metadata of each child as JSON, for machines. Two names are added unless you set them:
+   * `environment` (the stack) and, in a CI system, `repository` (from `GITHUB_REPOSITORY` or
+   * `CI_PROJECT_PATH`). An empty text leaves a name out. If the JSON would exceed 4096 bytes, no names
+   * are added. The commit is not added, because each commit would then update each site. To add it,
+   * set `commit` to what the CI system says, such as `GITHUB_SHA`.
+   */
+  metadata?: pulumi.Input<Record<string, pulumi.Input<string | undefined>>>;
+  /** Who is responsible for the site: `owner` in the metadata. Overrides `metadata.owner`. */
+  owner?: pulumi.Input<string>;
+  /** The config namespace of the account. Default `tlsedge`; changing it replaces. */
+  connection?: string;
+}
+
+/** What a site reads of a certificate. */
+type Certificate = Pick<TLSCertificate, "id" | "urn" | "notAfter" | "subjectAlternativeNames"> &
+  pulumi.Resource;
+/** What a site reads of an edge. */
+type Edge = Pick<TLSEdge, "id" | "urn" | "hostports"> & pulumi.Resource;
+
+/** The way to the resources, dynamic providers or the plugin: the classes of a site's children. */
+export interface Classes<C extends Certificate, E extends Edge> {
+  /** The class of the certificate. */
+  TLSCertificate: new (
+    name: string,
+    args: TLSCertificateArgs,
+    opts: pulumi.CustomResourceOptions,
+  ) => C;
+  /** The class of the edge. */
+  TLSEdge: new (
+    name: string,
+    args: TLSEdgeArgs,
+    opts: pulumi.CustomResourceOptions,
+  ) => E;
+  /** The type that the child of this name has when it goes the other way: its alias. */
+  otherType: (name: string) => string;
+}
+
+/** What a site consists of, and what it tells: its outputs. */
+export interface SiteParts<C extends Certificate, E extends Edge> {
+  /** The certificate of the site. */
+  certificate: C;
+  /** The edge of the site. */
+  edge: E;
+  /** The hostports that the site serves. */
+  hostports: pulumi.Output<string[]>;
+  /** When the site's certificate expires, RFC 3339 in UTC. */
+  expires: pulumi.Output<string>;
+}
+
+/** The children of a site. `checkArgs` has accepted the arguments. */
+export function partsOf<C extends Certificate, E extends Edge>(
+  site: pulumi.ComponentResource,
+  name: string,
+  args: TLSSiteArgs,
+  { TLSCertificate, TLSEdge, otherType }: Classes<C, E>,
+): SiteParts<C, E> {
+  const { connection } = args;
+  const about = {
+    description: args.description ?? cut(`${name} (${pulumi.getStack()})`),
+    metadata: metadataOf(args),
+    ...(connection !== undefined && { connection }),
+  };
+  const child = (type: string) => ({ parent: site, aliases: [{ type: otherType(type) }] });
+  // Every state has the type and name of a child. If you change one, give the child an alias.
+  const certificate =
+    // The site has the class of its certificate, or a copy of it.
+    (args.certificate as C | undefined) ??
+    new TLSCertificate(
+      name,
+      { ...about, ...pemOf(name, args), renewBeforeDays: args.renewBeforeDays ?? 21 },
+      { ...child("TLSCertificate"), ...unprotected(site) },
+    );
+  const edge = new TLSEdge(
+    name,
+    {
+      ...about,
+      hostports: args.hostports,
+      backend: { backendId: args.backendId },
+      tlsTermination: { terminateAt: "edge", minVersion: args.minVersion ?? "1.2" },
+      ...modulesOf(args.access),
+    },
+    { ...child("TLSEdge"), dependsOn: certificate },
+  );
+  warnOfUncovered(name, certificate, edge);
+  return { certificate, edge, hostports: edge.hostports, expires: certificate.notAfter };
+}
+
+/**
+ * What keeps a protected site from protecting its certificate: Pulumi replaces nothing that is
+ * protected, and a renewal replaces the certificate.
+ */
+function unprotected(site: pulumi.ComponentResource): pulumi.CustomResourceOptions {
+  // Pulumi's name for what the site has from its options or from its parent.
+  const { __protect: isProtected } = site as { __protect?: boolean };
+  if (!isProtected) return {};
+  // A language host that is older than the engine drops the option where it is false.
+  return {
+    protect: false,
+    transforms: [({ props, opts }) => ({ props, opts: { ...opts, protect: false } })],
+  };
+}
+
+const names: Record<keyof TLSSiteArgs, "required" | "optional"> = {
+  hostports: "required",
+  certificate: "optional",
+  certificatePem: "optional",
+  privateKeyPem: "optional",
+  chainFile: "optional",
+  keyFile: "optional",
+  backendId: "required",
+  access: "required",
+  minVersion: "optional",
+  renewBeforeDays: "optional",
+  description: "optional",
+  metadata: "optional",
+  owner: "optional",
+  connection: "optional",
+};
+const accessNames = ["public", "ipPolicyIds", "certificateAuthorityIds"];
+
+/** The arguments that give a certificate: one of these rows. */
+const certificateNames = [
+  ["certificate"],
+  ["certificatePem", "privateKeyPem"],
+  ["chainFile", "keyFile"],
+] as const;
+
+/**
+ * Refuses invalid arguments: a program in JavaScript or YAML may pass anything.
+ *
+ * @param without Names that this way to the resources does not have.
+ * @throws pulumi.RunError with a sentence.
+ */
+export function checkArgs(site: string, args: TLSSiteArgs, without: string[] = []): void {
+  const known = Object.keys(names).filter((name) => !without.includes(name));
+  const problem =
+    wrongForm(args, known, "option") ??
+    missing(args) ??
+    wrongCertificate(args) ??
+    wrongForm(args.access, accessNames, "option", "access.") ??
+    wrongAccess(args.access) ??
+    (isAsync(args.metadata) || (isObject(args.metadata ?? {}) && !Array.isArray(args.metadata))
+      ? undefined
+      : "metadata must be an object");
+  if (problem) throw new pulumi.RunError(`the site ${site}: ${problem}`);
+}
+
+function missing(args: TLSSiteArgs): string | undefined {
+  const name = (Object.keys(names) as (keyof TLSSiteArgs)[]).find(
+    (name) => names[name] === "required" && args[name] == null,
+  );
+  if (name === "access") return noAccess;
+  return name && `${name} is missing`;
+}
+
+function wrongCertificate(args: TLSSiteArgs): string | undefined {
+  const given = certificateNames.map((row) => row.filter((name) => args[name] != null));
+  const [first = [], ...more] = given.filter((row) => row.length > 0);
+  const ways = "certificate, certificatePem with privateKeyPem, or chainFile with keyFile";
+  if (first.length === 0) return `a certificate is missing: give ${ways}`;
+  if (more.length > 0) {
+    return `${first[0]} and ${more[0]?.[0]} both give a certificate: give only one of ${ways}`;
+  }
+  if (args.certificate && !isOfKind(args.certificate, "TLSCertificate")) {
+    return `certificate must be a TLSCertificate: give ${ways}`;
+  }
+  if (args.privateKeyPem != null && args.certificatePem == null) return "certificatePem is missing";
+  const file = (["chainFile", "keyFile"] as const).find((name) => typeof args[name] !== "string");
+  const hasFiles = args.chainFile != null || args.keyFile != null;
+  return hasFiles && file ? `${file} must be the path of a PEM file` : undefined;
+}
+
+const noAccess =
+  "access must say who may connect: set access.ipPolicyIds or access.certificateAuthorityIds, or " +
+  "make the site public with access.public: true";
+
+function wrongAccess(access: TLSSiteAccess): string | undefined {
+  const { public: isPublic = false, ipPolicyIds, certificateAuthorityIds } = access;
+  if (typeof isPublic !== "boolean") return "access.public must be true or false, not an output";
+  const given = [ipPolicyIds, certificateAuthorityIds].filter((ids) => ids != null);
+  if (isPublic && given.length > 0) {
+    return "access is public and restricted: remove access.public, or all else of access";
+  }
+  const isEmpty = given.some((ids) => Array.isArray(ids) && ids.length === 0);
+  return isEmpty || (!isPublic && given.length === 0) ? noAccess : undefined;
+}
+
+/** What a certificate is known by while its sites are judged. */
+interface Judged {
+  name: string;
+  edge: Edge;
+}
+
+/** The sites of each certificate that no warning has judged yet. */
+const unjudged = new WeakMap<Certificate, Judged[]>();
+
+/** Warns once for each certificate about the hostports of its sites that it is not valid for. */
+function warnOfUncovered(name: string, certificate: Certificate, edge: Edge): void {
+  const sites = unjudged.get(certificate) ?? [];
+  unjudged.set(certificate, sites);
+  // The first site judges all that are made before the last of them is deployed.
+  if (sites.push({ name, edge }) > 1) return;
+  certificate.subjectAlternativeNames.apply(async (names) => {
+    const found: string[] = [];
+    for (const each of sites) found.push(...(await uncoveredOf(each, names)));
+    unjudged.delete(certificate);
+    const [one] = found;
+    if (!one) return;
+    const text =
+      found.length === 1
+        ? `${one}: clients will refuse the connection`
+        : `${found.length} hostports (${listed(found)}): clients will refuse these connections`;
+    await pulumi.log.warn(plainMessage(`the certificate is not valid for ${text}`), certificate);
+  });
+}
+
+/** The hostports of a site that its certificate is not valid for; none while they are not known. */
+async function uncoveredOf(
+  { name, edge }: Judged,
+  names: SubjectAlternativeNames | undefined,
+): Promise<string[]> {
+  let found: string[] = [];
+  const judged = edge.hostports.apply(async (hostports) => {
+    const isSecret = await pulumi.isSecret(edge.hostports);
+    found = uncovered(hostports ?? [], names).map((index) =>
+      isSecret ? `${name}.hostports[${index}]` : (hostports[index] ?? ""),
+    );
+  });
+  // Settles when the function has run, and also when the hostports stay unknown: then it never runs.
+  await pulumi.isSecret(judged).catch(() => {});
+  return found;
+}
+
+/** The indexes of the hostports that a certificate with these names is not valid for. */
+export function uncovered(
+  hostports: string[],
+  names: SubjectAlternativeNames | undefined,
+): number[] {
+  const indexes = [...hostports.keys()];
+  return names
+    ? indexes.filter((index) => !covers(names, (hostports[index] ?? "").replace(/:\d+$/, "")))
+    : [];
+}
+
+function pemOf(site: string, { chainFile, keyFile, certificatePem, privateKeyPem }: TLSSiteArgs) {
+  if (chainFile === undefined || keyFile === undefined) {
+    return { certificatePem: certificatePem as pulumi.Input<string>, privateKeyPem };
+  }
+  const read = (file: string) => {
+    try {
+      return readFileSync(file, "utf8");
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      // The value may be a private key.
+      const reason = String(file).includes("-----BEGIN")
+        ? "chainFile and keyFile are paths: give PEM text as certificatePem and privateKeyPem"
+        : `${file} can't be read from ${process.cwd()} (${code})`;
+      throw new pulumi.RunError(`the certificate of the site ${site}: ${reason}`);
+    }
+  };
+  return { certificatePem: read(chainFile), privateKeyPem: read(keyFile) };
+}
+
+function modulesOf({ ipPolicyIds, certificateAuthorityIds }: TLSSiteAccess) {
+  return {
+    ...(ipPolicyIds && { ipRestriction: { ipPolicyIds } }),
+    ...(certificateAuthorityIds && { mutualTls: { certificateAuthorityIds } }),
+  };
+}
+
+/** A text cut to the limit of a description, at the end of a whole character. */
+function cut(text: string): string {
+  return new TextDecoder().decode(Buffer.from(text).subarray(0, 255), { stream: true });
+}
+
+/** The program's metadata as JSON, with the added names if all fit. */
+function metadataOf({ metadata = {}, owner }: TLSSiteArgs): pulumi.Output<string> {
+  const { env } = process;
+  return pulumi.all([metadata, owner]).apply(([metadata, owner]) => {
+    const given = { ...metadata, ...(owner && { owner }) };
+    const known = {
+      environment: pulumi.getStack(),
+      repository: env.GITHUB_REPOSITORY || env.CI_PROJECT_PATH,
+    };
+    const parts = Object.entries({ ...known, ...given }).filter(([, value]) => value);
+    const all = JSON.stringify(Object.fromEntries(parts));
+    if (Buffer.byteLength(all) <= 4096) return all;
+    return JSON.stringify(Object.fromEntries(parts.filter(([name]) => name in given)));
+  });
+}
