@@ -1,12 +1,7 @@
 import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
-import { once } from "node:events";
-import { readdir, readFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
-import ours from "../package.json";
 import { newFolder, repository } from "./folders";
 
 const run = promisify(execFile);
@@ -33,36 +28,13 @@ export async function pack(from: string): Promise<string> {
   return path.join(folder, String(tarball));
 }
 
-/**
- * Serves the tarball of this package on loopback as a registry does after a release. For all other
- * packages it names the registry that npm is set to.
- */
-export async function startRegistry(tarball: string) {
-  const upstream = (await sh("npm config get registry --silent", repository)).trim();
-  const file = await readFile(tarball);
-  const integrity = `sha512-${createHash("sha512").update(file).digest("base64")}`;
-  const { name, version } = ours;
-  const server = createServer(({ url: at = "/" }, response) => {
-    if (at === `/${name}.tgz`) {
-      response.end(file);
-    } else if (at === `/${name}`) {
-      const dist = { tarball: `${url}${name}.tgz`, integrity };
-      const versions = { [version]: { ...ours, dist } };
-      response.setHeader("content-type", "application/json");
-      response.end(JSON.stringify({ name, "dist-tags": { latest: version }, versions }));
-    } else {
-      response.writeHead(302, { location: new URL(at.slice(1), upstream).href }).end();
-    }
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  return {
-    url,
-    async close(): Promise<void> {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
-  };
+/** Commits this repository as it is into a new one; gives the URL that npm installs it from. */
+export async function gitUrl(): Promise<string> {
+  const folder = newFolder();
+  const git = (command: string) =>
+    sh(`git --git-dir=${folder} --work-tree=${repository} ${command}`, repository);
+  await sh(`git init --quiet --bare ${folder}`, repository);
+  await git("add --all");
+  await git("-c user.name=test -c user.email=test commit --quiet --message=test");
+  return `git+file://${folder}`;
 }

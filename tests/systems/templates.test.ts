@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { cp, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
+import ours from "../../package.json";
 import { Project } from "../../tools/engine";
 import { newFolder, repository } from "../../tools/folders";
-import { pack, sh, startRegistry } from "../../tools/tarball";
+import { gitUrl, pack, sh } from "../../tools/tarball";
 
 /** Settings of npm that only save time. */
 const npm = {
@@ -17,9 +18,15 @@ function emptyProject(env: NodeJS.ProcessEnv = {}): Promise<Project> {
   return Project.in(newFolder(), {}, { ...npm, ...env }, newFolder());
 }
 
-/** Runs `pulumi new` with a template of this repository. */
-function create(project: Project, template: string, ...flags: string[]) {
-  const folder = path.join(repository, "templates", template);
+/** Runs `pulumi new` with a template whose package npm installs from another URL. */
+async function create(project: Project, template: string, url: string, ...flags: string[]) {
+  const folder = newFolder();
+  await cp(path.join(repository, "templates", template), folder, { recursive: true });
+  const manifest = path.join(folder, "package.json");
+  const { dependencies, ...rest } = JSON.parse(await readFile(manifest, "utf8"));
+  assert.equal(dependencies["pulumi-tlsedge"], ours.repository.url);
+  dependencies["pulumi-tlsedge"] = url;
+  await writeFile(manifest, JSON.stringify({ ...rest, dependencies }));
   return project.pulumi("new", folder, "--yes", "--name", "shop", ...flags);
 }
 
@@ -31,32 +38,22 @@ describe("the template site, from an empty folder", () => {
   let project: Project;
   afterEach(() => project?.close());
 
-  it("C25 is deployed with this package installed by its version", async () => {
-    const registry = await startRegistry(await pack("."));
-    try {
-      project = await emptyProject({
-        npm_config_registry: registry.url,
-        // The template's settings, and its own compiler, must do.
-        TLSEDGE_BASE_URL: undefined,
-        TLSEDGE_API_KEY: undefined,
-        PULUMI_NODEJS_TRANSPILE_ONLY: undefined,
-      });
-      const answers = [
-        `tlsedge:baseUrl=${project.emulator.url}`,
-        "domain=shop.example.com",
-        "backendId=bkdtg_2shop",
-        "access=ipp_2office, ipp_2home",
-        "owner=web",
-      ];
-      const { code, output } = await create(
-        project,
-        "site",
-        ...answers.flatMap((answer) => ["--config", answer]),
-      );
-      assert.equal(code, 0, output);
-    } finally {
-      await registry.close();
-    }
+  it("C25 is deployed with this package installed from its repository", async () => {
+    project = await emptyProject({
+      // The template's settings, and its own compiler, must do.
+      TLSEDGE_BASE_URL: undefined,
+      TLSEDGE_API_KEY: undefined,
+      PULUMI_NODEJS_TRANSPILE_ONLY: undefined,
+    });
+    const answers = [
+      `tlsedge:baseUrl=${project.emulator.url}`,
+      "domain=shop.example.com",
+      "backendId=bkdtg_2shop",
+      "access=ipp_2office, ipp_2home",
+      "owner=web",
+    ].flatMap((answer) => ["--config", answer]);
+    const { code, output } = await create(project, "site", await gitUrl(), ...answers);
+    assert.equal(code, 0, output);
     await typeCheck(project);
     await project.setSecret("tlsedge:apiKey", project.emulator.apiKey);
     const early = await project.fails("preview");
@@ -81,8 +78,10 @@ describe("the template site, from an empty folder", () => {
   });
 
   it("is complete but for its modules if npm does not find this package", async () => {
-    project = await emptyProject({ npm_config_offline: "true", npm_config_cache: newFolder() });
-    const { code, output } = await create(project, "site", "--config", "domain=shop.example.com");
+    project = await emptyProject();
+    const nowhere = `git+file://${newFolder()}`;
+    const answer = "domain=shop.example.com";
+    const { code, output } = await create(project, "site", nowhere, "--config", answer);
     assert.notEqual(code, 0);
     assert.match(output, /installing dependencies failed/);
     assert.match(await text(project, "Pulumi.dev.yaml"), /shop:domain: shop\.example\.com/);
@@ -96,7 +95,7 @@ describe("the template stack, from an empty folder", () => {
 
   it("has types that are right and a plan, with the packages installed", async () => {
     project = await emptyProject();
-    const { code, output } = await create(project, "stack", "--generate-only");
+    const { code, output } = await create(project, "stack", "", "--generate-only");
     assert.equal(code, 0, output);
     await sh(`npm install ${await pack(".")}`, project.folder, project.env);
     await typeCheck(project);
