@@ -60,6 +60,20 @@ describe("the config of the template stack", () => {
     });
   }
 
+  it("is taken when the stack says of all edges what most have", () => {
+    const { edges, certificates } = edgeWith({ certificate: undefined, minVersion: "1.3" });
+    const { access, backendId, hostports } = edges.app;
+    const all = { certificates, certificate: "app", access, backendId };
+    const own = { hostports, access: { ipPolicyIds: ["ipp_1"] }, minVersion: "1.3" };
+    assert.deepEqual(complaints({ ...all, edges: { one: { hostports }, two: own } }), []);
+    assert.deepEqual(complaints({ ...all, certificate: "ap", edges: { one: { hostports } } }), [
+      "edges.one.certificate: no certificate has this name; the names are: app",
+    ]);
+    assert.deepEqual(complaints({ ...all, edges: { one: {} } }), [
+      "edges.one.hostports: is missing",
+    ]);
+  });
+
   const mistakes: [Values, string][] = [
     [
       edgeWith({ minVerion: "1.2" }),
@@ -72,8 +86,8 @@ describe("the config of the template stack", () => {
     ],
     [
       edgeWith({ colour: "red" }),
-      "edges.app.colour: no such setting: known are metadata, protect, description, certificate, " +
-        "hostports, backendId, access, minVersion",
+      "edges.app.colour: no such setting: known are metadata, protect, certificate, backendId, " +
+        "access, minVersion, description, hostports",
     ],
     [edgeWith({ minVersion: 1.2 }), "edges.app.minVersion: is the number 1.2: put it into quotes"],
     [

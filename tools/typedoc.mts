@@ -22,10 +22,13 @@ const docs = path.join(import.meta.dirname, "..", "docs");
 export function load({ converter, renderer, logger }: Application): void {
   converter.on(Converter.EVENT_CREATE_DOCUMENT, (_context, document: DocumentReflection) => {
     const text = document.content.map((part) => part.text).join("");
-    document.name = /^# (.+)$/m.exec(text)?.[1] ?? document.name;
     const { files } = document.project;
     const file = files.getReflectionPath(document);
+    document.name = /^# (.+)$/m.exec(text)?.[1] ?? document.name;
     if (!file) return;
+    // `pulumi new` writes the name of the user's project.
+    const template = path.basename(path.dirname(file));
+    document.name = document.name.replace("${PROJECT}", `The template ${template}`);
     document.frontmatter.group = groupOf(file);
     if (path.basename(file) !== "README.md") return;
     files.registerReflectionPath(path.dirname(file) as NormalizedPath, document);

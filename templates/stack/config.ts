@@ -20,9 +20,28 @@ const ofCertificates = {
   renewBeforeDays: v.optional(v.number()),
 };
 
+/** Of the whole stack, or of one edge. */
+const ofEdges = {
+  certificate: v.string(),
+  backendId: text,
+  access: v.lazy((value) =>
+    typeof value === "object" && value !== null
+      ? v.pipe(
+          only({ ipPolicyIds: ids, certificateAuthorityIds: ids }),
+          v.check(
+            (access) => Object.keys(access).length > 0,
+            "must have ipPolicyIds or certificateAuthorityIds",
+          ),
+        )
+      : v.literal("anyone"),
+  ),
+  minVersion: v.optional(v.picklist(["1.0", "1.1", "1.2", "1.3"])),
+};
+
 const schema = only({
   ...common,
   ...ofCertificates,
+  ...v.partial(v.object(ofEdges)).entries,
   owner: v.optional(v.string()),
   certificates: v.optional(
     v.record(
@@ -42,22 +61,9 @@ const schema = only({
       v.string(),
       only({
         ...common,
+        ...ofEdges,
         description: v.optional(v.string()),
-        certificate: v.string(),
         hostports: v.pipe(v.array(v.string()), v.nonEmpty("must name one or more")),
-        backendId: text,
-        access: v.lazy((value) =>
-          typeof value === "object" && value !== null
-            ? v.pipe(
-                only({ ipPolicyIds: ids, certificateAuthorityIds: ids }),
-                v.check(
-                  (access) => Object.keys(access).length > 0,
-                  "must have ipPolicyIds or certificateAuthorityIds",
-                ),
-              )
-            : v.literal("anyone"),
-        ),
-        minVersion: v.optional(v.picklist(["1.0", "1.1", "1.2", "1.3"])),
       }),
     ),
     {},
@@ -91,8 +97,13 @@ export function readConfig(): StackConfig {
       `rename the project: the config of ${namespace} has the settings of the account`,
     );
   }
-  const settings = { ...values, ...("privateKeys" in values && { privateKeys: hidden(keys) }) };
-  const problems = [...misspelt(settings), ...unmatchedNames(settings), ...unreadable(settings)];
+  const settings: Named = {
+    ...values,
+    ...("privateKeys" in values && { privateKeys: hidden(keys) }),
+  };
+  const problems = misspelt(settings);
+  settings.edges = filledUp(settings);
+  problems.push(...unmatchedNames(settings), ...unreadable(settings));
   const { success, output, issues = [] } = v.safeParse(schema, settings);
   const isSecret = (name: unknown) => isConfigSecret(`${prefix}${name}`);
   problems.push(...issues.map((issue) => `${v.getDotPath(issue)}: ${reasonOf(issue, isSecret)}`));
@@ -123,6 +134,18 @@ function misspelt(settings: Record<string, unknown>): string[] {
   delete input[name];
   const advice = meant ? `did you mean ${meant}?` : `known are ${issue.message}`;
   return [`${v.getDotPath(issue)}: no such setting: ${advice}`, ...misspelt(settings)];
+}
+
+/** The edges, each with what the stack says of all and the edge does not. */
+function filledUp(settings: Named): unknown {
+  if (!isRecord(settings.edges)) return settings.edges;
+  const names = Object.keys(ofEdges).filter((name) => name in settings);
+  const defaults = Object.fromEntries(names.map((name) => [name, settings[name]]));
+  const filled = Object.entries(settings.edges).map(([name, edge]) => [
+    name,
+    isRecord(edge) ? { ...defaults, ...edge } : edge,
+  ]);
+  return Object.fromEntries(filled);
 }
 
 /** The nearest name; undefined when more than a third of the letters differ. */
