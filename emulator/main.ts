@@ -10,12 +10,14 @@ const usage = `Usage: pulumi-tlsedge-emulator [options]
 
 Serves the API over HTTPS on loopback:
 
-  --port N                 serve on this port of loopback (default: the port stored with --data if
-                           that is free, else any free port)
-  --data FILE              store data, CA and API key in this SQLite file (default: in memory)
-  --ca-file FILE           write the CA here (default: FILE.ca.pem beside the data file, or a
-                           temporary file)
-  --api-key KEY            require this bearer key (default: the stored key, or a random key)
+  --data FOLDER            keep data, port, API key and CA here (default: .tlsedge/emulator)
+  --in-memory              keep nothing
+  --env-file FILE          write TLSEDGE_BASE_URL, TLSEDGE_API_KEY and TLSEDGE_CA_FILE here, a line
+                           each, as a shell, Node.js and Docker read them
+  --port N                 serve on this port of loopback (default: the kept port if that is free,
+                           else any free port)
+  --ca-file FILE           write the CA here (default: ca.pem in the folder, or a temporary file)
+  --api-key KEY            require this bearer key (default: the kept key, or a random key)
   --latency MS             delay every answer by this many milliseconds
   --requests-per-minute N  answer 429 above this limit (default: no limit; the service has 120)
   --json                   print one line of JSON: url, apiKey, caFile
@@ -33,6 +35,7 @@ class UsageError extends Error {}
 interface Command {
   options: EmulatorOptions;
   caFile?: string;
+  envFile?: string;
   json: boolean;
   help: boolean;
   /** Create a certificate instead of serving. */
@@ -48,6 +51,8 @@ function readCommand(args: string[]): Command {
       days: { type: "string" },
       port: { type: "string" },
       data: { type: "string" },
+      "in-memory": { type: "boolean", default: false },
+      "env-file": { type: "string" },
       "ca-file": { type: "string" },
       "api-key": { type: "string" },
       latency: { type: "string" },
@@ -56,15 +61,20 @@ function readCommand(args: string[]): Command {
       help: { type: "boolean", default: false },
     },
   });
+  if (values.data !== undefined && values["in-memory"]) {
+    throw new UsageError("--data and --in-memory exclude each other");
+  }
+  const folder = resolve(values.data ?? join(".tlsedge", "emulator"));
   return {
     options: {
       port: whole("--port", values.port, 0, 65_535),
-      dataFile: values.data,
+      dataFile: values["in-memory"] ? undefined : join(folder, "data.sqlite"),
       apiKey: values["api-key"],
       latencyMs: whole("--latency", values.latency, 0, 600_000),
       requestsPerMinute: whole("--requests-per-minute", values["requests-per-minute"], 1, 1e9),
     },
     caFile: values["ca-file"],
+    envFile: values["env-file"],
     json: values.json,
     help: values.help,
     certificate:
@@ -89,9 +99,9 @@ function whole(name: string, text: string | undefined, min: number, max: number)
 
 /** Writes the CA to a file. `remove` deletes the file if it is a temporary one. */
 function writeCA(ca: string, { caFile, options }: Command) {
-  const named = caFile ?? (options.dataFile && `${options.dataFile}.ca.pem`);
+  const named = caFile ?? (options.dataFile && join(dirname(options.dataFile), "ca.pem"));
   const file = resolve(named ?? join(mkdtempSync(join(tmpdir(), "tlsedge-")), "ca.pem"));
-  // Beside the data file, a link with this name may lead to any file: replace it.
+  // In the folder, a link with this name may lead to any file: replace it.
   if (!caFile) rmSync(file, { force: true });
   writeFileSync(file, ca);
   const remove = () => {
@@ -113,7 +123,21 @@ function quoted(text: string): string {
   return /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
+/** Writes the settings of a program. Only the owner of the file can read it. */
+function writeEnv({ url, apiKey }: Emulator, caFile: string, file: string): void {
+  const settings = [
+    `TLSEDGE_BASE_URL=${url}`,
+    `TLSEDGE_API_KEY=${apiKey}`,
+    `TLSEDGE_CA_FILE=${quoted(caFile)}`,
+  ];
+  // An existing file would keep its rights.
+  rmSync(file, { force: true });
+  writeFileSync(file, `${settings.join("\n")}\n`, { mode: 0o600 });
+}
+
 async function run(command: Command): Promise<void> {
+  const { dataFile } = command.options;
+  if (dataFile) mkdirSync(dirname(dataFile), { recursive: true });
   const emulator = await startEmulator(command.options);
   try {
     const { file, remove } = writeCA(emulator.ca, command);
@@ -123,6 +147,7 @@ async function run(command: Command): Promise<void> {
     };
     process.once("SIGINT", stop);
     process.once("SIGTERM", stop);
+    if (command.envFile) writeEnv(emulator, file, command.envFile);
     // Printed last, because the reader may send a signal at once.
     console.log(describe(emulator, file, command.json));
   } catch (error) {

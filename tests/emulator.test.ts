@@ -840,10 +840,11 @@ describe("the emulator", () => {
 
   describe("on the command line", () => {
     const started: ChildProcess[] = [];
+    const cwd = fs.mkdtempSync(path.join(os.tmpdir(), "tlsedge-cli-"));
     const start = (...args: string[]) => {
       const main = path.join(__dirname, "../emulator/dist/main.js");
       const stdio: ["ignore", "pipe", "pipe"] = ["ignore", "pipe", "pipe"];
-      const child = spawn(process.execPath, [main, ...args], { stdio });
+      const child = spawn(process.execPath, [main, ...args], { stdio, cwd });
       started.push(child);
       return child;
     };
@@ -857,10 +858,11 @@ describe("the emulator", () => {
     };
     after(() => {
       for (const child of started) child.kill("SIGKILL");
+      fs.rmSync(cwd, { recursive: true });
     });
 
     it("serves what it prints, says nothing else, and ends cleanly", async () => {
-      const child = start("--json", "--api-key", "tlse_cli");
+      const child = start("--json", "--in-memory", "--api-key", "tlse_cli");
       const end = ended(child);
       const [line] = await once(child.stdout, "data");
       const { url, apiKey, caFile } = JSON.parse(String(line));
@@ -875,13 +877,24 @@ describe("the emulator", () => {
       assert.deepEqual([code, errors, fs.existsSync(caFile)], [0, "", false]);
     });
 
-    it("prints what to export", async () => {
-      const child = start();
-      const end = ended(child);
-      await once(child.stdout, "data");
-      child.kill("SIGINT");
-      const { code, output } = await end;
-      assert.equal(code, 0);
+    it("prints what to export, and keeps address, key and CA in a folder", async () => {
+      const run = async (...args: string[]) => {
+        const child = start(...args);
+        const end = ended(child);
+        await once(child.stdout, "data");
+        child.kill("SIGINT");
+        const { code, output } = await end;
+        assert.equal(code, 0);
+        return output;
+      };
+      const output = await run();
+      const env = path.join(cwd, "env");
+      fs.writeFileSync(env, "mine", { mode: 0o644 });
+      assert.equal(await run("--env-file", "env"), output);
+      const exports = output.match(/^export .*/gm)?.map((line) => line.replace("export ", ""));
+      assert.equal(fs.readFileSync(env, "utf8"), `${exports?.join("\n")}\n`);
+      assert.equal(fs.statSync(env).mode & 0o777, 0o600);
+      assert.notEqual(await run("--data", "other"), output);
       assert.match(output, /^export TLSEDGE_BASE_URL=https:\/\/localhost:\d+$/m);
       assert.match(output, /^export TLSEDGE_API_KEY=tlse_\w{27}$/m);
       assert.match(output, /^export TLSEDGE_CA_FILE=.*ca\.pem'?$/m);
@@ -921,13 +934,13 @@ describe("the emulator", () => {
         const made = await ended(start("certificate", "a.example.com", "--out", folder));
         assert.equal(made.code, 0, made.errors);
         assert.equal(fs.statSync(file("privkey.pem")).mode & 0o777, 0o600);
-        fs.symlinkSync(file("other"), file("data.db.ca.pem"));
-        const child = start("--data", file("data.db"));
+        fs.symlinkSync(file("other"), file("ca.pem"));
+        const child = start("--data", folder);
         const end = ended(child);
         await once(child.stdout, "data");
         child.kill("SIGTERM");
         await end;
-        assert.match(fs.readFileSync(file("data.db.ca.pem"), "utf8"), /BEGIN CERTIFICATE/);
+        assert.match(fs.readFileSync(file("ca.pem"), "utf8"), /BEGIN CERTIFICATE/);
         assert.equal(fs.readFileSync(file("other"), "utf8"), "mine");
       } finally {
         fs.rmSync(folder, { recursive: true });
@@ -935,7 +948,13 @@ describe("the emulator", () => {
     });
 
     it("refuses a typo with 2, a taken port with 1", async () => {
-      for (const args of [["--prot", "1"], ["--port", "x"], ["extra"], ["certificate"]]) {
+      for (const args of [
+        ["--prot", "1"],
+        ["--port", "x"],
+        ["extra"],
+        ["certificate"],
+        ["--in-memory", "--data", "x"],
+      ]) {
         assert.equal((await ended(start(...args))).code, 2);
       }
       const { code, errors } = await ended(start("--port", new URL(emulator.url).port));

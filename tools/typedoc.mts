@@ -28,7 +28,7 @@ export function load({ converter, renderer, logger }: Application): void {
     if (!file) return;
     // `pulumi new` writes the name of the user's project.
     const template = path.basename(path.dirname(file));
-    document.name = document.name.replace("${PROJECT}", `The template ${template}`);
+    document.name = document.name.replace(/\$\{PROJECT\}/, `The template ${template}`);
     document.frontmatter.group = groupOf(file);
     if (path.basename(file) !== "README.md") return;
     files.registerReflectionPath(path.dirname(file) as NormalizedPath, document);
