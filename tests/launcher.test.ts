@@ -28,8 +28,8 @@ describe("the launcher of the plugin", () => {
   after(() => engine.close());
 
   /** Starts it as the engine does, and ends it in order as soon as it has printed something. */
-  async function run(file: string, env = process.env) {
-    const args = ["--flag", "a b", address];
+  async function run(file: string, env = process.env, ...first: string[]) {
+    const args = [...first, "--flag", "a b", address];
     const child = isWindows
       ? spawn(`"${file}"`, args, { env, shell: true })
       : spawn(file, args, { env });
@@ -46,8 +46,8 @@ describe("the launcher of the plugin", () => {
   }
 
   /** The engine's signal reaches the plugin itself, which ends in order. */
-  async function assertStarts(file: string): Promise<void> {
-    const { stdout, stderr, code, signal } = await run(file);
+  async function assertStarts(file: string, ...first: string[]): Promise<void> {
+    const { stdout, stderr, code, signal } = await run(file, process.env, ...first);
     assert.match(stdout, /^\d+\r?\n$/, stderr);
     if (!isWindows) assert.deepEqual([code, signal], [0, null]);
   }
@@ -61,6 +61,11 @@ describe("the launcher of the plugin", () => {
 
   it("starts the plugin, in a folder whose name has spaces", async () => {
     await assertStarts(path.join(folder, launcher));
+  });
+
+  it("C89 is not needed by `pulumi package add`, which runs the folder with Pulumi's SDK", async () => {
+    const runner = require.resolve("@pulumi/pulumi/cmd/run-plugin");
+    await assertStarts(process.execPath, runner, path.join(repository, "plugin"));
   });
 
   it("starts the plugin through links, absolute and relative", async function () {

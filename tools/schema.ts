@@ -225,6 +225,7 @@ function byToken(names: string[], make: (name: string) => object): Record<string
 function metadata() {
   const { version, description, license, homepage } = ours;
   const repositoryUrl = ours.repository.url.replace(/^git\+|\.git$/g, "");
+  const [owner] = new URL(repositoryUrl).pathname.split("/").filter(Boolean);
   const importBasePath = `${repositoryUrl.replace("https://", "")}/sdk/go/tlsedge`;
   return {
     name: "tlsedge",
@@ -235,6 +236,9 @@ function metadata() {
     license,
     homepage,
     repository: repositoryUrl,
+    publisher: owner,
+    // The archives of a release. Pulumi adds the repository, pulumi-tlsedge, and the tag, v<version>.
+    pluginDownloadURL: `github://api.github.com/${owner}`,
     // Without it, a generated SDK for Go has no go.mod.
     meta: { supportPack: true },
     language: {
