@@ -452,6 +452,16 @@ throughBothDoors("a TLS certificate", (door) => {
       assert.ok(reason.startsWith("notAfter: "), reason);
     });
 
+    if (door === "dynamic") {
+      it("C83 C14 say what follows from the chain that is given, not from the one before", async () => {
+        const { inputs: olds } = await stack.check(args, {});
+        const { inputs } = await stack.check(argsOf(rsa), olds);
+        const { serialNumber } = new X509Certificate(rsa.certificatePem);
+        assert.equal(String(inputs.serialNumber).replaceAll(":", "").toUpperCase(), serialNumber);
+        assert.notEqual(inputs.chainFingerprint, olds.chainFingerprint);
+      });
+    }
+
     it("C51 another chain is refused where state, of an earlier version, does not say which it was", async () => {
       await stack.up(args);
       const { uri, __provider } = stack.state;
