@@ -1,7 +1,24 @@
 import assert from "node:assert/strict";
-import { rm } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
+import { parse } from "yaml";
 import { Project } from "../../tools/engine";
+import { newFolder, repository } from "../../tools/folders";
+
+it("the recipe for a fleet has a job for each stack file", async () => {
+  const recipe = await readFile(join(repository, "docs", "recipes", "fleet.yml"), "utf8");
+  const [, list] = parse(recipe).jobs.stacks.steps;
+  const output = join(newFolder(), "output");
+  const cwd = join(repository, "examples", "fleet");
+  await promisify(execFile)("bash", ["-c", list.run], {
+    cwd,
+    env: { ...process.env, GITHUB_OUTPUT: output },
+  });
+  const [, names = ""] = (await readFile(output, "utf8")).trim().split("names=");
+  assert.deepEqual(JSON.parse(names), ["ap-1", "eu-1", "eu-2", "us-1", "us-2"]);
+});
 
 describe("the example fleet, on the real engine: one program, many stacks at a time", () => {
   let project: Project;
