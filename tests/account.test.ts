@@ -4,6 +4,7 @@ import { connect } from "../provider/connection";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import { all, one } from "../provider/lookup";
 import { lookup } from "../provider/tlsEdge";
+import { pluginProvider } from "./pluginProvider";
 import {
   answer,
   failureOf,
@@ -80,26 +81,30 @@ describe("the account that the state was made with", () => {
     assert.equal(emulator.tlsEdges.list().length, 10);
   });
 
-  it("C7 C50 with a key of another account, a renewed chain fails the plan: no key is sent", async () => {
-    const undo = setEnv({ TLSEDGE_OFFLINE_PLAN: undefined });
-    try {
-      const stack = new Stack(tlsCertificate);
-      const chain = async () => {
-        const { certificatePem, privateKeyPem } = await makeCertificate({
-          commonName: "a.example",
-        });
-        return { certificatePem, privateKeyPem };
-      };
-      await stack.up(await chain());
-      const other = useOther();
-      asked();
-      assert.match(await refused(stack.preview(await chain())), /another account/);
-      assert.ok(!asked().includes("POST"));
-      assert.deepEqual(other.tlsCertificates.list(), []);
-    } finally {
-      undo();
-    }
-  });
+  for (const door of ["dynamic", "plugin"]) {
+    it(`C7 C50 with a key of another account, a renewed chain fails the plan: no key is sent (${door})`, async () => {
+      const undo = setEnv({ TLSEDGE_OFFLINE_PLAN: undefined });
+      const plugin = door === "plugin" ? await pluginProvider("TLSCertificate") : undefined;
+      try {
+        const stack = new Stack(plugin?.provider ?? tlsCertificate);
+        const chain = async () => {
+          const { certificatePem, privateKeyPem } = await makeCertificate({
+            commonName: "a.example",
+          });
+          return { certificatePem, privateKeyPem };
+        };
+        await stack.up(await chain());
+        const other = useOther();
+        asked();
+        assert.match(await refused(stack.preview(await chain())), /another account/);
+        assert.ok(!asked().includes("POST"));
+        assert.deepEqual(other.tlsCertificates.list(), []);
+      } finally {
+        plugin?.close();
+        undo();
+      }
+    });
+  }
 
   it("C7 is not shown by what the other account has: creates, imports, lookups, lists", async () => {
     const [stack] = await stacks(1);
