@@ -554,6 +554,28 @@ describe("the plugin, called over gRPC", () => {
     await assert.rejects(diff, /explicit provider/);
   });
 
+  it("C83 plans what an update sends of a drift, and leaves out what the program does not set", async () => {
+    const planned = async (method: "create" | "update", request: object) => {
+      const call = plugin[method].bind(plugin) as (
+        request: object,
+        done: (error: Error | null, response: messages.UpdateResponse) => void,
+      ) => void;
+      const response = await new Promise<messages.UpdateResponse>((resolve, reject) =>
+        call(request, (error, answer) => (error ? reject(error) : resolve(answer))),
+      );
+      return response.getProperties()?.toJavaScript() as Properties;
+    };
+    const inputs = struct({ description: "d" });
+    const state = { uri: `${emulator.url}/x`, description: "by hand", metadata: null };
+    const update = new messages.UpdateRequest().setId("edgtls_1").setOlds(struct(state));
+    update.setUrn(edgeUrn("e")).setType(ofEdge.type).setPreview(true);
+    const updated = await planned("update", update.setOldInputs(inputs).setNews(inputs));
+    assert.equal(updated.description, "d");
+    const create = new messages.CreateRequest().setUrn(edgeUrn("e")).setType(ofEdge.type);
+    const created = await planned("create", create.setPreview(true).setProperties(inputs));
+    assert.deepEqual([created.uri, "metadata" in created], [unknownValue, false]);
+  });
+
   it("C83 C35 knows no address in the plan that completes an incomplete create", async () => {
     const inputs = { description: "d" };
     const planned = async (uri: string) => {
