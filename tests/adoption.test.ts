@@ -7,7 +7,12 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { mock } from "node:test";
-import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
+import {
+  type Emulator,
+  type MadeCertificate,
+  makeCertificate,
+  startEmulator,
+} from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import {
   failureOf,
@@ -150,6 +155,57 @@ describe("adoption", () => {
     );
     assert.match(message, /the leaf comes first/);
     assert.doesNotMatch(message, /is not adopted/);
+  });
+
+  it("C11 C40 another chain is told by its names and dates, not by its PEM", async () => {
+    const [one, other] = await Promise.all(
+      ["a.example", "b.example"].map((commonName) => makeCertificate({ commonName })),
+    );
+    const certificate = new Stack(tlsCertificate);
+    const { certificatePem, privateKeyPem } = one as MadeCertificate;
+    await certificate.up({ certificatePem, privateKeyPem });
+    const inputs = importing(certificate.id, { certificatePem: other?.certificatePem });
+    const { message } = await failureOf(new Stack(tlsCertificate).preview(inputs), PlanFailure);
+    assert.match(message, /certificatePem: "b\.example, until 20.* \/ "a\.example, until 20/);
+    assert.ok(!message.includes("BEGIN CERTIFICATE"), message);
+  });
+
+  it("C40 of what is not there fails the plan", async () => {
+    const { message } = await failureOf(
+      new Stack(tlsEdge).preview(importing("edgtls_none")),
+      PlanFailure,
+    );
+    assert.match(message, /no TLS edge has the id edgtls_none/);
+  });
+
+  it("C40 two resources can't adopt the same object", async () => {
+    await new Stack(tlsEdge).up(importing(existing.id, args));
+    const { message } = await failureOf(new Stack(tlsEdge).up(importing(existing.id, args)), Error);
+    assert.match(message, /was adopted by another resource of this update/);
+    assert.deepEqual(held(), [existing.id]);
+  });
+
+  it("C44 a change that replaces what was adopted, or another id, fails the plan", async () => {
+    const stack = new Stack(tlsEdge);
+    await stack.up(importing(existing.id, args));
+    const undo = setEnvFor(emulator, "TLSEDGE_OTHER");
+    const changes: [Properties, RegExp][] = [
+      [{ ...importing(existing.id, args), connection: "tlsedge-other" }, /change of connection/],
+      [
+        importing("edgtls_another", args),
+        /names edgtls_another, but this resource already manages/,
+      ],
+    ];
+    try {
+      for (const [inputs, said] of changes) {
+        const { message } = await failureOf(stack.preview(inputs), Error);
+        assert.match(message, said);
+        assert.match(message, /remove the option/);
+      }
+      assert.equal(await stack.up(importing(existing.id, args)), "same");
+    } finally {
+      undo();
+    }
   });
 
   it("C44 what this process has deleted is not adopted", async () => {
