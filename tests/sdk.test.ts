@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import os from "node:os";
+import { mock } from "node:test";
 import { promisify } from "node:util";
 import * as pulumi from "@pulumi/pulumi";
 import { ServiceError } from "../client/errors";
@@ -647,6 +648,34 @@ describe("the SDK", () => {
         (opts) => new sdk.TLSCertificate("c", { certificatePem }, opts),
       );
       assert.notEqual(certificate.opts.deleteBeforeReplace, true);
+    });
+
+    it("C18 can't have the hostport of another one in the same account, in any letter case", async () => {
+      const stack = {};
+      mock.method(pulumi.runtime, "getStackResource", () => stack);
+      const undo = setEnvFor(emulator, "TLSEDGE_OTHER");
+      const edge = (name: string, args: sdk.TLSEdgeArgs, opts = {}) =>
+        new sdk.TLSEdge(name, args, opts);
+      const hostports = ["a.example.com:443"];
+      try {
+        edge("first", { hostports });
+        edge("port", { hostports: ["a.example.com:8443"] });
+        edge("elsewhere", { hostports, connection: "tlsedge-other" });
+        edge("ignored", { hostports }, { ignoreChanges: ["hostports"] });
+        assert.throws(
+          () => edge("second", { hostports: ["b.example.com:443", "A.example.com:443"] }),
+          /"first" and "second" have the same hostport, a\.example\.com:443, which/,
+        );
+      } finally {
+        undo();
+        mock.reset();
+      }
+    });
+
+    it("C15 may have no arguments, or null", async () => {
+      assert.equal((await told(new sdk.TLSEdge("e", null as never))).name, "e");
+      registered = [];
+      assert.equal((await told(new sdk.TLSCertificate("c", undefined as never))).name, "c");
     });
 
     it("C50 gives the key, and nothing else, as a secret whatever was passed", async () => {
