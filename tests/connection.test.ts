@@ -546,6 +546,19 @@ describe("a resource's connection", () => {
     assert.match(await refused({ TLSEDGE_CA_FILE: other }, config), /PEM file in TLSEDGE_CA_FILE$/);
   });
 
+  it("C5 has an authority of its own: a wrong one fails there alone", async () => {
+    const { certificatePem } = await makeCertificate({ commonName: "other" });
+    const restore = setEnv({ TLSEDGE_STAGING_CA_FILE: fileWith(certificatePem) });
+    try {
+      const there = new Stack(tlsEdge).up({ connection: "tlsedge-staging" });
+      await failureOf(there, ConnectionError);
+      assert.equal(await new Stack(tlsEdge).up({}), "create");
+      assert.deepEqual(staging.requests, []);
+    } finally {
+      restore();
+    }
+  });
+
   it("C5 has a limit of its own", async () => {
     const config = { "tlsedge-staging:requestsPerMinute": "2" };
     const restore = setEnv({ TLSEDGE_STAGING_REQUESTS_PER_MINUTE: undefined });
