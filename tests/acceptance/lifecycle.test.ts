@@ -9,7 +9,6 @@ import { throughBothDoors } from "./doors";
 throughBothDoors("a stack on the real engine", (door) => {
   let project: Project;
   let authority: MadeCertificate;
-  let writesOfNothing: number;
 
   /** How many times the engine has written its state: it keeps one file for each write. */
   const writes = async () => {
@@ -17,18 +16,27 @@ throughBothDoors("a stack on the real engine", (door) => {
     return names.filter((name) => /stacks.*\.json\.\d+/.test(name)).length;
   };
 
-  const write = (edge: string, certificate = "", more = "") =>
+  /** A certificate and three edges, and one that depends on what does not change of them. */
+  const write = (edge: string, certificate = "", other = modules, gone = "") =>
     project.program(`
       const file = (name) => readFileSync(name, "utf8");
       const certificate = new tlsedge.TLSCertificate("certificate", {
         certificatePem: file("chain.pem"), privateKeyPem: file("key.pem"), ${certificate}
       });
       const edge = new tlsedge.TLSEdge("edge", { ${edge} });
+      const other = new tlsedge.TLSEdge("other", { ${other}
+        hostports: ["other.example.com:443"], onModuleRemoval: "replace",
+      });
+      new tlsedge.TLSEdge("gone", { ${gone} });
+      new tlsedge.TLSEdge("dependent", {
+        description: pulumi.interpolate\`\${certificate.notAfter} \${edge.id} \${other.hostports}\`,
+        metadata: edge.tlsTermination.terminateAt,
+        hostports: ["dependent.example.com:443"],
+      }, { replaceOnChanges: ["*"] });
       exports.notAfter = certificate.notAfter;
       exports.commonName = certificate.subjectCommonName;
       exports.chain = certificate.certificatePem;
-      exports.edgeId = edge.id;
-      ${more}`);
+      exports.description = pulumi.interpolate\`\${certificate.id} \${certificate.notAfter}\`;`);
 
   const issue = async (commonName: string) => {
     const made = await makeCertificate({ commonName, dnsNames: [commonName], issuer: authority });
@@ -45,15 +53,17 @@ throughBothDoors("a stack on the real engine", (door) => {
   const termination = 'tlsTermination: { terminateAt: "edge" },';
   const modules = backend + ipRestriction + mutualTls + termination;
   const described = 'description: "For the app", metadata: "owner=web",';
-  const edgeOnService = () => {
-    const [edge] = project.emulator.tlsEdges.list();
-    assert.ok(edge);
+  /** An edge, as the service has it. */
+  const served = async (name = "edge") => {
+    const { id = "" } = (await project.exported())[name] ?? {};
+    const edge = project.emulator.tlsEdges.get(id);
+    assert.ok(edge, name);
     return edge;
   };
   /** The requests without the newest page of a list, which the plan and a create may read (C30). */
   const ofObjects = ({ requests }: Run) => requests.filter((one) => !one.endsWith("?limit=100"));
-  const bodies = () => project.emulator.requests.map(({ body }) => body).filter(Boolean);
-  const lastBody = () => bodies().at(-1);
+  const patches = () =>
+    project.emulator.requests.flatMap(({ method, body }) => (method === "PATCH" ? body : []));
 
   before(async () => {
     project = await Project.create({}, {}, door);
@@ -78,8 +88,11 @@ throughBothDoors("a stack on the real engine", (door) => {
 
   it("C30 creates each with one request", async () => {
     const run = await project.up();
-    assert.deepEqual(run.changes, { create: 3 });
-    assert.deepEqual(ofObjects(run).sort(), ["POST /edges/tls", "POST /tls_certificates"]);
+    assert.deepEqual(run.changes, { create: 6 });
+    assert.deepEqual(ofObjects(run).sort(), [
+      ...Array.from({ length: 4 }, () => "POST /edges/tls"),
+      "POST /tls_certificates",
+    ]);
   });
 
   it("C50 stores the key once, encrypted", async () => {
@@ -101,33 +114,41 @@ throughBothDoors("a stack on the real engine", (door) => {
     assert.equal(edge?.outputs.__provider, text("tlsEdge"));
   });
 
-  it("C25 a second up changes nothing and makes no request", async () => {
+  it("C21 C22 C25 C31 a refresh changes nothing, nor does an up, with other forms of the values", async () => {
+    const refresh = await project.refresh();
+    assert.deepEqual(refresh.changes, { same: 6 });
+    assert.ok(refresh.requests.every((one) => one.startsWith("GET ")));
     const before = await writes();
-    const run = await project.up();
-    assert.deepEqual(run.changes, { same: 3 });
-    assert.deepEqual(run.requests, []);
-    writesOfNothing = (await writes()) - before;
+    const same = async () => {
+      const run = await project.up();
+      assert.deepEqual([run.changes, run.requests], [{ same: 6 }, []]);
+      return writes();
+    };
+    // The first after a refresh writes no more state than the next.
+    const first = (await same()) - before;
+    const chain = await readFile(`${project.folder}/chain.pem`, "utf8");
+    await project.file("chain.pem", `# the leaf\n\n${chain.replaceAll("\n", "\r\n")}\r\n\r\n`);
+    const pem = await readFile(`${project.folder}/key.pem`, "utf8");
+    const sec1 = createPrivateKey(pem).export({ type: "sec1", format: "pem" }).toString();
+    project.keepSecret("the SEC1 key", sec1);
+    await project.file("key.pem", sec1);
+    await write(`hostports: ["www.example.com:443", "app.example.com:443"],${modules}`);
+    assert.equal((await same()) - before - first, first);
   });
 
-  it("C31 a refresh without drift changes nothing, and the up after it writes no state", async () => {
-    const run = await project.refresh();
-    assert.deepEqual(run.changes, { same: 3 });
-    assert.deepEqual(run.requests.sort(), ["GET /edges/tls/:id", "GET /tls_certificates/:id"]);
-    const before = await writes();
-    const up = await project.up();
-    assert.deepEqual(up.changes, { same: 3 });
-    assert.equal((await writes()) - before, writesOfNothing);
-  });
-
-  it("C20 C22 C30 updates everything that may change with one PATCH each", async () => {
+  it("C16 C20 C22 C30 updates all that may change with one PATCH each; the rest stays known", async () => {
     const changed = `
       description: "Front door", metadata: "m", hostports: ["www.example.com:443"],
       backend: { backendId: "bkdtg_2" }, ipRestriction: { ipPolicyIds: ["ipp_3"], enabled: false },
       mutualTls: { certificateAuthorityIds: ["ca_1", "ca_2"] },
       tlsTermination: { terminateAt: "edge", minVersion: "1.3" },`;
     await write(changed, described);
+    const plan = await project.preview();
+    // Also of what is replaced on any change, and so would be for a value that is not known.
+    assert.deepEqual(plan.changes, { same: 4, update: 2 });
+    assert.doesNotMatch(plan.output, /\[unknown\]|output</);
     const run = await project.up();
-    assert.deepEqual(run.changes, { same: 1, update: 2 });
+    assert.deepEqual(run.changes, { same: 4, update: 2 });
     assert.deepEqual(ofObjects(run).sort(), [
       "PATCH /edges/tls/:id",
       "PATCH /tls_certificates/:id",
@@ -140,135 +161,84 @@ throughBothDoors("a stack on the real engine", (door) => {
       tls_termination: { enabled: true, terminate_at: "edge", min_version: "1.3" },
     };
     const certificate = { description: "For the app", metadata: "owner=web" };
-    const sent = bodies().slice(-2) as { hostports?: string[] }[];
+    const sent = patches().slice(-2) as { hostports?: string[] }[];
     assert.deepEqual(
       sent.sort((a) => (a.hostports ? -1 : 1)),
       [edge, certificate],
     );
-    await write(hostports + modules, described);
-    await project.up();
   });
 
-  it("C21 C22 other forms of the same values are no change", async () => {
-    const chain = await readFile(`${project.folder}/chain.pem`, "utf8");
-    await project.file("chain.pem", `# the leaf\n\n${chain.replaceAll("\n", "\r\n")}\r\n\r\n`);
-    const pem = await readFile(`${project.folder}/key.pem`, "utf8");
-    const sec1 = createPrivateKey(pem).export({ type: "sec1", format: "pem" }).toString();
-    project.keepSecret("the SEC1 key", sec1);
-    await project.file("key.pem", sec1);
-    await write(`hostports: ["www.example.com:443", "app.example.com:443"],${modules}`, described);
-    const run = await project.up();
-    assert.deepEqual(run.changes, { same: 3 });
-    assert.deepEqual(run.requests, []);
-  });
-
-  it("C16 keeps the id and the derived fields known in an update's plan", async () => {
-    await write(
-      hostports + modules,
-      'description: "Again", metadata: "owner=web",',
-      'new tlsedge.TLSEdge("reader", { description: pulumi.interpolate`${certificate.id} ${certificate.notAfter}` });',
-    );
-    const plan = await project.preview();
-    assert.match(plan.output, /description *: "cert_\w+ 20\d\d-/);
-  });
-
-  it("C16 C25 what does not change is known in a plan, and so is what depends on it", async () => {
-    const dependent = `
-      new tlsedge.TLSEdge("dependent", {
-        description: pulumi.interpolate\`\${certificate.notAfter} \${edge.hostports}\`,
-        metadata: edge.tlsTermination.terminateAt,
-        hostports: ["dependent.example.com:443"],
-      }, { replaceOnChanges: ["*"] });
-      exports.description = edge.description;`;
-    await write(hostports + modules, described, dependent);
-    await project.up();
-    const run = await project.succeeds("preview", "--expect-no-changes", "--diff");
-    assert.doesNotMatch(run.output, /\[unknown\]|output</);
-    await write(hostports + modules, described);
-    await project.up();
-  });
-
-  it("C20 another chain replaces: the new one is made first", async () => {
-    await issue("app.example.com");
-    const run = await project.up();
-    assert.deepEqual(ofObjects(run), ["POST /tls_certificates", "DELETE /tls_certificates/:id"]);
-    assert.deepEqual(
-      run.steps.filter((step) => step.endsWith(":certificate")),
-      ["create-replacement:certificate", "replace:certificate", "delete-replaced:certificate"],
-    );
-    assert.equal(project.emulator.tlsCertificates.list().length, 1);
-  });
-
-  it("C31 finds drift, keeps the key, and puts it right", async () => {
+  it("C31 finds drift and what is gone, keeps the key, and puts all right", async () => {
     const drift = {
-      ...{ description: "changed", metadata: "changed", hostports: ["other.example.com:443"] },
+      ...{ description: "changed", metadata: "changed", hostports: ["drifted.example.com:443"] },
       backend: { enabled: true, backend: { id: "bkdtg_9", uri: "https://x/9" } },
-      ip_restriction: { enabled: false, ip_policies: [{ id: "ipp_1", uri: "https://x/1" }] },
+      ip_restriction: { enabled: true, ip_policies: [{ id: "ipp_1", uri: "https://x/1" }] },
       mutual_tls: null,
       tls_termination: { enabled: true, terminate_at: "upstream", min_version: null },
     };
     const [certificate] = project.emulator.tlsCertificates.list();
-    const wanted = JSON.stringify(edgeOnService());
-    project.emulator.tlsEdges.patch(edgeOnService().id, drift);
+    const { id } = await served();
+    const wanted = JSON.stringify(await served());
+    project.emulator.tlsEdges.patch(id, drift);
     project.emulator.tlsCertificates.patch(certificate?.id as string, { description: "changed" });
-    const shown = await project.succeeds("refresh", "--preview-only", "--diff");
-    assert.match(shown.output, /~ description *: "For the app" => "changed"/);
-    assert.deepEqual((await project.refresh()).changes, { same: 1, update: 2 });
+    project.emulator.tlsEdges.delete((await served("other")).id);
+    const refresh = await project.refresh("--diff");
+    assert.match(refresh.output, /~ description *: "For the app" => "changed"/);
+    assert.deepEqual(refresh.changes, { delete: 1, same: 3, update: 2 });
     const run = await project.up();
     assert.deepEqual(ofObjects(run).sort(), [
       "PATCH /edges/tls/:id",
       "PATCH /tls_certificates/:id",
+      "POST /edges/tls",
     ]);
-    const sent = bodies()
+    const sent = patches()
       .slice(-2)
       .map((body) => Object.keys(body as object));
     assert.deepEqual(
       sent.sort((a, b) => b.length - a.length),
       [Object.keys(drift), ["description"]],
     );
-    assert.deepEqual(JSON.parse(JSON.stringify(edgeOnService())), JSON.parse(wanted));
+    assert.deepEqual(JSON.parse(JSON.stringify(await served())), JSON.parse(wanted));
     const { certificate: stored } = await project.exported();
     assert.ok(stored && "ciphertext" in (stored.inputs.privateKeyPem as object));
   });
 
-  it("C31 what was deleted behind the engine's back is gone, and made anew", async () => {
-    project.emulator.tlsEdges.delete(edgeOnService().id);
-    assert.deepEqual((await project.refresh()).changes, { delete: 1, same: 2 });
-    const run = await project.up();
-    assert.deepEqual(ofObjects(run), ["POST /edges/tls"]);
-  });
-
   it("C32 an update of something gone names pulumi refresh", async () => {
-    project.emulator.tlsEdges.delete(edgeOnService().id);
-    await write(`${hostports}${modules}description: "new",`);
-    const run = await project.fails("up", "--yes", "--skip-preview");
+    project.emulator.tlsEdges.delete((await served("gone")).id);
+    await issue("app.example.com");
+    const last = 'description: "new",';
+    await write(hostports + backend + ipRestriction + termination, described, termination, last);
+    const run = await project.fails(
+      ...["up", "--yes", "--skip-preview", "--target", project.urn("TLSEdge", "gone")],
+    );
     assert.match(run.output, /gone from the service.*pulumi refresh/);
-    await project.up("--refresh");
-    assert.equal(edgeOnService().description, "new");
+    assert.deepEqual(ofObjects(run), ["PATCH /edges/tls/:id", "GET /edges/tls/:id"]);
   });
 
-  it("C23 a module that is removed is switched off in place", async () => {
-    await write(hostports + backend + mutualTls + termination);
-    const run = await project.up();
-    assert.deepEqual(ofObjects(run), ["PATCH /edges/tls/:id"]);
-    const { ip_restriction } = lastBody() as { ip_restriction: object };
-    assert.deepEqual(ip_restriction, { enabled: false, ip_policy_ids: ["ipp_1", "ipp_2"] });
-    assert.deepEqual((await project.up("--refresh")).changes, { same: 3 });
-  });
-
-  it('C23 C24 with onModuleRemoval: "replace" the edge is replaced, deleted first', async () => {
-    await write(`${hostports}${termination}onModuleRemoval: "replace",`);
-    const plan = await project.preview();
-    assert.ok(plan.steps.includes("replace:edge"), plan.steps.join());
-    const run = await project.up();
-    assert.deepEqual(ofObjects(run), ["DELETE /edges/tls/:id", "POST /edges/tls"]);
-    assert.equal(edgeOnService().backend, null);
+  it("C20 C23 C24 another chain is made first, an edge deleted first, a module switched off in place", async () => {
+    const run = await project.up("--refresh");
+    assert.equal((await served("gone")).description, "new");
+    const certificates = run.writes.filter((one) => one.includes("/tls_certificates"));
+    assert.deepEqual(certificates, ["POST /tls_certificates", "DELETE /tls_certificates/:id"]);
+    const steps = (name: string) =>
+      run.steps.flatMap((step) => {
+        const [what = "", of] = step.split(":");
+        return of === name && what !== "refresh" ? what : [];
+      });
+    const [made, removed] = ["create-replacement", "delete-replaced"];
+    assert.deepEqual(steps("certificate"), [made, "replace", removed]);
+    assert.deepEqual(steps("other"), [removed, "replace", made]);
+    assert.deepEqual(steps("edge"), ["update"]);
+    assert.equal(project.emulator.tlsCertificates.list().length, 1);
+    assert.equal((await served("other")).backend, null);
+    const { mutual_tls } = patches().at(-1) as { mutual_tls?: object };
+    assert.deepEqual(mutual_tls, { enabled: false, certificate_authority_ids: ["ca_1", "ca_2"] });
   });
 
   it("C32 destroys everything, what is gone already included", async () => {
-    project.emulator.tlsEdges.delete(edgeOnService().id);
+    project.emulator.tlsEdges.delete((await served()).id);
     const run = await project.destroy();
-    assert.deepEqual(run.changes, { delete: 3 });
+    assert.deepEqual(run.changes, { delete: 6 });
     assert.deepEqual(project.emulator.tlsCertificates.list(), []);
     assert.deepEqual(await project.exported(), {});
   });
