@@ -13,53 +13,29 @@ throughBothDoors("a service that fails", (door) => {
   const edges = () => project.emulator.tlsEdges.list();
   const certificates = () => project.emulator.tlsCertificates.list();
 
+  /** A certificate and an edge, and more of each. */
+  const write = (...more: string[]) =>
+    project.program(`
+      const pair = {
+        certificatePem: readFileSync("fullchain.pem", "utf8"),
+        privateKeyPem: readFileSync("privkey.pem", "utf8"),
+      };
+      new tlsedge.TLSCertificate("certificate", { ...pair, description: "d" });
+      new tlsedge.TLSEdge("edge", { hostports: ["app.example.com:443"], description: "d" });
+      ${more.join("\n")}`);
+
   before(async () => {
     project = await Project.create({}, {}, door);
     await project.certificate(".", { commonName: "app.example.com" });
-    await project.program(`
-      new tlsedge.TLSCertificate("certificate", {
-        certificatePem: readFileSync("fullchain.pem", "utf8"),
-        privateKeyPem: readFileSync("privkey.pem", "utf8"),
-        description: "d",
-      });
-      new tlsedge.TLSEdge("edge", { hostports: ["app.example.com:443"], description: "d" });`);
   });
   after(() => project?.close());
 
-  it("C35 a create whose answer can't be used is recorded, and the next up goes on", async () => {
-    project.emulator.faults.add(
-      { method: "POST", path: "/edges/tls", answer: { fields: { uri: 7 } } },
-      { method: "POST", path: "/tls_certificates", answer: { fields: { uri: 7 } } },
-    );
-    const failed = await project.fails("up", "--yes", "--skip-preview", "--continue-on-error");
-    assert.match(
-      failed.output,
-      /the TLS edge edgtls_\w+ was created and is in the state.*field uri/,
-    );
-    assert.match(
-      failed.output,
-      /the TLS certificate cert_\w+ was created and is in the state.*field uri/,
-    );
-    const recorded = await project.exported();
-    assert.equal(recorded.edge?.id, edges()[0]?.id);
-    assert.equal(recorded.certificate?.id, certificates()[0]?.id);
-
-    const run = await project.up();
-    assert.deepEqual(run.requests.sort(), ["GET /edges/tls/:id", "GET /tls_certificates/:id"]);
-    const { edge, certificate } = await project.exported();
-    assert.equal(edge?.outputs.uri, edges()[0]?.uri);
-    assert.equal(certificate?.outputs.uri, certificates()[0]?.uri);
-    const again = await project.up();
-    assert.deepEqual(again.changes, { same: 3 });
-    assert.deepEqual(again.requests, []);
-  });
-
   it("C33 a create whose answer is lost is found, and the update goes well", async () => {
-    await project.destroy();
     project.emulator.faults.add(
       { method: "POST", path: "/edges/tls", work: true, answer: "reset" },
       { method: "POST", path: "/tls_certificates", work: true, answer: { status: 504 } },
     );
+    await write();
     const run = await project.up();
     assert.deepEqual(run.changes, { create: 3 });
     const { edge, certificate } = await project.exported();
@@ -71,30 +47,46 @@ throughBothDoors("a service that fails", (door) => {
       [certificate?.id],
       certificates().map(({ id }) => id),
     );
-    assert.deepEqual((await project.refresh()).changes, { same: 3 });
-    assert.deepEqual((await project.up()).requests, []);
   });
 
-  it("C90 the engine shows a text of the service whole, escaped, and obeys none of it", async () => {
-    await project.program('new tlsedge.TLSEdge("escaped");');
+  it("C34 says on the way why a plan takes long; nothing has changed", async () => {
+    const path = `/edges/tls/${edges()[0]?.id}`;
+    project.emulator.faults.add({ method: "GET", path, times: 3, answer: { status: 503 } });
+    const run = await project.up("--refresh");
+    assert.match(run.output, /GET \/edges\/tls\/edgtls_\w+ got status 503; trying again/);
+    assert.deepEqual([run.changes, run.writes], [{ same: 3 }, []]);
+  });
+
+  it("C35 C90 an answer that can't be used is recorded, a refusal is shown whole, escaped", async () => {
     const msg = "red \u001b[31m\u0007\u202e <{%underline%}>\n::add-mask::x ##[group]y";
     const body = JSON.stringify({ msg, error_code: "ERR_<{%reset%}>" });
     const headers = { "Content-Type": "application/json" };
-    project.emulator.faults.add({ method: "POST", answer: { status: 400, headers, body } });
-    const { output } = await project.fails("up", "--yes", "--skip-preview");
+    project.emulator.faults.add(
+      { method: "POST", path: "/edges/tls", answer: { fields: { uri: 7 } } },
+      { method: "POST", path: "/tls_certificates", answer: { status: 400, headers, body } },
+    );
+    await write(
+      'new tlsedge.TLSEdge("recorded", { description: "r" });',
+      'new tlsedge.TLSCertificate("refused", { ...pair, description: "r" });',
+    );
+    const { output } = await project.fails("up", "--yes", "--skip-preview", "--continue-on-error");
+    assert.match(output, /the TLS edge edgtls_\w+ was created and is in the state.*field uri/);
     const escaped =
       "red \\u001b[31m\\u0007\\u202e <\\u007b%underline%}>\\n::add-mask::x #\\u0023[group]y";
     assert.ok(output.includes(escaped), output);
     assert.ok(output.includes("ERR_<\\u007b%reset%}>"), output);
-    assertInert(output);
-  });
+    // The engine lists several errors with a tab before each.
+    assertInert(output.replaceAll("\t* ", "* "));
+    const { recorded } = await project.exported();
+    const made = edges().find(({ description }) => description === "r");
+    assert.ok(made);
+    assert.equal(recorded?.id, made.id);
 
-  it("C34 says on the way why a plan takes long", async () => {
-    await project.program('new tlsedge.TLSEdge("other");');
-    await project.up();
-    project.emulator.faults.add({ method: "GET", times: 3, answer: { status: 503 } });
-    const run = await project.refresh();
-    assert.match(run.output, /GET \/edges\/tls\/edgtls_\w+ got status 503; trying again/);
+    const run = await project.up();
+    const ofObjects = run.requests.filter((one) => !one.endsWith("?limit=100"));
+    assert.deepEqual(ofObjects.sort(), ["GET /edges/tls/:id", "POST /tls_certificates"]);
+    assert.equal((await project.exported()).recorded?.outputs.uri, made.uri);
+    assert.deepEqual([edges().length, certificates().length], [2, 2]);
   });
 });
 
