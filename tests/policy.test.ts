@@ -253,6 +253,7 @@ describe("policies", () => {
       "a misspelt setting": { "certificate-expiry": { day: 14 } },
       "a setting of another policy": { "key-reuse": { days: 14 } },
       "a value that the setting does not have": { "edge-tls-version": { minVersion: "1.1" } },
+      "a number that the setting does not have": { "certificate-expiry": { days: 0 } },
       "a level that does not exist": { all: "warning" },
       "a level in a property that does not exist": { owner: { enforcementLevel: "warning" } },
       "the key $schema, which the engine refuses": { $schema: "config.schema.json" },
