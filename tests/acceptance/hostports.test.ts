@@ -36,10 +36,16 @@ throughBothDoors("a hostport that moves", (door) => {
     moves({ a: ["old", "older"], x: ["one"], y: ["two"], z: ["three"], b: ["left"], c: ["right"] }),
   );
 
-  it("C38 goes to a new edge, declared before or after, and round three edges", async () => {
-    const round = { x: ["two"], y: ["three"], z: ["one"], b: ["left"], c: ["right"] };
+  const rest = { b: ["left"], c: ["right"] };
+
+  it("C38 goes to a new edge, declared before or after the one that has it", async () => {
+    const three = { x: ["one"], y: ["two"], z: ["three"] };
+    await moves({ before: ["old"], a: [], ...three, ...rest, after: ["older"] });
+  });
+
+  it("C38 goes round three edges", async () => {
     // More workers than a small machine gets by default.
-    await moves({ before: ["old"], a: [], ...round, after: ["older"] }, "--parallel", "16");
+    await moves({ a: [], x: ["two"], y: ["three"], z: ["one"], ...rest }, "--parallel", "16");
   });
 
   it("C38 is exchanged with --parallel 1, where the engine looks one step ahead", async () => {
