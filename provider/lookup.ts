@@ -35,6 +35,8 @@ export interface LookupOptions {
   isSecret?: boolean;
   /** Names of further arguments that only the caller reads. Each is a string. */
   settings?: readonly string[];
+  /** Gives the answer of the plugin's function in place of the service: the mocks of a unit test. */
+  instead?(): Promise<object>;
   /** Why the caller does not take a value: "is a promise: …". Default: it takes every value. */
   refusal?(value: unknown): string | undefined;
 }
@@ -66,6 +68,7 @@ export async function* stream<Wire, Args extends { id?: string }, Result extends
   options: LookupOptions = {},
 ): AsyncGenerator<Result, void, undefined> {
   checkArgs(kind.title, kind.filters, args, options);
+  if (options.instead) return yield* listIn<Result>(await options.instead());
   for await (const wire of kind.list(client())) {
     if (kind.matches(wire, args)) yield kind.result(wire);
   }
@@ -86,12 +89,22 @@ export function one<Wire, Args extends { id?: string }, Result extends { id: str
     const filter = Object.fromEntries(given);
     const empty = Object.entries({ id, ...filter }).find(([, value]) => isEmpty(value));
     if (empty) throw new LookupError(`the ${empty[0]} in the lookup of a ${title} is empty`);
-    if (id !== undefined) return byId(kind, client(), id, isSecret);
-    if (given.length === 0) {
+    if (id === undefined && given.length === 0) {
       throw new LookupError(`the lookup of a ${title} needs an id or a filter`);
     }
+    if (options.instead) return options.instead() as Promise<Result>;
+    if (id !== undefined) return byId(kind, client(), id, isSecret);
     return byFilter(kind, client(), args, filter, isSecret);
   };
+}
+
+/** The list in the answer of a function of the plugin: its only property. */
+function listIn<Result>(answer: object): Result[] {
+  const list = Object.values(answer).find(Array.isArray);
+  if (list) return list;
+  throw new LookupError(
+    "the mock of a lookup that gives a list must give an object with the list, such as { tunnels: [] }",
+  );
 }
 
 async function byId<Wire, Args extends { id?: string }, Result extends { id: string }>(

@@ -3,9 +3,11 @@ import type { Client } from "../client/client";
 import { plainMessage } from "../client/plain";
 import { defaultConnection } from "../client/settings";
 import { connect } from "../provider/connection";
+import { defined } from "../provider/lifecycle";
 import * as lookups from "../provider/lookup";
 import { isAsync } from "./args";
-import type { InputOf } from "./kind";
+import { type InputOf, pluginToken } from "./kind";
+import { mocks } from "./mocks";
 import { checkConnection, stackConfig, warnOfLookups } from "./resource";
 
 /** The arguments that every lookup takes. */
@@ -18,17 +20,19 @@ export interface LookupArgs {
 export class LookupError extends pulumi.RunError {}
 
 /**
- * Calls a lookup.
+ * Calls a lookup, or the mock of it in a unit test.
  *
+ * @param name The name of the plugin's function, by which mocks know the lookup.
  * @param isSecret Whether the arguments are secrets: then an error shows no value.
  */
 export async function ask<Args, Result>(
+  name: string,
   lookup: lookups.Lookup<Args, Result>,
   args: Args & LookupArgs,
   isSecret = false,
 ): Promise<Result> {
   try {
-    return await lookup(() => connectTo(args), args, { ...options, isSecret });
+    return await lookup(() => connectTo(args), args, { ...optionsOf(name, args), isSecret });
   } catch (error) {
     throw forPulumi(error);
   }
@@ -36,20 +40,22 @@ export async function ask<Args, Result>(
 
 /** {@link ask} for arguments that are outputs. */
 export function askOutput<Args, Result>(
+  name: string,
   lookup: lookups.Lookup<Args, Result>,
   args: InputOf<Args & LookupArgs>,
 ): pulumi.Output<Result> {
   const given = pulumi.output(args) as pulumi.Output<Args & LookupArgs>;
-  return given.apply(async (known) => ask(lookup, known, await pulumi.isSecret(given)));
+  return given.apply(async (known) => ask(name, lookup, known, await pulumi.isSecret(given)));
 }
 
 /** All matching objects, one by one. */
 export async function* askEach<Wire, Args extends { id?: string }, Result extends { id: string }>(
+  name: string,
   kind: lookups.LookupKind<Wire, Args, Result>,
   args: Omit<Args, "id"> & LookupArgs,
 ): AsyncGenerator<Result, void, undefined> {
   try {
-    yield* lookups.stream(kind, () => connectTo(args), args, options);
+    yield* lookups.stream(kind, () => connectTo(args), args, optionsOf(name, args));
   } catch (error) {
     throw forPulumi(error);
   }
@@ -63,6 +69,13 @@ const options: lookups.LookupOptions = {
       : undefined,
 };
 
+function optionsOf(name: string, args: object): lookups.LookupOptions {
+  const mocked = mocks();
+  if (!mocked) return options;
+  const call = async () => mocked.call({ token: pluginToken(name), inputs: defined({ ...args }) });
+  return { ...options, instead: call };
+}
+
 /** The client of the account that a lookup reads. */
 function connectTo({ connection = defaultConnection }: LookupArgs): Client {
   checkConnection(connection);
@@ -73,6 +86,8 @@ function connectTo({ connection = defaultConnection }: LookupArgs): Client {
 /** Changes an error so that Pulumi shows only its message, and Node.js prints no warning. */
 function forPulumi(cause: unknown): unknown {
   if (!(cause instanceof Error)) return cause;
+  // The trace of an error in a mock says where it is.
+  if (mocks() && !(cause instanceof lookups.LookupError)) return cause;
   const message = plainMessage(cause.message);
   const error = cause instanceof lookups.LookupError ? new LookupError(message) : cause;
   // Node.js would warn when a program awaits a lookup only after the lookup has failed.

@@ -135,7 +135,7 @@ export interface GetTLSCertificateArgs extends TLSCertificateQuery, LookupArgs {
 export async function getTLSCertificates(
   args: GetTLSCertificatesArgs = {},
 ): Promise<GetTLSCertificateResult[]> {
-  return ask(all(lookup), args);
+  return ask("getTLSCertificates", all(lookup), args);
 }
 
 /**
@@ -148,19 +148,19 @@ export async function getTLSCertificates(
 export async function getTLSCertificate(
   args: GetTLSCertificateArgs,
 ): Promise<GetTLSCertificateResult> {
-  return ask(one(lookup), args);
+  return ask("getTLSCertificate", one(lookup), args);
 }
 
 /** {@link getTLSCertificate} for arguments that are outputs. An error shows no secret value. */
 export function getTLSCertificateOutput(
   args: InputOf<GetTLSCertificateArgs>,
 ): pulumi.Output<GetTLSCertificateResult> {
-  return askOutput(one(lookup), args);
+  return askOutput("getTLSCertificate", one(lookup), args);
 }
 
 /** {@link getTLSCertificates} for arguments that are outputs. */
 export function getTLSCertificatesOutput(
   args: InputOf<GetTLSCertificatesArgs> = {},
 ): pulumi.Output<GetTLSCertificateResult[]> {
-  return askOutput(all(lookup), args);
+  return askOutput("getTLSCertificates", all(lookup), args);
 }

@@ -173,7 +173,7 @@ export interface GetTLSEdgeArgs extends TLSEdgeQuery, LookupArgs {}
 
 /** All matching edges of the account, newest first. */
 export async function getTLSEdges(args: GetTLSEdgesArgs = {}): Promise<GetTLSEdgeResult[]> {
-  return ask(all(lookup), args);
+  return ask("getTLSEdges", all(lookup), args);
 }
 
 /**
@@ -184,17 +184,17 @@ export async function getTLSEdges(args: GetTLSEdgesArgs = {}): Promise<GetTLSEdg
  * const { id } = await getTLSEdge({ hostport: "app.example.com:443" });
  */
 export async function getTLSEdge(args: GetTLSEdgeArgs): Promise<GetTLSEdgeResult> {
-  return ask(one(lookup), args);
+  return ask("getTLSEdge", one(lookup), args);
 }
 
 /** {@link getTLSEdge} for arguments that are outputs. An error shows no secret value. */
 export function getTLSEdgeOutput(args: InputOf<GetTLSEdgeArgs>): pulumi.Output<GetTLSEdgeResult> {
-  return askOutput(one(lookup), args);
+  return askOutput("getTLSEdge", one(lookup), args);
 }
 
 /** {@link getTLSEdges} for arguments that are outputs. */
 export function getTLSEdgesOutput(
   args: InputOf<GetTLSEdgesArgs> = {},
 ): pulumi.Output<GetTLSEdgeResult[]> {
-  return askOutput(all(lookup), args);
+  return askOutput("getTLSEdges", all(lookup), args);
 }

@@ -27,12 +27,12 @@ export interface GetTunnelArgs extends TunnelQuery, LookupArgs {}
 export async function* streamTunnels(
   args: GetTunnelsArgs = {},
 ): AsyncGenerator<GetTunnelResult, void, undefined> {
-  yield* askEach(lookup, args);
+  yield* askEach("getTunnels", lookup, args);
 }
 
 /** All matching tunnels that are online, newest first, from any number of pages. */
 export async function getTunnels(args: GetTunnelsArgs = {}): Promise<GetTunnelResult[]> {
-  return ask(all(lookup), args);
+  return ask("getTunnels", all(lookup), args);
 }
 
 /**
@@ -44,17 +44,17 @@ export async function getTunnels(args: GetTunnelsArgs = {}): Promise<GetTunnelRe
  * const { publicUrl } = await getTunnel({ labels: { app: "web", env: "prod" } });
  */
 export async function getTunnel(args: GetTunnelArgs): Promise<GetTunnelResult> {
-  return ask(one(lookup), args);
+  return ask("getTunnel", one(lookup), args);
 }
 
 /** {@link getTunnel} for arguments that are outputs. An error shows no secret value. */
 export function getTunnelOutput(args: InputOf<GetTunnelArgs>): pulumi.Output<GetTunnelResult> {
-  return askOutput(one(lookup), args);
+  return askOutput("getTunnel", one(lookup), args);
 }
 
 /** {@link getTunnels} for arguments that are outputs. */
 export function getTunnelsOutput(
   args: InputOf<GetTunnelsArgs> = {},
 ): pulumi.Output<GetTunnelResult[]> {
-  return askOutput(all(lookup), args);
+  return askOutput("getTunnels", all(lookup), args);
 }

@@ -17,7 +17,7 @@ import type { TLSCertificateInputs } from "../provider/tlsCertificate";
 import type { TLSEdgeInputs } from "../provider/tlsEdge";
 import * as sdk from "../sdk";
 import type { InputOf } from "../sdk/kind";
-import { failureOf, type Properties, Stack, setEnv, setEnvFor } from "./support";
+import { failureOf, type Properties, Stack, setEnv, setEnvFor, setMocks } from "./support";
 
 const { LookupError } = sdk;
 
@@ -526,9 +526,10 @@ describe("the SDK", () => {
     /** Why the engine registers no resource; undefined when it does. */
     let refusal: Error | undefined;
 
+    let undo: () => void;
     before(() => {
       // Stands in for the engine alone: what reaches it is what these tests are about.
-      pulumi.runtime.setMocks({
+      undo = setMocks({
         newResource: (args) => {
           if (refusal) throw refusal;
           registered.push(args);
@@ -537,6 +538,7 @@ describe("the SDK", () => {
         call: () => ({}),
       });
     });
+    after(() => undo());
     beforeEach(() => {
       registered = [];
       answered = {};
@@ -747,6 +749,8 @@ describe("the SDK", () => {
     });
 
     it("C5 has no connection that is not configured", () => {
+      // In a unit test of a program, it needs none.
+      undo();
       const args = { connection: "tlsedge-nowhere" };
       assert.throws(() => new sdk.TLSEdge("e", args), pulumi.RunError);
     });

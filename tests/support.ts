@@ -10,7 +10,7 @@ import { text } from "node:stream/consumers";
 import { mock } from "node:test";
 import timers from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import type { dynamic } from "@pulumi/pulumi";
+import * as pulumi from "@pulumi/pulumi";
 import { type MadeCertificate, makeAuthority, makeServerCertificate } from "../emulator/pki";
 import type { Emulator } from "../emulator/server";
 
@@ -123,6 +123,13 @@ export async function until(isSo: () => boolean): Promise<void> {
   throw new assert.AssertionError({ message: `never came true: ${isSo}` });
 }
 
+/** Sets Pulumi's mocks, as a user's unit test does; gives back what undoes it. */
+export function setMocks(mocks: pulumi.runtime.Mocks, project?: string, stack?: string) {
+  pulumi.runtime.setMocks(mocks, project, stack);
+  // Other suites run in this process, too: with mocks, their lookups would make no request.
+  return () => pulumi.runtime.resetOptions("project", "stack", -1, "", "", false, "");
+}
+
 /** A request as a scripted server heard it. */
 interface Heard {
   method: string;
@@ -232,31 +239,31 @@ const __provider = "exports.handler = () => 0";
 
 /** A plan that the provider refuses, with everything that it says. */
 export class PlanFailure extends Error {
-  constructor(readonly failures: dynamic.CheckFailure[]) {
+  constructor(readonly failures: pulumi.dynamic.CheckFailure[]) {
     super(failures.map(({ reason }) => reason).join("\n"));
   }
 }
 
 /** A provider of either way in. The plugin needs the inputs of the last deployment, too. */
 export interface ResourceProvider {
-  configure(request: { config: dynamic.Config }): Promise<void>;
-  check(olds: Properties, news: Properties): Promise<dynamic.CheckResult>;
+  configure(request: { config: pulumi.dynamic.Config }): Promise<void>;
+  check(olds: Properties, news: Properties): Promise<pulumi.dynamic.CheckResult>;
   diff(
     id: string,
     state: Properties,
     inputs: Properties,
     olds: Properties,
-  ): Promise<dynamic.DiffResult>;
-  create(inputs: Properties): Promise<dynamic.CreateResult>;
+  ): Promise<pulumi.dynamic.DiffResult>;
+  create(inputs: Properties): Promise<pulumi.dynamic.CreateResult>;
   /** What a plan knows of an object that is to be created. Default: the inputs. */
   planned?(inputs: Properties): Promise<Properties>;
-  read(id: string, state: Properties, olds?: Properties): Promise<dynamic.ReadResult>;
+  read(id: string, state: Properties, olds?: Properties): Promise<pulumi.dynamic.ReadResult>;
   update(
     id: string,
     state: Properties,
     inputs: Properties,
     olds: Properties,
-  ): Promise<dynamic.UpdateResult>;
+  ): Promise<pulumi.dynamic.UpdateResult>;
   delete(id: string, state: Properties): Promise<void>;
 }
 

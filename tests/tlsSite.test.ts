@@ -6,7 +6,7 @@ import { type MadeCertificate, makeCertificate } from "../emulator/server";
 import { TLSCertificate, TLSSite, type TLSSiteArgs } from "../sdk";
 import { uncovered } from "../sdk/siteParts";
 import { assertInert } from "./cases";
-import { fileWith, type Properties, setEnv } from "./support";
+import { fileWith, type Properties, setEnv, setMocks } from "./support";
 
 /** What an output holds, once it is known. */
 const known = <T>(output: pulumi.Output<T>) =>
@@ -16,10 +16,11 @@ describe("a TLS site", () => {
   let made: MadeCertificate;
   let registered: pulumi.runtime.MockResourceArgs[];
   let restore: () => void;
+  let undo: () => void;
 
   before(async () => {
     // Stands in for the engine alone: what reaches it is what these tests are about.
-    pulumi.runtime.setMocks(
+    undo = setMocks(
       {
         newResource: (args) => {
           registered.push(args);
@@ -32,6 +33,7 @@ describe("a TLS site", () => {
     );
     made = await makeCertificate({ commonName: "app.example.com" });
   });
+  after(() => undo());
   beforeEach(() => {
     registered = [];
     restore = setEnv({

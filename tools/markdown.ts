@@ -1,5 +1,6 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { repository } from "./folders";
 
 /** A table with aligned columns; `numbers` aligns all columns but the first to the right. */
 export function table(head: string[], rows: string[][], numbers = false): string {
@@ -68,4 +69,11 @@ export async function writeColumn(
   }
   const all = [...rows].map(([row, others]) => [row, ...others]);
   await writePart(file, title, name, table(heads, all, true));
+}
+
+/** The programs in a language that a page of the documentation shows, in their order. */
+export async function programsIn(page: string, language: string): Promise<string[]> {
+  const text = await readFile(path.join(repository, "docs", page), "utf8");
+  const blocks = text.matchAll(/^```(\w+)\n(.*?)^```$/gms);
+  return [...blocks].filter(([, name]) => name === language).map(([, , program = ""]) => program);
 }

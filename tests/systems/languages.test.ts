@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { copyFile, readFile } from "node:fs/promises";
+import { copyFile, readFile, rename, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { Project } from "../../tools/engine";
 import { newFolder, repository } from "../../tools/folders";
 import { generateSdks, type Language, missing, programs } from "../../tools/languages";
+import { programsIn } from "../../tools/markdown";
 
 const plugin = path.join(repository, "plugin", "dist");
 const examples = path.join(repository, "plugin", "examples");
@@ -174,6 +175,21 @@ describe("the plugin in every language", () => {
       });
     });
   }
+
+  it("C63 is tested in Python as docs/testing.md shows", async function () {
+    if (await missing("python")) this.skip();
+    const [program = "", test = ""] = await programsIn("testing.md", "python");
+    const folder = newFolder();
+    await writeFile(path.join(folder, "test_stack.py"), test);
+    const run = async (text: string) => {
+      const env = { ...process.env, ...(await programs.python(folder, text, { sdks })) };
+      await rename(path.join(folder, "__main__.py"), path.join(folder, "stack.py"));
+      // The unit test prints on stderr.
+      return promisify(execFile)("python3", ["-m", "unittest"], { cwd: folder, env });
+    };
+    assert.match((await run(program)).stderr, /Ran 1 test.*OK/s);
+    await assert.rejects(run(program.replace("app.example.com:443", "app.example.com:8443")));
+  });
 
   describe("the examples of the schema", () => {
     it("C86 compile in TypeScript", async () => {

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { copyFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { promisify } from "node:util";
+import * as pulumi from "@pulumi/pulumi";
+import * as sdk from "../sdk";
+import { linkModules, newFolder, repository } from "../tools/folders";
+import { programsIn } from "../tools/markdown";
+import { failureOf, setEnv, setMocks } from "./support";
+
+const known = <T>(output: pulumi.Output<T>) =>
+  new Promise<T>((resolve) => void output.apply(resolve));
+
+/** No account is set, and no server runs: what is asked over HTTP fails. */
+describe("a program's unit test, with Pulumi's mocks", () => {
+  let calls: pulumi.runtime.MockCallArgs[];
+  let answer: (args: pulumi.runtime.MockCallArgs) => object;
+  let undo: (() => void)[];
+  beforeEach(() => {
+    calls = [];
+    answer = () => ({ id: "mocked" });
+    undo = [
+      setEnv({ TLSEDGE_BASE_URL: undefined, TLSEDGE_API_KEY: undefined }),
+      setMocks({
+        newResource: ({ name, inputs }) => ({ id: `${name}-id`, state: inputs }),
+        call: (args) => {
+          calls.push(args);
+          return answer(args);
+        },
+      }),
+    ];
+  });
+  afterEach(() => {
+    for (const step of undo) step();
+  });
+
+  const lookups: Record<string, [() => Promise<unknown>, object]> = {
+    getTLSEdge: [() => sdk.getTLSEdge({ hostport: "a.b:443" }), { hostport: "a.b:443" }],
+    getTLSCertificate: [() => sdk.getTLSCertificate({ domain: "a.b" }), { domain: "a.b" }],
+    getTunnel: [
+      () => sdk.getTunnel({ id: undefined, labels: { app: "web" }, connection: "tlsedge-staging" }),
+      { labels: { app: "web" }, connection: "tlsedge-staging" },
+    ],
+  };
+  for (const [name, [lookup, inputs]] of Object.entries(lookups)) {
+    it(`C63 gets from ${name} what its mock gives`, async () => {
+      assert.deepEqual(await lookup(), { id: "mocked" });
+      assert.deepEqual(calls, [{ token: `tlsedge:index:${name}`, inputs }]);
+    });
+  }
+
+  const lists: [string, string, () => Promise<unknown>][] = [
+    ["getTLSEdges", "tlsEdges", () => sdk.getTLSEdges()],
+    ["getTLSCertificates", "tlsCertificates", () => sdk.getTLSCertificates()],
+    ["getTunnels", "tunnels", () => sdk.getTunnels()],
+    ["getTunnels", "tunnels", () => Array.fromAsync(sdk.streamTunnels())],
+    ["getTunnels", "tunnels", () => known(sdk.getTunnelsOutput())],
+  ];
+  for (const [name, property, lookup] of lists) {
+    it(`C63 gets from ${name} the list that its mock gives: ${lookup}`, async () => {
+      answer = () => ({ [property]: [{ id: "mocked" }] });
+      assert.deepEqual(await lookup(), [{ id: "mocked" }]);
+      assert.deepEqual(calls, [{ token: `tlsedge:index:${name}`, inputs: {} }]);
+    });
+  }
+
+  it("C63 is told when the mock of a list gives none", async () => {
+    const { message } = await failureOf(sdk.getTLSEdges(), sdk.LookupError);
+    assert.match(message, /list/);
+  });
+
+  it("C63 gets arguments that are outputs of a resource", async () => {
+    const edge = new sdk.TLSEdge("app");
+    assert.deepEqual(await known(sdk.getTLSEdgeOutput({ id: edge.id })), { id: "mocked" });
+    assert.deepEqual(calls, [{ token: "tlsedge:index:getTLSEdge", inputs: { id: "app-id" } }]);
+  });
+
+  it("C63 finds wrong arguments before the mock is called", async () => {
+    const misspelt = { hostPort: "a.b:443" } as sdk.GetTLSEdgeArgs;
+    const none = sdk.getTLSEdge({});
+    for (const lookup of [sdk.getTLSEdge(misspelt), none, sdk.getTLSEdges(misspelt)]) {
+      await failureOf(lookup, sdk.LookupError);
+    }
+    assert.deepEqual(calls, []);
+  });
+
+  it("C63 fails as its mock fails, with the mock's trace", async () => {
+    answer = () => {
+      throw new assert.AssertionError({ message: "asked for another" });
+    };
+    const { message, stack } = await failureOf(sdk.getTLSEdge({ id: "a" }), assert.AssertionError);
+    assert.equal(message, "asked for another");
+    assert.match(stack ?? "", /mocks\.test\.ts/);
+  });
+
+  it("C63 asks the service again once the mocks are gone", async () => {
+    undo.pop()?.();
+    const { message } = await failureOf(sdk.getTunnels(), pulumi.RunError);
+    assert.match(message, /TLSEDGE_API_KEY/);
+    assert.deepEqual(calls, []);
+  });
+});
+
+describe("docs/testing.md", () => {
+  it("C63 has a test in TypeScript that passes as it stands, and fails of another program", async () => {
+    const [program = "", test = ""] = await programsIn("testing.md", "ts");
+    const folder = newFolder();
+    await linkModules(folder);
+    const template = path.join(repository, "templates", "site", "tsconfig.json");
+    await copyFile(template, path.join(folder, "tsconfig.json"));
+    await writeFile(path.join(folder, "index.test.ts"), test);
+    const env = { PATH: process.env.PATH, HOME: process.env.HOME };
+    const mocha = [require.resolve("mocha/bin/mocha.js"), "--require", "ts-node/register"];
+    const run = async (text: string) => {
+      await writeFile(path.join(folder, "index.ts"), text);
+      const args = [...mocha, "index.test.ts"];
+      return promisify(execFile)(process.execPath, args, { cwd: folder, env });
+    };
+    assert.match((await run(program)).stdout, /1 passing/);
+    await assert.rejects(run(program.replace("app.example.com:443", "app.example.com:8443")));
+  });
+});
