@@ -21,7 +21,8 @@ export interface Acme {
 
 const run = promisify(execFile);
 const pebble = { module: "github.com/letsencrypt/pebble/v2/cmd", version: "v2.10.1" };
-const certbot = "5.8.0";
+/** The certbot that is installed. */
+export const certbotVersion = "5.8.0";
 
 /**
  * Starts Pebble, the test authority of Let's Encrypt, with its DNS server, which it asks for the
@@ -83,7 +84,7 @@ export async function startAcme(): Promise<Acme> {
 
 /** The folder that has certbot, and the Python for it. */
 async function findOrInstallCertbot(): Promise<string> {
-  const folder = cacheFolder(process.env, `certbot-${certbot}`);
+  const folder = cacheFolder(process.env, `certbot-${certbotVersion}`);
   const isComplete = async (where: string) =>
     Boolean(await findProgram("certbot", [path.join(where, "bin")]));
   if (!(await isComplete(folder))) {
@@ -92,7 +93,7 @@ async function findOrInstallCertbot(): Promise<string> {
     await fillOnce(folder, isComplete, async (staging) => {
       await run(python, ["-m", "venv", staging]);
       const install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
-      await run(path.join(staging, "bin", "python3"), [...install, `certbot==${certbot}`]);
+      await run(path.join(staging, "bin", "python3"), [...install, `certbot==${certbotVersion}`]);
     });
   }
   return path.join(folder, "bin");

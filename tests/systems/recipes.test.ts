@@ -1,20 +1,22 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { globSync } from "node:fs";
-import { copyFile, readFile, writeFile } from "node:fs/promises";
+import { copyFile, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
+import MarkdownIt from "markdown-it";
 import { parse } from "yaml";
 import { Client } from "../../client/client";
 import { tlsCertificates } from "../../client/tlsCertificate";
 import { makeCertificate } from "../../emulator/server";
 import ours from "../../package.json";
-import { type Acme, startAcme } from "../../tools/acme";
+import { type Acme, certbotVersion, startAcme } from "../../tools/acme";
 import { Project } from "../../tools/engine";
 import { newFolder, repository } from "../../tools/folders";
+import { type Forge, forgeNames, startForge, token } from "../../tools/forge";
 import { goProgram } from "../../tools/goProgram";
 import { commonJs } from "../../tools/languages";
-import { findGo, findProgram, pathFolders } from "../../tools/pulumi";
+import { findGo, findProgram, pathFolders, pulumiVersion } from "../../tools/pulumi";
 import { pack } from "../../tools/tarball";
 
 const run = promisify(execFile);
@@ -30,6 +32,7 @@ const hostports = {
 type Matrix = Record<string, string>;
 
 interface Job {
+  permissions?: Record<string, string>;
   strategy?: { matrix: { include: Matrix[] } };
   env?: Record<string, string>;
   steps: { uses?: string; run?: string; env?: Record<string, string> }[];
@@ -43,6 +46,7 @@ describe("the recipes for CI, on the real engine", () => {
   let project: Project;
   let tarballs: Record<string, string>;
   let acme: Acme;
+  let forge: Forge;
   before(async function () {
     const python = await findProgram("python3", pathFolders(process.env));
     if (!python || !(await findGo("Pebble").catch(() => undefined))) this.skip();
@@ -53,13 +57,18 @@ describe("the recipes for CI, on the real engine", () => {
     acme = await startAcme();
   });
   after(() => acme?.close());
-  afterEach(() => project?.close());
+  afterEach(async () => {
+    await project?.close();
+    await forge?.close();
+  });
 
   it("GitHub's file and our workflows have no mistake that actionlint knows", async () => {
     const program = await goProgram("github.com/rhysd/actionlint/cmd/actionlint", "v1.7.12");
     await run(program, [
       "-shellcheck=",
       "-pyflakes=",
+      // GitHub has it since May 2026, actionlint 1.7.12 doesn't.
+      '-ignore=unexpected key "queue" for "concurrency" section',
       path.join(recipes, "github-actions.yml"),
       ...workflows,
     ]);
@@ -73,24 +82,56 @@ describe("the recipes for CI, on the real engine", () => {
     for (const job of ["preview", "staging", "production"]) assert.ok(stdout.includes(job), stdout);
     const commands = await commandsOf("gitlab-ci.yml");
     assert.deepEqual(commands, await commandsOf("github-actions.yml"));
-    assert.equal(commands.length, 6);
+    assert.equal(commands.length, 9);
+  });
+
+  it("each action, the CLI, the image and certbot have one version, that of the tests", async () => {
+    const text = await readFile(path.join(recipes, "github-actions.yml"), "utf8");
+    for (const [, use = ""] of text.matchAll(/uses: (.*)/g)) {
+      assert.match(use, /^[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+/);
+    }
+    for (const [, queue] of text.matchAll(/queue: (\S+)/g)) assert.equal(queue, "max");
+    const both = text + (await readFile(path.join(recipes, "gitlab-ci.yml"), "utf8"));
+    const versions = [...both.matchAll(/(?:pulumi-version: |pulumi-nodejs-24:|certbot==)(\S+)/g)];
+    assert.deepEqual(
+      versions.map(([, version]) => version),
+      [pulumiVersion, certbotVersion, pulumiVersion, certbotVersion],
+    );
+    const { permissions, jobs } = await recipe("github-actions.yml");
+    assert.deepEqual(permissions, {});
+    const writing = Object.entries<Job>(jobs).flatMap(([id, job]) =>
+      Object.entries(job.permissions ?? assert.fail(`${id} has no permissions`))
+        .filter(([, right]) => right !== "read")
+        .map(([right]) => `${id}: ${right}`),
+    );
+    assert.deepEqual(writing, ["comment: pull-requests", "renew: contents", "report: issues"]);
+  });
+
+  it("the scripts have no mistake that shellcheck knows", async function () {
+    const shellcheck = await findProgram("shellcheck", pathFolders(process.env));
+    if (!shellcheck) return this.skip();
+    await run(shellcheck, globSync(path.join(recipes, "*.sh")));
   });
 
   it("GitHub's commands: from a pull request to a renewed certificate", async function () {
-    this.timeout(600_000);
+    this.timeout(900_000);
     project = await checkout(tarballs, acme);
+    forge = await startForge("GitHub");
     const { emulator, folder } = project;
+    const git = async (...args: string[]) =>
+      (await run("git", args, { cwd: folder })).stdout.trim();
     await run("npm", ["ci"], { cwd: folder, env: project.env });
     const { jobs } = await recipe("github-actions.yml");
 
     /** Runs the commands of a job for each entry of its matrix; gives which passed, and the writes. */
-    async function job(id: string) {
+    async function job(id: string, values: Record<string, string> = {}) {
       const { strategy, env, steps }: Job = jobs[id];
       const earlier = emulator.requests.length;
       const passed: boolean[] = [];
       let output = "";
       for (const matrix of strategy?.matrix.include ?? [{}]) {
-        const done = await commands(project, steps, env, matrix);
+        const known = { ...values, ...prefixed("matrix", matrix) };
+        const done = await commands(project, forge, steps, env, known);
         passed.push(done.code === 0);
         output += done.output;
       }
@@ -98,21 +139,41 @@ describe("the recipes for CI, on the real engine", () => {
       const methods = emulator.requests.slice(earlier).map(({ method }) => method);
       return { passed, output, writes: methods.filter((method) => method !== "GET") };
     }
+    /** Runs the job that reports what others came to; gives the titles of the open issues. */
+    async function report(results: Record<string, string>) {
+      const needs = Object.entries(results).map(([id, result]) => [id, { result, outputs: {} }]);
+      const RESULTS = JSON.stringify(Object.fromEntries(needs));
+      const { passed, output } = await job("report", { "toJSON(needs)": RESULTS });
+      assert.deepEqual(passed, [true], output);
+      return forge.issues.filter(({ isOpen }) => isOpen).map(({ title }) => title);
+    }
+    const updates = async () =>
+      (await Promise.all(Object.keys(hostports).map((stack) => history(project, stack)))).flat();
+
     const planned = await job("preview");
     assert.deepEqual([planned.passed, planned.writes], [[true, true], []], planned.output);
     for (const hostport of Object.values(hostports)) assert.ok(planned.output.includes(hostport));
+    const told = await job("comment");
+    assert.deepEqual(told.passed, [true], told.output);
+    for (const hostport of Object.values(hostports))
+      assert.ok(forge.notes[0]?.body.includes(hostport), told.output);
+    assert.deepEqual(project.secrets.in(String(forge.notes[0]?.body)), []);
 
     const program = await readFile(path.join(folder, "index.js"), "utf8");
     await project.file("index.js", program.replace(/access: .*,/, "access: { public: true },"));
     const refused = await job("preview");
     assert.deepEqual([refused.passed, refused.writes], [[true, false], []], refused.output);
     assert.match(refused.output, /\[mandatory\].*edge-access/);
+    await job("comment");
+    assert.match(String(forge.notes[0]?.body), /\[mandatory\].*edge-access/);
+    assert.equal(forge.notes.length, 1);
     await project.file("index.js", program.replace(/access: .*,/, '$& minVersion: "1.1",'));
     const stopped = await job("staging");
     assert.deepEqual([stopped.passed, stopped.writes], [[false], []], stopped.output);
     assert.match(stopped.output, /\[mandatory\].*edge-tls-version/);
 
     await project.file("index.js", program);
+    const early = await git("rev-parse", "HEAD");
     for (const stack of ["staging", "production"]) {
       const deployed = await job(stack);
       const { passed, writes } = deployed;
@@ -127,6 +188,7 @@ describe("the recipes for CI, on the real engine", () => {
         [[true], []],
       ],
     );
+    assert.deepEqual(await report({ drift: "success", expiry: "success", renew: "skipped" }), []);
     const { id, description } = emulator.tlsEdges.list().find(servesProduction) ?? assert.fail();
     emulator.tlsEdges.patch(id, { description: "changed by hand" });
     const undo = await uploadExpiring(project);
@@ -139,28 +201,221 @@ describe("the recipes for CI, on the real engine", () => {
     undo();
     emulator.tlsEdges.patch(id, { description });
 
+    // What failed halfway is neither finished nor undone with a certificate.
+    const failing = program.replace('owner: "web",', 'owner: "nobody",') + another;
+    await project.file("index.js", failing.replace(/new .*TLSSite/, "const site = $&"));
+    await git("commit", "--quiet", "--all", "--message", "Fails halfway");
+    await git("push", "--quiet", "origin", "main");
+    emulator.faults.add({ method: "POST", answer: { status: 400 } });
+    const halfway = await job("production");
+    assert.deepEqual(
+      [halfway.passed, halfway.writes],
+      [[false], ["PATCH", "POST"]],
+      halfway.output,
+    );
+    emulator.faults.clear();
+
+    // main takes no certificate of staging, and somebody else pushes before that of production.
+    const hook = path.join(origin(project), "hooks", "update");
+    const refuse = 'test "$1" != refs/heads/main || ! git log -1 --format=%s "$3" | grep staging';
+    await writeFile(hook, `#!/bin/sh\n${refuse}\n`, { mode: 0o755 });
+    await writeFile(path.join(folder, ".git", "hooks", "pre-push"), faster, { mode: 0o755 });
+
     const before = emulator.tlsCertificates.list().map((one) => one.id);
-    const renewed = await job("renew");
-    const { passed, writes } = renewed;
-    assert.deepEqual([passed, writes], [[true], ["POST", "DELETE"]], renewed.output);
+    const raced = await job("renew");
+    assert.deepEqual(
+      [raced.passed, raced.writes],
+      [
+        [false, true],
+        ["POST", "DELETE"],
+      ],
+      raced.output,
+    );
+    assert.match(raced.output, /cannot lock ref 'refs\/heads\/main'/);
     const held = emulator.tlsCertificates.list();
     assert.equal(held.length, before.length);
     const made = held.find((one) => !before.includes(one.id));
     assert.match(String(made?.issuer_common_name), /Pebble/);
+    const subjects = await git("-C", origin(project), "log", "--format=%s", "main");
+    assert.equal(subjects, "Renew app.example.com\nFaster\nFails halfway\nStart");
+    const [last] = await history(project, "production");
+    assert.equal(last?.environment["git.head"], early);
+    for (const [branch, stack] of [
+      ["main", "production"],
+      ["renewed/staging", "staging"],
+    ]) {
+      const config = await git("-C", origin(project), "show", `${branch}:Pulumi.${stack}.yaml`);
+      assert.match(config, /key:\n +secure: /);
+      assert.doesNotMatch(config, /PRIVATE KEY/);
+    }
+    assert.doesNotMatch(raced.output, /PRIVATE KEY/);
+    const renewFails = ["The nightly job renew fails"];
+    assert.deepEqual(await report({ drift: "skipped", renew: "failure" }), renewFails);
 
-    const git = async (...args: string[]) => (await run("git", args, { cwd: folder })).stdout;
-    assert.equal(
-      await git("-C", origin(project), "log", "-1", "--format=%s", "main"),
-      "Renew app.example.com\n",
+    // Until somebody merges what was kept, no night orders another one.
+    const orders = (await updates()).length;
+    const waits = await job("renew");
+    assert.deepEqual([waits.passed, waits.writes], [[false, true], []], waits.output);
+    assert.match(waits.output, /renewed\/staging has a certificate/);
+    assert.doesNotMatch(waits.output, /Requesting a certificate/);
+    assert.deepEqual(await report({ drift: "skipped", renew: "failure" }), renewFails);
+
+    await rm(hook);
+    await git("checkout", "--quiet", "--force", "-B", "main", "origin/main");
+    await git("fetch", "--quiet", "origin");
+    await git("merge", "--quiet", "--message", "Merge", "origin/main", "origin/renewed/staging");
+    await git("push", "--quiet", "origin", "main");
+    const merged = await job("renew");
+    assert.deepEqual(
+      [merged.passed, merged.writes],
+      [
+        [true, true],
+        ["POST", "DELETE"],
+      ],
+      merged.output,
     );
-    const config = await git("-C", origin(project), "show", "main:Pulumi.production.yaml");
-    assert.match(config, /key:\n +secure: /);
-    assert.doesNotMatch(config + renewed.output, /PRIVATE KEY/);
+    assert.deepEqual(await report({ drift: "skipped", renew: "success" }), []);
+    assert.equal(forge.issues.length, 1);
 
     const again = await job("renew");
-    assert.deepEqual([again.passed, again.writes], [[true], []], again.output);
+    assert.deepEqual([again.passed, again.writes], [[true, true], []], again.output);
+    assert.equal((await updates()).length, orders + 1);
+
+    // What comes next from main has the certificate, too.
+    await git("checkout", "--quiet", "--force", "main");
+    const next = await job("production");
+    assert.deepEqual([next.passed, next.writes], [[true], ["POST"]], next.output);
   });
+
+  for (const name of forgeNames) {
+    describe(`report.mjs and ${name}`, () => {
+      const folder = newFolder();
+      beforeEach(async () => {
+        forge = await startForge(name);
+      });
+
+      const report = (env: Record<string, string>, ...args: string[]) =>
+        run(process.execPath, [path.join(recipes, "report.mjs"), ...args], {
+          cwd: folder,
+          env: { PATH: process.env.PATH, ...forge.env, COMMIT: "c0ffee", ...env },
+        });
+
+      it("writes one comment, and no text ends its block", async () => {
+        const others = Array.from({ length: 120 }, (_, at) => ({
+          id: 1000 + at,
+          body: "Fine",
+          author: "a",
+        }));
+        const [first = ""] = await comment("one", "two");
+        forge.notes.unshift(...others, { id: 2000, body: first, author: "somebody" });
+
+        const wild = "+ description: `````\n```\n# Not a heading\n~~~\n<!-- & @all";
+        const long = `${"changes\n".repeat(20_000)}the end`;
+        const [second = "", ...more] = await comment(wild, long);
+        assert.deepEqual(more, []);
+        const blocks = new MarkdownIt().parse(second, {});
+        assert.deepEqual(
+          blocks.filter(({ type }) => type === "fence").map(({ content }) => content.slice(-70)),
+          [`${wild}\n`, `${long}\n`.slice(-70)],
+        );
+        assert.equal(blocks.filter(({ type }) => type === "heading_open").length, 2);
+        assert.equal(forge.writes.filter((write) => write.startsWith("POST")).length, 1);
+      });
+
+      async function comment(staging: string, production: string) {
+        await writeFile(path.join(folder, "staging.txt"), staging);
+        await writeFile(path.join(folder, "production.txt"), production);
+        await report({}, "comment", "staging.txt", "production.txt");
+        return forge.notes.filter(({ author }) => author === forge.bot).map(({ body }) => body);
+      }
+
+      it("has one issue for a job that fails, until it succeeds", async () => {
+        const night = async (drift: string, expiry: string) => {
+          const needs = { drift: { result: drift }, expiry: { result: expiry } };
+          forge.jobs = [
+            { name: "drift: [staging]", status: "success" },
+            { name: "drift: [production]", status: drift },
+            { name: "expiry", status: expiry },
+            { name: "report", status: "running" },
+          ];
+          await report({ RESULTS: JSON.stringify(needs) }, "issues");
+          return forge.issues.map(({ title, isOpen }) => [title, isOpen]);
+        };
+        const [drift, expiry] = ["drift", "expiry"].map((id) => `The nightly job ${id} fails`);
+        assert.deepEqual(await night("success", "success"), []);
+        assert.deepEqual(await night("failure", "success"), [[drift, true]]);
+        assert.deepEqual(await night("failure", "failure"), [
+          [drift, true],
+          [expiry, true],
+        ]);
+        assert.deepEqual(await night("success", "failure"), [
+          [drift, false],
+          [expiry, true],
+        ]);
+        assert.deepEqual(await night("success", "success"), [
+          [drift, false],
+          [expiry, false],
+        ]);
+        assert.deepEqual(await night("failure", "success"), [
+          [drift, false],
+          [expiry, false],
+          [drift, true],
+        ]);
+      });
+
+      it("fails when it may not write", async () => {
+        const refused = report({ REPORT_TOKEN: "another", RESULTS: "{}" }, "issues");
+        await assert.rejects(
+          refused,
+          ({ stderr }) => !stderr.includes("another") && /401/.test(stderr),
+        );
+      });
+    });
+  }
 });
+
+/** What Pulumi has kept of the updates of a stack, the last first. */
+async function history(project: Project, stack: string) {
+  const text = await run(project.cli.command, ["stack", "history", "--stack", stack, "--json"], {
+    cwd: project.folder,
+    env: project.env,
+  });
+  const updates: { kind: string; environment: Record<string, string> }[] = JSON.parse(text.stdout);
+  return updates.filter(({ kind }) => kind === "update");
+}
+
+const prefixed = (prefix: string, values: Record<string, string>) =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [`${prefix}.${name}`, value]));
+
+/** A resource that is created after all others. */
+const another = `
+new (require("pulumi-tlsedge").TLSEdge)(
+  "another",
+  {
+    hostports: [config.require("hostport").replace(":443", ":8443")],
+    backend: { backendId: "bkdtg_2app" },
+    ipRestriction: { ipPolicyIds: ["ipp_2office"] },
+    tlsTermination: { terminateAt: "edge", minVersion: "1.2" },
+    metadata: JSON.stringify({ owner: "web" }),
+  },
+  { dependsOn: site, protect: true },
+);
+`;
+
+/** Pushes another change of the same file before the first push of a certificate to main. */
+const faster = `#!/bin/sh
+set -e
+if ! grep -q "HEAD.*refs/heads/main" || ! git log -1 --format=%s | grep -q "Renew app.example.com"; then exit 0; fi
+rm "$0"
+unset GIT_DIR
+folder=$(mktemp -d)
+git clone --quiet "$(git remote get-url origin)" "$folder"
+cd "$folder"
+printf '  edges:later: change\\n' >>Pulumi.production.yaml
+git -c user.name=other -c user.email=other@localhost commit --quiet --all --message Faster
+git push --quiet origin main
+rm -rf "$folder"
+`;
 
 /**
  * Runs the commands of a job, each in the shell that `shell: bash` stands for; the first that fails
@@ -168,9 +423,10 @@ describe("the recipes for CI, on the real engine", () => {
  */
 async function commands(
   { env, folder }: Project,
+  forge: Forge,
   steps: Job["steps"],
   variables: Record<string, string> = {},
-  matrix: Matrix,
+  known: Record<string, string>,
 ): Promise<{ code: number; output: string }> {
   const settings = [
     "PULUMI_BACKEND_URL",
@@ -179,7 +435,10 @@ async function commands(
     "TLSEDGE_API_KEY",
   ];
   const values = new Map([
-    ...Object.entries(matrix).map(([name, value]) => [`matrix.${name}`, value] as const),
+    ...Object.entries(known),
+    ["github.token", token],
+    ["github.event.pull_request.number", "7"],
+    ["github.event.pull_request.head.sha", "c0ffee"],
     ...["secrets", "vars"].flatMap((context) =>
       settings.map((name) => [`${context}.${name}`, String(env[name])] as const),
     ),
@@ -192,20 +451,20 @@ async function commands(
   const bare = { ...env, ...Object.fromEntries(settings.map((name) => [name, undefined])) };
   let output = "";
   for (const { run: command, env: own } of steps) {
-    if (!command || ["npm ci", "pipx install certbot"].includes(command)) continue;
+    if (!command || command === "npm ci" || command.startsWith("pipx ")) continue;
     assert.doesNotMatch(command, /\$\{\{/, "a value in a command could be read as a command");
     const given = Object.entries({ ...variables, ...own }).map(([name, text]) => [
       name,
       fill(text),
     ]);
     const bash = ["--noprofile", "--norc", "-eo", "pipefail", "-c", command];
-    const GITHUB_STEP_SUMMARY = path.join(folder, "summary.md");
     const options = {
       cwd: folder,
       env: {
         ...bare,
-        GITHUB_REPOSITORY: "acme/edges",
-        GITHUB_STEP_SUMMARY,
+        ...forge.env,
+        REPORT_TOKEN: undefined,
+        PULL_REQUEST: undefined,
         ...Object.fromEntries(given),
       },
       maxBuffer: 1 << 26,
@@ -232,7 +491,7 @@ async function commandsOf(file: string): Promise<string[]> {
   const lines = texts.flatMap((text) => text.replaceAll("\\\n", " ").split("\n"));
   const commands = lines
     .map((line) => line.trim().replace(/ +/g, " "))
-    .filter((line) => /^(pulumi |npx |\.\/renew\.sh )/.test(line));
+    .filter((line) => /^(pulumi |npx |node |\.\/)/.test(line));
   return [...new Set(commands)].sort();
 }
 
@@ -276,11 +535,13 @@ async function checkout(tarballs: Record<string, string>, acme: Acme): Promise<P
     "--prefer-offline",
     "--package-lock-only",
   );
-  await copyFile(path.join(recipes, "renew.sh"), path.join(folder, "renew.sh"));
+  const scripts = ["renew.sh", "deploy-renewed.sh", "report.mjs"];
+  for (const script of scripts)
+    await copyFile(path.join(recipes, script), path.join(folder, script));
   await writeFile(path.join(folder, "dns-record.sh"), dnsRecord(acme.dns), { mode: 0o755 });
 
-  // The certificate of production has to be renewed, but not within the days of the nightly check.
-  const left = { staging: 90, production: 20 };
+  // The certificates have to be renewed, but not within the days of the nightly check.
+  const left = 20 * day + day / 2;
   for (const [stack, hostport] of Object.entries(hostports)) {
     await project.select(stack);
     await project.succeedsQuietly("config", "set", "hostport", hostport);
@@ -288,7 +549,7 @@ async function checkout(tarballs: Record<string, string>, acme: Acme): Promise<P
     const made = await makeCertificate({
       commonName: host,
       dnsNames: [host],
-      notAfter: new Date(Date.now() + left[stack as keyof typeof left] * day + day / 2),
+      notAfter: new Date(Date.now() + left),
     });
     project.keepSecret(`the key of ${stack}`, made.privateKeyPem);
     const chain = ["config", "set", "chain", "--stack", stack];
@@ -302,7 +563,7 @@ async function checkout(tarballs: Record<string, string>, acme: Acme): Promise<P
   await shell(
     "git",
     "config",
-    `url.${origin(project)}.pushInsteadOf`,
+    `url.${origin(project)}.insteadOf`,
     "https://git.invalid/acme/edges.git",
   );
   await shell("git", "config", "user.name", "somebody");
@@ -313,7 +574,7 @@ async function checkout(tarballs: Record<string, string>, acme: Acme): Promise<P
     "package.json",
     "package-lock.json",
     "index.js",
-    "renew.sh",
+    ...scripts,
     "dns-record.sh",
     ...["", ".staging", ".production"].map((stack) => `Pulumi${stack}.yaml`),
   );

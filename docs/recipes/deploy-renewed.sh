@@ -1,0 +1,53 @@
+#!/bin/sh
+# Deploys the renewed certificate of a stack, and nothing else.
+#
+#   ./deploy-renewed.sh STACK NAME [options of `pulumi up`]
+#
+# NAME is that of the TLSCertificate in the program. Does nothing while the deployed certificate is valid
+# for 30 more days. It takes the certificate from the config of the commit that is checked out, which is
+# main, and the program from the commit of the last `pulumi up` that succeeded: what was merged since, and
+# failed on the way to this stack, is not deployed.
+set -eu
+stack=$1 name=$2
+shift 2
+lasts() { openssl x509 -noout -checkend $((30 * 86400)) >/dev/null; }
+
+# The URN in the first line, and the chain.
+# shellcheck disable=SC2016 # the expressions are JavaScript's
+deployed=$(pulumi stack export --stack "$stack" | node -e '
+  const { resources = [] } = JSON.parse(require("fs").readFileSync(0)).deployment;
+  const isIt = ({ urn }) => urn.endsWith(`:TLSCertificate::${process.argv[1]}`);
+  const found = resources.filter((one) => isIt(one) && !one.delete);
+  if (found.length > 1) throw new Error("two certificates have this name");
+  for (const { urn, outputs } of found) console.log(`${urn}\n${outputs.certificatePem}`);
+' "$name")
+if [ -z "$deployed" ]; then
+  echo "$name is not deployed yet: the next push to main does it."
+  exit 0
+fi
+if printf '%s\n' "$deployed" | lasts; then
+  exit 0
+fi
+chain=$(pulumi config get chain --stack "$stack")
+key=$(pulumi config get key --stack "$stack")
+if ! printf '%s\n' "$chain" | lasts; then
+  echo "The certificate in the config of $stack has not been renewed." >&2
+  exit 1
+fi
+
+# Pulumi keeps the commit of each update. Only main is trusted with the stack's secrets.
+commit=$(pulumi stack history --stack "$stack" --json --page-size 100 | node -e '
+  const updates = JSON.parse(require("fs").readFileSync(0));
+  const last = updates.find(({ kind, result }) => kind === "update" && result === "succeeded");
+  console.log(last?.environment["git.head"] ?? "");
+')
+if ! git merge-base --is-ancestor "${commit:-none}" HEAD; then
+  echo "The last update of $stack is not from a commit of main, but from ${commit:-none}." >&2
+  exit 1
+fi
+git checkout --quiet --force --detach "$commit"
+printf '%s\n' "$chain" | pulumi config set chain --stack "$stack"
+printf '%s\n' "$key" | pulumi config set key --secret --stack "$stack"
+npm ci
+pulumi up --stack "$stack" --yes --non-interactive \
+  --target "$(printf '%s\n' "$deployed" | head -n 1)" "$@"
