@@ -26,9 +26,14 @@ export const lookups: Readonly<Record<string, Lookup<Properties, object>>> = {
 };
 
 /** `getTunnel`, which finds one object, and `getTunnels`, which finds all that match. */
-function lookupsOf<Wire, Args extends { id?: string }, Result extends { id: string }>(
+function lookupsOf<
+  Wire,
+  Args extends { id?: string },
+  Result extends { id: string },
+  ListArgs extends Omit<Args, "id">,
+>(
   name: string,
-  kind: LookupKind<Wire, Args, Result>,
+  kind: LookupKind<Wire, Args, Result, ListArgs>,
 ): Record<string, Lookup<Properties, object>> {
   // Each checks its arguments.
   const lookups = { [`get${name}`]: one(kind), [`get${name}s`]: all(kind) };

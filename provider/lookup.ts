@@ -2,6 +2,7 @@ import type { Client } from "../client/client";
 import { ServiceError } from "../client/errors";
 import { plain } from "../client/plain";
 import { isObject, type Properties } from "./lifecycle";
+import { fingerprintIn } from "./values/pem";
 import { misplacedKeys, wrongForm } from "./values/shape";
 
 /** A lookup of one object has found none or several, or the arguments of a lookup are invalid. */
@@ -10,19 +11,68 @@ export class LookupError extends Error {
 }
 
 /** The type of an argument's value. */
-type ArgType = "a string" | "an object of strings";
+type ArgType =
+  | "a string"
+  | "an object of strings"
+  | "an RFC 3339 time, such as 2027-01-31T00:00:00Z"
+  | "a SHA-256 fingerprint in hex";
+
+/** What edges and certificates are looked up by, besides what each kind has of its own. */
+export interface ObjectFilter {
+  /** Only those with exactly this description. */
+  description?: string;
+  /**
+   * Only those whose metadata is a JSON object with these names and texts, such as
+   * `{ owner: "web" }`. `TLSSite` writes such metadata. It may have more names.
+   */
+  metadata?: Record<string, string>;
+}
+
+/** The types of {@link ObjectFilter}. */
+export const objectFilters: { [F in keyof ObjectFilter]-?: ArgType } = {
+  description: "a string",
+  metadata: "an object of strings",
+};
+
+/** Whether an object of the service matches. */
+export function matchesObject(
+  wire: { description?: string | null; metadata?: string | null },
+  { description, metadata }: ObjectFilter,
+): boolean {
+  if (description !== undefined && description !== (wire.description ?? "")) return false;
+  if (metadata === undefined) return true;
+  const found = objectIn(wire.metadata ?? "");
+  return Object.entries(metadata).every(([name, value]) => found.get(name) === value);
+}
+
+/** The names and values of a text that is a JSON object; nothing for any other text. */
+function objectIn(text: string): Map<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return new Map(isObject(value) && !Array.isArray(value) ? Object.entries(value) : []);
+  } catch {
+    return new Map();
+  }
+}
 
 /** One kind of object that can be looked up. */
-export interface LookupKind<Wire, Args extends { id?: string }, Result extends { id: string }> {
+export interface LookupKind<
+  Wire,
+  Args extends { id?: string },
+  Result extends { id: string },
+  ListArgs extends Omit<Args, "id"> = Omit<Args, "id">,
+> {
   /** For messages: "TLS edge". */
   title: string;
   /** Every filter with its type. */
   filters: { [F in keyof Omit<Args, "id">]-?: ArgType };
+  /** Every filter that only the lookup of all objects has. */
+  listFilters?: { [F in keyof Omit<ListArgs, keyof Args>]-?: ArgType };
   get(client: Client, id: string): Promise<Wire>;
   /** All objects, newest first, page by page. */
   list(client: Client): AsyncIterable<Wire>;
   result(wire: Wire): Result;
-  matches(wire: Wire, filter: Omit<Args, "id">): boolean;
+  matches(wire: Wire, filter: Omit<Args, "id"> & Partial<ListArgs>): boolean;
   /** Describes an object in an error's list of candidates, without its id. */
   label(result: Result): string;
   /** When no object matches, the error lists all objects below this heading. Default: no list. */
@@ -54,20 +104,28 @@ export type Lookup<Args, Result> = (
 ) => Promise<Result>;
 
 /** The lookup of all matching objects. */
-export function all<Wire, Args extends { id?: string }, Result extends { id: string }>(
-  kind: LookupKind<Wire, Args, Result>,
-): Lookup<Omit<Args, "id">, Result[]> {
+export function all<
+  Wire,
+  Args extends { id?: string },
+  Result extends { id: string },
+  ListArgs extends Omit<Args, "id">,
+>(kind: LookupKind<Wire, Args, Result, ListArgs>): Lookup<ListArgs, Result[]> {
   return (client, args, options) => Array.fromAsync(stream(kind, client, args, options));
 }
 
 /** All matching objects. Holds one page at a time. */
-export async function* stream<Wire, Args extends { id?: string }, Result extends { id: string }>(
-  kind: LookupKind<Wire, Args, Result>,
+export async function* stream<
+  Wire,
+  Args extends { id?: string },
+  Result extends { id: string },
+  ListArgs extends Omit<Args, "id">,
+>(
+  kind: LookupKind<Wire, Args, Result, ListArgs>,
   client: () => Client,
-  args: Omit<Args, "id">,
+  args: ListArgs,
   options: LookupOptions = {},
 ): AsyncGenerator<Result, void, undefined> {
-  checkArgs(kind.title, kind.filters, args, options);
+  checkArgs(kind.title, { ...kind.filters, ...kind.listFilters }, args, options);
   if (options.instead) return yield* listIn<Result>(await options.instead());
   for await (const wire of kind.list(client())) {
     if (kind.matches(wire, args)) yield kind.result(wire);
@@ -75,9 +133,12 @@ export async function* stream<Wire, Args extends { id?: string }, Result extends
 }
 
 /** The lookup of one object: by id, or the only one that matches. */
-export function one<Wire, Args extends { id?: string }, Result extends { id: string }>(
-  kind: LookupKind<Wire, Args, Result>,
-): Lookup<Args, Result> {
+export function one<
+  Wire,
+  Args extends { id?: string },
+  Result extends { id: string },
+  ListArgs extends Omit<Args, "id">,
+>(kind: LookupKind<Wire, Args, Result, ListArgs>): Lookup<Args, Result> {
   return async (client, args, options = {}) => {
     const { title, filters } = kind;
     checkArgs(title, { id: "a string", ...filters }, args, options);
@@ -216,9 +277,13 @@ function problemOf(
   return misplaced && `${misplaced.path}: ${misplaced.reason}`;
 }
 
-const isString = (value: unknown) => typeof value === "string";
+const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
+const isString = (value: unknown): value is string => typeof value === "string";
 const isA: Record<ArgType, (value: unknown) => boolean> = {
   "a string": isString,
   "an object of strings": (value) =>
     isObject(value) && !Array.isArray(value) && Object.values(value).every(isString),
+  "an RFC 3339 time, such as 2027-01-31T00:00:00Z": (value) =>
+    isString(value) && rfc3339.test(value) && !Number.isNaN(Date.parse(value)),
+  "a SHA-256 fingerprint in hex": (value) => isString(value) && fingerprintIn(value) !== undefined,
 };

@@ -1,9 +1,9 @@
 import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
 import { defined } from "./lifecycle";
-import type { LookupKind } from "./lookup";
+import { type LookupKind, matchesObject, type ObjectFilter, objectFilters } from "./lookup";
 import type { Found } from "./state";
 import { type TLSCertificateState, toState, unparsedState } from "./tlsCertificate";
-import { covers } from "./values/pem";
+import { covers, fingerprintIn } from "./values/pem";
 
 /**
  * The result of a certificate lookup; unset fields are undefined. If the chain can't be parsed
@@ -19,30 +19,57 @@ type Described = {
 };
 
 /** Which certificates to look up. */
-export interface TLSCertificateFilter {
+export interface TLSCertificateFilter extends ObjectFilter {
   /** Only certificates valid for this domain; a wildcard covers one label (RFC 6125). */
   domain?: string;
+  /**
+   * Only certificates whose leaf has this SHA-256 fingerprint in hex, in any letter case; colons are
+   * accepted. A certificate that was uploaded twice is two.
+   */
+  fingerprint?: string;
 }
 
-/** Which certificate to look up: by `id`, or the only one that covers `domain`. */
+/** Which certificates to look up: those that match all given filters. */
+export interface TLSCertificateListFilter extends TLSCertificateFilter {
+  /**
+   * Only certificates that expire, or have expired, before this time, in RFC 3339. Not those with no
+   * known expiry date.
+   */
+  expiresBefore?: string;
+}
+
+/** Which certificate to look up: by `id`, or the only one that matches all given filters. */
 export interface TLSCertificateQuery extends TLSCertificateFilter {
   /** The id of the certificate. With an id, other filters are ignored. */
   id?: string;
 }
 
 /** How certificates are looked up. */
-export const lookup: LookupKind<TLSCertificateWire, TLSCertificateQuery, GetTLSCertificateResult> =
-  {
-    title: "TLS certificate",
-    filters: { domain: "a string" },
-    ...tlsCertificates,
-    result: (wire) =>
-      defined({ id: wire.id, ...describedBy(wire) }) as unknown as GetTLSCertificateResult,
-    matches: ({ subject_alternative_names: names }, { domain }) =>
-      domain === undefined || covers({ dnsNames: names?.dns_names ?? [], ips: [] }, domain),
-    label: ({ subjectCommonName, subjectAlternativeNames: names, serialNumber, notAfter }) =>
-      `${subjectCommonName || names.dnsNames[0] || names.ips[0] || serialNumber}, until ${notAfter}`,
-  };
+export const lookup: LookupKind<
+  TLSCertificateWire,
+  TLSCertificateQuery,
+  GetTLSCertificateResult,
+  TLSCertificateListFilter
+> = {
+  title: "TLS certificate",
+  filters: { domain: "a string", fingerprint: "a SHA-256 fingerprint in hex", ...objectFilters },
+  listFilters: { expiresBefore: "an RFC 3339 time, such as 2027-01-31T00:00:00Z" },
+  ...tlsCertificates,
+  result: (wire) =>
+    defined({ id: wire.id, ...describedBy(wire) }) as unknown as GetTLSCertificateResult,
+  matches: (wire, { domain, fingerprint, expiresBefore, ...filter }) =>
+    (domain === undefined || coversDomain(wire, domain)) &&
+    matchesObject(wire, filter) &&
+    (fingerprint === undefined || describedBy(wire).fingerprint === fingerprintIn(fingerprint)) &&
+    (expiresBefore === undefined ||
+      Date.parse(describedBy(wire).notAfter) < Date.parse(expiresBefore)),
+  label: ({ subjectCommonName, subjectAlternativeNames: names, serialNumber, notAfter }) =>
+    `${subjectCommonName || names.dnsNames[0] || names.ips[0] || serialNumber}, until ${notAfter}`,
+};
+
+function coversDomain({ subject_alternative_names: names }: TLSCertificateWire, domain: string) {
+  return covers({ dnsNames: names?.dns_names ?? [], ips: [] }, domain);
+}
 
 function describedBy(wire: TLSCertificateWire): Described {
   try {

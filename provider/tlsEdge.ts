@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
 import { EdgeLifecycle } from "./edge";
 import { defined, isObject, type Problem, type Properties, unknownValue } from "./lifecycle";
-import type { LookupKind } from "./lookup";
+import { type LookupKind, matchesObject, type ObjectFilter, objectFilters } from "./lookup";
 import { type Found, type NamesOf, type ServiceState, serviceNames } from "./state";
 import {
   description,
@@ -155,12 +155,12 @@ function problemsOfTermination({ tlsTermination, mutualTls }: Properties): Probl
 export interface GetTLSEdgeResult extends Found<TLSEdgeState> {}
 
 /** Which edges to look up. */
-export interface TLSEdgeFilter {
+export interface TLSEdgeFilter extends ObjectFilter {
   /** Only edges that serve this host and port, such as `app.example.com:443`. */
   hostport?: string;
 }
 
-/** Which edge to look up: by `id`, or the only one that serves `hostport`. */
+/** Which edge to look up: by `id`, or the only one that matches all given filters. */
 export interface TLSEdgeQuery extends TLSEdgeFilter {
   /** The id of the edge. With an id, other filters are ignored. */
   id?: string;
@@ -169,12 +169,15 @@ export interface TLSEdgeQuery extends TLSEdgeFilter {
 /** How edges are looked up. */
 export const lookup: LookupKind<TLSEdgeWire, TLSEdgeQuery, GetTLSEdgeResult> = {
   title: lifecycle.title,
-  filters: { hostport: "a string" },
+  filters: { hostport: "a string", ...objectFilters },
   ...tlsEdges,
   result: (wire) =>
     defined({ id: wire.id, ...lifecycle.toState(wire) }) as unknown as GetTLSEdgeResult,
-  matches: ({ hostports }, { hostport }) =>
-    hostport === undefined ||
-    (hostports ?? []).some((served) => served.toLowerCase() === hostport.toLowerCase()),
-  label: ({ hostports }) => hostports.join(", "),
+  matches: (wire, { hostport, ...filter }) =>
+    (hostport === undefined || serves(wire, hostport)) && matchesObject(wire, filter),
+  label: ({ hostports, description }) => hostports.join(", ") || description || "no hostports",
 };
+
+function serves({ hostports }: TLSEdgeWire, hostport: string): boolean {
+  return (hostports ?? []).some((served) => served.toLowerCase() === hostport.toLowerCase());
+}

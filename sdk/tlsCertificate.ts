@@ -4,7 +4,7 @@ import { stateNames, type TLSCertificateState } from "../provider/tlsCertificate
 import {
   type GetTLSCertificateResult,
   lookup,
-  type TLSCertificateFilter,
+  type TLSCertificateListFilter,
   type TLSCertificateQuery,
 } from "../provider/tlsCertificateLookup";
 import type { SubjectAlternativeNames } from "../provider/values/pem";
@@ -125,10 +125,10 @@ export class TLSCertificate extends pulumi.CustomResource {
   }
 }
 
-/** Which certificates to look up. */
-export interface GetTLSCertificatesArgs extends TLSCertificateFilter, LookupArgs {}
+/** Which certificates to look up: those that match all given filters. */
+export interface GetTLSCertificatesArgs extends TLSCertificateListFilter, LookupArgs {}
 
-/** Which certificate to look up: by `id`, or the only one that covers `domain`. */
+/** Which certificate to look up: by `id`, or the only one that matches all given filters. */
 export interface GetTLSCertificateArgs extends TLSCertificateQuery, LookupArgs {}
 
 /** All matching certificates of the account, newest first. */

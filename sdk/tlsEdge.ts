@@ -165,10 +165,10 @@ export class TLSEdge extends pulumi.CustomResource {
   }
 }
 
-/** Which edges to look up. */
+/** Which edges to look up: those that match all given filters. */
 export interface GetTLSEdgesArgs extends TLSEdgeFilter, LookupArgs {}
 
-/** Which edge to look up: by `id`, or the only one that serves `hostport`. */
+/** Which edge to look up: by `id`, or the only one that matches all given filters. */
 export interface GetTLSEdgeArgs extends TLSEdgeQuery, LookupArgs {}
 
 /** All matching edges of the account, newest first. */

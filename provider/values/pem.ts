@@ -228,6 +228,15 @@ export const chainNames: NamesOf<ChainState> = {
   chainFingerprint: "always",
 };
 
+/**
+ * The SHA-256 fingerprint that a text is, as outputs have it; undefined for any other text. Colons,
+ * as OpenSSL writes them, and capital letters are accepted.
+ */
+export function fingerprintIn(text: string): string | undefined {
+  const hex = text.replaceAll(":", "").toLowerCase();
+  return /^[0-9a-f]{64}$/.test(hex) ? hex : undefined;
+}
+
 /** What a chain says: of its leaf, and the fingerprints of the leaf's key and of the chain. */
 export function describeChain(chain: X509Certificate[]): ChainState {
   const leaf = chain[0] as X509Certificate;
