@@ -70,6 +70,7 @@ describe("the recipes for CI, on the real engine", () => {
       // GitHub has it since May 2026, actionlint 1.7.12 doesn't.
       '-ignore=unexpected key "queue" for "concurrency" section',
       path.join(recipes, "github-actions.yml"),
+      path.join(recipes, "fleet.yml"),
       ...workflows,
     ]);
   });
@@ -86,16 +87,17 @@ describe("the recipes for CI, on the real engine", () => {
   });
 
   it("each action, the CLI, the image and certbot have one version, that of the tests", async () => {
-    const text = await readFile(path.join(recipes, "github-actions.yml"), "utf8");
+    const read = (name: string) => readFile(path.join(recipes, name), "utf8");
+    const text = (await read("github-actions.yml")) + (await read("fleet.yml"));
     for (const [, use = ""] of text.matchAll(/uses: (.*)/g)) {
       assert.match(use, /^[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+/);
     }
     for (const [, queue] of text.matchAll(/queue: (\S+)/g)) assert.equal(queue, "max");
-    const both = text + (await readFile(path.join(recipes, "gitlab-ci.yml"), "utf8"));
-    const versions = [...both.matchAll(/(?:pulumi-version: |pulumi-nodejs-24:|certbot==)(\S+)/g)];
+    const all = text + (await read("gitlab-ci.yml"));
+    const versions = [...all.matchAll(/(?:pulumi-version: |pulumi-nodejs-24:|certbot==)(\S+)/g)];
     assert.deepEqual(
       versions.map(([, version]) => version),
-      [pulumiVersion, certbotVersion, pulumiVersion, certbotVersion],
+      [pulumiVersion, certbotVersion, pulumiVersion, pulumiVersion, certbotVersion],
     );
     const { permissions, jobs } = await recipe("github-actions.yml");
     assert.deepEqual(permissions, {});
