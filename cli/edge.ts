@@ -8,10 +8,13 @@ interface EdgeWire extends Wire {
   hostports?: string[] | null;
 }
 
-/** A module of an edge. Only TLS termination has other fields than `enabled`. */
+/** A module of an edge, with its settings and the ids that it refers to. */
 interface ModuleStatus {
   /** Whether the module is applied to traffic. */
   enabled: boolean;
+  backendId?: string | null;
+  ipPolicyIds?: string[];
+  certificateAuthorityIds?: string[];
   terminateAt?: string | null;
   minVersion?: string | null;
 }
@@ -59,7 +62,10 @@ export function edgeKind<Key extends string, W extends EdgeWire, Module extends 
     list: (client) => lifecycle.list(client) as AsyncIterable<W>,
     read(wire) {
       const state = lifecycle.toState(wire);
-      const parts = modules.map((name) => [name, moduleStatus(name, state[name])]);
+      const parts = modules.map((name) => [
+        name,
+        moduleStatus(name, state[name] as ModuleStatus | null),
+      ]);
       const hostports = state.hostports as string[];
       const tls = state.tlsTermination as ModuleStatus | null;
       // With `upstream` the service passes TLS through, so it needs no certificate.
@@ -86,11 +92,11 @@ export function edgeKind<Key extends string, W extends EdgeWire, Module extends 
       const hostports = edge.hostports.flatMap((hostport) =>
         cell(hostport, uncovered.has(hostport) ? "red" : undefined),
       );
-      const marks = modules.map((name) => mark((edge as Modules<Module>)[name]));
-      return {
-        id: plain(edge.id),
-        cells: [hostports.length > 0 ? hostports : cell("none", "dim"), ...marks],
-      };
+      const parts = modules.map((name) => (edge as Modules<Module>)[name]);
+      const used = parts.flatMap(idsOf).join(", ");
+      const names = hostports.length > 0 ? hostports : cell("none", "dim");
+      const uses = used === "" ? [] : cell(`uses ${used}`, "dim");
+      return { id: plain(edge.id), cells: [[...names, ...uses], ...parts.map(mark)] };
     },
     note(edges) {
       const { length } = edges.flatMap(({ uncoveredHostports }) => uncoveredHostports);
@@ -108,10 +114,18 @@ export function edgeKind<Key extends string, W extends EdgeWire, Module extends 
   };
 }
 
-function moduleStatus(name: string, module: unknown): ModuleStatus | null {
+function moduleStatus(name: string, module?: ModuleStatus | null): ModuleStatus | null {
   if (!module) return null;
-  const { enabled, terminateAt = null, minVersion = null } = module as ModuleStatus;
-  return name === "tlsTermination" ? { enabled, terminateAt, minVersion } : { enabled };
+  const { enabled, terminateAt = null, minVersion = null } = module;
+  if (name === "tlsTermination") return { enabled, terminateAt, minVersion };
+  return name === "backend" ? { enabled, backendId: module.backendId || null } : { ...module };
+}
+
+/** What a module that is on refers to: a backend, IP policies or authorities. */
+function idsOf(module: ModuleStatus | null): string[] {
+  if (!module?.enabled) return [];
+  const { backendId, ipPolicyIds = [], certificateAuthorityIds = [] } = module;
+  return [...(backendId ? [backendId] : []), ...ipPolicyIds, ...certificateAuthorityIds];
 }
 
 function mark(module: ModuleStatus | null): Line[] {

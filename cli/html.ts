@@ -161,8 +161,16 @@ function named({ id, cells: [first = []] }: Row, part: Section, object: ObjectSt
   return html`${linesOf(first)}<code>${id}</code>${list.length > 0 ? more : undefined}`;
 }
 
-/** A text that others wrote: its direction of writing does not change what stands beside it. */
-const bdi = (text: string) => html`<bdi>${text}</bdi>`;
+/**
+ * A text that others wrote: its direction of writing does not change what stands beside it. The port of a
+ * hostport stays in one piece.
+ */
+function bdi(text: string): Markup {
+  const [, host, port] = /^(.+)(:\d+)$/.exec(text) ?? [];
+  return port
+    ? html`<bdi>${host}<wbr><span class="port">${port}</span></bdi>`
+    : html`<bdi>${text}</bdi>`;
+}
 
 const linkedTo = (id: string, text = id) => html`<a href="${linkTo(id)}">${bdi(text)}</a>`;
 

@@ -18,8 +18,14 @@ export interface ObjectStatus {
   description?: string | null;
   /** When it was made. */
   createdAt?: string | null;
-  /** For machines; `owner` of metadata in JSON is shown. */
+  /** For machines. */
   metadata?: string | null;
+  /** `owner` in metadata that is JSON, as `TLSSite` writes it; null without one. */
+  owner?: string | null;
+  /** `environment` in metadata that is JSON; null without one. */
+  environment?: string | null;
+  /** The stack that manages it, as `project/stack`; null when none of those given does. */
+  stack?: string | null;
   /** The hostports for which no certificate of the account is valid now. */
   uncoveredHostports?: string[];
   /** Whole days until it expires, rounded down; null when the date is not known. */
@@ -58,6 +64,8 @@ export interface Report {
   failWithin: number | null;
   /** The ids of the certificates that make the exit code 2, most urgent first. */
   failing: string[];
+  /** The stacks given with `--stacks` that manage something, as `project/stack`; null without it. */
+  stacks: string[] | null;
 }
 
 /** A kind of object that an account holds: a row of the table in `kinds.ts`. */

@@ -37,6 +37,7 @@ a:hover { text-decoration-color: currentColor; }
 :focus-visible { outline: 2px solid var(--link); outline-offset: 2px; border-radius: 3px; }
 code, dd { font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; font-size: 0.75rem; }
 bdi { unicode-bidi: isolate; }
+.port { white-space: nowrap; }
 .dim, .number, code { color: var(--dim); }
 .bold { font-weight: 600; }
 .red { color: var(--red); }

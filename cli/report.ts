@@ -37,7 +37,7 @@ export function sectionsOf(status: Status): Section[] {
   const ofKind = (kind: AnyKind): Section => {
     const { heading, heads } = kind;
     const objects: ObjectStatus[] = status[kind.key];
-    const rows = objects.map((one) => kind.row(one, status));
+    const rows = objects.map((one) => withStack(kind.row(one, status), one, status));
     return { heading, heads, rows, objects, kind };
   };
   const uncovered = objectsOf(status).flatMap(({ id, uncoveredHostports = [] }) =>
@@ -58,6 +58,14 @@ export function sectionsOf(status: Status): Section[] {
     ...problems.filter(({ rows, paint }) => paint === "red" || rows.length > 0),
     ...kinds.filter((kind) => !("adoption" in kind)).map(ofKind),
   ];
+}
+
+/** Below the names of an object the stack that manages it, if stacks were given. */
+function withStack(row: Row, { stack }: ObjectStatus, { stacks }: Status): Row {
+  if (stacks === null || stack === undefined) return row;
+  const [first = [], ...cells] = row.cells;
+  const line = stack ? cell(`stack ${stack}`, "dim") : cell("in none of the stacks", "yellow");
+  return { ...row, cells: [[...first, ...line], ...cells] };
 }
 
 function unusedOf(
@@ -98,19 +106,9 @@ export const emptyText = ({ heading }: Section) => `No ${heading}.`;
 /** The heading of a part as a title: `Tunnels online`. */
 export const titleOf = ({ heading }: Section) => heading.charAt(0).toUpperCase() + heading.slice(1);
 
-/** The `owner` of metadata in JSON, as `TLSSite` writes it; undefined for other metadata. */
-function ownerOf({ metadata }: ObjectStatus): string | undefined {
-  try {
-    const { owner } = JSON.parse(metadata ?? "") as { owner: unknown };
-    return typeof owner === "string" && owner !== "" ? owner : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 /**
- * A part with the columns that HTML and Markdown have room for: those of its kind, then owner and
- * description. A column without a text is left out.
+ * A part with the columns that HTML and Markdown have room for: those of its kind, then environment,
+ * owner and description. A column without a text is left out.
  */
 export function widened(part: Section): Section {
   const { kind, objects = [] } = part;
@@ -118,7 +116,8 @@ export function widened(part: Section): Section {
   const columns = objects.map(
     (object): Record<string, Line[]> => ({
       ...kind?.columns?.(object),
-      OWNER: textOf(ownerOf(object)),
+      ENVIRONMENT: textOf(object.environment),
+      OWNER: textOf(object.owner),
       DESCRIPTION: textOf(object.description),
     }),
   );
@@ -169,7 +168,11 @@ function toldApart({ rows, objects = [] }: Section): Row[] {
 }
 
 function aboutOf(object: ObjectStatus): Line[] {
-  const owner = ownerOf(object);
-  const texts = [object.description ?? "", owner ? `owner: ${owner}` : ""].filter(Boolean);
+  const { description, owner, environment } = object;
+  const texts = [
+    description ?? "",
+    owner ? `owner: ${owner}` : "",
+    environment ? `environment: ${environment}` : "",
+  ].filter(Boolean);
   return texts.length > 0 ? cell(texts.join(", "), "dim") : [];
 }

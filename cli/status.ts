@@ -28,10 +28,16 @@ export type Twins = Status["twins"][number];
 /**
  * The status of an account.
  *
- * @param failWithin `failing` names each certificate with fewer days left than this; with 0, each
- * expired one. Default: it names none.
+ * @param failWithin `failing` names each certificate with fewer days left than this (with 0, each
+ * expired one), and each whose expiry date is not known. Default: it names none.
+ * @param managed The stack of each object that a stack manages, by its id. Default: not known.
  */
-export function statusOf(account: Account, now: Date, failWithin?: number): Status {
+export function statusOf(
+  account: Account,
+  now: Date,
+  failWithin?: number,
+  managed?: Map<string, string>,
+): Status {
   const listed = kinds.map((kind: AnyKind) => ({
     kind,
     readings: (account[kind.key] ?? []).map((wire) => kind.read(wire, now)),
@@ -40,21 +46,56 @@ export function statusOf(account: Account, now: Date, failWithin?: number): Stat
   const statuses = Object.fromEntries(
     listed.map(({ kind, readings }) => {
       const { order = () => 0 } = kind;
-      const all = readings.map((reading) => ({ ...reading.status, ...served(reading) }));
+      const all = readings.map((reading) => ({
+        ...reading.status,
+        ...served(reading),
+        ...originOf(reading.status, managed),
+      }));
       return [kind.key, all.sort((a, b) => order(a, b, now))];
     }),
   ) as Statuses<EachKind>;
   const failing = objectsOf(statuses).filter(
-    ({ daysLeft }) => failWithin !== undefined && (daysLeft ?? failWithin) < failWithin,
+    ({ daysLeft }) =>
+      failWithin !== undefined &&
+      daysLeft !== undefined &&
+      (daysLeft === null || daysLeft < failWithin),
   );
   return {
     at: now.toISOString(),
     service: account.service,
     failWithin: failWithin ?? null,
     failing: failing.map(({ id }) => id),
+    stacks: managed ? [...new Set(managed.values())].sort() : null,
     ...statuses,
     twins: listed.flatMap(({ readings }) => twinsOf(readings)),
   };
+}
+
+/** Who has made an object; nothing for a kind without metadata. */
+function originOf(
+  { id, metadata }: ObjectStatus,
+  managed?: Map<string, string>,
+): Partial<ObjectStatus> {
+  if (metadata === undefined) return {};
+  const names = namesIn(metadata ?? "");
+  const textOf = (name: string) => {
+    const value = names[name];
+    return typeof value === "string" && value !== "" ? value : null;
+  };
+  return {
+    owner: textOf("owner"),
+    environment: textOf("environment"),
+    stack: managed?.get(id) ?? null,
+  };
+}
+
+/** The names in metadata that is a JSON object. */
+function namesIn(metadata: string): Record<string, unknown> {
+  try {
+    return { ...JSON.parse(metadata) };
+  } catch {
+    return {};
+  }
 }
 
 /** The objects of all kinds. */

@@ -103,9 +103,10 @@ export const certificateKind: CertificateKind = {
   note(certificates, { failing, failWithin }) {
     const expired = certificates.filter(({ daysLeft }) => (daysLeft ?? 0) < 0);
     const unknown = certificates.filter(({ daysLeft }) => daysLeft === null);
+    const due = failing.length - (failWithin === null ? 0 : unknown.length);
     const noted = [
       failWithin === null && expired.length > 0 && `${expired.length} expired`,
-      failing.length > 0 && `${failing.length} due in ${count(failWithin ?? 0, "day")}`,
+      due > 0 && `${due} due in ${count(failWithin ?? 0, "day")}`,
       unknown.length > 0 && `${unknown.length} with no known expiry date`,
     ];
     return noted.filter(Boolean).join(", ") || undefined;

@@ -8,6 +8,8 @@ import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { stripVTControlCharacters } from "node:util";
 import { edgeKind } from "../cli/edge";
+import { statusHtml } from "../cli/html";
+import { statusMarkdown } from "../cli/markdown";
 import { statusText } from "../cli/report";
 import { type Account, type Status, statusOf } from "../cli/status";
 import { Client } from "../client/client";
@@ -96,10 +98,10 @@ describe("what the status says", () => {
 
     const limits: [number | undefined, string[]][] = [
       [undefined, []],
-      [0, ["longGone", "gone"]],
-      [1, ["longGone", "gone", "today"]],
-      [7, ["longGone", "gone", "today"]],
-      [8, ["longGone", "gone", "today", "week"]],
+      [0, ["longGone", "gone", "unknown"]],
+      [1, ["longGone", "gone", "unknown", "today"]],
+      [7, ["longGone", "gone", "unknown", "today"]],
+      [8, ["longGone", "gone", "unknown", "today", "week"]],
     ];
     for (const [limit, failing] of limits) {
       it(`fails for ${failing.join(", ") || "none"}, given ${limit} days`, () => {
@@ -132,6 +134,7 @@ describe("what the status says", () => {
         description: null,
         createdAt: "2025-01-01T00:00:00Z",
         metadata: null,
+        ...{ owner: null, environment: null, stack: null },
         subjectCommonName: "leaf",
         ...names,
         notBefore: "2026-02-28T12:00:00Z",
@@ -146,6 +149,7 @@ describe("what the status says", () => {
         description: null,
         createdAt: "2025-01-01T00:00:00Z",
         metadata: "m",
+        ...{ owner: null, environment: null, stack: null },
         subjectCommonName: "told",
         dnsNames: ["told.example"],
         ips: [],
@@ -161,6 +165,7 @@ describe("what the status says", () => {
         description: null,
         createdAt: "",
         metadata: null,
+        ...{ owner: null, environment: null, stack: null },
         subjectCommonName: null,
         dnsNames: [],
         ips: [],
@@ -173,10 +178,10 @@ describe("what the status says", () => {
       });
     });
 
-    it("fails for none whose date is not known, but counts it", () => {
+    it("fails for one whose date is not known, and says so", () => {
       const unknown = [certificateOf("unknown", 0, [], { not_after: null })];
-      const status = statusOf(account({ certificates: unknown }), now, 99_999);
-      assert.deepEqual(status.failing, []);
+      const status = statusOf(account({ certificates: unknown }), now, 0);
+      assert.deepEqual(status.failing, ["unknown"]);
       const report = statusText(status, { width: 80, colour: false });
       assert.match(report, /1 certificate \(1 with no known expiry date\)/);
     });
@@ -330,7 +335,7 @@ describe("what the status says", () => {
       metadata: null,
       hostports: ["x.example:22"],
       uncoveredHostports: [],
-      backend: { enabled: true },
+      backend: { enabled: true, backendId: null },
     });
     assert.deepEqual(kind.heads, ["ID", "HOSTPORTS", "BACKEND"]);
   });
@@ -348,6 +353,7 @@ describe("what the status says", () => {
       description: null,
       createdAt: "",
       metadata: null,
+      ...{ owner: null, environment: null, stack: null },
       hostports: [],
       uncoveredHostports: [],
       backend: null,
@@ -360,6 +366,44 @@ describe("what the status says", () => {
       [backend, ipRestriction, mutualTls].map((module) => module?.enabled),
       [true, false, true],
     );
+  });
+
+  it("of an edge has what its modules refer to, and who manages it, in all formats", () => {
+    const ref = (id: string) => ({ id, uri: "" });
+    const edge = edgeOf(["x.example:443"], {
+      id: "edgtls_1",
+      metadata: JSON.stringify({ owner: "web", environment: "prod", other: 1 }),
+      backend: { backend: ref("bkdtg_1") },
+      ip_restriction: { ip_policies: [ref("ipp_1"), ref("ipp_2")] },
+      mutual_tls: { enabled: false, certificate_authorities: [ref("ca_1")] },
+    });
+    const others = [edgeOf(["y.example:443"], { id: "edgtls_2", metadata: "[1]" })];
+    const managed = new Map([["edgtls_1", "shop/prod"]]);
+    const status = statusOf(account({ edges: [edge, ...others] }), now, undefined, managed);
+    const [first, second] = status.edges;
+    assert.deepEqual(
+      [first?.backend?.backendId, first?.ipRestriction?.ipPolicyIds],
+      ["bkdtg_1", ["ipp_1", "ipp_2"]],
+    );
+    assert.deepEqual(first?.mutualTls, { enabled: false, certificateAuthorityIds: ["ca_1"] });
+    assert.deepEqual(
+      [first?.owner, first?.environment, first?.stack],
+      ["web", "prod", "shop/prod"],
+    );
+    assert.deepEqual([second?.owner, second?.environment, second?.stack], [null, null, null]);
+    assert.deepEqual(status.stacks, ["shop/prod"]);
+    const texts = [statusText(status, { width: 80, colour: false }), statusMarkdown(status)];
+    for (const text of [...texts, statusHtml(status)]) {
+      // What is off is not used.
+      assert.match(text, /uses bkdtg_1, ipp_1, ipp_2(?!, ca)/);
+      assert.match(text, /stack shop.{0,6}prod/);
+      assert.match(text, /in none of the stacks/);
+    }
+    const unasked = statusText(statusOf(account({ edges: [edge] }), now), {
+      width: 80,
+      colour: false,
+    });
+    assert.doesNotMatch(unasked, /stack/);
   });
 
   it("of twins names what an update that was cut off may have left", async () => {
@@ -705,6 +749,7 @@ describe("npx pulumi-tlsedge", () => {
       "service",
       "failWithin",
       "failing",
+      "stacks",
       "edges",
       "certificates",
       "tunnels",
@@ -720,6 +765,7 @@ describe("npx pulumi-tlsedge", () => {
       id: ids.soon,
       description: null,
       metadata: null,
+      ...{ owner: null, environment: null, stack: null },
       subjectCommonName: "*.soon.example.com",
       dnsNames: ["*.soon.example.com"],
       ips: [],
@@ -735,10 +781,11 @@ describe("npx pulumi-tlsedge", () => {
       id: ids.covered,
       description: null,
       metadata: null,
+      ...{ owner: null, environment: null, stack: null },
       hostports: ["a.soon.example.com:443", "later.example.com:443"],
       uncoveredHostports: [],
-      backend: { enabled: true },
-      ipRestriction: { enabled: false },
+      backend: { enabled: true, backendId: "bkdtg_1" },
+      ipRestriction: { enabled: false, ipPolicyIds: ["ipp_1"] },
       mutualTls: null,
       tlsTermination: { enabled: true, terminateAt: "edge", minVersion: "1.3" },
     });

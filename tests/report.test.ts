@@ -232,9 +232,12 @@ describe("the report in Markdown", () => {
     assert.equal(
       row("cert_hmeYjgq4PyCXPrkCjTJDxWNBDlk"),
       "| `cert_hmeYjgq4PyCXPrkCjTJDxWNBDlk` | `login.acme.example` | **2026-03-05** | **3, due** " +
-        "| `login.acme.example:443` | web | from the old authority |",
+        "| `login.acme.example:443` | production | web | from the old authority |",
     );
-    assert.match(row("cert_KSAtuTiaGkY7DbkVWEHUvcdQhqY") ?? "", /<br>and 2 more \| - \| - \|$/);
+    assert.match(
+      row("cert_KSAtuTiaGkY7DbkVWEHUvcdQhqY") ?? "",
+      /<br>and 2 more \| - \| - \| - \|$/,
+    );
     assert.ok(markdown.render(report).includes("<th>SERVES</th>"));
   });
 
@@ -410,6 +413,7 @@ describe("the page of a report", () => {
       "2026-03-05",
       "3, due",
       "login.acme.example:443",
+      "production",
       "web",
       "from the old authority",
     ]);
