@@ -21,6 +21,7 @@ import { forgetLists } from "../provider/creates/lists";
 import { DeclaredHostports } from "../provider/declaredHostports";
 import { cancel, engineAddress } from "../provider/engine";
 import { forgetPlans } from "../provider/hostports";
+import { idToImport } from "../provider/importName";
 import { type Kind, kinds, lookups } from "../provider/kinds";
 import {
   defined,
@@ -258,11 +259,16 @@ function handlersOf(schema: Schema) {
     async read(request: messages.ReadRequest) {
       const kind = kindOf(request);
       const { lifecycle } = kind;
-      const id = request.getId();
       const props = fromWire(request.getProperties());
       const given = fromWire(request.getInputs());
       // An import and a program's `get` have no state.
       const stored = "uri" in props.values ? props.values : undefined;
+      const named = request.getId();
+      // A `get` has properties, though they are empty: the program keeps the id that it has given.
+      const isImport = !request.hasProperties();
+      const id = isImport
+        ? await idToImport(lifecycle, client(request.getTimeout()), named)
+        : named;
       const service = clientOf(kind, id, props.values, request.getTimeout());
       const found = await read(lifecycle, service, id, stored);
       if (!found) return new messages.ReadResponse();

@@ -18,6 +18,7 @@ import {
 } from "./creates/adoption";
 import { endCreates } from "./creates/createOnce";
 import { answering, exitWithEngine } from "./engine";
+import { idToImport, isNamed } from "./importName";
 import {
   defined,
   type Lifecycle,
@@ -78,11 +79,12 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
     return operation;
   };
   /** Reads the object to adopt, unless the inputs have problems. A failure becomes a problem. */
-  const readToAdopt = async (id: unknown, inputs: Properties, problems: Problem[]) => {
-    if (typeof id !== "string" || problems.length > 0) return undefined;
+  const readToAdopt = async (wanted: unknown, inputs: Properties, problems: Problem[]) => {
+    if (typeof wanted !== "string" || problems.length > 0) return undefined;
     try {
       noteService(account(inputs), false);
-      return await findToAdopt(lifecycle, client(inputs), id, inputs);
+      const id = await idToImport(lifecycle, client(inputs), wanted);
+      return { id, state: await findToAdopt(lifecycle, client(inputs), id, inputs) };
     } catch (error) {
       problems.push({ path: "", reason: (error as Error).message });
       return undefined;
@@ -123,7 +125,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
     check: (olds: Properties = {}, raw: Properties = {}) =>
       toldOnce(async () => {
         const {
-          [importKey]: id,
+          [importKey]: wanted,
           [secretsKey]: secrets,
           [timeoutsKey]: timeouts,
           ...given
@@ -134,9 +136,9 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
           ...problemsOfShape(lifecycle, news),
           ...problemsOfConnection(connectionOf(news), config),
         ];
-        const found = isNew ? await readToAdopt(id, news, problems) : undefined;
+        const found = isNew ? await readToAdopt(wanted, news, problems) : undefined;
         // In an adoption, the object's inputs take the place of the old inputs.
-        const before = isNew ? found && lifecycle.inputsOf(found) : olds;
+        const before = isNew ? found && lifecycle.inputsOf(found.state) : olds;
         const checked = lifecycle.check(news, before, new Date());
         problems.push(...checked.problems);
         // The inputs are the only way into a plan, so they have what follows from them.
@@ -144,16 +146,20 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
         const inputs = { ...keepEqual(lifecycle, before ?? {}, checked.inputs), ...derived };
         // What the check refuses is not compared with the object to adopt.
         const refused = problems.map(({ path }) => [path.split(".", 1)[0], unknownValue]);
-        const wanted = {
+        const toAdopt = {
           ...checked.inputs,
           ...Object.fromEntries(refused),
           [secretsKey]: secrets,
         };
-        if (found) checkAdoption(id as string, found, wanted, problems);
+        if (found) checkAdoption(found.id, found.state, toAdopt, problems);
         else if (isNew) await askFor(inputs, problems);
         noteProgram();
         // Only an adoption needs the names of the secrets after the check.
-        const kept = { [importKey]: id, [secretsKey]: id && secrets, [timeoutsKey]: timeouts };
+        const kept = {
+          [importKey]: wanted,
+          [secretsKey]: wanted && secrets,
+          [timeoutsKey]: timeouts,
+        };
         // Another copy of this package may have registered the resource without the names.
         const isSecret = (name: string) => !Array.isArray(secrets) || secrets.includes(name);
         return {
@@ -172,7 +178,8 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
         lifecycle.planned?.(id, state, inputs);
         const replaces = lifecycle.replaces(state, inputs);
         if (isOwn && connectionOf(state) !== connectionOf(inputs)) replaces.push("connection");
-        checkImportOption(lifecycle, () => account(inputs), id, inputs, replaces);
+        const isOwnName = (wanted: unknown) => isNamed(lifecycle, id, state, wanted);
+        checkImportOption(lifecycle, () => account(inputs), id, inputs, replaces, isOwnName);
         // An update without changes stores what the plugin does not: Pulumi needs `__provider`.
         const isSame =
           replaces.length === 0 &&
@@ -194,7 +201,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
         const { [importKey]: wanted, ...rest } = inputs;
         const service = client(inputs, "create");
         const { id, state, problem, warning } = await (typeof wanted === "string"
-          ? adopt(lifecycle, service, wanted, rest)
+          ? adopt(lifecycle, service, await idToImport(lifecycle, service, wanted), rest)
           : lifecycle.create(service, inputs));
         if (warning) warn(warning);
         const outs = { ...state, ...storedOf(lifecycle, inputs), ...accountState(service) };

@@ -52,9 +52,10 @@ export interface TLSCertificate extends Outputs<TLSCertificateState> {}
  * new one is created first, then the old one is deleted. Another PEM text of the same chain is no
  * change.
  *
- * The option `import` adopts the existing certificate with that id: nothing is created, and the plan
- * fails and lists the differences if the arguments differ from the certificate. The key may be
- * omitted. After the first update the option can be removed.
+ * The option `import` adopts the existing certificate with that id, or with that SHA-256
+ * fingerprint: nothing is created, and the plan fails and lists the differences if the arguments
+ * differ from the certificate. The key may be omitted. After the first update the option can be
+ * removed.
  *
  * @example
  * const certificate = new TLSCertificate("app", {

@@ -107,9 +107,9 @@ export interface TLSEdge extends Outputs<TLSEdgeState> {}
  * unless `onModuleRemoval` says otherwise. A replacement deletes the old edge first, because two
  * edges can't have the same hostport; `deleteBeforeReplace: false` overrides this.
  *
- * The option `import` adopts the existing edge with that id: nothing is created, and the plan fails
- * and lists the differences if the arguments differ from the edge. After the first update the
- * option can be removed.
+ * The option `import` adopts the existing edge with that id, or with that hostport: nothing is
+ * created, and the plan fails and lists the differences if the arguments differ from the edge.
+ * After the first update the option can be removed.
  *
  * @example
  * const edge = new TLSEdge("app", {

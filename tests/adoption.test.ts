@@ -53,6 +53,47 @@ describe("adoption", () => {
 
   const held = () => emulator.tlsEdges.list().map(({ id }) => id);
 
+  it("C40 takes a hostport for the id of an edge, and goes on with the real id", async () => {
+    const stack = new Stack(tlsEdge);
+    assert.equal(await stack.up(importing("A.example.com:443", args)), "create");
+    assert.equal(stack.id, existing.id);
+    takeRequests(emulator);
+    assert.equal(await stack.up(importing("A.example.com:443", args)), "same");
+    assert.deepEqual(takeRequests(emulator), []);
+    await stack.preview(importing(existing.id, args));
+    for (const other of ["b.example.com:443", "edgtls_other"]) {
+      const { message } = await failureOf(stack.preview(importing(other, args)), Error);
+      assert.ok(message.includes(`manages the TLS edge ${existing.id}`), message);
+    }
+    assert.equal(await stack.up(args), "same");
+    assert.deepEqual(takeRequests(emulator), []);
+  });
+
+  it("C40 takes a fingerprint for the id of a certificate", async () => {
+    const { certificatePem, privateKeyPem } = await makeCertificate({ commonName: "a.example" });
+    const uploaded = new Stack(tlsCertificate);
+    await uploaded.up({ certificatePem, privateKeyPem });
+    const fingerprint = String(uploaded.state.fingerprint);
+    const stack = new Stack(tlsCertificate);
+    await stack.up(importing(fingerprint, { certificatePem }));
+    assert.equal(stack.id, uploaded.id);
+    assert.equal(await stack.up(importing(fingerprint, { certificatePem })), "same");
+  });
+
+  it("C40 lists what there is when a name is that of no object, or of several", async () => {
+    const none = new Stack(tlsEdge).preview(importing("b.example.com:443", args));
+    const { message } = await failureOf(none, PlanFailure);
+    assert.match(message, /no TLS edge matches .*b\.example\.com:443/);
+    assert.ok(message.includes(`${existing.id} (a.example.com:443)`), message);
+    const { certificatePem, privateKeyPem } = await makeCertificate({ commonName: "a.example" });
+    const twins = [new Stack(tlsCertificate), new Stack(tlsCertificate)];
+    for (const twin of twins) await twin.up({ certificatePem, privateKeyPem });
+    const fingerprint = String(twins[0]?.state.fingerprint);
+    const several = new Stack(tlsCertificate).preview(importing(fingerprint, { certificatePem }));
+    const listed = await failureOf(several, PlanFailure);
+    for (const { id } of twins) assert.ok(listed.message.includes(id), listed.message);
+  });
+
   it("C40 leaves to the service what the program does, and keeps no more than the id", async () => {
     const stack = new Stack(tlsEdge);
     assert.equal(await stack.up(importing(existing.id, args)), "create");

@@ -181,6 +181,7 @@ export async function adopt(
  * delete of the object in this run. Another resource may have managed the object before, and an
  * interrupted update may have left the delete of that resource to this run.
  *
+ * @param isOwn Whether a value of the option names the resource's own object.
  * @throws Error that says to remove the option, or to use another resource name.
  */
 export function checkImportOption(
@@ -189,11 +190,12 @@ export function checkImportOption(
   id: string,
   inputs: Properties,
   replaces: string[],
+  isOwn: (wanted: unknown) => boolean,
 ): void {
   const wanted = inputs[importKey];
   if (wanted === undefined) return;
   const object = titleOf(lifecycle, id);
-  if (wanted !== id) {
+  if (!isOwn(wanted)) {
     throw new Error(
       `the import option names ${wanted}, but this resource already manages the ${object}: ` +
         `adopt ${wanted} in a resource with another name, or remove the option`,

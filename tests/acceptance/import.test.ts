@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { X509Certificate } from "node:crypto";
 import path from "node:path";
 import { promisify } from "node:util";
 import type { Adoption } from "../../cli/adopt";
@@ -152,6 +153,59 @@ describe("the engine's import", () => {
       assert.deepEqual([after.steps, after.requests], [["same:one"], []]);
     });
   }
+
+  it("C81 takes an edge by hostport and a certificate by fingerprint; the state has the id", async () => {
+    const edge = await tlsEdges.create(client, { hostports: ["a.example:443", "b.example:443"] });
+    const made = await upload(client, { commonName: "a.example" });
+    const { fingerprint256 } = new X509Certificate(made.certificate_pem);
+    for (const [type, name, id] of [
+      ["TLSEdge", "B.example:443", edge.id],
+      ["TLSCertificate", fingerprint256.replaceAll(":", "").toLowerCase(), made.id],
+    ] as const) {
+      await importOne(type, name);
+      const { one } = await project.exported();
+      assert.equal(one?.id, id);
+      await project.succeeds("refresh", "--yes");
+      assert.equal((await project.exported()).one?.id, id);
+      await project.succeedsQuietly("state", "delete", "--force", "--yes", String(one?.urn));
+    }
+  });
+
+  it("C81 lists what there is when a hostport names no edge, or several", async () => {
+    const one = await tlsEdges.create(client, { hostports: ["a.example:443"] });
+    const none = await importOne("TLSEdge", "b.example:443", true);
+    assert.match(
+      none.output,
+      new RegExp(`no TLS edge matches.*${one.id} \\(a.example:443\\)`, "s"),
+    );
+    const made = await makeCertificate({ commonName: "a.example" });
+    const body = { certificate_pem: made.certificatePem, private_key_pem: made.privateKeyPem };
+    const twins = [
+      await tlsCertificates.create(client, body),
+      await tlsCertificates.create(client, body),
+    ];
+    const { fingerprint256 } = new X509Certificate(made.certificatePem);
+    const { output } = await importOne("TLSCertificate", fingerprint256, true);
+    for (const { id } of twins) assert.match(output, new RegExp(`2 TLS certificates.*${id}`, "s"));
+    assert.deepEqual(await project.exported(), {});
+  });
+
+  it("C81 takes a hostport as the option of a resource, which may stay", async () => {
+    const { id } = await tlsEdges.create(client, { hostports: ["a.example:443"] });
+    await project.program(
+      `new tlsedge.TLSEdge("one", { hostports: ["a.example:443"] }, { import: "a.example:443" });`,
+    );
+    assert.deepEqual((await project.up()).steps, ["import:one"]);
+    assert.equal((await project.exported()).one?.id, id);
+    const after = await project.up();
+    assert.deepEqual([after.steps, after.requests], [["same:one"], []]);
+  });
+
+  it("C43 takes no hostport for a get, whose id the program keeps", async () => {
+    await tlsEdges.create(client, { hostports: ["a.example:443"] });
+    await project.program('tlsedge.TLSEdge.get("one", "a.example:443");');
+    await project.fails("up");
+  });
 
   it("C81 is an option of a resource, too, which can then be removed", async () => {
     const { id } = await tlsEdges.create(client, { hostports: ["a.example:443"] });
