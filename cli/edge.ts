@@ -8,7 +8,7 @@ interface EdgeWire extends Wire {
   hostports?: string[] | null;
 }
 
-/** A module of an edge, with its settings and the ids that it refers to. */
+/** A module of an edge: whether it is on, and the fields that it has in a program. */
 interface ModuleStatus {
   /** Whether the module is applied to traffic. */
   enabled: boolean;
@@ -37,6 +37,13 @@ const heads: Record<string, string> = {
   tlsTermination: "TLS",
 };
 
+/** What the fields of modules refer to. */
+const references = {
+  backendId: "backend",
+  ipPolicyIds: "IP policies",
+  certificateAuthorityIds: "authorities",
+} as const;
+
 /**
  * A kind of edge: an object with hostports and modules.
  *
@@ -62,10 +69,7 @@ export function edgeKind<Key extends string, W extends EdgeWire, Module extends 
     list: (client) => lifecycle.list(client) as AsyncIterable<W>,
     read(wire) {
       const state = lifecycle.toState(wire);
-      const parts = modules.map((name) => [
-        name,
-        moduleStatus(name, state[name] as ModuleStatus | null),
-      ]);
+      const parts = modules.map((name) => [name, moduleStatus(name, state[name])]);
       const hostports = state.hostports as string[];
       const tls = state.tlsTermination as ModuleStatus | null;
       // With `upstream` the service passes TLS through, so it needs no certificate.
@@ -92,11 +96,21 @@ export function edgeKind<Key extends string, W extends EdgeWire, Module extends 
       const hostports = edge.hostports.flatMap((hostport) =>
         cell(hostport, uncovered.has(hostport) ? "red" : undefined),
       );
-      const parts = modules.map((name) => (edge as Modules<Module>)[name]);
-      const used = parts.flatMap(idsOf).join(", ");
-      const names = hostports.length > 0 ? hostports : cell("none", "dim");
-      const uses = used === "" ? [] : cell(`uses ${used}`, "dim");
-      return { id: plain(edge.id), cells: [[...names, ...uses], ...parts.map(mark)] };
+      const marks = modules.map((name) => mark((edge as Modules<Module>)[name]));
+      return {
+        id: plain(edge.id),
+        cells: [hostports.length > 0 ? hostports : cell("none", "dim"), ...marks],
+      };
+    },
+    uses(edge) {
+      const given = modules.map((name) => (edge as Modules<Module>)[name]);
+      return Object.entries(references).flatMap(([field, noun]) => {
+        const ids = given.flatMap((module) => module?.[field as keyof typeof references] ?? []);
+        return ids.length > 0 ? cell(`${noun}: ${ids.join(", ")}`) : [];
+      });
+    },
+    columns(edge) {
+      return { USES: this.uses?.(edge) ?? [] };
     },
     note(edges) {
       const { length } = edges.flatMap(({ uncoveredHostports }) => uncoveredHostports);
@@ -114,18 +128,14 @@ export function edgeKind<Key extends string, W extends EdgeWire, Module extends 
   };
 }
 
-function moduleStatus(name: string, module?: ModuleStatus | null): ModuleStatus | null {
+function moduleStatus(name: string, module: unknown): ModuleStatus | null {
   if (!module) return null;
-  const { enabled, terminateAt = null, minVersion = null } = module;
-  if (name === "tlsTermination") return { enabled, terminateAt, minVersion };
-  return name === "backend" ? { enabled, backendId: module.backendId || null } : { ...module };
-}
-
-/** What a module that is on refers to: a backend, IP policies or authorities. */
-function idsOf(module: ModuleStatus | null): string[] {
-  if (!module?.enabled) return [];
-  const { backendId, ipPolicyIds = [], certificateAuthorityIds = [] } = module;
-  return [...(backendId ? [backendId] : []), ...ipPolicyIds, ...certificateAuthorityIds];
+  const fields = Object.entries(module).map(([field, value]) => [
+    field,
+    value === "" ? null : value,
+  ]);
+  const unset = name === "tlsTermination" ? { terminateAt: null, minVersion: null } : {};
+  return { enabled: true, ...unset, ...Object.fromEntries(fields) };
 }
 
 function mark(module: ModuleStatus | null): Line[] {

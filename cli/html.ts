@@ -161,15 +161,16 @@ function named({ id, cells: [first = []] }: Row, part: Section, object: ObjectSt
   return html`${linesOf(first)}<code>${id}</code>${list.length > 0 ? more : undefined}`;
 }
 
-/**
- * A text that others wrote: its direction of writing does not change what stands beside it. The port of a
- * hostport stays in one piece.
- */
+/** A text of up to this many characters, such as a date or a state, is not broken. */
+const shortLength = 12;
+
+/** A text that others wrote: its direction of writing does not change what stands beside it. */
 function bdi(text: string): Markup {
-  const [, host, port] = /^(.+)(:\d+)$/.exec(text) ?? [];
-  return port
-    ? html`<bdi>${host}<wbr><span class="port">${port}</span></bdi>`
-    : html`<bdi>${text}</bdi>`;
+  const port = /:\d{1,5}$/.exec(text)?.[0];
+  if (!port) return html`<bdi>${text}</bdi>`;
+  // A hostport that is too long for its line breaks before the colon, never in the port, and in the
+  // host only if the host alone is too long.
+  return html`<bdi>${text.slice(0, -port.length)}<wbr><span class="port">${port}</span></bdi>`;
 }
 
 const linkedTo = (id: string, text = id) => html`<a href="${linkTo(id)}">${bdi(text)}</a>`;
@@ -177,7 +178,8 @@ const linkedTo = (id: string, text = id) => html`<a href="${linkTo(id)}">${bdi(t
 function linesOf(lines: Line[], hasShapes = true): Markup {
   const all = lines.map(({ text, paint, of }) => {
     const content = of === undefined ? bdi(text) : linkedTo(of, text);
-    return html`<div>${marked(paint, content, hasShapes)}</div>`;
+    const kind = text.length <= shortLength ? html` class="short"` : undefined;
+    return html`<div${kind}>${marked(paint, content, hasShapes)}</div>`;
   });
   if (all.length <= mostLines + 1) return html`${all}`;
   const rest = all.slice(mostLines);

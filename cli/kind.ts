@@ -20,11 +20,11 @@ export interface ObjectStatus {
   createdAt?: string | null;
   /** For machines. */
   metadata?: string | null;
-  /** `owner` in metadata that is JSON, as `TLSSite` writes it; null without one. */
-  owner?: string | null;
-  /** `environment` in metadata that is JSON; null without one. */
+  /** `environment` in metadata that is JSON. */
   environment?: string | null;
-  /** The stack that manages it, as `project/stack`; null when none of those given does. */
+  /** `owner` in metadata that is JSON. */
+  owner?: string | null;
+  /** The stack that manages the object, by the exports that were given. */
   stack?: string | null;
   /** The hostports for which no certificate of the account is valid now. */
   uncoveredHostports?: string[];
@@ -62,9 +62,12 @@ export interface Report {
   at: string;
   /** The days given with `--fail-within`. */
   failWithin: number | null;
-  /** The ids of the certificates that make the exit code 2, most urgent first. */
+  /**
+   * The ids of the certificates that make the exit code 2, most urgent first: those that are due, and
+   * those with no known expiry date.
+   */
   failing: string[];
-  /** The stacks given with `--stacks` that manage something, as `project/stack`; null without it. */
+  /** The files given with `--stacks`; null without it. */
   stacks: string[] | null;
 }
 
@@ -85,6 +88,8 @@ export interface Kind<Key = string, W = Wire, S = ObjectStatus> {
   /** The heads of the table: that of the ids, then one for each cell of a row. */
   heads: string[];
   row(status: S, report: Report): Row;
+  /** What an object refers to, by id: a line for each kind of what it refers to. */
+  uses?(status: S): Line[];
   /** More cells for reports with room for them, HTML and Markdown, by their heads. */
   columns?(status: S): Record<string, Line[]>;
   /** Texts for the HTML report, by their names, which are shown when they are asked for. */

@@ -45,21 +45,21 @@ const formats = ["text", "json", "markdown"] as const;
 
 interface StatusOptions extends Options {
   failWithin?: number;
-  stacks?: string[];
   format?: (typeof formats)[number];
   html?: string;
+  stacks?: string[];
 }
 
 /** Gives the exit code, as `adopt` does. */
 async function status(given: StatusOptions, io: IO): Promise<number> {
-  const { failWithin, stacks, html, ...options } = given;
+  const { failWithin, html, stacks: files, ...options } = given;
   const format = options.format ?? (options.json ? "json" : "text");
   if (options.json && format !== "json") {
     throw new Error(`--json prints JSON, and --format ${format} does not: leave one of them out`);
   }
-  const managed = stacks && managedIn(stacks);
+  const stacks = files && { files, managed: managedIn(files) };
   const account = await readAccount(kinds, { ...options, json: format === "json" }, io);
-  const found = statusOf(account, new Date(), failWithin, managed);
+  const found = statusOf(account, new Date(), failWithin, stacks);
   if (html !== undefined) {
     writePage(html, statusHtml(found));
     print(`Wrote ${plain(html)}`, io.stderr);
@@ -228,13 +228,16 @@ export async function main(argv: string[], io: IO): Promise<number> {
     .addOption(
       new Option("--format <format>", "what to print; --json is --format json").choices(formats),
     )
-    .option("--stacks <files...>", "name stacks of objects: outputs of `pulumi stack export`")
+    .option(
+      "--stacks <files...>",
+      "name the stack of each object: outputs of `pulumi stack export`",
+    )
     .option("--html <file>", "write the report as a page, too, which replaces the file")
     .addHelpText(
       "after",
       `${environment}
-Exit codes: 0, 1 for an error, 2 when a certificate expires within --fail-within, or when its
-expiry is not known.`,
+Exit codes: 0, 1 for an error, 2 when a certificate expires within --fail-within
+or has no known expiry date.`,
     );
 
   command("adopt", "write a Pulumi project that adopts what an account holds", adopt)

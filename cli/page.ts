@@ -37,7 +37,7 @@ a:hover { text-decoration-color: currentColor; }
 :focus-visible { outline: 2px solid var(--link); outline-offset: 2px; border-radius: 3px; }
 code, dd { font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; font-size: 0.75rem; }
 bdi { unicode-bidi: isolate; }
-.port { white-space: nowrap; }
+.port, .short { white-space: nowrap; }
 .dim, .number, code { color: var(--dim); }
 .bold { font-weight: 600; }
 .red { color: var(--red); }
@@ -108,14 +108,14 @@ th {
   vertical-align: bottom;
   white-space: nowrap;
 }
-td { padding: 0.55rem 1rem 0.55rem 0; border-bottom: 1px solid var(--rule); vertical-align: top; min-width: 7.5rem; }
+td { padding: 0.55rem 1rem 0.55rem 0; border-bottom: 1px solid var(--rule); vertical-align: top; min-width: 6.5rem; }
 td:first-child { min-width: 14rem; }
-td:has(a) { min-width: 16rem; }
+td:has(a) { min-width: 14rem; }
 tr > :last-child { padding-right: 0; }
 tbody tr:last-child td { border-bottom: 0; }
 tbody tr:target { background: color-mix(in srgb, var(--link) 12%, transparent); }
 td > code { display: block; margin-top: 0.1rem; }
-td[data-order] { font-variant-numeric: tabular-nums; min-width: 15rem; }
+td[data-order] { font-variant-numeric: tabular-nums; min-width: 12rem; }
 th button {
   padding: 0.1rem 0;
   border: 0;
@@ -151,11 +151,11 @@ svg text { text-anchor: middle; }
 .legend { display: flex; flex-wrap: wrap; gap: 0.1rem 1.25rem; margin: 0.5rem 0 1.25rem; font-size: 0.8125rem; }
 
 @media screen and (max-width: 76rem) {
-  td { min-width: 7rem; padding-right: 0.75rem; }
+  td { min-width: 6rem; padding-right: 0.75rem; }
   td:first-child { min-width: 10rem; }
   td:has(a), td[data-order] { min-width: 9rem; }
 }
-@media screen and (max-width: 56rem) {
+@media screen and (max-width: 68rem) {
   body { padding-top: 1rem; }
   h1 { font-size: 1.375rem; }
   .timeline .date { display: none; }
@@ -187,7 +187,7 @@ svg text { text-anchor: middle; }
   tr, figure { break-inside: avoid; }
   h2 { break-after: avoid; }
   td { min-width: 6rem; padding: 0.3rem 0.75rem 0.3rem 0; line-height: 1.35; }
-  td:first-child { min-width: 17rem; }
+  td:first-child { min-width: 15rem; }
   td[data-order] { min-width: 10rem; }
   td:has(a) { min-width: 13.5rem; }
   code { font-size: 7.5pt; }

@@ -25,6 +25,8 @@ export interface Section {
   objects?: ObjectStatus[];
   /** The kind of the objects. */
   kind?: AnyKind;
+  /** Whether exports of stacks were given. */
+  hasStacks?: boolean;
   /** How bad it is that there are rows. */
   paint?: Paint;
 }
@@ -36,9 +38,10 @@ export interface Section {
 export function sectionsOf(status: Status): Section[] {
   const ofKind = (kind: AnyKind): Section => {
     const { heading, heads } = kind;
-    const objects: ObjectStatus[] = status[kind.key];
-    const rows = objects.map((one) => withStack(kind.row(one, status), one, status));
-    return { heading, heads, rows, objects, kind };
+    const objects = grouped(kind, status[kind.key]);
+    const rows = objects.map((one) => kind.row(one, status));
+    const hasStacks = "adoption" in kind && status.stacks !== null;
+    return { heading, heads, rows, objects, kind, hasStacks };
   };
   const uncovered = objectsOf(status).flatMap(({ id, uncoveredHostports = [] }) =>
     uncoveredHostports.map((hostport) => ({ id: plain(id), cells: [cell(hostport, "red")] })),
@@ -60,13 +63,20 @@ export function sectionsOf(status: Status): Section[] {
   ];
 }
 
-/** Below the names of an object the stack that manages it, if stacks were given. */
-function withStack(row: Row, { stack }: ObjectStatus, { stacks }: Status): Row {
-  if (stacks === null || stack === undefined) return row;
-  const [first = [], ...cells] = row.cells;
-  const line = stack ? cell(`stack ${stack}`, "dim") : cell("in none of the stacks", "yellow");
-  return { ...row, cells: [[...first, ...line], ...cells] };
+/**
+ * Objects by environment, then by owner; those without one come last. A kind that has an order of
+ * its own, such as the most urgent first, keeps it.
+ */
+function grouped({ order }: AnyKind, objects: ObjectStatus[]): ObjectStatus[] {
+  const compare = (a: string | null | undefined, b: string | null | undefined) =>
+    Number(!a) - Number(!b) || collator.compare(a ?? "", b ?? "");
+  if (order) return objects;
+  return objects.toSorted(
+    (a, b) => compare(a.environment, b.environment) || compare(a.owner, b.owner),
+  );
 }
+
+const collator = new Intl.Collator("en");
 
 function unusedOf(
   { key, heading, heads: [id = "", first = ""], ...kind }: AnyKind,
@@ -106,21 +116,28 @@ export const emptyText = ({ heading }: Section) => `No ${heading}.`;
 /** The heading of a part as a title: `Tunnels online`. */
 export const titleOf = ({ heading }: Section) => heading.charAt(0).toUpperCase() + heading.slice(1);
 
+/** Whose an object is, by what the reports call it. With stacks given, one in none says so. */
+function peopleOf({ environment, owner, stack }: ObjectStatus, { hasStacks }: Section) {
+  return { environment, owner, stack: stack ?? (hasStacks ? "none" : null) };
+}
+
 /**
- * A part with the columns that HTML and Markdown have room for: those of its kind, then environment,
- * owner and description. A column without a text is left out.
+ * A part with the columns that HTML and Markdown have room for: those of its kind, then whose an
+ * object is, and its description. A column without a text is left out.
  */
 export function widened(part: Section): Section {
   const { kind, objects = [] } = part;
   const textOf = (text: string | null | undefined) => (text ? cell(text) : []);
-  const columns = objects.map(
-    (object): Record<string, Line[]> => ({
+  const columns = objects.map((object): Record<string, Line[]> => {
+    const { environment, owner, stack } = peopleOf(object, part);
+    return {
       ...kind?.columns?.(object),
-      ENVIRONMENT: textOf(object.environment),
-      OWNER: textOf(object.owner),
+      // One column, so that there is room. Sorted by it, a table is grouped.
+      "ENVIRONMENT, OWNER": owner || environment ? [environment ?? "-", owner].flatMap(textOf) : [],
+      STACK: textOf(stack),
       DESCRIPTION: textOf(object.description),
-    }),
-  );
+    };
+  });
   const heads = Object.keys(columns[0] ?? {}).filter((head) =>
     columns.some(({ [head]: lines = [] }) => lines.length > 0),
   );
@@ -141,7 +158,7 @@ export function statusText(status: Status, display: Display): string {
   const parts = sectionsOf(status).map((part) =>
     part.rows.length === 0
       ? emptyText(part)
-      : section(titleOf(part), part.heads, toldApart(part), display),
+      : section(titleOf(part), part.heads, described(part), display),
   );
   const paint = status.failing.length > 0 ? "red" : "bold";
   const report = [
@@ -153,8 +170,12 @@ export function statusText(status: Status, display: Display): string {
   return withoutCommands(report.join("\n\n"));
 }
 
-/** The rows of a part; those that begin with equal texts have a description and an owner, too. */
-function toldApart({ rows, objects = [] }: Section): Row[] {
+/**
+ * The rows of a part, each with whose its object is and what it uses below its first text. Those that
+ * begin with equal texts have a description, too.
+ */
+function described(part: Section): Row[] {
+  const { rows, objects = [], kind } = part;
   const firstOf = ({ cells }: Row) => JSON.stringify(cells[0]);
   const times = new Map<string, number>();
   for (const row of rows) times.set(firstOf(row), (times.get(firstOf(row)) ?? 0) + 1);
@@ -162,17 +183,12 @@ function toldApart({ rows, objects = [] }: Section): Row[] {
     const { id, cells } = row;
     const [first = [], ...rest] = cells;
     const object = objects[index];
-    if (!object || times.get(firstOf(row)) === 1) return row;
-    return { id, cells: [[...first, ...aboutOf(object)], ...rest] };
+    if (!object) return row;
+    const description = times.get(firstOf(row)) === 1 ? undefined : object.description;
+    const people = Object.entries(peopleOf(object, part)).filter(([, text]) => text);
+    const texts = [description ?? "", ...people.map(([name, text]) => `${name}: ${text}`)];
+    const about = texts.filter(Boolean).join(", ");
+    const used = (kind?.uses?.(object) ?? []).map((line) => ({ ...line, paint: "dim" as const }));
+    return { id, cells: [[...first, ...(about ? cell(about, "dim") : []), ...used], ...rest] };
   });
-}
-
-function aboutOf(object: ObjectStatus): Line[] {
-  const { description, owner, environment } = object;
-  const texts = [
-    description ?? "",
-    owner ? `owner: ${owner}` : "",
-    environment ? `environment: ${environment}` : "",
-  ].filter(Boolean);
-  return texts.length > 0 ? cell(texts.join(", "), "dim") : [];
 }

@@ -1,4 +1,5 @@
 import { isIP, isIPv6 } from "node:net";
+import { objectIn } from "../provider/lookup";
 import { namesCovering } from "../provider/values/pem";
 import type { Lists, ObjectStatus, Reading, Report, ServedEdge, Statuses } from "./kind";
 import { type AnyKind, kinds } from "./kinds";
@@ -28,15 +29,15 @@ export type Twins = Status["twins"][number];
 /**
  * The status of an account.
  *
- * @param failWithin `failing` names each certificate with fewer days left than this (with 0, each
- * expired one), and each whose expiry date is not known. Default: it names none.
- * @param managed The stack of each object that a stack manages, by its id. Default: not known.
+ * @param failWithin `failing` names each certificate with fewer days left than this; with 0, each
+ * expired one. It names those with no known expiry date, too. Default: it names none.
+ * @param stacks The exports of stacks: their files, and for each id the stack that manages it.
  */
 export function statusOf(
   account: Account,
   now: Date,
   failWithin?: number,
-  managed?: Map<string, string>,
+  stacks?: { files: string[]; managed: Map<string, string> },
 ): Status {
   const listed = kinds.map((kind: AnyKind) => ({
     kind,
@@ -49,53 +50,37 @@ export function statusOf(
       const all = readings.map((reading) => ({
         ...reading.status,
         ...served(reading),
-        ...originOf(reading.status, managed),
+        ...("adoption" in kind && peopleOf(reading.status, stacks?.managed)),
       }));
       return [kind.key, all.sort((a, b) => order(a, b, now))];
     }),
   ) as Statuses<EachKind>;
-  const failing = objectsOf(statuses).filter(
-    ({ daysLeft }) =>
-      failWithin !== undefined &&
-      daysLeft !== undefined &&
-      (daysLeft === null || daysLeft < failWithin),
-  );
+  // An unknown date is no proof that nothing expires.
+  const isDue = ({ daysLeft }: ObjectStatus) =>
+    failWithin !== undefined &&
+    daysLeft !== undefined &&
+    (daysLeft === null || daysLeft < failWithin);
+  const failing = objectsOf(statuses).filter(isDue);
   return {
     at: now.toISOString(),
     service: account.service,
     failWithin: failWithin ?? null,
     failing: failing.map(({ id }) => id),
-    stacks: managed ? [...new Set(managed.values())].sort() : null,
+    stacks: stacks?.files ?? null,
     ...statuses,
     twins: listed.flatMap(({ readings }) => twinsOf(readings)),
   };
 }
 
-/** Who has made an object; nothing for a kind without metadata. */
-function originOf(
-  { id, metadata }: ObjectStatus,
-  managed?: Map<string, string>,
-): Partial<ObjectStatus> {
-  if (metadata === undefined) return {};
-  const names = namesIn(metadata ?? "");
+/** Whose an object is: by its metadata, if they are JSON as `TLSSite` writes it, and by stacks. */
+function peopleOf({ id, metadata }: ObjectStatus, managed?: Map<string, string>) {
+  const found = objectIn(metadata ?? "");
   const textOf = (name: string) => {
-    const value = names[name];
+    const value = found.get(name);
     return typeof value === "string" && value !== "" ? value : null;
   };
-  return {
-    owner: textOf("owner"),
-    environment: textOf("environment"),
-    stack: managed?.get(id) ?? null,
-  };
-}
-
-/** The names in metadata that is a JSON object. */
-function namesIn(metadata: string): Record<string, unknown> {
-  try {
-    return { ...JSON.parse(metadata) };
-  } catch {
-    return {};
-  }
+  const stack = managed?.get(id) ?? null;
+  return { environment: textOf("environment"), owner: textOf("owner"), stack };
 }
 
 /** The objects of all kinds. */

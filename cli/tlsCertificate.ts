@@ -103,7 +103,7 @@ export const certificateKind: CertificateKind = {
   note(certificates, { failing, failWithin }) {
     const expired = certificates.filter(({ daysLeft }) => (daysLeft ?? 0) < 0);
     const unknown = certificates.filter(({ daysLeft }) => daysLeft === null);
-    const due = failing.length - (failWithin === null ? 0 : unknown.length);
+    const due = failWithin === null ? 0 : failing.length - unknown.length;
     const noted = [
       failWithin === null && expired.length > 0 && `${expired.length} expired`,
       due > 0 && `${due} due in ${count(failWithin ?? 0, "day")}`,

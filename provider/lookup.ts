@@ -46,7 +46,7 @@ export function matchesObject(
 }
 
 /** The names and values of a text that is a JSON object; nothing for any other text. */
-function objectIn(text: string): Map<string, unknown> {
+export function objectIn(text: string): Map<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
     return new Map(isObject(value) && !Array.isArray(value) ? Object.entries(value) : []);

@@ -8,8 +8,6 @@ import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { stripVTControlCharacters } from "node:util";
 import { edgeKind } from "../cli/edge";
-import { statusHtml } from "../cli/html";
-import { statusMarkdown } from "../cli/markdown";
 import { statusText } from "../cli/report";
 import { type Account, type Status, statusOf } from "../cli/status";
 import { Client } from "../client/client";
@@ -67,6 +65,9 @@ const account = (parts: Partial<Account>): Account => ({
   tunnels: [],
   ...parts,
 });
+
+/** Of an object whose metadata say nothing, and with no exports of stacks. */
+const nobody = { environment: null, owner: null, stack: null };
 
 /** How many columns a text takes: two for each character of this test's one wide alphabet. */
 const columns = (line: string) => line.length + (line.match(/\p{Script=Katakana}/gu) ?? []).length;
@@ -134,7 +135,6 @@ describe("what the status says", () => {
         description: null,
         createdAt: "2025-01-01T00:00:00Z",
         metadata: null,
-        ...{ owner: null, environment: null, stack: null },
         subjectCommonName: "leaf",
         ...names,
         notBefore: "2026-02-28T12:00:00Z",
@@ -143,13 +143,13 @@ describe("what the status says", () => {
         serialNumber: serialNumber.toLowerCase(),
         fingerprint: createHash("sha256").update(raw).digest("hex"),
         edges: [],
+        ...nobody,
       });
       assert.deepEqual(told, {
         id: "cert_2",
         description: null,
         createdAt: "2025-01-01T00:00:00Z",
         metadata: "m",
-        ...{ owner: null, environment: null, stack: null },
         subjectCommonName: "told",
         dnsNames: ["told.example"],
         ips: [],
@@ -159,13 +159,13 @@ describe("what the status says", () => {
         serialNumber: "0a",
         fingerprint: null,
         edges: [],
+        ...nobody,
       });
       assert.deepEqual(nothing, {
         id: "cert_3",
         description: null,
         createdAt: "",
         metadata: null,
-        ...{ owner: null, environment: null, stack: null },
         subjectCommonName: null,
         dnsNames: [],
         ips: [],
@@ -175,15 +175,21 @@ describe("what the status says", () => {
         serialNumber: null,
         fingerprint: null,
         edges: [],
+        ...nobody,
       });
     });
 
     it("fails for one whose date is not known, and says so", () => {
       const unknown = [certificateOf("unknown", 0, [], { not_after: null })];
-      const status = statusOf(account({ certificates: unknown }), now, 0);
-      assert.deepEqual(status.failing, ["unknown"]);
-      const report = statusText(status, { width: 80, colour: false });
-      assert.match(report, /1 certificate \(1 with no known expiry date\)/);
+      const reportOf = (certificates: TLSCertificateWire[], limit?: number) =>
+        statusText(statusOf(account({ certificates }), now, limit), { width: 80, colour: false });
+      assert.deepEqual(statusOf(account({ certificates: unknown }), now, 0).failing, ["unknown"]);
+      assert.deepEqual(statusOf(account({ certificates: unknown }), now).failing, []);
+      for (const limit of [undefined, 0, 30]) {
+        assert.match(reportOf(unknown, limit), /1 certificate \(1 with no known expiry date\)/);
+      }
+      const both = reportOf([...unknown, certificateOf("week", 7.5)], 30);
+      assert.match(both, /\(1 due in 30 days, 1 with no known expiry date\)/);
     });
 
     it("names the edges that each serves, also where it is one of several", () => {
@@ -353,57 +359,19 @@ describe("what the status says", () => {
       description: null,
       createdAt: "",
       metadata: null,
-      ...{ owner: null, environment: null, stack: null },
       hostports: [],
       uncoveredHostports: [],
       backend: null,
       ipRestriction: null,
       mutualTls: null,
       tlsTermination: null,
+      ...nobody,
     });
     const { backend, ipRestriction, mutualTls } = edges[1] ?? {};
     assert.deepEqual(
       [backend, ipRestriction, mutualTls].map((module) => module?.enabled),
       [true, false, true],
     );
-  });
-
-  it("of an edge has what its modules refer to, and who manages it, in all formats", () => {
-    const ref = (id: string) => ({ id, uri: "" });
-    const edge = edgeOf(["x.example:443"], {
-      id: "edgtls_1",
-      metadata: JSON.stringify({ owner: "web", environment: "prod", other: 1 }),
-      backend: { backend: ref("bkdtg_1") },
-      ip_restriction: { ip_policies: [ref("ipp_1"), ref("ipp_2")] },
-      mutual_tls: { enabled: false, certificate_authorities: [ref("ca_1")] },
-    });
-    const others = [edgeOf(["y.example:443"], { id: "edgtls_2", metadata: "[1]" })];
-    const managed = new Map([["edgtls_1", "shop/prod"]]);
-    const status = statusOf(account({ edges: [edge, ...others] }), now, undefined, managed);
-    const [first, second] = status.edges;
-    assert.deepEqual(
-      [first?.backend?.backendId, first?.ipRestriction?.ipPolicyIds],
-      ["bkdtg_1", ["ipp_1", "ipp_2"]],
-    );
-    assert.deepEqual(first?.mutualTls, { enabled: false, certificateAuthorityIds: ["ca_1"] });
-    assert.deepEqual(
-      [first?.owner, first?.environment, first?.stack],
-      ["web", "prod", "shop/prod"],
-    );
-    assert.deepEqual([second?.owner, second?.environment, second?.stack], [null, null, null]);
-    assert.deepEqual(status.stacks, ["shop/prod"]);
-    const texts = [statusText(status, { width: 80, colour: false }), statusMarkdown(status)];
-    for (const text of [...texts, statusHtml(status)]) {
-      // What is off is not used.
-      assert.match(text, /uses bkdtg_1, ipp_1, ipp_2(?!, ca)/);
-      assert.match(text, /stack shop.{0,6}prod/);
-      assert.match(text, /in none of the stacks/);
-    }
-    const unasked = statusText(statusOf(account({ edges: [edge] }), now), {
-      width: 80,
-      colour: false,
-    });
-    assert.doesNotMatch(unasked, /stack/);
   });
 
   it("of twins names what an update that was cut off may have left", async () => {
@@ -765,12 +733,12 @@ describe("npx pulumi-tlsedge", () => {
       id: ids.soon,
       description: null,
       metadata: null,
-      ...{ owner: null, environment: null, stack: null },
       subjectCommonName: "*.soon.example.com",
       dnsNames: ["*.soon.example.com"],
       ips: [],
       daysLeft: 3,
       edges: [{ id: ids.covered, hostports: ["a.soon.example.com:443"] }],
+      ...nobody,
     });
     assert.match(`${serialNumber} ${fingerprint}`, /^[0-9a-f]+ [0-9a-f]{64}$/);
     for (const date of [notAfter, notBefore, createdAt])
@@ -781,13 +749,13 @@ describe("npx pulumi-tlsedge", () => {
       id: ids.covered,
       description: null,
       metadata: null,
-      ...{ owner: null, environment: null, stack: null },
       hostports: ["a.soon.example.com:443", "later.example.com:443"],
       uncoveredHostports: [],
       backend: { enabled: true, backendId: "bkdtg_1" },
       ipRestriction: { enabled: false, ipPolicyIds: ["ipp_1"] },
       mutualTls: null,
       tlsTermination: { enabled: true, terminateAt: "edge", minVersion: "1.3" },
+      ...nobody,
     });
     assert.deepEqual(status.tunnels[0], {
       id: "tn_web",
@@ -797,6 +765,80 @@ describe("npx pulumi-tlsedge", () => {
       labels: { app: "web", env: "production" },
       forwardsTo: "http://localhost:80",
     });
+  });
+
+  it("status --stacks names the stack of each object, and says which are in none", async () => {
+    const ids = await seed();
+    const stored = (type: string, id: string) => ({
+      urn: `urn:pulumi:prod::shop::tlsedge:index:${type}::one`,
+      type: `tlsedge:index:${type}`,
+      id,
+    });
+    const resources = [stored("TLSEdge", ids.covered), stored("TLSCertificate", ids.soon)];
+    const file = fileWith(JSON.stringify({ deployment: { resources } }), ".json");
+    const { stdout } = await run(`status --json --stacks ${file}`);
+    const status = JSON.parse(stdout) as Status;
+    assert.deepEqual(status.stacks, [file]);
+    const managed = [...status.edges, ...status.certificates].filter(({ stack }) => stack !== null);
+    assert.deepEqual(
+      managed.map(({ id, stack }) => [id, stack]),
+      [ids.covered, ids.soon].map((id) => [id, "shop/prod"]),
+    );
+    const text = (await run(`status --stacks ${file}`, { COLUMNS: "200" })).stdout;
+    for (const title of ["Edges", "Certificates"]) {
+      assert.equal(part(text, title).filter((line) => line.includes("stack: shop/prod")).length, 1);
+      assert.ok(part(text, title).some((line) => line.includes("stack: none")));
+    }
+    assert.ok(!part(text, "Tunnels").join().includes("stack"));
+    const markdown = (await run(`status --format markdown --stacks ${file}`)).stdout;
+    assert.match(markdown, /\| STACK \|.*`shop\/prod`.*\| none \|/s);
+    const missing = await run("status --stacks none.json");
+    assert.deepEqual([missing.code, missing.stdout], [1, ""]);
+    assert.match(missing.stderr, /none\.json can't be read/);
+  });
+
+  it("status shows what each edge uses, and groups edges by environment and owner", async () => {
+    const client = accountOf();
+    const of = (environment?: string, owner?: string) => JSON.stringify({ environment, owner });
+    const make = (name: string, metadata: string) =>
+      tlsEdges.create(client, {
+        hostports: [`${name}.example:443`],
+        metadata,
+        backend: { backend_id: `bkdtg_${name}` },
+        ip_restriction: { ip_policy_ids: ["ipp_1", "ipp_2"] },
+        mutual_tls: { certificate_authority_ids: ["ca_1"] },
+      });
+    await make("d", of("production", "web"));
+    await make("a", of("production", "api"));
+    await make("e", "text");
+    await make("c", of("dev"));
+    const text = (await run("status", { COLUMNS: "200" })).stdout;
+    const rows = part(text, "Edges");
+    const order = rows.flatMap((line) => /(\w)\.example:443/.exec(line)?.[1] ?? []);
+    assert.deepEqual(order, ["c", "a", "d", "e"]);
+    for (const said of [
+      "environment: production, owner: web",
+      "environment: dev",
+      "backend: bkdtg_a",
+      "IP policies: ipp_1, ipp_2",
+      "authorities: ca_1",
+    ]) {
+      assert.ok(
+        rows.some((line) => line.trim() === said),
+        `${said} in ${rows.join("\n")}`,
+      );
+    }
+    const { edges } = JSON.parse((await run("status --json")).stdout) as Status;
+    const newest = edges[0];
+    assert.deepEqual([newest?.environment, newest?.owner], ["dev", null]);
+    assert.deepEqual(newest?.backend, { enabled: true, backendId: "bkdtg_c" });
+    assert.deepEqual(newest?.mutualTls?.certificateAuthorityIds, ["ca_1"]);
+    const markdown = (await run("status --format markdown")).stdout;
+    assert.match(
+      markdown,
+      /`backend: bkdtg_a`<br>`IP policies: ipp_1, ipp_2`<br>`authorities: ca_1`/,
+    );
+    assert.match(markdown, /\| production<br>web \|/);
   });
 
   it("status --json has no character that a terminal obeys, and is the same JSON", async () => {
