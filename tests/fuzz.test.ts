@@ -652,8 +652,8 @@ describe("whatever others write", () => {
       const [inMarkdown, html] = pages(text);
       return [tags(markdown.render(inMarkdown)), tags(html)] as const;
     };
-    // Texts as words, as code, and as code in which signs are escaped.
-    const known = ["word", "a.b", "`|`", "\\"].map(tagsOf);
+    // Texts as words, short and long, as code, as code in which signs are escaped, and with a port.
+    const known = ["word", "a word and some more", "a.b", "`|`", "\\", "a.b:443"].map(tagsOf);
     await holds(hostileText, 200, async (text) => {
       const [inMarkdown, html] = pages(text);
       assertInert(inMarkdown);
