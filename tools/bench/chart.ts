@@ -26,11 +26,13 @@ const style = `
   polyline { fill: none; stroke-width: 2 }
   .c0 { stroke: #0969da; fill: #0969da } .c1 { stroke: #8250df; fill: #8250df }
   .c2 { stroke: #57606a; fill: #57606a } .c3 { stroke: #bc4c00; fill: #bc4c00 }
-  text.c0, text.c1, text.c2, text.c3 { stroke: none }
+  .c4 { stroke: #1a7f37; fill: #1a7f37 }
+  text.c0, text.c1, text.c2, text.c3, text.c4 { stroke: none }
   @media (prefers-color-scheme: dark) {
     text { fill: #e6edf3 } .grid { stroke: #30363d }
     .c0 { stroke: #58a6ff; fill: #58a6ff } .c1 { stroke: #bc8cff; fill: #bc8cff }
     .c2 { stroke: #8b949e; fill: #8b949e } .c3 { stroke: #f0883e; fill: #f0883e }
+    .c4 { stroke: #3fb950; fill: #3fb950 }
   }`;
 
 /**

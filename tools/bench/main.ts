@@ -13,8 +13,8 @@ import { Stacks } from "./stacks";
 const usage = `npm run bench [-- OPTIONS]
 
 Measures this package on the real engine, beside a provider that does nothing and stores the same
-(the floor) and a conventional dynamic provider, and writes the table in performance.md and the
-charts in performance.svg.
+(the floor), a conventional dynamic provider and a stand-in for a bridged provider, which needs Go.
+Writes the table in performance.md and the charts in performance.svg.
 
   --n LIST       sizes of the stacks (default 100,500)
   --runs N       how often each is measured (default 3)

@@ -1,16 +1,21 @@
 import assert from "node:assert/strict";
-import { copyFile, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
+import { copyFile, mkdir, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { type ExportedResource, Project } from "../engine";
 import { nameOf } from "../engineLog";
 import { newFolder, repository } from "../folders";
+import { buildGoTool } from "../languages";
+import { descendants } from "../processes";
 import type { Properties } from "../protocol";
 import { Secrets } from "../secrets";
 import type { Contestant, Kind, Measured, Phase } from "./results";
 import type { Declared } from "./stacks";
 
 const programs = path.join(__dirname, "programs");
+/** Holds the plugin of the stand-in, which is built once. */
+let standIn: string | undefined;
 /** A name as long as `pulumi-tlsedge`, because the provider's text in each state contains it. */
 const floorPackage = "tlsedge-floors";
 
@@ -19,6 +24,7 @@ const commands: Record<Phase, { args: string[]; result(n: number): string }> = {
   create: { args: ["up", "--yes", "--skip-preview"], result: (n) => `+ ${n + 1} created` },
   preview: { args: ["preview"], result: (n) => `${n + 1} unchanged` },
   refresh: { args: ["refresh", "--yes", "--skip-preview"], result: (n) => `${n + 1} unchanged` },
+  previewRefresh: { args: ["preview", "--refresh"], result: (n) => `${n + 1} unchanged` },
   update: { args: ["up", "--yes", "--skip-preview"], result: (n) => `~ ${n} updated` },
   destroy: { args: ["destroy", "--yes", "--skip-preview"], result: (n) => `- ${n + 1} deleted` },
 };
@@ -52,8 +58,9 @@ export class Competitor {
         NODE_COMPILE_CACHE: undefined,
         NODE_OPTIONS: `--require=${path.join(programs, "preload.cjs")}`,
         TLSEDGE_REQUESTS_PER_MINUTE: "0",
-        // The conventional provider has no setting for a CA.
+        // These have no setting for a CA.
         ...(name === "conventional" && { NODE_EXTRA_CA_CERTS: path.join(folder, "ca.pem") }),
+        ...(name === "standIn" && { SSL_CERT_FILE: path.join(folder, "ca.pem") }),
       },
     );
     // Pulumi writes what the conventional provider captures into the state, the API key too.
@@ -62,6 +69,13 @@ export class Competitor {
     await project.file(file, JSON.stringify(recordings));
     project.door = name === "plugin" ? "plugin" : "dynamic";
     await project.manifest({ "@pulumi/pulumi": "*", axios: "*" });
+    if (name === "standIn") {
+      standIn ??= newFolder();
+      await buildGoTool("stand-in", path.join(standIn, "pulumi-resource-standin"));
+      const plugins = `plugins: { providers: [{ name: standin, path: ${standIn} }] }\n`;
+      const file = path.join(folder, "Pulumi.yaml");
+      await writeFile(file, readFileSync(file, "utf8") + plugins);
+    }
     await project.select("dev");
     return new Competitor(name, project);
   }
@@ -74,28 +88,46 @@ export class Competitor {
   /** Runs and measures a phase. */
   async run(phase: Phase, n: number): Promise<Omit<Measured, "kind" | "n" | "phase" | "name">> {
     const { args, result } = commands[phase];
-    const peak = path.join(this.project.folder, "peak");
-    await rm(peak, { force: true });
     const started = performance.now();
     const { cli, stack } = this.project;
     const timed = ["-c", '"$@"; times', "sh", cli.command, ...args];
-    const { output } = await this.project.start(
-      [...timed, "--stack", stack, "--non-interactive"],
-      "sh",
-    ).done;
+    const running = this.project.start([...timed, "--stack", stack, "--non-interactive"], "sh");
+    const peak = phase === "create" ? watchMemory(running.pid) : () => 0;
+    const { output } = await running.done.finally(peak);
     const seconds = (performance.now() - started) / 1000;
     const last = output.split("\n").slice(-40).join("\n");
     assert.ok(output.includes(result(n)), `${phase} did not end with "${result(n)}":\n${last}`);
-    const peakMiB = Number(await readFile(peak)) / 1024;
     const bytes = phase === "create" ? bytesOf(await this.exported()) : 0;
-    return { seconds, processorSeconds: processorSecondsOf(output), peakMiB, bytes };
+    return { seconds, processorSeconds: processorSecondsOf(output), peakMiB: peak(), bytes };
   }
 
   /** The resources of the stack, without the engine's own. */
   async exported(): Promise<ExportedResource[]> {
     const { resources } = await this.project.state();
-    return resources.filter(({ type }) => /^pulumi-nodejs:dynamic|^tlsedge:/.test(type));
+    return resources.filter(({ type }) => /^pulumi-nodejs:dynamic|^tlsedge:|^standin:/.test(type));
   }
+}
+
+/**
+ * Looks twice a second for the peak of each process below `pid`. What it gives ends that, and says
+ * the sum of the peaks in MiB: NaN where there is no /proc.
+ */
+function watchMemory(pid: number): () => number {
+  const peaks = new Map<number, number>();
+  const timer = setInterval(() => {
+    for (const one of descendants(pid)) {
+      try {
+        const status = readFileSync(`/proc/${one.pid}/status`, "utf8");
+        peaks.set(one.pid, Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1] ?? 0));
+      } catch {
+        // It has ended since it was listed.
+      }
+    }
+  }, 500);
+  return () => {
+    clearInterval(timer);
+    return peaks.size > 0 ? [...peaks.values()].reduce((sum, one) => sum + one) / 1024 : Number.NaN;
+  };
 }
 
 /** The sum of user and system time in what the shell's `times` prints last, of its children. */

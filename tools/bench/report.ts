@@ -65,6 +65,6 @@ function rowsOf(title: string, all: Measured[]): string[][] {
   return [
     ...times,
     row("bytes of state a resource", (runs) => most(runs.map(({ bytes }) => bytes))),
-    row("peak MiB of the provider", (runs) => most(runs.map(({ peakMiB }) => peakMiB))),
+    row("peak MiB of a create, all processes", (runs) => most(runs.map(({ peakMiB }) => peakMiB))),
   ];
 }

@@ -4,6 +4,7 @@ export const contestants = {
   plugin: "Plugin",
   floor: "Floor",
   conventional: "Conventional",
+  standIn: "Stand-in",
 } as const;
 export type Contestant = keyof typeof contestants;
 export const contestantNames = Object.keys(contestants) as Contestant[];
@@ -17,6 +18,7 @@ export const phases = {
   create: "create",
   preview: "plan, nothing to do",
   refresh: "refresh",
+  previewRefresh: "plan that reads",
   update: "update of all",
   destroy: "destroy",
 } as const;
@@ -33,7 +35,7 @@ export interface Measured {
   seconds: number;
   /** Processor time of the engine, the program and the provider together. */
   processorSeconds: number;
-  /** Peak memory of the provider's process. */
+  /** The sum of the peaks of all processes; 0 after a phase other than the create. */
   peakMiB: number;
   /** Bytes of the exported state for each resource; 0 after a phase other than the create. */
   bytes: number;
