@@ -3,7 +3,8 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import ts from "typescript";
-import { linkModules, newFolder, repository } from "./folders";
+import { newFolder, repository } from "./folders";
+import { compileNodeSdk, packWheel } from "./packSdks";
 import {
   cacheFolder,
   fillOnce,
@@ -16,7 +17,7 @@ import {
 } from "./pulumi";
 
 /** A language that a program of the tests is written in. */
-export type Language = "nodejs" | "python" | "go" | "yaml";
+export type Language = "nodejs" | "python" | "go" | "java" | "yaml";
 
 /** What a program needs besides Pulumi. */
 interface Needs {
@@ -66,6 +67,8 @@ async function prepare(language: Language, log: Log): Promise<string | undefined
     await findOrBuildHost(language, log);
     if (language === "python") await findOrMakePython(log);
     if (language === "go") await findGo("A Go program");
+    if (language === "java" && !(await findProgram("mvn", pathFolders(process.env))))
+      throw new Error("mvn is not on PATH");
     return undefined;
   } catch (error) {
     const why = `No programs in ${language} can run here: ${(error as Error).message}`;
@@ -83,7 +86,6 @@ async function findOrBuildHost(language: Language, log: Log): Promise<void> {
   if (await findProgram(host, [folder, ...others])) return;
   if (origin === "PATH") throw new Error(`${command} has no ${host}`);
 
-  if (language === "yaml") throw new Error(`${host} can't be built: it is no Go module`);
   const go = await findGo(`Building ${host}`);
   log(`Building ${host}`);
   const staging = await fs.mkdtemp(`${folder}.`);
@@ -130,19 +132,24 @@ export async function buildGoTool(name: string, file: string): Promise<void> {
  * Generates the SDKs of a schema and makes them ready for the programs of all languages that can
  * run here. The schema has `meta.supportPack`: else the SDK for Go has no go.mod. Takes 3 seconds.
  *
- * @returns a folder with `nodejs`, `python` and `go`; it is removed when the process ends.
+ * @returns a folder with `nodejs`, `python`, `go`, and `java` when it is asked for; it is removed when
+ *   the process ends.
  * @throws when the schema or an SDK is not valid; and where Go programs can't run (`missing`).
  * @example const sdks = await generateSdks("plugin/schema.json");
  */
-export async function generateSdks(schema: string): Promise<string> {
-  const folder = newFolder();
-  const args = ["./generate-sdks", path.resolve(schema), folder];
-  await run(await findGo("Generating SDKs"), ["run", ...goFlags, ...args], {
-    cwd: engine,
-    env: goEnv,
-  });
+export async function generateSdks(schema: string, java = false): Promise<string> {
+  const folder = await writeSdks(schema);
   await compileNodeSdk(path.join(folder, "nodejs"));
   if (!(await missing("python"))) await installPythonSdk(folder);
+  if (java) await generateJavaSdk(schema, folder);
+  return folder;
+}
+
+/** Generates the SDKs for Node.js, Python and Go, as `pulumi package gen-sdk` does. */
+export async function writeSdks(schema: string): Promise<string> {
+  const folder = newFolder();
+  const args = ["run", ...goFlags, "./generate-sdks", path.resolve(schema), folder];
+  await run(await findGo("Generating SDKs"), args, { cwd: engine, env: goEnv });
   return folder;
 }
 
@@ -154,7 +161,7 @@ export async function generateSdks(schema: string): Promise<string> {
  */
 export async function printProgram(
   schema: string,
-  language: Exclude<Language, "yaml">,
+  language: "nodejs" | "python" | "go",
   exported: string,
   imported: string,
 ): Promise<string> {
@@ -172,19 +179,19 @@ export function commonJs(text: string): string {
   return ts.transpile(text, { module, target: ts.ScriptTarget.ES2022, esModuleInterop: true });
 }
 
-/** The package is what is published: the folder `bin` of the SDK. */
-async function compileNodeSdk(folder: string): Promise<void> {
-  await linkModules(folder);
-  const tsc = require.resolve("typescript/bin/tsc");
-  await run(process.execPath, [tsc, "--project", folder]);
-  await fs.copyFile(path.join(folder, "package.json"), path.join(folder, "bin", "package.json"));
+/** The wheel is that of a release: without its metadata an SDK does not know its own version. */
+async function installPythonSdk(sdks: string): Promise<void> {
+  const folder = newFolder();
+  await packWheel(interpreter(), path.join(sdks, "python"), folder, "--no-build-isolation");
+  const [wheel = ""] = await fs.readdir(folder);
+  await pip(interpreter(), "--no-deps", "--target", pythonPath(sdks), path.join(folder, wheel));
 }
 
-/** Without its metadata, which pip writes, an SDK does not know its own version. */
-async function installPythonSdk(sdks: string): Promise<void> {
-  const alone = ["--no-deps", "--no-build-isolation"];
-  const target = ["--target", pythonPath(sdks)];
-  await pip(interpreter(), ...alone, ...target, path.join(sdks, "python"));
+/** A program is compiled together with the sources of the SDK. */
+async function generateJavaSdk(schema: string, sdks: string): Promise<void> {
+  const { command, env } = await findOrBuildPulumi();
+  const how = ["--local", "--language", "java", "--out", sdks];
+  await run(command, ["package", "gen-sdk", path.resolve(schema), ...how], { env });
 }
 
 const interpreter = () => path.join(python, "bin", "python3");
@@ -230,6 +237,17 @@ export const programs: Record<Language, WriteProgram> = {
     return {};
   },
 
+  /** Maven compiles it at each command, as a user's. */
+  async java(folder, text, needs = {}) {
+    await writeProject(folder, "java", needs);
+    await fs.copyFile(path.join(sources, "language-hosts", "pom.xml"), `${folder}/pom.xml`);
+    const from = needs.sdks && path.join(needs.sdks, "java", "src");
+    if (from) await fs.cp(from, path.join(folder, "src"), { recursive: true });
+    await fs.mkdir(path.join(folder, "src", "main", "java"), { recursive: true });
+    await fs.writeFile(path.join(folder, "src", "main", "java", "App.java"), text);
+    return {};
+  },
+
   /** The text is the part of Pulumi.yaml from `resources` on. */
   async yaml(folder, text, needs = {}) {
     await writeProject(folder, "yaml", needs, text);
@@ -251,20 +269,13 @@ function writeProject(
 /** Makes the repository's modules visible in a folder, and one more package. */
 async function linkModulesAnd(added: string, folder: string): Promise<void> {
   const { name } = JSON.parse(await fs.readFile(path.join(added, "package.json"), "utf8"));
+  const from = path.join(repository, "node_modules");
   const modules = path.join(folder, "node_modules");
   await fs.rm(modules, { recursive: true, force: true });
-  const scope = path.dirname(name);
-  await linkAll(path.join(repository, "node_modules"), modules, scope);
-  if (scope !== ".")
-    await linkAll(path.join(repository, "node_modules", scope), `${modules}/${scope}`);
+  await fs.mkdir(modules);
+  const link = (each: string) => fs.symlink(path.join(from, each), path.join(modules, each));
+  await Promise.all((await fs.readdir(from)).map(link));
   await fs.symlink(added, path.join(modules, name));
-}
-
-/** Links everything that a folder holds, but one name. */
-async function linkAll(from: string, to: string, but?: string): Promise<void> {
-  await fs.mkdir(to);
-  const names = (await fs.readdir(from).catch(() => [])).filter((name) => name !== but);
-  await Promise.all(names.map((name) => fs.symlink(path.join(from, name), path.join(to, name))));
 }
 
 /** The engine's module requires Pulumi's SDK for Go, and has the sums of all that it needs. */

@@ -14,6 +14,9 @@ the same bytes of the same commit.`;
 const plugin = path.join(repository, "plugin");
 const built = path.join(plugin, "dist");
 
+/** What a release holds. */
+export const archivesFolder = path.join(plugin, "archives");
+
 /** The systems that the engine asks for, in the words of Go. The files are the same for each. */
 const platforms = ["linux", "darwin", "windows"].flatMap((system) =>
   ["amd64", "arm64"].map((architecture) => `${system}-${architecture}`),
@@ -59,11 +62,12 @@ async function licenseOf(folder: string): Promise<string> {
 }
 
 /**
- * Writes an archive for each platform, and SHA256SUMS, into a folder. The plugin must be built.
+ * Writes an archive for each platform, and SHA256SUMS, into a folder; gives the checksums. The
+ * plugin must be built.
  *
  * @example await packPlugin("plugin/archives");
  */
-export async function packPlugin(folder: string): Promise<void> {
+export async function packPlugin(folder: string): Promise<string> {
   const cwd = newFolder();
   for (const [name, content] of Object.entries(files)) {
     await fs.writeFile(path.join(cwd, name), await content(name));
@@ -79,27 +83,24 @@ export async function packPlugin(folder: string): Promise<void> {
     },
   };
   await create({ ...reproducible, cwd, file: first }, Object.keys(files));
-  const sum = createHash("sha256")
-    .update(await fs.readFile(first))
-    .digest("hex");
 
   await fs.rm(folder, { recursive: true, force: true });
   await fs.mkdir(folder, { recursive: true });
-  const names = platforms.map(archiveName);
-  for (const name of names) await fs.copyFile(first, path.join(folder, name));
-  const sums = names.map((name) => `${sum}  ${name}\n`).join("");
-  await fs.writeFile(path.join(folder, "SHA256SUMS"), sums);
+  for (const each of platforms) await fs.copyFile(first, path.join(folder, archiveName(each)));
+  return writeSums(folder);
 }
 
-async function main(): Promise<void> {
-  const folder = path.join(plugin, "archives");
-  await packPlugin(folder);
-  for (const name of await fs.readdir(folder)) {
-    const { size } = await fs.stat(path.join(folder, name));
-    console.log(
-      `${String(size).padStart(8)} ${path.relative(repository, path.join(folder, name))}`,
-    );
-  }
+/** Writes the checksums of all files of a folder into its SHA256SUMS; gives that text. */
+export async function writeSums(folder: string): Promise<string> {
+  const names = (await fs.readdir(folder)).filter((name) => name !== "SHA256SUMS").sort();
+  const lines = names.map(async (name) => {
+    const bytes = await fs.readFile(path.join(folder, name));
+    return `${createHash("sha256").update(bytes).digest("hex")}  ${name}\n`;
+  });
+  const text = (await Promise.all(lines)).join("");
+  await fs.writeFile(path.join(folder, "SHA256SUMS"), text);
+  return text;
 }
 
-if (require.main === module) runTool(usage, main);
+if (require.main === module)
+  runTool(usage, async () => console.log(await packPlugin(archivesFolder)));

@@ -17,7 +17,14 @@ export const baseNameOf = (kind: string) =>
   kind.replace(/^[A-Z]+(?=[A-Z])|^[A-Z]/, (start) => start.toLowerCase());
 
 /** The languages of the example programs, with the endings of their files. */
-const languages = { typescript: "ts", python: "py", go: "go", yaml: "yaml" };
+const languages = {
+  typescript: "ts",
+  python: "py",
+  go: "go",
+  csharp: "cs",
+  java: "java",
+  yaml: "yaml",
+};
 const secrets = [
   "apiKey",
   ...Object.values(kinds).flatMap(({ lifecycle }) => lifecycle.secrets ?? []),
@@ -225,7 +232,7 @@ function byToken(names: string[], make: (name: string) => object): Record<string
 function metadata() {
   const { version, description, license, homepage } = ours;
   const repositoryUrl = ours.repository.url.replace(/^git\+|\.git$/g, "");
-  const [owner] = new URL(repositoryUrl).pathname.split("/").filter(Boolean);
+  const [owner = ""] = new URL(repositoryUrl).pathname.split("/").filter(Boolean);
   const importBasePath = `${repositoryUrl.replace("https://", "")}/sdk/go/tlsedge`;
   return {
     name: "tlsedge",
@@ -242,9 +249,17 @@ function metadata() {
     // Without it, a generated SDK for Go has no go.mod.
     meta: { supportPack: true },
     language: {
-      nodejs: { respectSchemaVersion: true },
       python: { respectSchemaVersion: true, pyproject: { enabled: true } },
       go: { respectSchemaVersion: true, importBasePath },
+      // Not the names of Pulumi's own packages: @pulumi/… and Pulumi.….
+      nodejs: { respectSchemaVersion: true, packageName: `${ours.name}-sdk` },
+      csharp: {
+        respectSchemaVersion: true,
+        rootNamespace: (owner.match(/[a-z0-9]+/gi) ?? []).map(capitalized).join(""),
+        namespaces: { tlsedge: "TlsEdge" },
+      },
+      // The package stays com.pulumi.tlsedge: a Java program that `pulumi import` prints names it.
+      java: { buildFiles: "gradle" },
     },
   };
 }

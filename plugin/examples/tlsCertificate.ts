@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
-import * as tlsedge from "@pulumi/tlsedge";
+import * as tlsedge from "pulumi-tlsedge-sdk";
 
 const certificate = new tlsedge.TLSCertificate("app", {
   certificatePem: readFileSync("app.pem", "utf8"),

@@ -1,4 +1,4 @@
-import * as tlsedge from "@pulumi/tlsedge";
+import * as tlsedge from "pulumi-tlsedge-sdk";
 
 const edge = new tlsedge.TLSEdge("app", {
   hostports: ["app.example.com:443"],

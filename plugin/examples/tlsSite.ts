@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import * as tlsedge from "@pulumi/tlsedge";
+import * as tlsedge from "pulumi-tlsedge-sdk";
 
 const site = new tlsedge.TLSSite("app", {
   hostports: ["app.example.com:443"],

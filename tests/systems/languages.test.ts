@@ -3,6 +3,8 @@ import { execFile } from "node:child_process";
 import { copyFile, readFile, rename, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
+import { Client } from "../../client/client";
+import { tlsEdges } from "../../client/tlsEdge";
 import { Project } from "../../tools/engine";
 import { newFolder, repository } from "../../tools/folders";
 import { generateSdks, type Language, missing, programs } from "../../tools/languages";
@@ -18,7 +20,7 @@ const numbers = Array.from({ length: sites }, (_, n) => n);
 const stacks: Record<Language, (description: string) => string> = {
   nodejs: (description) => `
 const { readFileSync } = require("node:fs");
-const tlsedge = require("@pulumi/tlsedge");
+const tlsedge = require("pulumi-tlsedge-sdk");
 for (let n = 0; n < ${sites}; n++) {
   const description = "${description}";
   const certificate = new tlsedge.TLSCertificate("site" + n, {
@@ -99,6 +101,40 @@ func main() {
 	})
 }
 `,
+  java: (description) => `
+import com.pulumi.Pulumi;
+import com.pulumi.tlsedge.*;
+import com.pulumi.tlsedge.inputs.TlsTerminationArgs;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+public class App {
+    public static void main(String[] args) throws IOException {
+        var chain = Files.readString(Path.of("certs/fullchain.pem"));
+        var key = Files.readString(Path.of("certs/privkey.pem"));
+        Pulumi.run(context -> {
+            for (var n = 0; n < ${sites}; n++) {
+                var certificate = new TLSCertificate("site" + n, TLSCertificateArgs.builder()
+                    .description("${description}")
+                    .certificatePem(chain)
+                    .privateKeyPem(key)
+                    .metadata("site " + n)
+                    .build());
+                new TLSEdge("site" + n, TLSEdgeArgs.builder()
+                    .description("${description}")
+                    .hostports("site" + n + ".example.com:443")
+                    .tlsTermination(TlsTerminationArgs.builder()
+                        .terminateAt("edge")
+                        .minVersion("1.2")
+                        .build())
+                    .metadata(certificate.notAfter())
+                    .build());
+            }
+        });
+    }
+}
+`,
   yaml: (description) => `resources:
 ${numbers
   .map(
@@ -129,7 +165,8 @@ describe("the plugin in every language", () => {
     // On a bare machine the Pulumi CLI and the hosts are built first.
     this.timeout(900_000);
     if (await missing("go")) this.skip();
-    sdks = await generateSdks(path.join(repository, "plugin", "schema.json"));
+    const schema = path.join(repository, "plugin", "schema.json");
+    sdks = await generateSdks(schema, !(await missing("java")));
   });
 
   for (const language of Object.keys(stacks) as Language[]) {
@@ -191,6 +228,43 @@ describe("the plugin in every language", () => {
     await assert.rejects(run(program.replace("app.example.com:443", "app.example.com:8443")));
   });
 
+  for (const [language, empty] of [
+    ["yaml", "resources: {}"],
+    [
+      "java",
+      "public class App { public static void main(String[] args) { com.pulumi.Pulumi.run(context -> {}); } }",
+    ],
+  ] as const) {
+    it(`C81 the engine's import prints a program in ${language} that changes nothing`, async function () {
+      if (await missing(language)) this.skip();
+      const project = await Project.create({}, {}, "plugin");
+      const write = async (text: string) =>
+        Object.assign(
+          project.env,
+          await programs[language](project.folder, text, { sdks, plugin }),
+        );
+      try {
+        await write(empty);
+        const { url: baseUrl, apiKey } = project.emulator;
+        const caFile = project.env.TLSEDGE_CA_FILE;
+        const { id } = await tlsEdges.create(new Client({ baseUrl, apiKey, caFile }), {
+          description: 'it\'s "quoted" `quoted`, Ünïcödé 🔐',
+          metadata: JSON.stringify({ owner: "it's", path: "C:\\new" }),
+          hostports: ["www.example.com:443", "*.example.com:8443"],
+          tls_termination: { terminate_at: "edge", min_version: "1.3" },
+        });
+        const flags = ["--out", "printed", "--yes", "--skip-preview"];
+        await project.succeeds("import", "tlsedge:index:TLSEdge", "app", id, ...flags);
+        const printed = await readFile(path.join(project.folder, "printed"), "utf8");
+        await write(printed.replace("package generated_program;", ""));
+        const { requests } = await project.up("--expect-no-changes");
+        assert.deepEqual(requests, []);
+      } finally {
+        await project.close();
+      }
+    });
+  }
+
   describe("the examples of the schema", () => {
     it("C86 compile in TypeScript", async () => {
       const folder = newFolder();
@@ -206,6 +280,8 @@ describe("the plugin in every language", () => {
     for (const [language, ending] of [
       ["go", "go"],
       ["python", "py"],
+      ["java", "java"],
+      ["yaml", "yaml"],
     ] as const) {
       it(`C86 C88 run in ${language}`, async function () {
         if (await missing(language)) this.skip();
@@ -217,7 +293,9 @@ describe("the plugin in every language", () => {
           await project.certificate("app", { commonName: "app.example.com" });
           await project.succeedsQuietly("config", "set", "acceptance:backendId", "bkdtg_1");
           for (const name of ["tlsEdge", "tlsCertificate", "tlsSite"]) {
-            const example = await readFile(path.join(examples, `${name}.${ending}`), "utf8");
+            const text = await readFile(path.join(examples, `${name}.${ending}`), "utf8");
+            // A project of the tests has another name.
+            const example = text.replace(/^name: .*\nruntime: yaml\n/, "");
             const written = await programs[language](project.folder, example, { sdks, plugin });
             Object.assign(project.env, written);
             await project.succeeds("preview");

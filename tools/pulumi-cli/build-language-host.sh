@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds a language host of the Pulumi CLI with Go: the last that is published as a Go module.
-# Usage: build-language-host.sh <go> <folder to fill> nodejs|python|go
+# Builds a language host of the Pulumi CLI with Go, from the Go modules that are published.
+# Usage: build-language-host.sh <go> <folder to fill> nodejs|python|go|java|yaml
 set -eu
 go=$1 folder=$2 language=$3
 host=pulumi-language-$language
@@ -8,6 +8,20 @@ here=$(cd "$(dirname "$0")" && pwd)
 sdk=github.com/pulumi/pulumi/sdk/v3
 export CGO_ENABLED=0 GOWORK=off
 
+# These two are modules of their own.
+case $language in
+  java) module=pulumi-java/pkg ;;
+  yaml) module=pulumi-yaml ;;
+  *) module= ;;
+esac
+if [ "$module" ]; then
+  cd "$here/language-hosts/published"
+  "$go" build -mod=readonly -trimpath -ldflags "-s -w" -o "$folder/$host" \
+    "github.com/pulumi/$module/cmd/$host"
+  exit
+fi
+
+# Of the other three, this is the last version of which the module has them.
 cd "$here/language-hosts"
 "$go" mod download "$sdk"
 published=$("$go" list -m -f '{{.Dir}}' "$sdk")
