@@ -14,60 +14,103 @@ import { importKey, secretsKey } from "../provider/creates/adoption";
 import { defined, isObject } from "../provider/lifecycle";
 import type { StateNames } from "../provider/state";
 import { millisecondsOf, timeoutsKey } from "../provider/timeouts";
+import { isAsync } from "./args";
+import { typeToken } from "./kind";
 import { mocks } from "./mocks";
 
+/** What a resource of this package is to the engine. */
+export interface Registered {
+  /** The name of the class. */
+  type: string;
+  /** The provider's export in `provider/dynamic.ts`. */
+  provider: keyof typeof import("../provider/dynamic");
+  /** The outputs. */
+  stateNames: StateNames;
+  /** The arguments that are always secrets, and that the resource does not show. */
+  secrets?: readonly string[];
+}
+
 /**
- * The properties of a resource for the engine: a copy of the arguments, the provider's code as
- * text, and a key for each output. Every state has that text, so it never changes.
+ * The registration of a resource, from its constructor. A base class would be less code, but Pulumi
+ * takes the fifth frame of the stack for the line of the program, and state has that line.
  *
- * @param stateNames The outputs.
- * @param options `import` is the id of an existing object to adopt, `id` that of one to read.
+ * It stops stack traces until {@link done} or {@link failed}: Pulumi takes four for each output of a
+ * resource, 15 % of the processor time of a plan (docs/performance.md). The lines of the program that
+ * state has do not depend on it.
+ *
+ * @example
+ * const registration = new Registration(registered, args, opts);
+ * try {
+ *   super(registration.token, name, registration.properties, registration.options);
+ * } catch (error) {
+ *   throw registration.failed(error);
+ * }
+ * registration.done(this);
  */
-export function registration(
-  provider: keyof typeof import("../provider/dynamic"),
-  args: pulumi.Inputs & { connection?: string },
-  stateNames: StateNames,
-  { import: adopted, id, customTimeouts = {} }: pulumi.CustomResourceOptions,
-): pulumi.Inputs {
-  checkConnection(args.connection ?? defaultConnection);
-  resourceConnections.add(args.connection ?? defaultConnection);
-  checkResolvable();
-  if (adopted === "") {
-    throw new pulumi.RunError("the import option is empty: give the id of the object to adopt");
+export class Registration {
+  readonly token: string;
+  /**
+   * A copy of the arguments, the provider's code as text, and a key for each output. Every state has
+   * that text, so it never changes.
+   */
+  readonly properties: pulumi.Inputs;
+  /** Without `import`: the engine can't import dynamic resources, so the provider does it. */
+  readonly options: pulumi.CustomResourceOptions;
+  readonly #registered: Registered;
+  readonly #stackTraceLimit = Error.stackTraceLimit;
+
+  constructor(
+    registered: Registered,
+    args: pulumi.Inputs & { connection?: string },
+    { import: adopted, ...options }: pulumi.CustomResourceOptions,
+  ) {
+    checkConnection(args.connection ?? defaultConnection);
+    resourceConnections.add(args.connection ?? defaultConnection);
+    checkResolvable();
+    if (adopted === "") {
+      throw new pulumi.RunError("the import option is empty: give the id of the object to adopt");
+    }
+    const { type, provider, stateNames, secrets = [] } = registered;
+    const given = copied(args);
+    const hidden = asSecrets(given, secrets);
+    const outputs = [...Object.keys(stateNames), "connection", "accountTag"];
+    this.#registered = registered;
+    this.token = typeToken(type);
+    this.properties = {
+      ...Object.fromEntries(outputs.map((output) => [output, undefined])),
+      ...given,
+      ...hidden,
+      ...timeoutsOf(options.customTimeouts),
+      ...(adopted && { [importKey]: adopted }),
+      ...(!options.id && { [secretsKey]: secretsOf(given, Object.keys(hidden)) }),
+      __provider: `exports.handler = () => require("pulumi-tlsedge/provider").${provider}`,
+    };
+    this.options = options;
+    Error.stackTraceLimit = 0;
   }
-  const given = copied(args);
-  const outputs = [...Object.keys(stateNames), "connection", "accountTag"];
-  return {
-    ...Object.fromEntries(outputs.map((output) => [output, undefined])),
-    ...given,
-    ...timeoutsOf(customTimeouts),
-    ...(adopted && { [importKey]: adopted }),
-    ...(!id && { [secretsKey]: secretsOf(given) }),
-    __provider: `exports.handler = () => require("pulumi-tlsedge/provider").${provider}`,
-  };
-}
 
-/**
- * Stops stack traces until {@link allowTraces}: Pulumi takes four for each output of a resource, 15 %
- * of the processor time of a plan (docs/performance.md). Gives the limit to restore. The positions
- * in the program that state has do not depend on it.
- */
-export function stopTraces(): number {
-  const { stackTraceLimit } = Error;
-  Error.stackTraceLimit = 0;
-  return stackTraceLimit;
-}
+  /** Allows traces again; gives the error that Pulumi's constructor has thrown its trace. */
+  failed(error: unknown): unknown {
+    Error.stackTraceLimit = this.#stackTraceLimit;
+    if (error instanceof Error) Error.captureStackTrace(error, this.failed);
+    return error;
+  }
 
-/** Allows traces again; gives an error that was thrown meanwhile its trace. */
-export function allowTraces(limit: number, error?: unknown): void {
-  Error.stackTraceLimit = limit;
-  if (error instanceof Error) Error.captureStackTrace(error, allowTraces);
+  /** Ends the registration of a resource. */
+  done(resource: pulumi.CustomResource): void {
+    Error.stackTraceLimit = this.#stackTraceLimit;
+    traceFailure(resource, this.done);
+    const { stateNames, secrets = [] } = this.#registered;
+    // Pulumi makes each argument a property. An export of the resource must contain no key.
+    for (const secret of secrets) delete (resource as unknown as Record<string, unknown>)[secret];
+    unsetIsUndefined(resource, stateNames);
+  }
 }
 
 /** Gives the error of a failed registration its trace: Pulumi makes the error in advance. */
-export function traceFailure({ urn }: pulumi.Resource): void {
+function traceFailure({ urn }: pulumi.Resource, from: (resource: pulumi.CustomResource) => void) {
   const here = new Error();
-  Error.captureStackTrace(here, traceFailure);
+  Error.captureStackTrace(here, from);
   const registered = (urn as unknown as { promise(): Promise<unknown> }).promise();
   registered.catch((error) => {
     const frames = here.stack?.replace(/^.*/, "");
@@ -75,22 +118,37 @@ export function traceFailure({ urn }: pulumi.Resource): void {
   });
 }
 
+/** The named arguments that are set, as secrets. */
+function asSecrets(args: pulumi.Inputs, names: readonly string[]): pulumi.Inputs {
+  const given = names.filter((name) => args[name] !== undefined);
+  return Object.fromEntries(given.map((name) => [name, pulumi.secret(args[name])]));
+}
+
 /** The deadlines of the operations as an input; none where the option sets none. */
-function timeoutsOf(given: pulumi.CustomTimeouts): pulumi.Inputs {
+function timeoutsOf(given: pulumi.CustomTimeouts = {}): pulumi.Inputs {
   const timeouts = Object.entries(given).map(([name, text]) => [name, millisecondsOf(`${text}`)]);
   const known = defined(Object.fromEntries(timeouts));
   return Object.keys(known).length > 0 ? { [timeoutsKey]: known } : {};
 }
 
 /** The names of the arguments that are secrets for the program, or have a secret part. */
-async function secretsOf(args: pulumi.Inputs): Promise<string[]> {
-  // A text or a number is no secret: skip what is slow for a stack with thousands of them.
-  const names = Object.keys(args).filter((name) => isObject(args[name]));
-  const marks = await Promise.all(
-    // Of an argument that fails, the registration tells.
-    names.map((name) => pulumi.isSecret(pulumi.output(args[name])).catch(() => true)),
-  );
-  return names.filter((_, index) => marks[index]);
+async function secretsOf(args: pulumi.Inputs, known: readonly string[]): Promise<string[]> {
+  const parts = Object.entries(args)
+    .filter(([name]) => !known.includes(name))
+    // A plain value has no output: Pulumi would make one of each of its parts.
+    .flatMap(([name, value]) => asyncParts(value).map((part) => [name, part] as const));
+  // Of an argument that fails, the registration tells.
+  const isSecret = ([, part]: readonly [string, unknown]) =>
+    pulumi.isSecret(pulumi.output(part)).catch(() => true);
+  const marks = await Promise.all(parts.map(isSecret));
+  const secrets = parts.filter((_, index) => marks[index]).map(([name]) => name);
+  return [...new Set([...known, ...secrets])];
+}
+
+/** The outputs and promises in a value, at any depth. */
+function asyncParts(value: unknown): unknown[] {
+  if (isAsync(value)) return [value];
+  return isObject(value) ? Object.values(value).flatMap(asyncParts) : [];
 }
 
 /** A deep copy: Pulumi reads arguments after the constructor, and the program may change them. */
@@ -118,7 +176,7 @@ interface StoredState extends AccountState {
 }
 
 /** Turns null into undefined: an unset property is null in state, and undefined in a program. */
-export function unsetIsUndefined(resource: pulumi.CustomResource, stateNames: StateNames): void {
+function unsetIsUndefined(resource: pulumi.CustomResource, stateNames: StateNames): void {
   const outputs = resource as unknown as Record<string, pulumi.Output<unknown>>;
   const nullable = Object.keys(stateNames).filter((name) => stateNames[name] === "nullable");
   for (const name of [...nullable, "accountTag"]) {

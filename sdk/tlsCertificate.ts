@@ -10,17 +10,9 @@ import {
 import type { SubjectAlternativeNames } from "../provider/values/pem";
 import type { ObjectArgs } from "./args";
 import { warnOfExpiry } from "./expiry";
-import { type InputOf, isOfKind, typeToken } from "./kind";
+import { type InputOf, isOfKind } from "./kind";
 import { ask, askOutput, type LookupArgs } from "./lookup";
-import {
-  allowTraces,
-  idToGet,
-  type Outputs,
-  registration,
-  stopTraces,
-  traceFailure,
-  unsetIsUndefined,
-} from "./resource";
+import { idToGet, type Outputs, type Registered, Registration } from "./resource";
 
 export type { GetTLSCertificateResult, SubjectAlternativeNames };
 
@@ -42,6 +34,13 @@ export interface TLSCertificateArgs extends ObjectArgs {
    */
   renewBeforeDays?: pulumi.Input<number | undefined>;
 }
+
+const registered: Registered = {
+  type: "TLSCertificate",
+  provider: "tlsCertificate",
+  stateNames,
+  secrets: ["privateKeyPem"],
+};
 
 export interface TLSCertificate extends Outputs<TLSCertificateState> {}
 
@@ -69,36 +68,13 @@ export class TLSCertificate extends pulumi.CustomResource {
   declare readonly id: pulumi.Output<pulumi.ID>;
   constructor(name: string, args: TLSCertificateArgs, opts: pulumi.CustomResourceOptions = {}) {
     // A JavaScript program may pass no arguments: then the provider reports what is missing.
-    const { privateKeyPem } = args ?? {};
-    // The engine can't import dynamic resources, so the provider does it.
-    const { import: _, ...rest } = opts;
-    const limit = stopTraces();
+    const registration = new Registration(registered, { ...args }, opts);
     try {
-      super(
-        typeToken("TLSCertificate"),
-        name,
-        registration(
-          "tlsCertificate",
-          {
-            ...args,
-            // Always a secret, so that the engine encrypts the key in state.
-            ...(privateKeyPem !== undefined && { privateKeyPem: pulumi.secret(privateKeyPem) }),
-          },
-          stateNames,
-          opts,
-        ),
-        rest,
-      );
-      allowTraces(limit);
+      super(registration.token, name, registration.properties, registration.options);
     } catch (error) {
-      allowTraces(limit, error);
-      throw error;
+      throw registration.failed(error);
     }
-    traceFailure(this);
-    // Pulumi makes each argument a property. Delete the key: an export of the resource must not
-    // contain it.
-    delete (this as { privateKeyPem?: unknown }).privateKeyPem;
-    unsetIsUndefined(this, stateNames);
+    registration.done(this);
     if (opts.id === undefined) warnOfExpiry(this, this.notAfter, args?.renewBeforeDays);
   }
 

@@ -15,17 +15,9 @@ import {
 } from "../provider/tlsEdge";
 import type { ObjectArgs } from "./args";
 import { refuseSharedHostports } from "./hostports";
-import { type InputOf, isOfKind, typeToken } from "./kind";
+import { type InputOf, isOfKind } from "./kind";
 import { ask, askOutput, type LookupArgs } from "./lookup";
-import {
-  allowTraces,
-  idToGet,
-  type Outputs,
-  registration,
-  stopTraces,
-  traceFailure,
-  unsetIsUndefined,
-} from "./resource";
+import { idToGet, type Outputs, type Registered, Registration } from "./resource";
 
 export type {
   BackendState,
@@ -98,6 +90,8 @@ export interface TlsTerminationArgs extends ModuleArgs {
   minVersion?: pulumi.Input<"1.0" | "1.1" | "1.2" | "1.3" | undefined>;
 }
 
+const registered: Registered = { type: "TLSEdge", provider: "tlsEdge", stateNames };
+
 export interface TLSEdge extends Outputs<TLSEdgeState> {}
 
 /**
@@ -124,24 +118,15 @@ export class TLSEdge extends pulumi.CustomResource {
   declare readonly id: pulumi.Output<pulumi.ID>;
   constructor(name: string, args?: TLSEdgeArgs, opts: pulumi.CustomResourceOptions = {}) {
     refuseSharedHostports(name, args ?? {}, opts);
-    // The engine can't import dynamic resources, so the provider does it.
-    const { import: _, ...rest } = opts;
-    const limit = stopTraces();
+    // As an option, not as a result of diff, so that it also applies to a forced replacement.
+    const options = pulumi.mergeOptions({ deleteBeforeReplace: true }, opts);
+    const registration = new Registration(registered, { ...args }, options);
     try {
-      super(
-        typeToken("TLSEdge"),
-        name,
-        registration("tlsEdge", args ?? {}, stateNames, opts),
-        // As an option, not as a result of diff, so that it also applies to a forced replacement.
-        pulumi.mergeOptions({ deleteBeforeReplace: true }, rest),
-      );
-      allowTraces(limit);
+      super(registration.token, name, registration.properties, registration.options);
     } catch (error) {
-      allowTraces(limit, error);
-      throw error;
+      throw registration.failed(error);
     }
-    traceFailure(this);
-    unsetIsUndefined(this, stateNames);
+    registration.done(this);
   }
 
   /**

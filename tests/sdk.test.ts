@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import os from "node:os";
 import { mock } from "node:test";
+import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import * as pulumi from "@pulumi/pulumi";
 import { ServiceError } from "../client/errors";
@@ -591,6 +592,26 @@ describe("the SDK", () => {
         );
         assert.equal(Error.stackTraceLimit, limit);
       }
+    });
+
+    it("stands in the state with the line of the program that made it", async () => {
+      type Position = { toObject(): { uri: string; line: number } };
+      // Pulumi's types hide the monitor that takes the engine's place.
+      const monitor = pulumi.runtime.getMonitor() as unknown as {
+        registerResource(request: { getSourceposition(): Position | undefined }): void;
+      };
+      const asked = mock.method(monitor, "registerResource");
+      const here = () => `${new Error().stack?.split("\n")[2]}`.split(":").at(-2);
+      const edge = [new sdk.TLSEdge("e"), here()] as const;
+      const certificate = [new sdk.TLSCertificate("c", { certificatePem: "pem" }), here()] as const;
+      await Promise.all([known(edge[0].urn), known(certificate[0].urn)]);
+      const lines = asked.mock.calls.map(({ arguments: [request] }) => {
+        const { uri, line } = request.getSourceposition()?.toObject() ?? {};
+        assert.equal(uri, pathToFileURL(__filename).href);
+        return `${line}`;
+      });
+      assert.deepEqual(lines, [edge[1], certificate[1]]);
+      asked.mock.restore();
     });
 
     it("C52 carries a provider's text of at most 100 bytes, constant to the letter", async () => {
