@@ -68,7 +68,7 @@ export interface Schema {
 
 type SchemaProperties = Record<string, { description: string; secret?: boolean }>;
 
-const kindsByToken = new Map(
+const kindsByToken = new Map<string, Kind>(
   Object.entries(kinds).map(([name, kind]) => [`tlsedge:index:${name}`, kind]),
 );
 
@@ -258,7 +258,7 @@ function handlersOf(schema: Schema) {
 
     async read(request: messages.ReadRequest) {
       const kind = kindOf(request);
-      const { lifecycle } = kind;
+      const { lifecycle, importName } = kind;
       const props = fromWire(request.getProperties());
       const given = fromWire(request.getInputs());
       // An import and a program's `get` have no state.
@@ -267,7 +267,7 @@ function handlersOf(schema: Schema) {
       // A `get` has properties, though they are empty: the program keeps the id that it has given.
       const isImport = !request.hasProperties();
       const id = isImport
-        ? await idToImport(lifecycle, client(request.getTimeout()), named)
+        ? await idToImport(importName, client(request.getTimeout()), named)
         : named;
       const service = clientOf(kind, id, props.values, request.getTimeout());
       const found = await read(lifecycle, service, id, stored);

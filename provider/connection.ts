@@ -132,7 +132,7 @@ export function readSettings(
   }
   const problems: string[] = [];
   const read = <K extends Key>(key: K): Value<K> | undefined => {
-    const { name } = kinds[key];
+    const { name } = settingChecks[key];
     const { variable, configKey, text, inConfig } = waysToSet(connection, key);
     const { inStack, inEnv } = valuesOf(connection, key, config, env);
     const value = inStack || inEnv;
@@ -141,7 +141,7 @@ export function readSettings(
       if (key === "baseUrl" || key === "apiKey") problems.push(`no ${name} is set: ${howToSet}`);
       return undefined;
     }
-    const checked = kinds[key].check(value);
+    const checked = settingChecks[key].check(value);
     if (!(checked instanceof Invalid)) return checked as Value<K>;
     const source = `${inStack ? configKey : variable}${shown(key, value)}`;
     // A variable does not override a wrong value in stack config.
@@ -190,7 +190,7 @@ export function overruled(
     const { variable, configKey } = waysToSet(connection, key);
     const { inStack, inEnv } = valuesOf(connection, key, config, env);
     if (!inStack || !inEnv || inStack === inEnv) return [];
-    if (kinds[key].check(inStack) === kinds[key].check(inEnv)) return [];
+    if (settingChecks[key].check(inStack) === settingChecks[key].check(inEnv)) return [];
     return [`${configKey}${shown(key, inStack)} is used, not ${variable}${shown(key, inEnv)}`];
   });
   if (differing.length === 0) return undefined;
@@ -229,7 +229,7 @@ class Invalid {
 }
 
 /** The name of each setting in messages, and its check. */
-const kinds = {
+const settingChecks = {
   baseUrl: { name: "base URL", check: checkBaseUrl },
   apiKey: { name: "API key", check: checkApiKey },
   apiVersion: {
@@ -249,9 +249,9 @@ const kinds = {
   offlinePlan: { name: "choice of a plan without questions", check: checkBoolean },
 };
 
-type Key = keyof typeof kinds;
-type Value<K extends Key> = Exclude<ReturnType<(typeof kinds)[K]["check"]>, Invalid>;
-const keys = Object.keys(kinds) as Key[];
+type Key = keyof typeof settingChecks;
+type Value<K extends Key> = Exclude<ReturnType<(typeof settingChecks)[K]["check"]>, Invalid>;
+const keys = Object.keys(settingChecks) as Key[];
 
 /** A URL or a path in brackets, without parts that may be secret; empty for any other setting. */
 function shown(key: Key, value: string): string {

@@ -19,6 +19,7 @@ import {
 import { endCreates } from "./creates/createOnce";
 import { answering, exitWithEngine } from "./engine";
 import { idToImport, isNamed } from "./importName";
+import { type Kind, kinds } from "./kinds";
 import {
   defined,
   type Lifecycle,
@@ -49,20 +50,18 @@ import {
   warnOfPlan,
 } from "./plan";
 import { type Timed, type Timeouts, timeoutsKey } from "./timeouts";
-import { lifecycle as tlsCertificateLifecycle } from "./tlsCertificate";
-import { lifecycle as tlsEdgeLifecycle } from "./tlsEdge";
 import { problemsOfShape, prune } from "./values/shape";
 
 /** The provider of TLS edges. Every state names this export, so it is never renamed. */
-export const tlsEdge = dynamicProvider(tlsEdgeLifecycle);
+export const tlsEdge = dynamicProvider(kinds.TLSEdge);
 /** The provider of TLS certificates. Every state names this export, so it is never renamed. */
-export const tlsCertificate = dynamicProvider(tlsCertificateLifecycle);
+export const tlsCertificate = dynamicProvider(kinds.TLSCertificate);
 
 /**
  * Adapts a lifecycle to Pulumi's dynamic-provider protocol. The rules of the protocol are handled
  * here for all resources: unknown values, deleted objects, and the result of a refresh.
  */
-function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
+function dynamicProvider({ lifecycle, importName }: Kind): dynamic.ResourceProvider {
   let config: ConfigReader = () => undefined;
   const account = (properties: Properties): Client => connect(connectionOf(properties), config);
   /** The client of an operation that makes requests. */
@@ -83,7 +82,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
     if (typeof wanted !== "string" || problems.length > 0) return undefined;
     try {
       noteService(account(inputs), false);
-      const id = await idToImport(lifecycle, client(inputs), wanted);
+      const id = await idToImport(importName, client(inputs), wanted);
       return { id, state: await findToAdopt(lifecycle, client(inputs), id, inputs) };
     } catch (error) {
       problems.push({ path: "", reason: (error as Error).message });
@@ -178,7 +177,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
         lifecycle.planned?.(id, state, inputs);
         const replaces = lifecycle.replaces(state, inputs);
         if (isOwn && connectionOf(state) !== connectionOf(inputs)) replaces.push("connection");
-        const isOwnName = (wanted: unknown) => isNamed(lifecycle, id, state, wanted);
+        const isOwnName = (wanted: unknown) => isNamed(importName, id, state, wanted);
         checkImportOption(lifecycle, () => account(inputs), id, inputs, replaces, isOwnName);
         // An update without changes stores what the plugin does not: Pulumi needs `__provider`.
         const isSame =
@@ -201,7 +200,7 @@ function dynamicProvider(lifecycle: Lifecycle): dynamic.ResourceProvider {
         const { [importKey]: wanted, ...rest } = inputs;
         const service = client(inputs, "create");
         const { id, state, problem, warning } = await (typeof wanted === "string"
-          ? adopt(lifecycle, service, await idToImport(lifecycle, service, wanted), rest)
+          ? adopt(lifecycle, service, await idToImport(importName, service, wanted), rest)
           : lifecycle.create(service, inputs));
         if (warning) warn(warning);
         const outs = { ...state, ...storedOf(lifecycle, inputs), ...accountState(service) };

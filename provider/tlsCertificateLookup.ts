@@ -1,6 +1,7 @@
 import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
+import type { ImportName } from "./importName";
 import { defined } from "./lifecycle";
-import { type LookupKind, matchesObject, type ObjectFilter, objectFilters } from "./lookup";
+import { type LookupKind, matchesObject, type ObjectFilter, objectFilters, one } from "./lookup";
 import type { Found } from "./state";
 import { type TLSCertificateState, toState, unparsedState } from "./tlsCertificate";
 import { covers, fingerprintIn } from "./values/pem";
@@ -65,6 +66,16 @@ export const lookup: LookupKind<
       Date.parse(describedBy(wire).notAfter) < Date.parse(expiresBefore)),
   label: ({ subjectCommonName, subjectAlternativeNames: names, serialNumber, notAfter }) =>
     `${subjectCommonName || names.dnsNames[0] || names.ips[0] || serialNumber}, until ${notAfter}`,
+};
+
+const listing: typeof lookup = { ...lookup, all: "TLS certificates of the account" };
+const find = one(listing);
+
+/** An import may name a certificate by its SHA-256 fingerprint. */
+export const importName: ImportName = {
+  in: fingerprintIn,
+  of: ({ fingerprint }) => [fingerprint],
+  find: (client, fingerprint) => find(client, { fingerprint }),
 };
 
 function coversDomain({ subject_alternative_names: names }: TLSCertificateWire, domain: string) {

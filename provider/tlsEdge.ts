@@ -1,8 +1,9 @@
 import * as v from "valibot";
 import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
 import { EdgeLifecycle } from "./edge";
+import type { ImportName } from "./importName";
 import { defined, isObject, type Problem, type Properties, unknownValue } from "./lifecycle";
-import { type LookupKind, matchesObject, type ObjectFilter, objectFilters } from "./lookup";
+import { type LookupKind, matchesObject, type ObjectFilter, objectFilters, one } from "./lookup";
 import { type Found, type NamesOf, type ServiceState, serviceNames } from "./state";
 import {
   description,
@@ -176,6 +177,16 @@ export const lookup: LookupKind<TLSEdgeWire, TLSEdgeQuery, GetTLSEdgeResult> = {
   matches: (wire, { hostport, ...filter }) =>
     (hostport === undefined || serves(wire, hostport)) && matchesObject(wire, filter),
   label: ({ hostports, description }) => hostports.join(", ") || description || "no hostports",
+};
+
+const listing: typeof lookup = { ...lookup, all: "TLS edges of the account" };
+const find = one(listing);
+
+/** An import may name an edge by a hostport. */
+export const importName: ImportName = {
+  in: (text) => (/^[^\s/]+:\d+$/.test(text) ? text.toLowerCase() : undefined),
+  of: ({ hostports }) => ((hostports ?? []) as string[]).map((hostport) => hostport.toLowerCase()),
+  find: (client, hostport) => find(client, { hostport }),
 };
 
 function serves({ hostports }: TLSEdgeWire, hostport: string): boolean {

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import ts from "typescript";
 import { defaultConnection, waysToSet } from "../client/settings";
 import ours from "../package.json";
-import { kinds, lookups } from "../provider/kinds";
+import { type Kind, kinds, lookups } from "../provider/kinds";
 import { runTool } from "./command";
 import { repository } from "./folders";
 
@@ -27,7 +27,7 @@ const languages = {
 };
 const secrets = [
   "apiKey",
-  ...Object.values(kinds).flatMap(({ lifecycle }) => lifecycle.secrets ?? []),
+  ...Object.values<Kind>(kinds).flatMap(({ lifecycle }) => lifecycle.secrets ?? []),
 ];
 /** Names of types that are not the name of their property. */
 const typeNames: Record<string, string> = { minVersion: "TLSVersion" };
@@ -276,7 +276,7 @@ function configOf(source: Source): Fields["properties"] {
 
 function resourceOf(source: Source, name: string) {
   const file = baseNameOf(name);
-  const settings = kinds[name]?.lifecycle.settings ?? [];
+  const { settings } = kinds[name as keyof typeof kinds].lifecycle;
   const inputs = source.type(`provider/${file}.ts`, `${name}Inputs`);
   const state = source.type(`provider/${file}.ts`, `${name}State`);
   const given = source.fields(inputs, "input", source.type("sdk/index.ts", `${name}Args`));
