@@ -55,7 +55,7 @@ export function connect(
   const account = JSON.stringify(settings);
   const known = clients.get(account);
   if (known) return known;
-  // Loaded only when needed: a plan without changes makes no request.
+  // Loaded only when needed: a program without lookups makes no request.
   const { Client } = require("../client/client") as typeof import("../client/client");
   const nameOf = (key: SettingKey) => whereSet(connection, key, config, env);
   const client = new Client({

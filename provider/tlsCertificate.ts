@@ -26,6 +26,7 @@ import {
   chainFingerprint,
   chainNames,
   describeChain,
+  endOf,
   expiredIssuer,
   formatChain,
   keyType,
@@ -107,7 +108,7 @@ export const lifecycle: Lifecycle = {
     // An existing certificate may have expired and, after a refresh, may have no key in the inputs.
     const pem = formatChain(chain);
     const isNew = !lifecycle.same("certificatePem", olds?.certificatePem, pem);
-    const { notAfter } = describeChain(chain);
+    const notAfter = endOf(chain);
     problems.push(...problemsOfKey(chain, key, isNew && privateKeyPem === undefined));
     const expired = isNew ? expiryOf(notAfter, undefined, now) : undefined;
     if (expired) problems.push({ path: "certificatePem", reason: expired });
@@ -360,6 +361,7 @@ function isDeployed(state: Properties, { certificatePem }: Properties): boolean 
  * @param known The inputs that were sent, or the state before.
  */
 function withSent(found: TLSCertificateState & Properties, known: Properties): Properties {
+  if (known.certificatePem === found.certificatePem && !(sentKey in known)) return found;
   const before = parsedChain(known.certificatePem);
   const sent = known[sentKey] ?? (before && chainFingerprint(before));
   const isStart = before && formatChain(before).startsWith(found.certificatePem);

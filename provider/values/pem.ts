@@ -247,7 +247,7 @@ export function describeChain(chain: X509Certificate[]): ChainState {
     issuerCommonName: distinguishedName(leaf.issuer)("CN"),
     serialNumber: leaf.serialNumber.toLowerCase(),
     notBefore: timestamp(leaf.validFrom),
-    notAfter: timestamp(leaf.validTo),
+    notAfter: endOf(chain),
     privateKeyType: keyType(leaf) ?? null,
     subjectOrganization: subject("O"),
     subjectOrganizationalUnit: subject("OU"),
@@ -258,6 +258,11 @@ export function describeChain(chain: X509Certificate[]): ChainState {
     publicKeyFingerprint: publicKeyFingerprint(leaf) ?? null,
     chainFingerprint: chainFingerprint(chain),
   };
+}
+
+/** When the leaf expires, as {@link ChainState} has it. */
+export function endOf([leaf]: X509Certificate[]): string {
+  return timestamp((leaf as X509Certificate).validTo);
 }
 
 /** What is wrong when an issuer of the chain has expired; undefined when none has. */
