@@ -12,7 +12,7 @@ Serves the API over HTTPS on loopback:
 
   --data FOLDER            keep data, port, API key and CA here (default: .tlsedge/emulator)
   --in-memory              keep nothing
-  --env-file FILE          write TLSEDGE_BASE_URL, TLSEDGE_API_KEY and TLSEDGE_CA_FILE here, a line
+  --write-env FILE         write TLSEDGE_BASE_URL, TLSEDGE_API_KEY and TLSEDGE_CA_FILE here, a line
                            each, as a shell, Node.js and Docker read them
   --port N                 serve on this port of loopback (default: the kept port if that is free,
                            else any free port)
@@ -52,7 +52,7 @@ function readCommand(args: string[]): Command {
       port: { type: "string" },
       data: { type: "string" },
       "in-memory": { type: "boolean", default: false },
-      "env-file": { type: "string" },
+      "write-env": { type: "string" },
       "ca-file": { type: "string" },
       "api-key": { type: "string" },
       latency: { type: "string" },
@@ -74,7 +74,7 @@ function readCommand(args: string[]): Command {
       requestsPerMinute: whole("--requests-per-minute", values["requests-per-minute"], 1, 1e9),
     },
     caFile: values["ca-file"],
-    envFile: values["env-file"],
+    envFile: values["write-env"],
     json: values.json,
     help: values.help,
     certificate:

@@ -888,9 +888,11 @@ describe("the emulator", () => {
         return output;
       };
       const output = await run();
+      // A file that is not there yet: Node.js itself reads `--env-file`, wherever it stands.
+      await run("--write-env", "new");
       const env = path.join(cwd, "env");
       fs.writeFileSync(env, "mine", { mode: 0o644 });
-      assert.equal(await run("--env-file", "env"), output);
+      assert.equal(await run("--write-env", "env"), output);
       const exports = output.match(/^export .*/gm)?.map((line) => line.replace("export ", ""));
       assert.equal(fs.readFileSync(env, "utf8"), `${exports?.join("\n")}\n`);
       assert.equal(fs.statSync(env).mode & 0o777, 0o600);

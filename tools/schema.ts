@@ -249,7 +249,12 @@ function metadata() {
     // Without it, a generated SDK for Go has no go.mod.
     meta: { supportPack: true },
     language: {
-      python: { respectSchemaVersion: true, pyproject: { enabled: true } },
+      // Else `pulumi package add` of a repository calls it after the owner, not as the wheel of a release.
+      python: {
+        respectSchemaVersion: true,
+        pyproject: { enabled: true },
+        packageName: "pulumi_tlsedge",
+      },
       go: { respectSchemaVersion: true, importBasePath },
       // Not the names of Pulumi's own packages: @pulumi/… and Pulumi.….
       nodejs: { respectSchemaVersion: true, packageName: `${ours.name}-sdk` },

@@ -1,0 +1,198 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { appendFile, cp, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import type { Readable } from "node:stream";
+import { promisify } from "node:util";
+import { Client } from "../../client/client";
+import { tlsCertificates } from "../../client/tlsCertificate";
+import { tlsEdges } from "../../client/tlsEdge";
+import { makeCertificate } from "../../emulator/server";
+import schema from "../../plugin/schema.json";
+import { Project } from "../../tools/engine";
+import { newFolder, repository } from "../../tools/folders";
+import { generateSdks, missing, programs, writeSdks } from "../../tools/languages";
+import { programsIn } from "../../tools/markdown";
+import { findOrBuildPulumi } from "../../tools/pulumi";
+
+const run = promisify(execFile);
+const page = "walkthrough.md";
+
+/** The commands of the page that can't run here as they stand, and what runs in their place. */
+const instead = new Map([
+  // This repository stands for the clone, as it is built.
+  [`git clone ${schema.repository}.git`, "mkdir pulumi-tlsedge"],
+  ["npm ci", "true"],
+  ["npm run emulator --", `node ${repository}/emulator/dist/main.js`],
+  // The language hosts that can be built from modules lack GeneratePackage: `addPackage` does its work.
+  [`pulumi package add ${schema.repository}/plugin`, "eval $INSTALL"],
+  // It asks whether to go on.
+  ["pulumi up", "pulumi up --yes --skip-preview"],
+]);
+const here = (command: string) =>
+  [...instead].reduce((text, [own, other]) => text.replace(own, other), command);
+
+/** Of each language: the program, the other files, and how a generated SDK is linked and installed. */
+const walks = {
+  python: {
+    program: "__main__.py",
+    // That host does not read the option `virtualenv` either.
+    install:
+      "python3 -m venv venv; . venv/bin/activate; pip install --quiet --requirement requirements.txt",
+    others: (folder: string) => writeFile(path.join(folder, "requirements.txt"), "pulumi\n"),
+    link: (folder: string) => appendFile(path.join(folder, "requirements.txt"), "./sdks/tlsedge\n"),
+  },
+  go: {
+    program: "main.go",
+    install: "true",
+    async others(folder: string) {
+      const [text = ""] = await programsIn(page, "text");
+      await writeFile(path.join(folder, "go.mod"), text);
+    },
+    async link(folder: string) {
+      const module = path.dirname(schema.language.go.importBasePath);
+      await run("go", ["mod", "edit", `-replace=${module}=./sdks/tlsedge`], { cwd: folder });
+    },
+  },
+};
+
+/** Does what `pulumi package add` does before it installs what the project needs. */
+async function addPackage(folder: string, language: keyof typeof walks): Promise<void> {
+  // Pulumi calls the package of a repository after its owner, unless the schema names it.
+  const file = path.join(newFolder(), "schema.json");
+  await writeFile(file, JSON.stringify({ ...schema, namespace: schema.publisher }));
+  const sdk = path.join(await writeSdks(file), language);
+  await cp(sdk, path.join(folder, "sdks", "tlsedge"), { recursive: true });
+  await walks[language].link(folder);
+  const plugin = path.join(repository, "plugin", "dist");
+  const plugins = `plugins: { providers: [{ name: tlsedge, path: ${plugin} }] }\n`;
+  await appendFile(path.join(folder, "Pulumi.yaml"), plugins);
+}
+
+describe(`docs/${page}`, () => {
+  let emulator: ChildProcess | undefined;
+  afterEach(async () => {
+    if (emulator?.kill()) await once(emulator, "exit");
+  });
+
+  for (const [n, language] of (["python", "go"] as const).entries()) {
+    it(`C88 C89 deploys a site from nothing, in ${language}`, async function () {
+      this.timeout(900_000);
+      if (await missing(language)) this.skip();
+      const root = newFolder();
+      const folder = path.join(root, "shop");
+      const { env: cli } = await findOrBuildPulumi();
+      const { program, install, others } = walks[language];
+      const env = { ...cli, PULUMI_HOME: newFolder(), INSTALL: install };
+      const bash = (commands: string[], cwd: string) =>
+        run("bash", ["-e", "-c", commands.map(here).join("\n")], { cwd, env }).catch(
+          ({ stdout, stderr }) => assert.fail(stdout + stderr),
+        );
+      const commands = (await programsIn(page, "sh")).map((block) => block.trim().split("\n"));
+      const [service = [], all = []] = commands;
+      const steps = all.filter((command) => language === "go" || !command.endsWith("in Go alone"));
+      const count = service.length + steps.length;
+
+      // The first terminal.
+      await bash(service.slice(0, -1), root);
+      const serve = `exec ${here(service.at(-1) ?? "")}`;
+      const cwd = path.join(root, "pulumi-tlsedge");
+      emulator = spawn("bash", ["-c", serve], { cwd, env, stdio: ["ignore", "pipe", "inherit"] });
+      const ended = once(emulator, "exit").then(() => assert.fail("the emulator has ended"));
+      await Promise.race([once(emulator.stdout as Readable, "data"), ended]);
+
+      // The second one.
+      const [manifests, programs] = [
+        await programsIn(page, "yaml"),
+        await programsIn(page, language),
+      ];
+      await writeFile(path.join(folder, "Pulumi.yaml"), manifests[n] ?? "");
+      await writeFile(path.join(folder, program), programs[0] ?? "");
+      await others(folder);
+      await addPackage(folder, language);
+      const { stdout } = await bash([...steps, "pulumi stack output expires"], folder);
+
+      const settings = await readFile(path.join(folder, "service.env"), "utf8");
+      const [baseUrl = "", apiKey = "", caFile = ""] = settings
+        .trim()
+        .split("\n")
+        .map((line) => line.slice(line.indexOf("=") + 1));
+      const found = await Array.fromAsync(tlsEdges.list(new Client({ baseUrl, apiKey, caFile })));
+      assert.deepEqual(
+        found.map(({ hostports }) => hostports),
+        [["shop.example.com:443"]],
+      );
+      assert.ok(Date.parse(stdout.trim().split("\n").at(-1) ?? "") > Date.now(), stdout);
+
+      const text = await readFile(path.join(repository, "docs", page), "utf8");
+      assert.match(text, new RegExp(`\\b${count} ${language === "go" ? "in Go" : "commands"}`));
+    });
+  }
+
+  it("has the program of README.md", async () => {
+    const [[shown = ""], [program = ""]] = [
+      await programsIn("../README.md", "python"),
+      await programsIn(page, "python"),
+    ];
+    assert.ok(shown && program.includes(shown));
+  });
+});
+
+describe("docs/lookups.md", () => {
+  let project: Project;
+  before(async () => {
+    project = await Project.create({}, { PULUMI_NODEJS_TRANSPILE_ONLY: undefined });
+    const { url: baseUrl, apiKey } = project.emulator;
+    const client = new Client({ baseUrl, apiKey, caFile: project.env.TLSEDGE_CA_FILE });
+    for (const name of ["app", "api"]) {
+      await tlsEdges.create(client, { hostports: [`${name}.example.com:443`] });
+    }
+    for (const [commonName, owner, notAfter] of [
+      ["web.example.com", "web", "2029-12-31"],
+      ["later.example.com", "web", "2030-01-02"],
+      ["other.example.com", "shop", "2029-12-31"],
+    ] as const) {
+      const made = await makeCertificate({ commonName, notAfter: new Date(notAfter) });
+      await tlsCertificates.create(client, {
+        certificate_pem: made.certificatePem,
+        private_key_pem: made.privateKeyPem,
+        metadata: JSON.stringify({ owner, level: 3 }),
+      });
+    }
+  });
+  after(() => project?.close());
+
+  async function finds() {
+    await project.up();
+    const ids = project.emulator.tlsEdges
+      .list()
+      .filter(({ hostports }) => hostports?.includes("app.example.com:443"))
+      .map(({ id }) => id);
+    const outputs = await project.succeedsQuietly("stack", "output", "--json");
+    assert.deepEqual(JSON.parse(outputs), {
+      edgeId: ids[0],
+      names: ["web.example.com"],
+      forwardsTo: "https://web-1.internal:8443",
+    });
+  }
+
+  it("C61 C60 finds in TypeScript what it says", async () => {
+    const [program = ""] = await programsIn("lookups.md", "ts");
+    await project.file("Pulumi.yaml", "name: acceptance\nruntime: nodejs\n");
+    await project.file("package.json", '{ "main": "index.ts" }');
+    const template = path.join(repository, "templates", "site", "tsconfig.json");
+    await cp(template, path.join(project.folder, "tsconfig.json"));
+    await project.file("index.ts", program);
+    await finds();
+  });
+
+  it("C61 C60 finds in Python what it says", async function () {
+    if ((await missing("python")) || (await missing("go"))) this.skip();
+    const sdks = await generateSdks(path.join(repository, "plugin", "schema.json"));
+    const [program = ""] = await programsIn("lookups.md", "python");
+    const plugin = path.join(repository, "plugin", "dist");
+    Object.assign(project.env, await programs.python(project.folder, program, { sdks, plugin }));
+    await finds();
+  });
+});
