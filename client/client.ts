@@ -106,8 +106,7 @@ export class Client {
   readonly #parent: Client | undefined;
   /** The deadline of the operation; undefined in the account's client. */
   readonly #deadline: Deadline | undefined;
-  /** By the body of a request: a private key has many parts, which are sought several times. */
-  /** The search for secrets takes time to prepare: it is kept for each body. */
+  /** By the body of a request: a private key has many parts, and the search takes time to prepare. */
   readonly #redactors = new WeakMap<object, (text: string) => string>();
 
   constructor(options: ClientOptions | Client, deadlineMs?: number) {
