@@ -1,12 +1,6 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { copyFile, writeFile } from "node:fs/promises";
-import path from "node:path";
-import { promisify } from "node:util";
 import * as pulumi from "@pulumi/pulumi";
 import * as sdk from "../sdk";
-import { linkModules, newFolder, repository } from "../tools/folders";
-import { programsIn } from "../tools/markdown";
 import { failureOf, setEnv, setMocks } from "./support";
 
 const known = <T>(output: pulumi.Output<T>) =>
@@ -99,25 +93,5 @@ describe("a program's unit test, with Pulumi's mocks", () => {
     const { message } = await failureOf(sdk.getTunnels(), pulumi.RunError);
     assert.match(message, /TLSEDGE_API_KEY/);
     assert.deepEqual(calls, []);
-  });
-});
-
-describe("docs/testing.md", () => {
-  it("C63 has a test in TypeScript that passes as it stands, and fails of another program", async () => {
-    const [program = "", test = ""] = await programsIn("testing.md", "ts");
-    const folder = newFolder();
-    await linkModules(folder);
-    const template = path.join(repository, "templates", "site", "tsconfig.json");
-    await copyFile(template, path.join(folder, "tsconfig.json"));
-    await writeFile(path.join(folder, "index.test.ts"), test);
-    const env = { PATH: process.env.PATH, HOME: process.env.HOME };
-    const mocha = [require.resolve("mocha/bin/mocha.js"), "--require", "ts-node/register"];
-    const run = async (text: string) => {
-      await writeFile(path.join(folder, "index.ts"), text);
-      const args = [...mocha, "index.test.ts"];
-      return promisify(execFile)(process.execPath, args, { cwd: folder, env });
-    };
-    assert.match((await run(program)).stdout, /1 passing/);
-    await assert.rejects(run(program.replace("app.example.com:443", "app.example.com:8443")));
   });
 });

@@ -12,7 +12,7 @@ import schema from "../plugin/schema.json";
 import { isClaimed } from "../provider/creates/journal";
 import { unknownValue } from "../provider/lifecycle";
 import { warnOfPlan } from "../provider/plan";
-import { type Properties, setEnv, setEnvFor, typedUnknowns, until } from "./support";
+import { type Properties, setEnv, setEnvFor, until } from "./support";
 
 describe("the plugin, called over gRPC", () => {
   let emulator: Emulator;
@@ -77,23 +77,6 @@ describe("the plugin, called over gRPC", () => {
   it("C1 takes the program's own settings in the namespace of a project with its name", async () => {
     assert.deepEqual(await checkConfig("tlsedge", { size: "3" }), []);
     assert.match((await checkConfig("other", { size: "3" })).join(), /unknown/);
-  });
-
-  it("C13 what an SDK marks as unknown by its type is unknown, at any depth", async () => {
-    const { boolean, array } = typedUnknowns;
-    const request = new messages.CheckRequest()
-      .setUrn("urn:pulumi:dev::p::tlsedge:index:TLSEdge::e")
-      .setType("tlsedge:index:TLSEdge")
-      .setOlds(struct({}))
-      .setNews(struct({ hostports: array, backend: { backendId: "b", enabled: boolean } }));
-    const response = await new Promise<messages.CheckResponse>((resolve, reject) =>
-      plugin.check(request, (error, answer) => (error ? reject(error) : resolve(answer))),
-    );
-    assert.deepEqual(response.getFailuresList(), []);
-    assert.deepEqual(response.getInputs()?.toJavaScript(), {
-      hostports: unknownValue,
-      backend: { backendId: "b", enabled: unknownValue },
-    });
   });
 
   /** A value as the wire marks a secret. */
@@ -163,14 +146,6 @@ describe("the plugin, called over gRPC", () => {
     await assert.rejects(update, ({ details }: ServiceError) =>
       details.includes("edgtls_\\u001b[31m was not found"),
     );
-  });
-
-  it("C18 refuses a hostport that another edge has in other letters", async () => {
-    const failures = async (name: string, hostport: string) =>
-      (await checkEdge({ hostports: [hostport] }, name)).getFailuresList().length;
-    assert.equal(await failures("a", "Shop.Example.com:443"), 0);
-    assert.equal(await failures("b", "shop.example.COM:443"), 1);
-    assert.equal(await failures("b", "other.example.com:443"), 0);
   });
 
   it("C24 C37 deletes an edge before it replaces it, by replaceOnChanges too", async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFile, cp, readFile, writeFile } from "node:fs/promises";
+import { appendFile, copyFile, cp, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
@@ -11,7 +11,7 @@ import { tlsEdges } from "../../client/tlsEdge";
 import { makeCertificate } from "../../emulator/server";
 import schema from "../../plugin/schema.json";
 import { Project } from "../../tools/engine";
-import { newFolder, repository } from "../../tools/folders";
+import { linkModules, newFolder, repository } from "../../tools/folders";
 import { generateSdks, missing, programs, writeSdks } from "../../tools/languages";
 import { programsIn } from "../../tools/markdown";
 import { findOrBuildPulumi } from "../../tools/pulumi";
@@ -194,5 +194,25 @@ describe("docs/lookups.md", () => {
     const plugin = path.join(repository, "plugin", "dist");
     Object.assign(project.env, await programs.python(project.folder, program, { sdks, plugin }));
     await finds();
+  });
+});
+
+describe("docs/testing.md", () => {
+  it("C63 has a test in TypeScript that passes as it stands, and fails of another program", async () => {
+    const [program = "", test = ""] = await programsIn("testing.md", "ts");
+    const folder = newFolder();
+    await linkModules(folder);
+    const template = path.join(repository, "templates", "site", "tsconfig.json");
+    await copyFile(template, path.join(folder, "tsconfig.json"));
+    await writeFile(path.join(folder, "index.test.ts"), test);
+    const env = { PATH: process.env.PATH, HOME: process.env.HOME };
+    const mocha = [require.resolve("mocha/bin/mocha.js"), "--require", "ts-node/register"];
+    const passes = async (text: string) => {
+      await writeFile(path.join(folder, "index.ts"), text);
+      const args = [...mocha, "index.test.ts"];
+      return run(process.execPath, args, { cwd: folder, env });
+    };
+    assert.match((await passes(program)).stdout, /1 passing/);
+    await assert.rejects(passes(program.replace("app.example.com:443", "app.example.com:8443")));
   });
 });
