@@ -331,6 +331,17 @@ describe("the recipes for CI, on the real engine", () => {
         return forge.notes.filter(({ author }) => author === forge.bot).map(({ body }) => body);
       }
 
+      it("says that a preview has left no text", async () => {
+        await comment("one", "two");
+        await rm(path.join(folder, "staging.txt"));
+        await report({}, "comment", "staging.txt", "production.txt");
+        assert.match(
+          String(forge.notes[0]?.body),
+          /### staging\n\nNo preview.*### production.*two/s,
+        );
+        assert.equal(forge.notes.length, 1);
+      });
+
       it("has one issue for a job that fails, until it succeeds", async () => {
         const night = async (drift: string, expiry: string) => {
           const needs = { drift: { result: drift }, expiry: { result: expiry } };
