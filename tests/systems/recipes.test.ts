@@ -33,7 +33,7 @@ type Matrix = Record<string, string>;
 
 interface Job {
   permissions?: Record<string, string>;
-  strategy?: { matrix: { include: Matrix[] } };
+  strategy?: { matrix: { include: Matrix[] }; "fail-fast"?: boolean };
   env?: Record<string, string>;
   steps: { uses?: string; run?: string; env?: Record<string, string> }[];
 }
@@ -107,6 +107,10 @@ describe("the recipes for CI, on the real engine", () => {
         .map(([right]) => `${id}: ${right}`),
     );
     assert.deepEqual(writing, ["comment: pull-requests", "renew: contents", "report: issues"]);
+    const fleet = await recipe("fleet.yml");
+    // Else a job that fails would kill others while they write.
+    for (const { strategy } of Object.values<Job>({ ...jobs, ...fleet.jobs }))
+      if (strategy) assert.equal(strategy["fail-fast"], false);
   });
 
   it("the scripts have no mistake that shellcheck knows", async function () {
