@@ -1,19 +1,18 @@
 import { execFile } from "node:child_process";
-import { mkdir, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { makeCertificate } from "../emulator/server";
-import { newFolder } from "./folders";
+import { newFolder, repository } from "./folders";
 import { goProgram } from "./goProgram";
 import { freePort, listens, serve } from "./processes";
 import { cacheFolder, fillOnce, findProgram, pathFolders } from "./pulumi";
 
 /** An ACME authority on loopback, and certbot set up to ask it. */
 export interface Acme {
-  /** The folder that holds the command `certbot`. */
+  /** The folder that holds the command `certbot`, which asks this authority. */
   bin: string;
-  /** The variables that make certbot ask this authority. */
-  env: NodeJS.ProcessEnv;
   /** Where a TXT record is set: a POST to `/set-txt` with `host` and `value`. */
   dns: string;
   close(): Promise<void>;
@@ -21,8 +20,8 @@ export interface Acme {
 
 const run = promisify(execFile);
 const pebble = { module: "github.com/letsencrypt/pebble/v2/cmd", version: "v2.10.1" };
-/** The certbot that is installed. */
-export const certbotVersion = "5.8.0";
+/** What the recipes install. */
+const requirements = path.join(repository, "docs", "recipes", "certbot.txt");
 
 /**
  * Starts Pebble, the test authority of Let's Encrypt, with its DNS server, which it asks for the
@@ -60,7 +59,10 @@ export async function startAcme(): Promise<Acme> {
   await writeFile(file("letsencrypt/cli.ini"), `server = https://localhost:${port}/dir\n`);
   // The first line of certbot's own script names the folder that it was installed in first.
   await mkdir(file("bin"));
-  const script = `#!/bin/sh\nexec ${installed}/python3 ${installed}/certbot "$@"\n`;
+  const script = `#!/bin/sh
+export XDG_CONFIG_HOME=${folder} REQUESTS_CA_BUNDLE=${file("ca.pem")}
+exec ${installed}/python3 ${installed}/certbot "$@"
+`;
   await writeFile(file("bin/certbot"), script, { mode: 0o755 });
 
   const off = ["http01", "https01", "doh", "tlsalpn01"].map((name) => `-${name}=`);
@@ -73,7 +75,6 @@ export async function startAcme(): Promise<Acme> {
   const stop = await serve(String(authority), args, { env }, () => listens(port));
   return {
     bin: file("bin"),
-    env: { XDG_CONFIG_HOME: folder, REQUESTS_CA_BUNDLE: file("ca.pem") },
     dns: `http://127.0.0.1:${management}`,
     async close() {
       await stop();
@@ -84,7 +85,10 @@ export async function startAcme(): Promise<Acme> {
 
 /** The folder that has certbot, and the Python for it. */
 async function findOrInstallCertbot(): Promise<string> {
-  const folder = cacheFolder(process.env, `certbot-${certbotVersion}`);
+  const hash = createHash("sha256")
+    .update(await readFile(requirements))
+    .digest("hex");
+  const folder = cacheFolder(process.env, `certbot-${hash.slice(0, 12)}`);
   const isComplete = async (where: string) =>
     Boolean(await findProgram("certbot", [path.join(where, "bin")]));
   if (!(await isComplete(folder))) {
@@ -92,8 +96,8 @@ async function findOrInstallCertbot(): Promise<string> {
     if (!python) throw new Error("certbot needs python3, which is not on PATH");
     await fillOnce(folder, isComplete, async (staging) => {
       await run(python, ["-m", "venv", staging]);
-      const install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
-      await run(path.join(staging, "bin", "python3"), [...install, `certbot==${certbotVersion}`]);
+      const install = ["install", "--quiet", "--disable-pip-version-check", "--require-hashes"];
+      await run(path.join(staging, "bin", "pip"), [...install, "--requirement", requirements]);
     });
   }
   return path.join(folder, "bin");

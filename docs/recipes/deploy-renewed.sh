@@ -4,13 +4,18 @@
 #   ./deploy-renewed.sh STACK NAME [options of `pulumi up`]
 #
 # NAME is that of the TLSCertificate in the program. Does nothing while the deployed certificate is valid
-# for 30 more days. It takes the certificate from the config of the commit that is checked out, which is
-# main, and the program from the commit of the last `pulumi up` that succeeded: what was merged since, and
-# failed on the way to this stack, is not deployed.
+# for 30 more days, unless FORCE is the name of the stack. It takes the certificate from the config of the
+# commit that is checked out, which is main's newest, and the program from the commit of the last
+# `pulumi up` that succeeded: what was merged since, and failed on the way to this stack, is not deployed.
 set -eu
 stack=$1 name=$2
 shift 2
-lasts() { openssl x509 -noout -checkend $((30 * 86400)) >/dev/null; }
+
+# Whether a certificate is valid for 30 more days. A text that is none ends the script.
+lasts() {
+  printf '%s\n' "$1" | openssl x509 -noout || exit 1
+  printf '%s\n' "$1" | openssl x509 -noout -checkend $((30 * 86400)) >/dev/null
+}
 
 # The URN in the first line, and the chain.
 # shellcheck disable=SC2016 # the expressions are JavaScript's
@@ -19,18 +24,22 @@ deployed=$(pulumi stack export --stack "$stack" | node -e '
   const isIt = ({ urn }) => urn.endsWith(`:TLSCertificate::${process.argv[1]}`);
   const found = resources.filter((one) => isIt(one) && !one.delete);
   if (found.length > 1) throw new Error("two certificates have this name");
-  for (const { urn, outputs } of found) console.log(`${urn}\n${outputs.certificatePem}`);
+  for (const { urn, outputs } of found) {
+    const chain = outputs.certificatePem;
+    if (typeof chain !== "string") throw new Error("the chain is a secret in the program: it need not be");
+    console.log(`${urn}\n${chain}`);
+  }
 ' "$name")
 if [ -z "$deployed" ]; then
   echo "$name is not deployed yet: the next push to main does it."
   exit 0
 fi
-if printf '%s\n' "$deployed" | lasts; then
+if [ "${FORCE:-}" != "$stack" ] && lasts "$deployed"; then
   exit 0
 fi
 chain=$(pulumi config get chain --stack "$stack")
 key=$(pulumi config get key --stack "$stack")
-if ! printf '%s\n' "$chain" | lasts; then
+if ! lasts "$chain"; then
   echo "The certificate in the config of $stack has not been renewed." >&2
   exit 1
 fi

@@ -4,6 +4,7 @@
 //   node report.mjs issues         an issue for each nightly job that failed; closes it when the job succeeds
 //
 // Each is written once, and updated in place from then on.
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 
@@ -76,11 +77,17 @@ function block(text) {
 async function comment(files) {
   const parts = [marker];
   for (const file of files) {
+    parts.push(`### ${path.parse(file).name}`);
+    // A preview that failed early has written none.
+    if (!existsSync(file)) {
+      parts.push("No preview: the run says why.");
+      continue;
+    }
     const text = await readFile(file, "utf8");
     const most = Math.floor(longest / files.length);
     // The end says what would change, and which policies are violated.
     const end = text.length > most ? `… the log has what comes before\n${text.slice(-most)}` : text;
-    parts.push(`### ${path.parse(file).name}`, block(end));
+    parts.push(block(end));
   }
   parts.push(`By [this run](${forge.run}), of commit ${env.COMMIT}.`);
   const body = parts.join("\n\n");
