@@ -7,7 +7,8 @@ import http from "node:http";
 import type { AddressInfo } from "node:net";
 import os from "node:os";
 import path from "node:path";
-import { atLeast, findPulumi, oldestVersion, pulumiVersion } from "../tools/pulumi";
+import { repository } from "../tools/folders";
+import { atLeast, cacheName, findPulumi, oldestVersion, pulumiVersion } from "../tools/pulumi";
 
 const archiveName = `pulumi-v${pulumiVersion}-${process.platform}-${process.arch}.tar.gz`;
 
@@ -68,7 +69,7 @@ describe("finding the Pulumi CLI", () => {
     return findPulumi(places, (line) => lines.push(line));
   }
 
-  const cached = () => path.join(folder, "cache", `pulumi-${pulumiVersion}`);
+  const cached = () => path.join(folder, "cache", cacheName);
 
   it("compares versions by number", () => {
     assert.equal(atLeast("3.216.0", "3.216.0"), true);
@@ -196,5 +197,20 @@ describe("finding the Pulumi CLI", () => {
     program("go", "go version go1.24.9 linux/amd64");
 
     await assert.rejects(find(), /1\.25\.0.*1\.24\.9/s);
+  });
+});
+
+describe("the Pulumi CLI of our workflows", () => {
+  const versions = (name: string) => {
+    const file = path.join(repository, ".github", "workflows", `${name}.yml`);
+    const steps = fs.readFileSync(file, "utf8").split(/^ *- /m);
+    const installing = steps.filter((step) => step.startsWith("uses: pulumi/actions@"));
+    return installing.map((step) => step.match(/ pulumi-version: (\S+)/)?.[1]);
+  };
+
+  it("is the one that is built elsewhere; once a week it is the newest", () => {
+    assert.deepEqual(versions("ci"), [pulumiVersion]);
+    assert.deepEqual(versions("release"), [pulumiVersion, pulumiVersion]);
+    assert.deepEqual(versions("weekly"), [undefined]);
   });
 });

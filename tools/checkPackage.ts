@@ -88,6 +88,8 @@ async function checkFiles(tarball: string): Promise<void> {
   const stray = files.filter((file) => !built.test(file) && !required.includes(file));
   const missing = required.filter((file) => !files.includes(file));
   assert.deepEqual({ stray, missing }, { stray: [], missing: [] });
+  const { scripts } = JSON.parse(await sh(`tar -xzOf ${tarball} package/package.json`, repository));
+  assert.ok(!("prepare" in scripts), "npm would build the package where nothing can be built");
 }
 
 /** The npm package of the Node.js that --lowest uses for program and provider, not emulator. */

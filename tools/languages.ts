@@ -19,6 +19,9 @@ import {
 /** A language that a program of the tests is written in. */
 export type Language = "nodejs" | "python" | "go" | "java" | "yaml";
 
+/** A language whose SDK the CLI generates, with the host that is published. No program is run in C#. */
+type Generated = "java" | "dotnet";
+
 /** What a program needs besides Pulumi. */
 interface Needs {
   /** The folder that `generateSdks` gave. */
@@ -45,24 +48,28 @@ const python = cacheFolder(process.env, `python-${pulumiVersion}`);
 /** Those besides `pulumi` are for generated SDKs: their dependency, and what builds them. */
 const pythonPackages = [`pulumi==${pulumiVersion}`, "parver", "setuptools", "wheel"];
 
-const prepared = new Map<Language, Promise<string | undefined>>();
+const prepared = new Map<Language | Generated, Promise<string | undefined>>();
 
 /**
- * Why programs in a language can't run here; undefined when they can. What they need is found, or
- * built once for all processes: the first call takes up to minutes, and `log` gets its progress.
+ * Why programs in a language can't run here, or why the SDK for C# can't be generated; undefined when
+ * they can. What they need is found, or built once for all processes: the first call takes up to
+ * minutes, and `log` gets its progress.
  *
  * @example
  * before(async function () {
  *   if (await missing("python")) this.skip();
  * });
  */
-export function missing(language: Language, log: Log = console.error): Promise<string | undefined> {
+export function missing(
+  language: Language | Generated,
+  log: Log = console.error,
+): Promise<string | undefined> {
   const known = prepared.get(language) ?? prepare(language, log);
   prepared.set(language, known);
   return known;
 }
 
-async function prepare(language: Language, log: Log): Promise<string | undefined> {
+async function prepare(language: Language | Generated, log: Log): Promise<string | undefined> {
   try {
     await findOrBuildHost(language, log);
     if (language === "python") await findOrMakePython(log);
@@ -78,7 +85,7 @@ async function prepare(language: Language, log: Log): Promise<string | undefined
 }
 
 /** A CLI on PATH has its own hosts. Those that are built stand beside the CLI in the cache. */
-async function findOrBuildHost(language: Language, log: Log): Promise<void> {
+async function findOrBuildHost(language: string, log: Log): Promise<void> {
   const { command, env, origin } = await findOrBuildPulumi(log);
   const host = `pulumi-language-${language}`;
   const folder = path.dirname(await fs.realpath(command));
@@ -141,7 +148,7 @@ export async function generateSdks(schema: string, java = false): Promise<string
   const folder = await writeSdks(schema);
   await compileNodeSdk(path.join(folder, "nodejs"));
   if (!(await missing("python"))) await installPythonSdk(folder);
-  if (java) await generateJavaSdk(schema, folder);
+  if (java) await writeSdk(schema, folder, "java", "--local");
   return folder;
 }
 
@@ -151,6 +158,18 @@ export async function writeSdks(schema: string): Promise<string> {
   const args = ["run", ...goFlags, "./generate-sdks", path.resolve(schema), folder];
   await run(await findGo("Generating SDKs"), args, { cwd: engine, env: goEnv });
   return folder;
+}
+
+/** Generates the SDK of one more language into such a folder. With `--local`, for a program beside it. */
+export async function writeSdk(
+  schema: string,
+  folder: string,
+  language: Generated,
+  ...how: string[]
+): Promise<void> {
+  const { command, env } = await findOrBuildPulumi();
+  const args = ["--language", language, "--out", folder, ...how];
+  await run(command, ["package", "gen-sdk", path.resolve(schema), ...args], { env });
 }
 
 /**
@@ -185,13 +204,6 @@ async function installPythonSdk(sdks: string): Promise<void> {
   await packWheel(interpreter(), path.join(sdks, "python"), folder, "--no-build-isolation");
   const [wheel = ""] = await fs.readdir(folder);
   await pip(interpreter(), "--no-deps", "--target", pythonPath(sdks), path.join(folder, wheel));
-}
-
-/** A program is compiled together with the sources of the SDK. */
-async function generateJavaSdk(schema: string, sdks: string): Promise<void> {
-  const { command, env } = await findOrBuildPulumi();
-  const how = ["--local", "--language", "java", "--out", sdks];
-  await run(command, ["package", "gen-sdk", path.resolve(schema), ...how], { env });
 }
 
 const interpreter = () => path.join(python, "bin", "python3");
@@ -237,7 +249,7 @@ export const programs: Record<Language, WriteProgram> = {
     return {};
   },
 
-  /** Maven compiles it at each command, as a user's. */
+  /** Maven compiles it at each command, as a user's, together with the sources of the SDK. */
   async java(folder, text, needs = {}) {
     await writeProject(folder, "java", needs);
     await fs.copyFile(path.join(sources, "language-hosts", "pom.xml"), `${folder}/pom.xml`);

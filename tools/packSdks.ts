@@ -8,19 +8,27 @@ import { runTool } from "./command";
 import { linkModules, repository } from "./folders";
 import { archivesFolder, writeSums } from "./packPlugin";
 import { pulumiVersion } from "./pulumi";
+import { pack } from "./tarball";
 
 const usage = `npm run pack:sdks
 
 Packs the SDKs that \`pulumi package gen-sdk plugin/schema.json --out plugin/sdks\` has written.
-plugin/archives gets a wheel for Python, a package for npm, and the sources for C# and Java. The
-module for Go stays in its folder: a release gives it a tag. Needs python3 with pip, and Go.`;
+plugin/archives gets a wheel for Python, a package for npm, and the sources for C# and Java, and the
+npm packages of this repository as they are built. The module for Go stays in its folder: a release
+gives it a tag. Needs python3 with pip, and Go.`;
 
 const run = promisify(execFile);
 
 /** How the SDK of a language is packed: from its folder, into another one. */
 const packers: Record<string, (sdk: string, folder: string) => Promise<void>> = {
   dotnet: packSources,
-  java: packSources,
+  java: async (sdk, folder) => {
+    // The SDK reads it. Gradle writes it when it builds; Maven does not.
+    const resources = path.join(sdk, "src", "main", "resources", "com", "pulumi", "tlsedge");
+    await fs.mkdir(resources, { recursive: true });
+    await fs.writeFile(path.join(resources, "version.txt"), version);
+    await packSources(sdk, folder);
+  },
   nodejs: async (sdk, folder) => {
     await compileNodeSdk(sdk);
     await run("npm", ["pack", "--silent", "--pack-destination", folder], {
@@ -58,9 +66,16 @@ export async function packWheel(
   await run(python, ["-m", "pip", "wheel", ...quiet, "--wheel-dir", folder, sdk]);
 }
 
-/** Packs the SDKs of all languages that a folder has, and gives the checksums of all files. */
+/**
+ * Packs the SDKs of all languages that a folder has, and the npm packages; gives the checksums of all
+ * files.
+ */
 export async function packSdks(sdks: string, folder: string): Promise<string> {
   await fs.mkdir(folder, { recursive: true });
+  for (const from of [".", "emulator", "policy"]) {
+    const tarball = await pack(from);
+    await fs.copyFile(tarball, path.join(folder, path.basename(tarball)));
+  }
   for (const language of await fs.readdir(sdks)) {
     await packers[language]?.(path.join(sdks, language), folder);
   }

@@ -1,14 +1,9 @@
 // mocha loads this file before those of .mocharc.json.
 require("ts-node/register/transpile-only");
-const { compileGoTools, missing } = require("./languages.ts");
 const { findOrBuildPulumi } = require("./pulumi.ts");
 
 /**
  * Called by mocha once, before its worker processes start. Each worker would otherwise build the
  * same programs at the same time, and their hooks would meet their timeouts.
  */
-exports.mochaGlobalSetup = async () => {
-  await findOrBuildPulumi();
-  if (!(await missing("go"))) await compileGoTools();
-  await missing("python");
-};
+exports.mochaGlobalSetup = () => findOrBuildPulumi();

@@ -8,6 +8,9 @@ import { promisify } from "node:util";
 /** The version that is downloaded or built when PATH has no Pulumi CLI to use. */
 export const pulumiVersion = "3.250.0";
 
+/** What is built or downloaded is in the cache under this name. The last number grows with what is built. */
+export const cacheName = `pulumi-${pulumiVersion}-2`;
+
 /** The oldest CLI on PATH that is used: the package's own lower bound for `@pulumi/pulumi`. */
 export const oldestVersion = "3.216.0";
 
@@ -56,7 +59,7 @@ export async function findPulumi(places: Places, log: Log): Promise<PulumiCli> {
   const { env } = places;
   const onPath = await fromPath(env, log);
   if (onPath) return onPath;
-  const folder = cacheFolder(env, `pulumi-${pulumiVersion}`);
+  const folder = cacheFolder(env, cacheName);
   const origin = (await complete(folder)) ? "cache" : await make(folder, places, log);
   return {
     command: path.join(folder, "pulumi"),

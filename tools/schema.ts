@@ -244,6 +244,8 @@ function metadata() {
     homepage,
     repository: repositoryUrl,
     publisher: owner,
+    // The SDK for C# holds it, as a PNG.
+    logoUrl: `${repositoryUrl.replace("github.com", "raw.githubusercontent.com")}/main/plugin/logo.png`,
     // The archives of a release. Pulumi adds the repository, pulumi-tlsedge, and the tag, v<version>.
     pluginDownloadURL: `github://api.github.com/${owner}`,
     // Without it, a generated SDK for Go has no go.mod.
@@ -263,7 +265,7 @@ function metadata() {
         rootNamespace: (owner.match(/[a-z0-9]+/gi) ?? []).map(capitalized).join(""),
         namespaces: { tlsedge: "TlsEdge" },
       },
-      // The package stays com.pulumi.tlsedge: a Java program that `pulumi import` prints names it.
+      // No basePackage: what `pulumi import` prints imports the types of inputs from com.pulumi.tlsedge.
       java: { buildFiles: "gradle" },
     },
   };

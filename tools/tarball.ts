@@ -19,13 +19,20 @@ export async function sh(line: string, cwd: string, env = process.env): Promise<
   }
 }
 
-/** Packs this package, or a workspace, as it is built; gives the tarball's path. */
+/**
+ * Packs this package, or a workspace, as it is built and published; gives the tarball's path.
+ * `prepare` builds what npm installs from Git: in a tarball there is nothing to build.
+ */
 export async function pack(from: string): Promise<string> {
   const folder = newFolder();
-  const env = { ...process.env, npm_config_pack_destination: folder };
-  await sh("npm pack --silent --ignore-scripts", path.join(repository, from), env);
-  const [tarball] = await readdir(folder);
-  return path.join(folder, String(tarball));
+  const npmPack = "npm pack --silent --ignore-scripts --pack-destination";
+  await sh(`${npmPack} ${folder}`, path.join(repository, from));
+  const [name = ""] = await readdir(folder);
+  await sh(`tar -xzf ${name}`, folder);
+  const unpacked = path.join(folder, "package");
+  await sh("npm pkg delete scripts.prepare", unpacked);
+  await sh(`${npmPack} ${folder}`, unpacked);
+  return path.join(folder, name);
 }
 
 /** Commits this repository as it is into a new one; gives the URL that npm installs it from. */

@@ -1,48 +1,11 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { X509Certificate } from "node:crypto";
-import path from "node:path";
-import { promisify } from "node:util";
-import type { Adoption } from "../../cli/adopt";
-import { Client } from "../../client/client";
+import type { Client } from "../../client/client";
 import { tlsCertificates } from "../../client/tlsCertificate";
 import { tlsEdges } from "../../client/tlsEdge";
 import { type CertificateOptions, makeCertificate } from "../../emulator/server";
-import { Project } from "../../tools/engine";
-import { repository } from "../../tools/folders";
-import { generateSdks, missing, printProgram, programs } from "../../tools/languages";
-import { schemaFile } from "../../tools/schema";
-
-const plugin = path.join(repository, "plugin", "dist");
-const bin = path.join(repository, "dist", "cli", "main.js");
-
-/** The language host that is built for these tests can't print programs. */
-const withoutCode = ["--generate-code=false", "--yes", "--skip-preview"];
-
-/** A project with no program, and a client of its account. */
-async function emptyProject() {
-  const project = await Project.create({}, {}, "plugin");
-  await project.program("");
-  const { url: baseUrl, apiKey } = project.emulator;
-  const client = new Client({
-    baseUrl,
-    apiKey,
-    caFile: project.env.TLSEDGE_CA_FILE,
-    requestsPerMinute: 0,
-  });
-  return { project, client };
-}
-
-async function upload(client: Client, options: CertificateOptions, texts = {}) {
-  const { certificatePem: certificate_pem, privateKeyPem: private_key_pem } =
-    await makeCertificate(options);
-  const { id } = await tlsCertificates.create(client, {
-    certificate_pem,
-    private_key_pem,
-    ...texts,
-  });
-  return { id, certificate_pem, private_key_pem };
-}
+import type { Project } from "../../tools/engine";
+import { adopt, emptyProject, heldBy, importAll, upload, withoutCode } from "./account";
 
 const importFile = (resources: { type: string; name: string; id: string }[]) =>
   JSON.stringify({
@@ -220,85 +183,6 @@ describe("the engine's import", () => {
     const after = await project.up();
     assert.deepEqual([after.steps, after.requests], [["same:one"], []]);
   });
-});
-
-/** Objects with all that an edge and a certificate may have; the names of some are equal. */
-async function seed(client: Client) {
-  // Pulumi's own generators print some texts wrongly, such as those with `$${`.
-  const texts = {
-    description: 'it\'s "${quoted}" `quoted`, Ünïcödé 🔐',
-    metadata: JSON.stringify({ owner: "it's", path: "C:\\new" }),
-  };
-  const edges = await Promise.all([
-    tlsEdges.create(client, {}),
-    tlsEdges.create(client, {
-      ...texts,
-      hostports: ["www.example.com:443", "Example.com:443", "*.example.com:8443"],
-      backend: { backend_id: "bkdtg_1" },
-      ip_restriction: { enabled: false, ip_policy_ids: ["ipp_2", "ipp_1"] },
-      mutual_tls: { certificate_authority_ids: ["ca_1"] },
-      tls_termination: { terminate_at: "edge", min_version: "1.3" },
-    }),
-    tlsEdges.create(client, { tls_termination: { terminate_at: "upstream" } }),
-    tlsEdges.create(client, { tls_termination: { enabled: false } }),
-    tlsEdges.create(client, { mutual_tls: { enabled: false, certificate_authority_ids: [] } }),
-  ]);
-  const issuer = await makeCertificate({ commonName: "root", isCa: true });
-  const certificates = await Promise.all([
-    upload(client, { commonName: "example.com", issuer }, { description: "two\nlines" }),
-    upload(client, { commonName: "b.example", keyType: "ed25519" }),
-  ]);
-  return { edges, certificates };
-}
-
-/** Writes the file of an account. */
-async function adopt({ folder, env }: Project): Promise<Adoption> {
-  const args = [bin, "adopt", "--plugin", "--out", path.join(folder, "out"), "--json"];
-  const { stdout } = await promisify(execFile)(process.execPath, args, { env });
-  return JSON.parse(stdout) as Adoption;
-}
-
-const importAll = (project: Project) =>
-  project.succeeds("import", "--file", "out/import.json", ...withoutCode);
-
-const heldBy = ({ emulator }: Project) =>
-  JSON.stringify([emulator.tlsEdges.list(), emulator.tlsCertificates.list()]);
-
-describe("the code that the engine's import writes of what adopt found", () => {
-  let sdks: string;
-  let project: Project;
-  let exported: string;
-  let held: string;
-
-  before(async function () {
-    if (await missing("go")) this.skip();
-    sdks = await generateSdks(schemaFile);
-    const made = await emptyProject();
-    project = made.project;
-    await seed(made.client);
-    held = heldBy(project);
-    const { edges, certificates, skipped } = await adopt(project);
-    assert.deepEqual([edges.length, certificates.length, skipped], [5, 2, []]);
-    assert.equal((await importAll(project)).changes.import, 7);
-    const { resources } = await project.state();
-    assert.equal(resources.filter(({ protect }) => protect).length, 7);
-    exported = await project.succeedsQuietly("stack", "export");
-  });
-  after(() => project?.close());
-
-  for (const language of ["nodejs", "python", "go"] as const) {
-    it(`C81 gives no diff in ${language}`, async function () {
-      if (await missing(language)) this.skip();
-      const { env, folder } = project;
-      const imported = path.join(folder, "out", "import.json");
-      const text = await printProgram(schemaFile, language, exported, imported);
-      Object.assign(env, await programs[language](folder, text, { sdks, plugin }));
-      const { steps, requests } = await project.preview();
-      assert.equal(steps.length, 7);
-      assert.deepEqual([steps.filter((step) => !step.startsWith("same:")), requests], [[], []]);
-      assert.equal(heldBy(project), held);
-    });
-  }
 });
 
 describe("what adopt writes for the plugin", () => {

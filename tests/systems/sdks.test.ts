@@ -1,82 +1,283 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { cp, readdir, readFile, writeFile } from "node:fs/promises";
+import { once } from "node:events";
+import { cp, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { promisify } from "node:util";
 import { parse } from "yaml";
 import { version } from "../../package.json";
+import schema from "../../plugin/schema.json";
 import { newFolder, repository } from "../../tools/folders";
-import { missing, writeSdks } from "../../tools/languages";
+import { serveGit } from "../../tools/gitServer";
+import { commonJs, missing, programs, writeSdk, writeSdks } from "../../tools/languages";
 import { packSdks } from "../../tools/packSdks";
+import { pulumiVersion } from "../../tools/pulumi";
 import { gitUrl, sh } from "../../tools/tarball";
+import { examples, runExamples } from "./examples";
 
 const run = promisify(execFile);
 const tag = `v${version}`;
+const token = "forge-token";
+const plugin = path.join(repository, "plugin", "dist");
+const tarballs = ["", "-emulator", "-policy", "-sdk"].map(
+  (name) => `pulumi-tlsedge${name}-${version}.tgz`,
+);
+const wheel = `pulumi_tlsedge-${version}-py3-none-any.whl`;
 
-interface Release {
-  jobs: { publish: { steps: { name?: string; run?: string }[] } };
+interface Step {
+  name?: string;
+  run?: string;
+  env?: Record<string, string>;
 }
 
-/** The wheel is installed by the tests of programs in Python, in `languages.test.ts`. */
-describe("the SDKs of a release", () => {
+describe("the packages of a release", () => {
   let sdks: string;
   let packed: string;
+  const sources: ("dotnet" | "java")[] = [];
   before(async function () {
+    this.timeout(900_000);
     if ((await missing("go")) || (await missing("python"))) this.skip();
-    sdks = await writeSdks(path.join(repository, "plugin", "schema.json"));
+    for (const language of ["dotnet", "java"] as const)
+      if (!(await missing(language))) sources.push(language);
+    const file = await schemaWithLogo();
+    sdks = await writeSdks(file);
+    for (const language of sources) await writeSdk(file, sdks, language);
     packed = newFolder();
     await packSdks(sdks, packed);
   });
 
   it("C89 are packed, with their checksums", async () => {
-    const names = (await readdir(packed)).sort();
-    assert.deepEqual(names, [
-      "SHA256SUMS",
-      `pulumi-tlsedge-sdk-${version}.tgz`,
-      `pulumi_tlsedge-${version}-py3-none-any.whl`,
-    ]);
-    assert.match(await sh("sha256sum --check SHA256SUMS", packed), /^(.*: OK\n){2}$/);
+    const archives = sources.map((each) => `pulumi-tlsedge-${each}-${tag}.tar.gz`);
+    const names = [...archives, ...tarballs, wheel].sort();
+    assert.deepEqual((await readdir(packed)).sort(), ["SHA256SUMS", ...names]);
+    const checked = await sh("sha256sum --check SHA256SUMS", packed);
+    assert.equal(checked.match(/: OK\n/g)?.length, names.length);
   });
 
-  it("C89 install with npm and with pip", async () => {
+  /** Unpacks the sources of a language; gives the folder. */
+  async function unpacked(language: "dotnet" | "java"): Promise<string> {
+    const folder = path.join(newFolder(), language);
+    await mkdir(folder);
+    const archive = path.join(packed, `pulumi-tlsedge-${language}-${tag}.tar.gz`);
+    await sh(`tar -xzf ${archive}`, folder);
+    return folder;
+  }
+
+  it("C88 C89 run the examples in Java, compiled with the sources", async function () {
+    if (!sources.includes("java")) return this.skip();
+    const java = path.dirname(await unpacked("java"));
+    await runExamples("java", (at, text) => programs.java(at, text, { sdks: java, plugin }));
+  });
+
+  it("C89 C86 have the sources for C#, with each name that an example uses", async function () {
+    if (!sources.includes("dotnet")) return this.skip();
+    const folder = await unpacked("dotnet");
+    const project = await readFile(path.join(folder, "ExampleOwner.TlsEdge.csproj"), "utf8");
+    assert.ok(project.includes(`<Version>${version}</Version>`));
+    const programs = (await readdir(examples)).filter((name) => name.endsWith(".cs"));
+    assert.equal(programs.length, 3);
+    for (const name of programs) {
+      const text = await readFile(path.join(examples, name), "utf8");
+      const missingNames = await unknownNames(text, folder);
+      assert.deepEqual([name, missingNames], [name, []]);
+    }
+  });
+
+  describe("published by release.yml", () => {
+    let origin: Awaited<ReturnType<typeof serveGit>>;
+    let forge: string;
+    before(async () => {
+      const folder = (await gitUrl()).replace("git+file://", "");
+      await sh(`git tag ${tag}`, folder);
+      origin = await serveGit(folder, token);
+      forge = newFolder();
+    });
+    after(() => origin?.close());
+
+    it("C89 are public only at the end, and once, though the job fails and is run again", async () => {
+      await assert.rejects(publish("pulumi-tlsedge-policy"));
+      const log = [
+        "draft",
+        `npm pulumi-tlsedge@${version}`,
+        `npm pulumi-tlsedge-emulator@${version}`,
+      ];
+      assert.deepEqual(await written(), log);
+      assert.match(await sh(`git ls-remote ${origin.url} sdk/go/${tag}`, forge), /refs\/tags/);
+
+      await publish();
+      const rest = ["policy", "sdk"].map((name) => `npm pulumi-tlsedge-${name}@${version}`);
+      log.push("delete", "draft", ...rest, "public");
+      assert.deepEqual(await written(), log);
+
+      // What is public stays as it is.
+      await publish();
+      assert.deepEqual(await written(), [...log, "public"]);
+    });
+
+    const written = async () =>
+      (await readFile(path.join(forge, "log"), "utf8")).trim().split("\n");
+
+    /** Runs the last steps of the job in a new clone. npm refuses one package. */
+    async function publish(refused = ""): Promise<void> {
+      const clone = path.join(newFolder(), "clone");
+      await sh(`git clone --quiet --depth 1 --branch ${tag} ${origin.url} ${clone}`, forge);
+      await mkdir(path.join(clone, "plugin", "sdks"), { recursive: true });
+      await cp(path.join(sdks, "go"), path.join(clone, "plugin", "sdks", "go"), {
+        recursive: true,
+      });
+      await cp(packed, path.join(clone, "plugin", "archives"), { recursive: true });
+      const bin = path.join(newFolder(), "bin");
+      await mkdir(bin);
+      for (const [name, script] of Object.entries({ gh, npm }))
+        await writeFile(path.join(bin, name), script, { mode: 0o755 });
+
+      const file = path.join(repository, ".github", "workflows", "release.yml");
+      const { steps }: { steps: Step[] } = parse(await readFile(file, "utf8")).jobs.publish;
+      const first = steps.findIndex(({ name }) => name === "Draft the release");
+      for (const { run: script = "", env = {} } of steps.slice(first)) {
+        const values = Object.entries(env).map(([name, value]) => [
+          name,
+          value.replace("${{ github.token }}", token),
+        ]);
+        await run("bash", ["-e", "-c", script], {
+          cwd: clone,
+          env: {
+            PATH: `${bin}:${process.env.PATH}`,
+            GITHUB_REF_NAME: tag,
+            RUNNER_TEMP: forge,
+            GIT_TERMINAL_PROMPT: "0",
+            FORGE: forge,
+            REFUSED: refused,
+            ...Object.fromEntries(values),
+          },
+        });
+      }
+    }
+
+    it("C88 C89 run the examples in Go, with the module of that tag", async () => {
+      const folder = newFolder();
+      const engine = path.join(repository, "tools", "pulumi-cli", "engine");
+      // A module that has Pulumi's SDK already, and the sums of what it needs.
+      for (const name of ["go.mod", "go.sum"])
+        await cp(path.join(engine, name), path.join(folder, name));
+      const known = await sh("go env GOMODCACHE GOPROXY", folder);
+      const [modules = "", proxy = ""] = known.split("\n");
+      // The repository of the URL stands for the real one; its sum is in no public list. A cache of its
+      // own: the usual one may have another module of the same version.
+      const env = {
+        ...process.env,
+        GOMODCACHE: path.join(folder, "modules"),
+        GOFLAGS: "-modcacherw",
+        GOPROXY: `file://${modules}/cache/download,${proxy}`,
+        GOPRIVATE: "github.com/example-owner/*",
+        GIT_CONFIG_COUNT: "1",
+        GIT_CONFIG_KEY_0: `url.${origin.url}.insteadOf`,
+        GIT_CONFIG_VALUE_0: "https://github.com/example-owner/pulumi-tlsedge",
+      };
+      const name = "github.com/example-owner/pulumi-tlsedge/sdk/go";
+      await sh("go mod edit -module=program", folder, env);
+      await sh(`go get ${name}/tlsedge@${tag}`, folder, env);
+      const found = (await sh(`go list -m -f {{.Dir}} ${name}`, folder, env)).trim();
+      assert.ok(found.endsWith(`@${tag}`), found);
+      await symlink(found, path.join(folder, "go"));
+      await runExamples("go", (at, text) => programs.go(at, text, { sdks: folder, plugin }));
+    });
+  });
+
+  it("C88 C89 run the examples in Python, with the wheel that pip installs", async () => {
     const folder = newFolder();
-    const [, tarball = "", wheel = ""] = (await readdir(packed)).sort();
+    await sh("python3 -m venv venv", folder);
+    const packages = `pulumi==${pulumiVersion} ${path.join(packed, wheel)}`;
+    await sh(`venv/bin/pip install --quiet ${packages}`, folder);
+    await runExamples("py", async (project, text) => {
+      const { PATH } = await programs.python(project, text, { plugin });
+      return { PATH: `${path.join(folder, "venv", "bin")}:${PATH}` };
+    });
+  });
+
+  it("C88 C89 run the examples in Node.js, with the package that npm installs", async () => {
+    const folder = newFolder();
+    const [, , , tarball = ""] = tarballs;
     await writeFile(path.join(folder, "package.json"), "{}");
     await sh(`npm install --silent --ignore-scripts ${path.join(packed, tarball)}`, folder);
-    await sh("node -e require('pulumi-tlsedge-sdk').TLSSite.name", folder);
-    await sh("python3 -m venv venv", folder);
-    await sh(`venv/bin/pip install --quiet ${path.join(packed, wheel)}`, folder);
-    await run("venv/bin/python", ["-c", "from pulumi_tlsedge import TLSSite"], { cwd: folder });
-  });
-
-  it("C89 give Go its module by its tag", async () => {
-    const file = path.join(repository, ".github", "workflows", "release.yml");
-    const { jobs }: Release = parse(await readFile(file, "utf8"));
-    const step = jobs.publish.steps.find(({ name }) => name === "Tag the Go module");
-    const url = (await gitUrl()).replace("git+", "");
-    const clone = newFolder();
-    await sh(`git clone --quiet ${url} .`, clone);
-    await cp(path.join(sdks, "go"), path.join(clone, "plugin", "sdks", "go"), { recursive: true });
-    const env = { ...process.env, GITHUB_REF_NAME: tag };
-    await run("bash", ["-e", "-c", step?.run ?? "exit 1"], { cwd: clone, env });
-
-    const program = newFolder();
-    const example = path.join(repository, "plugin", "examples", "tlsSite.go");
-    await cp(example, path.join(program, "main.go"));
-    // The repository of the URL stands for the real one; its sum is in no public list.
-    const go = {
-      ...process.env,
-      GOPRIVATE: "github.com/example-owner/*",
-      GIT_CONFIG_COUNT: "1",
-      GIT_CONFIG_KEY_0: `url.${url}.insteadOf`,
-      GIT_CONFIG_VALUE_0: "https://github.com/example-owner/pulumi-tlsedge",
-    };
-    // A module that has Pulumi's SDK already, and the sums of what it needs.
-    const engine = path.join(repository, "tools", "pulumi-cli", "engine");
-    for (const name of ["go.mod", "go.sum"])
-      await cp(path.join(engine, name), `${program}/${name}`);
-    await sh("go mod edit -module=program", program, go);
-    await sh(`go get github.com/example-owner/pulumi-tlsedge/sdk/go/tlsedge@${tag}`, program, go);
-    await sh("go build .", program, go);
+    await runExamples("ts", async (project, text) => {
+      await programs.nodejs(project, commonJs(text), { plugin });
+      const modules = path.join(project, "node_modules");
+      await rm(modules, { recursive: true, force: true });
+      await symlink(path.join(folder, "node_modules"), modules);
+      return {};
+    });
   });
 });
+
+/** The SDK for C# has the logo that the schema names: here one of this machine. */
+async function schemaWithLogo(): Promise<string> {
+  const server = createServer((_, response) => response.end("logo")).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  server.unref();
+  const { port } = server.address() as AddressInfo;
+  const file = path.join(newFolder(), "schema.json");
+  await writeFile(file, JSON.stringify({ ...schema, logoUrl: `http://127.0.0.1:${port}` }));
+  return file;
+}
+
+/** The types and properties of a C# program that the generated sources do not have. */
+async function unknownNames(program: string, sdk: string): Promise<string[]> {
+  const unknown: string[] = [];
+  async function check(type: string, properties: Iterable<string>, file = type) {
+    const source = await readFile(path.join(sdk, `${file}.cs`), "utf8").catch(() => "");
+    const name = path.basename(type);
+    const [, own] = source.split(new RegExp(`^    public .*class ${name} `, "m"));
+    const ends = own?.indexOf("\n    }\n");
+    if (!own || !source.includes("namespace ExampleOwner.TlsEdge")) unknown.push(type);
+    for (const property of properties) {
+      const isKnown = RegExp(`^ {8}public .+ ${property}( \\{|$)`, "m").test(
+        own?.slice(0, ends) ?? "",
+      );
+      // Every custom resource has an id.
+      const isId = property === "Id" && own?.startsWith(": global::Pulumi.CustomResource");
+      if (!isKnown && !isId) unknown.push(`${type}.${property}`);
+    }
+  }
+  const assigned = (text: string) => [...text.matchAll(/(\w+) = /g)].map(([, name = ""]) => name);
+  const inputs = /new TlsEdge\.Inputs\.(\w+) \{((?:[^{}]|\{[^{}]*\})*)\}/g;
+  for (const [, type = "", text = ""] of program.matchAll(inputs))
+    await check(`Inputs/${type}`, assigned(text));
+  const resources = /var (\w+) = new TlsEdge\.(\w+)\("app", new\(\)(.*?)\n {4}\}\);/gs;
+  const declared = [...program.replace(inputs, "").matchAll(resources)];
+  if (declared.length !== 1) unknown.push(`${declared.length} resources`);
+  for (const [, variable = "", type = "", text = ""] of declared) {
+    await check(`${type}Args`, assigned(text), type);
+    const read = [...program.matchAll(RegExp(`\\b${variable}\\.(\\w+)`, "g"))];
+    await check(
+      type,
+      read.map(([, name = ""]) => name),
+    );
+  }
+  return unknown;
+}
+
+/** Stands for GitHub's command: a release is a draft, public, or not there. */
+const gh = `#!/bin/sh -e
+test "$GH_TOKEN"
+case "$1 $2" in
+  "auth git-credential") test "$3" != get || printf 'username=x-access-token\\npassword=%s\\n' "$GH_TOKEN" ;;
+  "release view") cat "$FORGE/isDraft" ;;
+  "release create") echo true >"$FORGE/isDraft"; echo draft >>"$FORGE/log" ;;
+  "release delete") rm "$FORGE/isDraft"; echo delete >>"$FORGE/log" ;;
+  "release edit") echo false >"$FORGE/isDraft"; echo public >>"$FORGE/log" ;;
+esac
+`;
+
+/** Stands for the registry, which refuses a version that it has. */
+const npm = `#!/bin/sh -e
+touch "$FORGE/log"
+if [ "$1" = view ]; then grep -x "npm $2" "$FORGE/log"; exit; fi
+for tarball; do :; done
+package=$(tar -xzOf "$tarball" package/package.json | node -p 'const { name, version } = JSON.parse(fs.readFileSync(0)); name + "@" + version')
+test "$package" != "$REFUSED@${version}"
+! grep -qx "npm $package" "$FORGE/log"
+echo "npm $package" >>"$FORGE/log"
+`;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds a language host of the Pulumi CLI with Go, from the Go modules that are published.
-# Usage: build-language-host.sh <go> <folder to fill> nodejs|python|go|java|yaml
+# Usage: build-language-host.sh <go> <folder to fill> nodejs|python|go|java|yaml|dotnet
 set -eu
 go=$1 folder=$2 language=$3
 host=pulumi-language-$language
@@ -8,16 +8,17 @@ here=$(cd "$(dirname "$0")" && pwd)
 sdk=github.com/pulumi/pulumi/sdk/v3
 export CGO_ENABLED=0 GOWORK=off
 
-# These two are modules of their own.
+# These three are modules of their own.
 case $language in
-  java) module=pulumi-java/pkg ;;
-  yaml) module=pulumi-yaml ;;
-  *) module= ;;
+  dotnet) program=pulumi-dotnet/$host/v3 ;;
+  java) program=pulumi-java/pkg/cmd/$host ;;
+  yaml) program=pulumi-yaml/cmd/$host ;;
+  *) program= ;;
 esac
-if [ "$module" ]; then
+if [ "$program" ]; then
   cd "$here/language-hosts/published"
   "$go" build -mod=readonly -trimpath -ldflags "-s -w" -o "$folder/$host" \
-    "github.com/pulumi/$module/cmd/$host"
+    "github.com/pulumi/$program"
   exit
 fi
 
@@ -37,17 +38,19 @@ mkdir "$source"
 cp "$main"/*.go go.mod go.sum "$source"
 chmod -R u+w "$source"
 rm "$source"/*_test.go
-patch() { # <what the changed file must contain> <sed script>
+patch() { # <the names that the changed file must contain> <sed script>
   cp new_field.go "$language"/*.go "$source"
   sed "$2" "$main/main.go" >"$source/main.go"
-  grep -q "$1" "$source/main.go"
+  for name in $1; do grep -q "$name" "$source/main.go"; done
 }
 case $language in
   nodejs)
-    patch 'host\.runPlugin' 's/return errors.New("not supported")/return host.runPlugin(req, server)/'
+    patch 'host\.runPlugin workspaceRoot' '
+      s/return errors.New("not supported")/return host.runPlugin(req, server)/
+      s/npm\.Install(ctx, req\.Directory,/npm.Install(ctx, workspaceRoot(req.Directory),/'
     ;;
   go)
-    patch 'host\.binary = ' '/^func (host \*goLanguageHost) Run(/a\
+    patch 'binaryOption' '/^func (host \*goLanguageHost) Run(/a\
 	host.binary = binaryOption(req)'
     ;;
   python) # It starts this script, which it expects beside it.

@@ -11,8 +11,8 @@ import (
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
 )
 
-// The engine starts policy packs through the language host, and the last host that is published as
-// a Go module answers "not supported". This answers instead, for policy packs only.
+// The engine starts plugins that are source code through the language host, and the last host that
+// is published as a Go module answers "not supported". This starts policy packs and providers.
 const (
 	infoField          = 5
 	kindField          = 6
@@ -26,20 +26,25 @@ func (send sendOutput) Write(text []byte) (int, error) { return len(text), send(
 func (host *nodeLanguageHost) runPlugin(
 	req *pulumirpc.RunPluginRequest, server pulumirpc.LanguageRuntime_RunPluginServer,
 ) error {
-	pack := string(newField(req, infoField, rootDirectoryField))
-	if string(newField(req, kindField)) != "analyzer" || pack == "" {
-		return errors.New("only policy packs can be run as plugins")
+	folder := string(newField(req, infoField, rootDirectoryField))
+	script, from, args := "run-plugin", req.Pwd, append([]string{folder}, req.Args...)
+	switch kind := string(newField(req, kindField)); kind {
+	case "analyzer": // @pulumi/policy reads the pack's package.json from its working directory
+		script, from, args = "run-policy-pack", folder, append(req.Args, ".")
+	case "resource":
+	default:
+		return fmt.Errorf("a plugin of the kind %q can't be run", kind)
 	}
-	resolve := exec.Command("node", "-p", "require.resolve('@pulumi/pulumi/cmd/run-policy-pack')")
-	resolve.Dir = pack
-	script, err := resolve.Output()
+	resolve := exec.Command("node", "-p", fmt.Sprintf("require.resolve('@pulumi/pulumi/cmd/%s')", script))
+	resolve.Dir = folder
+	found, err := resolve.Output()
 	if err != nil {
-		return fmt.Errorf("no @pulumi/pulumi for %s: are its dependencies installed? %w", pack, err)
+		return fmt.Errorf("no @pulumi/pulumi for %s: are its dependencies installed? %w", folder, err)
 	}
 
-	args := append([]string{strings.TrimSpace(string(script))}, req.Args...)
-	cmd := exec.CommandContext(server.Context(), "node", append(args, ".")...)
-	cmd.Dir = pack // @pulumi/policy reads the pack's package.json from its working directory
+	args = append([]string{strings.TrimSpace(string(found))}, args...)
+	cmd := exec.CommandContext(server.Context(), "node", args...)
+	cmd.Dir = from
 	cmd.Env = append(append(os.Environ(), "PULUMI_NODEJS_TYPESCRIPT=true"), req.Env...)
 	// A stream takes one message at a time, and the two outputs are read by two goroutines.
 	var sending sync.Mutex

@@ -1,0 +1,55 @@
+import { execFile } from "node:child_process";
+import path from "node:path";
+import { promisify } from "node:util";
+import type { Adoption } from "../../cli/adopt";
+import { Client } from "../../client/client";
+import { tlsCertificates } from "../../client/tlsCertificate";
+import { type CertificateOptions, makeCertificate } from "../../emulator/server";
+import { Project } from "../../tools/engine";
+import { repository } from "../../tools/folders";
+
+const bin = path.join(repository, "dist", "cli", "main.js");
+
+/** The language host that is built for these tests can't print programs. */
+export const withoutCode = ["--generate-code=false", "--yes", "--skip-preview"];
+
+/** A project with no program, and a client of its account. */
+export async function emptyProject() {
+  const project = await Project.create({}, {}, "plugin");
+  await project.program("");
+  const { url: baseUrl, apiKey } = project.emulator;
+  const client = new Client({
+    baseUrl,
+    apiKey,
+    caFile: project.env.TLSEDGE_CA_FILE,
+    requestsPerMinute: 0,
+  });
+  return { project, client };
+}
+
+/** Uploads a new certificate. */
+export async function upload(client: Client, options: CertificateOptions, texts = {}) {
+  const { certificatePem: certificate_pem, privateKeyPem: private_key_pem } =
+    await makeCertificate(options);
+  const { id } = await tlsCertificates.create(client, {
+    certificate_pem,
+    private_key_pem,
+    ...texts,
+  });
+  return { id, certificate_pem, private_key_pem };
+}
+
+/** Writes the file of an account. */
+export async function adopt({ folder, env }: Project): Promise<Adoption> {
+  const args = [bin, "adopt", "--plugin", "--out", path.join(folder, "out"), "--json"];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env });
+  return JSON.parse(stdout) as Adoption;
+}
+
+/** Imports what {@link adopt} found. */
+export const importAll = (project: Project, flags = withoutCode) =>
+  project.succeeds("import", "--file", "out/import.json", ...flags);
+
+/** All objects of the account. */
+export const heldBy = ({ emulator }: Project) =>
+  JSON.stringify([emulator.tlsEdges.list(), emulator.tlsCertificates.list()]);

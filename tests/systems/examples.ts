@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { Project } from "../../tools/engine";
+import { repository } from "../../tools/folders";
+
+/** The programs in the descriptions of the plugin's schema. */
+export const examples = path.join(repository, "plugin", "examples");
+
+/** Plans each example of a language, and deploys that of a site. */
+export async function runExamples(
+  ending: string,
+  write: (folder: string, text: string) => Promise<NodeJS.ProcessEnv>,
+): Promise<void> {
+  const project = await Project.create({}, {}, "plugin");
+  try {
+    const made = await project.certificate("certs", { commonName: "app.example.com" });
+    await project.file("app.pem", made.certificatePem);
+    await project.setSecret("acceptance:appKey", made.privateKeyPem);
+    await project.certificate("app", { commonName: "app.example.com" });
+    await project.succeedsQuietly("config", "set", "acceptance:backendId", "bkdtg_1");
+    for (const name of ["tlsEdge", "tlsCertificate", "tlsSite"]) {
+      const text = await readFile(path.join(examples, `${name}.${ending}`), "utf8");
+      Object.assign(project.env, await write(project.folder, text));
+      await project.succeeds("preview");
+    }
+    await project.up();
+    const [edge] = project.emulator.tlsEdges.list();
+    const [certificate] = project.emulator.tlsCertificates.list();
+    assert.deepEqual(edge?.hostports, ["app.example.com:443"]);
+    const expires = Date.parse((await project.output("expires")) as string);
+    assert.equal(expires, Date.parse(certificate?.not_after ?? ""));
+  } finally {
+    await project.close();
+  }
+}
