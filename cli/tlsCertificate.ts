@@ -2,7 +2,7 @@ import { plain } from "../client/plain";
 import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
 import { defined } from "../provider/lifecycle";
 import { lifecycle, toState } from "../provider/tlsCertificate";
-import { describeChain, parseChain } from "../provider/values/pem";
+import { describedBy } from "../provider/tlsCertificateLookup";
 import type {
   AdoptableKind,
   Candidate,
@@ -115,8 +115,9 @@ export const certificateKind: CertificateKind = {
 };
 
 function read(wire: TLSCertificateWire, now: Date): Reading<CertificateStatus> {
-  const leaf = leafOf(wire);
-  const { subjectAlternativeNames, notAfter, chainFingerprint: chain } = leaf;
+  const leaf = describedBy(wire);
+  const { subjectAlternativeNames, chainFingerprint: chain } = leaf;
+  const notAfter = dateOrNull(leaf.notAfter);
   const { description, metadata } = wire;
   const status: CertificateStatus = {
     id: wire.id,
@@ -125,7 +126,7 @@ function read(wire: TLSCertificateWire, now: Date): Reading<CertificateStatus> {
     metadata: metadata || null,
     subjectCommonName: leaf.subjectCommonName || wire.subject_common_name || null,
     ...subjectAlternativeNames,
-    notBefore: leaf.notBefore,
+    notBefore: dateOrNull(leaf.notBefore),
     notAfter,
     daysLeft: notAfter === null ? null : Math.floor((timeOf(notAfter) - +now) / dayMs),
     serialNumber: leaf.serialNumber || null,
@@ -139,26 +140,8 @@ function read(wire: TLSCertificateWire, now: Date): Reading<CertificateStatus> {
   };
 }
 
-/** Values of the chain or, if this Node.js can't parse it, of the service's answer. */
-function leafOf(wire: TLSCertificateWire) {
-  try {
-    return describeChain(parseChain(wire.certificate_pem));
-  } catch {
-    const { dns_names, ips } = wire.subject_alternative_names ?? {};
-    return {
-      subjectCommonName: wire.subject_common_name ?? "",
-      subjectAlternativeNames: { dnsNames: dns_names ?? [], ips: ips ?? [] },
-      serialNumber: wire.serial_number?.toLowerCase(),
-      fingerprint: null,
-      notBefore: dateOrNull(wire.not_before),
-      notAfter: dateOrNull(wire.not_after),
-      chainFingerprint: undefined,
-    };
-  }
-}
-
-function dateOrNull(date: string | null | undefined): string | null {
-  return date && !Number.isNaN(Date.parse(date)) ? date : null;
+function dateOrNull(date: string): string | null {
+  return !Number.isNaN(Date.parse(date)) ? date : null;
 }
 
 /** A date in ms. NaN for an unknown date: it is neither before nor after any time. */
@@ -186,7 +169,7 @@ function urgency({ daysLeft }: CertificateStatus, { failWithin }: Report): [stri
 }
 
 function candidate(wire: TLSCertificateWire): Candidate {
-  const { subjectCommonName, subjectAlternativeNames } = leafOf(wire);
+  const { subjectCommonName, subjectAlternativeNames } = describedBy(wire);
   const { dnsNames, ips } = subjectAlternativeNames;
   const all = new Set([subjectCommonName, ...dnsNames, ...ips]);
   const names = [...all].filter((name) => name !== "");

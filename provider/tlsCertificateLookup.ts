@@ -82,7 +82,8 @@ function coversDomain({ subject_alternative_names: names }: TLSCertificateWire, 
   return covers({ dnsNames: names?.dns_names ?? [], ips: [] }, domain);
 }
 
-function describedBy(wire: TLSCertificateWire): Described {
+/** What a certificate says: by its chain or, if this Node.js can't parse it, by the service's answer. */
+export function describedBy(wire: TLSCertificateWire): Described {
   try {
     return toState(wire);
   } catch {
