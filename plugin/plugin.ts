@@ -320,10 +320,11 @@ function handlersOf(schema: Schema) {
     async invoke(request: messages.InvokeRequest) {
       const token = request.getTok();
       const lookup = lookups[token.replace("tlsedge:index:", "")];
-      if (!lookup) throw new Error(`there is no function ${token}`);
+      const described = schema.functions[token];
+      if (!lookup || !described) throw new Error(`there is no function ${token}`);
       const { values: args, secrets } = fromWire(request.getArgs());
       const result = await lookup(() => client(), args, { isSecret: secrets.size > 0 });
-      const [name = ""] = Object.keys(schema.functions[token]?.outputs.properties ?? {});
+      const [name = ""] = Object.keys(described.outputs.properties);
       const outputs = Array.isArray(result) ? { [name]: result } : (result as Properties);
       return new messages.InvokeResponse().setReturn(toWire(outputs));
     },

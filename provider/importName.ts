@@ -4,9 +4,9 @@ import type { Properties } from "./lifecycle";
 /** A name by which people know an object, which an import may give in place of the id. */
 export interface ImportName {
   /** The name that a text is, in the form that states have; undefined for any other text. */
-  in(text: string): string | undefined;
+  nameIn(text: string): string | undefined;
   /** The names of an object in state. */
-  of(state: Properties): unknown[];
+  namesOf(state: Properties): unknown[];
   /** Finds the object. Its error lists what there is. */
   find(client: () => Client, name: string): Promise<{ id: string }>;
 }
@@ -16,14 +16,23 @@ export interface ImportName {
  *
  * @throws LookupError when the name is that of no object or of several.
  */
-export async function idToImport(kind: ImportName, client: Client, text: string): Promise<string> {
-  const name = kind.in(text);
-  return name === undefined ? text : (await kind.find(() => client, name)).id;
+export async function idToImport(
+  { nameIn, find }: ImportName,
+  client: Client,
+  text: string,
+): Promise<string> {
+  const name = nameIn(text);
+  return name === undefined ? text : (await find(() => client, name)).id;
 }
 
 /** Whether a text, an id or a name, names the object in a state. */
-export function isNamed(kind: ImportName, id: string, state: Properties, text: unknown): boolean {
+export function isNamed(
+  { nameIn, namesOf }: ImportName,
+  id: string,
+  state: Properties,
+  text: unknown,
+): boolean {
   if (text === id) return true;
-  const name = typeof text === "string" ? kind.in(text) : undefined;
-  return name !== undefined && kind.of(state).includes(name);
+  const name = typeof text === "string" ? nameIn(text) : undefined;
+  return name !== undefined && namesOf(state).includes(name);
 }

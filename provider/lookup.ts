@@ -148,8 +148,6 @@ export function one<
       ([name, value]) => name in filters && value !== undefined,
     );
     const filter = Object.fromEntries(given);
-    const empty = Object.entries({ id, ...filter }).find(([, value]) => isEmpty(value));
-    if (empty) throw new LookupError(`the ${empty[0]} in the lookup of a ${title} is empty`);
     if (id === undefined && given.length === 0) {
       throw new LookupError(`the lookup of a ${title} needs an id or a filter`);
     }
@@ -255,6 +253,8 @@ function checkArgs(
   const own = settings.map((name) => [name, "a string"] as const);
   const problem = problemOf({ ...filters, ...Object.fromEntries(own) }, args, refusal);
   if (problem) throw new LookupError(`the lookup of a ${title}: ${problem}`);
+  const empty = Object.keys(filters).find((name) => isEmpty((args as Properties)[name]));
+  if (empty) throw new LookupError(`the ${empty} in the lookup of a ${title} is empty`);
 }
 
 function problemOf(

@@ -73,8 +73,8 @@ const find = one(listing);
 
 /** An import may name a certificate by its SHA-256 fingerprint. */
 export const importName: ImportName = {
-  in: fingerprintIn,
-  of: ({ fingerprint }) => [fingerprint],
+  nameIn: fingerprintIn,
+  namesOf: ({ fingerprint }) => [fingerprint],
   find: (client, fingerprint) => find(client, { fingerprint }),
 };
 

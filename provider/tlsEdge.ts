@@ -184,8 +184,9 @@ const find = one(listing);
 
 /** An import may name an edge by a hostport. */
 export const importName: ImportName = {
-  in: (text) => (/^[^\s/]+:\d+$/.test(text) ? text.toLowerCase() : undefined),
-  of: ({ hostports }) => ((hostports ?? []) as string[]).map((hostport) => hostport.toLowerCase()),
+  nameIn: (text) => (/^[^\s/]+:\d+$/.test(text) ? text.toLowerCase() : undefined),
+  namesOf: ({ hostports }) =>
+    ((hostports ?? []) as string[]).map((hostport) => hostport.toLowerCase()),
   find: (client, hostport) => find(client, { hostport }),
 };
 

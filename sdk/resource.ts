@@ -145,8 +145,9 @@ async function secretsOf(args: pulumi.Inputs, known: readonly string[]): Promise
   return [...new Set([...known, ...secrets])];
 }
 
-/** The outputs and promises in a value, at any depth. */
+/** The outputs and promises in a value, at any depth; not those of a resource, which may be a cycle. */
 function asyncParts(value: unknown): unknown[] {
+  if (pulumi.Resource.isInstance(value)) return [];
   if (isAsync(value)) return [value];
   return isObject(value) ? Object.values(value).flatMap(asyncParts) : [];
 }

@@ -167,6 +167,8 @@ describe("a lookup by what people know", () => {
           ["getTLSCertificate", { fingerprint: "abc" }, /fingerprint must be .*SHA-256/],
           ["getTLSEdges", { metadata: '{"owner":"web"}' }, /metadata must be an object/],
           ["getTLSEdge", { metadata: {} }, /metadata .*empty/],
+          ["getTLSEdges", { metadata: {} }, /metadata .*empty/],
+          ["getTunnels", { publicUrl: "" }, /publicUrl .*empty/],
         ] as const) {
           await assert.rejects(ask(name, args), said);
         }

@@ -657,6 +657,16 @@ describe("the SDK", () => {
       assert.deepEqual(secrets.sort(), ["backend", "description", "hostports"]);
     });
 
+    it("C15 takes a resource for an argument to the check, be it part of a circle", async () => {
+      const site = new pulumi.ComponentResource("test:index:Site", "site");
+      const circle = Object.assign(new sdk.TLSEdge("part", {}, { parent: site }), { site });
+      Object.assign(site, { circle });
+      await known(circle.urn);
+      registered = [];
+      const edge = await told(new sdk.TLSEdge("e", { backend: circle as never }));
+      assert.deepEqual(await edge.inputs.__secrets, []);
+    });
+
     it("C24 is deleted before it is replaced, if an edge, unless told otherwise", async () => {
       const usual = await handedOn((opts) => new sdk.TLSEdge("e", {}, opts));
       assert.equal(usual.opts.deleteBeforeReplace, true);

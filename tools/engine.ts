@@ -229,7 +229,7 @@ export class Project {
     await this.state();
     const requests = this.emulator.requests
       .slice(before)
-      .map(({ method, path }) => `${method} ${path.replace(/(?:edgtls|cert)_\w+/, ":id")}`);
+      .map(({ method, path }) => `${method} ${path.replace(/[a-z]+_\w{20,}/, ":id")}`);
     const writes = requests.filter((request) => !request.startsWith("GET "));
     return { ...printed, ...readEvents(lines), requests, writes };
   }

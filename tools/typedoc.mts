@@ -81,7 +81,9 @@ function brokenLinks(site: string): string[] {
       .filter((link) => !/^[a-z]+:/.test(link))
       .filter((link) => {
         const [target = "", anchor] = decodeURI(link).split("#");
-        const file = path.resolve(path.dirname(from), target || from);
+        const named = path.resolve(path.dirname(from), target || from);
+        // The front page, which is the README, is linked as its folder.
+        const file = target.endsWith("/") ? path.join(named, "index.html") : named;
         if (!existsSync(file) || !statSync(file).isFile()) return true;
         return anchor && !pages.get(file)?.anchors.has(anchor);
       })
