@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { mock } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import { credentials, type ServiceError } from "@grpc/grpc-js";
 import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { type JavaScriptValue, Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { Client } from "../client/client";
 import { tlsEdges } from "../client/tlsEdge";
-import { type Emulator, startEmulator } from "../emulator/server";
+import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
 import { servePlugin } from "../plugin/plugin";
 import schema from "../plugin/schema.json";
 import { isClaimed } from "../provider/creates/journal";
@@ -118,6 +119,18 @@ describe("the plugin, called over gRPC", () => {
     emulator.tlsEdges.delete(created.getId());
   });
 
+  it("C50 marks a key as a secret that a program gives in plain text", async () => {
+    const { certificatePem, privateKeyPem } = await makeCertificate({ commonName: "c" });
+    const type = "tlsedge:index:TLSCertificate";
+    const request = new messages.CheckRequest().setUrn(`urn:pulumi:dev::p::${type}::c`);
+    request.setType(type).setOlds(struct({})).setNews(struct({ certificatePem, privateKeyPem }));
+    const checked = await new Promise<messages.CheckResponse>((resolve, reject) =>
+      plugin.check(request, (error, answer) => (error ? reject(error) : resolve(answer))),
+    );
+    const inputs = checked.getInputs()?.toJavaScript();
+    assert.ok(isDeepStrictEqual(inputs?.privateKeyPem, secret(privateKeyPem)));
+  });
+
   it("C50 refuses a private key in a text and in a name, and does not quote it", async () => {
     const key = "-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMG\n-----END PRIVATE KEY-----\n";
     for (const news of [{ metadata: key }, { backend: { backendId: secret(key) } }, { [key]: 1 }]) {
@@ -163,6 +176,29 @@ describe("the plugin, called over gRPC", () => {
     // The engine itself makes a replacement of this change.
     assert.deepEqual([diff.getReplacesList(), diff.getDiffsList()], [[], ["description"]]);
     assert.equal(diff.getDeletebeforereplace(), true);
+  });
+
+  it("C22 C83 names what a list gains and loses, not what has another place in it", async () => {
+    const [before, after] = [{ hostports: ["a:1", "b:1", "c:1"] }, { hostports: ["c:1", "a:1"] }];
+    const request = new messages.DiffRequest()
+      .setId("edgtls_1")
+      .setUrn(edgeUrn("e"))
+      .setType(ofEdge.type)
+      .setOlds(struct({ uri: `${emulator.url}/x`, ...before }))
+      .setOldInputs(struct(before))
+      .setNews(struct(after));
+    const diff = await new Promise<messages.DiffResponse>((resolve, reject) =>
+      plugin.diff(request, (error, response) => (error ? reject(error) : resolve(response))),
+    );
+    const changes = diff.getDetaileddiffMap().toArray();
+    assert.deepEqual(
+      changes.map(([path]) => path),
+      ["hostports[1]"],
+    );
+    assert.equal(
+      diff.getDetaileddiffMap().get("hostports[1]")?.getKind(),
+      messages.PropertyDiff.Kind.DELETE,
+    );
   });
 
   it("C19 C25 asks before a change, not for a refresh, nor when a policy undoes the change", async () => {
@@ -570,6 +606,26 @@ describe("the plugin, called over gRPC", () => {
     const { uri, createdAt } = await planned("");
     assert.deepEqual([uri, createdAt], [unknownValue, unknownValue]);
     assert.equal((await planned("https://x")).uri, "https://x");
+  });
+
+  it("C50 keeps secret in an update what is a secret in the state alone, in the plan, too", async () => {
+    const [{ id = "", uri = "", created_at = "" } = {}] = emulator.tlsEdges.list();
+    const request = new messages.UpdateRequest()
+      .setId(id)
+      .setUrn(edgeUrn("e"))
+      .setType(ofEdge.type)
+      .setOlds(struct({ uri, createdAt: secret(created_at), description: "one" }))
+      .setOldInputs(struct({ description: "one" }))
+      .setNews(struct({ description: "two" }));
+    for (const isPlan of [true, false]) {
+      const updated = await new Promise<messages.UpdateResponse>((resolve, reject) =>
+        plugin.update(request.setPreview(isPlan), (error, answer) =>
+          error ? reject(error) : resolve(answer),
+        ),
+      );
+      const { createdAt } = updated.getProperties()?.toJavaScript() ?? {};
+      assert.deepEqual(createdAt, secret(created_at));
+    }
   });
 
   it("says which version it is, and gives the schema", async () => {
