@@ -79,6 +79,10 @@ export const stateNames: NamesOf<TLSCertificateState> = {
   extendedKeyUsages: "always",
 };
 
+/** The inputs that an update sends. The service has them under the same names. */
+const updatable: Record<keyof TLSCertificateUpdate, true> = { description: true, metadata: true };
+const texts = Object.keys(updatable) as (keyof TLSCertificateUpdate)[];
+
 /**
  * The state's fingerprint of the chain that was sent, where the service keeps only the start of it:
  * some leave out the root. A program that still has the chain that was sent has changed nothing.
@@ -163,9 +167,9 @@ export const lifecycle: Lifecycle = {
   },
 
   async create(client, inputs, urn) {
-    const { certificatePem, privateKeyPem, description, metadata } = inputs as TLSCertificateInputs;
+    const { certificatePem, privateKeyPem } = inputs as TLSCertificateInputs;
     const key = { private_key_pem: privateKeyPem ?? "" };
-    const upload = { certificate_pem: certificatePem, ...key, description, metadata };
+    const upload = { certificate_pem: certificatePem, ...key, ...pick(inputs, texts) };
     const post = (onSend: () => void) => tlsCertificates.create(client, upload, onSend);
     const { wire, ...rest } = await createOnce(lifecycle, client, inputs, urn, post);
     if (chainOf(wire.certificate_pem)) {
@@ -196,7 +200,7 @@ export const lifecycle: Lifecycle = {
   pages: tlsCertificates.pages,
   contentOf(given: Partial<TLSCertificateInputs & TLSCertificateWire>) {
     const leaf = leafOf(given.certificatePem ?? given.certificate_pem);
-    return leaf && [leaf, given.description || "", given.metadata || ""];
+    return leaf && [leaf, ...texts.map((name) => given[name] || "")];
   },
   isLike: (wire, inputs) => {
     const other = wire as TLSCertificateWire;
@@ -315,9 +319,7 @@ export function expiryOf(
 
 /** The texts that an update sends. */
 function changes(state: Properties, inputs: Properties): TLSCertificateUpdate {
-  const wanted = (["description", "metadata"] as const).map(
-    (property) => [property, inputs[property] ?? ""] as const,
-  );
+  const wanted = texts.map((property) => [property, inputs[property] ?? ""] as const);
   const changed = wanted.filter(
     ([property, text]) => !lifecycle.same(property, text, state[property]),
   );
