@@ -13,7 +13,11 @@ import { buffer } from "node:stream/consumers";
  * server.close();
  */
 export async function serveGit(folder: string, token: string) {
-  const server = createServer((request, response) => answer(folder, token, request, response));
+  const server = createServer((request, response) => {
+    answer(folder, token, request, response).catch((error: Error) =>
+      response.writeHead(500).end(error.message),
+    );
+  });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
@@ -51,7 +55,9 @@ async function answer(
     },
     stdio: ["pipe", "pipe", "inherit"],
   });
-  cgi.stdin.end(body);
+  // Git may end before it has read everything: its answer says why.
+  cgi.stdin.on("error", () => undefined).end(body);
+  await once(cgi, "spawn");
   const output = await buffer(cgi.stdout);
   const end = output.indexOf("\r\n\r\n");
   const lines = output.subarray(0, end).toString().split("\r\n");

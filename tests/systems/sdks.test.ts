@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { cp, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -26,11 +27,24 @@ const tarballs = ["", "-emulator", "-policy", "-sdk"].map(
 );
 const wheel = `pulumi_tlsedge-${version}-py3-none-any.whl`;
 
-interface Step {
-  name?: string;
-  run?: string;
-  env?: Record<string, string>;
+interface Job {
+  permissions?: Record<string, string>;
+  steps: {
+    name?: string;
+    uses?: string;
+    with?: Record<string, string>;
+    run?: string;
+    env?: Record<string, string>;
+  }[];
 }
+
+interface Workflow {
+  permissions: Record<string, string>;
+  jobs: Record<"test" | "pack" | "publish", Job>;
+}
+
+const file = path.join(repository, ".github", "workflows", "release.yml");
+const { permissions, jobs }: Workflow = parse(readFileSync(file, "utf8"));
 
 describe("the packages of a release", () => {
   let sdks: string;
@@ -88,13 +102,35 @@ describe("the packages of a release", () => {
   describe("published by release.yml", () => {
     let origin: Awaited<ReturnType<typeof serveGit>>;
     let forge: string;
-    before(async () => {
+    beforeEach(async () => {
       const folder = (await gitUrl()).replace("git+file://", "");
       await sh(`git tag ${tag}`, folder);
       origin = await serveGit(folder, token);
       forge = newFolder();
     });
-    after(() => origin?.close());
+    afterEach(() => origin?.close());
+
+    it("C89 come from a job that can't write; the one that can installs nothing", () => {
+      const { steps, ...publishing } = jobs.publish;
+      assert.deepEqual(
+        [permissions, ...Object.values(jobs).map((job) => job.permissions)],
+        [{ contents: "read" }, undefined, undefined, publishing.permissions],
+      );
+      const actions = steps.flatMap(({ uses }) => uses?.match(/^[^@]+/)?.[0] ?? []);
+      const allowed = ["checkout", "setup-node", "download-artifact", "attest-build-provenance"];
+      assert.deepEqual(
+        actions,
+        allowed.map((name) => `actions/${name}`),
+      );
+      const script = steps.map(({ run = "" }) => run).join("\n");
+      const commands = script.match(/\b(npm|npx|pip|pulumi) [a-z-]+/g);
+      assert.deepEqual(commands, ["npm view", "npm publish"]);
+    });
+
+    it("C89 stay unpublished when GitHub does not list its releases", async () => {
+      await assert.rejects(publish("release list"), /gh release list/);
+      await assert.rejects(written());
+    });
 
     it("C89 are public only at the end, and once, though the job fails and is run again", async () => {
       await assert.rejects(publish("pulumi-tlsedge-policy"));
@@ -119,24 +155,33 @@ describe("the packages of a release", () => {
     const written = async () =>
       (await readFile(path.join(forge, "log"), "utf8")).trim().split("\n");
 
-    /** Runs the last steps of the job in a new clone. npm refuses one package. */
+    const settings = (job: keyof typeof jobs, action: string) =>
+      jobs[job].steps.find(({ uses }) => uses?.startsWith(`actions/${action}@`))?.with ?? {};
+
+    /** Copies into a clone what the job that packs hands over. */
+    async function handOver(clone: string): Promise<void> {
+      const notes = path.join(forge, "notes.md");
+      await writeFile(notes, "### Added\n");
+      const made = { archives: packed, "notes.md": notes, "sdks/go": path.join(sdks, "go") };
+      const { path: uploaded = "" } = settings("pack", "upload-artifact");
+      const { path: downloaded = "" } = settings("publish", "download-artifact");
+      for (const [name, from] of Object.entries(made))
+        if (uploaded.split("\n").includes(`plugin/${name}`))
+          await cp(from, path.join(clone, downloaded, name), { recursive: true });
+    }
+
+    /** Runs the job in a new clone. A command of gh, or npm's publishing of a package, is refused. */
     async function publish(refused = ""): Promise<void> {
       const clone = path.join(newFolder(), "clone");
       await sh(`git clone --quiet --depth 1 --branch ${tag} ${origin.url} ${clone}`, forge);
-      await mkdir(path.join(clone, "plugin", "sdks"), { recursive: true });
-      await cp(path.join(sdks, "go"), path.join(clone, "plugin", "sdks", "go"), {
-        recursive: true,
-      });
-      await cp(packed, path.join(clone, "plugin", "archives"), { recursive: true });
+      await handOver(clone);
       const bin = path.join(newFolder(), "bin");
       await mkdir(bin);
       for (const [name, script] of Object.entries({ gh, npm }))
         await writeFile(path.join(bin, name), script, { mode: 0o755 });
 
-      const file = path.join(repository, ".github", "workflows", "release.yml");
-      const { steps }: { steps: Step[] } = parse(await readFile(file, "utf8")).jobs.publish;
-      const first = steps.findIndex(({ name }) => name === "Draft the release");
-      for (const { run: script = "", env = {} } of steps.slice(first)) {
+      for (const { run: script, env = {} } of jobs.publish.steps) {
+        if (!script) continue;
         const values = Object.entries(env).map(([name, value]) => [
           name,
           value.replace("${{ github.token }}", token),
@@ -146,7 +191,6 @@ describe("the packages of a release", () => {
           env: {
             PATH: `${bin}:${process.env.PATH}`,
             GITHUB_REF_NAME: tag,
-            RUNNER_TEMP: forge,
             GIT_TERMINAL_PROMPT: "0",
             FORGE: forge,
             REFUSED: refused,
@@ -157,6 +201,7 @@ describe("the packages of a release", () => {
     }
 
     it("C88 C89 run the examples in Go, with the module of that tag", async () => {
+      await publish();
       const folder = newFolder();
       const engine = path.join(repository, "tools", "pulumi-cli", "engine");
       // A module that has Pulumi's SDK already, and the sums of what it needs.
@@ -262,10 +307,12 @@ async function unknownNames(program: string, sdk: string): Promise<string[]> {
 /** Stands for GitHub's command: a release is a draft, public, or not there. */
 const gh = `#!/bin/sh -e
 test "$GH_TOKEN"
+test "$REFUSED" != "$1 $2"
+for last; do :; done
 case "$1 $2" in
   "auth git-credential") test "$3" != get || printf 'username=x-access-token\\npassword=%s\\n' "$GH_TOKEN" ;;
-  "release view") cat "$FORGE/isDraft" ;;
-  "release create") echo true >"$FORGE/isDraft"; echo draft >>"$FORGE/log" ;;
+  "release list") ! test -e "$FORGE/isDraft" || cat "$FORGE/isDraft" ;;
+  "release create") test -s "$last"; echo true >"$FORGE/isDraft"; echo draft >>"$FORGE/log" ;;
   "release delete") rm "$FORGE/isDraft"; echo delete >>"$FORGE/log" ;;
   "release edit") echo false >"$FORGE/isDraft"; echo public >>"$FORGE/log" ;;
 esac
