@@ -96,7 +96,8 @@ async function findOrInstallCertbot(): Promise<string> {
     if (!python) throw new Error("certbot needs python3, which is not on PATH");
     await fillOnce(folder, isComplete, async (staging) => {
       await run(python, ["-m", "venv", staging]);
-      const install = ["install", "--quiet", "--disable-pip-version-check", "--require-hashes"];
+      const only = ["--require-hashes", "--only-binary", ":all:"];
+      const install = ["install", "--quiet", "--disable-pip-version-check", ...only];
       await run(path.join(staging, "bin", "pip"), [...install, "--requirement", requirements]);
     });
   }

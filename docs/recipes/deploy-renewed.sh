@@ -4,9 +4,10 @@
 #   ./deploy-renewed.sh STACK NAME [options of `pulumi up`]
 #
 # NAME is that of the TLSCertificate in the program. Does nothing while the deployed certificate is valid
-# for 30 more days, unless FORCE is the name of the stack. It takes the certificate from the config of the
-# commit that is checked out, which is main's newest, and the program from the commit of the last
-# `pulumi up` that succeeded: what was merged since, and failed on the way to this stack, is not deployed.
+# for 30 more days, unless FORCE is the name of the stack: then it deploys another one, or fails. It takes
+# the certificate from the config of the commit that is checked out, which is main's newest, and the
+# program from the commit of the last `pulumi up` that succeeded: what was merged since, and failed on the
+# way to this stack, is not deployed.
 set -eu
 stack=$1 name=$2
 shift 2
@@ -15,6 +16,9 @@ shift 2
 lasts() {
   printf '%s\n' "$1" | openssl x509 -noout || exit 1
   printf '%s\n' "$1" | openssl x509 -noout -checkend $((30 * 86400)) >/dev/null
+}
+fingerprint() {
+  printf '%s\n' "$1" | openssl x509 -noout -fingerprint -sha256
 }
 
 # The URN in the first line, and the chain.
@@ -41,6 +45,10 @@ chain=$(pulumi config get chain --stack "$stack")
 key=$(pulumi config get key --stack "$stack")
 if ! lasts "$chain"; then
   echo "The certificate in the config of $stack has not been renewed." >&2
+  exit 1
+fi
+if [ "$(fingerprint "$chain")" = "$(fingerprint "$deployed")" ]; then
+  echo "$stack has no other certificate in its config than the deployed one." >&2
   exit 1
 fi
 

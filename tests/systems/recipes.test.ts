@@ -97,8 +97,10 @@ describe("the recipes for CI, on the real engine", () => {
       [`${source}=push`, "staging", "production"],
       ["TASK=check", "drift", "expiry", "report"],
       ["TASK=renew", "renew", "deploy-renewed", "report"],
+      [`TASK=renew ${source}=web`, "renew", "deploy-renewed"],
     ]) {
-      assert.deepEqual(await jobsOf(`${source}=schedule`, String(variable)), jobs);
+      const variables = String(variable).split(" ");
+      assert.deepEqual(await jobsOf(`${source}=schedule`, ...variables), jobs);
     }
     const commands = await commandsOf("gitlab-ci.yml");
     assert.deepEqual(commands, await commandsOf("github-actions.yml"));
@@ -108,10 +110,11 @@ describe("the recipes for CI, on the real engine", () => {
   it("each action, the CLI and the image have one version, that of the tests", async () => {
     const read = (name: string) => readFile(path.join(recipes, name), "utf8");
     const text = (await read("github-actions.yml")) + (await read("fleet.yml"));
-    for (const [, use = ""] of text.matchAll(/uses: (.*)/g)) {
-      assert.match(use, /^[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+/);
-    }
-    for (const [, queue] of text.matchAll(/queue: (\S+)/g)) assert.equal(queue, "max");
+    const uses = [...text.matchAll(/uses: (.*)/g)];
+    assert.equal(uses.length, 11);
+    for (const [, use = ""] of uses) assert.match(use, /^[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+/);
+    const queues = [...text.matchAll(/queue: (\S+)/g)].map(([, queue]) => queue);
+    assert.deepEqual(queues, Array(5).fill("max"));
     const all = text + (await read("gitlab-ci.yml"));
     const versions = [...all.matchAll(/(?:pulumi-version: |pulumi-nodejs-24:)(\S+)/g)];
     assert.deepEqual(
@@ -250,11 +253,23 @@ describe("the recipes for CI, on the real engine", () => {
       assert.doesNotMatch(stopped.output, ordered);
     }
 
+    // A job that is cancelled leaves no folder of its own.
+    const prePush = path.join(folder, ".git", "hooks", "pre-push");
+    await writeFile(prePush, cancels, { mode: 0o755 });
+    const { TMPDIR } = project.env;
+    const temporary = newFolder();
+    project.env.TMPDIR = temporary;
+    const cancelled = await job("renew");
+    project.env.TMPDIR = TMPDIR;
+    assert.deepEqual(cancelled.passed, [false, false], cancelled.output);
+    assert.doesNotMatch(cancelled.output, ordered);
+    assert.deepEqual(globSync("tmp.*", { cwd: temporary }), []);
+
     // main takes no certificate of staging, and somebody else pushes before that of production.
     const hook = path.join(origin(project), "hooks", "update");
     const refuse = 'test "$1" != refs/heads/main || ! git log -1 --format=%s "$3" | grep staging';
     await writeFile(hook, `#!/bin/sh\n${refuse}\n`, { mode: 0o755 });
-    await writeFile(path.join(folder, ".git", "hooks", "pre-push"), faster, { mode: 0o755 });
+    await writeFile(prePush, faster, { mode: 0o755 });
 
     const before = emulator.tlsCertificates.list().map((one) => one.id);
     const raced = await job("renew");
@@ -348,6 +363,9 @@ describe("the recipes for CI, on the real engine", () => {
 
     // Somebody has stolen the key of production.
     const stolen = { "inputs.force": "production" };
+    const kept = await job("deploy-renewed", stolen);
+    assert.deepEqual([kept.passed, kept.writes], [[true, false], []], kept.output);
+    assert.match(kept.output, /no other certificate/);
     const forced = await job("renew", stolen);
     assert.deepEqual(forced.passed, [true, true], forced.output);
     assert.equal(forced.output.match(RegExp(ordered, "g"))?.length, 1, forced.output);
@@ -505,10 +523,20 @@ new (require("pulumi-tlsedge").TLSEdge)(
 );
 `;
 
-/** Pushes another change of the same file before the first push of a certificate to main. */
+/** Ends the script that pushes. */
+const cancels = `#!/bin/sh
+kill $(ps -o ppid= -p "$PPID")
+`;
+
+/**
+ * Pushes another change of the same file before the first push of a certificate to main, and lets the
+ * next checkout fail.
+ */
 const faster = `#!/bin/sh
 set -e
 if ! grep -q "HEAD.*refs/heads/main" || ! git log -1 --format=%s | grep -q "Renew app.example.com"; then exit 0; fi
+printf '#!/bin/sh\\nrm "$0"\\nexit 1\\n' >"\${0%/*}/post-checkout"
+chmod +x "\${0%/*}/post-checkout"
 rm "$0"
 unset GIT_DIR
 folder=$(mktemp -d)
