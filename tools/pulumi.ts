@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 export const pulumiVersion = "3.250.0";
 
 /** What is built or downloaded is in the cache under this name. The last number grows with what is built. */
-export const cacheName = `pulumi-${pulumiVersion}-2`;
+export const cacheName = `pulumi-${pulumiVersion}-3`;
 
 /** The oldest CLI on PATH that is used: the package's own lower bound for `@pulumi/pulumi`. */
 export const oldestVersion = "3.216.0";

@@ -45,9 +45,10 @@ patch() { # <the names that the changed file must contain> <sed script>
 }
 case $language in
   nodejs)
-    patch 'host\.runPlugin workspaceRoot' '
+    patch 'host\.runPlugin workspaceRoot host\.readOptions' '
       s/return errors.New("not supported")/return host.runPlugin(req, server)/
-      s/npm\.Install(ctx, req\.Directory,/npm.Install(ctx, workspaceRoot(req.Directory),/'
+      s/npm\.Install(ctx, req\.Directory,/npm.Install(ctx, workspaceRoot(req.Directory),/
+      s/if host\.typescript {/host.readOptions(req); &/'
     ;;
   go)
     patch 'binaryOption' '/^func (host \*goLanguageHost) Run(/a\
