@@ -86,36 +86,45 @@ describe("the engine's import", () => {
     );
   });
 
-  const leaves: [string, CertificateOptions][] = [
-    ["rsa", { keyType: "rsa", commonName: "rsa.example", dnsNames: ["*.rsa.example"] }],
-    ["ed25519", { keyType: "ed25519", commonName: "" }],
-    ["expired", { commonName: "past", notBefore: new Date(0), notAfter: new Date(1000) }],
-  ];
-  for (const [what, options] of leaves) {
-    it(`C81 C42 takes a certificate (${what}) without its key, which comes later`, async () => {
+  it("C81 C42 takes certificates without their keys, which come later", async () => {
+    const leaves: Record<string, CertificateOptions> = {
+      rsa: { keyType: "rsa", commonName: "rsa.example", dnsNames: ["*.rsa.example"] },
+      ed25519: { keyType: "ed25519", commonName: "" },
+      expired: { commonName: "past", notBefore: new Date(0), notAfter: new Date(1000) },
+    };
+    const names = Object.keys(leaves);
+    const resources: { type: string; name: string; id: string }[] = [];
+    for (const [name, options] of Object.entries(leaves)) {
       const { id, certificate_pem, private_key_pem } = await upload(client, options);
-      const { output } = await importOne("TLSCertificate", id);
-      assert.doesNotMatch(output, /has a problem/);
-      const pem = JSON.stringify(certificate_pem.replaceAll("\n", "\r\n"));
-      const write = (key = "") =>
-        project.program(
-          `new tlsedge.TLSCertificate("one", { certificatePem: ${pem}, ${key} }, { protect: true });`,
-        );
-      await write();
-      const without = await project.up();
-      assert.deepEqual([without.steps, without.requests], [["same:one"], []]);
+      project.keepSecret(`the key of ${name}`, private_key_pem);
+      await project.file(`${name}.key`, private_key_pem);
+      await project.file(`${name}.pem`, certificate_pem.replaceAll("\n", "\r\n"));
+      resources.push({ type: "TLSCertificate", name, id });
+    }
+    await project.file("import.json", importFile(resources));
+    const imported = await project.succeeds("import", "--file", "import.json", ...withoutCode);
+    assert.doesNotMatch(imported.output, /has a problem/);
+    const write = (key = "") =>
+      project.program(`
+        for (const name of ${JSON.stringify(names)}) {
+          const read = (type) => readFileSync(name + type, "utf8");
+          new tlsedge.TLSCertificate(name, { certificatePem: read(".pem"), ${key} },
+            { protect: true });
+        }`);
+    const steps = (what: string) => names.map((name) => `${what}:${name}`).sort();
+    await write();
+    const without = await project.up();
+    assert.deepEqual([without.steps.sort(), without.requests], [steps("same"), []]);
 
-      project.keepSecret("the key", private_key_pem);
-      await project.file("key.pem", private_key_pem);
-      await write('privateKeyPem: readFileSync("key.pem", "utf8")');
-      const keyed = await project.up();
-      assert.deepEqual(keyed.steps, ["update:one"]);
-      assert.deepEqual(keyed.writes, []);
-      assert.ok((await project.exported()).one?.inputs.privateKeyPem);
-      const after = await project.up();
-      assert.deepEqual([after.steps, after.requests], [["same:one"], []]);
-    });
-  }
+    await write('privateKeyPem: read(".key")');
+    const keyed = await project.up();
+    assert.deepEqual([keyed.steps.sort(), keyed.writes], [steps("update"), []]);
+    for (const { inputs } of Object.values(await project.exported())) {
+      assert.ok(inputs.privateKeyPem);
+    }
+    const after = await project.up();
+    assert.deepEqual([after.steps.sort(), after.requests], [steps("same"), []]);
+  });
 
   it("C81 takes an edge by hostport and a certificate by fingerprint; the state has the id", async () => {
     const edge = await tlsEdges.create(client, { hostports: ["a.example:443", "b.example:443"] });
@@ -153,35 +162,28 @@ describe("the engine's import", () => {
     assert.deepEqual(await project.exported(), {});
   });
 
-  it("C81 takes a hostport as the option of a resource, which may stay", async () => {
-    const { id } = await tlsEdges.create(client, { hostports: ["a.example:443"] });
-    await project.program(
-      `new tlsedge.TLSEdge("one", { hostports: ["a.example:443"] }, { import: "a.example:443" });`,
+  it("C81 takes a hostport or an id as the option of a resource, which may stay or go", async () => {
+    const [kept, gone] = await Promise.all(
+      ["kept", "gone"].map((name) => tlsEdges.create(client, { hostports: [`${name}:443`] })),
     );
-    assert.deepEqual((await project.up()).steps, ["import:one"]);
-    assert.equal((await project.exported()).one?.id, id);
+    const write = (options: string) =>
+      project.program(`
+        new tlsedge.TLSEdge("kept", { hostports: ["kept:443"] }, { import: "kept:443" });
+        new tlsedge.TLSEdge("gone", { hostports: ["gone:443"] }, { ${options} });`);
+    await write(`import: ${JSON.stringify(gone?.id)}`);
+    const { steps } = await project.up();
+    assert.deepEqual(steps.sort(), ["import:gone", "import:kept"]);
+    const state = await project.exported();
+    assert.deepEqual([state.kept?.id, state.gone?.id], [kept?.id, gone?.id]);
+    await write("");
     const after = await project.up();
-    assert.deepEqual([after.steps, after.requests], [["same:one"], []]);
+    assert.deepEqual([after.steps.sort(), after.requests], [["same:gone", "same:kept"], []]);
   });
 
   it("C43 takes no hostport for a get, whose id the program keeps", async () => {
     await tlsEdges.create(client, { hostports: ["a.example:443"] });
     await project.program('tlsedge.TLSEdge.get("one", "a.example:443");');
     await project.fails("up");
-  });
-
-  it("C81 is an option of a resource, too, which can then be removed", async () => {
-    const { id } = await tlsEdges.create(client, { hostports: ["a.example:443"] });
-    const write = (options = "") =>
-      project.program(
-        `new tlsedge.TLSEdge("one", { hostports: ["a.example:443"] }, { ${options} });`,
-      );
-    await write(`import: ${JSON.stringify(id)}`);
-    const { steps, requests } = await project.up();
-    assert.deepEqual([steps, requests], [["import:one"], ["GET /edges/tls/:id"]]);
-    await write();
-    const after = await project.up();
-    assert.deepEqual([after.steps, after.requests], [["same:one"], []]);
   });
 });
 

@@ -72,7 +72,7 @@ throughBothDoors("a stack on the real engine", (door) => {
   });
   after(() => project?.close());
 
-  it("C14 C19 shows names and dates in the plan, and reads each list once", async () => {
+  it("C14 C19 C83 shows names and dates in the plan, and reads each list once", async () => {
     await issue("app.example.com");
     await write(hostports + modules);
     const plan = await project.preview();

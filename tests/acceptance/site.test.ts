@@ -8,7 +8,6 @@ throughBothDoors("a site", (door) => {
   before(async () => {
     project = await Project.create({}, {}, door);
   });
-  afterEach(() => project.destroy("--exclude-protected"));
   after(() => project?.close());
 
   it("C50 that warns of a hostport shows none that is a secret", async () => {
@@ -29,43 +28,6 @@ throughBothDoors("a site", (door) => {
     const { output } = await project.preview();
     assert.match(output, /is not valid for secret\.hostports\[0\]:/);
     assert.match(output, /is not valid for b\.example\.com:443:/);
-  });
-
-  it("that is protected renews its certificate, and keeps its edge", async () => {
-    const write = (protect: boolean) =>
-      project.program(`
-        new tlsedge.TLSSite("app", {
-          hostports: ["a.example:443"], chainFile: "certs/fullchain.pem", keyFile: "certs/privkey.pem",
-          backendId: "bkdtg_1", access: { public: true },
-        }, { protect: ${protect} });`);
-    const [names] = [{ commonName: "a.example", dnsNames: ["a.example"] }];
-    await project.certificate("certs", names);
-    await write(true);
-    await project.up();
-    const isProtected = async () => {
-      const { resources } = await project.state();
-      const found = resources.map(({ type, protect = false }) => [type.split(":").at(-1), protect]);
-      return Object.fromEntries(found.filter(([type]) => String(type).startsWith("TLS")));
-    };
-    const edgeAlone = { TLSSite: true, TLSEdge: true, TLSCertificate: false };
-    assert.deepEqual(await isProtected(), edgeAlone);
-
-    await project.certificate("certs", names);
-    const { writes } = await project.up();
-    assert.deepEqual(writes, ["POST /tls_certificates", "DELETE /tls_certificates/:id"]);
-    assert.deepEqual(await isProtected(), edgeAlone);
-
-    for (const more of [[], ["--continue-on-error"]]) {
-      const refused = await project.fails("destroy", "--yes", "--skip-preview", ...more);
-      assert.match(refused.output, /protected/);
-      assert.deepEqual(refused.writes, []);
-    }
-    await project.program("");
-    const removed = await project.fails("up", "--yes", "--skip-preview");
-    assert.match(removed.output, /protected/);
-    assert.deepEqual(removed.writes, []);
-    await write(false);
-    await project.up();
   });
 
   it("C88 tells its certificate, its edge and what follows, from arguments that are outputs", async () => {
@@ -115,5 +77,38 @@ throughBothDoors("a site", (door) => {
     const { output, requests } = await project.fails("preview");
     assert.match(output, /the site app: access must say who may connect/);
     assert.deepEqual(requests, []);
+  });
+
+  it("that is protected renews its certificate, and keeps its edge", async () => {
+    await project.program(`
+      new tlsedge.TLSSite("kept", {
+        hostports: ["kept.example:443"],
+        chainFile: "certs/fullchain.pem", keyFile: "certs/privkey.pem",
+        backendId: "bkdtg_1", access: { public: true },
+      }, { protect: true });`);
+    const names = { commonName: "kept.example", dnsNames: ["kept.example"] };
+    await project.certificate("certs", names);
+    await project.up();
+    const isProtected = async () => {
+      const { resources } = await project.state();
+      const found = resources.map(({ type, protect = false }) => [type.split(":").at(-1), protect]);
+      return Object.fromEntries(found.filter(([type]) => String(type).startsWith("TLS")));
+    };
+    const edgeAlone = { TLSSite: true, TLSEdge: true, TLSCertificate: false };
+    assert.deepEqual(await isProtected(), edgeAlone);
+
+    await project.certificate("certs", names);
+    const { writes } = await project.up();
+    assert.deepEqual(writes, ["POST /tls_certificates", "DELETE /tls_certificates/:id"]);
+    assert.deepEqual(await isProtected(), edgeAlone);
+
+    const destroy = ["destroy", "--yes", "--skip-preview", "--continue-on-error"];
+    const refused = await project.fails(...destroy);
+    assert.match(refused.output, /protected/);
+    assert.deepEqual(refused.writes, []);
+    await project.program("");
+    const removed = await project.fails("up", "--yes", "--skip-preview");
+    assert.match(removed.output, /protected/);
+    assert.deepEqual(removed.writes, []);
   });
 });

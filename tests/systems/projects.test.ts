@@ -8,7 +8,7 @@ import { Project } from "../../tools/engine";
 
 const day = 86_400_000;
 
-/** `npm start` deploys the quickstart; tests/systems has the fleet. */
+/** Those of `examples/`. `npm start` deploys the quickstart, and fleet.test.ts the fleet. */
 describe("the examples, on the real engine", () => {
   let project: Project;
   afterEach(() => project?.close());
