@@ -257,8 +257,9 @@ export const programs: Record<Language, WriteProgram> = {
     if (from) await fs.cp(from, path.join(folder, "src"), { recursive: true });
     await fs.mkdir(path.join(folder, "src", "main", "java"), { recursive: true });
     await fs.writeFile(path.join(folder, "src", "main", "java", "App.java"), text);
-    // Each run of Maven is short: what makes long ones fast only costs.
-    return { MAVEN_OPTS: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC" };
+    // The JVM's second compiler and parallel collector pay off only in a program that runs longer.
+    const { MAVEN_OPTS = "" } = process.env;
+    return { MAVEN_OPTS: `${MAVEN_OPTS} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC` };
   },
 
   /** The text is the part of Pulumi.yaml from `resources` on. */

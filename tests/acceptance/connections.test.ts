@@ -252,8 +252,9 @@ throughBothDoors("the right account, on the real engine", (door) => {
     const edge = 'new tlsedge.TLSEdge("e", {});';
     await project.program(door === "plugin" ? edge : count + edge);
     const { host } = new URL(other.url);
-    for (const command of ["up", "destroy"]) {
-      const run = await project.succeeds(command, "--yes", "--skip-preview");
+    // A plugin may be started twice in a run with --refresh: for the state, and for the program.
+    for (const command of ["up", "up --refresh", "destroy"]) {
+      const run = await project.succeeds(...command.split(" "), "--yes", "--skip-preview");
       assert.deepEqual(run.requests, [], command);
       const [warning = "", ...more] = told(run, "differ");
       assert.deepEqual(more, [], command);

@@ -28,6 +28,7 @@ throughBothDoors("inputs, at plan time on the real engine", (door) => {
     assert.deepEqual(run.writes, []);
     return run.requests;
   };
+
   it("C10 C15 C50 what is wrong is refused by name, and a secret is not shown", async () => {
     project.keepSecret("the hostport", "https://hidden.example.org");
     await project.program(`

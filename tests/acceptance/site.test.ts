@@ -72,7 +72,7 @@ throughBothDoors("a site", (door) => {
     await project.program(`
       new tlsedge.TLSSite("app", {
         hostports: ["a.example:443"], backendId: "bkdtg_1", access: {},
-        chainFile: "certs/fullchain.pem", keyFile: "certs/privkey.pem",
+        chainFile: "a/fullchain.pem", keyFile: "a/privkey.pem",
       });`);
     const { output, requests } = await project.fails("preview");
     assert.match(output, /the site app: access must say who may connect/);

@@ -98,7 +98,7 @@ throughBothDoors("the state of every version", (door) => {
     }
   });
 
-  it("C51 C54 holds no path, no version and no code; a property that it did not store is no drift", async () => {
+  it("C51 C54 holds no path, no version and no code; what an earlier version did not store is no drift", async () => {
     project = await Project.create({}, {}, door);
     await cp(join(fixtures, version), project.folder, { recursive: true });
     await project.program(program);
