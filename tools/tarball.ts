@@ -19,6 +19,13 @@ export async function sh(line: string, cwd: string, env = process.env): Promise<
   }
 }
 
+/** Settings of npm that only save time. */
+export const quickNpm = {
+  npm_config_audit: "false",
+  npm_config_fund: "false",
+  npm_config_prefer_offline: "true",
+};
+
 /**
  * Packs this package, or a workspace, as it is built and published; gives the tarball's path.
  * `prepare` builds what npm installs from Git: in a tarball there is nothing to build.

@@ -4,7 +4,7 @@ import path from "node:path";
 import { Project } from "../../tools/engine";
 import { newFolder } from "../../tools/folders";
 import { missing, programs } from "../../tools/languages";
-import { gitUrl, sh } from "../../tools/tarball";
+import { gitUrl, quickNpm, sh } from "../../tools/tarball";
 import { examples } from "./examples";
 
 /** The hosts for Python, Go and Node.js that can be built here generate no SDK. */
@@ -18,7 +18,7 @@ describe("pulumi package add", () => {
     const clone = path.join(newFolder(), "clone");
     await sh(`git clone --quiet ${(await gitUrl()).replace("git+", "")} ${clone}`, newFolder());
 
-    project = await Project.create({}, {}, "plugin");
+    project = await Project.create({}, quickNpm, "plugin");
     await project.certificate("app", { commonName: "app.example.com" });
     await project.succeedsQuietly("config", "set", "acceptance:backendId", "bkdtg_1");
     const text = await readFile(path.join(examples, "tlsSite.yaml"), "utf8");

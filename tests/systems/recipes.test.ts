@@ -17,7 +17,7 @@ import { type Forge, forgeNames, startForge, token } from "../../tools/forge";
 import { goProgram } from "../../tools/goProgram";
 import { commonJs } from "../../tools/languages";
 import { findGo, findProgram, pathFolders, pulumiVersion } from "../../tools/pulumi";
-import { pack } from "../../tools/tarball";
+import { pack, quickNpm } from "../../tools/tarball";
 
 const run = promisify(execFile);
 const gitlab = require.resolve("gitlab-ci-local");
@@ -652,7 +652,7 @@ const origin = ({ folder }: Project) => path.join(folder, "origin.git");
 
 /** A checkout of a project as docs/recipes.md asks for it. */
 async function checkout(tarballs: Record<string, string>, acme: Acme): Promise<Project> {
-  const project = await Project.in(newFolder());
+  const project = await Project.in(newFolder(), {}, quickNpm);
   const { folder, env } = project;
   env.PATH = [acme.bin, env.PATH].join(path.delimiter);
   const shell = (command: string, ...args: string[]) => run(command, args, { cwd: folder, env });
@@ -666,14 +666,7 @@ async function checkout(tarballs: Record<string, string>, acme: Acme): Promise<P
   );
   const dependencies = { "@pulumi/pulumi": ours.devDependencies["@pulumi/pulumi"], ...tarballs };
   await project.file("package.json", JSON.stringify({ main: "index.js", dependencies }));
-  await shell(
-    "npm",
-    "install",
-    "--no-audit",
-    "--no-fund",
-    "--prefer-offline",
-    "--package-lock-only",
-  );
+  await shell("npm", "install", "--package-lock-only");
   const scripts = ["renew.sh", "deploy-renewed.sh", "report.mjs"];
   for (const script of scripts)
     await copyFile(path.join(recipes, script), path.join(folder, script));

@@ -4,18 +4,11 @@ import path from "node:path";
 import ours from "../../package.json";
 import { Project } from "../../tools/engine";
 import { newFolder, repository } from "../../tools/folders";
-import { gitUrl, pack, sh } from "../../tools/tarball";
-
-/** Settings of npm that only save time. */
-const npm = {
-  npm_config_audit: "false",
-  npm_config_fund: "false",
-  npm_config_prefer_offline: "true",
-};
+import { gitUrl, pack, quickNpm, sh } from "../../tools/tarball";
 
 /** A project in an empty folder: the state, and what else commands need, is in another one. */
 function emptyProject(env: NodeJS.ProcessEnv = {}): Promise<Project> {
-  return Project.in(newFolder(), {}, { ...npm, ...env }, newFolder());
+  return Project.in(newFolder(), {}, { ...quickNpm, ...env }, newFolder());
 }
 
 /** Runs `pulumi new` with a template whose package npm installs from another URL. */
