@@ -157,8 +157,8 @@ async function openProject(folder: string, stack: string, program: string): Prom
 }
 
 /**
- * The engine creates the program's resource, and deletes it with what the state says. That nothing
- * changes in between is held by the tests, which have no other versions.
+ * The engine creates the program's resource, and deletes it with what the state says. With --lowest it
+ * also finds nothing to change: no test has these versions.
  */
 async function deploy(folder: string, type: string, program: string): Promise<void> {
   const project = await openProject(folder, type, program);
