@@ -189,8 +189,8 @@ export type Script = Awaited<ReturnType<typeof script>>;
 
 /**
  * How much more processor time work takes for four times as much: 4 when it is in proportion, 16
- * when it grows with the square. The least of three, because other processes disturb; a figure that
- * leaves no doubt is not taken again.
+ * when it grows with the square. The least of up to ten, because other processes disturb; a figure
+ * that leaves no doubt is not taken again.
  */
 export function growth(work: (size: number) => unknown, size: number): number {
   const cost = (of: number) => {
@@ -202,7 +202,7 @@ export function growth(work: (size: number) => unknown, size: number): number {
   work(size);
   const once = Math.max(1, Math.min(cost(size), cost(size), cost(size)));
   let most = cost(4 * size);
-  for (let tries = 1; tries < 3 && most > 6 * once; tries++) most = Math.min(most, cost(4 * size));
+  for (let tries = 1; tries < 10 && most > 6 * once; tries++) most = Math.min(most, cost(4 * size));
   return most / once;
 }
 

@@ -7,7 +7,7 @@ import { repository } from "../../tools/folders";
 /** The programs in the descriptions of the plugin's schema. */
 export const examples = path.join(repository, "plugin", "examples");
 
-/** Plans each example of a language, and deploys that of a site. */
+/** Plans the examples of a language, and deploys that of a site. */
 export async function runExamples(
   ending: string,
   write: (folder: string, text: string) => Promise<NodeJS.ProcessEnv>,
@@ -22,9 +22,10 @@ export async function runExamples(
     for (const name of ["tlsEdge", "tlsCertificate", "tlsSite"]) {
       const text = await readFile(path.join(examples, `${name}.${ending}`), "utf8");
       Object.assign(project.env, await write(project.folder, text));
-      await project.succeeds("preview");
+      await project.succeeds(
+        ...(name === "tlsSite" ? ["up", "--yes", "--skip-preview"] : ["preview"]),
+      );
     }
-    await project.up();
     const [edge] = project.emulator.tlsEdges.list();
     const [certificate] = project.emulator.tlsCertificates.list();
     assert.deepEqual(edge?.hostports, ["app.example.com:443"]);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { globSync } from "node:fs";
-import { copyFile, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import MarkdownIt from "markdown-it";
@@ -151,6 +151,8 @@ describe("the recipes for CI, on the real engine", () => {
     const git = async (...args: string[]) =>
       (await run("git", args, { cwd: folder })).stdout.trim();
     await run("npm", ["ci"], { cwd: folder, env: project.env });
+    // A pause takes no time.
+    await standIn(project, "sleep");
     const { jobs } = await recipe("github-actions.yml");
 
     /** Runs the commands of a job for each entry of its matrix; gives which passed, and the writes. */
@@ -289,6 +291,8 @@ describe("the recipes for CI, on the real engine", () => {
     const put = await job("deploy-renewed");
     const replaces = ["POST", "DELETE"];
     assert.deepEqual([put.passed, put.writes], [[false, true], replaces], put.output);
+    // All commits need the same packages: from here on those stay that were just installed.
+    await standIn(project, "npm", `test "$*" = ci; git diff --exit-code ${early} -- package*.json`);
     const held = emulator.tlsCertificates.list();
     assert.equal(held.length, before.length);
     const made = held.find((one) => !before.includes(one.id));
@@ -494,6 +498,14 @@ describe("the recipes for CI, on the real engine", () => {
     });
   }
 });
+
+/** Puts a script in the place of a program that the commands run. */
+async function standIn({ folder, env }: Project, program: string, script = ""): Promise<void> {
+  const bin = path.join(folder, "bin");
+  await mkdir(bin, { recursive: true });
+  await writeFile(path.join(bin, program), `#!/bin/sh -e\n${script}\n`, { mode: 0o755 });
+  env.PATH = [bin, env.PATH].join(path.delimiter);
+}
 
 /** What Pulumi has kept of the updates of a stack, the last first. */
 async function history(project: Project, stack: string) {

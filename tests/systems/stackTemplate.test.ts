@@ -13,7 +13,7 @@ const held = ({ tlsEdges, tlsCertificates }: Emulator) => ({
   certificates: tlsCertificates.list(),
 });
 
-/** templates.test.ts has the templates as `npm install` completes them. */
+/** The linter checks the types of the templates. */
 describe("the template stack, on the real engine: two environments of eight sites", () => {
   const environments = ["dev", "prod"];
   const names = ["admin", "api", "app", "docs", "help", "shop", "status", "www"];

@@ -4,7 +4,7 @@ import path from "node:path";
 import ours from "../../package.json";
 import { Project } from "../../tools/engine";
 import { newFolder, repository } from "../../tools/folders";
-import { gitUrl, pack, quickNpm, sh } from "../../tools/tarball";
+import { gitUrl, quickNpm, sh } from "../../tools/tarball";
 
 /** A project in an empty folder: the state, and what else commands need, is in another one. */
 function emptyProject(env: NodeJS.ProcessEnv = {}): Promise<Project> {
@@ -79,22 +79,5 @@ describe("the template site, from an empty folder", () => {
     assert.match(output, /installing dependencies failed/);
     assert.match(await text(project, "Pulumi.dev.yaml"), /shop:domain: shop\.example\.com/);
     assert.equal(JSON.parse(await text(project, "package.json")).name, "shop");
-  });
-});
-
-describe("the template stack, from an empty folder", () => {
-  let project: Project;
-  afterEach(() => project?.close());
-
-  it("has types that are right and a plan, with the packages installed", async () => {
-    project = await emptyProject();
-    const { code, output } = await create(project, "stack", "", "--generate-only");
-    assert.equal(code, 0, output);
-    await sh(`npm install ${await pack(".")}`, project.folder, project.env);
-    await typeCheck(project);
-    const commonName = "*.dev.example.com";
-    await project.certificate("certificates/dev", { commonName, dnsNames: [commonName] });
-    await project.select("dev");
-    assert.equal((await project.preview()).changes.create, 6);
   });
 });
