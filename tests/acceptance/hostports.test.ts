@@ -61,9 +61,11 @@ throughBothDoors("a hostport that moves", (door) => {
   it("C37 C38 moves in an update with --refresh, and from an edge that it replaces", async () => {
     const first = "deleteBeforeReplace: true";
     const text = [edge("c", ["left", "right"]), edge("b", [], first), edge("a", [])];
-    await project.program(text.join(""));
+    const others = [edge("taker", []), edge("dependent", ["n"])];
+    await project.program([...text, ...others].join(""));
     await project.up("--refresh", "--replace", project.urn("TLSEdge", "b"));
-    await assertServed({ a: [], b: [], c: ["left", "right"] });
+    const made = { taker: [], dependent: ["n"] };
+    await assertServed({ a: [], b: [], c: ["left", "right"], ...made });
   });
 
   it("C38 goes on in a second update from an edge that depends on the one that takes it, or leaves", async () => {
@@ -78,8 +80,6 @@ throughBothDoors("a hostport that moves", (door) => {
           .join("")
           .replace("new", "const taker = new"),
       );
-    await write([], ["n"], [edge("c", ["left", "right"])]);
-    await project.up();
     const held = served();
     // With a short deadline it does not wait long for the diff.
     project.env.TLSEDGE_TIMEOUT_SECONDS = "10";

@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { cp, mkdir, readFile, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { type MadeCertificate, makeCertificate } from "../../emulator/server";
 import { Project } from "../../tools/engine";
 import type { Run } from "../../tools/engineLog";
@@ -136,39 +134,16 @@ throughBothDoors("inputs, at plan time on the real engine", (door) => {
     Object.assign(project, { env: whole });
   });
 
-  onlyDynamic("C6 a program whose folder can't find the package is told to add it", async () => {
-    const modules = join(project.folder, "node_modules");
-    const linked = await readFile(join(modules, "pulumi-tlsedge", "package.json"), "utf8");
-    assert.match(linked, /pulumi-tlsedge/);
-    // A strict layout: the program's folder has Pulumi and a component that brings us along.
-    const shared = await realpath(modules);
-    await rename(modules, `${modules}.all`);
-    await mkdir(join(modules, "component"), { recursive: true });
-    await symlink(join(shared, "@pulumi"), join(modules, "@pulumi"));
-    const deep = join(project.folder, "store", "node_modules");
-    await mkdir(deep, { recursive: true });
-    await cp(join(shared, "..", "dist"), join(deep, "pulumi-tlsedge", "dist"), { recursive: true });
-    await writeFile(join(deep, "pulumi-tlsedge", "package.json"), linked);
-    for (const name of ["@pulumi", "valibot", "debug", "ms", "axios", "fastest-levenshtein"]) {
-      await symlink(join(shared, name), join(deep, name));
-    }
-    await project.program(
-      'const deep = require("./store/node_modules/pulumi-tlsedge"); new deep.TLSEdge("e", {});',
-      "",
-    );
-    const run = await project.fails("preview");
-    assert.match(run.output, /add pulumi-tlsedge to this project's dependencies/);
-    await rm(modules, { recursive: true });
-    await rename(`${modules}.all`, modules);
-  });
-
-  it("C18 C50 two edges with one hostport fail the plan, which names both and no secret", async () => {
-    project.keepSecret("the hostport of two", "shared.example.org");
-    await project.program(`
+  onlyDynamic(
+    "C18 C50 two edges with one hostport fail the plan, which names both and no secret",
+    async () => {
+      project.keepSecret("the hostport of two", "shared.example.org");
+      await project.program(`
       new tlsedge.TLSEdge("first", { hostports: [pulumi.secret("shared.example.org:443")] });
       new tlsedge.TLSEdge("second", { hostports: ["b.example.com:443", pulumi.secret("Shared.example.org:443")] });`);
-    const names = "\\W+(first|second)\\W+";
-    // The first edge is right: the plan may have asked for it (C19).
-    await failsPlan(new RegExp(`${names}and${names}have the same hostport, \\[secret\\], which`));
-  });
+      const names = "\\W+(first|second)\\W+";
+      // The first edge is right: the plan may have asked for it (C19).
+      await failsPlan(new RegExp(`${names}and${names}have the same hostport, \\[secret\\], which`));
+    },
+  );
 });

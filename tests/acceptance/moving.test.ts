@@ -110,8 +110,6 @@ describe("C85 a stack moves between the doors", () => {
     it(`to the ${door} door with no write`, () => move(door));
   }
 
-  it("where a change works", () => change("dynamic", "through dynamic providers"));
-
   it("and back once more, with a change in the same update, and is destroyed", async () => {
     await change("plugin", "in the same update");
     await project.destroy();

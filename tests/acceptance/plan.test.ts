@@ -30,14 +30,13 @@ throughBothDoors("what a plan asks", (door) => {
       .map(first)
       .join("");
 
-  it("C19 is one read a kind; a plan without changes asks nothing", async () => {
+  it("C19 is one read a kind", async () => {
     await project.program(unchanged());
     const { requests, output } = await project.succeeds("up", "--yes");
     // In the plan, and in the update.
     assert.equal(requests.filter((one) => one === list).length, 2, requests.join());
     assert.equal(requests[0], list);
     assert.ok(!output.includes("warning"), output);
-    assert.deepEqual((await project.preview("--expect-no-changes")).requests, []);
   });
 
   it("C19 warns of hostports and of equal objects that are elsewhere, by id and time", async () => {

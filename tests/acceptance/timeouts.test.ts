@@ -24,14 +24,6 @@ throughBothDoors("customTimeouts", (door) => {
   });
   after(() => project?.close());
 
-  it("C25 C93 that are removed or added alone make no update and no request", async () => {
-    for (const timeouts of ["", all]) {
-      await write("one", timeouts);
-      const run = await project.up();
-      assert.deepEqual([run.changes, run.requests], [{ same: 2 }, []]);
-    }
-  });
-
   it("C93 are the deadlines of an update and a delete", async () => {
     await write("two", all);
     await timesOut("PATCH", "up");
