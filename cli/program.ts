@@ -1,23 +1,19 @@
 import stringWidth from "string-width";
-import { plainJson } from "../client/plain";
+import { plain, plainJson } from "../client/plain";
 import { defaultConnection } from "../client/settings";
 import type { Properties } from "../provider/lifecycle";
+import { type AnyAdoptableKind, adoptableKinds } from "./kinds";
 import { type Adoptable, compare, type Plan, type Skipped } from "./plan";
-import {
-  columns,
-  type Group,
-  groupsOf,
-  joined,
-  json,
-  ownFiles,
-  type ProjectOptions,
-  packageJson,
-  readme,
-  tsconfig,
-} from "./project";
+import { count, inWords, wrapped } from "./table";
 
 /** The settings of a project for the Node.js package. */
-export interface ProgramOptions extends ProjectOptions {
+export interface ProgramOptions {
+  /** The name: letters, digits, `.`, `-` and `_`. */
+  project: string;
+  /** The supported version of Pulumi, by package. */
+  pulumi: Record<string, string>;
+  /** A text for the README, too. */
+  warning: string | undefined;
   /** The account, as a config namespace. */
   connection: string;
   /** What its package.json says of this package: a version or a place. */
@@ -26,6 +22,58 @@ export interface ProgramOptions extends ProjectOptions {
 
 /** With more objects, `index.ts` would exceed about 500 lines, so JSON files hold their data. */
 const mostInCode = 50;
+
+/** A kind and its objects. */
+type Group = AnyAdoptableKind["adoption"] & {
+  key: string;
+  objects: Adoptable[];
+};
+
+/** How many columns a line of a file has at most. */
+const columns = 100;
+
+/** The kinds, each with its objects. */
+const groupsOf = (plan: Plan): Group[] =>
+  adoptableKinds.map(({ key, adoption }) => ({ key, ...adoption, objects: plan[key] }));
+
+/** The package.json of a program in TypeScript. */
+const packageJson = (project: string, dependencies: Record<string, string>) =>
+  json({
+    name: project.toLowerCase(),
+    private: true,
+    main: "index.ts",
+    dependencies,
+    // The TypeScript inside Pulumi is too old for the types of this package.
+    devDependencies: { "@types/node": "^22.0.0", typescript: "^5.0.0" },
+  });
+
+/** The settings of the compiler for a program in TypeScript. */
+const tsconfig = {
+  compilerOptions: {
+    target: "es2022",
+    module: "node16",
+    moduleResolution: "node16",
+    types: ["node"],
+    strict: true,
+    skipLibCheck: true,
+    noEmit: true,
+  },
+  include: ["*.ts"],
+};
+
+/** A JSON file. */
+const json = (value: unknown) => `${plainJson(value, 2)}\n`;
+
+/** Joins the parts of a file, and omits those that are missing. */
+const joined = (...parts: (string | false | undefined)[]) =>
+  `${parts.filter(Boolean).join("\n\n")}\n`;
+
+/** The files of the objects of a kind, by their paths. */
+function ownFiles({ file, objects }: Group): [string, string][] {
+  if (!file) return [];
+  return objects.map(({ name, args }) => [file.path(name), String(args[file.property])]);
+}
+
 /** The files of a Pulumi project that adopts what is planned, by their paths in it. */
 export function projectOf(plan: Plan, options: ProgramOptions): Map<string, string> {
   const { project, connection, dependency, pulumi } = options;
@@ -184,19 +232,22 @@ function dataFiles(all: Group[]): [string, string][] {
   ];
 }
 
+/** The README of a project. */
 function readmeOf(
   groups: Group[],
   skipped: Skipped[],
-  options: ProgramOptions,
+  { project, connection, warning }: ProgramOptions,
   isLong: boolean,
 ): string {
-  const { connection } = options;
+  const found = groups.map(({ lifecycle, objects }) => count(objects.length, lifecycle.title));
   const toRemove = isLong
     ? "`import.json`, and in `index.ts` what reads it and each `import: …`"
     : "each `import: …` in `index.ts`";
-  return readme(options, groups, skipped, {
-    steps: [
-      `1. Install, create a stack, and set the account, in stack config as here or in the environment:
+  return joined(
+    `# ${project}`,
+    `${inWords(found)}, as \`npx pulumi-tlsedge adopt\` found them.`,
+    warning && wrapped(`**Warning:** ${warning}`, columns),
+    `1. Install, create a stack, and set the account, in stack config as here or in the environment:
 
    \`\`\`sh
    npm install
@@ -210,9 +261,37 @@ function readmeOf(
    changed by then, the plan fails and lists the differences.
 3. Remove ${toRemove}.
    \`pulumi preview\` shows no change.`,
-    ],
-    sections: groups.flatMap(({ file, objects: [first] }) =>
+    "From now on the objects are changed here.",
+    ...groups.flatMap(({ file, objects: [first] }) =>
       file && first ? file.readme(first.name) : [],
     ),
-  });
+    protection,
+    notAdopted(skipped),
+  );
+}
+
+/** The section about the protection of the resources. */
+const protection = `## Protection
+
+Each resource is protected, as after Pulumi's own import: an update that would delete or replace it
+fails, and so does \`pulumi destroy\`. A certificate is replaced when its chain changes.
+
+- For good: remove the \`protect\` of the resource from the program, and run \`pulumi up\`. The same
+  update can replace the resource.
+- Until the next \`pulumi up\`: \`pulumi state unprotect\`, with the URN of one resource or with
+  \`--all\`. After that, \`pulumi destroy\` deletes what is not protected, at the service too.`;
+
+/** The section about the skipped objects; false if there are none. */
+const notAdopted = (skipped: Skipped[]) =>
+  skipped.length > 0 &&
+  `## Not adopted
+
+\`\`\`text
+${skipped.map(lineOf).join("\n")}
+\`\`\``;
+
+/** A skipped object on one line. Its type comes first, so that no text can end the block. */
+function lineOf({ type, id, names, reasons }: Skipped): string {
+  const called = names.length > 0 ? ` (${names.join(", ")})` : "";
+  return plain(`${type} ${id}${called}: ${reasons.join("; ")}`);
 }

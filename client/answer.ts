@@ -42,7 +42,7 @@ function reasonOf(issue: BaseIssue<unknown>): string {
   if (issue.kind === "validation") return issue.message;
   return issue.input === undefined
     ? "is missing"
-    : `is ${kindOf(issue.input)}, not ${expectedType(issue)}`;
+    : `is ${typeOf(issue.input)}, not ${expectedType(issue)}`;
 }
 
 function usableOf(schema: AnswerSchema, value: unknown): Record<string, unknown> {
@@ -63,7 +63,8 @@ export function pathOf(issue: BaseIssue<unknown>): string {
   }, "");
 }
 
-function kindOf(value: unknown): string {
+/** The type of a value, in words. */
+export function typeOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "a list";
   return typeof value === "object" ? "an object" : `a ${typeof value}`;

@@ -108,8 +108,8 @@ function handlersOf(schema: Schema) {
   };
   const outputsOf = (token: string) => Object.keys(schema.resources[token]?.properties ?? {});
   /** Writes inputs. Those that the schema marks are secrets, even if the program gives them plain. */
-  const inputsToWire = (request: OfType, inputs: Properties, secrets: Iterable<string>) => {
-    const known = schema.resources[request.getType()]?.inputProperties ?? {};
+  const inputsToWire = (token: string, inputs: Properties, secrets: Iterable<string>) => {
+    const known = schema.resources[token]?.inputProperties ?? {};
     return toWire(inputs, [...secrets, ...secretsIn(known)]);
   };
 
@@ -176,7 +176,7 @@ function handlersOf(schema: Schema) {
     },
 
     async check(request: messages.CheckRequest) {
-      const { lifecycle } = kindOf(request);
+      const { lifecycle } = kindOf(request.getType());
       const [olds, news] = [fromWire(request.getOlds()).values, fromWire(request.getNews())];
       const shape = { schema: withoutConnection(lifecycle) };
       const given = prune(shape, news.values, withoutOthers(lifecycle, olds));
@@ -194,12 +194,12 @@ function handlersOf(schema: Schema) {
       const kept = keepEqual(lifecycle, olds, inputs);
       noteProgram();
       return new messages.CheckResponse()
-        .setInputs(inputsToWire(request, kept, news.secrets))
+        .setInputs(inputsToWire(request.getType(), kept, news.secrets))
         .setFailuresList(textsOf(all, (name) => news.secrets.has(name)).map(failureOf));
     },
 
     async diff(request: messages.DiffRequest) {
-      const { lifecycle, deleteBeforeReplace = false } = kindOf(request);
+      const { lifecycle, deleteBeforeReplace = false } = kindOf(request.getType());
       const { values: state } = fromWire(request.getOlds());
       const { values: inputs } = fromWire(request.getNews());
       const { values: olds } = fromWire(request.getOldInputs());
@@ -230,7 +230,7 @@ function handlersOf(schema: Schema) {
     },
 
     async create(request: messages.CreateRequest) {
-      const { lifecycle } = kindOf(request);
+      const { lifecycle } = kindOf(request.getType());
       const { values: inputs, secrets } = fromWire(request.getProperties());
       await askBefore(lifecycle, account(), inputs, true);
       if (request.getPreview()) {
@@ -251,13 +251,13 @@ function handlersOf(schema: Schema) {
       const details = new messages.ErrorResourceInitFailed()
         .setId(id)
         .setProperties(outputs)
-        .setInputs(inputsToWire(request, inputs, secrets))
+        .setInputs(inputsToWire(request.getType(), inputs, secrets))
         .setReasonsList([message]);
       throw new IncompleteError(message, details);
     },
 
     async read(request: messages.ReadRequest) {
-      const kind = kindOf(request);
+      const kind = kindOf(request.getType());
       const { lifecycle, importName } = kind;
       const props = fromWire(request.getProperties());
       const given = fromWire(request.getInputs());
@@ -282,11 +282,11 @@ function handlersOf(schema: Schema) {
       return new messages.ReadResponse()
         .setId(id)
         .setProperties(toWire(outputs, secrets))
-        .setInputs(inputsToWire(request, inputs, given.secrets));
+        .setInputs(inputsToWire(request.getType(), inputs, given.secrets));
     },
 
     async update(request: messages.UpdateRequest) {
-      const kind = kindOf(request);
+      const kind = kindOf(request.getType());
       const { lifecycle } = kind;
       const { values: state, secrets: old } = fromWire(request.getOlds());
       const { values: inputs, secrets } = fromWire(request.getNews());
@@ -306,7 +306,7 @@ function handlersOf(schema: Schema) {
     },
 
     async delete(request: messages.DeleteRequest) {
-      const kind = kindOf(request);
+      const kind = kindOf(request.getType());
       const id = request.getId();
       const { values: state } = fromWire(request.getProperties());
       const service = clientOf(kind, id, state, request.getTimeout());
@@ -340,7 +340,7 @@ function handlersOf(schema: Schema) {
 
     /** All objects of a kind in the account, newest first. */
     async *list(request: messages.ListRequest) {
-      const { lifecycle } = kindOf({ getType: () => request.getToken() });
+      const { lifecycle } = kindOf(request.getToken());
       let left = request.getLimit() || Number.POSITIVE_INFINITY;
       for await (const object of lifecycle.list(client())) {
         if (left-- <= 0) break;
@@ -369,14 +369,9 @@ function diffResponse(changed: string[]): messages.DiffResponse {
     .setDiffsList(changed);
 }
 
-/** A request about one resource. */
-interface OfType {
-  getType(): string;
-}
-
-function kindOf(request: OfType): Kind {
-  const kind = kindsByToken.get(request.getType());
-  if (!kind) throw new Error(`there is no resource ${request.getType()}`);
+function kindOf(token: string): Kind {
+  const kind = kindsByToken.get(token);
+  if (!kind) throw new Error(`there is no resource ${token}`);
   return kind;
 }
 

@@ -6,7 +6,7 @@ import { type Attempted, ServiceError } from "../client/errors";
 import { lowerCase } from "./declaredHostports";
 import { calls, cancelSignal } from "./engine";
 import { hasUnknown } from "./lifecycle";
-import { named } from "./plan";
+import { type Listed, named } from "./plan";
 
 /** The lists of hostports that the program of this run declares. */
 const declared = new Set<string>();
@@ -56,13 +56,6 @@ export function forgetPlans(): void {
   for (const one of [declared, plans, deleted]) one.clear();
 }
 
-/** The fields of an edge that this file reads. */
-interface Served {
-  id: string;
-  created_at?: string;
-  hostports?: string[] | null;
-}
-
 /** An edge that is created or updated. */
 interface Edge<Wire> {
   /** Undefined when it is created. */
@@ -81,7 +74,7 @@ interface Edge<Wire> {
  *
  * @throws Error that names the holder and says what to do. Other errors are thrown unchanged.
  */
-export async function setHostports<T, Wire extends Served>(
+export async function setHostports<T, Wire extends Listed>(
   client: Client,
   edge: Edge<Wire>,
   write: () => Promise<T>,
@@ -102,7 +95,7 @@ export async function setHostports<T, Wire extends Served>(
  * The ids of the edges that serve wanted hostports, which all have plans to remove these. They are
  * found in the list, because the service's refusal does not always name them.
  */
-async function holdersOf<Wire extends Served>(
+async function holdersOf<Wire extends Listed>(
   client: Client,
   edge: Edge<Wire>,
   wanted: Set<string>,
@@ -167,14 +160,14 @@ function inTurn<T>(client: Client, work: () => Promise<T>): Promise<T> {
  * Removes the wanted hostports from the holders, and writes. After a refusal the holders get back
  * what they had; after a lost answer they don't, because the service may still do that request.
  */
-async function take<T, Wire extends Served>(
+async function take<T, Wire extends Listed>(
   client: Client,
   endpoints: Edge<Wire>["endpoints"],
   wanted: Set<string>,
   holders: string[],
   write: () => Promise<T>,
 ): Promise<T> {
-  const freed: Served[] = [];
+  const freed: Listed[] = [];
   try {
     for (const id of holders) {
       const found = await endpoints.get(client, id).catch(ignoreGone);
@@ -211,7 +204,7 @@ function ignoreGone(error: unknown): undefined {
   throw error;
 }
 
-function refusal<Wire extends Served>(
+function refusal<Wire extends Listed>(
   error: ServiceError,
   { id, isSame }: Edge<Wire>,
   holder: Wire,

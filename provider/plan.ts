@@ -7,8 +7,8 @@ import { lowerCase } from "./declaredHostports";
 import { hasUnknown, type Lifecycle, type Properties } from "./lifecycle";
 import { inform, listed, once, warn } from "./log";
 
-/** The fields of an object that a warning needs. */
-interface Listed {
+/** The fields of an object that are compared with other objects. */
+export interface Listed {
   id: string;
   created_at?: string;
   hostports?: string[] | null;

@@ -32,7 +32,7 @@ describe("a message of the plugin to the engine", () => {
   /** A check with a warning: the leaf expires soon. */
   async function check(env: NodeJS.ProcessEnv, engine?: EnginePort) {
     const all = { ...process.env, ...settingsFor(emulator), ...env };
-    provider = await Provider.start(process.cwd(), all, "plugin", { engine });
+    provider = await Provider.start(process.cwd(), all, "plugin", engine);
     const { keyType: _, ...pair } = await makeCertificate({ commonName: "a.example.com" });
     return provider.check(certificate, {}, { ...pair, renewBeforeDays: 3650 });
   }

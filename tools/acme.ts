@@ -1,13 +1,11 @@
-import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { promisify } from "node:util";
 import { makeCertificate } from "../emulator/server";
 import { newFolder, repository } from "./folders";
 import { goProgram } from "./goProgram";
 import { freePort, listens, serve } from "./processes";
-import { cacheFolder, fillOnce, findProgram, pathFolders } from "./pulumi";
+import { cacheFolder, fillOnce, findProgram, pathFolders, run } from "./pulumi";
 
 /** An ACME authority on loopback, and certbot set up to ask it. */
 export interface Acme {
@@ -18,7 +16,6 @@ export interface Acme {
   close(): Promise<void>;
 }
 
-const run = promisify(execFile);
 const pebble = { module: "github.com/letsencrypt/pebble/v2/cmd", version: "v2.10.1" };
 /** What the recipes install. */
 const requirements = path.join(repository, "docs", "recipes", "certbot.txt");

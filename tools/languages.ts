@@ -1,7 +1,5 @@
-import { execFile } from "node:child_process";
 import fs from "node:fs/promises";
 import path from "node:path";
-import { promisify } from "node:util";
 import ts from "typescript";
 import { newFolder, repository } from "./folders";
 import { compileNodeSdk, packWheel } from "./packSdks";
@@ -11,9 +9,9 @@ import {
   findGo,
   findOrBuildPulumi,
   findProgram,
-  type Log,
   pathFolders,
   pulumiVersion,
+  run,
 } from "./pulumi";
 
 /** A language that a program of the tests is written in. */
@@ -37,7 +35,6 @@ export type WriteProgram = (
   needs?: Needs,
 ) => Promise<NodeJS.ProcessEnv>;
 
-const run = promisify(execFile);
 const sources = path.join(__dirname, "pulumi-cli");
 const engine = path.join(sources, "engine");
 const goFlags = ["-mod=readonly", "-trimpath", "-ldflags=-s -w"];
@@ -53,40 +50,37 @@ const prepared = new Map<Language | Generated, Promise<string | undefined>>();
 /**
  * Why programs in a language can't run here, or why the SDK for C# can't be generated; undefined when
  * they can. What they need is found, or built once for all processes: the first call takes up to
- * minutes, and `log` gets its progress.
+ * minutes, and its progress is on stderr.
  *
  * @example
  * before(async function () {
  *   if (await missing("python")) this.skip();
  * });
  */
-export function missing(
-  language: Language | Generated,
-  log: Log = console.error,
-): Promise<string | undefined> {
-  const known = prepared.get(language) ?? prepare(language, log);
+export function missing(language: Language | Generated): Promise<string | undefined> {
+  const known = prepared.get(language) ?? prepare(language);
   prepared.set(language, known);
   return known;
 }
 
-async function prepare(language: Language | Generated, log: Log): Promise<string | undefined> {
+async function prepare(language: Language | Generated): Promise<string | undefined> {
   try {
-    await findOrBuildHost(language, log);
-    if (language === "python") await findOrMakePython(log);
+    await findOrBuildHost(language);
+    if (language === "python") await findOrMakePython();
     if (language === "go") await findGo("A Go program");
     if (language === "java" && !(await findProgram("mvn", pathFolders(process.env))))
       throw new Error("mvn is not on PATH");
     return undefined;
   } catch (error) {
     const why = `No programs in ${language} can run here: ${(error as Error).message}`;
-    log(why);
+    console.error(why);
     return why;
   }
 }
 
 /** A CLI on PATH has its own hosts. Those that are built stand beside the CLI in the cache. */
-async function findOrBuildHost(language: string, log: Log): Promise<void> {
-  const { command, env, origin } = await findOrBuildPulumi(log);
+async function findOrBuildHost(language: string): Promise<void> {
+  const { command, env, origin } = await findOrBuildPulumi();
   const host = `pulumi-language-${language}`;
   const folder = path.dirname(await fs.realpath(command));
   const others = origin === "PATH" ? pathFolders(env) : [];
@@ -94,7 +88,7 @@ async function findOrBuildHost(language: string, log: Log): Promise<void> {
   if (origin === "PATH") throw new Error(`${command} has no ${host}`);
 
   const go = await findGo(`Building ${host}`);
-  log(`Building ${host}`);
+  console.error(`Building ${host}`);
   const staging = await fs.mkdtemp(`${folder}.`);
   try {
     await run(path.join(sources, "build-language-host.sh"), [go, staging, language]);
@@ -106,11 +100,11 @@ async function findOrBuildHost(language: string, log: Log): Promise<void> {
   }
 }
 
-async function findOrMakePython(log: Log): Promise<void> {
+async function findOrMakePython(): Promise<void> {
   const isComplete = async (folder: string) =>
     Boolean(await findProgram("python3", [path.join(folder, "bin")]));
   if (await isComplete(python)) return;
-  log(`Installing the Python package of Pulumi ${pulumiVersion}`);
+  console.error(`Installing the Python package of Pulumi ${pulumiVersion}`);
   await fillOnce(python, isComplete, async (staging) => {
     await run("python3", ["-m", "venv", staging]);
     await pip(path.join(staging, "bin", "python3"), ...pythonPackages);

@@ -1,13 +1,11 @@
-import { execFile } from "node:child_process";
 import fs from "node:fs/promises";
 import path from "node:path";
-import { promisify } from "node:util";
 import { create } from "tar";
 import { version } from "../package.json";
 import { runTool } from "./command";
 import { linkModules, repository } from "./folders";
 import { archivesFolder, writeSums } from "./packPlugin";
-import { pulumiVersion } from "./pulumi";
+import { pulumiVersion, run } from "./pulumi";
 import { pack } from "./tarball";
 
 const usage = `npm run pack:sdks
@@ -16,8 +14,6 @@ Packs the SDKs that \`pulumi package gen-sdk plugin/schema.json --out plugin/sdk
 plugin/archives gets a wheel for Python, a package for npm, and the sources for C# and Java, and the
 npm packages of this repository as they are built. The module for Go stays in its folder: a release
 gives it a tag. Needs python3 with pip, and Go.`;
-
-const run = promisify(execFile);
 
 /** How the SDK of a language is packed: from its folder, into another one. */
 const packers: Record<string, (sdk: string, folder: string) => Promise<void>> = {

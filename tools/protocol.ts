@@ -111,20 +111,17 @@ export class Provider {
     this.#client = new ResourceProviderClient(`127.0.0.1:${port}`, credentials.createInsecure());
   }
 
-  /**
-   * Starts and configures a process. `folder` is the program's: packages are resolved from it.
-   * `checkout` has the plugin.
-   */
+  /** Starts and configures a process. `folder` is the program's: packages are resolved from it. */
   static async start(
     folder: string,
     env: NodeJS.ProcessEnv,
     door: Door = "dynamic",
-    { engine: given, checkout = repository }: { engine?: EnginePort; checkout?: string } = {},
+    given?: EnginePort,
   ): Promise<Provider> {
     const engine = given ?? (await EnginePort.open());
     const script = {
       dynamic: require.resolve("@pulumi/pulumi/cmd/dynamic-provider"),
-      plugin: path.join(checkout, "plugin", "dist", "plugin.js"),
+      plugin: path.join(repository, "plugin", "dist", "plugin.js"),
     }[door];
     const args = [script, `127.0.0.1:${engine.port}`];
     const child = spawn(process.execPath, args, { cwd: folder, env });

@@ -40,18 +40,19 @@ const realPlaces = {
 };
 type Places = typeof realPlaces;
 
-const run = promisify(execFile);
+/** Runs a program; throws when it fails. */
+export const run = promisify(execFile);
 const exe = process.platform === "win32" ? ".exe" : "";
 
 /**
  * The Pulumi CLI: from PATH, else from the cache, else the official download, else built with Go.
- * A build takes minutes; `log` gets its progress, and by default writes to stderr.
+ * A build takes minutes, and its progress is on stderr.
  *
  * @throws when there is no CLI and no way to make one; the message says what to install.
  * @example const { command, env } = await findOrBuildPulumi();
  */
-export function findOrBuildPulumi(log: Log = console.error): Promise<PulumiCli> {
-  return findPulumi(realPlaces, log);
+export function findOrBuildPulumi(): Promise<PulumiCli> {
+  return findPulumi(realPlaces, console.error);
 }
 
 /** `findOrBuildPulumi` with other places to look in. */

@@ -1,12 +1,10 @@
-import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chmod, chown, mkdir, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { promisify } from "node:util";
 import { newFolder } from "./folders";
 import { goProgram } from "./goProgram";
 import { freePort, listens, serve } from "./processes";
-import { findProgram, pathFolders } from "./pulumi";
+import { findProgram, pathFolders, run } from "./pulumi";
 
 /** A server that keeps the state of stacks, on loopback. */
 export interface StateServer {
@@ -19,8 +17,6 @@ export interface StateServer {
   /** Stops it, and removes what it has kept. */
   close(): Promise<void>;
 }
-
-const run = promisify(execFile);
 
 /**
  * The folder of PostgreSQL's programs: one of PATH, or that of Debian's newest package, whose server

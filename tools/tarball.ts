@@ -1,10 +1,7 @@
-import { execFile } from "node:child_process";
 import { readdir } from "node:fs/promises";
 import path from "node:path";
-import { promisify } from "node:util";
 import { newFolder, repository } from "./folders";
-
-const run = promisify(execFile);
+import { run } from "./pulumi";
 
 /** Runs a command line, split at its spaces; gives its output. */
 export async function sh(line: string, cwd: string, env = process.env): Promise<string> {

@@ -29,7 +29,7 @@ export function load({ converter, renderer, logger }: Application): void {
     // `pulumi new` writes the name of the user's project.
     const template = path.basename(path.dirname(file));
     document.name = document.name.replace(/\$\{PROJECT\}/, `The template ${template}`);
-    document.frontmatter.group = groupOf(file);
+    document.frontmatter.group = file.includes("/examples/") ? "Examples" : "Documents";
     if (path.basename(file) !== "README.md") return;
     files.registerReflectionPath(path.dirname(file) as NormalizedPath, document);
   });
@@ -65,11 +65,6 @@ function linkDocuments({ comment, parent, name }: Reflection, project: ProjectRe
   const heading = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   const why = link("Why, and how to fix it", path.join(docs, "policies.md"), heading);
   comment.summary.push({ kind: "text", text: "\n\n" }, ...why);
-}
-
-/** The heading of the sidebar below which a document stands. */
-function groupOf(file: string): string {
-  return file.includes("/examples/") ? "Examples" : "Documents";
 }
 
 /** The links of a site that lead nowhere. */

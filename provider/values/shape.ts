@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { type BaseIssue, safeParse } from "valibot";
-import { pathOf } from "../../client/answer";
+import { pathOf, typeOf } from "../../client/answer";
 import { plain } from "../../client/plain";
 import { holdsPrivateKey } from "../../client/redact";
 import {
@@ -146,13 +146,6 @@ function wantedBy(issue: BaseIssue<unknown>, schema: unknown): string {
   // A Buffer arrives with its bytes by index.
   if ("0" in input) return `${text}: use readFileSync(path, "utf8")`;
   return namesIn(issue).at(-1) === "metadata" ? `${text}: convert it to JSON` : text;
-}
-
-/** The type of a value, in words. */
-function typeOf(value: unknown): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "a list";
-  return isObject(value) ? "an object" : `a ${typeof value}`;
 }
 
 const maxQuoted = 80;

@@ -22,8 +22,6 @@ export type Key = "tlsedge" | "second" | "other";
 export interface Setup {
   /** The folder from which provider processes resolve the package. */
   folder: string;
-  /** The checkout that has the plugin. */
-  checkout: string | undefined;
   /** A certificate alone and one with its chain. Their keys do not depend on the seed. */
   certificates: MadeCertificate[];
   /** Node.js's compile cache. */
@@ -31,10 +29,7 @@ export interface Setup {
   door: Door;
 }
 
-/**
- * Prepares runs of the built package, or of the package that `folder` resolves: for the plugin, a
- * checkout.
- */
+/** Prepares runs of the built package, or of the package that `folder` resolves. */
 export async function prepare(door: Door, folder?: string): Promise<Setup> {
   const cache = newFolder();
   const program = folder ?? newFolder();
@@ -53,7 +48,7 @@ export async function prepare(door: Door, folder?: string): Promise<Setup> {
   const issuer = await makeCertificate({ commonName: "Faults CA", isCa: true });
   const leaf = { commonName: "app.example.com", dnsNames: ["app.example.com"] };
   const certificates = [await makeCertificate(leaf), await makeCertificate({ ...leaf, issuer })];
-  return { folder: program, checkout: folder, certificates, cache, door };
+  return { folder: program, certificates, cache, door };
 }
 
 /**
@@ -140,13 +135,13 @@ export class Account {
 
   /** A new process. Each machine has a home of its own; `key` is for resources without one. */
   provider(machine: number, key: Key): Promise<Provider> {
-    const { folder, door, checkout } = this.setup;
+    const { folder, door } = this.setup;
     const env = {
       ...this.env,
       PULUMI_HOME: `${this.env.PULUMI_HOME}${machine}`,
       TLSEDGE_API_KEY: this.keys[key],
     };
-    return Provider.start(folder, env, door, { checkout });
+    return Provider.start(folder, env, door);
   }
 
   close(): Promise<void> {

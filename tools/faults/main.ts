@@ -26,8 +26,6 @@ promise is broken.
   --seed N      decides the sequences; default: a new one, which is printed
   --run N       only sequence N of the seed, or only crash N; writes nothing
   --door DOOR   dynamic or plugin, for sequences and crashes; default: dynamic
-  --package DIR runs the sequences with the package and the plugin of another checkout, installed and
-                built; writes nothing
   --check       writes nothing
   --help        prints this text`;
 
@@ -37,8 +35,6 @@ interface Options {
   runs: number;
   /** The only sequence or crash to run. */
   run?: number;
-  /** The checkout that is run; default: this one. */
-  folder?: string;
 }
 
 /** What can be run; each gives its totals and the promises that were broken. */
@@ -55,7 +51,6 @@ async function main(): Promise<number> {
       seed: { type: "string", default: String(Math.trunc(Date.now() / 1000) % 1_000_000) },
       run: { type: "string" },
       door: { type: "string", default: "dynamic" },
-      package: { type: "string" },
       check: { type: "boolean", default: false },
     },
   });
@@ -67,12 +62,11 @@ async function main(): Promise<number> {
     door: values.door,
     seed: wholeNumber("--seed", values.seed, 0, 999_999_999),
     runs: wholeNumber("--runs", values.runs, 1, 1_000_000),
-    ...(values.package && { folder: path.resolve(values.package) }),
     ...(values.run && { run: wholeNumber("--run", values.run, 0, 1_000_000) }),
   };
   console.log(`seed ${options.seed}`);
-  const { run: only, runs, folder } = options;
-  const writes = !values.check && only === undefined && !folder && runs >= defaultRuns;
+  const { run: only, runs } = options;
+  const writes = !values.check && only === undefined && runs >= defaultRuns;
   let code = 0;
   for (const [part, run] of chosen) {
     const { totals, broken } = await run(options);
@@ -95,10 +89,10 @@ async function write(door: Door, totals: [string, string][]): Promise<void> {
 
 const isDoor = (text: string): text is Door => Object.hasOwn(doors, text);
 
-async function sequences({ door, seed, runs, run, folder }: Options) {
+async function sequences({ door, seed, runs, run }: Options) {
   const started = Date.now();
   const numbers = run === undefined ? Array.from({ length: runs }, (_, n) => n) : [run];
-  const results = await runSequences(seed, numbers, door, folder);
+  const results = await runSequences(seed, numbers, door);
   const broken = results.flatMap((one) =>
     one.broken.map(({ promise, text }) => `${promise}: ${text}\n  ${describe(seed, one)}`),
   );
