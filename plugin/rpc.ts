@@ -23,9 +23,6 @@ export interface Handlers {
   [call: string]: (request: any) => unknown;
 }
 
-/** The objects that a call streams, one by one. */
-export type Stream<Request, Response> = (request: Request) => AsyncIterable<Response>;
-
 /** For clients and servers on this machine. */
 export const channelOptions = {
   // The engine sends and expects messages of up to 400 MiB.
@@ -41,27 +38,11 @@ export const channelOptions = {
  */
 export async function serve<Request, Response>(
   handlers: Handlers,
-  list: Stream<Request, Response>,
+  list: (request: Request) => AsyncIterable<Response>,
 ): Promise<{ port: number; close(): void }> {
   const server = new grpc.Server(channelOptions);
   const unary = Object.entries(handlers).map(([name, handle]) => [name, answered(handle)]);
-  server.addService(ResourceProviderService, {
-    ...Object.fromEntries(unary),
-    list: streamed(list),
-  });
-  const port = await new Promise<number>((resolve, reject) => {
-    const credentials = grpc.ServerCredentials.createInsecure();
-    server.bindAsync("127.0.0.1:0", credentials, (error, bound) =>
-      error ? reject(error) : resolve(bound),
-    );
-  });
-  return { port, close: () => server.forceShutdown() };
-}
-
-function streamed<Request, Response>(
-  list: Stream<Request, Response>,
-): grpc.handleServerStreamingCall<Request, Response> {
-  return async (call) => {
+  const streamed: grpc.handleServerStreamingCall<Request, Response> = async (call) => {
     try {
       for await (const response of list(call.request)) call.write(response);
       call.end();
@@ -69,6 +50,14 @@ function streamed<Request, Response>(
       call.emit("error", grpcError(error as Error));
     }
   };
+  server.addService(ResourceProviderService, { ...Object.fromEntries(unary), list: streamed });
+  const port = await new Promise<number>((resolve, reject) => {
+    const credentials = grpc.ServerCredentials.createInsecure();
+    server.bindAsync("127.0.0.1:0", credentials, (error, bound) =>
+      error ? reject(error) : resolve(bound),
+    );
+  });
+  return { port, close: () => server.forceShutdown() };
 }
 
 /** A request about one resource. Not every request has a URN. */

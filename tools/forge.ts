@@ -33,8 +33,9 @@ export interface Forge {
 }
 
 type Fields = Record<string, unknown>;
-type Route = [string, RegExp, (body: Fields, id: number, query: URLSearchParams) => unknown];
-type Api = (forge: Forge) => Route[];
+type Asked = { body: Fields; id: number; query: URLSearchParams };
+/** The answers, by method and path: `~` is the project, `:id` a number. */
+type Api = (forge: Forge) => Record<string, (asked: Asked) => unknown>;
 
 export const token = "forge-token";
 
@@ -65,80 +66,42 @@ const openIssues = (forge: Forge, query: URLSearchParams) =>
   forge.issues.filter(({ isOpen, label }) => isOpen && label === query.get("labels"));
 
 const gitHub: Api = (forge) => {
-  const repository = "/repos/acme/edges";
   const show = ({ author, ...note }: Note) => ({ ...note, user: { login: author } });
-  return [
-    [
-      "GET",
-      RegExp(`^${repository}/issues/7/comments$`),
-      (_, __, query) => page(forge.notes, query).map(show),
-    ],
-    [
-      "POST",
-      RegExp(`^${repository}/issues/7/comments$`),
-      ({ body }) => show(addNote(forge, String(body))),
-    ],
-    [
-      "PATCH",
-      RegExp(`^${repository}/issues/comments/(\\d+)$`),
-      ({ body }, id) => show(editNote(forge, id, String(body))),
-    ],
-    ["GET", RegExp(`^${repository}/issues$`), (_, __, query) => openIssues(forge, query)],
-    [
-      "POST",
-      RegExp(`^${repository}/issues$`),
-      ({ title, body, labels }) => addIssue(forge, String(title), String(body), String(labels)),
-    ],
-    [
-      "PATCH",
-      RegExp(`^${repository}/issues/(\\d+)$`),
-      ({ body, state }, id) => editIssue(forge, id, String(body), state !== "closed"),
-    ],
-  ];
+  return {
+    "GET ~/issues/7/comments": ({ query }) => page(forge.notes, query).map(show),
+    "POST ~/issues/7/comments": ({ body }) => show(addNote(forge, String(body.body))),
+    "PATCH ~/issues/comments/:id": ({ body, id }) => show(editNote(forge, id, String(body.body))),
+    "GET ~/issues": ({ query }) => openIssues(forge, query),
+    "POST ~/issues": ({ body: { title, body, labels } }) =>
+      addIssue(forge, String(title), String(body), String(labels)),
+    "PATCH ~/issues/:id": ({ body: { body, state }, id }) =>
+      editIssue(forge, id, String(body), state !== "closed"),
+  };
 };
 
 const gitLab: Api = (forge) => {
-  const project = "/projects/5";
   const idOf = (login: string) => (login === forge.bot ? 1 : 2);
   const note = ({ author, ...rest }: Note) => ({ ...rest, author: { id: idOf(author) } });
   const issue = ({ number, title }: Issue) => ({ iid: number, title });
-  return [
-    ["GET", /^\/user$/, () => ({ id: idOf(forge.bot) })],
-    [
-      "GET",
-      RegExp(`^${project}/merge_requests/7/notes$`),
-      (_, __, query) => page(forge.notes, query).map(note),
-    ],
-    [
-      "POST",
-      RegExp(`^${project}/merge_requests/7/notes$`),
-      ({ body }) => note(addNote(forge, String(body))),
-    ],
-    [
-      "PUT",
-      RegExp(`^${project}/merge_requests/7/notes/(\\d+)$`),
-      ({ body }, id) => note(editNote(forge, id, String(body))),
-    ],
-    ["GET", RegExp(`^${project}/issues$`), (_, __, query) => openIssues(forge, query).map(issue)],
-    [
-      "POST",
-      RegExp(`^${project}/issues$`),
-      ({ title, description, labels }) =>
-        issue(addIssue(forge, String(title), String(description), String(labels))),
-    ],
-    [
-      "PUT",
-      RegExp(`^${project}/issues/(\\d+)$`),
-      ({ description, state_event }, id) =>
-        issue(editIssue(forge, id, String(description), state_event !== "close")),
-    ],
-    ["GET", RegExp(`^${project}/pipelines/9/jobs$`), () => forge.jobs],
-  ];
+  return {
+    "GET /user": () => ({ id: idOf(forge.bot) }),
+    "GET ~/merge_requests/7/notes": ({ query }) => page(forge.notes, query).map(note),
+    "POST ~/merge_requests/7/notes": ({ body }) => note(addNote(forge, String(body.body))),
+    "PUT ~/merge_requests/7/notes/:id": ({ body, id }) =>
+      note(editNote(forge, id, String(body.body))),
+    "GET ~/issues": ({ query }) => openIssues(forge, query).map(issue),
+    "POST ~/issues": ({ body: { title, description, labels } }) =>
+      issue(addIssue(forge, String(title), String(description), String(labels))),
+    "PUT ~/issues/:id": ({ body: { description, state_event }, id }) =>
+      issue(editIssue(forge, id, String(description), state_event !== "close")),
+    "GET ~/pipelines/9/jobs": () => forge.jobs,
+  };
 };
 
 const forges = {
   GitHub: {
     api: gitHub,
+    project: "/repos/acme/edges",
     bot: "github-actions[bot]",
     authorization: (request: IncomingMessage) =>
       request.headers.authorization === `Bearer ${token}`,
@@ -152,6 +115,7 @@ const forges = {
   },
   GitLab: {
     api: gitLab,
+    project: "/projects/5",
     bot: "project_5_bot",
     authorization: (request: IncomingMessage) => request.headers["private-token"] === token,
     env: (url: string) => ({
@@ -170,19 +134,21 @@ export type ForgeName = keyof typeof forges;
 export const forgeNames = Object.keys(forges) as ForgeName[];
 
 export async function startForge(name: ForgeName): Promise<Forge> {
-  const { api, bot, authorization, env } = forges[name];
+  const { api, project, bot, authorization, env } = forges[name];
   const server = createServer(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? "", "http://localhost");
     const { method = "" } = request;
     const answer = (status: number, body: unknown) =>
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
     if (!authorization(request)) return answer(401, {});
-    const route = routes.find(([verb, where]) => verb === method && where.test(pathname));
+    const [, id] = /(\d+)$/.exec(pathname) ?? [];
+    const where = pathname.replace(project, "~").replace(/\d+$/, ":id");
+    const route = routes[`${method} ${where}`];
     if (!route) return answer(404, {});
     const body = method === "GET" ? {} : ((await json(request)) as Fields);
     if (method !== "GET") forge.writes.push(`${method} ${pathname}`);
     if (String(body.body ?? "").length > 65_536) return answer(422, {});
-    answer(200, route[2](body, Number(route[1].exec(pathname)?.[1]), searchParams));
+    answer(200, route({ body, id: Number(id), query: searchParams }));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
