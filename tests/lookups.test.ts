@@ -1,14 +1,10 @@
 import assert from "node:assert/strict";
-import { credentials, type ServiceError } from "@grpc/grpc-js";
-import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
-import { type JavaScriptValue, Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
-import { servePlugin } from "../plugin/plugin";
-import schema from "../plugin/schema.json";
 import { fromWire } from "../plugin/wire";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import * as sdk from "../sdk";
+import { startPlugin } from "./pluginProvider";
 import { type Properties, Stack, setEnvFor } from "./support";
 
 /** A lookup of one kind, by its name. */
@@ -28,17 +24,14 @@ const edges: Record<string, Properties> = {
 describe("a lookup by what people know", () => {
   let emulator: Emulator;
   let restore: () => void;
-  let plugin: ResourceProviderClient;
-  let close: () => void;
+  let plugin: Awaited<ReturnType<typeof startPlugin>>;
   /** The fingerprints of the certificates, by their descriptions. */
   const fingerprints: Record<string, string> = {};
 
   before(async () => {
     emulator = await startEmulator();
     restore = setEnvFor(emulator);
-    const served = await servePlugin(schema);
-    close = served.close;
-    plugin = new ResourceProviderClient(`127.0.0.1:${served.port}`, credentials.createInsecure());
+    plugin = await startPlugin();
     for (const [description, args] of Object.entries(edges)) {
       await new Stack(tlsEdge).up({ description, ...args });
     }
@@ -54,7 +47,6 @@ describe("a lookup by what people know", () => {
   });
   after(() => {
     plugin.close();
-    close();
     restore();
     return emulator.close();
   });
@@ -67,17 +59,12 @@ describe("a lookup by what people know", () => {
       const lookups = sdk as unknown as Record<string, (args: Properties) => Promise<unknown>>;
       return lookups[name]?.(args) ?? assert.fail(name);
     },
-    "the plugin": (name, args) =>
-      new Promise((resolve, reject) => {
-        const request = new messages.InvokeRequest()
-          .setTok(`tlsedge:index:${name}`)
-          .setArgs(Struct.fromJavaScript(args as Record<string, JavaScriptValue>));
-        plugin.invoke(request, (error: ServiceError | null, response) => {
-          if (error) return reject(new Error(error.details));
-          const { values } = fromWire(response.getReturn());
-          resolve(name.endsWith("s") ? Object.values(values)[0] : values);
-        });
-      }),
+    "the plugin": async (name, args) => {
+      const request = new messages.InvokeRequest().setTok(`tlsedge:index:${name}`);
+      const response = await plugin.call<messages.InvokeResponse>("invoke", request, { args });
+      const { values } = fromWire(response.getReturn());
+      return name.endsWith("s") ? Object.values(values)[0] : values;
+    },
   };
 
   for (const [door, ask] of Object.entries(doors)) {
@@ -169,6 +156,7 @@ describe("a lookup by what people know", () => {
           ["getTLSEdge", { metadata: {} }, /metadata .*empty/],
           ["getTLSEdges", { metadata: {} }, /metadata .*empty/],
           ["getTunnels", { publicUrl: "" }, /publicUrl .*empty/],
+          ["getTLSEdges", { hostports: "a.example.com:443" }, /hostports: .*did you mean hostport/],
         ] as const) {
           await assert.rejects(ask(name, args), said);
         }

@@ -17,6 +17,7 @@ import {
   setEnv,
   setEnvFor,
   unknown,
+  planWarnings as warnings,
 } from "./support";
 
 describe("what a plan asks", () => {
@@ -34,13 +35,6 @@ describe("what a plan asks", () => {
     return emulator.close();
   });
 
-  /** The warnings at the end of the plan. */
-  function warnings(): string[] {
-    const told = mock.method(console, "error", () => {});
-    warnOfPlan();
-    told.mock.restore();
-    return told.mock.calls.map((call) => String(call.arguments));
-  }
   /** What other stacks have. */
   const stranger = () => {
     const { url: baseUrl, apiKey } = emulator;

@@ -11,8 +11,10 @@ import { mock } from "node:test";
 import timers from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import * as pulumi from "@pulumi/pulumi";
+import { Client, type ClientOptions } from "../client/client";
 import { type MadeCertificate, makeAuthority, makeServerCertificate } from "../emulator/pki";
 import type { Emulator } from "../emulator/server";
+import { warnOfPlan } from "../provider/plan";
 
 export type Properties = Record<string, unknown>;
 
@@ -68,6 +70,13 @@ export function settingsFor(emulator: Emulator, prefix = "TLSEDGE"): Record<stri
   };
 }
 
+/** A client of an emulator's account. */
+export const clientOf = (emulator: Emulator, options: Partial<ClientOptions> = {}) =>
+  new Client({
+    ...{ baseUrl: emulator.url, apiKey: emulator.apiKey, caFile: fileWith(emulator.ca) },
+    ...options,
+  });
+
 /** Puts those settings into the environment; gives back what undoes it. */
 export function setEnvFor(emulator: Emulator, prefix?: string): () => void {
   // A create that fails may leave a note in Pulumi's home.
@@ -112,6 +121,14 @@ export function holdTimeouts(): () => void {
 /** What was asked of the emulator since the last time. */
 export function takeRequests({ requests }: Emulator) {
   return requests.splice(0).map(({ method, body }) => ({ method, body }));
+}
+
+/** The warnings at the end of a plan. */
+export function planWarnings(): string[] {
+  const told = mock.method(console, "error", () => {});
+  warnOfPlan();
+  told.mock.restore();
+  return told.mock.calls.map((call) => String(call.arguments));
 }
 
 /** Waits until something is so; gives up in the end, so that a test fails instead of hanging. */
