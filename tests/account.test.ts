@@ -7,9 +7,9 @@ import { lookup } from "../provider/tlsEdge";
 import { pluginProvider } from "./pluginProvider";
 import {
   answer,
+  atScript,
   failureOf,
   Stack,
-  script,
   setEnv,
   setEnvFor,
   takeRequests,
@@ -259,21 +259,18 @@ describe("the account that the state was made with", () => {
   for (const [what, body] of Object.entries(unreadable)) {
     it(`C7 C31 a 404 with ${what} in place of the list does not mean gone`, async () => {
       const [stack] = (await stacks(1)) as [Stack];
-      const { url, caFile, close } = await script(
-        ...[answer(404, { msg: "no" }), answer(200, body)],
-        ...[answer(404, { msg: "no" }), answer(200, body)],
+      const answers = [answer(404, { msg: "no" }), answer(200, body)];
+      const env = { TLSEDGE_ACCEPTED_ORIGINS: emulator.url };
+      await atScript(
+        [...answers, ...answers],
+        async () => {
+          const { state } = stack;
+          assert.match(await refused(stack.refresh()), /can't be listed either/);
+          assert.match(await refused(stack.destroy()), /can't be listed either/);
+          assert.equal(stack.state, state);
+        },
+        env,
       );
-      const undo = setEnv({
-        TLSEDGE_BASE_URL: url,
-        TLSEDGE_CA_FILE: caFile,
-        TLSEDGE_ACCEPTED_ORIGINS: emulator.url,
-      });
-      const { state } = stack;
-      assert.match(await refused(stack.refresh()), /can't be listed either/);
-      assert.match(await refused(stack.destroy()), /can't be listed either/);
-      assert.equal(stack.state, state);
-      undo();
-      await close();
     });
   }
 });

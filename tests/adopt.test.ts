@@ -9,7 +9,7 @@ import type { Adoption } from "../cli/adopt";
 import { writeFolder } from "../cli/folder";
 import { planOf } from "../cli/plan";
 import { projectOf } from "../cli/program";
-import { Client } from "../client/client";
+import type { Client } from "../client/client";
 import type { TLSCertificateWire } from "../client/tlsCertificate";
 import { tlsCertificates } from "../client/tlsCertificate";
 import type { TLSEdgeWire } from "../client/tlsEdge";
@@ -24,6 +24,7 @@ import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import { character, holds } from "./cases";
 import { runCommand, terminal } from "./cli";
 import {
+  clientOf,
   fileWith,
   type Properties,
   Stack,
@@ -349,12 +350,7 @@ describe("what adopt writes", () => {
   before(async () => {
     emulator = await startEmulator();
     restore = setEnvFor(emulator);
-    client = new Client({
-      baseUrl: emulator.url,
-      apiKey: emulator.apiKey,
-      caFile: process.env.TLSEDGE_CA_FILE,
-      requestsPerMinute: 0,
-    });
+    client = clientOf(emulator, { requestsPerMinute: 0 });
     const names = ["*.example.com", "*.example.com", hostile, "constructor", "\u202egro.live"];
     pems = await Promise.all(names.map((commonName) => pemOf({ commonName })));
   });
@@ -609,12 +605,7 @@ describe("npx pulumi-tlsedge adopt", () => {
     );
 
   async function seed() {
-    const client = new Client({
-      baseUrl: emulator.url,
-      apiKey: emulator.apiKey,
-      caFile: settings.TLSEDGE_CA_FILE,
-      requestsPerMinute: 0,
-    });
+    const client = clientOf(emulator, { requestsPerMinute: 0 });
     const { certificatePem: certificate_pem, privateKeyPem: private_key_pem } = made;
     const certificate = { certificate_pem, private_key_pem };
     const ids = {
@@ -827,12 +818,11 @@ describe("npx pulumi-tlsedge adopt", () => {
 
   it("--connection reads another account's settings, and the program names it", async () => {
     await seed();
-    const staging = Object.entries(settings).map(([name, value]) => [
-      name.replace("_", "_STAGING_"),
-      value,
-    ]);
     const args = ["--out", out(), "--connection", "tlsedge-staging"];
-    const env = { ...Object.fromEntries(staging), TLSEDGE_BASE_URL: "https://localhost:1" };
+    const env = {
+      ...settingsFor(emulator, "TLSEDGE_STAGING"),
+      TLSEDGE_BASE_URL: "https://localhost:1",
+    };
     assert.equal((await adopt(args, env)).code, 0);
     const files = new Map(Object.entries(filesOf(out())));
     assert.match(files.get("README.md") ?? "", /tlsedge-staging:apiKey/);
@@ -871,12 +861,8 @@ describe("npx pulumi-tlsedge adopt", () => {
 
   it("--plugin --json names the file and no chains, and the file names no account", async () => {
     const ids = await seed();
-    const other = Object.entries(settings).map(([name, value]) => [
-      name.replace("_", "_STAGING_"),
-      value,
-    ]);
     const args = ["--out", out(), "--plugin", "--json", "--connection", "tlsedge-staging"];
-    const { code, stdout } = await adopt(args, Object.fromEntries(other));
+    const { code, stdout } = await adopt(args, settingsFor(emulator, "TLSEDGE_STAGING"));
     assert.equal(code, 0);
     const { plugin, files, certificates } = JSON.parse(stdout) as Adoption;
     assert.deepEqual([plugin, files], [true, ["import.json"]]);
@@ -884,25 +870,12 @@ describe("npx pulumi-tlsedge adopt", () => {
     assert.doesNotMatch(JSON.stringify(filesOf(out())), /connection|staging/);
   });
 
-  const failures: [string, string[], NodeJS.ProcessEnv, RegExp][] = [
-    ["a key that is refused", [], { TLSEDGE_API_KEY: "wrong" }, /401.*TLSEDGE_API_KEY/],
-    [
-      "no service",
-      [],
-      { TLSEDGE_BASE_URL: "https://localhost:1" },
-      /ECONNREFUSED.*TLSEDGE_BASE_URL/,
-    ],
-    ["no settings", ["--connection", "tlsedge-none"], {}, /TLSEDGE_NONE_BASE_URL/],
-  ];
-  for (const [what, args, env, says] of failures) {
-    it(`for ${what} says so on one line, and writes nothing`, async () => {
-      const { code, stdout, stderr } = await adopt(["--out", out(), ...args], env);
-      assert.deepEqual([code, stdout], [1, ""]);
-      assert.match(stderr, /^error: [^\n]+\n$/);
-      assert.match(stderr, says);
-      assert.deepEqual(fs.readdirSync(folder), []);
-    });
-  }
+  it("for a key that is refused says so on one line, and writes nothing", async () => {
+    const { code, stdout, stderr } = await adopt(["--out", out()], { TLSEDGE_API_KEY: "wrong" });
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.match(stderr, /^error: [^\n]*401.*TLSEDGE_API_KEY[^\n]*\n$/);
+    assert.deepEqual(fs.readdirSync(folder), []);
+  });
 
   it("needs --out, and --help tells of all", async () => {
     for (const args of [[], ["--out", ""]]) {

@@ -10,9 +10,7 @@ import { stripVTControlCharacters } from "node:util";
 import { edgeKind } from "../cli/edge";
 import { statusText } from "../cli/report";
 import { type Account, type Status, statusOf } from "../cli/status";
-import { Client } from "../client/client";
 import type { TLSCertificateWire } from "../client/tlsCertificate";
-import { tlsCertificates } from "../client/tlsCertificate";
 import type { TLSEdgeWire } from "../client/tlsEdge";
 import { tlsEdges } from "../client/tlsEdge";
 import { type Emulator, makeCertificate, type Respond, startEmulator } from "../emulator/server";
@@ -23,12 +21,14 @@ import { type Outcome, runCommand, terminal } from "./cli";
 import {
   type Answer,
   answer,
+  clientOf,
   fileWith,
   growth,
   reset,
   script,
   settingsFor,
   silence,
+  upload as uploadWith,
 } from "./support";
 
 const dayMs = 86_400_000;
@@ -540,23 +540,17 @@ describe("npx pulumi-tlsedge", () => {
     return { code, stdout, stderr };
   }
 
-  const accountOf = () => new Client({ ...clientOptions(), requestsPerMinute: 0 });
-  const clientOptions = () => ({
-    baseUrl: emulator.url,
-    apiKey: emulator.apiKey,
-    caFile: settings.TLSEDGE_CA_FILE,
-  });
+  const accountOf = () => clientOf(emulator, { requestsPerMinute: 0 });
 
   async function upload(days: number, dnsNames: string[]): Promise<string> {
-    const made = await makeCertificate({
+    const { id } = await uploadWith(accountOf(), {
       commonName: dnsNames[0] ?? "",
       dnsNames,
       notBefore: new Date(Date.now() - 400 * dayMs),
       // Half a day more, so that the days left are the same however long the tests take.
       notAfter: inDays(days + 0.5, new Date()),
     });
-    const { certificatePem: certificate_pem, privateKeyPem: private_key_pem } = made;
-    return (await tlsCertificates.create(accountOf(), { certificate_pem, private_key_pem })).id;
+    return id;
   }
 
   /** Certificates from the newest to the oldest, in an order that is not that of urgency. */
@@ -685,20 +679,6 @@ describe("npx pulumi-tlsedge", () => {
       assert.match(stdout, new RegExp(`^No ${what}`, "m"));
     }
   });
-
-  const limits: [string, number][] = [
-    ["", 0],
-    ["--fail-within 3", 0],
-    ["--fail-within 4", 2],
-    ["--fail-within 4 --json", 2],
-    ["--fail-within 21", 2],
-  ];
-  for (const [options, expected] of limits) {
-    it(`status ${options} exits with ${expected} when one has 3 days left`, async () => {
-      await upload(3, ["soon.example.com"]);
-      assert.equal((await run(`status ${options}`)).code, expected);
-    });
-  }
 
   it("status --fail-within 0 exits with 2 for one that has expired", async () => {
     await upload(-2, ["expired.example.com"]);
@@ -866,12 +846,8 @@ describe("npx pulumi-tlsedge", () => {
 
   it("C50 status --html writes a page beside the report, with no key in it", async () => {
     const ids = await seed();
-    const made = await makeCertificate({ commonName: "x.example" });
-    await tlsCertificates.create(accountOf(), {
-      certificate_pem: made.certificatePem,
-      private_key_pem: made.privateKeyPem,
-      metadata: '{"owner":"the web team"}',
-    });
+    const metadata = '{"owner":"the web team"}';
+    const made = await uploadWith(accountOf(), { commonName: "x.example" }, { metadata });
     const file = fileWith("an older page", ".html");
     const { code, stdout, stderr } = await run(`status --fail-within 10 --html ${file}`);
     assert.deepEqual([code, stderr], [2, `Wrote ${file}\n`]);
@@ -882,7 +858,7 @@ describe("npx pulumi-tlsedge", () => {
     assert.ok(page.includes("the web team"));
     const secrets = new Secrets();
     secrets.add("the API key", emulator.apiKey);
-    secrets.add("the private key", made.privateKeyPem);
+    secrets.add("the private key", made.private_key_pem);
     assert.deepEqual(secrets.in(page + stdout), []);
   });
 
@@ -968,94 +944,52 @@ describe("npx pulumi-tlsedge", () => {
       assertFailure(await run("status --connection UPPER"), "lower-case");
     });
 
-    it("for a key that the service refuses, it names the variable of the connection", async () => {
-      assertFailure(await run("status", { TLSEDGE_API_KEY: secret }), "401", "TLSEDGE_API_KEY");
-      const staging = Object.fromEntries(
-        Object.entries(settings).map(([name, value]) => [name.replace("_", "_STAGING_"), value]),
-      );
-      const outcome = await run("status --connection tlsedge-staging", {
-        ...staging,
-        TLSEDGE_STAGING_API_KEY: `${secret}-2`,
-      });
-      assertFailure(outcome, "401", "TLSEDGE_STAGING_API_KEY");
-      assert.equal((await run("status --connection tlsedge-staging", staging)).code, 0);
-    });
-
-    it("for a key that the service quotes, it leaves the key out", async () => {
-      const server = await script(answer(400, { msg: `no such\n\u001b[1mkey: ${secret}` }));
-      try {
-        const { url, caFile } = server;
-        const env = { TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile, TLSEDGE_API_KEY: secret };
-        assertFailure(await run("status", env), "400", "key: \\[secret\\]");
-      } finally {
-        await server.close();
-      }
-    });
-
-    it("for an address that is not the service's, it names the base URL", async () => {
+    it("for an address that is no base URL, it names the base URL", async () => {
       const at = (url: string) => run("status", { TLSEDGE_BASE_URL: url });
-      assertFailure(await at("https://localhost:1"), "ECONNREFUSED", "TLSEDGE_BASE_URL");
       assertFailure(await at("http://localhost"), "https://", "TLSEDGE_BASE_URL");
       assertFailure(await at(`${emulator.url}/v9`), "404", "TLSEDGE_BASE_URL");
-      const server = await script(answer(200, "<html>"));
-      try {
-        const { url, caFile } = server;
-        const outcome = await run("status", { TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile });
-        assertFailure(outcome, "JSON", "TLSEDGE_BASE_URL");
-      } finally {
-        await server.close();
-      }
     });
 
-    it("for an authority that is not trusted, it names the CA file", async () => {
-      const outcome = await run("status", { TLSEDGE_CA_FILE: undefined });
-      assertFailure(outcome, "TLSEDGE_CA_FILE");
+    it("--connection takes the settings of the connection of that name", async () => {
+      const env = settingsFor(emulator, "TLSEDGE_STAGING");
+      assert.equal((await run("status --connection tlsedge-staging", env)).code, 0);
     });
 
-    describe("of a connection of another name, it names that one's variables and no other:", () => {
-      const cases: [string, Answer | undefined, Record<string, string | undefined>, string[]][] = [
-        ["no service", undefined, {}, ["ECONNREFUSED", "BASE_URL"]],
-        ["no trust", silence, { CA_FILE: undefined }, ["CERT|SIGNATURE", "CA_FILE"]],
-        ["no answer", silence, { TIMEOUT_SECONDS: "1" }, ["ETIMEDOUT", "TIMEOUT_SECONDS"]],
-        ["a refused key", answer(403), {}, ["403", "API_KEY"]],
-      ];
-      for (const [what, respondWith, more, [cause = "", key = ""]] of cases) {
-        it(what, async () => {
-          const server = await script(...(respondWith ? [respondWith] : []));
-          const given = {
-            BASE_URL: respondWith ? server.url : "https://localhost:1",
-            CA_FILE: server.caFile,
-            API_KEY: secret,
-            MAX_RETRIES: "0",
-            ...more,
-          };
-          const env = Object.entries(given).map(([name, value]) => [
-            `TLSEDGE_STAGING_${name}`,
-            value,
-          ]);
+    const quoting = answer(400, { msg: `no such\n\u001b[1mkey: ${secret}` });
+    /** What answers, the settings, and what the line says, with the setting that it names. */
+    const cases: [string, Answer | undefined, Variables, string, string][] = [
+      ["no service", undefined, {}, "ECONNREFUSED", "BASE_URL"],
+      ["HTML", answer(200, "<html>"), {}, "JSON", "BASE_URL"],
+      ["no trust", silence, { CA_FILE: undefined }, "CERT|SIGNATURE", "CA_FILE"],
+      ["no answer", silence, { TIMEOUT_SECONDS: "1" }, "ETIMEDOUT", "TIMEOUT_SECONDS"],
+      ["a key that is not known", answer(401), {}, "401", "API_KEY"],
+      ["a refused key", answer(403), {}, "403", "API_KEY"],
+      ["a quoted key", quoting, {}, "400.*key: \\[secret\\]", ""],
+      ["a connection that is cut", reset, {}, "GET /edges/tls.*(hang up|ECONNRESET)", ""],
+    ];
+    /** The beginning of the variables of each connection, and what must not be named for it. */
+    const connections: [string, string, RegExp][] = [
+      ["status", "TLSEDGE_", /TLSEDGE_STAGING_|tlsedge:/],
+      ["status --connection tlsedge-staging", "TLSEDGE_STAGING_", /TLSEDGE_(?!STAGING_)|tlsedge:/],
+    ];
+    for (const [line, prefix, others] of connections) {
+      for (const [what, respondWith, more, cause, setting] of cases) {
+        it(`for ${what}, \`${line}\` names the setting, and none of another connection`, async () => {
+          const server = await script(respondWith ?? silence);
+          if (!respondWith) await server.close();
+          const settings = { BASE_URL: server.url, CA_FILE: server.caFile, API_KEY: secret };
+          const given = Object.entries({ ...settings, MAX_RETRIES: "0", ...more });
+          const env = given.map(([name, value]) => [`${prefix}${name}`, value]);
           try {
-            const outcome = await run(
-              "status --connection tlsedge-staging",
-              Object.fromEntries(env),
-            );
-            assertFailure(outcome, cause, `TLSEDGE_STAGING_${key}`);
-            assert.doesNotMatch(outcome.stderr, /TLSEDGE_(?!STAGING_)|tlsedge:/);
+            const outcome = await run(line, Object.fromEntries(env));
+            assertFailure(outcome, cause, setting && `${prefix}${setting}`);
+            assert.doesNotMatch(outcome.stderr, others);
           } finally {
-            await server.close();
+            if (respondWith) await server.close();
           }
         });
       }
-    });
-
-    it("for a connection that is cut, it says what the client says", async () => {
-      const server = await script(reset);
-      const env = { TLSEDGE_BASE_URL: server.url, TLSEDGE_CA_FILE: server.caFile };
-      try {
-        assertFailure(await run("status", env), "GET /edges/tls", "hang up|ECONNRESET");
-      } finally {
-        await server.close();
-      }
-    });
+    }
 
     it("for a service that is away for longer, it says how often it was asked", async () => {
       const env = { TLSEDGE_BASE_URL: "https://localhost:1", TLSEDGE_MAX_RETRIES: "1" };

@@ -6,10 +6,9 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { Client } from "../client/client";
 import { tlsEdges } from "../client/tlsEdge";
 import { type Emulator, type Fault, makeCertificate, startEmulator } from "../emulator/server";
-import { type Properties, setEnv, setEnvFor, until } from "./support";
+import { clientOf, type Properties, setEnv, setEnvFor, until } from "./support";
 
 /** Creates all that it reads, as the engine has a provider's process do; tells the result of each. */
 const program = `
@@ -182,13 +181,8 @@ describe("a create whose process has died", () => {
 
     it(`C84 whose twin another machine made is named with it: ${kind}`, async () => {
       await cutOff(of("one"), true);
-      const client = new Client({
-        baseUrl: emulator.url,
-        apiKey: emulator.apiKey,
-        caFile: process.env.TLSEDGE_CA_FILE,
-      });
       const backend = { enabled: true, backend_id: "b" };
-      await tlsEdges.create(client, { description: "d", backend });
+      await tlsEdges.create(clientOf(emulator), { description: "d", backend });
       const named = await up(of("one"));
       for (const id of ids()) assert.ok(named.includes(id) && !named.startsWith(id), named);
       assert.equal(ids().length, 2);

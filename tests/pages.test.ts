@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mock } from "node:test";
 import * as fc from "fast-check";
-import { Client } from "../client/client";
+import type { Client } from "../client/client";
 import { ConnectionError, ServiceError } from "../client/errors";
 import { tlsCertificates } from "../client/tlsCertificate";
 import { type TLSEdgeMutation, tlsEdges } from "../client/tlsEdge";
@@ -17,7 +17,7 @@ import { forgetPages, readPaged } from "../provider/pages";
 import { lifecycle as tlsCertificate } from "../provider/tlsCertificate";
 import { lifecycle as tlsEdge } from "../provider/tlsEdge";
 import { holds } from "./cases";
-import { failureOf, fileWith, holdClocks, until } from "./support";
+import { clientOf, failureOf, holdClocks, until } from "./support";
 
 describe("reads by the page", () => {
   let emulator: Emulator;
@@ -32,17 +32,10 @@ describe("reads by the page", () => {
     client = newClient();
     ids = [];
   });
-  afterEach(() => mock.restoreAll());
+  afterEach(() => mock.reset());
   after(() => emulator.close());
 
-  const newClient = () =>
-    new Client({
-      baseUrl: emulator.url,
-      apiKey: emulator.apiKey,
-      caFile: fileWith(emulator.ca),
-      requestsPerMinute: 0,
-      maxRetries: 0,
-    });
+  const newClient = () => clientOf(emulator, { requestsPerMinute: 0, maxRetries: 0 });
   const read = (id: string) => readPaged(tlsEdges, client.operation(), id);
   /** What was asked: `page` or `one`. */
   const asked = () =>
@@ -203,36 +196,28 @@ describe("reads by the page", () => {
   it("what is old by no more than the date is not read again", async () => {
     await make(3);
     mock.timers.enable({ apis: ["Date"], now: Date.now() });
-    try {
-      for (const id of ids) {
-        await read(id);
-        mock.timers.tick(3_600_000);
-      }
-      assert.deepEqual(asked(), ["one", "page"]);
-    } finally {
-      mock.reset();
+    for (const id of ids) {
+      await read(id);
+      mock.timers.tick(3_600_000);
     }
+    assert.deepEqual(asked(), ["one", "page"]);
   });
 
   it("what a run of minutes has read is read once", async () => {
     await make(250);
     holdClocks();
-    try {
-      const newest = emulator.tlsEdges.list().map(({ id }) => id);
-      await readAll(newest);
-      assert.deepEqual(asked().sort(), ["one", "page", "page", "page"]);
-      mock.timers.tick(599_000);
-      await readAll(newest);
-      assert.deepEqual(asked(), []);
-      emulator.tlsEdges.patch(newest[3] as string, { description: "drifted" });
-      mock.timers.tick(1000);
-      assert.equal((await read(newest[3] as string)).description, "drifted");
-      forgetPages();
-      emulator.tlsEdges.patch(newest[3] as string, { description: "drifted again" });
-      assert.equal((await read(newest[3] as string)).description, "drifted again");
-    } finally {
-      mock.reset();
-    }
+    const newest = emulator.tlsEdges.list().map(({ id }) => id);
+    await readAll(newest);
+    assert.deepEqual(asked().sort(), ["one", "page", "page", "page"]);
+    mock.timers.tick(599_000);
+    await readAll(newest);
+    assert.deepEqual(asked(), []);
+    emulator.tlsEdges.patch(newest[3] as string, { description: "drifted" });
+    mock.timers.tick(1000);
+    assert.equal((await read(newest[3] as string)).description, "drifted");
+    forgetPages();
+    emulator.tlsEdges.patch(newest[3] as string, { description: "drifted again" });
+    assert.equal((await read(newest[3] as string)).description, "drifted again");
   });
 
   it("a page that can't be used is no reason to fail", async () => {
@@ -257,17 +242,13 @@ describe("reads by the page", () => {
   it("a page that took long is as good as any", async () => {
     await make(20);
     holdClocks();
-    try {
-      emulator.faults.add({ method: "GET", path: "/edges/tls", answer: "held" });
-      const reading = readAll(ids);
-      await until(() => emulator.requests.some(({ path }) => path.includes("?")));
-      mock.timers.tick(60_000);
-      emulator.faults.clear();
-      await reading;
-      assert.ok(count("one", asked()) <= 2);
-    } finally {
-      mock.reset();
-    }
+    emulator.faults.add({ method: "GET", path: "/edges/tls", answer: "held" });
+    const reading = readAll(ids);
+    await until(() => emulator.requests.some(({ path }) => path.includes("?")));
+    mock.timers.tick(60_000);
+    emulator.faults.clear();
+    await reading;
+    assert.ok(count("one", asked()) <= 2);
   });
 
   it("silence in the place of a page is silence for all that wait", async () => {

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { Client } from "../client/client";
 import { tlsEdges } from "../client/tlsEdge";
 import { type Emulator, startEmulator } from "../emulator/server";
 import { newFolder } from "../tools/folders";
 import { Provider } from "../tools/protocol";
-import { fileWith, settingsFor } from "./support";
+import { clientOf, fileWith, settingsFor } from "./support";
 
 describe("the plugin's read", () => {
   let emulator: Emulator;
@@ -31,11 +30,7 @@ describe("the plugin's read", () => {
       performance.now = () => now() + minutes() * 60_000;`);
     const env = { ...process.env, ...settings, NODE_OPTIONS: `--require=${clock}` };
     provider = await Provider.start(folder, env, "plugin");
-    const client = new Client({
-      baseUrl: emulator.url,
-      apiKey: emulator.apiKey,
-      caFile: settings.TLSEDGE_CA_FILE,
-    });
+    const client = clientOf(emulator);
     const made = await Promise.all([1, 2, 3, 4, 5].map(() => tlsEdges.create(client, {})));
     ids = made.map(({ id }) => id);
     emulator.requests.splice(0);

@@ -12,7 +12,14 @@ import timers from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import * as pulumi from "@pulumi/pulumi";
 import { Client, type ClientOptions } from "../client/client";
-import { type MadeCertificate, makeAuthority, makeServerCertificate } from "../emulator/pki";
+import { tlsCertificates } from "../client/tlsCertificate";
+import {
+  type CertificateOptions,
+  type MadeCertificate,
+  makeAuthority,
+  makeCertificate,
+  makeServerCertificate,
+} from "../emulator/pki";
 import type { Emulator } from "../emulator/server";
 import { warnOfPlan } from "../provider/plan";
 
@@ -76,6 +83,15 @@ export const clientOf = (emulator: Emulator, options: Partial<ClientOptions> = {
     ...{ baseUrl: emulator.url, apiKey: emulator.apiKey, caFile: fileWith(emulator.ca) },
     ...options,
   });
+
+/** Uploads a new certificate. */
+export async function upload(client: Client, options: CertificateOptions, texts = {}) {
+  const { certificatePem: certificate_pem, privateKeyPem: private_key_pem } =
+    await makeCertificate(options);
+  const pems = { certificate_pem, private_key_pem };
+  const { id } = await tlsCertificates.create(client, { ...pems, ...texts });
+  return { id, ...pems };
+}
 
 /** Puts those settings into the environment; gives back what undoes it. */
 export function setEnvFor(emulator: Emulator, prefix?: string): () => void {
@@ -203,6 +219,22 @@ export async function script(...answers: Answer[]) {
   return { url, caFile: fileWith(ca), requests, close };
 }
 export type Script = Awaited<ReturnType<typeof script>>;
+
+/** Does work with settings that reach a scripted server of its own, and those of `env`. */
+export async function atScript<T>(
+  answers: Answer[],
+  work: (requests: Heard[]) => Promise<T> | T,
+  env: Record<string, string | undefined> = {},
+): Promise<T> {
+  const { url, caFile, requests, close } = await script(...answers);
+  const undo = setEnv({ TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile, ...env });
+  try {
+    return await work(requests);
+  } finally {
+    undo();
+    await close();
+  }
+}
 
 /**
  * How much more processor time work takes for four times as much: 4 when it is in proportion, 16

@@ -3,8 +3,6 @@ import path from "node:path";
 import { promisify } from "node:util";
 import type { Adoption } from "../../cli/adopt";
 import { Client } from "../../client/client";
-import { tlsCertificates } from "../../client/tlsCertificate";
-import { type CertificateOptions, makeCertificate } from "../../emulator/server";
 import { Project } from "../../tools/engine";
 import { repository } from "../../tools/folders";
 
@@ -27,17 +25,7 @@ export async function emptyProject() {
   return { project, client };
 }
 
-/** Uploads a new certificate. */
-export async function upload(client: Client, options: CertificateOptions, texts = {}) {
-  const { certificatePem: certificate_pem, privateKeyPem: private_key_pem } =
-    await makeCertificate(options);
-  const { id } = await tlsCertificates.create(client, {
-    certificate_pem,
-    private_key_pem,
-    ...texts,
-  });
-  return { id, certificate_pem, private_key_pem };
-}
+export { upload } from "../support";
 
 /** Writes the file of an account. */
 export async function adopt({ folder, env }: Project): Promise<Adoption> {
