@@ -277,7 +277,10 @@ export class Provider {
 const secretKey = "4dabf18193072939515e22adb298388d";
 
 /** Sets the fields of a request, without undefined values: the engine sends none. */
-export function fill<Request extends object>(request: Request, fields: Record<string, unknown>): Request {
+export function fill<Request extends object>(
+  request: Request,
+  fields: Record<string, unknown>,
+): Request {
   for (const [name, value] of Object.entries(fields)) {
     if (value === undefined) continue;
     const field = typeof value === "string" ? value : Struct.fromJavaScript(plain(value));
