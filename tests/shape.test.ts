@@ -21,30 +21,6 @@ function problem(news: Properties, lifecycle: Lifecycle = tlsEdge): string {
 }
 
 describe("the shape of inputs", () => {
-  const types: [string, Properties, string[]][] = [
-    ["description", { description: 5 }, ["a string"]],
-    ["description", { description: ["x"] }, ["a string"]],
-    ["hostports", { hostports: "a:1" }, ["a list of strings"]],
-    ["hostports[1]", { hostports: ["a:1", 2] }, ["a string"]],
-    ["ipRestriction.ipPolicyIds", { ipRestriction: { ipPolicyIds: {} } }, ["a list of strings"]],
-    ["backend", { backend: 5 }, ["an object"]],
-    ["backend", { backend: [] }, ["an object"]],
-    ["backend.enabled", { backend: { backendId: "b", enabled: 1 } }, ["true or false"]],
-    ["onModuleRemoval", { onModuleRemoval: "x" }, ['"disable", "delete" or "replace"']],
-    [
-      "tlsTermination.minVersion",
-      { tlsTermination: { minVersion: 1.2 } },
-      ['"1.0", "1.1", "1.2" or "1.3"'],
-    ],
-  ];
-  for (const [path, news, said] of types) {
-    it(`C15 ${JSON.stringify(news)} is told what ${path} must be`, () => {
-      const reason = problem(news);
-      assert.ok(reason.startsWith(`${path}: `), reason);
-      for (const words of said) assert.ok(reason.includes(words), reason);
-    });
-  }
-
   it("C15 a number of days that is none is told what it must be", () => {
     const whole = { certificatePem: "x" };
     assert.match(problem({ ...whole, renewBeforeDays: "21" }, tlsCertificate), /a number/);
@@ -92,20 +68,6 @@ describe("the shape of inputs", () => {
     assert.deepEqual(problems({ certificatePem: key, privateKeyPem: key }, tlsCertificate), []);
   });
 
-  const typos: [Properties, string][] = [
-    [{ hostport: [] }, "hostports"],
-    [{ tls_termination: {} }, "tlsTermination"],
-    [{ tlsTermination: { minversion: "1.2" } }, "minVersion"],
-    [{ tlsTermination: { min_version: "1.2" } }, "minVersion"],
-    [{ backend: { backendId: "b", backendID: "b" } }, "backendId"],
-    [{ ipRestriction: { ipPolicyIds: ["i"], enable: true } }, "enabled"],
-  ];
-  for (const [news, meant] of typos) {
-    it(`C15 of ${JSON.stringify(news)} ${meant} is said to be meant`, () => {
-      assert.match(problem(news), new RegExp(`\\b${meant}\\b`));
-    });
-  }
-
   it("C15 of a name that is like none, none is said to be meant, and all are named", () => {
     assert.match(problem({ colour: "red" }), /^colour: .*hostports, backend,/);
     assert.match(problem({ toString: "red" }), /^toString: .*hostports, backend,/);
@@ -143,20 +105,6 @@ describe("the shape of inputs", () => {
     assert.match(problem({ metadata: "x".repeat(5000) }), /4096 .*5000/);
     const found = problemsOfShape(tlsEdge, { description: "words ".repeat(50) });
     assert.doesNotMatch(textsOf(found, () => false).join(), /words/);
-  });
-
-  it("C10 a hostport that stands twice is told by its places, and is not shown", () => {
-    const hostports = [
-      "a.example.com:443",
-      "secret.example.com:443",
-      unknown,
-      "SECRET.example.com:443",
-    ];
-    const reason = problem({ hostports });
-    assert.match(reason, /^hostports\[3\]: .*hostports\[1\]/);
-    assert.ok(!/secret/i.test(reason), reason);
-    const twoUnknown = { hostports: [unknown, unknown] };
-    assert.deepEqual(problems(twoUnknown), []);
   });
 
   const module = (values: Properties) => ({ tlsTermination: values });
@@ -210,7 +158,7 @@ describe("the shape of inputs", () => {
     ],
     [{ hostports: ["\u200ba.b:443"] }, `hostports[0]: "\\u200ba.b:443" ${asciiOnly}`],
     [
-      { hostports: ["A.example.com:443", "b:1", "a.example.com:443"] },
+      { hostports: ["A.example.com:443", unknown, "a.example.com:443"] },
       'hostports[2]: "a.example.com:443" is the same host and port as hostports[0]: remove one of them',
     ],
     [{ hostports: ["user:word@shop.example.org:443"] }, `hostports[0]: has a user name: ${write}`],
@@ -235,11 +183,38 @@ describe("the shape of inputs", () => {
         "terminateAt, minVersion",
     ],
     [{ backend: [] }, "backend: is a list, but must be an object"],
+    [{ backend: { backendId: "" } }, "backend.backendId: must not be empty"],
     [
       { backend: { backendID: "b" } },
       "backend.backendID: no such property: did you mean backendId?",
     ],
+    [
+      { backend: { backendId: "b", backendID: "b" } },
+      "backend.backendID: no such property: did you mean backendId?",
+    ],
     [{ backendId: "b" }, "backendId: no such property: did you mean backend.backendId?"],
+    [{ hostport: [] }, "hostport: no such property: did you mean hostports?"],
+    [{ tls_termination: {} }, "tls_termination: no such property: did you mean tlsTermination?"],
+    ...["minversion", "min_version"].map((name): [Properties, string] => [
+      module({ [name]: "1.2" }),
+      `tlsTermination.${name}: no such property: did you mean minVersion?`,
+    ]),
+    [
+      { ipRestriction: { ipPolicyIds: ["i"], enable: true } },
+      "ipRestriction.enable: no such property: did you mean enabled?",
+    ],
+    [
+      { ipRestriction: { ipPolicyIds: {} } },
+      `ipRestriction.ipPolicyIds: is an object, but must be ${texts}`,
+    ],
+    [
+      { onModuleRemoval: "x" },
+      'onModuleRemoval: is "x", but must be "disable", "delete" or "replace"',
+    ],
+    [
+      { mutualTls: { enabled: 1, certificateAuthorityIds: ["ca_1"] } },
+      "mutualTls.enabled: is a number, but must be true or false, without quotes",
+    ],
     [
       { backend: { backendId: "https://api.example.com/backends/b" } },
       'backend.backendId: "https://api.example.com/backends/b" is a URL: give only the id, its last part',
@@ -285,7 +260,8 @@ describe("the shape of inputs", () => {
       const [hidden = "", ...more] = texts(true);
       assert.deepEqual(more, []);
       const [path = ""] = said.split(": ");
-      assert.ok(hidden.startsWith(`${path}: `), hidden);
+      const [mustBe = ""] = /must be [^:]*/.exec(said) ?? [];
+      assert.ok(hidden.startsWith(`${path}: `) && hidden.includes(mustBe), hidden);
       for (const value of textsIn(news)) assert.ok(!hidden.includes(value), hidden);
     });
   }
@@ -358,28 +334,15 @@ describe("the shape of inputs", () => {
   const edges: [string, string, boolean][] = [
     ["a host of 253 characters", `${hostOf(253)}:443`, true],
     ["a host of 254 characters", `${hostOf(254)}:443`, false],
-    ["a host of 255 characters", `${hostOf(255)}:443`, false],
     ["a wildcard before a host, 253 characters in all", `*.${hostOf(251)}:443`, true],
     ["a wildcard before a host, 254 characters in all", `*.${hostOf(252)}:443`, false],
     ["a label of 63 characters", `${label(63)}.example.com:443`, true],
-    ["a label of 64 characters", `${label(64)}.example.com:443`, false],
-    ["a label that begins with a hyphen", "-a.example.com:443", false],
     ["a label that ends with a hyphen", "a-.example.com:443", false],
     ["a label with a hyphen inside", "a-b.example.com:443", true],
-    ["an empty label", "a..example.com:443", false],
-    ["a dot at the end", "example.com.:443", false],
-    ["a wildcard inside", "a.*.example.com:443", false],
     ["two wildcards", "*.*.example.com:443", false],
-    ["a wildcard alone", "*:443", false],
     ["part of a label as a wildcard", "a*.example.com:443", false],
-    ["port 1", "a.example.com:1", true],
-    ["port 65535", "a.example.com:65535", true],
     ["port 65536", "a.example.com:65536", false],
-    ["port 0443", "a.example.com:0443", false],
-    ["two ports", "a.example.com:443:443", false],
     ["a line break at the end", "a.example.com:443\n", false],
-    ["a space before it", " a.example.com:443", false],
-    ["a letter that is none of ASCII", "ä.example.com:443", false],
   ];
   for (const [what, hostport, passes] of edges) {
     it(`C15 ${what} ${passes ? "passes" : "is refused"}`, () => {
