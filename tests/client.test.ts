@@ -30,6 +30,7 @@ import {
   setEnv,
   silence,
   skipPauses,
+  ticking,
 } from "./support";
 
 const apiKey = "key-that-nobody-may-see";
@@ -43,6 +44,7 @@ let server: Script | undefined;
 
 /** A scripted server and a client of it. */
 async function scripted(answers: Answer[], options: Partial<ClientOptions> = {}) {
+  await server?.close();
   server = await script(...answers);
   const { url: baseUrl, caFile, requests } = server;
   const client = new Client({ baseUrl, caFile, apiKey, requestsPerMinute: 0, ...options });
@@ -68,6 +70,12 @@ async function listening(onConnection: (socket: Socket) => void) {
   const { port } = server.address() as AddressInfo;
   return { url: `https://localhost:${port}`, close: () => server.close() };
 }
+
+/** Keeps what a client tells the person who waits. */
+const listener = () => {
+  const told: string[] = [];
+  return { told, tell: (message: string) => void told.push(message) };
+};
 
 /** Everything of an error that a log could show. */
 const shown = (error: Error) =>
@@ -148,17 +156,6 @@ describe("the client", () => {
       const client = new Client({ baseUrl: `${url}/v2/`, caFile, apiKey });
       await tunnels.get(client, "tn/1 ?");
       assert.equal(requests[0]?.path, "/v2/tunnels/tn%2F1%20%3F");
-    });
-
-    it("reaches every endpoint of the service", async () => {
-      const client = emulated();
-      const { id } = await tlsEdges.create(client, { backend: { backend_id: "bkdtg_1" } });
-      assert.equal((await tlsEdges.update(client, id, { metadata: "m" })).metadata, "m");
-      await tlsEdges.deleteModule(client, id, "backend");
-      assert.equal((await tlsEdges.get(client, id)).backend, null);
-      assert.equal(await tlsEdges.delete(client, id), undefined);
-      const missing = await failureOf(tlsCertificates.get(client, "cert_1"), ServiceError);
-      assert.equal(missing.status, 404);
     });
 
     it("C5 has a fingerprint that tells accounts apart and shows nothing of them", () => {
@@ -253,15 +250,6 @@ describe("the client", () => {
       assert.doesNotMatch(await said(tlsEdges.update(client, "edgtls_1", {})), advice);
       assert.doesNotMatch(await said(tlsEdges.delete(client, "edgtls_1")), advice);
     });
-
-    for (const status of [400, 401, 403, 404, 409, 500]) {
-      it(`C34 with status ${status} fails at once`, async () => {
-        const { client, requests } = await scripted([answer(status, {})]);
-        const error = await failureOf(tlsEdges.get(client, "edgtls_1"), ServiceError);
-        assert.equal(error.attempts, 1);
-        assert.equal(requests.length, 1);
-      });
-    }
   });
 
   it("C33 the service's clock is known from the last answer that tells it", async () => {
@@ -411,12 +399,8 @@ describe("the client", () => {
     it("C2 C34 goes by no date, which may be set at any time", async () => {
       mock.timers.enable({ apis: ["Date"], now: 0 });
       const end = new AbortController();
-      const told: string[] = [];
-      const client = emulated({
-        requestsPerMinute: 1,
-        signal: end.signal,
-        tell: (m) => told.push(m),
-      });
+      const { told, tell } = listener();
+      const client = emulated({ requestsPerMinute: 1, signal: end.signal, tell });
       const operation = client.operation();
       await operation.get("/", anything);
       mock.timers.setTime(86_400_000);
@@ -440,24 +424,20 @@ describe("the client", () => {
 
     it("C34 has time from its first request on, and none passes while one queues", async () => {
       holdClocks([], 0);
-      try {
-        const deadline = new Deadline(1000);
-        mock.timers.setTime(5000);
-        assert.equal(deadline.leftMs, 1000);
-        const queued = deadline.waitFor(new Promise((resolve) => setImmediate(resolve)));
-        mock.timers.setTime(15_000);
-        await queued;
-        assert.equal(deadline.leftMs, 1000);
-        mock.timers.setTime(15_400);
-        const again = deadline.waitFor(new Promise((resolve) => setImmediate(resolve)));
-        mock.timers.setTime(25_000);
-        await again;
-        assert.equal(deadline.leftMs, 600);
-        mock.timers.setTime(25_700);
-        assert.equal(deadline.leftMs, -100);
-      } finally {
-        mock.reset();
-      }
+      const deadline = new Deadline(1000);
+      mock.timers.setTime(5000);
+      assert.equal(deadline.leftMs, 1000);
+      const queued = deadline.waitFor(new Promise((resolve) => setImmediate(resolve)));
+      mock.timers.setTime(15_000);
+      await queued;
+      assert.equal(deadline.leftMs, 1000);
+      mock.timers.setTime(15_400);
+      const again = deadline.waitFor(new Promise((resolve) => setImmediate(resolve)));
+      mock.timers.setTime(25_000);
+      await again;
+      assert.equal(deadline.leftMs, 600);
+      mock.timers.setTime(25_700);
+      assert.equal(deadline.leftMs, -100);
     });
 
     it("C34 that fails in the end tells how often it was tried, how long, and the last answer", async () => {
@@ -465,7 +445,7 @@ describe("the client", () => {
       const { client } = await scripted([gateway, gateway, silence], { timeoutSeconds: 1 });
       const error = await failureOf(tlsEdges.get(client, "edgtls_1"), ConnectionError);
       assert.equal(error.code, "ETIMEDOUT");
-      assert.equal(error.attempts, 3);
+      assert.deepEqual([error.attempts, error.ambiguous], [3, false]);
       assert.equal(error.lastStatus, 502);
       assert.ok(error.elapsedMs >= 900, String(error.elapsedMs));
       assert.match(error.message, /after 3 tries in \d+ s.*502/);
@@ -476,8 +456,7 @@ describe("the client", () => {
     it("C34 is told what is tried again, once", async () => {
       const gone = await script();
       await gone.close();
-      const told: string[] = [];
-      const tell = (message: string) => void told.push(message);
+      const { told, tell } = listener();
       const client = new Client({ baseUrl: gone.url, apiKey, maxRetries: 4, tell });
       await failureOf(tlsEdges.get(client, "edgtls_1"), ConnectionError);
       assert.equal(told.length, 1);
@@ -486,70 +465,51 @@ describe("the client", () => {
       }
     });
 
-    it("C34 is told nothing of what goes well at the second try", async () => {
-      const told: string[] = [];
-      const { client } = await scripted([answer(502), answer(200, edge)], {
-        tell: (message) => void told.push(message),
+    const longPause = answer(429, {}, { "Retry-After": "60" });
+    const retries: [string, Answer[], RegExp[]][] = [
+      ["nothing of what goes well at the second try", [answer(502)], []],
+      ["before the third try", [answer(502), answer(502)], [/502/]],
+      ["of a long pause before the second try", [longPause], [/GET \/edges\/tls\/edgtls_1.*429/]],
+    ];
+    for (const [what, failed, said] of retries) {
+      it(`C34 is told ${what}`, async () => {
+        skipPauses();
+        const { told, tell } = listener();
+        const { client } = await scripted([...failed, answer(200, edge)], { tell });
+        await tlsEdges.get(client, "edgtls_1");
+        assert.equal(told.length, said.length);
+        for (const [n, words] of said.entries()) assert.match(told[n] ?? "", words);
       });
-      await tlsEdges.get(client, "edgtls_1");
-      assert.deepEqual(told, []);
-    });
-
-    it("C34 is told before the third try", async () => {
-      const told: string[] = [];
-      const answers = [answer(502), answer(502), answer(200, edge)];
-      const { client } = await scripted(answers, { tell: (message) => void told.push(message) });
-      await tlsEdges.get(client, "edgtls_1");
-      assert.equal(told.length, 1);
-    });
-
-    it("C34 is told of a long pause before the second try", async () => {
-      skipPauses();
-      const told: string[] = [];
-      const limited = answer(429, {}, { "Retry-After": "60" });
-      const { client } = await scripted([limited, answer(200, edge)], {
-        tell: (message) => void told.push(message),
-      });
-      await tlsEdges.get(client, "edgtls_1");
-      assert.equal(told.length, 1);
-      assert.match(told[0] ?? "", /GET \/edges\/tls\/edgtls_1.*429/);
-    });
+    }
 
     it("C34 is told how much time is left, and nothing of it when none is", async () => {
-      const told: string[] = [];
+      const { told, tell } = listener();
       const { client, requests } = await scripted([answer(502), answer(200, edge)], {
         requestsPerMinute: 1,
         timeoutSeconds: 50,
-        tell: (message) => void told.push(message),
+        tell,
       });
       holdClocks(["setTimeout", "setInterval"]);
       const step = (ms: number) => {
         mock.timers.tick(ms);
         return new Promise(setImmediate);
       };
-      let isRead = false;
-      const read = tlsEdges.get(client, "edgtls_1").finally(() => {
-        isRead = true;
-      });
+      const read = tlsEdges.get(client, "edgtls_1");
       // The second try waits for its turn.
       while (told.length === 0) await step(1);
       for (let seconds = 0; seconds < 60; seconds += 10) await step(10_000);
-      while (!isRead) await step(1);
-      await read;
+      await ticking(read, 1);
       assert.equal(requests.length, 2);
       for (const message of told) assert.doesNotMatch(message, /-\d/);
     });
 
     it("C34 is told of a try that takes long, and of no time below zero, until it ends", async () => {
-      const told: string[] = [];
+      const { told, tell } = listener();
       let finish: (() => void) | undefined;
       const slow: Answer = (response, request) => {
         finish = () => answer(200, edge)(response, request);
       };
-      const { client } = await scripted([slow], {
-        timeoutSeconds: 30,
-        tell: (message) => void told.push(message),
-      });
+      const { client } = await scripted([slow], { timeoutSeconds: 30, tell });
       holdClocks(["setInterval"]);
       const read = tlsEdges.get(client, "edgtls_1");
       while (!finish) await new Promise(setImmediate);
@@ -563,28 +523,20 @@ describe("the client", () => {
     });
 
     it("C2 is told that it is the limit", async () => {
-      const told: string[] = [];
-      const client = emulated({
-        requestsPerMinute: 1,
-        tell: (message) => void told.push(message),
-      });
+      const { told, tell } = listener();
+      const client = emulated({ requestsPerMinute: 1, tell });
       mock.timers.enable({ apis: ["setTimeout"] });
-      try {
-        await client.get("/", anything);
-        assert.deepEqual(told, []);
-        for (let n = 0; n < 3; n++) void client.get("/", anything);
-        assert.equal(told.length, 1);
-        assert.match(told[0] ?? "", /limit of 1 requests a minute.*requestsPerMinute/);
-        // They wait for a timer that never fires, and not for one that does.
-        await new Promise(setImmediate);
-      } finally {
-        mock.reset();
-      }
+      await client.get("/", anything);
+      assert.deepEqual(told, []);
+      for (let n = 0; n < 3; n++) void client.get("/", anything);
+      assert.equal(told.length, 1);
+      assert.match(told[0] ?? "", /limit of 1 requests a minute.*requestsPerMinute/);
+      // They wait for a timer that never fires, and not for one that does.
+      await new Promise(setImmediate);
     });
 
     it("C2 is told nothing of requests that start together, within the limit", async () => {
-      const told: string[] = [];
-      const tell = (message: string) => void told.push(message);
+      const { told, tell } = listener();
       const client = emulated({ requestsPerMinute: 4, tell });
       await Promise.all([1, 2, 3, 4].map(() => client.get("/", anything)));
       assert.deepEqual(told, []);
@@ -592,23 +544,13 @@ describe("the client", () => {
   });
 
   describe("a transient failure", () => {
-    const again: [string, Answer][] = [
-      ["Retry-After in seconds", answer(429, {}, retryNow)],
-      [
-        "Retry-After as a date",
-        answer(429, {}, { "Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT" }),
-      ],
-      ["no Retry-After", answer(429, {})],
-    ];
-    for (const [kind, first] of again) {
-      it(`C34 429 with ${kind} is tried again, a POST too`, async () => {
-        const { client, requests } = await scripted([first, answer(201, edge)]);
-        assert.equal((await tlsEdges.create(client, { metadata: "m" })).id, "edgtls_1");
-        assert.equal(requests.length, 2);
-        assert.equal(requests[1]?.body, requests[0]?.body);
-        assert.equal(requests[1]?.headers["content-type"], "application/json");
-      });
-    }
+    it("C34 429 with no Retry-After is tried again, a POST too", async () => {
+      const { client, requests } = await scripted([answer(429, {}), answer(201, edge)]);
+      assert.equal((await tlsEdges.create(client, { metadata: "m" })).id, "edgtls_1");
+      assert.equal(requests.length, 2);
+      assert.equal(requests[1]?.body, requests[0]?.body);
+      assert.equal(requests[1]?.headers["content-type"], "application/json");
+    });
 
     const lost: [string, Answer][] = [
       ...[408, 502, 503, 504, 520, 521, 522, 523, 524].map((status): [string, Answer] => [
@@ -659,10 +601,13 @@ describe("the client", () => {
     }
 
     for (const status of [400, 401, 403, 404, 405, 409, 413, 422, 429]) {
-      it(`C33 of ${status} leaves no doubt: a POST did nothing`, async () => {
-        const { client } = await scripted([answer(status, {})], { maxRetries: 0 });
-        const error = await failureOf(tlsEdges.create(client, {}), ServiceError);
-        assert.equal(error.ambiguous, false);
+      it(`C33 C34 of ${status} is asked once, and leaves no doubt: a POST did nothing`, async () => {
+        const options = status === 429 ? { maxRetries: 0 } : {};
+        const { client, requests } = await scripted(Array(3).fill(answer(status, {})), options);
+        const post = await failureOf(tlsEdges.create(client, {}), ServiceError);
+        assert.equal(post.ambiguous, false);
+        await failureOf(tlsEdges.get(client, "edgtls_1"), ServiceError);
+        assert.equal(requests.length, 2);
       });
     }
 
@@ -777,7 +722,6 @@ describe("the client", () => {
       drawLongest();
       for (const asked of ["0", "-5", "soon", "", "Wed, 21 Oct 2015 07:28:00 GMT"]) {
         const limited = answer(429, {}, { "Retry-After": asked });
-        await server?.close();
         const { client } = await scripted([limited, limited, limited], { maxRetries: 2 });
         const error = await failureOf(tlsEdges.get(client, "edgtls_1"), ServiceError);
         assert.equal(error.elapsedMs, 1500, asked);
@@ -792,7 +736,6 @@ describe("the client", () => {
       ];
       skipPauses();
       for (const headers of asked) {
-        await server?.close();
         const limited = answer(429, {}, headers);
         const { client } = await scripted([limited, limited], { maxRetries: 1 });
         const error = await failureOf(tlsEdges.get(client, "edgtls_1"), ServiceError);
@@ -833,46 +776,12 @@ describe("the client", () => {
       assert.doesNotMatch(soon.message, /10 s/);
     });
 
-    it("C33 of silence ends with the deadline, ambiguous for a POST alone", async () => {
-      const { client, requests } = await scripted([silence, silence], { timeoutSeconds: 1 });
-      const [post, get] = await Promise.all([
-        failureOf(tlsEdges.create(client, {}), ConnectionError),
-        failureOf(tlsEdges.get(client, "edgtls_1"), ConnectionError),
-      ]);
-      assert.equal(post.code, "ETIMEDOUT");
-      assert.equal(post.ambiguous, true);
-      assert.equal(get.code, "ETIMEDOUT");
-      assert.equal(get.ambiguous, false);
-      assert.equal(requests.length, 2);
-    });
-
     it("C34 is tried again after any part of a pause", async () => {
       mock.restoreAll();
       mock.method(Math, "random", () => 0.001234);
       const { client, requests } = await scripted([answer(502), answer(200, edge)]);
       await tlsEdges.get(client, "edgtls_1");
       assert.equal(requests.length, 2);
-    });
-
-    it("C34 of a refused connection is tried again for a POST, as nothing was sent", async () => {
-      const gone = await script();
-      await gone.close();
-      const client = new Client({ baseUrl: gone.url, apiKey, maxRetries: 2 });
-      const error = await failureOf(tlsEdges.create(client, {}), ConnectionError);
-      assert.equal(error.code, "ECONNREFUSED");
-      assert.equal(error.attempts, 3);
-      assert.equal(error.ambiguous, false);
-    });
-
-    it("C34 that lasts is tried as often as maxRetries says", async () => {
-      const limited = answer(429, {}, retryNow);
-      const { client, requests } = await scripted([limited, limited, limited, limited], {
-        maxRetries: 2,
-      });
-      const error = await failureOf(tlsEdges.get(client, "edgtls_1"), ServiceError);
-      assert.equal(error.status, 429);
-      assert.equal(error.attempts, 3);
-      assert.equal(requests.length, 3);
     });
 
     it("C34 that asks to wait past the deadline is not waited for", async () => {
@@ -883,25 +792,6 @@ describe("the client", () => {
     });
   });
 
-  it("C2 starts no more requests in a minute than requestsPerMinute", async () => {
-    const client = emulated({ requestsPerMinute: 2 });
-    // The pace's own timer never fires, so the third request waits for ever: unless it has
-    // reached the service before a request that was started after it.
-    mock.timers.enable({ apis: ["setTimeout"] });
-    try {
-      await client.get("/", anything);
-      await client.get("/tunnels", anything);
-      void client.get("/edges/tls", anything);
-      const free = emulated();
-      await free.get("/tls_certificates", anything);
-      await free.get("/tls_certificates", anything);
-      const heard = emulator.requests.map((request) => request.path);
-      assert.deepEqual(heard, ["/", "/tunnels", "/tls_certificates", "/tls_certificates"]);
-    } finally {
-      mock.reset();
-    }
-  });
-
   it("C33 says that a POST is sent when it is, not when it queues, and not of each try", async () => {
     const { client, requests } = await scripted([answer(200), answer(429), answer(201, edge)], {
       requestsPerMinute: 1,
@@ -910,19 +800,10 @@ describe("the client", () => {
     await client.get("/", anything).catch(() => {});
     holdClocks(["setTimeout"]);
     const sent: number[] = [];
-    let isMade = false;
-    const made = client
-      .post(path, {}, anything, () => void sent.push(requests.length))
-      .finally(() => {
-        isMade = true;
-      });
+    const made = client.post(path, {}, anything, () => void sent.push(requests.length));
     await new Promise(setImmediate);
     assert.deepEqual(sent, []);
-    while (!isMade) {
-      mock.timers.tick(1000);
-      await new Promise(setImmediate);
-    }
-    await made;
+    await ticking(made, 1000);
     assert.equal(requests.length, 3);
     assert.deepEqual(sent, [1]);
   });
@@ -994,75 +875,46 @@ describe("the client", () => {
 
     it("C2 is so many in any 60 seconds from their answers on, the first come first", async () => {
       holdClocks(["setTimeout"], 0);
-      try {
-        const waits: number[] = [];
-        const pace = new Pace(3, (waiting) => void waits.push(waiting));
-        const { had, answered } = await turns(pace, 7);
-        assert.deepEqual(had, [0, 1, 2]);
-        assert.deepEqual(waits, [1, 2, 3, 4]);
-        // Nobody's turn comes while nothing is answered.
-        mock.timers.tick(600_000);
-        await settle();
-        assert.deepEqual(had, [0, 1, 2]);
-        answered.splice(0, 1)[0]?.();
-        await settle();
-        mock.timers.tick(1000);
-        for (const done of answered.splice(0)) done();
-        await settle();
-        mock.timers.tick(58_999);
-        await settle();
-        assert.deepEqual(had, [0, 1, 2]);
-        mock.timers.tick(1);
-        await settle();
-        assert.deepEqual(had, [0, 1, 2, 3]);
-        mock.timers.tick(1000);
-        await settle();
-        assert.deepEqual(had, [0, 1, 2, 3, 4, 5]);
-      } finally {
-        mock.reset();
-      }
+      const waits: number[] = [];
+      const pace = new Pace(3, (waiting) => void waits.push(waiting));
+      const { had, answered } = await turns(pace, 7);
+      assert.deepEqual(had, [0, 1, 2]);
+      assert.deepEqual(waits, [1, 2, 3, 4]);
+      // Nobody's turn comes while nothing is answered.
+      mock.timers.tick(600_000);
+      await settle();
+      assert.deepEqual(had, [0, 1, 2]);
+      answered.splice(0, 1)[0]?.();
+      await settle();
+      mock.timers.tick(1000);
+      for (const done of answered.splice(0)) done();
+      await settle();
+      mock.timers.tick(58_999);
+      await settle();
+      assert.deepEqual(had, [0, 1, 2]);
+      mock.timers.tick(1);
+      await settle();
+      assert.deepEqual(had, [0, 1, 2, 3]);
+      mock.timers.tick(1000);
+      await settle();
+      assert.deepEqual(had, [0, 1, 2, 3, 4, 5]);
     });
 
     it("C2 gives a place that nobody waits for to the next that asks", async () => {
       holdClocks(["setTimeout"], 0);
-      try {
-        const waits: number[] = [];
-        const pace = new Pace(1, (waiting) => void waits.push(waiting));
-        const { answered } = await turns(pace, 1);
-        answered[0]?.();
-        mock.timers.tick(60_000);
-        assert.deepEqual((await turns(pace, 1)).had, [0]);
-        assert.deepEqual(waits, []);
-      } finally {
-        mock.reset();
-      }
+      const waits: number[] = [];
+      const pace = new Pace(1, (waiting) => void waits.push(waiting));
+      const { answered } = await turns(pace, 1);
+      answered[0]?.();
+      mock.timers.tick(60_000);
+      assert.deepEqual((await turns(pace, 1)).had, [0]);
+      assert.deepEqual(waits, []);
     });
   });
 
   describe("a list", () => {
     const ids = async (client: Client) => (await Array.fromAsync(tlsEdges.list(client))).map(idOf);
     const idOf = ({ id }: { id: string }) => id;
-
-    it("C60 is followed over all its pages, newest first", async () => {
-      const client = emulated();
-      const made: string[] = [];
-      for (let n = 0; n < 205; n++) made.unshift((await tlsEdges.create(client, {})).id);
-      emulator.requests.length = 0;
-      assert.deepEqual(await ids(client), made);
-      assert.equal(emulator.requests.length, 3);
-      for (const request of emulator.requests) assert.match(request.path, /[?&]limit=100/);
-    });
-
-    it("C60 is read no further than it is asked for", async () => {
-      const { client, requests } = await scripted([
-        answer(200, { tls_edges: [edge], next_page_uri: "/edges/tls?before_id=edgtls_1" }),
-      ]);
-      for await (const { id } of tlsEdges.list(client)) {
-        assert.equal(id, "edgtls_1");
-        break;
-      }
-      assert.equal(requests.length, 1);
-    });
 
     it("C4 C7 is followed by its query alone, at the base URL: the key goes nowhere else", async () => {
       const other = await script(answer(200, { tls_edges: [], next_page_uri: null }));
@@ -1075,7 +927,6 @@ describe("the client", () => {
           "?before_id=edgtls_1",
         ];
         for (const next_page_uri of nexts) {
-          await server?.close();
           const { client, requests } = await scripted([
             answer(200, { tls_edges: [edge], next_page_uri }),
             answer(200, { tls_edges: [], next_page_uri: null }),
@@ -1091,7 +942,6 @@ describe("the client", () => {
 
     it("C91 is refused when it names no other page", async () => {
       for (const next_page_uri of [7, "https://", "https://any.example/edges/tls", "/edges/tls?"]) {
-        await server?.close();
         const { client, requests } = await scripted([
           answer(200, { tls_edges: [edge], next_page_uri }),
         ]);
@@ -1153,7 +1003,6 @@ describe("the client", () => {
       const other = await script(answer(200, edge));
       try {
         for (const status of [301, 302, 307, 308]) {
-          await server?.close();
           const redirect = answer(status, "", { Location: `${other.url}${path}` });
           const { client, requests } = await scripted([redirect]);
           const error = await failureOf(tlsEdges.get(client, "edgtls_1"), ServiceError);
@@ -1232,27 +1081,11 @@ describe("the client", () => {
     });
 
     it("C4 a key that the service quotes from the request is not shown", async () => {
-      const line = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg";
-      const body = { certificate_pem: "chain", private_key_pem: `-----BEGIN X-----\n${line}\n` };
-      const { client } = await scripted([
-        answer(400, {
-          msg: `no key: ${body.private_key_pem}, said ${apiKey}`,
-          error_code: "ERR_1",
-        }),
-        answer(400, { error_code: `E ${apiKey}`, details: { operation_id: `op ${apiKey}` } }),
-        answer(400, { msg: "very long ".repeat(10_000) }),
-      ]);
-      const error = await failureOf(tlsCertificates.create(client, body), ServiceError);
-      assert.match(error.message, /no key: .*\[secret\]/s);
-      assert.equal(error.code, "ERR_1");
-      const elsewhere = await failureOf(tlsCertificates.create(client, body), ServiceError);
-      assert.equal(elsewhere.code, "E [secret]");
-      assert.equal(elsewhere.operationId, "op [secret]");
-      for (const said of [error, elsewhere].map(shown)) {
-        for (const hidden of [apiKey, line]) assert.ok(!said.includes(hidden), said);
-      }
-      const long = await failureOf(tlsCertificates.create(client, body), ServiceError);
-      assert.ok(long.message.length < 2000);
+      const details = { operation_id: `op ${apiKey}` };
+      const { client } = await scripted([answer(400, { error_code: `E ${apiKey}`, details })]);
+      const error = await failureOf(tlsEdges.create(client, {}), ServiceError);
+      assert.deepEqual([error.code, error.operationId], ["E [secret]", "op [secret]"]);
+      assert.ok(!shown(error).includes(apiKey), shown(error));
     });
 
     it("C4 C50 a key is shown neither in parts, nor invisibly broken, nor in a path or field", async () => {
@@ -1323,7 +1156,6 @@ describe("the client", () => {
     it("C4 no part of a key is left where a long reason is cut", async () => {
       for (let before = 970; before <= 1000; before++) {
         const msg = `${".".repeat(before)}${apiKey} and more`;
-        await server?.close();
         const { client } = await scripted([answer(400, { msg })]);
         const error = await failureOf(tlsEdges.get(client, "edgtls_1"), ServiceError);
         assert.ok(!error.message.includes(apiKey.slice(0, 2)), error.message.slice(-100));
@@ -1402,7 +1234,6 @@ describe("the client", () => {
         const limited = answer(429, { msg: "said by the service" }, retryNow);
         const { client } = await scripted([limited, answer(201, edge)]);
         await tlsEdges.create(client, { metadata: "secret body" });
-        await server?.close();
         const next_page_uri = `?before_id=${apiKey}`;
         const listed = await scripted([
           answer(200, { tls_edges: [], next_page_uri }),

@@ -124,6 +124,20 @@ export function skipPauses(): void {
   });
 }
 
+/** Moves the held clocks on, by so many milliseconds a turn, until the work is done. */
+export async function ticking<T>(work: Promise<T>, ms: number): Promise<T> {
+  let isDone = false;
+  const end = () => {
+    isDone = true;
+  };
+  work.then(end, end);
+  while (!isDone) {
+    mock.timers.tick(ms);
+    await new Promise(setImmediate);
+  }
+  return work;
+}
+
 /** The time of each request ends when the function that this gives back is called. */
 export function holdTimeouts(): () => void {
   const tries: AbortController[] = [];
