@@ -129,206 +129,126 @@ throughBothDoors("a TLS certificate", (door) => {
   }
 
   describe("its inputs", () => {
-    /** The blocks of leaf and issuer, and keys that no service would take. */
-    function blocks() {
-      const [first = "", second = ""] = leaf.certificatePem.split(/(?<=-----END CERTIFICATE-----)/);
-      return { first: first.trim(), second: second.trim() };
-    }
+    /** The two certificates of the chain, its leaf first. */
+    const blocks = (pem: string) => pem.split(/(?<=-----END CERTIFICATE-----\n)/);
     const encrypted = (type: "pkcs8" | "sec1") => {
       const how = { format: "pem", cipher: "aes-256-cbc", passphrase } as const;
       const key = createPrivateKey(leaf.privateKeyPem);
       return text(type === "pkcs8" ? key.export({ type, ...how }) : key.export({ type, ...how }));
     };
 
-    const bad: [string, () => Properties, string, RegExp][] = [
-      ["no certificate", () => ({ certificatePem: undefined }), "certificatePem", /missing/],
-      ["no key", () => ({ privateKeyPem: undefined }), "privateKeyPem", /missing/],
-      [
-        "an encrypted PKCS#8 key",
-        () => ({ privateKeyPem: encrypted("pkcs8") }),
-        "privateKeyPem",
-        /encrypted/,
-      ],
-      [
-        "an encrypted SEC1 key",
-        () => ({ privateKeyPem: encrypted("sec1") }),
-        "privateKeyPem",
-        /encrypted/,
-      ],
-      [
-        "another certificate's key",
-        () => ({ privateKeyPem: rsa.privateKeyPem }),
-        "privateKeyPem",
-        /not the key/,
-      ],
+    const cutOff = (pem: string) => pem.trimEnd().slice(0, -60);
+    const broken = (pem: string) => pem.replace(/\n.{20}/, "\n");
+    const inBase64 = (pem: string) => Buffer.from(pem).toString("base64");
+    const bytes = (pem: string) => Buffer.from(pem.replace(/-----.*?-----/g, ""), "base64");
+    const utf16 = (pem: string) => Buffer.from(`\ufeff${pem}`, "utf16le").toString("utf8");
+    const lineBreaks = (as: string) => (pem: string) => pem.replaceAll("\n", as);
+    const relabelled = (from: string, to: string) => (pem: string) => pem.replaceAll(from, to);
+    const [chain, key] = ["certificatePem", "privateKeyPem"] as const;
+    type Bad = [kind: string, path: string, change: (right: string) => unknown, said: RegExp];
+    const bad: Bad[] = [
+      ["no certificate", chain, () => undefined, /missing/],
+      ["no key", key, () => undefined, /missing/],
+      ["an encrypted PKCS#8 key", key, () => encrypted("pkcs8"), /encrypted/],
+      ["an encrypted SEC1 key", key, () => encrypted("sec1"), /encrypted/],
+      ["another certificate's key", key, () => rsa.privateKeyPem, /not the key/],
       [
         "the issuer's key",
-        () => ({ privateKeyPem: intermediate.privateKeyPem }),
-        "privateKeyPem",
+        key,
+        () => intermediate.privateKeyPem,
         /not the key.*It is the key of certificate 2/,
       ],
-      [
-        "a key that is no PEM",
-        () => ({ privateKeyPem: "hunter2 ".repeat(9) }),
-        "privateKeyPem",
-        /PEM/,
-      ],
-      [
-        "a key that can't be parsed",
-        () => ({ privateKeyPem: leaf.privateKeyPem.replace(/\n.{20}/, "\n") }),
-        "privateKeyPem",
-        /parsed/,
-      ],
-      [
-        "two keys",
-        () => ({ privateKeyPem: leaf.privateKeyPem + rsa.privateKeyPem }),
-        "privateKeyPem",
-        /more than one/,
-      ],
-      [
-        "a chain that is cut off in its second block",
-        () => ({ certificatePem: leaf.certificatePem.trimEnd().slice(0, -60) }),
-        "certificatePem",
-        /cut off/,
-      ],
-      [
-        "a key that is cut off",
-        () => ({ privateKeyPem: leaf.privateKeyPem.trimEnd().slice(0, -60) }),
-        "privateKeyPem",
-        /cut off/,
-      ],
-      ["a chain that is no PEM", () => ({ certificatePem: "garbage" }), "certificatePem", /PEM/],
-      [
-        "a certificate that can't be parsed",
-        () => ({ certificatePem: leaf.certificatePem.replace(/\n.{20}/, "\n") }),
-        "certificatePem",
-        /certificate 1 /,
-      ],
-      [
-        "a key among the certificates",
-        () => ({ certificatePem: leaf.certificatePem + leaf.privateKeyPem }),
-        "certificatePem",
-        /PRIVATE KEY/,
-      ],
-      ["a path", () => ({ certificatePem: "./certs/app.pem" }), "certificatePem", /path of a file/],
-      ["a path of Windows", () => ({ certificatePem: "C:\\app.crt" }), "certificatePem", /path of/],
-      ["a path of a key", () => ({ privateKeyPem: "/run/app.key" }), "privateKeyPem", /chainFile/],
-      ...(["certificatePem", "privateKeyPem"] as const).flatMap((name) => {
-        const written = (how: (pem: string) => string) => () => ({ [name]: how(args[name]) });
-        const inBase64 = (pem: string) => Buffer.from(pem).toString("base64");
-        const bytes = (pem: string) => Buffer.from(pem.replace(/-----.*?-----/g, ""), "base64");
-        const rows: [string, (pem: string) => string, RegExp][] = [
-          ["without its first and last line", (pem) => pem.replace(/-----.*\n/g, ""), /BEGIN line/],
-          ["in base64", inBase64, /decode it/],
-          ["with hyphens of a word processor", (pem) => pem.replaceAll("--", "–"), /five hyphens/],
-          ["as DER", (pem) => bytes(pem).toString("utf8"), /binary, such as DER/],
-          ["as DER in Latin 1", (pem) => bytes(pem).toString("latin1"), /binary, such as DER/],
-          [
-            "in UTF-16",
-            (pem) => Buffer.from(`\ufeff${pem}`, "utf16le").toString("utf8"),
-            /UTF-16.*UTF-8/,
-          ],
-          [
-            "with \\n for its line breaks",
-            (pem) => pem.replaceAll("\n", "\\n"),
-            /backslash and an n/,
-          ],
-          [
-            "with spaces for its line breaks",
-            (pem) => pem.replaceAll("\n", " "),
-            /breaks are lost/,
-          ],
-          ["with the line breaks of an old Mac", (pem) => pem.replaceAll("\n", "\r"), /are lost/],
-          ["without line breaks", (pem) => pem.replaceAll("\n", ""), /breaks are lost/],
-          ["indented", (pem) => pem.replace(/^/gm, "  "), /spaces before/],
-          ["as the name of an output", () => "Calling [toString] on an [Output<T>]", /interpolate/],
-        ];
-        return rows.map(([how, write, said]): [string, () => Properties, string, RegExp] => [
-          `${name} ${how}`,
-          written(write),
+      ["a key that is no PEM", key, () => "hunter2 ".repeat(9), /PEM/],
+      ["a key that can't be parsed", key, broken, /parsed/],
+      ["two keys", key, (pem) => pem + rsa.privateKeyPem, /more than one/],
+      ["a chain that is cut off in its second block", chain, cutOff, /cut off/],
+      ["a key that is cut off", key, cutOff, /cut off/],
+      ["a chain that is no PEM", chain, () => "garbage", /PEM/],
+      ["a certificate that can't be parsed", chain, broken, /certificate 1 /],
+      ["a key among the certificates", chain, (pem) => pem + leaf.privateKeyPem, /PRIVATE KEY/],
+      ["a path", chain, () => "./certs/app.pem", /path of a file/],
+      ["a path of Windows", chain, () => "C:\\app.crt", /path of/],
+      ["a path of a key", key, () => "/run/app.key", /chainFile/],
+      ...[chain, key].flatMap((name): Bad[] => [
+        [
+          `${name} without its first and last line`,
           name,
-          said,
-        ]);
-      }),
+          (pem) => pem.replace(/-----.*\n/g, ""),
+          /BEGIN line/,
+        ],
+        [`${name} in base64`, name, inBase64, /decode it/],
+        [`${name} with hyphens of a word processor`, name, relabelled("--", "–"), /five hyphens/],
+        [`${name} as DER`, name, (pem) => bytes(pem).toString("utf8"), /binary, such as DER/],
+        [
+          `${name} as DER in Latin 1`,
+          name,
+          (pem) => bytes(pem).toString("latin1"),
+          /binary, such as DER/,
+        ],
+        [`${name} in UTF-16`, name, utf16, /UTF-16.*UTF-8/],
+        [`${name} with \\n for its line breaks`, name, lineBreaks("\\n"), /backslash and an n/],
+        [`${name} with spaces for its line breaks`, name, lineBreaks(" "), /breaks are lost/],
+        [`${name} with the line breaks of an old Mac`, name, lineBreaks("\r"), /are lost/],
+        [`${name} without line breaks`, name, lineBreaks(""), /breaks are lost/],
+        [`${name} indented`, name, (pem) => pem.replace(/^/gm, "  "), /spaces before/],
+        [
+          `${name} as the name of an output`,
+          name,
+          () => "Calling [toString] on an [Output<T>]",
+          /interpolate/,
+        ],
+      ]),
       [
         "a certificate request",
-        () => ({
-          certificatePem: leaf.certificatePem.replaceAll("CERTIFICATE", "CERTIFICATE REQUEST"),
-        }),
-        "certificatePem",
+        chain,
+        relabelled("CERTIFICATE", "CERTIFICATE REQUEST"),
         /\(CSR\): give the certificate/,
       ],
-      [
-        "PKCS#7",
-        () => ({ certificatePem: leaf.certificatePem.replaceAll("CERTIFICATE", "PKCS7") }),
-        "certificatePem",
-        /openssl pkcs7/,
-      ],
+      ["PKCS#7", chain, relabelled("CERTIFICATE", "PKCS7"), /openssl pkcs7/],
       [
         "a certificate with openssl's trust",
-        () => ({ certificatePem: leaf.certificatePem.replaceAll("CERT", "TRUSTED CERT") }),
-        "certificatePem",
+        chain,
+        relabelled("CERT", "TRUSTED CERT"),
         /openssl x509/,
       ],
-      [
-        "a public key",
-        () => ({ privateKeyPem: leaf.privateKeyPem.replaceAll("PRIVATE", "PUBLIC") }),
-        "privateKeyPem",
-        /holds a public key/,
-      ],
-      [
-        "a key of OpenSSH",
-        () => ({ privateKeyPem: leaf.privateKeyPem.replaceAll("PRIVATE", "OPENSSH PRIVATE") }),
-        "privateKeyPem",
-        /ssh-keygen/,
-      ],
+      ["a public key", key, relabelled("PRIVATE", "PUBLIC"), /holds a public key/],
+      ["a key of OpenSSH", key, relabelled("PRIVATE", "OPENSSH PRIVATE"), /ssh-keygen/],
       [
         "the leaf twice",
-        () => ({ certificatePem: blocks().first.concat("\n", leaf.certificatePem) }),
-        "certificatePem",
+        chain,
+        (pem) => blocks(pem)[0] + pem,
         /certificate 2 is the same as certificate 1/,
       ],
       [
         "the leaf after its issuer",
-        () => ({ certificatePem: `${blocks().second}\n${blocks().first}\n` }),
-        "certificatePem",
+        chain,
+        (pem) => blocks(pem).reverse().join(""),
         /certificate 1 signed certificate 2, .* reverse order/,
       ],
       [
         "another number of days",
-        () => ({ renewBeforeDays: "21" }),
         "renewBeforeDays",
+        () => "21",
         /is a string, but must be a number, without quotes/,
       ],
       [
         "a stranger in the chain",
-        () => ({ certificatePem: leaf.certificatePem + rsa.certificatePem }),
-        "certificatePem",
+        chain,
+        (pem) => pem + rsa.certificatePem,
         /certificate 3 did not sign certificate 2/,
       ],
-      [
-        "an expired leaf",
-        () => ({ certificatePem: expired.certificatePem, privateKeyPem: expired.privateKeyPem }),
-        "certificatePem",
-        /expired/,
-      ],
-      ["a misspelt property", () => ({ privateKey: "x" }), "privateKey", /privateKeyPem/],
-      ["a wrong type", () => ({ description: ["x"] }), "description", /string/],
+      ["a misspelt property", "privateKey", () => "x", /privateKeyPem/],
+      ["a wrong type", "description", () => ["x"], /string/],
     ];
-    for (const [kind, change, path, said] of bad) {
+    for (const [kind, path, change, said] of bad) {
       it(`C11 ${kind} is refused at plan time, and nothing else is complained of`, async () => {
-        const [reason = "", ...more] = await reasons({ ...args, ...change() });
+        const right = (args as Properties)[path];
+        const [reason = "", ...more] = await reasons({ ...args, [path]: change(String(right)) });
         assert.equal(reason.split(": ")[0], path);
         assert.match(reason, said);
         assert.deepEqual(more, []);
       });
     }
-
-    it("C11 a chain whose leaf doesn't come first is refused", async () => {
-      const { first, second } = blocks();
-      const found = await reasons({ ...args, certificatePem: `${second}\n${first}\n` });
-      assert.ok(found.some((reason) => reason.startsWith("certificatePem: ")));
-    });
 
     if (door === "dynamic")
       it("C10 C11 a key of another certificate is told whose key is needed, unless that is secret", async () => {
@@ -382,7 +302,9 @@ throughBothDoors("a TLS certificate", (door) => {
       const { inputs } = await stack.check(argsOf(expired), {});
       assert.deepEqual(await reasons(argsOf(expired), inputs), []);
       const { inputs: others } = await stack.check(args, {});
-      assert.equal((await reasons(argsOf(expired), others)).length, 1);
+      const [reason = "", ...more] = await reasons(argsOf(expired), others);
+      assert.match(reason, /^certificatePem: .*expired/);
+      assert.deepEqual(more, []);
     });
 
     it("C11 an expired intermediate is warned of, in a new chain too, and one that is valid is not", async () => {
@@ -433,14 +355,6 @@ throughBothDoors("a TLS certificate", (door) => {
         emulator.tlsCertificates.patch(stack.id, { description: "by hand" });
         assert.equal(await stack.refresh(), "drifted");
         assert.equal(stack.inputs.renewBeforeDays, 30);
-      });
-
-      it("takes whole days from 1 to 3650", async () => {
-        for (const renewBeforeDays of [0, -1, 1.5, 3651, "30"]) {
-          const [reason = "", ...more] = await reasons({ ...args, renewBeforeDays });
-          assert.ok(reason.startsWith("renewBeforeDays: "), reason);
-          assert.deepEqual(more, []);
-        }
       });
     });
 
