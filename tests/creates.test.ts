@@ -20,7 +20,9 @@ import { forgetLists, listOf } from "../provider/creates/lists";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import { lifecycle as tlsEdgeLifecycle } from "../provider/tlsEdge";
 import {
+  type Answer,
   answer,
+  atScript,
   failureOf,
   fileWith,
   holdTimeouts,
@@ -413,20 +415,12 @@ describe("a create", () => {
 
     it("C84 an equal create at another service is no matter of it", async () => {
       await lostRun(false);
-      const { url, caFile, requests, close } = await script(
-        answer(200, {
-          tls_edges: [{ id: "edgtls_1", uri: "x", created_at: "x", description: "d" }],
-        }),
-        answer(201, { id: "edgtls_2", uri: "x", created_at: "2026-01-01T00:00:00Z" }),
-      );
-      const undo = setEnv({ TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile });
-      try {
+      const old = { id: "edgtls_1", uri: "x", created_at: "x", description: "d" };
+      const made = { id: "edgtls_2", uri: "x", created_at: "2026-01-01T00:00:00Z" };
+      await atScript([answer(200, { tls_edges: [old] }), answer(201, made)], async (requests) => {
         await stackOf("tlsEdge").up(inputs.tlsEdge);
         assert.equal(requests.length, 2);
-      } finally {
-        undo();
-        await close();
-      }
+      });
     });
 
     it("C84 a young one is awaited: the service may still be at work", async () => {
@@ -564,17 +558,13 @@ describe("a create", () => {
 
   it("C33 in a home that can't be written goes on; a lost one is named, not taken", async () => {
     await stackOf("tlsEdge").up({ description: "first" });
-    const write = mock.method(fs, "writeFileSync", () => {
+    mock.method(fs, "writeFileSync", () => {
       throw Object.assign(new Error("EROFS"), { code: "EROFS" });
     });
     lose("tlsEdge", { work: true, answer: "reset", skip: 1 });
-    try {
-      await stackOf("tlsEdge").up({ description: "second" });
-      const { message } = await failureOf(stackOf("tlsEdge").up(inputs.tlsEdge), Error);
-      assert.ok(message.includes(ids("tlsEdge")[0] as string), message);
-    } finally {
-      write.mock.restore();
-    }
+    await stackOf("tlsEdge").up({ description: "second" });
+    const { message } = await failureOf(stackOf("tlsEdge").up(inputs.tlsEdge), Error);
+    assert.ok(message.includes(ids("tlsEdge")[0] as string), message);
   });
 
   it("C36 that another process claims just before is named, not taken", async () => {
@@ -651,20 +641,19 @@ describe("a create", () => {
       created_at: new Date().toISOString(),
     });
     const list = (...tls_edges: object[]) => answer(200, { tls_edges });
+    /** A page of the list that says that another one follows: what comes after this edge. */
+    const page = (before: string, ...tls_edges: object[]) =>
+      answer(200, { tls_edges, next_page_uri: `/edges/tls?limit=100&before_id=${before}` });
 
-    async function upWith(args: Properties, ...answers: Parameters<typeof script>) {
-      const { url, caFile, requests, close } = await script(...answers);
-      const undo = setEnv({ TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile });
-      const stack = stackOf("tlsEdge");
-      try {
-        await stack.up(args).catch((error: Error) => Object.assign(stack, { error }));
-        const { error } = stack as { error?: Error };
-        return { id: stack.id, message: error?.message ?? "", requests };
-      } finally {
-        undo();
-        await close();
-      }
-    }
+    const upWith = (args: Properties, ...answers: Answer[]) =>
+      atScript(answers, async (requests) => {
+        const stack = stackOf("tlsEdge");
+        const message = await stack.up(args).then(
+          () => "",
+          (error: Error) => error.message,
+        );
+        return { id: stack.id, message, requests };
+      });
 
     it("C33 lists it in the last look only: one more look shows whether it is alone", async () => {
       const [late, one, two] = ["late", "one", "two"].map((name) => edge(`edgtls_${name}`));
@@ -678,14 +667,6 @@ describe("a create", () => {
       assert.match(message, /edgtls_two, edgtls_one/);
     });
 
-    it("C33 lists others for a while: two that were alone in turn are named, none is taken", async () => {
-      const [one, two] = [edge("edgtls_one"), edge("edgtls_two")];
-      const looks = [list(one), list(one), list(two), ...Array(4).fill(list(two, one))];
-      const { id, message } = await upWith({ hostports }, list(), reset, ...looks);
-      assert.equal(id, "");
-      assert.ok(message.includes(one.id) && message.includes(two.id), message);
-    });
-
     for (const [what, isLost] of [
       ["was answered", false],
       ["was taken", true],
@@ -693,45 +674,23 @@ describe("a create", () => {
       it(`C33 has lost what was marked: what ${what} before is a mark, too`, async () => {
         const [old, other] = [edge("edgtls_old"), edge("edgtls_other", { hostports: [] })];
         const made = edge("edgtls_made");
-        const next_page_uri = "/edges/tls?limit=100&before_id=edgtls_old";
-        const mark = answer(200, { tls_edges: [old], next_page_uri });
         const first = isLost ? [reset, ...Array(3).fill(list(other, old))] : [answer(201, other)];
         const looks = Array(3).fill(list(made, other));
-        const { url, caFile, close } = await script(mark, ...first, reset, ...looks);
-        const undo = setEnv({ TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile });
-        try {
+        await atScript([page(old.id, old), ...first, reset, ...looks], async () => {
           await stackOf("tlsEdge").up({});
           const stack = stackOf("tlsEdge");
           await stack.up({ hostports });
           assert.equal(stack.id, made.id);
-        } finally {
-          undo();
-          await close();
-        }
+        });
       });
     }
 
     it("C33 has many objects: a look ends at a marked one", async () => {
       const [made, old] = [edge("edgtls_made"), edge("edgtls_old", { hostports: [] })];
-      const page = (...tls_edges: object[]) =>
-        answer(200, { tls_edges, next_page_uri: "/edges/tls?limit=100&before_id=edgtls_old" });
-      const looks = Array(3).fill(page(made, old, edge("edgtls_older")));
-      const { id, requests } = await upWith({ hostports }, page(old), reset, ...looks);
+      const looks = Array(3).fill(page(old.id, made, old, edge("edgtls_older")));
+      const { id, requests } = await upWith({ hostports }, page(old.id, old), reset, ...looks);
       assert.equal(id, made.id);
       assert.ok(requests.every(({ path }) => !path.includes("before_id")));
-    });
-
-    it("C33 ends with an empty page: what is not marked is named, not taken", async () => {
-      const made = edge("edgtls_made");
-      const page = (next: string | null, ...tls_edges: object[]) =>
-        answer(200, { tls_edges, next_page_uri: next });
-      const next = "/edges/tls?limit=100&before_id=edgtls_gone";
-      const looks = Array(6)
-        .fill([page(next, made), page(null)])
-        .flat();
-      const { id, message } = await upWith({ hostports }, list(), reset, ...looks);
-      assert.equal(id, "");
-      assert.ok(message.includes(made.id), message);
     });
 
     it("C36 is slow does not hold up an equal create at another", async () => {
@@ -763,12 +722,6 @@ describe("a create", () => {
       }
     });
 
-    it("C33 lists late by one read: the object is taken", async () => {
-      const made = edge("edgtls_late");
-      const looks = [list(), list(made), list(made), list(made)];
-      assert.equal((await upWith({ hostports }, list(), reset, ...looks)).id, made.id);
-    });
-
     it("C33 fills in what the program leaves open: the object is taken", async () => {
       const made = edge("edgtls_filled", {
         tls_termination: { enabled: true, terminate_at: "edge", min_version: "1.2" },
@@ -778,79 +731,87 @@ describe("a create", () => {
       assert.equal(id, made.id);
     });
 
-    it("C33 shows one that differs in a module: it is named, not taken", async () => {
-      const made = edge("edgtls_differs", { backend: { enabled: true, backend: null } });
-      const looks = Array.from({ length: 6 }, () => list(made));
-      const { id, message } = await upWith({ hostports }, list(), reset, ...looks);
-      assert.equal(id, "");
-      assert.ok(message.includes(made.id), message);
-    });
-
-    it("C33 lists it between marked ones: it is named, not taken", async () => {
-      const [one, two] = [edge("edgtls_1", { hostports: [] }), edge("edgtls_2", { hostports: [] })];
-      const next_page_uri = "/edges/tls?limit=100&before_id=edgtls_2";
-      const mark = answer(200, { tls_edges: [one, two], next_page_uri });
-      const looks = Array.from({ length: 6 }, () => list(one, edge("edgtls_between"), two));
-      const { id, message } = await upWith({ hostports }, mark, reset, ...looks);
-      assert.equal(id, "");
-      assert.ok(message.includes("edgtls_between"), message);
-    });
-
-    it("C33 lists no marked one any more: the object is named, not taken", async () => {
-      const old = edge("edgtls_old", { hostports: [] });
-      const next_page_uri = "/edges/tls?limit=100&before_id=edgtls_old";
-      const mark = answer(200, { tls_edges: [old], next_page_uri });
-      const looks = Array.from({ length: 6 }, () => list(edge("edgtls_new")));
-      const { id, message } = await upWith({ hostports }, mark, reset, ...looks);
-      assert.equal(id, "");
-      assert.ok(message.includes("edgtls_new"), message);
-    });
-
-    it("C33 lists it behind older ones of the same second: the object is taken", async () => {
-      const old = edge("edgtls_before", { hostports: [] });
-      const looks = Array.from({ length: 6 }, () => list(old, edge("edgtls_tied")));
-      assert.equal((await upWith({ hostports }, list(old), reset, ...looks)).id, "edgtls_tied");
-    });
+    const [made, other] = [edge("edgtls_made"), edge("edgtls_other")];
+    const [old, older] = ["old", "older"].map((name) => edge(`edgtls_${name}`, { hostports: [] }));
+    const marked = [old, older] as object[];
+    const differs = edge("edgtls_made", { backend: { enabled: true, backend: null } });
+    const often = (...looks: Answer[]): Answer[] => Array(6).fill(looks).flat();
+    /** What the list has before the POST, and in the looks after it; which are named: else `made` is taken. */
+    const looked: [what: string, mark: Answer, looks: Answer[], named: string[]][] = [
+      [
+        "lists others for a while: two that were alone in turn are named, none is taken",
+        list(),
+        [list(made), list(made), list(other), ...often(list(other, made))],
+        [made.id, other.id],
+      ],
+      [
+        "ends with an empty page: what is not marked is named, not taken",
+        list(),
+        often(page("edgtls_gone", made), list()),
+        [made.id],
+      ],
+      ["lists late by one read: the object is taken", list(), [list(), ...often(list(made))], []],
+      [
+        "shows one that differs in a module: it is named, not taken",
+        list(),
+        often(list(differs)),
+        [made.id],
+      ],
+      [
+        "lists it between marked ones: it is named, not taken",
+        page("edgtls_older", ...marked),
+        often(list(old as object, made, older as object)),
+        [made.id],
+      ],
+      [
+        "lists no marked one any more: the object is named, not taken",
+        page("edgtls_old", old as object),
+        often(list(made)),
+        [made.id],
+      ],
+      [
+        "lists it behind older ones of the same second: the object is taken",
+        list(old as object),
+        often(list(old as object, made)),
+        [],
+      ],
+    ];
+    for (const [what, mark, looks, named] of looked) {
+      it(`C33 ${what}`, async () => {
+        const { id, message } = await upWith({ hostports }, mark, reset, ...looks);
+        assert.equal(id, named.length > 0 ? "" : made.id, message);
+        for (const one of named) assert.ok(message.includes(one), message);
+      });
+    }
 
     it("C33 refuses a page after a deleted id: the look begins again", async () => {
-      const page = (next: string | null, ...tls_edges: object[]) =>
-        answer(200, { tls_edges, next_page_uri: next });
-      const next = "/edges/tls?limit=100&before_id=edgtls_other";
       const [made, old] = [edge("edgtls_behind"), edge("edgtls_old", { hostports: [] })];
       const other = edge("edgtls_other", { hostports: ["other.example.com:443"] });
-      const whole = [page(next, other), page(null, made, old)];
+      const whole = [page(other.id, other), list(made, old)];
       const { id } = await upWith(
         { hostports },
         list(old),
         reset,
-        ...[page(next, other), answer(404, { msg: "no such id" })],
-        ...whole,
-        ...whole,
-        ...whole,
+        ...[page(other.id, other), answer(404, { msg: "no such id" })],
+        ...[...whole, ...whole, ...whole],
       );
       assert.equal(id, made.id);
     });
 
     it("C36 answers with an id that another resource has: the create fails and names it", async () => {
       const made = answer(201, edge("edgtls_same"));
-      const { url, caFile, close } = await script(list(), made, made);
-      const undo = setEnv({ TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile });
-      try {
+      await atScript([list(), made, made], async () => {
         await stackOf("tlsEdge").up({ hostports });
         const { message } = await failureOf(stackOf("tlsEdge").up({ hostports: [] }), Error);
         assert.ok(message.includes("edgtls_same"), message);
-      } finally {
-        undo();
-        await close();
-      }
+      });
     });
 
     it("C33 never ends: a look reads ten pages", async () => {
-      let page = 0;
-      const endless: Parameters<typeof script>[0] = (response, request) => {
-        page += 1;
-        const next_page_uri = `/edges/tls?limit=100&before_id=${page}`;
-        answer(200, { tls_edges: [edge(`edgtls_${page}`)], next_page_uri })(response, request);
+      let number = 0;
+      const endless: Answer = (response, request) => {
+        number += 1;
+        page(`${number}`, edge(`edgtls_${number}`))(response, request);
       };
       const all = Array.from({ length: 100 }, () => endless);
       const { message, requests } = await upWith({ hostports }, list(edge("m")), reset, ...all);
