@@ -27,7 +27,7 @@ import { forgetLists } from "../provider/creates/lists";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import * as sdk from "../sdk";
 import { anyJson, assertInert, holds, hostileText } from "./cases";
-import { type Properties, Stack, setEnv, setEnvFor, skipPauses } from "./support";
+import { failureOf, type Properties, Stack, setEnv, setEnvFor, skipPauses } from "./support";
 
 /* What an answer may be (api.md §2, and what it leaves open): for each value the paths that no
    client can make sense of. Written anew, not taken from the client, so that it can be wrong. */
@@ -694,10 +694,7 @@ describe("whatever others write", () => {
         const headers = { "Content-Type": "application/json" };
         emulator.faults.add({ method, times: 9, answer: { status, headers, body } });
         const work = { POST: "up", PATCH: "up", GET: "refresh", DELETE: "destroy" } as const;
-        const failed = await stack[work[method]]({ description: "e" }).then(
-          () => assert.fail("is done"),
-          (error: Error) => error,
-        );
+        const failed = await failureOf(stack[work[method]]({ description: "e" }), Error);
         for (const shown of [failed.message, failed.stack ?? "", ...lines.splice(0)]) {
           assertInert(shown);
           assert.ok(!shown.includes(key), shown);
@@ -712,11 +709,8 @@ describe("whatever others write", () => {
   it("C90 a create whose answer has an id and nothing else that is right shows the id escaped", async () => {
     const text = "\u001b[31m<{%reset%}>\u202e";
     respond = (body, { method }) => (method === "POST" ? { id: text, hostports: 5 } : body);
-    const failed = await new Stack(tlsEdge).up({}).then(
-      () => assert.fail("is done"),
-      (error: Error & Properties) => error,
-    );
-    for (const shown of [failed.message, String(failed.reasons)]) {
+    const failed = await failureOf(new Stack(tlsEdge).up({}), Error);
+    for (const shown of [failed.message, String((failed as Error & Properties).reasons)]) {
       assertInert(shown);
       assert.ok(shown.includes("\\u001b[31m<\\u007b%reset%}>\\u202e"), shown);
     }
@@ -730,10 +724,7 @@ describe("whatever others write", () => {
         return { tunnels, next_page_uri: null };
       };
       for (const filter of [{ labels: { [text]: text } }, { region: text }]) {
-        const failed = await sdk.getTunnel(filter).then(
-          () => assert.fail("is found"),
-          (error: Error) => error,
-        );
+        const failed = await failureOf(sdk.getTunnel(filter), Error);
         for (const shown of [failed.message, failed.stack ?? ""]) assertInert(shown);
         assert.equal(failed.message.split("\n").length, 3, "a line for each candidate");
       }
@@ -746,10 +737,7 @@ describe("whatever others write", () => {
       await stack.up({});
       // No path has half of a character.
       stack.id = `edgtls_${text.replace(/\p{Surrogate}/gu, "")}`;
-      const failed = await stack.up({ description: "e" }).then(
-        () => assert.fail("is done"),
-        (error: Error) => error,
-      );
+      const failed = await failureOf(stack.up({ description: "e" }), Error);
       assert.match(failed.message, /is gone/);
       assertInert(failed.message);
     });

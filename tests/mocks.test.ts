@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import * as pulumi from "@pulumi/pulumi";
 import * as sdk from "../sdk";
-import { failureOf, setEnv, setMocks } from "./support";
-
-const known = <T>(output: pulumi.Output<T>) =>
-  new Promise<T>((resolve) => void output.apply(resolve));
+import { failureOf, known, setEnv, setMocks } from "./support";
 
 /** No account is set, and no server runs: what is asked over HTTP fails. */
 describe("a program's unit test, with Pulumi's mocks", () => {

@@ -177,6 +177,10 @@ export function setMocks(mocks: pulumi.runtime.Mocks, project?: string, stack?: 
   return () => pulumi.runtime.resetOptions("project", "stack", -1, "", "", false, "");
 }
 
+/** What an output holds, once it is known. */
+export const known = <T>(output: pulumi.Output<T>) =>
+  new Promise<T>((resolve) => void output.apply(resolve));
+
 /** A request as a scripted server heard it. */
 interface Heard {
   method: string;

@@ -7,6 +7,7 @@ import { throughBothDoors } from "./acceptance/doors";
 import { pluginProvider } from "./pluginProvider";
 import {
   answer,
+  atScript,
   failureOf,
   type Properties,
   type ResourceProvider,
@@ -454,24 +455,20 @@ throughBothDoors("a TLS edge", (door) => {
     for (const status of [404, 405]) {
       it(`C23 a service that answers ${status} to deleting a module is told of`, async () => {
         await stack.up({ ...full, onModuleRemoval: "delete" });
-        const { url, caFile, requests, close } = await script(
+        const args = { ...without, onModuleRemoval: "delete" };
+        const answers = [
           answer(status, { msg: "no such operation" }),
           answer(200, found() as object),
-        );
-        const moved = { TLSEDGE_ACCEPTED_ORIGINS: emulator.url };
-        const restore = setEnv({ TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile, ...moved });
-        try {
-          const args = { ...without, onModuleRemoval: "delete" };
+        ];
+        const work = async (requests: { method: string }[]) => {
           const { message } = await failureOf(stack.up(args), Error);
           assert.match(message, /backend.*onModuleRemoval/s);
           assert.deepEqual(
             requests.map(({ method }) => method),
             ["DELETE", "GET"],
           );
-        } finally {
-          restore();
-          await close();
-        }
+        };
+        await atScript(answers, work, { TLSEDGE_ACCEPTED_ORIGINS: emulator.url });
       });
     }
 
@@ -584,15 +581,10 @@ throughBothDoors("a TLS edge", (door) => {
     it("a refusal stands as it is when who has the hostport can't be looked up", async () => {
       const refused = answer(409, { msg: "taken", error_code: "ERR_7" });
       const noLists = answer(403, { msg: "no lists" });
-      const { url, caFile, close } = await script(noLists, refused, noLists);
-      const restore = setEnv({ TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile });
-      try {
+      await atScript([noLists, refused, noLists], async () => {
         const { message } = await failureOf(stack.up({ hostports: full.hostports }), Error);
         assert.match(message, /409: taken \(ERR_7\)$/);
-      } finally {
-        restore();
-        await close();
-      }
+      });
     });
 
     it("C31 C32 a 404 from what is not the service is not taken for gone", async () => {
