@@ -249,6 +249,24 @@ describe("adoption", () => {
     }
   });
 
+  it("C44 another PEM for an adopted certificate fails the plan, and says to remove the option", async () => {
+    const [first, second] = await Promise.all([
+      makeCertificate({ commonName: "a.example" }),
+      makeCertificate({ commonName: "a.example" }),
+    ]);
+    const made = new Stack(tlsCertificate);
+    const { certificatePem, privateKeyPem } = first;
+    await made.up({ certificatePem, privateKeyPem });
+    const stack = new Stack(tlsCertificate);
+    await stack.up(importing(made.id, { certificatePem }));
+    const other = importing(made.id, {
+      certificatePem: second.certificatePem,
+      privateKeyPem: second.privateKeyPem,
+    });
+    const { message } = await failureOf(stack.preview(other), Error);
+    assert.match(message, /a change of certificatePem replaces.*remove the option/);
+  });
+
   it("C44 what this process has deleted is not adopted", async () => {
     await existing.destroy();
     const stack = new Stack(tlsEdge);

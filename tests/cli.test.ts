@@ -974,7 +974,7 @@ describe("npx pulumi-tlsedge", () => {
     ];
     for (const [line, prefix, others] of connections) {
       for (const [what, respondWith, more, cause, setting] of cases) {
-        it(`for ${what}, \`${line}\` names the setting, and none of another connection`, async () => {
+        it(`for ${what}, \`${line}\` says what is wrong, and names nothing of another connection`, async () => {
           const server = await script(respondWith ?? silence);
           if (!respondWith) await server.close();
           const settings = { BASE_URL: server.url, CA_FILE: server.caFile, API_KEY: secret };

@@ -142,7 +142,6 @@ describe("the settings of a connection", () => {
     }
   });
 
-  /** A mistake: the variable, its value, and what is said of it. */
   const keySigns = "has a space, a line break or a character that a key can't have";
   const inRange = (variable: string, wrong: string[], range: string) =>
     wrong.map((value): [string, string, string] => [
@@ -150,6 +149,7 @@ describe("the settings of a connection", () => {
       value,
       `must be a whole number ${range}:`,
     ]);
+  /** A mistake: the variable, its value, and what is said of it. */
   const mistakes: [string, string, string][] = [
     ["TLSEDGE_BASE_URL", "api.example.com", "(api.example.com) must start with https://: correct"],
     ["TLSEDGE_BASE_URL", "localhost:8443/v1", "(localhost:8443/v1) must start with https://"],
