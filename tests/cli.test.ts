@@ -686,6 +686,12 @@ describe("npx pulumi-tlsedge", () => {
     assert.equal((await run("status --fail-within 0")).code, 2);
   });
 
+  it("status --fail-within 3 exits with 0 for one with three days left, --fail-within 4 with 2", async () => {
+    await upload(3.5, ["soon.example.com"]);
+    assert.equal((await run("status --fail-within 3")).code, 0);
+    assert.equal((await run("status --fail-within 4")).code, 2);
+  });
+
   it("status --json prints one object, uncoloured, with dates and numbers", async () => {
     const ids = await seed();
     const [env, stderrs] = [{ FORCE_COLOR: "1" }, { stderr: terminal() }];

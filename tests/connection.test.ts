@@ -461,6 +461,23 @@ describe("a resource's connection", () => {
     assert.deepEqual(production.requests, []);
   });
 
+  it("C5 C31 is asked by a refresh, and drift is put right there", async () => {
+    const inputs = { description: "a", connection: "tlsedge-staging" };
+    const stack = new Stack(tlsEdge);
+    await stack.up(inputs);
+    staging.tlsEdges.patch(stack.id, { description: "drifted" });
+    staging.requests.length = 0;
+    await stack.refresh();
+    assert.equal(await stack.up(inputs), "update");
+    const methods = staging.requests.map(({ method }) => method);
+    assert.deepEqual(
+      methods.filter((method) => method !== "GET"),
+      ["PATCH"],
+    );
+    assert.equal(staging.tlsEdges.get(stack.id)?.description, "a");
+    assert.deepEqual(production.requests, []);
+  });
+
   it("C85 is not missing from a state that the plugin has written: nothing is replaced", async () => {
     for (const args of [{}, { connection: "tlsedge-staging" }]) {
       const stack = new Stack(tlsEdge);

@@ -91,7 +91,7 @@ describe("the plugin, called over gRPC", () => {
     assert.match((await checkConfig("other", { size: "3" })).join(), /unknown/);
   });
 
-  it("tells which setting a misspelt one of an explicit provider may mean", async () => {
+  it("C1 C15 tells which setting a misspelt one of an explicit provider may mean", async () => {
     const failures = await checkConfig("p", { baseURL: "https://a.example" }, "staging");
     assert.match(failures.join(), /did you mean baseUrl/);
   });
@@ -327,7 +327,7 @@ describe("the plugin, called over gRPC", () => {
   it("C18 names a hostport that two edges have, whatever its letter case, but no secret", async () => {
     assert.deepEqual(await checkHostports("one", ["Shared.example.com:443"]), []);
     const again = await checkHostports("two", ["x:1", "shared.EXAMPLE.com:443"]);
-    assert.match(again.join(), /shared\.example/);
+    assert.match(again.join(), /\bone\b.*\btwo\b.*have the same hostport, shared\.example/i);
     const [reason = ""] = await checkHostports("three", secret(["shared.example.com:443"]));
     assert.ok(reason.includes("[secret]") && !reason.includes("example.com"), reason);
   });
@@ -404,6 +404,21 @@ describe("the plugin, called over gRPC", () => {
       assert.deepEqual(warnings(), []);
     });
 
+    it("C81 says of an id that does not exist that there is nothing", async () => {
+      for (const [type, id] of [
+        ["TLSEdge", "edgtls_none"],
+        ["TLSCertificate", "cert_none"],
+      ] as const) {
+        const request = { ...named(type), id };
+        const found: messages.ReadResponse = await call(
+          "read",
+          new messages.ReadRequest(),
+          request,
+        );
+        assert.equal(found.getId(), "");
+      }
+    });
+
     it("C81 lists what there is when the hostport of an import names no edge", async () => {
       const [{ id = "" } = {}] = emulator.tlsEdges.list();
       const error = new RegExp(`no TLS edge matches.*${id}`, "s");
@@ -461,6 +476,25 @@ describe("the plugin, called over gRPC", () => {
       await assert.rejects(created({ description: "edited" }), new RegExp(`${late?.id}`));
       assert.equal(emulator.tlsEdges.list().length, made + 1);
     });
+  });
+
+  it("C7 refuses the plan of what another service has, and names both services", async () => {
+    const oldInputs = { description: "a" };
+    const olds = { ...oldInputs, uri: "https://other.example/edges/tls/edgtls_1" };
+    emulator.requests.length = 0;
+    await assert.rejects(diff({ olds, oldInputs, news: { description: "b" } }), ({ message }) => {
+      assert.ok(message.includes("https://other.example"), message);
+      assert.ok(message.includes(emulator.url), message);
+      return true;
+    });
+    assert.deepEqual(emulator.requests, []);
+  });
+
+  it("C24 a replacement that is made first names the option that it needs", async () => {
+    const hostports = ["replaced.example.com:443"];
+    const id = (await create(edge("replaced"), { hostports })).getId();
+    await assert.rejects(create(edge("replaced"), { hostports }), /`deleteBeforeReplace: true`/);
+    emulator.tlsEdges.delete(id);
   });
 
   it("C85 refuses what is in another account, when it moves to a default provider", async () => {

@@ -107,6 +107,10 @@ describe("the shape of inputs", () => {
     assert.doesNotMatch(textsOf(found, () => false).join(), /words/);
   });
 
+  it("C13 two hostports that are not known are not the same", () => {
+    assert.deepEqual(problems({ hostports: [unknown, unknown] }), []);
+  });
+
   const module = (values: Properties) => ({ tlsTermination: values });
   const write = "write only a host name, a colon and a port, such as app.example.com:443";
   const asciiOnly =
@@ -260,8 +264,9 @@ describe("the shape of inputs", () => {
       const [hidden = "", ...more] = texts(true);
       assert.deepEqual(more, []);
       const [path = ""] = said.split(": ");
-      const [mustBe = ""] = /must be [^:]*/.exec(said) ?? [];
-      assert.ok(hidden.startsWith(`${path}: `) && hidden.includes(mustBe), hidden);
+      const [must = ""] = /must be [^:]*|no such property/.exec(said) ?? [];
+      assert.ok(hidden.startsWith(`${path}: `) && hidden.includes(must), hidden);
+      assert.ok(hidden.length > `${path}: `.length + 10, hidden);
       for (const value of textsIn(news)) assert.ok(!hidden.includes(value), hidden);
     });
   }

@@ -63,6 +63,7 @@ describe("the deadlines of a resource", () => {
     await timesOut(stack.destroy());
   });
 
+  // Through the plugin they come with each call, and are not among the inputs.
   it("C25 C93 are no change by themselves, and stand in no request", async () => {
     const stack = new Stack(tlsEdge);
     await stack.up({ description: "one" });

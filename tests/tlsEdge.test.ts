@@ -148,6 +148,13 @@ throughBothDoors("a TLS edge", (door) => {
       assert.deepEqual(paths, ["hostports[1]", "backend.enabled", "ipRestriction.ipPolicyIds[1]"]);
     });
 
+    it("C15 a value of a wrong type is refused by its path", async () => {
+      const wrong = await reasons({ description: 5, tlsTermination: { minVersion: 1.2 } });
+      const [first, second] = wrong.sort();
+      assert.match(String(first), /^description: is a number, but must be a string/);
+      assert.match(String(second), /^tlsTermination\.minVersion: .*"1\.2"/);
+    });
+
     it("C15 every misspelt property is named, with or without a known value", async () => {
       const wrong = await reasons({
         hostport: unknown,

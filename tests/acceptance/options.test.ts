@@ -168,7 +168,7 @@ throughBothDoors("the engine's own options", (door) => {
     assert.deepEqual(new Set(rest), new Set(kept));
   });
 
-  // tests/tlsEdge.test.ts has it through both: what the plugin answers, the engine puts into words.
+  // Of dynamic providers tests/tlsEdge.test.ts has it. What the plugin answers, the engine puts into words.
   const onlyPlugin = door === "plugin" ? it : () => undefined;
   onlyPlugin("C43 get of a missing id fails", async () => {
     await project.program('tlsedge.TLSEdge.get("edge", "edgtls_none");');

@@ -123,8 +123,9 @@ throughBothDoors("the state of every version", (door) => {
     await project.file("earlier.json", JSON.stringify(earlier));
     await project.succeedsQuietly("stack", "import", "--file", "earlier.json");
     assert.deepEqual((await project.up()).changes, { same: 3 });
-    const up = await project.up("--refresh");
-    assert.deepEqual([up.changes, up.writes], [{ same: 3 }, []]);
+    await project.refresh();
+    const up = await project.up();
+    assert.deepEqual([up.changes, up.requests], [{ same: 3 }, []]);
     const { edge, certificate } = await project.exported();
     assert.deepEqual(edge?.outputs.ipRestriction, { enabled: true, ipPolicyIds: ["ipp_1"] });
     assert.match(String(certificate?.outputs.publicKeyFingerprint), /^[0-9a-f]{64}$/);

@@ -13,7 +13,7 @@ const held = ({ tlsEdges, tlsCertificates }: Emulator) => ({
   certificates: tlsCertificates.list(),
 });
 
-/** The linter checks the types of the templates. */
+/** The linter checks the types of the templates, against this repository and not an installed package. */
 describe("the template stack, on the real engine: two environments of eight sites", () => {
   const environments = ["dev", "prod"];
   const names = ["admin", "api", "app", "docs", "help", "shop", "status", "www"];

@@ -29,7 +29,7 @@ export interface Setup {
   door: Door;
 }
 
-/** Prepares runs of the built package, or of the package that `folder` resolves. */
+/** Prepares runs of the built package, or, for dynamic providers alone, of the one that `folder` resolves. */
 export async function prepare(door: Door, folder?: string): Promise<Setup> {
   const cache = newFolder();
   const program = folder ?? newFolder();
