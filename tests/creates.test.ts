@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fs, { readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { mock } from "node:test";
-import { Client } from "../client/client";
+import type { Client } from "../client/client";
 import { ServiceError } from "../client/errors";
 import { tlsCertificates } from "../client/tlsCertificate";
 import { tlsEdges } from "../client/tlsEdge";
@@ -23,8 +23,8 @@ import {
   type Answer,
   answer,
   atScript,
+  clientOf,
   failureOf,
-  fileWith,
   holdTimeouts,
   type Properties,
   reset,
@@ -53,12 +53,7 @@ describe("a create", () => {
   before(async () => {
     emulator = await startEmulator();
     restore = setEnvFor(emulator);
-    stranger = new Client({
-      baseUrl: emulator.url,
-      apiKey: emulator.apiKey,
-      caFile: fileWith(emulator.ca),
-      requestsPerMinute: 0,
-    });
+    stranger = clientOf(emulator, { requestsPerMinute: 0 });
     certificate = await makeCertificate({ commonName: "a.example" });
     const { certificatePem, privateKeyPem } = certificate;
     inputs = {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { mock } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { Client } from "../client/client";
+import type { Client } from "../client/client";
 import { ServiceError } from "../client/errors";
 import { tlsEdges } from "../client/tlsEdge";
 import { type Emulator, startEmulator } from "../emulator/server";
@@ -10,7 +10,7 @@ import { folder, records } from "../provider/creates/journal";
 import { forgetLists } from "../provider/creates/lists";
 import { tlsEdge } from "../provider/dynamic";
 import { forgetPlans } from "../provider/hostports";
-import { failureOf, Stack, setEnv, setEnvFor, unknown, until } from "./support";
+import { clientOf, failureOf, Stack, setEnv, setEnvFor, unknown, until } from "./support";
 
 const [h1, h2, h3] = ["one.example.com:443", "two.example.com:443", "three.example.com:443"];
 
@@ -22,8 +22,7 @@ describe("a hostport that another edge serves", () => {
   before(async () => {
     emulator = await startEmulator();
     restore = setEnvFor(emulator);
-    const { TLSEDGE_CA_FILE: caFile } = process.env;
-    stranger = new Client({ baseUrl: emulator.url, apiKey: emulator.apiKey, caFile });
+    stranger = clientOf(emulator);
   });
   let isMarked: boolean;
   beforeEach(() => {

@@ -3,7 +3,6 @@ import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { stripVTControlCharacters } from "node:util";
-import { Client } from "../client/client";
 import { tlsEdges } from "../client/tlsEdge";
 import ours from "../package.json";
 import { runTool } from "./command";
@@ -178,11 +177,9 @@ async function deploy(folder: string, type: string, program: string): Promise<vo
 async function adoptAccount(line: string, folder: string): Promise<void> {
   const { env } = await findOrBuildPulumi();
   const account = await Project.in(newFolder(), {}, withLowestNode(env, folder));
-  const { emulator, env: settings } = account;
+  const { env: settings } = account;
   try {
-    const { url: baseUrl, apiKey } = emulator;
-    const client = new Client({ baseUrl, apiKey, caFile: settings.TLSEDGE_CA_FILE });
-    await tlsEdges.create(client, { hostports: ["app.example.com:443"] });
+    await tlsEdges.create(account.newClient(), { hostports: ["app.example.com:443"] });
     await sh("npx --no pulumi-tlsedge -- adopt --out live", folder, settings);
     const live = path.join(folder, "live");
     await sh(line, live);

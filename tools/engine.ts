@@ -4,6 +4,7 @@ import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import * as YAML from "yaml";
+import { Client } from "../client/client";
 import {
   type CertificateOptions,
   type Emulator,
@@ -168,6 +169,12 @@ export class Project {
     await this.emulator.close();
     const port = Number(new URL(this.emulator.url).port);
     this.emulator = await startEmulator({ ...this.options, port });
+  }
+
+  /** A client of the account: what another user, or a person, does with it. */
+  newClient(): Client {
+    const { url: baseUrl, apiKey } = this.emulator;
+    return new Client({ baseUrl, apiKey, caFile: this.env.TLSEDGE_CA_FILE, requestsPerMinute: 0 });
   }
 
   /** Stops the emulator and removes the folder. */

@@ -2,7 +2,6 @@ import { execFile } from "node:child_process";
 import path from "node:path";
 import { promisify } from "node:util";
 import type { Adoption } from "../../cli/adopt";
-import { Client } from "../../client/client";
 import { Project } from "../../tools/engine";
 import { repository } from "../../tools/folders";
 
@@ -15,17 +14,8 @@ export const withoutCode = ["--generate-code=false", "--yes", "--skip-preview"];
 export async function emptyProject() {
   const project = await Project.create({}, {}, "plugin");
   await project.program("");
-  const { url: baseUrl, apiKey } = project.emulator;
-  const client = new Client({
-    baseUrl,
-    apiKey,
-    caFile: project.env.TLSEDGE_CA_FILE,
-    requestsPerMinute: 0,
-  });
-  return { project, client };
+  return { project, client: project.newClient() };
 }
-
-export { upload } from "../support";
 
 /** Writes the file of an account. */
 export async function adopt({ folder, env }: Project): Promise<Adoption> {

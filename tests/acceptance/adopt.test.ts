@@ -4,7 +4,7 @@ import { cp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Adoption } from "../../cli/adopt";
-import { Client } from "../../client/client";
+import type { Client } from "../../client/client";
 import { tlsCertificates } from "../../client/tlsCertificate";
 import { tlsEdges } from "../../client/tlsEdge";
 import { type CertificateOptions, makeCertificate } from "../../emulator/server";
@@ -87,11 +87,7 @@ describe("a whole account", () => {
 
   before(async () => {
     project = await Project.copyOf({});
-    client = new Client({
-      baseUrl: project.emulator.url,
-      apiKey: project.emulator.apiKey,
-      caFile: project.env.TLSEDGE_CA_FILE,
-    });
+    client = project.newClient();
     await seed();
   });
   after(() => project?.close());
@@ -164,12 +160,7 @@ describe(`an account of ${many} edges and ${many} certificates`, () => {
 
   it("C40 is read by the page, in the listing, in the plan and in the update", async () => {
     project = await Project.copyOf({});
-    const client = new Client({
-      baseUrl: project.emulator.url,
-      apiKey: project.emulator.apiKey,
-      caFile: project.env.TLSEDGE_CA_FILE,
-      requestsPerMinute: 0,
-    });
+    const client = project.newClient();
     for (let n = 0; n < many; n++) {
       const name = `app${n}.example.com`;
       const made = await makeCertificate({ commonName: name, dnsNames: [name] });

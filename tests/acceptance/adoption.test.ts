@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { Client } from "../../client/client";
 import { tlsCertificates } from "../../client/tlsCertificate";
 import { tlsEdges } from "../../client/tlsEdge";
 import { type MadeCertificate, makeCertificate } from "../../emulator/server";
@@ -66,8 +65,7 @@ describe("adoption", () => {
     project = await Project.create();
     made = await issue();
     await put(made);
-    const { url: baseUrl, apiKey } = project.emulator;
-    const client = new Client({ baseUrl, apiKey, caFile: project.env.TLSEDGE_CA_FILE });
+    const client = project.newClient();
     const { id: edge } = await tlsEdges.create(client, {
       hostports: ["app.example.com:443"],
       description: "old",

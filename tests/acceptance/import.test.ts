@@ -4,7 +4,8 @@ import type { Client } from "../../client/client";
 import { tlsEdges } from "../../client/tlsEdge";
 import type { CertificateOptions } from "../../emulator/server";
 import type { Project } from "../../tools/engine";
-import { adopt, emptyProject, heldBy, importAll, upload, withoutCode } from "./account";
+import { upload } from "../support";
+import { adopt, emptyProject, heldBy, importAll, withoutCode } from "./account";
 
 const importFile = (resources: { type: string; name: string; id: string }[]) =>
   JSON.stringify({

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { type MadeCertificate, makeCertificate } from "../../emulator/server";
 import { Project } from "../../tools/engine";
 import type { Run } from "../../tools/engineLog";
-import { throughBothDoors } from "./doors";
+import { onlyThrough, throughBothDoors } from "./doors";
 
 throughBothDoors("inputs, at plan time on the real engine", (door) => {
-  const onlyDynamic = door === "dynamic" ? it : () => undefined;
+  const onlyDynamic = onlyThrough("dynamic", door);
   let project: Project;
   let certificate: MadeCertificate;
 
@@ -109,6 +109,7 @@ throughBothDoors("inputs, at plan time on the real engine", (door) => {
     holds(await project.preview("--expect-no-changes"));
   });
 
+  // Through the plugin, the program has no code of this package that could print.
   onlyDynamic(
     "C60 a lookup that fails is one error, without a warning of Node's or a stack",
     async () => {
@@ -134,6 +135,7 @@ throughBothDoors("inputs, at plan time on the real engine", (door) => {
     Object.assign(project, { env: whole });
   });
 
+  // tests/plugin.test.ts has it through the plugin.
   onlyDynamic(
     "C18 C50 two edges with one hostport fail the plan, which names both and no secret",
     async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { MadeCertificate } from "../../emulator/server";
 import { Project } from "../../tools/engine";
-import { throughBothDoors } from "./doors";
+import { onlyThrough, throughBothDoors } from "./doors";
 
 /** One stack for all: each resource shows one option, or none. */
 throughBothDoors("the engine's own options", (door) => {
@@ -169,7 +169,7 @@ throughBothDoors("the engine's own options", (door) => {
   });
 
   // Of dynamic providers tests/tlsEdge.test.ts has it. What the plugin answers, the engine puts into words.
-  const onlyPlugin = door === "plugin" ? it : () => undefined;
+  const onlyPlugin = onlyThrough("plugin", door);
   onlyPlugin("C43 get of a missing id fails", async () => {
     await project.program('tlsedge.TLSEdge.get("edge", "edgtls_none");');
     assert.match((await project.fails("preview")).output, /edgtls_none.*does not exist/);

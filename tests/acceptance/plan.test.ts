@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { Client } from "../../client/client";
 import { tlsEdges } from "../../client/tlsEdge";
 import { Project } from "../../tools/engine";
 import { throughBothDoors } from "./doors";
@@ -17,9 +16,7 @@ throughBothDoors("what a plan asks", (door) => {
 
   /** An edge of another stack, with a text that could be a secret. */
   async function stranger(args: object): Promise<string> {
-    const { url: baseUrl, apiKey } = project.emulator;
-    const client = new Client({ baseUrl, apiKey, caFile: project.env.TLSEDGE_CA_FILE });
-    return (await tlsEdges.create(client, args)).id;
+    return (await tlsEdges.create(project.newClient(), args)).id;
   }
 
   const names = ["a", "b", "c", "d", "e", "f"];

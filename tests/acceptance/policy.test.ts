@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { Client } from "../../client/client";
 import { tlsEdges } from "../../client/tlsEdge";
 import { Project } from "../../tools/engine";
 import type { Run } from "../../tools/engineLog";
@@ -47,9 +46,7 @@ throughBothDoors("policies on the engine", (door) => {
 
   /** An edge that no stack has made. */
   async function existing(args: object): Promise<string> {
-    const { url: baseUrl, apiKey } = project.emulator;
-    const client = new Client({ baseUrl, apiKey, caFile: project.env.TLSEDGE_CA_FILE });
-    return (await tlsEdges.create(client, args)).id;
+    return (await tlsEdges.create(project.newClient(), args)).id;
   }
 
   it(`C16 C70${door === "plugin" ? " C82" : ""} stop an update in its preview, and tell what is advisory`, async () => {

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
-import { Client } from "../../client/client";
 import { tlsCertificates } from "../../client/tlsCertificate";
 import { makeCertificate } from "../../emulator/server";
 import { type ExportedResource, Project } from "../../tools/engine";
@@ -31,8 +30,7 @@ throughBothDoors("a secret in state", (door) => {
     project = await Project.create({}, {}, door);
     await project.file("chain.pem", certificatePem);
     await project.file("key.pem", privateKeyPem);
-    const { url: baseUrl, apiKey } = project.emulator;
-    const client = new Client({ baseUrl, apiKey, caFile: project.env.TLSEDGE_CA_FILE });
+    const client = project.newClient();
     const body = { certificate_pem: certificatePem, private_key_pem: privateKeyPem };
     existing = (await tlsCertificates.create(client, { ...body, description: "one" })).id;
   });

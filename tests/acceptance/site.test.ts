@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Project } from "../../tools/engine";
-import { throughBothDoors } from "./doors";
+import { onlyThrough, throughBothDoors } from "./doors";
 
 throughBothDoors("a site", (door) => {
   let project: Project;
@@ -53,7 +53,7 @@ throughBothDoors("a site", (door) => {
   });
 
   // tests/tlsSite.test.ts has each mistake, through dynamic providers.
-  const onlyPlugin = door === "plugin" ? it : () => undefined;
+  const onlyPlugin = onlyThrough("plugin", door);
   onlyPlugin("C88 C11 refuses wrong arguments in a sentence, before any request", async () => {
     await project.program(`
       new tlsedge.TLSSite("app", {

@@ -143,8 +143,7 @@ describe("docs/lookups.md", () => {
   let project: Project;
   before(async () => {
     project = await Project.create({}, { PULUMI_NODEJS_TRANSPILE_ONLY: undefined });
-    const { url: baseUrl, apiKey } = project.emulator;
-    const client = new Client({ baseUrl, apiKey, caFile: project.env.TLSEDGE_CA_FILE });
+    const client = project.newClient();
     for (const name of ["app", "api"]) {
       await tlsEdges.create(client, { hostports: [`${name}.example.com:443`] });
     }

@@ -8,7 +8,8 @@ import type { Project } from "../../tools/engine";
 import { repository } from "../../tools/folders";
 import { generateSdks, missing, printProgram, programs } from "../../tools/languages";
 import { schemaFile } from "../../tools/schema";
-import { adopt, emptyProject, heldBy, importAll, upload } from "../acceptance/account";
+import { adopt, emptyProject, heldBy, importAll } from "../acceptance/account";
+import { upload } from "../support";
 
 const plugin = path.join(repository, "plugin", "dist");
 const unattended = ["--yes", "--skip-preview"];

@@ -6,7 +6,6 @@ import path from "node:path";
 import { promisify } from "node:util";
 import MarkdownIt from "markdown-it";
 import { parse } from "yaml";
-import { Client } from "../../client/client";
 import { tlsCertificates } from "../../client/tlsCertificate";
 import { makeCertificate } from "../../emulator/server";
 import ours from "../../package.json";
@@ -650,14 +649,12 @@ const servesProduction = (edge: { hostports?: string[] | null }) =>
   edge.hostports?.includes(hostports.production);
 
 /** Uploads a certificate with ten days left, as somebody else would; gives what deletes it. */
-async function uploadExpiring({ emulator, env }: Project): Promise<() => void> {
-  const { url: baseUrl, apiKey } = emulator;
-  const client = new Client({ baseUrl, apiKey, caFile: String(env.TLSEDGE_CA_FILE) });
+async function uploadExpiring(project: Project): Promise<() => void> {
   const notAfter = new Date(Date.now() + 10 * day);
   const made = await makeCertificate({ commonName: "other.example.com", notAfter });
   const body = { certificate_pem: made.certificatePem, private_key_pem: made.privateKeyPem };
-  const { id } = await tlsCertificates.create(client, body);
-  return () => emulator.tlsCertificates.delete(id);
+  const { id } = await tlsCertificates.create(project.newClient(), body);
+  return () => project.emulator.tlsCertificates.delete(id);
 }
 
 const origin = ({ folder }: Project) => path.join(folder, "origin.git");

@@ -1,5 +1,4 @@
 import path from "node:path";
-import { Client } from "../../client/client";
 import { tlsEdges } from "../../client/tlsEdge";
 import type { MadeCertificate } from "../../emulator/server";
 import { Project } from "../engine";
@@ -134,11 +133,9 @@ class Crash {
 
   /** Releases the held answer; it has been sent when this settles. */
   async #release(): Promise<void> {
-    const { url: baseUrl, apiKey, faults } = this.project.emulator;
-    faults.clear();
+    this.project.emulator.faults.clear();
     // The answer is sent in the event loop's next turn; the answer to this list comes later.
-    const client = new Client({ baseUrl, apiKey, caFile: this.project.env.TLSEDGE_CA_FILE });
-    await tlsEdges.list(client).next();
+    await tlsEdges.list(this.project.newClient()).next();
   }
 
   async #pulumi(...args: string[]) {
