@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import path from "node:path";
-import { cacheFolder, fillOnce, findGo, run } from "./pulumi";
+import { cacheFolder, fillOnce, findGo, goEnv, run } from "./pulumi";
 
 /**
  * A program that is published as a Go module, built once for all processes. The first call takes up
@@ -20,8 +20,9 @@ export async function goProgram(source: string, version: string) {
   console.error(`Building ${name} ${version}`);
   const holds = async (built: string) => (await readdir(built)).includes(name);
   await fillOnce(folder, holds, async (staging) => {
-    const env = { ...process.env, CGO_ENABLED: "0", GOWORK: "off", GOBIN: staging };
-    const args = ["install", "-trimpath", "-ldflags=-s -w", `${source}@${version}`];
+    const env = { ...goEnv(), GOBIN: staging };
+    // It runs for seconds: without inlined functions its build is a fifth shorter.
+    const args = ["install", "-gcflags=all=-dwarf=false -l", `${source}@${version}`];
     await run(go, args, { env, maxBuffer: 1 << 26 });
   });
   return path.join(folder, name);

@@ -9,6 +9,7 @@ import {
   findGo,
   findOrBuildPulumi,
   findProgram,
+  goEnv,
   pathFolders,
   pulumiVersion,
   run,
@@ -37,8 +38,6 @@ export type WriteProgram = (
 
 const sources = path.join(__dirname, "pulumi-cli");
 const engine = path.join(sources, "engine");
-const goFlags = ["-mod=readonly", "-trimpath", "-ldflags=-s -w"];
-const goEnv = { ...process.env, CGO_ENABLED: "0", GOWORK: "off" };
 
 /** The virtual environment that has Pulumi's package. */
 const python = cacheFolder(process.env, `python-${pulumiVersion}`);
@@ -91,7 +90,9 @@ async function findOrBuildHost(language: string): Promise<void> {
   console.error(`Building ${host}`);
   const staging = await fs.mkdtemp(`${folder}.`);
   try {
-    await run(path.join(sources, "build-language-host.sh"), [go, staging, language]);
+    await run(path.join(sources, "build-language-host.sh"), [go, staging, language], {
+      env: goEnv(),
+    });
     // The host comes last: a process that finds it finds the script that it starts (-exec), too.
     const files = (await fs.readdir(staging)).sort().reverse();
     for (const file of files) await fs.rename(path.join(staging, file), path.join(folder, file));
@@ -120,13 +121,13 @@ async function pip(interpreter: string, ...args: string[]): Promise<void> {
 /** Compiles the Go programs of this file, so that each `go run` only links. */
 export async function compileGoTools(): Promise<void> {
   const go = await findGo("Compiling Go programs");
-  await run(go, ["build", ...goFlags, "./..."], { cwd: engine, env: goEnv });
+  await run(go, ["build", "./..."], { cwd: engine, env: goEnv() });
 }
 
 /** Builds one of the Go programs of this repository into a file. */
 export async function buildGoTool(name: string, file: string): Promise<void> {
-  const args = ["build", ...goFlags, "-o", file, `./${name}`];
-  await run(await findGo(`Building ${name}`), args, { cwd: engine, env: goEnv });
+  const args = ["build", "-o", file, `./${name}`];
+  await run(await findGo(`Building ${name}`), args, { cwd: engine, env: goEnv() });
 }
 
 /**
@@ -149,8 +150,8 @@ export async function generateSdks(schema: string, java = false): Promise<string
 /** Generates the SDKs for Node.js, Python and Go, as `pulumi package gen-sdk` does. */
 export async function writeSdks(schema: string): Promise<string> {
   const folder = newFolder();
-  const args = ["run", ...goFlags, "./generate-sdks", path.resolve(schema), folder];
-  await run(await findGo("Generating SDKs"), args, { cwd: engine, env: goEnv });
+  const args = ["run", "./generate-sdks", path.resolve(schema), folder];
+  await run(await findGo("Generating SDKs"), args, { cwd: engine, env: goEnv() });
   return folder;
 }
 
@@ -180,7 +181,7 @@ export async function printProgram(
 ): Promise<string> {
   const go = await findGo("Printing a program");
   const args = ["./print-program", path.resolve(schema), language, imported];
-  const printing = run(go, ["run", ...goFlags, ...args], { cwd: engine, env: goEnv });
+  const printing = run(go, ["run", ...args], { cwd: engine, env: goEnv() });
   printing.child.stdin?.end(exported);
   const { stdout } = await printing;
   return language === "nodejs" ? commonJs(stdout) : stdout;
@@ -239,7 +240,7 @@ export const programs: Record<Language, WriteProgram> = {
     await fs.writeFile(path.join(folder, "main.go"), text);
     await writeGoModule(folder, needs.sdks && path.join(needs.sdks, "go"));
     const go = await findGo("A Go program");
-    await run(go, ["build", ...goFlags, "-o", "program", "."], { cwd: folder, env: goEnv });
+    await run(go, ["build", "-o", "program", "."], { cwd: folder, env: goEnv() });
     return {};
   },
 

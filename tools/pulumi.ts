@@ -240,13 +240,27 @@ export async function findGo(what: string, env = process.env): Promise<string> {
   throw new Error(`${what} needs Go ${oldestGo} or newer, ${found}.`);
 }
 
+/**
+ * The variables that every build with Go here has. Without debug information a build is a sixth
+ * shorter; with the same flags, builds share the packages that they have in common.
+ */
+export const goEnv = (env = process.env): NodeJS.ProcessEnv => ({
+  ...env,
+  CGO_ENABLED: "0",
+  GOWORK: "off",
+  GOFLAGS: "-mod=readonly -trimpath '-ldflags=-s -w' -gcflags=all=-dwarf=false",
+});
+
 async function build(folder: string, go: string, env: NodeJS.ProcessEnv, log: Log): Promise<void> {
   const npm = path.dirname(require.resolve("@pulumi/pulumi/package.json"));
   const script = path.join(__dirname, "pulumi-cli", "build.sh");
   log(`Building the Pulumi CLI ${pulumiVersion}, which takes some minutes`);
   const timer = setInterval(() => log("Still building"), 15_000);
   try {
-    await run("sh", [script, go, folder, pulumiVersion, npm], { env, maxBuffer: 1 << 26 });
+    await run("sh", [script, go, folder, pulumiVersion, npm], {
+      env: goEnv(env),
+      maxBuffer: 1 << 26,
+    });
   } catch (error) {
     const { stderr } = error as { stderr: string };
     throw new Error(`Building the Pulumi CLI failed. ${install}, or see:\n${stderr}`);

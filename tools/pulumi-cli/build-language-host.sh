@@ -1,12 +1,12 @@
 #!/bin/sh
-# Builds a language host of the Pulumi CLI with Go, from the Go modules that are published.
+# Builds a language host of the Pulumi CLI from the Go modules that are published, with the variables
+# of goEnv (pulumi.ts).
 # Usage: build-language-host.sh <go> <folder to fill> nodejs|python|go|java|yaml|dotnet
 set -eu
 go=$1 folder=$2 language=$3
 host=pulumi-language-$language
 here=$(cd "$(dirname "$0")" && pwd)
 sdk=github.com/pulumi/pulumi/sdk/v3
-export CGO_ENABLED=0 GOWORK=off
 
 # These three are modules of their own.
 case $language in
@@ -17,8 +17,7 @@ case $language in
 esac
 if [ "$program" ]; then
   cd "$here/language-hosts/published"
-  "$go" build -mod=readonly -trimpath -ldflags "-s -w" -o "$folder/$host" \
-    "github.com/pulumi/$program"
+  "$go" build -o "$folder/$host" "github.com/pulumi/$program"
   exit
 fi
 
@@ -61,7 +60,7 @@ case $language in
 esac
 
 cd "$source"
-"$go" build -mod=readonly -trimpath -o "$folder/$host" \
+"$go" build -o "$folder/$host" \
   -ldflags "-s -w -X $sdk/go/common/version.Version=$version" .
 cd "$folder"
 rm -r "$source"

@@ -1,13 +1,17 @@
 #!/bin/sh
-# Builds the Pulumi CLI and its Node.js language host with Go.
+# Builds the Pulumi CLI and its Node.js language host with Go, and the variables of goEnv (pulumi.ts).
 # Usage: build.sh <go> <folder to fill> <version> <folder of the npm package @pulumi/pulumi>
 set -eu
 go=$1 folder=$2 version=$3 npm=$4
 here=$(cd "$(dirname "$0")" && pwd)
-export CGO_ENABLED=0 GOWORK=off
 
 cd "$here/engine"
-"$go" build -mod=readonly -trimpath -o "$folder/pulumi" \
+# A fifth of the build are these packages. The tests use them rarely: they are not optimised.
+"$go" build -o "$folder/pulumi" \
+  -gcflags "all=-dwarf=false" \
+  -gcflags "github.com/pb33f/libopenapi/...=-dwarf=false -N -l" \
+  -gcflags "github.com/aws/aws-sdk-go-v2/...=-dwarf=false -N -l" \
+  -gcflags "github.com/envoyproxy/...=-dwarf=false -N -l" \
   -ldflags "-s -w -X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=v$version" \
   github.com/pulumi/pulumi/pkg/v3/cmd/pulumi
 
