@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import manifest from "../package.json";
@@ -28,12 +27,16 @@ describe("what a written package.json says of this package", () => {
     fs.writeFileSync(path.join(folder, file), JSON.stringify(content));
   }
 
-  /** Runs an installed package in a folder, for a project in another. */
-  const dependency = (own: string, cwd: string, out: string) => {
-    const code = `require(${JSON.stringify(path.join(own, compiled))}).dependencyFor(${JSON.stringify(out)})`;
+  /** Calls an installed package in a folder, for a project in another. */
+  const dependency = (own: string, cwd: string, out: string): string => {
     fs.mkdirSync(path.join(folder, cwd), { recursive: true });
-    const options = { cwd: path.join(folder, cwd), encoding: "utf8" } as const;
-    return execFileSync(process.execPath, ["-p", code], options).trim();
+    const before = process.cwd();
+    process.chdir(path.join(folder, cwd));
+    try {
+      return require(path.join(own, compiled)).dependencyFor(out);
+    } finally {
+      process.chdir(before);
+    }
   };
 
   const { version } = manifest;
