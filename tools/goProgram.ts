@@ -21,9 +21,7 @@ export async function goProgram(source: string, version: string) {
   const holds = async (built: string) => (await readdir(built)).includes(name);
   await fillOnce(folder, holds, async (staging) => {
     const env = { ...goEnv(), GOBIN: staging };
-    // It runs for seconds: without inlined functions its build is a fifth shorter.
-    const args = ["install", "-gcflags=all=-dwarf=false -l", `${source}@${version}`];
-    await run(go, args, { env, maxBuffer: 1 << 26 });
+    await run(go, ["install", `${source}@${version}`], { env, maxBuffer: 1 << 26 });
   });
   return path.join(folder, name);
 }

@@ -1,5 +1,5 @@
 // mocha loads this file before those of .mocharc.json.
-require("ts-node/register/transpile-only");
+require("./tsNode.cjs");
 const { findOrBuildPulumi } = require("./pulumi.ts");
 
 /**

@@ -241,14 +241,14 @@ export async function findGo(what: string, env = process.env): Promise<string> {
 }
 
 /**
- * The variables that every build with Go here has. Without debug information a build is a sixth
- * shorter; with the same flags, builds share the packages that they have in common.
+ * The variables of every build with Go here. Without debug information a build takes a sixth less
+ * time. Builds with equal flags share the packages that they compile.
  */
 export const goEnv = (env = process.env): NodeJS.ProcessEnv => ({
   ...env,
   CGO_ENABLED: "0",
   GOWORK: "off",
-  GOFLAGS: "-mod=readonly -trimpath '-ldflags=-s -w' -gcflags=all=-dwarf=false",
+  GOFLAGS: `${env.GOFLAGS ?? ""} -mod=readonly -trimpath '-ldflags=-s -w' -gcflags=all=-dwarf=false`,
 });
 
 async function build(folder: string, go: string, env: NodeJS.ProcessEnv, log: Log): Promise<void> {

@@ -1,8 +1,9 @@
 #!/bin/sh
-# Builds a language host of the Pulumi CLI from the Go modules that are published, with the variables
-# of goEnv (pulumi.ts).
+# Builds a language host of the Pulumi CLI with Go, from the Go modules that are published. It needs the
+# variables of goEnv (pulumi.ts).
 # Usage: build-language-host.sh <go> <folder to fill> nodejs|python|go|java|yaml|dotnet
 set -eu
+: "${GOFLAGS:?}"
 go=$1 folder=$2 language=$3
 host=pulumi-language-$language
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,6 +1,7 @@
 const { transformSync } = require("esbuild");
+const { register } = require("ts-node");
 
-/** How ts-node turns a file into JavaScript: three times as fast as with TypeScript. It checks no type. */
+/** Transpiles with esbuild, in a third of TypeScript's time. Nothing checks types here. */
 exports.create = () => ({
   transpile(text, { fileName: sourcefile }) {
     const options = { sourcefile, loader: "ts", format: "cjs", target: "node22", sourcemap: true };
@@ -8,3 +9,6 @@ exports.create = () => ({
     return { outputText: code, sourceMapText: map };
   },
 });
+
+// Not in tsconfig.json: Pulumi would obey it, too, where it runs the plugin from this folder.
+register({ transpileOnly: true, transpiler: __filename });
