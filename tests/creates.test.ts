@@ -531,6 +531,15 @@ describe("a create", () => {
     assert.deepEqual([isClaimed("young"), isClaimed("old")], [true, false]);
   });
 
+  it("C36 a claim whose age is not known stays", () => {
+    // A claim of this id removes old files first.
+    let n = 0;
+    while (!hashOf(`${n}`).startsWith("00")) n++;
+    claim("https://a.example/", `${n}`);
+    mock.method(fs, "statSync", () => undefined);
+    assert.equal(claim("https://a.example/", `${n}`), "another's");
+  });
+
   it("C33 what another machine makes half a minute after the mark is not taken", async () => {
     await stackOf("tlsEdge").up({ description: "marked" });
     const other = await make("tlsEdge");

@@ -230,8 +230,9 @@ function removeOld(): void {
   for (const kind of ["creates", "claims"] as const) {
     for (const name of filesIn(kind)) {
       const file = join(folder(), kind, name);
-      const writtenAt = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-      if (Date.now() - writtenAt > keptMs) rmSync(file, { force: true });
+      // Another process may have removed it, and a third have written it again.
+      const found = statSync(file, { throwIfNoEntry: false });
+      if (found && Date.now() - found.mtimeMs > keptMs) rmSync(file, { force: true });
     }
   }
 }
