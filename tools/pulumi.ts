@@ -6,15 +6,15 @@ import path from "node:path";
 import { promisify } from "node:util";
 
 /** The version that is downloaded or built when PATH has no Pulumi CLI to use. */
-export const pulumiVersion = "3.250.0";
+export const pulumiVersion = "3.274.1";
 
 /** What is built or downloaded is in the cache under this name. The last number grows with what is built. */
-export const cacheName = `pulumi-${pulumiVersion}-3`;
+export const cacheName = `pulumi-${pulumiVersion}-1`;
 
 /** The oldest CLI on PATH that is used: the package's own lower bound for `@pulumi/pulumi`. */
 export const oldestVersion = "3.216.0";
 
-const oldestGo = "1.25.0";
+const oldestGo = "1.26.6";
 const install = "Install the Pulumi CLI (https://www.pulumi.com/docs/install/)";
 
 /** Called with each line of progress. */
