@@ -1,7 +1,6 @@
 import "./checkNode";
-import { endCreates } from "../provider/creates/createOnce";
 import { engineAddress, exitWithEngine } from "../provider/engine";
-import { servePlugin } from "./plugin";
+import { endRun, servePlugin } from "./plugin";
 import schema from "./schema.json";
 
 /** The process that the engine starts. It reads the port of the plugin from stdout. */
@@ -13,7 +12,7 @@ async function main(): Promise<void> {
     );
     process.exit(1);
   }
-  void exitWithEngine(endCreates);
+  void exitWithEngine(endRun);
   const { port } = await servePlugin(schema);
   console.log(port);
 }

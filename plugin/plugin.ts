@@ -55,7 +55,7 @@ import {
 } from "../provider/plan";
 import { problemsOfShape, prune } from "../provider/values/shape";
 import { components } from "./construct";
-import { IncompleteError, serve, showThroughEngine } from "./rpc";
+import { allShown, IncompleteError, serve, showThroughEngine } from "./rpc";
 import { detailedDiff, fromWire, plannedOutputs, propertyOf, toWire } from "./wire";
 
 /** The Pulumi package schema, as far as this file reads it. */
@@ -263,12 +263,9 @@ function handlersOf(schema: Schema) {
       const given = fromWire(request.getInputs());
       // An import and a program's `get` have no state.
       const stored = "uri" in props.values ? props.values : undefined;
-      const named = request.getId();
-      // A `get` has properties, though they are empty: the program keeps the id that it has given.
-      const isImport = !request.hasProperties();
-      const id = isImport
-        ? await idToImport(importName, client(request.getTimeout()), named)
-        : named;
+      const id = stored
+        ? request.getId()
+        : await idToImport(importName, client(request.getTimeout()), request.getId());
       const service = clientOf(kind, id, props.values, request.getTimeout());
       const found = await read(lifecycle, service, id, stored);
       if (!found) return new messages.ReadResponse();
@@ -331,9 +328,7 @@ function handlersOf(schema: Schema) {
 
     /** The engine calls this at the end of every run, too. */
     async cancel() {
-      tellServices();
-      warnOfPlan();
-      await endCreates();
+      await endRun();
       cancel();
       return new Empty();
     },
@@ -350,6 +345,14 @@ function handlersOf(schema: Schema) {
       }
     },
   };
+}
+
+/** Says what is known at the end of a run, once. Engines before 3.250 end the process without `cancel`. */
+export async function endRun(): Promise<void> {
+  tellServices();
+  warnOfPlan();
+  await endCreates();
+  await allShown();
 }
 
 function secretsIn(properties: SchemaProperties): string[] {

@@ -70,13 +70,16 @@ function answered(
   return ({ request }, callback) => {
     const urn = request.getUrn?.() ?? "";
     const work = urnOf.run(urn, () => answering(() => handle(request)));
-    const answer = work.finally(() => Promise.all(unshown));
+    const answer = work.finally(allShown);
     answer.then(
       (response) => callback(null, response),
       (error: Error) => callback(grpcError(error)),
     );
   };
 }
+
+/** Settles when the engine has all messages. */
+export const allShown = (): Promise<unknown> => Promise.all(unshown);
 
 /** A create that made an object which is not complete: the engine stores what is known of it. */
 export class IncompleteError extends Error {

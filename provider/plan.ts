@@ -103,6 +103,7 @@ export function tellServices(): void {
         : `${defaultConnection}: the service of the provider ${connection.provider}`;
     if (!isKnown) inform(`${whose} is ${client.baseUrl.host}`, "run");
   }
+  services.clear();
 }
 
 /** Notes that this run is an update: it needs no warning about what it does. */

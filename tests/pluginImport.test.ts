@@ -18,6 +18,7 @@ describe("the plugin's read", () => {
     type: "tlsedge:index:TLSEdge",
   };
   let ids: string[];
+  const edges: Record<string, string> = {};
 
   before(async () => {
     emulator = await startEmulator();
@@ -33,6 +34,10 @@ describe("the plugin's read", () => {
     const client = clientOf(emulator);
     const made = await Promise.all([1, 2, 3, 4, 5].map(() => tlsEdges.create(client, {})));
     ids = made.map(({ id }) => id);
+    for (const engine of ["3.250", "3.274"]) {
+      const { id } = await tlsEdges.create(client, { hostports: [`${engine}.example:443`] });
+      edges[engine] = id;
+    }
     emulator.requests.splice(0);
   });
   after(async () => {
@@ -56,4 +61,16 @@ describe("the plugin's read", () => {
     fs.writeFileSync(later, "");
     assert.deepEqual(await requestsOf(fifth), ["one"]);
   });
+
+  // Pulumi 3.250 sends an import no properties, 3.274 empty ones.
+  for (const [engine, known] of [
+    ["3.250", undefined],
+    ["3.274", {}],
+  ] as const) {
+    it(`C81 takes an edge by its hostport, as ${engine} imports it`, async () => {
+      const { id, inputs } = await provider.read(resource, `${engine}.example:443`, known, known);
+      assert.equal(id, edges[engine]);
+      assert.deepEqual(inputs?.hostports, [`${engine}.example:443`]);
+    });
+  }
 });

@@ -119,12 +119,6 @@ describe("the engine's import", () => {
     const after = await project.up();
     assert.deepEqual([after.steps.sort(), after.requests], [["same:gone", "same:kept"], []]);
   });
-
-  it("C43 takes no hostport for a get, whose id the program keeps", async () => {
-    await tlsEdges.create(client, { hostports: ["a.example:443"] });
-    await project.program('tlsedge.TLSEdge.get("one", "a.example:443");');
-    await project.fails("up");
-  });
 });
 
 describe("what adopt writes for the plugin", () => {
