@@ -1,6 +1,7 @@
 import type { Client } from "../client/client";
 import type { Endpoints } from "../client/endpoints";
 import { ServiceError } from "../client/errors";
+import type { ServiceObject, Unset } from "../client/fields";
 import { createOnce } from "./creates/createOnce";
 import { declareHostports, noteDeleted, planHostports, setHostports } from "./hostports";
 import {
@@ -20,13 +21,8 @@ import { readPaged } from "./pages";
 import { bodyOf, type Module, stateOf } from "./values/modules";
 
 /** The fields that every kind of edge has in an answer, besides its modules. */
-export interface EdgeWire {
-  id: string;
-  uri: string;
-  created_at: string;
-  description?: string | null;
-  metadata?: string | null;
-  hostports?: string[] | null;
+export interface EdgeWire extends ServiceObject {
+  hostports?: Unset<string[]>;
 }
 
 /** The properties of one kind of edge. */

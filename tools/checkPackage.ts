@@ -53,9 +53,10 @@ export const { notAfter } = new TLSCertificate("app", { certificatePem: pulumi.o
 // @ts-expect-error A misspelt property is an error.
 new TLSEdge("typo", { hostport: ["app.example.com:443"] });
 `;
-/** `.cts` is CommonJS and `.mts` is ESM, whatever package.json says. */
+/** With every strict option that a program may set. */
 const tsc =
-  "node_modules/.bin/tsc --noEmit --strict --module node16 --target es2022 consumer.cts consumer.mts";
+  "node_modules/.bin/tsc --noEmit --strict --exactOptionalPropertyTypes --skipLibCheck false " +
+  "--module node16 --target es2022";
 
 /** The files that a tarball may hold, and those that it must hold. */
 const built = /^dist\/(cli|client|provider(\/(creates|values))?|sdk)\/\w+\.(js|d\.ts)$/;
@@ -89,6 +90,13 @@ async function checkFiles(tarball: string): Promise<void> {
   assert.deepEqual({ stray, missing }, { stray: [], missing: [] });
   const { scripts } = JSON.parse(await sh(`tar -xzOf ${tarball} package/package.json`, repository));
   assert.ok(!("prepare" in scripts), "npm would build the package where nothing can be built");
+}
+
+/** Every entry is found by Node.js, and its types by TypeScript, in each of their module systems. */
+async function checkEntries(tarball: string): Promise<void> {
+  for (const line of ["publint run --strict", "attw"]) {
+    await sh(`node_modules/.bin/${line} ${tarball}`, repository);
+  }
 }
 
 /** The npm package of the Node.js that --lowest uses for program and provider, not emulator. */
@@ -125,10 +133,8 @@ async function install(line: string, folder: string, tarball: string): Promise<v
 }
 
 async function typeCheck(folder: string): Promise<void> {
-  for (const file of ["consumer.cts", "consumer.mts"]) {
-    await writeFile(path.join(folder, file), consumer);
-  }
-  await sh(tsc, folder);
+  await writeFile(path.join(folder, "consumer.mts"), consumer);
+  await sh(`${tsc} consumer.mts`, folder);
 }
 
 /** The command line runs with the dependencies that were installed. */
@@ -233,15 +239,14 @@ async function typeCheckEmulator(emulator: string): Promise<void> {
   await writeManifest(folder, dependencies);
   await sh(installs.npm as string, folder);
   await writeFile(path.join(folder, "user.mts"), emulatorUser);
-  const strict = "--noEmit --strict --skipLibCheck false --module node16 --target es2023";
-  await sh(`node_modules/.bin/tsc ${strict} user.mts`, folder);
+  await sh(`${tsc} user.mts`, folder);
 }
 
 async function checkInstall(manager: string, line: string, tarball: string): Promise<void> {
   const folder = newFolder();
   if (!(await check(`${manager}: install`, () => install(line, folder, tarball)))) return;
   await check(`${manager}: npx pulumi-tlsedge --version`, () => runCommand(folder));
-  await check(`${manager}: types, CommonJS and ESM`, () => typeCheck(folder));
+  await check(`${manager}: types`, () => typeCheck(folder));
   if (manager === "npm") {
     await check(`${manager}: adopt, install, up, no change`, () => adoptAccount(line, folder));
   }
@@ -256,14 +261,17 @@ async function checkInstall(manager: string, line: string, tarball: string): Pro
 async function main(): Promise<void> {
   const tarball = await pack(".");
   await check("tarball: its files", () => checkFiles(tarball));
+  await check("tarball: its entries", () => checkEntries(tarball));
   // Found once, so that only one process downloads or builds it.
   await findOrBuildPulumi();
   const managers = Object.entries(installs).filter(([manager]) => !lowest || manager === "npm");
   await Promise.all(managers.map(([manager, line]) => checkInstall(manager, line, tarball)));
   const policy = await pack("policy");
+  await check("policy pack: its entries", () => checkEntries(policy));
   await check("policy pack: stops an update", () => stopUpdate(tarball, policy));
   if (lowest) return;
   const emulator = await pack("emulator");
+  await check("emulator: its entries", () => checkEntries(emulator));
   await check("emulator: its types alone", () => typeCheckEmulator(emulator));
 }
 
