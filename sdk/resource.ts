@@ -257,7 +257,7 @@ function checkResolvable(): void {
   } catch {
     throw new pulumi.RunError(
       `pulumi-tlsedge can't be found from ${folder}, where the engine looks for it: ` +
-        "add pulumi-tlsedge to this project's dependencies",
+        "add pulumi-tlsedge to the dependencies there, or start the program in the folder that has it",
     );
   }
 }
