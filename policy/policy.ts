@@ -1,4 +1,9 @@
-import type { ResourceValidationPolicy, StackValidationPolicy } from "@pulumi/policy";
+import type {
+  ReportViolation,
+  ResourceValidation,
+  ResourceValidationPolicy,
+  StackValidationPolicy,
+} from "@pulumi/policy";
 
 /** The description of a policy. `npm run docs:policies` writes docs/policies.md from these texts. */
 export interface Explained {
@@ -26,6 +31,29 @@ export type ResourcePolicy = ResourceValidationPolicy & Explained;
 export type StackPolicy = StackValidationPolicy & Explained;
 
 /*
+ * The policies are made by the two functions below, because names, and what a certificate says, are
+ * texts of others. Messages have no other values: Pulumi does not tell a policy which are secrets.
+ */
+
+/** A {@link ResourcePolicy} whose messages nothing obeys. */
+export function resourcePolicy(
+  policy: ResourcePolicy & { validateResource: ResourceValidation },
+): ResourcePolicy {
+  return { ...policy, validateResource: plainly(policy.validateResource) };
+}
+
+/** A {@link StackPolicy} whose messages nothing obeys. */
+export function stackPolicy(policy: StackPolicy): StackPolicy {
+  return { ...policy, validateStack: plainly(policy.validateStack) };
+}
+
+type Judge<Args> = (args: Args, report: ReportViolation) => Promise<void> | void;
+
+function plainly<Args>(judge: Judge<Args>): Judge<Args> {
+  return (args, report) => judge(args, (message, urn) => report(shown(message), urn));
+}
+
+/*
  * Reading an unknown value in a plan throws an error, which Pulumi reports as "can't run policy …
  * during preview". The two functions below throw this error only after all known values are judged,
  * so that the error hides no violation.
@@ -46,11 +74,11 @@ export function any(tests: (() => boolean)[]): boolean {
 }
 
 /** Judges every item of a list, then throws the first error, if any. */
-export function each<T>(items: readonly T[], judge: (item: T) => void): void {
+export function each<T>(items: readonly T[], judge: (item: T, index: number) => void): void {
   // By index, because iterating over the list would stop at the first unknown item.
   any(
     Object.keys(items).map((index) => () => {
-      judge(items[Number(index)] as T);
+      judge(items[Number(index)] as T, Number(index));
       return false;
     }),
   );
@@ -72,7 +100,7 @@ export function uploaded(file: string, name = "app"): string {
 }
 
 /** A text of others as a terminal, Pulumi and CI systems can't obey it: with escapes in their signs. */
-export const shown = (text: string) =>
+const shown = (text: string) =>
   text
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]|(?<=<)\{(?=%)|(?<=#)#(?=\w*\[)/gu, escaped)
     .replace(/(?<=^\s*):(?=:)/, escaped);

@@ -2,11 +2,11 @@ import { isIP } from "node:net";
 import type { PolicyResource } from "@pulumi/policy";
 import { TLSCertificate, TLSEdge } from "pulumi-tlsedge";
 import { readChain, unread } from "./chain";
-import { any, each, isOn, type ResourcePolicy, type StackPolicy, shown, uploaded } from "./policy";
+import { any, each, isOn, resourcePolicy, stackPolicy, uploaded } from "./policy";
 import { acceptsLess, edgeTlsVersion, minimumSchema } from "./tlsEdge";
 
 /** Edges and certificates name an owner. */
-export const owner: ResourcePolicy = {
+export const owner = resourcePolicy({
   name: "owner",
   displayName: "Owner in metadata",
   description: "The metadata of a TLS edge or TLS certificate is JSON that names an owner.",
@@ -41,7 +41,7 @@ export const owner: ResourcePolicy = {
         `Set the metadata to JSON with the property "${property}".`,
     );
   },
-};
+});
 
 function namesOwner(metadata: string | undefined, property: string): boolean {
   try {
@@ -56,7 +56,7 @@ function namesOwner(metadata: string | undefined, property: string): boolean {
 }
 
 /** No edge accepts an old TLS version, whoever chose the version. */
-export const deployedTlsVersion: StackPolicy = {
+export const deployedTlsVersion = stackPolicy({
   name: "deployed-tls-version",
   displayName: "Minimum TLS version as deployed",
   description: "No TLS edge of the stack accepts a TLS version below the minimum.",
@@ -79,16 +79,16 @@ export const deployedTlsVersion: StackPolicy = {
     each(edges, ({ name, urn, props: { tlsTermination } }) => {
       if (!acceptsLess(tlsTermination, minVersion)) return;
       report(
-        `The deployed TLS edge "${name}" accepts TLS ${shown(tlsTermination.minVersion)} and higher. ` +
+        `The deployed TLS edge "${name}" accepts TLS versions below ${minVersion}. ` +
           `Set its tlsTermination.minVersion to "${minVersion}" or higher.`,
         urn,
       );
     });
   },
-};
+});
 
 /** Every hostport has a valid certificate. */
-export const hostportCertificate: StackPolicy = {
+export const hostportCertificate = stackPolicy({
   name: "hostport-certificate",
   displayName: "A certificate for every hostport",
   description:
@@ -122,7 +122,7 @@ export const hostportCertificate: StackPolicy = {
         () => edge.tlsTermination?.terminateAt !== "upstream",
       ]);
       if (!endsTls) return;
-      each((edge.hostports ?? []) as string[], (hostport) => {
+      each((edge.hostports ?? []) as string[], (hostport, index) => {
         const host = hostport.replace(/:\d+$/, "");
         const covered = any(
           certificates.map((certificate) => () => {
@@ -133,15 +133,15 @@ export const hostportCertificate: StackPolicy = {
         );
         if (covered) return;
         report(
-          `No certificate of the stack is valid now for ${host}, which the TLS edge "${name}" ` +
-            "serves. Add a TLSCertificate with this name in its subject alternative names, or " +
-            "renew the expired one.",
+          `No certificate of the stack is valid now for hostports[${index}] of the TLS edge ` +
+            `"${name}". Add a TLSCertificate with its host name in the subject alternative names, ` +
+            "or renew the expired one.",
           urn,
         );
       });
     });
   },
-};
+});
 
 /** A resource of the plugin has no connection: an explicit provider names its account. */
 function accountOf({ props, provider }: PolicyResource): string {
@@ -177,7 +177,7 @@ function covers({ dnsNames, ips }: { dnsNames: string[]; ips: string[] }, host: 
 }
 
 /** No two certificates have the same key. */
-export const keyReuse: StackPolicy = {
+export const keyReuse = stackPolicy({
   name: "key-reuse",
   displayName: "One key, one certificate",
   description: "No two TLS certificates of the stack have the same key.",
@@ -211,7 +211,7 @@ export const keyReuse: StackPolicy = {
       );
     });
   },
-};
+});
 
 function byName(one: PolicyResource, other: PolicyResource): number {
   return one.name < other.name ? -1 : 1;

@@ -5,7 +5,7 @@ import {
 } from "@pulumi/policy";
 import { TLSCertificate } from "pulumi-tlsedge";
 import { type Certificate, readChain, unread } from "./chain";
-import { type ResourcePolicy, shown, uploaded } from "./policy";
+import { resourcePolicy, uploaded } from "./policy";
 
 const day = 24 * 3_600_000;
 
@@ -25,7 +25,7 @@ function judging(
 }
 
 /** Certificates are renewed in time. */
-export const certificateExpiry: ResourcePolicy = {
+export const certificateExpiry = resourcePolicy({
   name: "certificate-expiry",
   displayName: "Certificate expiry",
   description: "A TLS certificate does not expire soon.",
@@ -57,10 +57,10 @@ export const certificateExpiry: ResourcePolicy = {
         `than ${days} days. Renew it.`,
     );
   }),
-};
+});
 
 /** No key is weak. */
-export const certificateKey: ResourcePolicy = {
+export const certificateKey = resourcePolicy({
   name: "certificate-key",
   displayName: "Key strength",
   description: "No certificate of a chain has a weak key.",
@@ -103,7 +103,7 @@ export const certificateKey: ResourcePolicy = {
       );
     });
   }),
-};
+});
 
 /** OpenSSL's names of the known curves, which are at least as strong as P-256. */
 const curveBits: Partial<Record<string, number>> = {
@@ -139,7 +139,7 @@ function weaknessOf(
 }
 
 /** No signature uses a broken hash. */
-export const certificateSignature: ResourcePolicy = {
+export const certificateSignature = resourcePolicy({
   name: "certificate-signature",
   displayName: "Signature algorithm",
   description:
@@ -167,7 +167,7 @@ export const certificateSignature: ResourcePolicy = {
       );
     });
   }),
-};
+});
 
 /** SHA-2, and algorithms with a hash of their own. Those without a name have only an OID. */
 const goodSignatures = [
@@ -208,7 +208,7 @@ function weaknessOfSignature({ signedWith }: Certificate): string | undefined {
 }
 
 /** A chain has its intermediates. */
-export const certificateChain: ResourcePolicy = {
+export const certificateChain = resourcePolicy({
   name: "certificate-chain",
   displayName: "Complete chain",
   description: "The chain of a certificate that another one has signed has the intermediates.",
@@ -227,10 +227,10 @@ export const certificateChain: ResourcePolicy = {
     if (intermediate || leaf.signsItself()) return;
     report(
       `The TLS certificate "${name}" has a chain without the certificate of the issuer ` +
-        `(${shown(leaf.issuer)}). Append the intermediates to certificatePem.`,
+        `(${leaf.issuer}). Append the intermediates to certificatePem.`,
     );
   }),
-};
+});
 
 function ordinal(index: number): string {
   return index === 0 ? "The leaf" : `Certificate ${index + 1}`;

@@ -4,7 +4,7 @@ import {
   validateResourceOfType,
 } from "@pulumi/policy";
 import { TLSEdge } from "pulumi-tlsedge";
-import { any, each, isOn, type ResourcePolicy } from "./policy";
+import { any, each, isOn, resourcePolicy } from "./policy";
 
 /** The setting of the two policies on TLS versions. */
 export const minimumSchema: PolicyConfigSchema = {
@@ -19,7 +19,7 @@ export const minimumSchema: PolicyConfigSchema = {
 };
 
 /** No program asks for an old TLS version. */
-export const edgeTlsVersion: ResourcePolicy = {
+export const edgeTlsVersion = resourcePolicy({
   name: "edge-tls-version",
   displayName: "Minimum TLS version",
   description: "No program sets a TLS version below the minimum for a TLS edge.",
@@ -41,7 +41,7 @@ export const edgeTlsVersion: ResourcePolicy = {
     const { minVersion } = args.getConfig<{ minVersion: string }>();
     if (!acceptsLess(tlsTermination, minVersion)) return;
     report(
-      `The TLS edge "${args.name}" accepts TLS ${tlsTermination?.minVersion} and higher. ` +
+      `The TLS edge "${args.name}" accepts TLS versions below ${minVersion}. ` +
         `Set its tlsTermination.minVersion to "${minVersion}" or higher.`,
     );
   }),
@@ -53,7 +53,7 @@ export const edgeTlsVersion: ResourcePolicy = {
     tlsTermination.minVersion = minVersion;
     return edge;
   }),
-};
+});
 
 interface Termination {
   enabled?: boolean;
@@ -73,7 +73,7 @@ export function acceptsLess(termination: Termination | null | undefined, minimum
 }
 
 /** Only some clients may connect. For edges that are not public. */
-export const edgeAccess: ResourcePolicy = {
+export const edgeAccess = resourcePolicy({
   name: "edge-access",
   displayName: "Restricted access",
   description: "A TLS edge restricts who may connect: by source address or by mutual TLS.",
@@ -100,10 +100,10 @@ export const edgeAccess: ResourcePolicy = {
         "enabled and with at least one id.",
     );
   }),
-};
+});
 
 /** No configured security module is disabled. */
-export const edgeModules: ResourcePolicy = {
+export const edgeModules = resourcePolicy({
   name: "edge-modules",
   displayName: "Security modules enabled",
   description: "No security module of a TLS edge is configured and disabled.",
@@ -129,10 +129,10 @@ export const edgeModules: ResourcePolicy = {
       );
     });
   }),
-};
+});
 
 /** No edge can be deleted by mistake. For edges that must not be deleted. */
-export const edgeProtected: ResourcePolicy = {
+export const edgeProtected = resourcePolicy({
   name: "edge-protected",
   displayName: "Protected from deletion",
   description: "A TLS edge is protected from deletion.",
@@ -154,4 +154,4 @@ export const edgeProtected: ResourcePolicy = {
       `The TLS edge "${name}" can be deleted by mistake. Pass { protect: true } as its options.`,
     );
   }),
-};
+});

@@ -13,7 +13,6 @@ import Ajv from "ajv";
 import * as fc from "fast-check";
 import { makeCertificate } from "../emulator/pki";
 import * as pack from "../policy/index";
-import { shown as quoted } from "../policy/policy";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import { lifecycle } from "../provider/tlsCertificate";
 import { TLSCertificate, TLSEdge } from "../sdk";
@@ -164,6 +163,10 @@ async function verdictOn(
 
 class NotApplicable extends Error {}
 
+/** The texts in a value, at any depth. */
+const textsIn = (value: unknown): string[] =>
+  typeof value === "string" ? [value] : Object.values(value ?? {}).flatMap(textsIn);
+
 /** Bytes with others put in the place of some, all in hex. */
 const replaced = (bytes: Buffer, some: string, others: string) =>
   Buffer.from(bytes.toString("hex").replace(some, others), "hex");
@@ -204,6 +207,17 @@ describe("policies", () => {
         assert.deepEqual(verdict, { violations: [], unknown: looksAtInputs });
       });
 
+      it("C50 C90 quotes no argument, because nothing says which are secrets, and shows names inert", async () => {
+        const resources = declared(policy.example.violation, files);
+        for (const resource of resources) resource.name = "\n::error::\u001b]0;x\u0007<{%reset%}>";
+        const { violations } = await judge(policy, resources);
+        assert.equal(violations.length, 1);
+        assertInert(violations.join());
+        for (const text of resources.flatMap(({ args }) => textsIn(args))) {
+          assert.ok(!violations.join().includes(text.replace(/:\d+$/, "")), violations.join());
+        }
+      });
+
       it("judges only this package's resources", async () => {
         const resources = await Promise.all(
           declared(policy.example.violation, files).map((one) => shown(one)),
@@ -226,8 +240,13 @@ describe("policies", () => {
     });
   }
 
-  it("C90 show texts of others so that no terminal and no CI system obeys them", () =>
-    holds(hostileText, 300, async (text) => assertInert(quoted(text))));
+  it("C90 show texts of others so that no terminal and no CI system obeys them", async () => {
+    const resource = await shown(edge({}));
+    await holds(hostileText, 300, async (name) => {
+      const { violations } = await verdictOn(pack.edgeProtected, [{ ...resource, name }]);
+      assertInert(violations.join());
+    });
+  });
 
   it("are described in a document that is not stale: npm run docs:policies", () => {
     assert.ok(readFileSync(policiesFile, "utf8").includes(policyPart()));

@@ -7,8 +7,9 @@ const shopHost: ResourceValidationPolicy = {
   description: "A TLS edge of the shop serves shop.example.com, and no other host.",
   enforcementLevel: "mandatory",
   validateResource: validateResourceOfType(TLSEdge, ({ hostports = [] }, { name }, report) => {
-    const others = hostports.filter((hostport) => !hostport.startsWith("shop.example.com:"));
-    if (others.length > 0) report(`The TLS edge "${name}" also serves ${others.join(", ")}.`);
+    const isOther = hostports.some((hostport) => !hostport.startsWith("shop.example.com:"));
+    // Without the value: a policy can't see which values are secrets.
+    if (isOther) report(`The TLS edge "${name}" also serves another host.`);
   }),
 };
 
