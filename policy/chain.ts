@@ -1,14 +1,22 @@
 import "reflect-metadata"; // @peculiar/x509 needs it.
 import { type KeyObject, X509Certificate as NodeCertificate } from "node:crypto";
-import { PemConverter, X509Certificate } from "@peculiar/x509";
+import {
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  PemConverter,
+  SubjectAlternativeNameExtension,
+  X509Certificate,
+} from "@peculiar/x509";
 
 /**
- * A certificate of a chain. Node.js reads the key, the date and the signature, as in the provider.
+ * A certificate of a chain. Node.js reads the key, the dates and the signature, as in the provider.
  * The library reads what Node.js 22 does not tell, such as the signature algorithm. A certificate
  * that only one of the two can read is unreadable.
  */
 export class Certificate extends X509Certificate {
   readonly key: KeyObject;
+  readonly begins: Date;
   readonly expires: Date;
   /** The name or the OID of the signature's hash; of the algorithm when it has no other hash. */
   readonly signedWith: string;
@@ -19,8 +27,8 @@ export class Certificate extends X509Certificate {
     super(der);
     this.#node = new NodeCertificate(Buffer.from(der));
     this.key = this.#node.publicKey;
-    this.expires = new Date(this.#node.validTo);
-    if (Number.isNaN(this.expires.getTime())) throw new Error("the date can't be read");
+    this.begins = dateOf(this.#node.validFrom);
+    this.expires = dateOf(this.#node.validTo);
     // RFC 5280, 4.1.1.2: nothing signs the second copy of the algorithm, so it must equal the first.
     const { signatureAlgorithm, tbsCertificate } = this.asn;
     if (!tbsCertificate.signature.isEqual(signatureAlgorithm)) {
@@ -43,14 +51,35 @@ export class Certificate extends X509Certificate {
     return bits.subarray(1, isCompressed ? undefined : (bits.length + 1) / 2).toString("hex");
   }
 
+  /** What makes it no certificate of a server: an end of a sentence about it each. */
+  get serverFaults(): string[] {
+    const { usages = [] } = this.getExtension(ExtendedKeyUsageExtension) ?? {};
+    const names = this.getExtension(SubjectAlternativeNameExtension)?.names.items ?? [];
+    return [
+      this.getExtension(BasicConstraintsExtension)?.ca && "it is an authority's certificate",
+      !usages.includes(ExtendedKeyUsage.serverAuth) && "its extended key usages lack serverAuth",
+      !names.some(({ type }) => type === "dns" || type === "ip") &&
+        "its subject alternative names have no host name or address",
+    ].filter((fault) => typeof fault === "string");
+  }
+
   signsItself(): boolean {
     return this.subject === this.issuer && this.#node.verify(this.key);
   }
 }
 
+/** JavaScript would read a year below 100, which Node.js writes with fewer digits, as 2045 or 1945. */
+function dateOf(text: string): Date {
+  const date = new Date(text);
+  if (Number.isNaN(date.getTime()) || !/\d{4} GMT$/.test(text)) {
+    throw new Error("the date can't be read");
+  }
+  return date;
+}
+
 type Chain = [Certificate, ...Certificate[]];
 
-/** What was read, by PEM text: five policies judge the same chain. */
+/** What was read, by PEM text: several policies judge the same chain. */
 const chains = new Map<string, Chain | undefined>();
 
 /** The certificates of a chain, leaf first; undefined when one of them can't be read. */

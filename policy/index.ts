@@ -10,6 +10,7 @@ import {
   certificateChain,
   certificateExpiry,
   certificateKey,
+  certificateLeaf,
   certificateSignature,
 } from "./tlsCertificate";
 import { edgeAccess, edgeModules, edgeProtected, edgeTlsVersion } from "./tlsEdge";
@@ -19,6 +20,7 @@ export {
   certificateChain,
   certificateExpiry,
   certificateKey,
+  certificateLeaf,
   certificateSignature,
   deployedTlsVersion,
   edgeAccess,
@@ -41,6 +43,7 @@ export const policies: (ResourcePolicy | StackPolicy)[] = [
   certificateKey,
   certificateSignature,
   certificateChain,
+  certificateLeaf,
   hostportCertificate,
   keyReuse,
   owner,

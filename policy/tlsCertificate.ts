@@ -28,11 +28,14 @@ function judging(
 export const certificateExpiry = resourcePolicy({
   name: "certificate-expiry",
   displayName: "Certificate expiry",
-  description: "A TLS certificate does not expire soon.",
+  description: "No certificate of a chain expires soon or is not valid yet.",
   why:
-    "Clients refuse to connect when a certificate has expired. A renewal in a hurry often reuses " +
-    "the key or forgets a part of the chain.",
-  remediationSteps: "Renew the certificate, and set its new chain and key.",
+    "Clients refuse to connect when a certificate, or an intermediate of its chain, has expired or " +
+    "is not valid yet. A renewal in a hurry often reuses the key or forgets a part of the chain.",
+  remediationSteps:
+    "Renew the certificate, and set its new chain and key. If an intermediate expires, take the " +
+    "authority's present ones. A root at the end of a chain is not judged, because clients have " +
+    "their own copy. Before a certificate is valid, leave the old one in place.",
   severity: "high",
   enforcementLevel: "advisory",
   configSchema: {
@@ -49,13 +52,23 @@ export const certificateExpiry = resourcePolicy({
     violation: uploaded("expires-in-a-week"),
     fix: uploaded("expires-in-a-year"),
   },
-  validateResource: judging(([leaf], args, report) => {
+  validateResource: judging((chain, args, report) => {
     const { days } = args.getConfig<{ days: number }>();
-    if (leaf.expires.getTime() - Date.now() >= days * day) return;
-    report(
-      `The TLS certificate "${args.name}" expires on ${leaf.expires.toISOString()}, in fewer ` +
-        `than ${days} days. Renew it.`,
-    );
+    chain.forEach((certificate, index) => {
+      if (isRoot(certificate, index)) return;
+      const { begins, expires } = certificate;
+      const about = `${ordinal(index)} of the TLS certificate "${args.name}"`;
+      if (begins.getTime() > Date.now()) {
+        report(
+          `${about} is not valid before ${begins.toISOString()}. Leave the old one until then.`,
+        );
+      }
+      if (expires.getTime() - Date.now() >= days * day) return;
+      report(
+        `${about} expires on ${expires.toISOString()}, in fewer than ${days} days. Renew the ` +
+          "certificate, with the authority's present intermediates.",
+      );
+    });
   }),
 });
 
@@ -67,7 +80,8 @@ export const certificateKey = resourcePolicy({
   why:
     "An attacker who breaks a key can impersonate its owner, and a chain is only as strong as " +
     "its weakest key. RSA keys below 2048 bits and curves below P-256 are too weak: public " +
-    "authorities may not sign them, and browsers refuse them.",
+    "authorities may not sign them, and browsers refuse them. With the public exponent 1, RSA " +
+    "protects nothing, and with an even one it is not RSA.",
   remediationSteps:
     "Create a new key: RSA with 2048 bits or more, ECDSA on P-256 or a stronger curve, or " +
     "Ed25519. Have a certificate issued for this key. If the key of an intermediate is weak, ask " +
@@ -127,9 +141,12 @@ function weaknessOf(
   { minRsaBits, minEcdsaBits }: { minRsaBits: number; minEcdsaBits: number },
 ): string | undefined {
   const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key;
-  const { modulusLength, namedCurve = "an unnamed curve" } = details ?? {};
+  const { modulusLength, publicExponent, namedCurve = "an unnamed curve" } = details ?? {};
   if (modulusLength !== undefined && modulusLength < minRsaBits) {
     return `a key of ${modulusLength} bits (${type}), fewer than ${minRsaBits}`;
+  }
+  if (publicExponent !== undefined && (publicExponent === 1n || publicExponent % 2n === 0n)) {
+    return "a key whose public exponent is 1 or even (RSA)";
   }
   if (type !== "ec") return undefined;
   const bits = curveBits[namedCurve];
@@ -158,9 +175,7 @@ export const certificateSignature = resourcePolicy({
   validateResource: judging((chain, { name }, report) => {
     chain.forEach((certificate, index) => {
       const weakness = weaknessOfSignature(certificate);
-      if (!weakness) return;
-      const isRoot = index > 0 && certificate.signsItself();
-      if (isRoot) return;
+      if (!weakness || isRoot(certificate, index)) return;
       report(
         `${ordinal(index)} of the TLS certificate "${name}" is signed with ${weakness}. ` +
           "Have it issued again, signed with SHA-256 or better.",
@@ -231,6 +246,38 @@ export const certificateChain = resourcePolicy({
     );
   }),
 });
+
+/** The leaf is the certificate of a server. */
+export const certificateLeaf = resourcePolicy({
+  name: "certificate-leaf",
+  displayName: "A server's certificate",
+  description:
+    "The leaf of a chain is a server's: not an authority's, with serverAuth among its extended key " +
+    "usages, and with a host name or an address in its subject alternative names.",
+  why:
+    "Clients refuse another certificate from a server. They ignore the common name, many want " +
+    "serverAuth, and some refuse a certificate that may sign others. Who steals the key of an " +
+    "authority's certificate can issue certificates.",
+  remediationSteps:
+    "Have the certificate issued again for a server, with its host names. If certificatePem begins " +
+    "with an authority's certificate, put the server's first.",
+  severity: "high",
+  enforcementLevel: "advisory",
+  example: { violation: uploaded("name-in-subject"), fix: uploaded("name-in-san") },
+  validateResource: judging(([leaf], { name }, report) => {
+    const faults = leaf.serverFaults;
+    if (faults.length === 0) return;
+    report(
+      `The leaf of the TLS certificate "${name}" is not for a server: ${faults.join(", and ")}. ` +
+        "Have it issued again for a server, with its host names.",
+    );
+  }),
+});
+
+/** Clients have their own copy of a root: they check neither its signature nor its dates here. */
+function isRoot(certificate: Certificate, index: number): boolean {
+  return index > 0 && certificate.signsItself();
+}
 
 function ordinal(index: number): string {
   return index === 0 ? "The leaf" : `Certificate ${index + 1}`;

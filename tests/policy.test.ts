@@ -1,7 +1,13 @@
+import "reflect-metadata"; // @peculiar/x509 needs it.
 import assert from "node:assert/strict";
-import { ECDH, generateKeyPairSync, X509Certificate } from "node:crypto";
+import { createPublicKey, ECDH, generateKeyPairSync, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import {
+  BasicConstraintsExtension,
+  ExtendedKeyUsageExtension,
+  SubjectAlternativeNameExtension,
+} from "@peculiar/x509";
 import {
   type PolicyConfigSchema,
   type PolicyResource,
@@ -171,8 +177,18 @@ const textsIn = (value: unknown): string[] =>
 const replaced = (bytes: Buffer, some: string, others: string) =>
   Buffer.from(bytes.toString("hex").replace(some, others), "hex");
 
+const hexOf = (text: string) => Buffer.from(text).toString("hex");
+
 const pemOf = (der: Buffer) =>
   `-----BEGIN CERTIFICATE-----\n${der.toString("base64")}\n-----END CERTIFICATE-----\n`;
+
+const eku = (use: string) => new ExtendedKeyUsageExtension([use]);
+const san = (type: "dns" | "ip" | "email") => {
+  const value = { dns: "app.example.com", ip: "192.0.2.1", email: "a@example.com" }[type];
+  return new SubjectAlternativeNameExtension([{ type, value }]);
+};
+
+const inDays = (days: number) => new Date(Date.now() + days * 24 * 3_600_000);
 
 const edge = (args: Properties, name = "app"): Declared => ({ type: TLSEdge, name, args });
 const certificate = ({ certificatePem, privateKeyPem }: Pair, name = "app"): Declared => ({
@@ -433,6 +449,29 @@ describe("policies", () => {
       assert.equal(await count(certificateKey, ed25519), 0);
     });
 
+    for (const [exponent, e, count] of [
+      ["1", "AQ", 1],
+      ["2", "Ag", 1],
+      ["65536", "AQAA", 1],
+      ["3", "Aw", 0],
+      ["65537", "AQAB", 0],
+    ] as const) {
+      it(`certificate-key finds ${count} violations in an RSA key with the exponent ${exponent}`, async () => {
+        const { n } = generateKeyPairSync("rsa", { modulusLength: 2048 }).publicKey.export({
+          format: "jwk",
+        });
+        const key = createPublicKey({ key: { kty: "RSA", n: n as string, e }, format: "jwk" });
+        const spki = key.export({ type: "spki", format: "der" });
+        const { certificatePem } = await signed(ca.key, "SHA-256", ca, spki);
+        // The provider refuses a key that does not fit. So it is that of an intermediate.
+        const shop = files.shop as Pair;
+        const chain = { ...shop, certificatePem: shop.certificatePem + certificatePem };
+        const { violations } = await judge(pack.certificateKey, [certificate(chain)]);
+        assert.equal(violations.length, count);
+        for (const violation of violations) assert.match(violation, /^Certificate 2 .*exponent/);
+      });
+    }
+
     for (const [curve, count, says] of [
       ["secp256k1", 0, /^$/],
       ...[256, 320, 384, 512].flatMap((bits) =>
@@ -539,6 +578,58 @@ describe("policies", () => {
       const notAfter = new Date("2021-01-01");
       const expired = await makeCertificate({ commonName: "a", notBefore, notAfter });
       assert.equal(await count(pack.certificateExpiry, expired, { days: 1 }), 1);
+      const early = { commonName: "a", notBefore: inDays(1), notAfter: inDays(99) };
+      const { violations } = await judge(pack.certificateExpiry, [
+        certificate(await makeCertificate(early)),
+      ]);
+      assert.match(violations.join(), /^The leaf .*"app" is not valid before /);
+    });
+
+    it("certificate-expiry judges intermediates, and no root", async () => {
+      const root = await makeCertificate({ commonName: "Root", isCa: true, notAfter: inDays(3) });
+      const intermediate = { commonName: "CA", isCa: true, issuer: root, notAfter: inDays(2) };
+      const issuer = await makeCertificate(intermediate);
+      const leaf = await makeCertificate({ commonName: "a", issuer });
+      const chain = { ...leaf, certificatePem: leaf.certificatePem + root.certificatePem };
+      const { violations } = await judge(pack.certificateExpiry, [certificate(chain)]);
+      assert.deepEqual(violations.length, 1);
+      assert.match(violations.join(), /^Certificate 2 .*"app" expires on /);
+    });
+
+    for (const [what, extensions, says] of [
+      ["a server", [eku("1.3.6.1.5.5.7.3.1"), san("dns")], undefined],
+      ["a server with an address", [eku("1.3.6.1.5.5.7.3.1"), san("ip")], undefined],
+      [
+        "a client",
+        [eku("1.3.6.1.5.5.7.3.2"), san("dns")],
+        "its extended key usages lack serverAuth",
+      ],
+      ["any use", [eku("2.5.29.37.0"), san("dns")], "its extended key usages lack serverAuth"],
+      ["an unsaid use", [san("dns")], "its extended key usages lack serverAuth"],
+      [
+        "a person",
+        [eku("1.3.6.1.5.5.7.3.1"), san("email")],
+        "its subject alternative names have no host name or address",
+      ],
+      [
+        "an authority",
+        [eku("1.3.6.1.5.5.7.3.1"), san("dns"), new BasicConstraintsExtension(true)],
+        "it is an authority's certificate",
+      ],
+    ] as const) {
+      it(`certificate-leaf says of a certificate for ${what}: ${says ?? "nothing"}`, async () => {
+        const pair = await signed(ca.key, "SHA-256", undefined, undefined, [...extensions]);
+        const { violations } = await judge(pack.certificateLeaf, [certificate(pair)]);
+        assert.equal(violations.length, says ? 1 : 0);
+        assert.ok(violations.join().includes(says ?? ""), violations.join());
+      });
+    }
+
+    it("certificate-leaf says all that is wrong at once, and judges the leaf alone", async () => {
+      const root = await makeCertificate({ commonName: "Root", isCa: true });
+      const { violations } = await judge(pack.certificateLeaf, [certificate(root)]);
+      assert.match(violations.join(), /authority.*serverAuth.*no host name/);
+      assert.equal(await count(pack.certificateLeaf, files["full-chain"] as Pair), 0);
     });
 
     it("certificate-chain takes a certificate that signs itself, and any second one", async () => {
@@ -575,12 +666,17 @@ describe("policies", () => {
       const badDate = Buffer.from(sha1);
       const [, notAfter] = sha1.toString("latin1").matchAll(/\d{12}Z/g);
       badDate.write("99", (notAfter?.index ?? 0) + 2); // The month.
+      // Node.js would read the year 45 as 2045.
+      const early = { commonName: "a", notBefore: new Date(0), notAfter: new Date("2055-01-01") };
+      const { raw } = new X509Certificate((await makeCertificate(early)).certificatePem);
+      const year45 = replaced(raw, hexOf("20550101"), hexOf("00450101"));
       for (const certificatePem of [
         "",
         "no PEM",
         "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----",
         pemOf(strong),
         pemOf(badDate),
+        pemOf(year45),
       ]) {
         for (const policy of [...ofCertificates, pack.keyReuse]) {
           const pair = { ...(files.shop as Pair), certificatePem };
@@ -673,7 +769,6 @@ describe("policies", () => {
       ["is not valid yet", 1, 2, 1],
     ] as const) {
       it(`finds ${count} violations when the certificate ${what}`, async () => {
-        const inDays = (days: number) => new Date(Date.now() + days * 24 * 3_600_000);
         const pair = await makeCertificate({
           commonName: "a",
           dnsNames: ["app.example.com"],

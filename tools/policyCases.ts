@@ -31,6 +31,7 @@ export const unknowns: Record<string, string> = {
   "certificate-key": uploadOfUnknown("app"),
   "certificate-signature": uploadOfUnknown("app"),
   "certificate-chain": uploadOfUnknown("app"),
+  "certificate-leaf": uploadOfUnknown("app"),
   "hostport-certificate": `new TLSEdge("app", { hostports: ["app.example.com:443"] });
 ${uploadOfUnknown("wildcard")}`,
   "key-reuse": `${uploadOfUnknown("shop")}\n${uploadOfUnknown("blog")}`,
@@ -72,12 +73,20 @@ export async function certificates(): Promise<Record<string, Pair>> {
     sha256: await signed(generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey),
     "leaf-alone": { ...fullChain, certificatePem: leaf },
     "full-chain": fullChain,
+    "name-in-subject": await makeCertificate({ commonName: "app.example.com" }),
+    "name-in-san": await makeCertificate(app),
     wildcard: await makeCertificate({ ...app, dnsNames: ["*.example.com"] }),
     shop,
     "shop-again": await signed(shopKey),
     blog: await makeCertificate(app),
   };
 }
+
+/** The extensions of a server's certificate. */
+const ofServer = [
+  new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+  new x509.SubjectAlternativeNameExtension([{ type: "dns", value: "app.example.com" }]),
+];
 
 /**
  * A certificate for any key, a weak one too. By default the key signs it; `spki` is another public
@@ -91,6 +100,7 @@ export async function signed(
     type: "spki",
     format: "der",
   }),
+  extensions: x509.Extension[] = ofServer,
 ): Promise<Pair> {
   const algorithm =
     signer.key.asymmetricKeyType === "rsa"
@@ -103,6 +113,7 @@ export async function signed(
     publicKey: new x509.PublicKey(spki),
     signingKey: signer.key.toCryptoKey(algorithm, false, ["sign"]),
     signingAlgorithm: algorithm,
+    extensions,
   });
   return {
     certificatePem: `${certificate.toString("pem")}\n`,
