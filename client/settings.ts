@@ -7,6 +7,14 @@ export const defaultConnection = "tlsedge";
  */
 export type Connection = string | { provider: string };
 
+/**
+ * Whether a provider, such as that of a resource in a policy, is the stack's own and no explicit one.
+ * The engine says it by the name alone: `default`, or with the version (and then the server) of the
+ * plugin. A program may give such a name to a provider of its own.
+ */
+export const isDefaultProvider = (name: string): boolean =>
+  /^(default(_\d+_\d+_\d+(_.*)?)?)?$/.test(name);
+
 /** The two ways to give a setting. */
 export interface WaysToSet {
   /** The name of the environment variable. */

@@ -2,7 +2,12 @@ import { PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import type { Client } from "../client/client";
-import { type Connection, defaultConnection, waysToSet } from "../client/settings";
+import {
+  type Connection,
+  defaultConnection,
+  isDefaultProvider,
+  waysToSet,
+} from "../client/settings";
 import { accountState, refuseOtherAccount } from "../provider/account";
 import {
   type ConfigReader,
@@ -447,13 +452,6 @@ interface Source {
 }
 
 /**
- * The names that the engine gives to default providers: `default`, or with the version (and then the
- * server) of the plugin. The engine says it in no other way. A program may give such a name to a
- * provider of its own: then only messages name its settings wrong, and a plain-text key is refused.
- */
-const defaultProvider = /^(default(_\d+_\d+_\d+(_.*)?)?)?$/;
-
-/**
  * The settings by which a resource of another provider is in another account; none if it is in the
  * same. Only what that provider's record states is known: the environment may have changed since.
  */
@@ -466,10 +464,13 @@ function differentAccount(olds: Properties, settings: Settings): string[] {
   return [...(isMoved ? ["baseUrl"] : []), ...(isOther ? ["apiKey"] : [])];
 }
 
-/** A default provider has the stack's config, an explicit one has its own properties. */
+/**
+ * A default provider has the stack's config, an explicit one has its own properties. If a program names
+ * its provider as the engine does, messages name its settings wrong, and a plain-text key is refused.
+ */
 function sourceOf(urn: string, values: Properties): Source {
   const name = nameInUrn(urn);
-  const isDefault = defaultProvider.test(name);
+  const isDefault = isDefaultProvider(name);
   const connection: Connection = isDefault ? defaultConnection : { provider: name };
   const settings = new Map(
     Object.entries(values).map(([key, value]) => [

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import type { PolicyResource } from "@pulumi/policy";
-import { TLSCertificate, TLSEdge } from "pulumi-tlsedge";
+import { isDefaultProvider, TLSCertificate, TLSEdge } from "pulumi-tlsedge";
 import { readChain, unread } from "./chain";
 import { any, each, isOn, resourcePolicy, stackPolicy, uploaded } from "./policy";
 import { acceptsLess, edgeTlsVersion, minimumSchema } from "./tlsEdge";
@@ -145,7 +145,7 @@ export const hostportCertificate = stackPolicy({
 
 /** A resource of the plugin has no connection: an explicit provider names its account. */
 function accountOf({ props, provider }: PolicyResource): string {
-  const isExplicit = provider !== undefined && !/^default(_|$)/.test(provider.name);
+  const isExplicit = provider !== undefined && !isDefaultProvider(provider.name);
   return props.connection ?? (isExplicit ? provider.urn : "tlsedge");
 }
 

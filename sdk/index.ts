@@ -6,6 +6,7 @@
  */
 
 export type { Ref } from "../client/fields";
+export { isDefaultProvider } from "../client/settings";
 export type { TLSVersion } from "../provider/tlsEdge";
 export type { ObjectArgs } from "./args";
 export type { InputOf } from "./kind";

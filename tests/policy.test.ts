@@ -787,6 +787,29 @@ describe("policies", () => {
       assert.equal(await uncovered("app.example.com:443", names, { connection: "tlsedge" }), 0);
     });
 
+    for (const [name, count] of [
+      ["default", 0],
+      ["default_1_2_3_alpha_1_https___x.example", 0],
+      ["default_eu", 1],
+      ["default_2", 1],
+      ["eu", 1],
+    ] as const) {
+      it(`C82 finds ${count} violations when the provider of the certificate is named ${name}`, async () => {
+        const pair = files.shop as Pair;
+        const [served, cert] = await Promise.all(
+          [edge({ hostports: ["app.example.com:443"] }), certificate(pair)].map((one) =>
+            shown(one, prefixes[1]),
+          ),
+        );
+        const of = (provider: string) => ({ provider: { name: provider, urn: provider } });
+        const { violations } = await verdictOn(pack.hostportCertificate, [
+          { ...served, ...of("default_0_1_0") } as PolicyResource,
+          { ...cert, ...of(name) } as PolicyResource,
+        ]);
+        assert.equal(violations.length, count);
+      });
+    }
+
     it("judges known hostports beside unknown ones, of every edge", async () => {
       const { violations, unknown: some } = await judge(pack.hostportCertificate, [
         edge({ hostports: [unknown, "a.example.com:443"] }, "a"),
