@@ -10,7 +10,6 @@ import {
   withOneMarker,
 } from "../provider/lifecycle";
 import { isEqual } from "../provider/operations";
-import { entriesAt } from "../provider/values/shape";
 
 /** Marks a special value on the wire. The key and the kind are Pulumi's. */
 const specialKey = "4dabf18193072939515e22adb298388d";
@@ -123,7 +122,9 @@ function changesOfList(path: string, old: unknown[], now: unknown[]): [string, C
  * The outputs that a plan shows: those that follow from the inputs, and in an update those that
  * don't change. What the service chooses is unknown. A property that the program could set and does
  * not is left out: in a plan, a program takes a missing output for unknown, and a policy on the
- * stack, which can't judge what is unknown, takes it for unset.
+ * stack, which can't judge what is unknown, takes it for unset. So is such a field of a module, as in
+ * the plan of a dynamic provider: to be unset in the plan is less wrong than to pass a mandatory policy
+ * there and to violate it after the write.
  *
  * @param names The names of all outputs.
  * @param deployed What is deployed; undefined when the object is created.
@@ -148,16 +149,7 @@ export function plannedOutputs(
     if (isKept) return [[name, deployed.state[name]]];
     if (lifecycle.settings.includes(name)) return [[name, value ?? null]];
     if (value === undefined && lifecycle.properties.includes(name)) return [];
-    return [[name, filledUp(value, lifecycle, name)]];
+    return [[name, value === undefined ? unknownValue : value]];
   });
   return Object.fromEntries(planned);
-}
-
-/** A value, with unknowns for what the program leaves to the service. */
-function filledUp(value: unknown, { schema }: Lifecycle, name: string): unknown {
-  if (value === undefined) return unknownValue;
-  if (!isObject(value) || Array.isArray(value) || !(name in schema.entries)) return value;
-  const fields = Object.keys(entriesAt(schema, [name]));
-  const unset = fields.filter((field) => value[field] === undefined);
-  return { ...value, ...Object.fromEntries(unset.map((field) => [field, unknownValue])) };
 }

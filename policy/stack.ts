@@ -101,7 +101,8 @@ export const hostportCertificate = stackPolicy({
   remediationSteps:
     "Add a TLSCertificate of the same account with the host name in its subject alternative " +
     "names, or renew the expired one. Edges with terminateAt `upstream` are not judged unless " +
-    "tlsTermination is disabled, because their certificate is on a server behind them. A policy " +
+    "tlsTermination is disabled, because their certificate is on a server behind them. Where the " +
+    "program sets no terminateAt, a preview judges the edge as one that ends TLS. A policy " +
     "sees only the resources of its own stack. If the certificates are in another stack, set " +
     "this policy to `disabled`. If an earlier version of pulumi-tlsedge wrote the state of a " +
     "certificate, run `pulumi refresh` first.",

@@ -31,7 +31,8 @@ import {
   readProfiles,
 } from "../tools/policyDocument";
 import { assertInert, holds, hostileText, seed } from "./cases";
-import { type Properties, Stack, unknown } from "./support";
+import { pluginProvider } from "./pluginProvider";
+import { type Properties, Stack, setEnv, unknown } from "./support";
 
 const repository = join(__dirname, "..");
 const profiles = readProfiles();
@@ -85,17 +86,33 @@ function isValid(schema: PolicyConfigSchema["properties"][string] = {}, value: u
 const isType = (type: string) => (resource: object) =>
   (resource as { isInstance(value: object): boolean }).isInstance({ __pulumiType: type });
 
+/** The plugin in this process, by the kind of resource that it is called for. */
+const plugins = new Map<string, ReturnType<typeof pluginProvider>>();
+
+function pluginFor(type: string) {
+  const plugin = plugins.get(type) ?? pluginProvider(type);
+  plugins.set(type, plugin);
+  return plugin;
+}
+
 /** How the types of the dynamic providers and of the plugin begin. */
 const prefixes = ["pulumi-nodejs:dynamic/tlsedge:", "tlsedge:index:"] as const;
 
-/** A resource as Pulumi shows it to policies: its inputs checked by the provider. */
+/**
+ * A resource as Pulumi shows it to policies: its inputs, checked by the provider. A policy on the stack
+ * sees what the provider plans, which is the same for a dynamic provider.
+ */
 async function shown(
   { type, name, args, protect = false }: Declared,
   prefix: string = prefixes[0],
+  inStack = false,
 ): Promise<PolicyResource> {
   const token = `${prefix}${type.name}`;
-  const { inputs } = await new Stack(type === TLSEdge ? tlsEdge : tlsCertificate).check(args);
-  const props = unknownCheckingProxy(inputs);
+  const dynamic = type === TLSEdge ? tlsEdge : tlsCertificate;
+  const plugin = prefix === prefixes[0] ? undefined : (await pluginFor(type.name)).provider;
+  const { inputs } = await new Stack(plugin ?? dynamic).check(args);
+  const planned = inStack ? await plugin?.planned?.(inputs) : undefined;
+  const props = unknownCheckingProxy(planned ?? inputs);
   return {
     type: token,
     name,
@@ -123,7 +140,8 @@ async function judge(
 ): Promise<Verdict> {
   const [dynamic, plugin] = await Promise.all(
     prefixes.map(async (prefix) => {
-      const all = await Promise.all(resources.map((resource) => shown(resource, prefix)));
+      const inStack = "validateStack" in policy;
+      const all = await Promise.all(resources.map((one) => shown(one, prefix, inStack)));
       return verdictOn(policy, all, settings);
     }),
   );
@@ -199,8 +217,16 @@ const certificate = ({ certificatePem, privateKeyPem }: Pair, name = "app"): Dec
 
 describe("policies", () => {
   let files: Record<string, Pair>;
+  let restore: () => void;
   before(async () => {
+    // For the plugin, which asks nothing for its plans here.
+    const service = { TLSEDGE_BASE_URL: "https://localhost:1", TLSEDGE_API_KEY: "key" };
+    restore = setEnv({ ...service, TLSEDGE_OFFLINE_PLAN: "true" });
     files = await certificates();
+  });
+  after(async () => {
+    for (const plugin of plugins.values()) (await plugin).close();
+    restore();
   });
 
   for (const policy of policies) {
@@ -757,8 +783,10 @@ describe("policies", () => {
       [{ terminateAt: unknown, enabled: false }, 1],
       [{ terminateAt: "edge", enabled: unknown }, 1],
       [{ terminateAt: "edge" }, 1],
+      [{ minVersion: "1.2" }, 1],
+      [{}, 1],
     ] as const) {
-      it(`finds ${count} violations for ${JSON.stringify(tlsTermination)}`, async () => {
+      it(`C80 finds ${count} violations for ${JSON.stringify(tlsTermination)}`, async () => {
         assert.equal(await uncovered("app.example.com:443", [], { tlsTermination }), count);
       });
     }
@@ -781,11 +809,18 @@ describe("policies", () => {
       });
     }
 
-    it("wants the certificate in the edge's account", async () => {
-      const names = ["app.example.com"];
-      assert.equal(await uncovered("app.example.com:443", names, { connection: "other" }), 1);
-      assert.equal(await uncovered("app.example.com:443", names, { connection: "tlsedge" }), 0);
-    });
+    for (const [connection, count] of [
+      ["other", 1],
+      ["tlsedge", 0],
+    ] as const) {
+      it(`C5 finds ${count} violations when the connection of the edge is ${connection}`, async () => {
+        const args = { hostports: ["app.example.com:443"], connection };
+        const declared = [edge(args), certificate(files.shop as Pair)];
+        const resources = await Promise.all(declared.map((one) => shown(one)));
+        const { violations } = await verdictOn(pack.hostportCertificate, resources);
+        assert.equal(violations.length, count);
+      });
+    }
 
     for (const [name, count] of [
       ["default", 0],
@@ -798,7 +833,7 @@ describe("policies", () => {
         const pair = files.shop as Pair;
         const [served, cert] = await Promise.all(
           [edge({ hostports: ["app.example.com:443"] }), certificate(pair)].map((one) =>
-            shown(one, prefixes[1]),
+            shown(one, prefixes[1], true),
           ),
         );
         const of = (provider: string) => ({ provider: { name: provider, urn: provider } });
