@@ -100,7 +100,7 @@ export function uploaded(file: string, name = "app"): string {
 }
 
 /** A text of others as a terminal, Pulumi and CI systems can't obey it: with escapes in their signs. */
-const shown = (text: string) =>
+export const shown = (text: string) =>
   text
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]|(?<=<)\{(?=%)|(?<=#)#(?=\w*\[)/gu, escaped)
     .replace(/(?<=^\s*):(?=:)/, escaped);

@@ -15,9 +15,9 @@ import {
   UnknownValueError,
   unknownCheckingProxy,
 } from "@pulumi/policy";
-import Ajv from "ajv";
 import * as fc from "fast-check";
 import { makeCertificate } from "../emulator/pki";
+import { main } from "../policy/check";
 import * as pack from "../policy/index";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import { lifecycle } from "../provider/tlsCertificate";
@@ -32,7 +32,7 @@ import {
 } from "../tools/policyDocument";
 import { assertInert, holds, hostileText, seed } from "./cases";
 import { pluginProvider } from "./pluginProvider";
-import { type Properties, Stack, setEnv, unknown } from "./support";
+import { fileWith, type Properties, Stack, setEnv, unknown } from "./support";
 
 const repository = join(__dirname, "..");
 const profiles = readProfiles();
@@ -294,33 +294,97 @@ describe("policies", () => {
     assert.ok(readFileSync(policiesFile, "utf8").includes(policyPart()));
   });
 
-  describe("the schema of the config", () => {
-    const schema = JSON.parse(readFileSync(configSchemaFile, "utf8"));
-    const isValid = new Ajv({ allowUnionTypes: true }).compile(schema);
+  describe("the command that checks a config", () => {
+    /** Its exit code, and what it prints. */
+    const run = (...args: string[]) => {
+      const printed = { stdout: "", stderr: "" };
+      const to = (stream: keyof typeof printed) => ({
+        write: (text: string) => (printed[stream] += text),
+      });
+      const code = main(args, { stdout: to("stdout"), stderr: to("stderr") });
+      return { code, ...printed };
+    };
 
-    it("is not stale: npm run docs:policies", () => {
-      assert.deepEqual(schema, configSchema());
+    it("has a schema that is not stale: npm run docs:policies", () => {
+      assert.deepEqual(JSON.parse(readFileSync(configSchemaFile, "utf8")), configSchema());
     });
 
-    it("accepts the profiles and the example's file", () => {
-      const file = join(repository, "examples", "policies", "policies.json");
-      for (const config of [...Object.values(profiles), JSON.parse(readFileSync(file, "utf8"))]) {
-        assert.ok(isValid(config), JSON.stringify(isValid.errors));
-      }
+    it("C70 accepts the profiles and the example's file", () => {
+      const files = [
+        ...Object.keys(profiles).map((name) => `policy/profiles/${name}.json`),
+        "examples/policies/policies.json",
+      ].map((file) => join(repository, file));
+      const { code, stdout, stderr } = run(...files);
+      assert.deepEqual([code, stderr], [0, ""]);
+      assert.equal(stdout, files.map((file) => `${file}: nothing is wrong\n`).join(""));
     });
 
-    for (const [what, config] of Object.entries({
-      "a misspelt policy": { "edge-acces": "mandatory" },
-      "a misspelt setting": { "certificate-expiry": { day: 14 } },
-      "a setting of another policy": { "key-reuse": { days: 14 } },
-      "a value that the setting does not have": { "edge-tls-version": { minVersion: "1.1" } },
-      "a number that the setting does not have": { "certificate-expiry": { days: 0 } },
-      "a level that does not exist": { all: "warning" },
-      "a level in a property that does not exist": { owner: { enforcementLevel: "warning" } },
-      "the key $schema, which the engine refuses": { $schema: "config.schema.json" },
-    })) {
-      it(`refuses ${what}`, () => assert.equal(isValid(config), false));
+    for (const [what, config, says] of [
+      [
+        "a misspelt policy",
+        { "edge-acces": "mandatory" },
+        "no policy edge-acces: it has all, edge-",
+      ],
+      [
+        "a misspelt setting",
+        { "certificate-expiry": { day: 14 } },
+        "the policy certificate-expiry has no setting day: it has enforcementLevel, days",
+      ],
+      ["a setting of another policy", { "key-reuse": { days: 14 } }, "has no setting days"],
+      [
+        "a value that the setting does not have",
+        { "edge-tls-version": { minVersion: "1.1" } },
+        "edge-tls-version.minVersion must be equal to one of the allowed values 1.2, 1.3",
+      ],
+      [
+        "a number that the setting does not have",
+        { "certificate-expiry": { days: 0 } },
+        "certificate-expiry.days must be >= 1",
+      ],
+      [
+        "a level that does not exist",
+        { all: "warning" },
+        "all must be equal to one of the allowed",
+      ],
+      [
+        "a level in a property that does not exist",
+        { owner: { enforcementLevel: "warning" } },
+        "owner.enforcementLevel must be equal to one of the allowed values advisory, disabled",
+      ],
+      [
+        "the key $schema, which the engine refuses",
+        { $schema: "config.schema.json" },
+        "the pack has no policy $schema",
+      ],
+      ["what is no config", [], "it must be object"],
+      ["a text that is no JSON", "{\u001b", "JSON"],
+    ] as const) {
+      it(`C70 refuses ${what}`, () => {
+        const file = fileWith(
+          typeof config === "string" ? config : JSON.stringify(config),
+          ".json",
+        );
+        const { code, stdout, stderr } = run(file);
+        assert.deepEqual([code, stdout], [1, ""]);
+        assert.ok(stderr.startsWith(`error: ${file}: `) && stderr.includes(says), stderr);
+        assert.equal(stderr.split("\n").length, 2, stderr);
+        assertInert(stderr);
+      });
     }
+
+    it("names all that is wrong in all files, and those that are right", () => {
+      const [right, wrong] = [fileWith("{}"), fileWith('{"a":"mandatory","owner":{"b":1}}')];
+      const { code, stdout, stderr } = run(right, wrong, "none.json");
+      assert.deepEqual([code, stdout], [1, `${right}: nothing is wrong\n`]);
+      assert.match(stderr, /no policy a:.*no setting b:.*none\.json/s);
+    });
+
+    it("has help, and fails without a file", () => {
+      assert.match(run("--help").stdout, /^Usage: pulumi-tlsedge-policy FILE/);
+      assert.equal(run("--help").code, 0);
+      assert.equal(run().code, 1);
+      assert.match(run("--fix").stderr, /^error: .*--fix/);
+    });
   });
 
   describe("the pack", () => {

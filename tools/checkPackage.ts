@@ -209,7 +209,7 @@ async function stopUpdate(tarball: string, policy: string): Promise<void> {
   const name = "pulumi-tlsedge-policy";
   await writeManifest(folder, { ...dependenciesWith(tarball), [name]: `file:${policy}` });
   await sh(installs.npm as string, folder);
-  assert.ok(existsSync(path.join(folder, "node_modules", name, "config.schema.json")));
+  await sh(`npx --no ${name} -- node_modules/${name}/profiles/production.json`, folder);
   const project = await openProject(folder, "dev", violation);
   try {
     const pack = ["--policy-pack", `node_modules/${name}`];

@@ -174,7 +174,7 @@ function choices(expected: string): string {
 type Nested = { entries?: Record<string, unknown>; wrapped?: unknown; pipe?: unknown[] };
 
 /** The properties of the object at a path of a schema, inside any `optional` and `pipe`. */
-export function entriesAt(schema: unknown, path: string[]): Record<string, unknown> {
+function entriesAt(schema: unknown, path: string[]): Record<string, unknown> {
   const { entries, wrapped, pipe = [] } = schema as Nested;
   if (wrapped) return entriesAt(wrapped, path);
   const own = entries ?? (pipe as Nested[]).find((part) => part.entries)?.entries ?? {};

@@ -103,7 +103,7 @@ describe("the recipes for CI, on the real engine", () => {
     }
     const commands = await commandsOf("gitlab-ci.yml");
     assert.deepEqual(commands, await commandsOf("github-actions.yml"));
-    assert.equal(commands.length, 9);
+    assert.equal(commands.length, 10);
   });
 
   it("each action, the CLI and the image have one version, that of the tests", async () => {

@@ -1,0 +1,62 @@
+#!/usr/bin/env node
+import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import Ajv, { type ErrorObject } from "ajv";
+import { shown } from "./policy";
+
+const usage = `Usage: pulumi-tlsedge-policy FILE…
+
+Checks files for \`pulumi up --policy-pack-config\`: whether this pack has each policy, level and
+setting in them. Pulumi ignores a policy that the pack does not have, and then judges nothing.
+
+Exit codes: 0, 1 when a file is wrong or there is none
+`;
+
+/** Where the command writes: `process` is one. */
+type IO = Record<"stdout" | "stderr", { write(text: string): unknown }>;
+
+/** Checks the files, prints what is wrong with them, and gives the exit code. */
+export function main(args: string[], { stdout, stderr }: IO): number {
+  try {
+    const options = { help: { type: "boolean" } } as const;
+    const { values, positionals: files } = parseArgs({ args, allowPositionals: true, options });
+    if (values.help) stdout.write(usage);
+    else if (files.length === 0) throw new Error("name a file, or --help");
+    const problems = files.flatMap((file) => {
+      const found = problemsOf(file).map((problem) => `${file}: ${problem}`);
+      if (found.length === 0) stdout.write(`${shown(file)}: nothing is wrong\n`);
+      return found;
+    });
+    for (const problem of problems) stderr.write(`error: ${shown(problem)}\n`);
+    return problems.length > 0 ? 1 : 0;
+  } catch (error) {
+    stderr.write(`error: ${shown((error as Error).message)}\n`);
+    return 1;
+  }
+}
+
+function problemsOf(file: string): string[] {
+  const schema = readFileSync(require.resolve("pulumi-tlsedge-policy/config.schema.json"), "utf8");
+  const isValid = new Ajv({ allErrors: true, allowUnionTypes: true, verbose: true }).compile(
+    JSON.parse(schema),
+  );
+  try {
+    if (isValid(JSON.parse(readFileSync(file, "utf8")))) return [];
+  } catch (error) {
+    return [(error as Error).message];
+  }
+  // What fails a "then" is an error of its own.
+  return (isValid.errors ?? []).filter(({ keyword }) => keyword !== "if").map(inWords);
+}
+
+function inWords({ instancePath, message, params, parentSchema }: ErrorObject): string {
+  const at = instancePath.slice(1).replaceAll("/", ".");
+  const { additionalProperty: unknown, allowedValues = [] } = params;
+  if (unknown === undefined) return `${at || "it"} ${message} ${allowedValues.join(", ")}`.trim();
+  const names = Object.keys(parentSchema?.properties).join(", ");
+  return at
+    ? `the policy ${at} has no setting ${unknown}: it has ${names}`
+    : `the pack has no policy ${unknown}: it has ${names}`;
+}
+
+if (require.main === module) process.exitCode = main(process.argv.slice(2), process);
