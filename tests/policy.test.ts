@@ -357,7 +357,8 @@ describe("policies", () => {
         "the pack has no policy $schema",
       ],
       ["what is no config", [], "it must be object"],
-      ["a text that is no JSON", "{\u001b", "JSON"],
+      ["a name that a terminal obeys", { "\u001b]0;x\u0007": "mandatory" }, "policy \\u001b]0;x"],
+      ["a text that is no JSON", "{", "JSON"],
     ] as const) {
       it(`C70 refuses ${what}`, () => {
         const file = fileWith(
