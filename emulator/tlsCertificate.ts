@@ -1,5 +1,5 @@
 import "reflect-metadata";
-import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import { X509Certificate } from "node:crypto";
 import * as x509 from "@peculiar/x509";
 import { Hono } from "hono";
 import * as v from "valibot";
@@ -16,8 +16,9 @@ import {
   strictObject,
   withoutUnset,
 } from "./requests";
-import { Collection, type Direct, newId, type Store, timestamp } from "./store";
+import { Collection, type Direct, newId, type Store } from "./store";
 import type { Made, Unset } from "./wire";
+import { alternativeNames, findBlocks, fits, ipOf, keyTypeOf, refuseAsGo, timeOf } from "./x509";
 
 /** A TLS certificate, without its private key (api.md §2.2). */
 export interface TLSCertificateWire extends Made {
@@ -62,8 +63,6 @@ const upload = strictObject({
 });
 const update = strictObject(labels);
 
-const keyTypes: Record<string, string> = { rsa: "rsa", ec: "ecdsa", ed25519: "ed25519" };
-
 /** Serves TLS certificates (api.md §4.2). The private key is checked, and not stored. */
 export function serveTLSCertificates(store: Store): Served<Direct<TLSCertificateWire>> {
   const certificates = new Collection<TLSCertificateWire>(
@@ -79,14 +78,14 @@ export function serveTLSCertificates(store: Store): Served<Direct<TLSCertificate
     refuseParameters(c);
     const { certificate_pem, private_key_pem, ...texts } = await readBody(c, upload);
     const chain = readChain(certificate_pem);
-    refuseKey(private_key_pem, chain[0]);
+    refuseKey(private_key_pem, chain);
     refuseDisorder(chain);
     const certificate: TLSCertificateWire = {
       ...certificates.ref(newId("cert")),
       created_at: store.now(),
       ...texts,
-      certificate_pem: chain.map(({ raw }) => `${pem(raw)}\n`).join(""),
-      ...derived(chain[0]),
+      certificate_pem: chain.map(({ certificate }) => `${pem(certificate.raw)}\n`).join(""),
+      ...chain[0].fields,
     };
     return c.json(withoutUnset(certificates.add(certificate)), 201);
   });
@@ -107,58 +106,64 @@ function pem(raw: Uint8Array): string {
   return x509.PemConverter.encode(Uint8Array.from(raw).buffer, "CERTIFICATE");
 }
 
+type Read = ReturnType<typeof readCertificate>;
+
 /** The certificates of a PEM text, leaf first. Text around the blocks is ignored. */
-function readChain(text: string): [X509Certificate, ...X509Certificate[]] {
+function readChain(text: string): [Read, ...Read[]] {
   if (text.trim() === "") {
     throw new Refusal(reasons.certificateMissing, "certificate_pem is missing.");
   }
-  const blocks = x509.PemConverter.decodeWithHeaders(text);
+  const blocks = findBlocks(text);
   const begun = text.match(/-----BEGIN /g) ?? [];
   const isWhole = begun.length === blocks.length;
-  if (!isWhole || blocks.some(({ type }) => type !== "CERTIFICATE")) {
+  if (!isWhole || blocks.some(({ label }) => label !== "CERTIFICATE")) {
     throw new Refusal(
       reasons.certificateUnparsable,
       "certificate_pem must hold whole CERTIFICATE blocks and no others.",
     );
   }
-  const [leaf, ...issuers] = blocks.map(({ rawData }, index) => readCertificate(rawData, index));
+  const [leaf, ...issuers] = blocks.map(({ der }, index) => readCertificate(der, index));
   if (leaf) return [leaf, ...issuers];
   throw new Refusal(reasons.certificateUnparsable, "certificate_pem holds no CERTIFICATE block.");
 }
 
-function readCertificate(raw: ArrayBuffer, index: number): X509Certificate {
+function readCertificate(der: Buffer, index: number) {
   try {
-    return new X509Certificate(new Uint8Array(raw));
+    const certificate = new X509Certificate(der);
+    const parsed = new x509.X509Certificate(Uint8Array.from(der));
+    refuseAsGo(certificate, parsed);
+    return { certificate, fields: derived(parsed) };
   } catch (cause) {
     const message = `Certificate ${index + 1} of certificate_pem can't be parsed.`;
     throw new Refusal(reasons.certificateUnparsable, message, { cause });
   }
 }
 
-function refuseKey(text: string, leaf: X509Certificate): void {
+function refuseKey(text: string, chain: [Read, ...Read[]]): void {
   if (text.trim() === "") throw new Refusal(reasons.keyMissing, "private_key_pem is missing.");
-  if (!keyTypes[leaf.publicKey.asymmetricKeyType ?? ""]) {
-    throw new Refusal(reasons.keyTypeUnsupported, "The key must be RSA, ECDSA or Ed25519.");
+  if (!chain.every(({ fields }) => fields.private_key_type)) {
+    throw new Refusal(reasons.keyTypeUnsupported, "A key must be RSA, ECDSA or Ed25519.");
   }
-  if (/^-----BEGIN ENCRYPTED |^Proc-Type: .*ENCRYPTED/m.test(text)) {
+  const block = findBlocks(text).find(({ label }) => /^(.* )?PRIVATE KEY$/.test(label));
+  if (block?.label.startsWith("ENCRYPTED ") || block?.headers.includes("ENCRYPTED")) {
     throw new Refusal(reasons.keyEncrypted, "private_key_pem is encrypted: send it decrypted.");
   }
-  if (!leaf.checkPrivateKey(readKey(text))) {
+  if (!isKeyOf(chain[0], block?.der)) {
     throw new Refusal(reasons.keyMismatch, "private_key_pem is not the key of the leaf.");
   }
 }
 
-function readKey(text: string): KeyObject {
+function isKeyOf({ certificate }: Read, der: Buffer = Buffer.alloc(0)): boolean {
   try {
-    return createPrivateKey(text);
+    return fits(der, certificate);
   } catch (cause) {
     throw new Refusal(reasons.keyUnparsable, "private_key_pem can't be parsed.", { cause });
   }
 }
 
-function refuseDisorder(chain: X509Certificate[]): void {
-  chain.slice(1).forEach((issuer, index) => {
-    const certificate = chain[index];
+function refuseDisorder(chain: Read[]): void {
+  chain.slice(1).forEach(({ certificate: issuer }, index) => {
+    const certificate = chain[index]?.certificate;
     if (certificate?.checkIssued(issuer) && certificate.verify(issuer.publicKey)) return;
     throw new Refusal(
       reasons.chainOutOfOrder,
@@ -168,24 +173,23 @@ function refuseDisorder(chain: X509Certificate[]): void {
 }
 
 /** The fields that the service takes from the leaf (api.md §2.2). */
-function derived(leaf: X509Certificate) {
-  const parsed = new x509.X509Certificate(Uint8Array.from(leaf.raw));
-  const { subjectName, issuerName } = parsed;
+function derived(leaf: x509.X509Certificate) {
+  const { subjectName, issuerName } = leaf;
   const part = (name: string) => subjectName.getField(name)[0] ?? "";
-  const alternatives = parsed.getExtension(x509.SubjectAlternativeNameExtension)?.names.items ?? [];
-  const named = (type: string) =>
-    alternatives.filter((name) => name.type === type).map((name) => name.value);
+  const names = alternativeNames(leaf);
+  const named = (type: string) => names.flatMap((name) => (name.type === type ? [name.value] : []));
   return {
-    subject_common_name: part("CN"),
-    subject_alternative_names: { dns_names: named("dns"), ips: named("ip") },
+    // Of several common names, Go takes the last.
+    subject_common_name: subjectName.getField("CN").at(-1) ?? "",
+    subject_alternative_names: { dns_names: named("dns"), ips: named("ip").map(ipOf) },
     issued_at: null,
-    not_before: timestamp(parsed.notBefore),
-    not_after: timestamp(parsed.notAfter),
-    key_usages: keyUsages(parsed.getExtension(x509.KeyUsagesExtension)?.usages ?? 0),
-    extended_key_usages: extendedKeyUsages(parsed),
-    private_key_type: keyTypes[leaf.publicKey.asymmetricKeyType ?? ""],
-    issuer_common_name: issuerName.getField("CN")[0] ?? "",
-    serial_number: parsed.serialNumber.toLowerCase(),
+    not_before: timeOf(leaf, leaf.notBefore),
+    not_after: timeOf(leaf, leaf.notAfter),
+    key_usages: keyUsages(leaf.getExtension(x509.KeyUsagesExtension)?.usages ?? 0),
+    extended_key_usages: extendedKeyUsages(leaf),
+    private_key_type: keyTypeOf(leaf),
+    issuer_common_name: issuerName.getField("CN").at(-1) ?? "",
+    serial_number: leaf.serialNumber.toLowerCase(),
     subject_organization: part("O"),
     subject_organizational_unit: part("OU"),
     subject_locality: part("L"),

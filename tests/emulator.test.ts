@@ -1,6 +1,7 @@
+import "reflect-metadata";
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
-import { createPrivateKey, X509Certificate } from "node:crypto";
+import { createPrivateKey, webcrypto, X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import fs from "node:fs";
 import https from "node:https";
@@ -8,6 +9,7 @@ import os from "node:os";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { setImmediate } from "node:timers/promises";
+import * as x509 from "@peculiar/x509";
 import type { TLSCertificateWire } from "../client/tlsCertificate";
 import type { TLSEdgeWire } from "../client/tlsEdge";
 import type { TunnelWire } from "../client/tunnel";
@@ -504,6 +506,121 @@ describe("the emulator", () => {
       const odd = `# leaf\r\n${leaf?.certificatePem.replaceAll("\n", "\r\n")}\r\n\r\n`;
       const answer = await made("/tls_certificates", upload(leaf, { certificate_pem: odd }));
       assert.equal(answer.certificate_pem, leaf?.certificatePem);
+    });
+
+    /** A certificate for the leaf's key, signed by nobody that the service asks. */
+    const special = async (options: object, change = (der: Buffer) => der) => {
+      const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
+      const keys = await x509.cryptoProvider
+        .get()
+        .subtle.generateKey(algorithm, true, ["sign", "verify"]);
+      const signed = await x509.X509CertificateGenerator.createSelfSigned({ keys, ...options });
+      const key = await webcrypto.subtle.exportKey("pkcs8", keys.privateKey);
+      return {
+        certificate_pem: block("CERTIFICATE", change(Buffer.from(signed.rawData))),
+        private_key_pem: block("PRIVATE KEY", Buffer.from(key)),
+      };
+    };
+    const block = (label: string, der: Buffer) =>
+      `-----BEGIN ${label}-----\n${der.toString("base64")}\n-----END ${label}-----\n`;
+    const derOf = (pem = "") => Buffer.from(pem.replace(/-----.*-----|\s/g, ""), "base64");
+    /** The same bytes with others at the place where `find` ends. */
+    const patched = (der: Buffer, find: string | Buffer, bytes: number[]) => {
+      const copy = Buffer.from(der);
+      assert.ok(der.includes(find));
+      copy.set(bytes, der.indexOf(find) + Buffer.from(find).length);
+      return copy;
+    };
+    const extension = (id: string, isCritical: boolean, hex: string) =>
+      new x509.Extension(id, isCritical, Buffer.from(hex, "hex"));
+    const version3 = Buffer.from("a003020102", "hex");
+
+    it("have the fields that Go reads, where others read them otherwise", async () => {
+      const options = {
+        name: "CN=first, O=Acme, CN=last",
+        serialNumber: "054b01",
+        notBefore: day("2060-01-01"),
+        notAfter: day("2070-01-01"),
+        extensions: [
+          extension("2.5.29.17", false, "3018871000000000000000000000ffff010203048704ff020304"),
+        ],
+      };
+      const early = (der: Buffer) => patched(der, "\x18\x0f", [...Buffer.from("0001")]);
+      const answer = await made("/tls_certificates", await special(options, early));
+      assert.equal(answer.subject_common_name, "last");
+      assert.equal(answer.issuer_common_name, "last");
+      assert.equal(answer.serial_number, "054b01");
+      assert.equal(answer.not_before, "0001-01-01T00:00:00Z");
+      assert.equal(answer.not_after, "2070-01-01T00:00:00Z");
+      assert.deepEqual(answer.subject_alternative_names?.ips, ["1.2.3.4", "255.2.3.4"]);
+      const high = await made("/tls_certificates", await special({ serialNumber: "ff01" }));
+      assert.equal(high.serial_number, "ff01");
+    });
+
+    const aia = "1.3.6.1.5.5.7.1.1";
+    const unreadable: [string, object, ((der: Buffer) => Buffer)?][] = [
+      ["a negative serial number", {}, (der) => patched(der, version3, [2, 1, 0xfb])],
+      ["a name that is not ASCII", { extensions: [extension("2.5.29.17", false, "30038201e4")] }],
+      ["an extension that must not be critical", { extensions: [extension(aia, true, "3000")] }],
+      [
+        "an extension twice",
+        { extensions: ["00", "01"].map((hex) => extension("1.2.3", false, `0401${hex}`)) },
+      ],
+    ];
+    for (const [what, options, change] of unreadable) {
+      it(`with ${what} are refused, as Go refuses them`, async () => {
+        const serialNumber = "01";
+        const answer = await send(
+          "POST",
+          "/tls_certificates",
+          await special({ serialNumber, ...options }, change),
+        );
+        assertRefused(answer, reasons.certificateUnparsable);
+      });
+    }
+
+    it("with a key on a curve that Go does not have are refused", async () => {
+      const p192 = (der: Buffer) => patched(der, Buffer.from("06082a8648ce3d0301", "hex"), [1]);
+      const answer = await send("POST", "/tls_certificates", await special({}, p192));
+      assertRefused(answer, reasons.keyTypeUnsupported);
+    });
+
+    it("take a key in each form that Go reads, and no damaged key", async () => {
+      const rsa = await makeCertificate({ commonName: "rsa", keyType: "rsa" });
+      const given: [Made | undefined, "pkcs1" | "sec1"][] = [
+        [rsa, "pkcs1"],
+        [leaf, "sec1"],
+      ];
+      for (const [from, type] of given) {
+        const key = createPrivateKey(from?.privateKeyPem ?? "");
+        const old = key.export({ type, format: "der" });
+        const jwk = key.export({ format: "jwk" });
+        const accepted = [
+          block("PRIVATE KEY", old),
+          block("ANY PRIVATE KEY", derOf(from?.privateKeyPem)),
+          `text\r\n${from?.privateKeyPem.replaceAll("\n", " \r\n\r\n")}`,
+          `${block("EC PARAMETERS", old)}${from?.privateKeyPem}`,
+        ];
+        for (const private_key_pem of accepted) {
+          await made("/tls_certificates", upload(from, { private_key_pem }));
+        }
+        const damaged = ["d", "p", "q", "dp", "dq", "qi"].flatMap((name) => {
+          const number = Buffer.from(String(jwk[name as "d"] ?? ""), "base64url");
+          const last = (number.at(-1) ?? 0) ^ 4;
+          return number.length > 0
+            ? [block("PRIVATE KEY", patched(old, number.subarray(0, -1), [last]))]
+            : [];
+        });
+        const refused = [`\ufeff${from?.privateKeyPem}`, block("KEY", old), ...damaged];
+        for (const private_key_pem of refused) {
+          const { status } = await send(
+            "POST",
+            "/tls_certificates",
+            upload(from, { private_key_pem }),
+          );
+          assert.equal(status, 400, `${type} ${refused.indexOf(private_key_pem)}`);
+        }
+      }
     });
 
     it("uploaded twice are two, and deleted one by one", async () => {
