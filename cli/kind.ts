@@ -24,8 +24,6 @@ export interface ObjectStatus {
   environment?: string | null;
   /** `owner` in metadata that is JSON. */
   owner?: string | null;
-  /** The stack that manages the object, by the exports that were given. */
-  stack?: string | null;
   /** The hostports for which no certificate of the account is valid now. */
   uncoveredHostports?: string[];
   /** Whole days until it expires, rounded down; null when the date is not known. */
@@ -67,8 +65,6 @@ export interface Report {
    * those with no known expiry date.
    */
   failing: string[];
-  /** The files given with `--stacks`; null without it. */
-  stacks: string[] | null;
 }
 
 /** A kind of object that an account holds: a row of the table in `kinds.ts`. */
@@ -107,8 +103,6 @@ export interface AdoptableKind<Key = string, W = Wire, S = ObjectStatus> extends
     className: string;
     lifecycle: Lifecycle;
     candidate(wire: W): Candidate;
-    /** Set for a kind whose objects each have a file for one property. */
-    file?: OwnFile;
   };
 }
 
@@ -124,20 +118,6 @@ export interface Candidate {
   state: Properties;
   /** Why it can't be adopted, if the provider's check does not find that. */
   reason?: string;
-}
-
-/** A property that the written project keeps in a file for each object. */
-export interface OwnFile {
-  /** The property: `certificatePem`. */
-  property: string;
-  /** The path of the file in the project. */
-  path(name: string): string;
-  /** Code that the program needs before its first resource. */
-  code: string;
-  /** Arguments that use {@link code}, as code by property; `name` is code too. */
-  args(name: string): Record<string, string>;
-  /** A section for the README of the project, with a resource's name as the example. */
-  readme(name: string): string;
 }
 
 /** Objects as the service lists them, by the key of their kind. A missing list is empty. */

@@ -1,24 +1,20 @@
 #!/usr/bin/env node
 import { randomUUID } from "node:crypto";
 import { fstatSync, writeFileSync } from "node:fs";
-import { basename, resolve } from "node:path";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { plain, plainJson } from "../client/plain";
 import { defaultConnection, waysToSet } from "../client/settings";
 import { connect } from "../provider/connection";
-import { adoptionOf, adoptionText, importFileOf } from "./adopt";
-import { dependencyFor, manifest } from "./dependency";
-import { refuseTaken, writeFolder } from "./folder";
+import { adoptionOf, adoptionText, filesOf, planOf, refuseTaken, writeFiles } from "./adopt";
 import { statusHtml } from "./html";
 import type { Kind, Lists } from "./kind";
 import { adoptableKinds, kinds } from "./kinds";
 import { statusMarkdown } from "./markdown";
-import { managedIn, warningOf } from "./otherStacks";
-import { planOf } from "./plan";
-import { projectOf } from "./program";
 import { statusText } from "./report";
 import { statusOf } from "./status";
 import { type Display, inWords } from "./table";
+
+const { version } = require("pulumi-tlsedge/package.json") as { version: string };
 
 /** What a command reads from its process, and where it writes: `process` is one. */
 export interface IO {
@@ -47,19 +43,17 @@ interface StatusOptions extends Options {
   failWithin?: number;
   format?: (typeof formats)[number];
   html?: string;
-  stacks?: string[];
 }
 
 /** Gives the exit code, as `adopt` does. */
 async function status(given: StatusOptions, io: IO): Promise<number> {
-  const { failWithin, html, stacks: files, ...options } = given;
+  const { failWithin, html, ...options } = given;
   const format = options.format ?? (options.json ? "json" : "text");
   if (options.json && format !== "json") {
     throw new Error(`--json prints JSON, and --format ${format} does not: leave one of them out`);
   }
-  const stacks = files && { files, managed: managedIn(files) };
   const account = await readAccount(kinds, { ...options, json: format === "json" }, io);
-  const found = statusOf(account, new Date(), failWithin, stacks);
+  const found = statusOf(account, new Date(), failWithin);
   if (html !== undefined) {
     writePage(html, statusHtml(found));
     print(`Wrote ${plain(html)}`, io.stderr);
@@ -81,31 +75,21 @@ function writePage(file: string, page: string): void {
 interface AdoptOptions extends Options {
   out: string;
   filter?: string;
-  notIn?: string[];
   plugin?: boolean;
 }
 
 async function adopt(given: AdoptOptions, io: IO): Promise<number> {
-  const { out, filter, notIn = [], plugin = false, ...options } = given;
-  if (out === "") throw new Error("--out is empty: name a new or empty folder");
-  refuseTaken(out);
-  const managed = managedIn(notIn);
+  const { out, filter, plugin: isPlugin = false, ...options } = given;
+  refuseTaken(out, isPlugin);
   const { service, ...account } = await readAccount(adoptableKinds, options, io);
   // With the plugin, the stack's config has the settings of the account, and no resource names it.
-  const connection = plugin ? defaultConnection : options.connection;
-  const plan = planOf(account, { connection, filter, managed });
+  const plan = planOf(account, isPlugin ? defaultConnection : options.connection, filter);
   const isEmpty = adoptableKinds.every(({ key }) => plan[key].length === 0);
-  const warning = warningOf(plan, notIn);
-  const project = plugin
-    ? importFileOf(plan)
-    : projectOf(plan, { ...projectOptions(out), warning, connection });
-  const files = isEmpty ? new Map<string, string>() : project;
-  if (!isEmpty) writeFolder(out, files);
-  const adoption = adoptionOf(plan, { service, out, plugin, filter, notIn, files });
+  const files = isEmpty ? [] : writeFiles(out, filesOf(plan, isPlugin));
+  const adoption = adoptionOf(plan, service, files);
   if (options.json) print(plainJson(adoption, 2), io.stdout);
-  else printReport(adoptionText(adoption, display(io)), io);
-  if (isEmpty) throw new Error(`there is nothing to adopt, so ${out} is not written`);
-  if (warning) print(`warning: ${plain(warning)}`, io.stderr);
+  else printReport(adoptionText(adoption, isPlugin, display(io)), io);
+  if (isEmpty) throw new Error("there is nothing to adopt, so nothing is written");
   return 0;
 }
 
@@ -158,18 +142,6 @@ function printReport(report: string, { stdout, env }: IO): void {
   print(`::stop-commands::${token}\n${report}\n::${token}::`, stdout);
 }
 
-/** The project is named after its folder, and uses this version of the package. */
-function projectOptions(out: string) {
-  const name = basename(resolve(out)).replace(/[^A-Za-z0-9._-]+/g, "-");
-  const { version, peerDependencies } = manifest();
-  return {
-    project: name.slice(0, 100).replace(/^[._-]+|[.-]+$/g, "") || "adopted",
-    version,
-    dependency: dependencyFor(out),
-    pulumi: peerDependencies,
-  };
-}
-
 const environment = `
 Environment:
   TLSEDGE_BASE_URL     the URL of the service
@@ -193,8 +165,8 @@ const headings = (some: Kind[]) => inWords(some.map(({ heading }) => heading));
 export async function main(argv: string[], io: IO): Promise<number> {
   let code = 0;
   const program = new Command("pulumi-tlsedge")
-    .description("Shows what an account of the service holds, or writes a project that adopts it.")
-    .version(manifest().version)
+    .description("Shows what an account of the service holds, or writes a program that adopts it.")
+    .version(version)
     .showHelpAfterError("Add --help to list the commands and options.")
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
@@ -228,10 +200,6 @@ export async function main(argv: string[], io: IO): Promise<number> {
     .addOption(
       new Option("--format <format>", "what to print; --json is --format json").choices(formats),
     )
-    .option(
-      "--stacks <files...>",
-      "name the stack of each object: outputs of `pulumi stack export`",
-    )
     .option("--html <file>", "write the report as a page, too, which replaces the file")
     .addHelpText(
       "after",
@@ -240,17 +208,16 @@ Exit codes: 0, 1 for an error, 2 when a certificate expires within --fail-within
 or has no known expiry date.`,
     );
 
-  command("adopt", "write a Pulumi project that adopts what an account holds", adopt)
-    .requiredOption("--out <dir>", "the folder to write: new or empty")
+  command("adopt", "write a program that adopts what an account holds", adopt)
+    .option("--out <dir>", "the folder to write into: that of a Pulumi project", ".")
     .option("--filter <text>", "only objects with the text in a hostport, name, description or id")
-    .option("--not-in <files...>", "leave out what stacks manage: outputs of `pulumi stack export`")
     .option("--plugin", "write only a file for `pulumi import`, for programs in any language")
     .addHelpText(
       "after",
       `
-The command reads ${headings(adoptableKinds)}, and changes nothing at the service. To adopt
-them, run in the folder: npm install, pulumi stack init, pulumi up. The README.md in the folder says
-more. With --plugin, pulumi import --file import.json adopts them and prints the program.
+The command reads ${headings(adoptableKinds)}, and changes nothing at the service. It writes
+adopted.json and adoption.ts, which index.ts imports: the next \`pulumi up\` adopts what they name. With
+--plugin it writes import.json, which \`pulumi import --file\` reads.
 ${environment}
 Exit codes: 0, 1 for an error or when there is nothing to adopt.`,
     );

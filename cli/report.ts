@@ -25,8 +25,6 @@ export interface Section {
   objects?: ObjectStatus[];
   /** The kind of the objects. */
   kind?: AnyKind;
-  /** Whether exports of stacks were given. */
-  hasStacks?: boolean;
   /** How bad it is that there are rows. */
   paint?: Paint;
 }
@@ -40,8 +38,7 @@ export function sectionsOf(status: Status): Section[] {
     const { heading, heads } = kind;
     const objects = grouped(kind, status[kind.key]);
     const rows = objects.map((one) => kind.row(one, status));
-    const hasStacks = "adoption" in kind && status.stacks !== null;
-    return { heading, heads, rows, objects, kind, hasStacks };
+    return { heading, heads, rows, objects, kind };
   };
   const uncovered = objectsOf(status).flatMap(({ id, uncoveredHostports = [] }) =>
     uncoveredHostports.map((hostport) => ({ id: plain(id), cells: [cell(hostport, "red")] })),
@@ -116,11 +113,6 @@ export const emptyText = ({ heading }: Section) => `No ${heading}.`;
 /** The heading of a part as a title: `Tunnels online`. */
 export const titleOf = ({ heading }: Section) => heading.charAt(0).toUpperCase() + heading.slice(1);
 
-/** Whose an object is, by what the reports call it. With stacks given, one in none says so. */
-function peopleOf({ environment, owner, stack }: ObjectStatus, { hasStacks }: Section) {
-  return { environment, owner, stack: stack ?? (hasStacks ? "none" : null) };
-}
-
 /**
  * A part with the columns that HTML and Markdown have room for: those of its kind, then whose an
  * object is, and its description. A column without a text is left out.
@@ -129,12 +121,11 @@ export function widened(part: Section): Section {
   const { kind, objects = [] } = part;
   const textOf = (text: string | null | undefined) => (text ? cell(text) : []);
   const columns = objects.map((object): Record<string, Line[]> => {
-    const { environment, owner, stack } = peopleOf(object, part);
+    const { environment, owner } = object;
     return {
       ...kind?.columns?.(object),
       // One column, so that there is room. Sorted by it, a table is grouped.
       "ENVIRONMENT, OWNER": owner || environment ? [environment ?? "-", owner].flatMap(textOf) : [],
-      STACK: textOf(stack),
       DESCRIPTION: textOf(object.description),
     };
   });
@@ -185,7 +176,8 @@ function described(part: Section): Row[] {
     const object = objects[index];
     if (!object) return row;
     const description = times.get(firstOf(row)) === 1 ? undefined : object.description;
-    const people = Object.entries(peopleOf(object, part)).filter(([, text]) => text);
+    const { environment, owner } = object;
+    const people = Object.entries({ environment, owner }).filter(([, text]) => text);
     const texts = [description ?? "", ...people.map(([name, text]) => `${name}: ${text}`)];
     const about = texts.filter(Boolean).join(", ");
     const used = (kind?.uses?.(object) ?? []).map((line) => ({ ...line, paint: "dim" as const }));

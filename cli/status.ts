@@ -31,14 +31,8 @@ export type Twins = Status["twins"][number];
  *
  * @param failWithin `failing` names each certificate with fewer days left than this; with 0, each
  * expired one. It names those with no known expiry date, too. Default: it names none.
- * @param stacks The exports of stacks: their files, and for each id the stack that manages it.
  */
-export function statusOf(
-  account: Account,
-  now: Date,
-  failWithin?: number,
-  stacks?: { files: string[]; managed: Map<string, string> },
-): Status {
+export function statusOf(account: Account, now: Date, failWithin?: number): Status {
   const listed = kinds.map((kind: AnyKind) => ({
     kind,
     readings: (account[kind.key] ?? []).map((wire) => kind.read(wire, now)),
@@ -50,7 +44,7 @@ export function statusOf(
       const all = readings.map((reading) => ({
         ...reading.status,
         ...served(reading),
-        ...("adoption" in kind && peopleOf(reading.status, stacks?.managed)),
+        ...("adoption" in kind && peopleOf(reading.status)),
       }));
       return [kind.key, all.sort((a, b) => order(a, b, now))];
     }),
@@ -66,21 +60,19 @@ export function statusOf(
     service: account.service,
     failWithin: failWithin ?? null,
     failing: failing.map(({ id }) => id),
-    stacks: stacks?.files ?? null,
     ...statuses,
     twins: listed.flatMap(({ readings }) => twinsOf(readings)),
   };
 }
 
-/** Whose an object is: by its metadata, if they are JSON as `TLSSite` writes it, and by stacks. */
-function peopleOf({ id, metadata }: ObjectStatus, managed?: Map<string, string>) {
+/** Whose an object is: by its metadata, if they are JSON as `TLSSite` writes it. */
+function peopleOf({ metadata }: ObjectStatus) {
   const found = objectIn(metadata ?? "");
   const textOf = (name: string) => {
     const value = found.get(name);
     return typeof value === "string" && value !== "" ? value : null;
   };
-  const stack = managed?.get(id) ?? null;
-  return { environment: textOf("environment"), owner: textOf("owner"), stack };
+  return { environment: textOf("environment"), owner: textOf("owner") };
 }
 
 /** The objects of all kinds. */

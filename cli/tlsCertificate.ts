@@ -3,15 +3,7 @@ import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertifica
 import { defined } from "../provider/lifecycle";
 import { lifecycle, toState } from "../provider/tlsCertificate";
 import { describedBy } from "../provider/tlsCertificateLookup";
-import type {
-  AdoptableKind,
-  Candidate,
-  ObjectStatus,
-  OwnFile,
-  Reading,
-  Report,
-  ServedEdge,
-} from "./kind";
+import type { AdoptableKind, Candidate, ObjectStatus, Reading, Report, ServedEdge } from "./kind";
 import { cell, count, type Paint } from "./table";
 
 /**
@@ -37,24 +29,6 @@ export interface CertificateStatus extends ObjectStatus {
 }
 
 const dayMs = 86_400_000;
-
-/** The chain of each certificate. */
-const file: OwnFile = {
-  property: "certificatePem",
-  path: (name) => `certificates/${name}.pem`,
-  code: `/** Private keys in PEM, by the name of the certificate. The service never returns them. */
-const keys = new pulumi.Config().getSecretObject<Record<string, string>>("keys");
-const key = (name: string) => keys?.apply((all) => all[name]);
-const chain = (name: string) => read(\`certificates/\${name}.pem\`);`,
-  args: (name) => ({ certificatePem: `chain(${name})`, privateKeyPem: `key(${name})` }),
-  readme: (name) => `The service never returns a private key, and you need none until \
-a chain changes. To set one now,
-which changes nothing:
-
-\`\`\`sh
-pulumi config set --secret --path 'keys["${name}"]' < key.pem
-\`\`\``,
-};
 
 type CertificateKind = AdoptableKind<"certificates", TLSCertificateWire, CertificateStatus>;
 
@@ -111,7 +85,7 @@ export const certificateKind: CertificateKind = {
     ];
     return noted.filter(Boolean).join(", ") || undefined;
   },
-  adoption: { className: "TLSCertificate", lifecycle, candidate, file },
+  adoption: { className: "TLSCertificate", lifecycle, candidate },
 };
 
 function read(wire: TLSCertificateWire, now: Date): Reading<CertificateStatus> {

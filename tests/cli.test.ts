@@ -66,8 +66,8 @@ const account = (parts: Partial<Account>): Account => ({
   ...parts,
 });
 
-/** Of an object whose metadata say nothing, and with no exports of stacks. */
-const nobody = { environment: null, owner: null, stack: null };
+/** Of an object whose metadata say nothing. */
+const nobody = { environment: null, owner: null };
 
 /** How many columns a text takes: two for each character of this test's one wide alphabet. */
 const columns = (line: string) => line.length + (line.match(/\p{Script=Katakana}/gu) ?? []).length;
@@ -500,7 +500,7 @@ describe("what the status says", () => {
   });
 });
 
-describe("npx pulumi-tlsedge", () => {
+describe("npx --no pulumi-tlsedge", () => {
   const bin = path.resolve(manifest.bin["pulumi-tlsedge"]);
   let emulator: Emulator;
   let settings: Record<string, string>;
@@ -703,7 +703,6 @@ describe("npx pulumi-tlsedge", () => {
       "service",
       "failWithin",
       "failing",
-      "stacks",
       "edges",
       "certificates",
       "tunnels",
@@ -751,36 +750,6 @@ describe("npx pulumi-tlsedge", () => {
       labels: { app: "web", env: "production" },
       forwardsTo: "http://localhost:80",
     });
-  });
-
-  it("status --stacks names the stack of each object, and says which are in none", async () => {
-    const ids = await seed();
-    const stored = (type: string, id: string) => ({
-      urn: `urn:pulumi:prod::shop::tlsedge:index:${type}::one`,
-      type: `tlsedge:index:${type}`,
-      id,
-    });
-    const resources = [stored("TLSEdge", ids.covered), stored("TLSCertificate", ids.soon)];
-    const file = fileWith(JSON.stringify({ deployment: { resources } }), ".json");
-    const { stdout } = await run(`status --json --stacks ${file}`);
-    const status = JSON.parse(stdout) as Status;
-    assert.deepEqual(status.stacks, [file]);
-    const managed = [...status.edges, ...status.certificates].filter(({ stack }) => stack !== null);
-    assert.deepEqual(
-      managed.map(({ id, stack }) => [id, stack]),
-      [ids.covered, ids.soon].map((id) => [id, "shop/prod"]),
-    );
-    const text = (await run(`status --stacks ${file}`, { COLUMNS: "200" })).stdout;
-    for (const title of ["Edges", "Certificates"]) {
-      assert.equal(part(text, title).filter((line) => line.includes("stack: shop/prod")).length, 1);
-      assert.ok(part(text, title).some((line) => line.includes("stack: none")));
-    }
-    assert.ok(!part(text, "Tunnels").join().includes("stack"));
-    const markdown = (await run(`status --format markdown --stacks ${file}`)).stdout;
-    assert.match(markdown, /\| STACK \|.*`shop\/prod`.*\| none \|/s);
-    const missing = await run("status --stacks none.json");
-    assert.deepEqual([missing.code, missing.stdout], [1, ""]);
-    assert.match(missing.stderr, /none\.json can't be read/);
   });
 
   it("status shows what each edge uses, and groups edges by environment and owner", async () => {

@@ -6,10 +6,9 @@ import type { dynamic } from "@pulumi/pulumi";
 import createDebug from "debug";
 import * as fc from "fast-check";
 import MarkdownIt from "markdown-it";
-import { adoptionOf, adoptionText } from "../cli/adopt";
+import { adoptionOf, adoptionText, planOf } from "../cli/adopt";
 import { statusHtml } from "../cli/html";
 import { statusMarkdown } from "../cli/markdown";
-import { planOf } from "../cli/plan";
 import { statusText } from "../cli/report";
 import { type Account, statusOf } from "../cli/status";
 import { ConnectionError, ServiceError } from "../client/errors";
@@ -625,10 +624,10 @@ describe("whatever others write", () => {
       const status = statusOf(account, now);
       assertInert(statusText(status, display));
       assertInert(plainJson(status, 2));
-      const plan = planOf(account, { connection: "tlsedge" });
-      const read = { service: text, out: text, plugin: false, language: "typescript" as const };
-      const adoption = adoptionOf(plan, { ...read, notIn: [], files: new Map([["x", "y"]]) });
-      assertInert(adoptionText(adoption, display));
+      const adoption = adoptionOf(planOf(account, "tlsedge"), text, [text]);
+      for (const isPlugin of [false, true]) {
+        assertInert(adoptionText(adoption, isPlugin, display));
+      }
       assertInert(plainJson(adoption, 2));
     });
   });

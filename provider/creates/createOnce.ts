@@ -240,7 +240,7 @@ class Create<Wire extends Listed> {
       record.noteLook();
       return inform(
         `${doubt}, but the list does not show it: this run creates one. If the service makes the ` +
-          "other one later, `npx pulumi-tlsedge status` lists both",
+          "other one later, `npx --no pulumi-tlsedge status` lists both",
       );
     }
     noteNamed(found.candidates);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { cp, readFile, rm } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Adoption } from "../../cli/adopt";
@@ -12,14 +12,14 @@ import { type ExportedResource, Project } from "../../tools/engine";
 
 const bin = join(__dirname, "..", "..", "dist", "cli", "main.js");
 
-/** Writes the project of the account, and makes it the one that the engine runs. */
+/** Writes the program of the account, and makes it the one that the engine runs. */
 async function adopt(project: Project): Promise<Adoption> {
-  const out = join(project.folder, "out");
-  const command = [bin, "adopt", "--out", out, "--json"];
+  const command = [bin, "adopt", "--out", project.folder, "--json"];
   const { stdout } = await promisify(execFile)(process.execPath, command, { env: project.env });
   await rm(join(project.folder, "index.js"), { force: true });
-  await cp(out, project.folder, { recursive: true });
-  await rm(out, { recursive: true });
+  await project.file("Pulumi.yaml", "name: acceptance\nruntime: nodejs\n");
+  await project.file("package.json", JSON.stringify({ name: "acceptance", main: "index.ts" }));
+  await project.file("index.ts", 'import "./adoption";\n');
   await project.select("dev");
   return JSON.parse(stdout) as Adoption;
 }
@@ -28,8 +28,6 @@ describe("a whole account", () => {
   let project: Project;
   let client: Client;
   const keys = new Map<string, string>();
-  /** The id of the edge that the program reads, and does not manage. */
-  let read: string;
 
   const held = () => ({
     edges: project.emulator.tlsEdges.list(),
@@ -112,12 +110,12 @@ describe("a whole account", () => {
 
   it("C41 C42 changes by nothing when the ids go, and a key is given", async () => {
     const before = held();
-    const program = await readFile(join(project.folder, "index.ts"), "utf8");
-    const imports = /import: [^,]*, (?=protect)/g;
-    assert.equal(program.match(imports)?.length, 10);
-    read = before.edges.find(({ hostports }) => hostports?.includes("[::1]:443"))?.id ?? "";
-    const reading = `TLSEdge.get("read", ${JSON.stringify(read)});\n`;
-    await project.file("index.ts", program.replaceAll(imports, "") + reading);
+    const program = await readFile(join(project.folder, "adoption.ts"), "utf8");
+    const imports = /import: id, (?=protect)/g;
+    assert.equal(program.match(imports)?.length, 2);
+    const read = before.edges.find(({ hostports }) => hostports?.includes("[::1]:443"))?.id ?? "";
+    const reading = `tlsedge.TLSEdge.get("read", ${JSON.stringify(read)});\n`;
+    await project.file("adoption.ts", program.replaceAll(imports, "") + reading);
     await project.setSecret('keys["certificate-constructor"]', keys.get("constructor") ?? "");
     const run = await project.up();
     assert.deepEqual([run.changes.same, run.requests], [11, ["GET /edges/tls/:id"]]);
@@ -132,22 +130,6 @@ describe("a whole account", () => {
       ]),
       [["certificate-constructor", true]],
     );
-  });
-
-  it("is left out with the export of its stack, but not what the stack only reads", async () => {
-    await project.succeedsQuietly("stack", "export", "--file", "dev.json");
-    const args = [bin, "adopt", "--out", "again", "--json", "--not-in", "dev.json"];
-    const { cwd, env } = { cwd: project.folder, env: project.env };
-    const failure = promisify(execFile)(process.execPath, args, { cwd, env });
-    const { stdout, stderr } = await failure.then(
-      () => assert.fail("there was something to adopt"),
-      (error: { stdout: string; stderr: string }) => error,
-    );
-    assert.match(stderr, /^error: there is nothing to adopt[^\n]*\n$/);
-    const { skipped } = JSON.parse(stdout) as Adoption;
-    const managed = skipped.filter(({ stack }) => stack === "out/dev");
-    assert.deepEqual([skipped.length, managed.length], [12, 10]);
-    assert.equal(skipped.find(({ id }) => id === read)?.stack, null);
   });
 });
 

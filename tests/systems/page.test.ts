@@ -48,7 +48,7 @@ describe("the page of a report", () => {
 
   async function open(
     account: Account,
-    { width = 1280, theme = "light", script = true, failWithin = 14, stacks = {} } = {},
+    { width = 1280, theme = "light", script = true, failWithin = 14 } = {},
   ): Promise<Opened & { file: string }> {
     const page = await browser.newPage();
     opened.push(page);
@@ -64,9 +64,7 @@ describe("the page of a report", () => {
     await page.setJavaScriptEnabled(script);
     await page.setViewport({ width, height: 800 });
     await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
-    const managed = new Map(Object.entries<string>(stacks));
-    const exports = managed.size > 0 ? { files: ["prod.json"], managed } : undefined;
-    const status = statusOf(account, now, failWithin, exports);
+    const status = statusOf(account, now, failWithin);
     const file = pathToFileURL(fileWith(statusHtml(status), ".html")).href;
     await page.goto(file);
     return { page, complaints, requests, file };
@@ -109,7 +107,6 @@ describe("the page of a report", () => {
         const { page, complaints, requests, file } = await open(await usualAccount(), {
           width,
           theme,
-          stacks: { cert_hmeYjgq4PyCXPrkCjTJDxWNBDlk: "the-shop/production" },
         });
         await page.screenshot({
           path: path.join(screenshots, `${theme}-${width}.png`),
