@@ -225,8 +225,6 @@ async function checkInstall(manager: string, line: string, tarball: string): Pro
   if (!(await check(`${manager}: install`, () => install(line, folder, tarball)))) return;
   await check(`${manager}: npx --no pulumi-tlsedge --version`, () => runCommand(folder));
   await check(`${manager}: types`, () => typeCheck(folder));
-  if (manager === "npm") {
-  }
   // The others place modules in other folders, where both module systems look in the same way.
   const { CommonJS, ...esm } = flavours;
   for (const [name, { type, program }] of Object.entries(manager === "npm" ? flavours : esm)) {
