@@ -2,10 +2,12 @@
 import { randomUUID } from "node:crypto";
 import { fstatSync, writeFileSync } from "node:fs";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import type { Client } from "../client/client";
 import { plain, plainJson } from "../client/plain";
 import { defaultConnection, waysToSet } from "../client/settings";
 import { connect } from "../provider/connection";
 import { adoptionOf, adoptionText, filesOf, planOf, refuseTaken, writeFiles } from "./adopt";
+import { checksOf, checkText } from "./check";
 import { statusHtml } from "./html";
 import type { Kind, Lists } from "./kind";
 import { adoptableKinds, kinds } from "./kinds";
@@ -93,15 +95,26 @@ async function adopt(given: AdoptOptions, io: IO): Promise<number> {
   return 0;
 }
 
+async function check(options: Options, io: IO): Promise<number> {
+  const checks = await checksOf(() => clientOf(options.connection, io.env), version, io.env);
+  if (options.json) print(plainJson({ checks }, 2), io.stdout);
+  else printReport(checkText(checks, display(io)), io);
+  return checks.every(({ ok }) => ok) ? 0 : 1;
+}
+
+/** A person or a job waits for a command: it fails early when the service does not answer. */
+function clientOf(connection: string, env: IO["env"]): Client {
+  const retries = waysToSet(connection, "maxRetries").variable;
+  return connect(connection, undefined, { ...env, [retries]: env[retries] ?? "2" });
+}
+
 /** Reads the lists of an account, and shows the progress to a person at a terminal. */
 async function readAccount<K extends Kind>(
   all: K[],
   { connection, json }: Options,
   { env, stderr }: IO,
 ) {
-  // A person or a job waits for this command: fail early when the service does not answer.
-  const retries = waysToSet(connection, "maxRetries").variable;
-  const client = connect(connection, undefined, { ...env, [retries]: env[retries] ?? "2" });
+  const client = clientOf(connection, env);
   const show = (text: string) => {
     if (stderr.isTTY && !json) stderr.write(`\r\u001b[K${text}`);
   };
@@ -207,6 +220,18 @@ export async function main(argv: string[], io: IO): Promise<number> {
 Exit codes: 0, 1 for an error, 2 when a certificate expires within --fail-within
 or has no known expiry date.`,
     );
+
+  command(
+    "check",
+    "look whether settings, service, key, clock and versions are right",
+    check,
+  ).addHelpText(
+    "after",
+    `
+It makes two requests, and changes nothing.
+${environment}
+Exit codes: 0 when all is right, else 1.`,
+  );
 
   command("adopt", "write a program that adopts what an account holds", adopt)
     .option("--out <dir>", "the folder to write into: that of a Pulumi project", ".")

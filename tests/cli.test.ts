@@ -7,6 +7,7 @@ import path from "node:path";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { stripVTControlCharacters } from "node:util";
+import type { Check } from "../cli/check";
 import { edgeKind } from "../cli/edge";
 import { statusText } from "../cli/report";
 import { type Account, type Status, statusOf } from "../cli/status";
@@ -749,6 +750,55 @@ describe("npx --no pulumi-tlsedge", () => {
       region: "eu",
       labels: { app: "web", env: "production" },
       forwardsTo: "http://localhost:80",
+    });
+  });
+
+  describe("check", () => {
+    const looked = async (env: Variables = {}) => {
+      const { code, stdout } = await run("check --json", { PATH: process.env.PATH, ...env });
+      const { checks } = JSON.parse(stdout) as { checks: Check[] };
+      return { code, checks: new Map(checks.map((one) => [one.name, one])) };
+    };
+
+    it("says that all is right, and asks twice", async () => {
+      const { checks } = await looked();
+      for (const name of ["settings", "service", "key", "clock"]) {
+        assert.equal(checks.get(name)?.ok, true, checks.get(name)?.text);
+      }
+      assert.match(checks.get("versions")?.text ?? "", /^pulumi-tlsedge [\d.]+, Node\.js \d+/);
+      const paths = emulator.requests.map(({ method, path }) => `${method} ${path}`);
+      assert.deepEqual(paths, ["GET /", "GET /edges/tls?limit=100"]);
+    });
+
+    const wrong: [string, Variables, string, RegExp][] = [
+      ["no key", { TLSEDGE_API_KEY: undefined }, "settings", /TLSEDGE_API_KEY/],
+      ["a key that is refused", { TLSEDGE_API_KEY: "wrong" }, "key", /401.*TLSEDGE_API_KEY/],
+      ["a dead host", { TLSEDGE_BASE_URL: "https://localhost:1" }, "service", /TLSEDGE_BASE_URL/],
+      ["an authority that is not trusted", { TLSEDGE_CA_FILE: undefined }, "service", /CA_FILE/],
+      ["no Pulumi CLI", { PATH: "/nowhere" }, "versions", /no Pulumi CLI on PATH/],
+    ];
+    for (const [what, env, name, says] of wrong) {
+      it(`names ${what}, and exits with 1`, async () => {
+        const { code, checks } = await looked(env);
+        assert.deepEqual([code, checks.get(name)?.ok], [1, false]);
+        assert.match(checks.get(name)?.text ?? "", says);
+        const isMoot = name === "settings" || name === "service";
+        assert.equal(checks.get("clock")?.ok, isMoot ? null : true);
+      });
+    }
+
+    it("names a clock that is wrong", async () => {
+      emulator.clocks.date = 3_600_000;
+      const { code, checks } = await looked();
+      assert.deepEqual([code, checks.get("clock")?.ok], [1, false]);
+      assert.match(checks.get("clock")?.text ?? "", /^it is 3[56]\d\d s behind/);
+    });
+
+    it("prints a line for each, and lets no text of others act", async () => {
+      const { code, stdout } = await run("check", { TLSEDGE_API_KEY: "wrong" });
+      assert.equal(code, 1);
+      assert.match(stdout, /^ok settings {2}the base URL is /);
+      assert.match(stdout, /^no key .*401/m);
     });
   });
 

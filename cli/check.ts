@@ -1,0 +1,112 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import type { Client } from "../client/client";
+import { ServiceError } from "../client/errors";
+import { plain, withoutCommands } from "../client/plain";
+import { readRoot } from "../client/root";
+import { tlsEdges } from "../client/tlsEdge";
+import { type Display, painted, wrapped } from "./table";
+
+/** One thing that a run needs, as `check --json` prints it. */
+export interface Check {
+  /** `settings`, `service`, `key`, `clock` or `versions`. */
+  name: string;
+  /** Null when an earlier problem left nothing to look at. */
+  ok: boolean | null;
+  /** What was found, or what to do. */
+  text: string;
+}
+
+/** With a larger difference, dates of certificates and new objects are judged wrongly. */
+const maxSkewMs = 60_000;
+
+/**
+ * Looks at what a run needs: the settings, the service, the API key, the clock and the versions.
+ *
+ * @param connect Makes the client, or throws an error that says which setting is wrong.
+ */
+export async function checksOf(
+  connect: () => Client,
+  version: string,
+  env: NodeJS.ProcessEnv,
+): Promise<Check[]> {
+  let client = undefined as unknown as Client;
+  const looks: Record<string, () => string | Promise<string>> = {
+    settings() {
+      client = connect();
+      return `the base URL is ${client.baseUrl.href}, and an API key is set`;
+    },
+    async service() {
+      await readRoot(client).catch(unlessAnswered);
+      return `${client.baseUrl.host} answers, and its certificate is trusted`;
+    },
+    async key() {
+      await tlsEdges.pages(client).next();
+      return `${client.baseUrl.host} accepts the API key`;
+    },
+    clock: () => clock(client.clockSkewMs),
+    versions: () => versions(version, env),
+  };
+  const checks: Check[] = [];
+  for (const [name, look] of Object.entries(looks)) {
+    // Without a service there is neither a key nor a clock to look at.
+    const cause = checks.find((one) => one.ok === false && one.name !== "key");
+    const isMoot = cause && name !== "versions";
+    if (isMoot) checks.push({ name, ok: null, text: `not looked at: see ${cause.name}` });
+    else {
+      const seen = Promise.resolve().then(look);
+      const [ok, text] = await seen.then(
+        (found) => [true, found] as const,
+        (error: Error) => [false, error.message] as const,
+      );
+      checks.push({ name, ok, text });
+    }
+  }
+  return checks;
+}
+
+/** Any status is an answer of the service. The key has a check of its own. */
+function unlessAnswered(error: unknown): void {
+  if (!(error instanceof ServiceError)) throw error;
+}
+
+function clock(skewMs: number): string {
+  const seconds = Math.round(Math.abs(skewMs) / 1000);
+  if (Math.abs(skewMs) <= maxSkewMs) return `it differs from the service's by ${seconds} s`;
+  const side = skewMs > 0 ? "behind" : "ahead of";
+  throw new Error(`it is ${seconds} s ${side} the service's: set the clock of this machine`);
+}
+
+async function versions(own: string, env: NodeJS.ProcessEnv): Promise<string> {
+  const found = [`pulumi-tlsedge ${own}`, `Node.js ${process.versions.node}`];
+  const { engines } = require("pulumi-tlsedge/package.json") as { engines: { node: string } };
+  const least = Number(engines.node.replace(/\D/g, ""));
+  if (Number.parseInt(process.versions.node, 10) < least) {
+    throw new Error(`${found.join(", ")}: it needs Node.js ${least} or newer`);
+  }
+  const quiet = { ...env, PULUMI_SKIP_UPDATE_CHECK: "true" };
+  const cli = promisify(execFile)("pulumi", ["version"], { env: quiet, timeout: 30_000 });
+  const { stdout } = await cli.catch(() => {
+    throw new Error(
+      `${found.join(", ")}, and no Pulumi CLI on PATH: install it, https://www.pulumi.com/docs/install/`,
+    );
+  });
+  return [...found, `Pulumi CLI ${stdout.trim().replace(/^v/, "")}`].join(", ");
+}
+
+/** What `check` prints for people. */
+export function checkText(checks: Check[], display: Display): string {
+  const lines = checks.map(({ name, ok, text }) => {
+    const [mark, paint] =
+      ok === null
+        ? (["-", "dim"] as const)
+        : ok
+          ? (["ok", "green"] as const)
+          : (["no", "red"] as const);
+    const begin = `${mark.padEnd(3)}${name.padEnd(10)}`;
+    const [first = "", ...rest] = wrapped(plain(text), display.width - begin.length).split("\n");
+    const indented = rest.map((line) => `\n${" ".repeat(begin.length)}${line}`);
+    return painted(begin, paint, display) + first + indented.join("");
+  });
+  return withoutCommands(lines.join("\n"));
+}
