@@ -124,12 +124,6 @@ export async function compileGoTools(): Promise<void> {
   await run(go, ["build", "./..."], { cwd: engine, env: goEnv() });
 }
 
-/** Builds one of the Go programs of this repository into a file. */
-export async function buildGoTool(name: string, file: string): Promise<void> {
-  const args = ["build", "-o", file, `./${name}`];
-  await run(await findGo(`Building ${name}`), args, { cwd: engine, env: goEnv() });
-}
-
 /**
  * Generates the SDKs of a schema and makes them ready for the programs of all languages that can
  * run here. The schema has `meta.supportPack`: else the SDK for Go has no go.mod. Takes 3 seconds.

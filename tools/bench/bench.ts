@@ -1,75 +1,187 @@
-import type { ExportedResource } from "../engine";
-import { assertSameSize, Competitor, record } from "./project";
-import {
-  type Contestant,
-  contestantNames,
-  type Kind,
-  kinds,
-  type Measured,
-  phaseNames,
-} from "./results";
-import type { Declared, Stacks } from "./stacks";
+import assert from "node:assert/strict";
+import { loadavg } from "node:os";
+import path from "node:path";
+import { parseArgs } from "node:util";
+import { version as pulumiSdk } from "@pulumi/pulumi/version";
+import { makeCertificate } from "../../emulator/server";
+import { runTool, wholeNumber } from "../command";
+import { Project } from "../engine";
+import { table, writePart } from "../markdown";
+import { findOrBuildPulumi } from "../pulumi";
+import { Secrets } from "../secrets";
 
-/** The delay of each answer of the service. */
-export const latencyMs = 20;
+const usage = `npm run bench [-- OPTIONS]
 
-/** Measures the contestants; they take turns phase by phase, so that noise affects all alike. */
-export class Bench {
-  readonly measured: Measured[] = [];
-  readonly #recordings: Partial<Record<Kind, ReturnType<typeof record>>> = {};
+Measures stacks of this package on the real engine, through both protocols, beside a conventional
+dynamic provider. They take turns phase by phase. Writes the table in performance.md.
 
-  constructor(
-    private readonly stacks: Stacks,
-    private readonly log: (line: string) => void,
-  ) {}
+  --n N          how many resources a stack has (default 100)
+  --runs N       how often each stack is measured (default 3)
+  --out FOLDER   where to write (default docs)
+  --help         prints this text`;
 
-  /** Records what this package stores, which the floor needs. */
-  async prepare(): Promise<void> {
-    for (const kind of kinds) {
-      const one = this.stacks.resources(kind, 1, "create")[0] as Declared;
-      await this.#with(["ours"], 0, async (competitors) => {
-        const [ours] = competitors as [Competitor];
-        await ours.declare(kind, [one]);
-        await ours.run("create", 1);
-        const [stored] = await ours.exported();
-        this.#recordings[kind] = record(one, stored as ExportedResource);
-      });
-    }
-  }
+/** How each answer of the service is delayed. */
+const latencyMs = 20;
 
-  /** Measures all phases of a stack once; `run` decides who comes first. */
-  async run(kind: Kind, n: number, run: number): Promise<void> {
-    await this.#with(contestantNames, latencyMs, async (competitors) => {
-      for (const [index, phase] of phaseNames.entries()) {
-        const first = (run + index) % competitors.length;
-        for (const competitor of [...competitors.slice(first), ...competitors.slice(0, first)]) {
-          const { name } = competitor;
-          await competitor.declare(kind, this.stacks.resources(kind, n, phase));
-          const result = await competitor.run(phase, n);
-          this.measured.push({ kind, n, phase, name, ...result });
-          this.log(
-            `${n} ${kind}, run ${run + 1}: ${phase}, ${name}: ${result.seconds.toFixed(1)} s`,
-          );
-        }
-        if (phase === "create") await assertSameSize(competitors);
-      }
+const contestants = {
+  dynamic: { title: "Node.js package", sdk: "pulumi-tlsedge" },
+  plugin: { title: "Plugin", sdk: path.join(__dirname, "..", "pluginSdk.cjs") },
+  conventional: { title: "Conventional", sdk: path.join(__dirname, "conventional.cjs") },
+};
+type Name = keyof typeof contestants;
+const names = Object.keys(contestants) as Name[];
+
+/** The phases in their order: the command of each, and what it prints at the end. */
+const phases: [title: string, command: string, result: (n: number) => string][] = [
+  ["create", "up --yes --skip-preview", (n) => `+ ${n + 1} created`],
+  ["plan, nothing to do", "preview", (n) => `${n + 1} unchanged`],
+  ["refresh", "refresh --yes --skip-preview", (n) => `${n + 1} unchanged`],
+  ["plan that reads", "preview --refresh", (n) => `${n + 1} unchanged`],
+  ["update of all", "up --yes --skip-preview", (n) => `~ ${n} updated`],
+  ["destroy", "destroy --yes --skip-preview", (n) => `- ${n + 1} deleted`],
+];
+
+type Kind = "TLSCertificate" | "TLSEdge";
+const kinds: [Kind, string][] = [
+  ["TLSCertificate", "certificates"],
+  ["TLSEdge", "edges"],
+];
+
+/** A phase of one contestant. */
+interface Measured {
+  row: string;
+  name: Name;
+  /** Processor time of the engine, the program and the provider together. */
+  seconds: number;
+  requests: number;
+}
+
+type Args = Record<string, unknown>;
+
+/** The arguments of `n` resources of each kind. */
+async function argsOf(n: number): Promise<Record<Kind, Args[]>> {
+  const issuer = await makeCertificate({ commonName: "Benchmark CA", isCa: true });
+  const all: Record<Kind, Args[]> = { TLSCertificate: [], TLSEdge: [] };
+  for (let index = 0; index < n; index++) {
+    const domain = `app-${index}.example.com`;
+    const made = await makeCertificate({ commonName: domain, dnsNames: [domain], issuer });
+    const { certificatePem, privateKeyPem } = made;
+    all.TLSCertificate.push({ certificatePem, privateKeyPem });
+    all.TLSEdge.push({
+      hostports: [`${domain}:443`],
+      backend: { backendId: "bkdtg_2Zz1Qy3Xx4Ww5Vv6Uu7Tt8Ss9Rr" },
+      ipRestriction: { ipPolicyIds: ["ipp_2Zz1Qy3Xx4Ww5Vv6Uu7Tt8Ss9Rr"] },
+      mutualTls: { certificateAuthorityIds: ["ca_2Zz1Qy3Xx4Ww5Vv6Uu7Tt8Ss9Rr"] },
+      tlsTermination: { terminateAt: "edge", minVersion: "1.2" },
     });
   }
+  return all;
+}
 
-  /** Opens the projects of the contestants for some work. */
-  async #with(
-    names: readonly Contestant[],
-    latencyMs: number,
-    work: (competitors: Competitor[]) => Promise<void>,
-  ): Promise<void> {
-    const competitors: Competitor[] = [];
-    try {
-      for (const name of names) {
-        competitors.push(await Competitor.open(name, latencyMs, this.#recordings));
+async function open(name: Name): Promise<Project> {
+  const env = { NODE_COMPILE_CACHE: undefined, TLSEDGE_REQUESTS_PER_MINUTE: "0" };
+  const door = name === "plugin" ? "plugin" : "dynamic";
+  const project = await Project.create({ latencyMs }, env, door);
+  // The conventional provider has no setting for a CA, and stores what it captures: the API key, too.
+  project.env.NODE_EXTRA_CA_CERTS = project.env.TLSEDGE_CA_FILE;
+  if (name === "conventional") project.secrets = new Secrets();
+  return project;
+}
+
+/** Writes a program that declares the resources. */
+function declare(project: Project, name: Name, kind: Kind, all: Args[], description: string) {
+  const resources = JSON.stringify(all.map((args) => ({ description, ...args })));
+  return project.program(
+    `const sdk = require(${JSON.stringify(contestants[name].sdk)});
+for (const [index, args] of ${resources}.entries()) new sdk.${kind}("resource-" + index, args);`,
+    "",
+  );
+}
+
+async function measure(project: Project, command: string, result: string) {
+  const before = project.emulator.requests.length;
+  const { cli, stack } = project;
+  const timed = ["-c", '"$@"; times', "sh", cli.command, ...command.split(" ")];
+  const { output } = await project.start([...timed, "--stack", stack, "--non-interactive"], "sh")
+    .done;
+  const last = output.trimEnd().split("\n").slice(-40);
+  assert.ok(
+    output.includes(result),
+    `${command} did not end with "${result}":\n${last.join("\n")}`,
+  );
+  // The shell's `times` prints the user and system time of its children last.
+  const times = [...(last.at(-1) ?? "").matchAll(/(\d+)m([\d.]+)s/g)];
+  const seconds = times.reduce(
+    (sum, [, minutes, rest]) => sum + Number(minutes) * 60 + Number(rest),
+    0,
+  );
+  return { seconds, requests: project.emulator.requests.length - before };
+}
+
+/** Measures a stack of one kind through all phases; `run` decides who comes first. */
+async function measureAll([kind, plural]: [Kind, string], args: Args[], run: number) {
+  const all: Measured[] = [];
+  const projects = new Map<Name, Project>();
+  try {
+    for (const name of names) projects.set(name, await open(name));
+    for (const [index, [title, command, result]] of phases.entries()) {
+      // They take turns, so that noise affects all alike.
+      const first = (run + index) % names.length;
+      for (const name of [...names.slice(first), ...names.slice(0, first)]) {
+        const project = projects.get(name) as Project;
+        const text = title === "update of all" ? "A later text" : "The first text";
+        await declare(project, name, kind, args, text);
+        const measured = await measure(project, command, result(args.length));
+        const row = `${args.length} ${plural}: ${title}`;
+        all.push({ row, name, ...measured });
+        console.error(`run ${run + 1}, ${row}, ${name}: ${measured.seconds.toFixed(2)} s`);
       }
-      await work(competitors);
-    } finally {
-      for (const { project } of competitors) await project.close();
     }
+    return all;
+  } finally {
+    for (const project of projects.values()) await project.close();
   }
 }
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      n: { type: "string", default: "100" },
+      runs: { type: "string", default: "3" },
+      out: { type: "string", default: "docs" },
+    },
+  });
+  const n = wholeNumber("--n", values.n, 1, 10_000);
+  const runs = wholeNumber("--runs", values.runs, 1, 100);
+  const [load = 0] = loadavg();
+  const { version } = await findOrBuildPulumi();
+  const args = await argsOf(n);
+  const all: Measured[] = [];
+  for (let run = 0; run < runs; run++) {
+    for (const kind of kinds) all.push(...(await measureAll(kind, args[kind[0]], run)));
+  }
+  const file = path.resolve(values.out, "performance.md");
+  await writePart(file, "Performance", "measured", report(all, version, load, runs));
+}
+
+function report(all: Measured[], cli: string, load: number, runs: number): string {
+  const rows = [...new Set(all.map(({ row }) => row))].map((row) => [
+    row,
+    ...names.map((name) => {
+      const own = all.filter((one) => one.row === row && one.name === name);
+      const seconds = own.map((one) => one.seconds).sort((a, b) => a - b);
+      const median = seconds[Math.floor(seconds.length / 2)] ?? 0;
+      return `${seconds[0]?.toFixed(2)} (${median.toFixed(2)}), ${own[0]?.requests}`;
+    }),
+  ]);
+  const heads = [
+    "Least (median) seconds, requests",
+    ...names.map((name) => contestants[name].title),
+  ];
+  return `Measured with Node.js ${process.versions.node}, Pulumi CLI ${cli} and \`@pulumi/pulumi\` ${pulumiSdk};
+the service delayed each answer by ${latencyMs} ms. The load of the machine was ${load.toFixed(1)} before. Runs: ${runs}.
+
+${table(heads, rows, true)}`;
+}
+
+runTool(usage, main);

@@ -2,7 +2,6 @@
 // into the state of every resource. It handles no drift, no limit and no lost answer.
 const axios = require("axios");
 const pulumi = require("@pulumi/pulumi");
-const { kind, resources } = require("./resources.json");
 
 const service = {
   baseURL: process.env.TLSEDGE_BASE_URL,
@@ -98,19 +97,17 @@ class EdgeProvider {
   }
 }
 
-class Certificate extends pulumi.dynamic.Resource {
+const certificates = new CertificateProvider();
+const edges = new EdgeProvider();
+
+exports.TLSCertificate = class extends pulumi.dynamic.Resource {
   constructor(name, args) {
     super(certificates, name, { ...args, privateKeyPem: pulumi.secret(args.privateKeyPem) });
   }
-}
+};
 
-class Edge extends pulumi.dynamic.Resource {
+exports.TLSEdge = class extends pulumi.dynamic.Resource {
   constructor(name, args) {
     super(edges, name, args);
   }
-}
-
-const certificates = new CertificateProvider();
-const edges = new EdgeProvider();
-const Resource = kind === "certificates" ? Certificate : Edge;
-for (const { name, args } of resources) new Resource(name, args);
+};
