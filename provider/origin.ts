@@ -18,7 +18,8 @@ export function refuseOtherService(client: Client, what: string, uri: unknown): 
   const { connection, settings } = contextOf(client);
   const baseUrl = client.baseUrl.href;
   if (origin === "null" || isOwnOrigin(origin, settings ?? { baseUrl })) return;
-  const whose = `${what} belongs to the service at ${origin}`;
+  // A person may paste it into a shell. The host of a service has no other characters.
+  const whose = `${what} belongs to the service at ${origin.replace(/[^\w.:/[\]-]/g, "_")}`;
   const explained = explainedOf(client).get(origin);
   if (explained) throw new Error(`${whose}, too: see the error of ${explained}`);
   explainedOf(client).set(origin, what);
@@ -27,6 +28,6 @@ export function refuseOtherService(client: Client, what: string, uri: unknown): 
   throw new Error(
     `${whose}, but the base URL is at ${client.baseUrl.origin}. Nothing was sent or changed. ` +
       `If these are two services, correct the base URL in ${configKey} or ${variable}. If they are one, which has moved or ` +
-      `has a gateway before it, accept ${origin} in ${accepted.configKey} or ${accepted.variable}`,
+      `has a gateway before it, accept that origin in ${accepted.configKey} or ${accepted.variable}`,
   );
 }

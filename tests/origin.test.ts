@@ -55,6 +55,13 @@ describe("what another service has made", () => {
     });
   }
 
+  it("C90 is named without a text that a shell would run if the advice were pasted", async () => {
+    stack.state.uri = "https://a$(id)`id`;id&{b}'.example/edges/tls/1";
+    const { message } = await failureOf(stack.refresh(), Error);
+    assert.match(message, /belongs to the service at https:\/\/a\S+\.example,/);
+    assert.doesNotMatch(message, /[$;&{}`]|example in/);
+  });
+
   it("C7 is its own again where the service has moved: once refreshed, for good", async () => {
     const moved = new Stack(tlsEdge);
     await moved.up({ description: "a" });
