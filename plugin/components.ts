@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import type * as sdk from "../sdk/index";
 import { pluginToken, typeToken } from "../sdk/kind";
-import { checkArgs, partsOf, type TLSSiteArgs } from "../sdk/siteParts";
+import { checkArgs, inputsOf, partsOf, type SiteParts, type TLSSiteArgs } from "../sdk/siteParts";
 import schema from "./schema.json";
 
 // This file is a program of its own: the plugin runs it in a thread when a program has a component.
@@ -15,9 +15,8 @@ type ResourceClass<Args, Outputs> = new (
 ) => Outputs;
 
 /** A resource of the plugin as a child of a component. */
-function resourceOf<Args extends object, Outputs>(kind: string): ResourceClass<Args, Outputs> {
-  const token = pluginToken(kind) as keyof typeof schema.resources;
-  const names = Object.keys(schema.resources[token].properties);
+function resourceOf<Args extends object, Outputs>(token: string): ResourceClass<Args, Outputs> {
+  const names = Object.keys(schema.resources[token as keyof typeof schema.resources].properties);
   const outputs = Object.fromEntries(names.map((name) => [name, undefined]));
   const made = class extends pulumi.CustomResource {
     constructor(name: string, args: Args | undefined, opts: pulumi.CustomResourceOptions) {
@@ -28,17 +27,43 @@ function resourceOf<Args extends object, Outputs>(kind: string): ResourceClass<A
   return made as unknown as ResourceClass<Args, Outputs>;
 }
 
-const TLSCertificate = resourceOf<sdk.TLSCertificateArgs, sdk.TLSCertificate>("TLSCertificate");
-const TLSEdge = resourceOf<sdk.TLSEdgeArgs, sdk.TLSEdge>("TLSEdge");
+const TLSCertificate = resourceOf<sdk.TLSCertificateArgs, sdk.TLSCertificate>(
+  pluginToken("TLSCertificate"),
+);
+const TLSEdge = resourceOf<sdk.TLSEdgeArgs, sdk.TLSEdge>(pluginToken("TLSEdge"));
 
-// A program may give a certificate that it has made.
+// A program may give a certificate that it has made, or another resource by mistake.
 pulumi.runtime.registerResourceModule("tlsedge", "index", {
   version,
-  construct: (name: string, _type: string, urn: string) =>
-    new TLSCertificate(name, undefined, { urn }),
+  construct: (name: string, type: string, urn: string) =>
+    new (resourceOf<object, pulumi.Resource>(type))(name, undefined, { urn }),
 });
 
-class TLSSite extends pulumi.ComponentResource {}
+// No transform: in a plugin, Pulumi's SDK takes the marks of secrets from what a transform returns.
+const unprotected = { protect: false };
+const classes = { TLSCertificate, TLSEdge, otherType: typeToken, unprotected };
+
+class TLSSite extends pulumi.ComponentResource {
+  readonly parts: SiteParts<sdk.TLSCertificate, sdk.TLSEdge>;
+
+  constructor(name: string, args: TLSSiteArgs, opts: pulumi.ComponentResourceOptions) {
+    super(pluginToken("TLSSite"), name, inputsOf(args), opts);
+    this.parts = partsOf(this, name, args, classes);
+    this.registerOutputs(this.parts);
+  }
+}
+
+/** What Pulumi's types leave out of an output. */
+type Deployed = pulumi.Output<unknown> & { isKnown: Promise<boolean>; promise(): Promise<unknown> };
+
+/** The certificate that a program gives, which may be an output. */
+async function certificateOf(given: unknown): Promise<unknown> {
+  if (!pulumi.Output.isInstance(given)) return given;
+  const output = given as Deployed;
+  if (await output.isKnown) return output.promise();
+  // In a plan: what is read of the certificate is read of this output, and is not known either.
+  return Object.assign(output, { __pulumiType: pluginToken("TLSCertificate") });
+}
 
 /** Makes a site and its children. */
 async function construct(
@@ -48,11 +73,11 @@ async function construct(
   opts: pulumi.ComponentResourceOptions,
 ): Promise<pulumi.provider.ConstructResult> {
   if (type !== pluginToken("TLSSite")) throw new Error(`there is no component ${type}`);
-  const args = inputs as TLSSiteArgs;
+  const certificate = await certificateOf(inputs.certificate);
+  const args = { ...inputs, certificate } as TLSSiteArgs;
   checkArgs(name, args, ["connection"]);
-  const site = new TLSSite(type, name, {}, opts);
-  const parts = partsOf(site, name, args, { TLSCertificate, TLSEdge, otherType: typeToken });
-  return { urn: site.urn, state: { ...parts } };
+  const { urn, parts } = new TLSSite(name, args, opts);
+  return { urn, state: { ...parts } };
 }
 
 void pulumi.provider.main({ version, construct }, process.argv.slice(2));

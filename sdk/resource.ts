@@ -153,7 +153,7 @@ function asyncParts(value: unknown): unknown[] {
 }
 
 /** A deep copy: Pulumi reads arguments after the constructor, and the program may change them. */
-function copied<T>(value: T): T {
+export function copied<T>(value: T): T {
   if (Array.isArray(value)) return value.map(copied) as T;
   if (typeof value !== "object" || value === null) return value;
   // Outputs, promises and other class instances are not copied.

@@ -31,7 +31,7 @@ export interface TLSSiteArgs {
   hostports: InputOf<string[]>;
   /**
    * A certificate that is there already, in the account of the site. Sites may share one: create a
-   * `TLSCertificate`, and pass it to each.
+   * `TLSCertificate`, or take the certificate of a site, and pass it to each.
    */
   certificate?: TLSCertificate;
   /** The PEM chain of the site's own certificate, leaf first. */
@@ -91,6 +91,11 @@ export interface Classes<C extends Certificate, E extends Edge> {
   ) => E;
   /** The type that the child of this name has when it goes the other way: its alias. */
   otherType: (name: string) => string;
+  /**
+   * The options that keep a protected site from protecting its certificate: Pulumi replaces nothing that
+   * is protected, and a renewal replaces the certificate.
+   */
+  unprotected: pulumi.CustomResourceOptions;
 }
 
 /** What a site consists of, and what it tells: its outputs. */
@@ -105,14 +110,22 @@ export interface SiteParts<C extends Certificate, E extends Edge> {
   expires: pulumi.Output<string>;
 }
 
+/** The inputs of a site in state: the arguments but those of its certificate. State has a key once, and no path. */
+export function inputsOf(args: TLSSiteArgs): pulumi.Inputs {
+  const others: readonly string[] = certificateNames.flat();
+  return Object.fromEntries(Object.entries(args).filter(([name]) => !others.includes(name)));
+}
+
 /** The children of a site. `checkArgs` has accepted the arguments. */
 export function partsOf<C extends Certificate, E extends Edge>(
   site: pulumi.ComponentResource,
   name: string,
   args: TLSSiteArgs,
-  { TLSCertificate, TLSEdge, otherType }: Classes<C, E>,
+  { TLSCertificate, TLSEdge, otherType, unprotected }: Classes<C, E>,
 ): SiteParts<C, E> {
   const { connection } = args;
+  // Pulumi's name for what the site has from its options or from its parent.
+  const { __protect: isProtected } = site as { __protect?: boolean };
   const about = {
     description: args.description ?? cut(`${name} (${pulumi.getStack()})`),
     metadata: metadataOf(args),
@@ -126,7 +139,7 @@ export function partsOf<C extends Certificate, E extends Edge>(
     new TLSCertificate(
       name,
       { ...about, ...pemOf(name, args), renewBeforeDays: args.renewBeforeDays ?? 21 },
-      { ...child("TLSCertificate"), ...unprotected(site) },
+      { ...child("TLSCertificate"), ...(isProtected && unprotected) },
     );
   const edge = new TLSEdge(
     name,
@@ -141,21 +154,6 @@ export function partsOf<C extends Certificate, E extends Edge>(
   );
   warnOfUncovered(name, certificate, edge);
   return { certificate, edge, hostports: edge.hostports, expires: certificate.notAfter };
-}
-
-/**
- * What keeps a protected site from protecting its certificate: Pulumi replaces nothing that is
- * protected, and a renewal replaces the certificate.
- */
-function unprotected(site: pulumi.ComponentResource): pulumi.CustomResourceOptions {
-  // Pulumi's name for what the site has from its options or from its parent.
-  const { __protect: isProtected } = site as { __protect?: boolean };
-  if (!isProtected) return {};
-  // A language host that is older than the engine drops the option where it is false.
-  return {
-    protect: false,
-    transforms: [({ props, opts }) => ({ props, opts: { ...opts, protect: false } })],
-  };
 }
 
 const names: Record<keyof TLSSiteArgs, "required" | "optional"> = {
@@ -302,7 +300,10 @@ export function uncovered(
 
 function pemOf(site: string, { chainFile, keyFile, certificatePem, privateKeyPem }: TLSSiteArgs) {
   if (chainFile === undefined || keyFile === undefined) {
-    return { certificatePem: certificatePem as pulumi.Input<string>, privateKeyPem };
+    return {
+      certificatePem: certificatePem as pulumi.Input<string>,
+      privateKeyPem: privateKeyPem && pulumi.secret(privateKeyPem),
+    };
   }
   const read = (file: string) => {
     try {
@@ -316,7 +317,7 @@ function pemOf(site: string, { chainFile, keyFile, certificatePem, privateKeyPem
       throw new pulumi.RunError(`the certificate of the site ${site}: ${reason}`);
     }
   };
-  return { certificatePem: read(chainFile), privateKeyPem: read(keyFile) };
+  return { certificatePem: read(chainFile), privateKeyPem: pulumi.secret(read(keyFile)) };
 }
 
 function modulesOf({ ipPolicyIds, certificateAuthorityIds }: TLSSiteAccess) {

@@ -1,10 +1,16 @@
 import * as pulumi from "@pulumi/pulumi";
 import { pluginToken } from "./kind";
-import { checkArgs, partsOf, type SiteParts, type TLSSiteArgs } from "./siteParts";
+import { copied } from "./resource";
+import { checkArgs, inputsOf, partsOf, type SiteParts, type TLSSiteArgs } from "./siteParts";
 import { TLSCertificate } from "./tlsCertificate";
 import { TLSEdge } from "./tlsEdge";
 
-const classes = { TLSCertificate, TLSEdge, otherType: pluginToken };
+const unprotected: pulumi.CustomResourceOptions = {
+  protect: false,
+  // A language host that is older than the engine drops the option where it is false.
+  transforms: [({ props, opts }) => ({ props, opts: { ...opts, protect: false } })],
+};
+const classes = { TLSCertificate, TLSEdge, otherType: pluginToken, unprotected };
 
 /**
  * A certificate and the edge that serves it, with safe defaults: TLS ends at the edge, the lowest
@@ -44,7 +50,7 @@ export class TLSSite extends pulumi.ComponentResource {
 
   constructor(name: string, args: TLSSiteArgs, opts?: pulumi.ComponentResourceOptions) {
     checkArgs(name, args);
-    super(TLSSite.__pulumiType, name, {}, opts);
+    super(TLSSite.__pulumiType, name, copied(inputsOf(args)), opts);
     const parts: SiteParts<TLSCertificate, TLSEdge> = partsOf(this, name, args, classes);
     ({
       certificate: this.certificate,

@@ -116,6 +116,24 @@ describe("a TLS site", () => {
     );
   });
 
+  it("C50 C51 C88 stores its arguments as they are given, without paths and PEM texts", async () => {
+    const files = {
+      chainFile: fileWith(made.certificatePem),
+      keyFile: fileWith(made.privateKeyPem),
+    };
+    const hostports = ["app.example.com:443"];
+    for (const given of [args(), { ...without(), ...files }]) {
+      const site = new TLSSite("app", { ...given, hostports, owner: "web" });
+      hostports[0] = "later.example.com:443";
+      await known(site.edge.urn);
+      assert.deepEqual(registered.find(({ type }) => type.endsWith(":TLSSite"))?.inputs, {
+        ...{ hostports: ["app.example.com:443"], backendId: "bkdtg_1" },
+        ...{ access: { public: true }, owner: "web" },
+      });
+      [registered, hostports[0]] = [[], "app.example.com:443"];
+    }
+  });
+
   it("C50 shows no key that is given in place of a file", async () => {
     const texts = { chainFile: fileWith(made.certificatePem), keyFile: made.privateKeyPem };
     assert.throws(

@@ -108,7 +108,8 @@ class Source {
       if (!description) throw new Error(`${name} has no doc comment`);
       const spec = this.#spec(value, name, side, description, documentation);
       const secret = secrets.includes(name) && { secret: true };
-      const isPlain = side === "argument" && !isObjectType(spec) && !this.#wrapped(given);
+      // A resource may be the output of another; in SDKs, the parts of a plain object are plain, too.
+      const isPlain = side === "argument" && !("$ref" in spec) && !this.#wrapped(given);
       fields.properties[name] = {
         ...spec,
         description,
@@ -220,9 +221,6 @@ export function makeSchema() {
     functions: byToken(Object.keys(lookups), (name) => functionOf(source, name)),
   };
 }
-
-/** Whether a property has a type of the schema: in SDKs, the parts of a plain one are plain, too. */
-const isObjectType = (spec: object) => "$ref" in spec && String(spec.$ref).startsWith("#/types/");
 
 function byToken(names: string[], make: (name: string) => object): Record<string, object> {
   return Object.fromEntries(names.map((name) => [token(name), make(name)]));

@@ -49,7 +49,22 @@ throughBothDoors("a site", (door) => {
     assert.deepEqual([hostports, expires], [["a.example:443"], notAfter]);
     const { environment, tier, owner } = JSON.parse((await project.output("metadata")) as string);
     assert.deepEqual([environment, tier, owner], [project.stack, id, "web"]);
-    assert.doesNotMatch(JSON.stringify(await project.state()), /PRIVATE KEY/);
+    const { resources } = await project.state();
+    assert.doesNotMatch(JSON.stringify(resources), /PRIVATE KEY/);
+    const of = (type: string) => resources.find(({ urn }) => urn.endsWith(`:${type}::app`));
+    const stored = of("TLSSite");
+    assert.deepEqual(stored?.inputs, {
+      ...{ hostports, backendId: `bkdtg_${id}`, access: { ipPolicyIds: [`ipp_${id}`] } },
+      ...{ metadata: { tier: id }, owner: "web" },
+    });
+    const references = Object.entries(stored?.outputs ?? {}).map(([name, value]) => [
+      name,
+      (value as { id?: string }).id ?? value,
+    ]);
+    assert.deepEqual(Object.fromEntries(references), {
+      ...{ certificate: certificates[0], edge: of("TLSEdge")?.id },
+      ...{ expires, hostports },
+    });
   });
 
   // tests/tlsSite.test.ts has each mistake, through dynamic providers.
@@ -65,13 +80,46 @@ throughBothDoors("a site", (door) => {
     assert.deepEqual(requests, []);
   });
 
-  it("that is protected renews its certificate, and keeps its edge", async () => {
+  onlyPlugin(
+    "C88 takes a certificate that is an output, also one that a plan does not know",
+    async () => {
+      await project.certificate("d", { commonName: "d.example", dnsNames: ["d.example"] });
+      const program = (given: string) =>
+        project.program(`
+        const args = { backendId: "bkdtg_1", access: { public: true } };
+        const { id } = new tlsedge.TLSEdge("first", { hostports: ["first.example:443"] });
+        const site = (name, more) =>
+          new tlsedge.TLSSite(name, { ...args, hostports: [name + ".example:443"], ...more });
+        const own = site("d", { chainFile: "d/fullchain.pem", keyFile: "d/privkey.pem" });
+        site("e", { certificate: own.certificate });
+        const last = site("f", { certificate: id.apply(() => ${given}) });
+        exports.ids = [own, last].map(({ certificate }) => certificate.id);`);
+      await program("own.certificate");
+      const { output: plan } = await project.preview();
+      assert.match(plan, /TLSSite\$tlsedge:index:TLSEdge::f/);
+      await project.up();
+      const [own, ...others] = (await project.output("ids")) as string[];
+      assert.deepEqual(others, [own]);
+      await program("own.edge");
+      const { output } = await project.fails("preview");
+      assert.match(output, /the site f: certificate must be a TLSCertificate/);
+    },
+  );
+
+  it("C50 C88 that is protected renews its certificate, whose key is a secret, and keeps its edge", async () => {
+    project.keepSecret("the description", "a-description-that-is-secret");
     await project.program(`
       new tlsedge.TLSSite("kept", {
+        description: pulumi.secret("a-" + "description-that-is-secret"),
         hostports: ["kept.example:443"],
         chainFile: "certs/fullchain.pem", keyFile: "certs/privkey.pem",
         backendId: "bkdtg_1", access: { public: true },
-      }, { protect: true });`);
+      }, {
+        protect: true,
+        transforms: [({ props: { privateKeyPem } }) => {
+          if (typeof privateKeyPem === "string") throw new Error("the key is no secret");
+        }],
+      });`);
     const names = { commonName: "kept.example", dnsNames: ["kept.example"] };
     await project.certificate("certs", names);
     await project.up();

@@ -156,6 +156,70 @@ ${numbers
   .join("\n")}`,
 };
 
+/** A site, and one that is given its certificate, which is an output. */
+const sharing: Record<"nodejs" | "python" | "go" | "yaml", string> = {
+  nodejs: `
+const { TLSSite } = require("pulumi-tlsedge-sdk");
+const about = { backendId: "bkdtg_1", access: { public: true } };
+const files = { chainFile: "certs/fullchain.pem", keyFile: "certs/privkey.pem" };
+const { certificate } = new TLSSite("a", { hostports: ["a.example:443"], ...files, ...about });
+new TLSSite("b", { hostports: ["b.example:443"], certificate, ...about });`,
+  python: `
+import pulumi_tlsedge as tlsedge
+
+about = {"backend_id": "bkdtg_1", "access": {"public": True}}
+site = tlsedge.TLSSite("a", hostports=["a.example:443"],
+    chain_file="certs/fullchain.pem", key_file="certs/privkey.pem", **about)
+tlsedge.TLSSite("b", hostports=["b.example:443"], certificate=site.certificate, **about)
+`,
+  go: `package main
+
+import (
+	"github.com/example-owner/pulumi-tlsedge/sdk/go/tlsedge"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+func main() {
+	pulumi.Run(func(ctx *pulumi.Context) error {
+		access := &tlsedge.TLSSiteAccessArgs{Public: pulumi.BoolRef(true)}
+		site, err := tlsedge.NewTLSSite(ctx, "a", &tlsedge.TLSSiteArgs{
+			Hostports: pulumi.StringArray{pulumi.String("a.example:443")},
+			ChainFile: pulumi.StringRef("certs/fullchain.pem"),
+			KeyFile:   pulumi.StringRef("certs/privkey.pem"),
+			BackendId: pulumi.String("bkdtg_1"),
+			Access:    access,
+		})
+		if err != nil {
+			return err
+		}
+		_, err = tlsedge.NewTLSSite(ctx, "b", &tlsedge.TLSSiteArgs{
+			Hostports:   pulumi.StringArray{pulumi.String("b.example:443")},
+			Certificate: site.Certificate,
+			BackendId:   pulumi.String("bkdtg_1"),
+			Access:      access,
+		})
+		return err
+	})
+}
+`,
+  yaml: `resources:
+  a:
+    type: tlsedge:TLSSite
+    properties:
+      hostports: ["a.example:443"]
+      chainFile: certs/fullchain.pem
+      keyFile: certs/privkey.pem
+      backendId: bkdtg_1
+      access: { public: true }
+  b:
+    type: tlsedge:TLSSite
+    properties:
+      hostports: ["b.example:443"]
+      certificate: \${a.certificate}
+      backendId: bkdtg_1
+      access: { public: true }`,
+};
+
 /** A refresh, an import and a destroy run no program: they are the same in every language. */
 describe("the plugin in every language", () => {
   let sdks: string;
@@ -208,6 +272,28 @@ describe("the plugin in every language", () => {
         ];
         assert.deepEqual(requests.toSorted(), expected);
       });
+    });
+  }
+
+  for (const language of Object.keys(sharing) as (keyof typeof sharing)[]) {
+    it(`C88 C50 gives a site the certificate of another in ${language}`, async function () {
+      if (await missing(language)) this.skip();
+      const project = await Project.create({}, {}, "plugin");
+      try {
+        await project.certificate("certs", { commonName: "a.example" });
+        const env = await programs[language](project.folder, sharing[language], { sdks, plugin });
+        Object.assign(project.env, env);
+        await project.preview();
+        await project.up();
+        const { resources } = await project.state();
+        const sites = resources.filter(({ type }) => type === "tlsedge:index:TLSSite");
+        const certificates = sites.map(({ outputs }) => (outputs.certificate as { id: string }).id);
+        const made = project.emulator.tlsCertificates.list().map(({ id }) => id);
+        assert.deepEqual(certificates, [...made, ...made]);
+        assert.deepEqual((await project.up("--expect-no-changes")).requests, []);
+      } finally {
+        await project.close();
+      }
     });
   }
 
