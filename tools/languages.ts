@@ -11,7 +11,6 @@ import {
   findProgram,
   goEnv,
   pathFolders,
-  pulumiVersion,
   run,
 } from "./pulumi";
 
@@ -40,9 +39,11 @@ const sources = path.join(__dirname, "pulumi-cli");
 const engine = path.join(sources, "engine");
 
 /** The virtual environment that has Pulumi's package. */
-const python = cacheFolder(process.env, `python-${pulumiVersion}`);
+/** The newest that PyPI has: it has not every version of the CLI. */
+const pythonVersion = "3.272.0";
+const python = cacheFolder(process.env, `python-${pythonVersion}`);
 /** Those besides `pulumi` are for generated SDKs: their dependency, and what builds them. */
-const pythonPackages = [`pulumi==${pulumiVersion}`, "parver", "setuptools", "wheel"];
+const pythonPackages = [`pulumi==${pythonVersion}`, "parver", "setuptools", "wheel"];
 
 const prepared = new Map<Language | Generated, Promise<string | undefined>>();
 
@@ -105,7 +106,7 @@ async function findOrMakePython(): Promise<void> {
   const isComplete = async (folder: string) =>
     Boolean(await findProgram("python3", [path.join(folder, "bin")]));
   if (await isComplete(python)) return;
-  console.error(`Installing the Python package of Pulumi ${pulumiVersion}`);
+  console.error(`Installing the Python package of Pulumi ${pythonVersion}`);
   await fillOnce(python, isComplete, async (staging) => {
     await run("python3", ["-m", "venv", staging]);
     await pip(path.join(staging, "bin", "python3"), ...pythonPackages);
