@@ -13,7 +13,7 @@ import { canRetry, errorOf, isLost, isSuccess, type Outcome, pauseMs } from "./o
 import { Deadline, Pace } from "./pace";
 import { plain } from "./plain";
 import { Progress } from "./progress";
-import { redactor, secretsOfPem } from "./redact";
+import { withoutApiKey, withoutArguments, withoutPrivateKeys } from "./redact";
 
 const debug = createDebug("pulumi-tlsedge:request");
 
@@ -21,6 +21,8 @@ const attemptTimeoutMs = 30_000;
 const maxIdleMs = 1000;
 /** How much of an answer is read, after decompression. */
 const maxAnswerBytes = 32 * 1024 * 1024;
+/** A shorter API key may be part of a name by chance, and state must have that name as it is. */
+const minKeyInAnswer = 16;
 /** How much of a text of the service is shown. */
 const maxShownLength = 1000;
 /** How long a failed connection is retried before the first write, for example in a plan. */
@@ -62,8 +64,8 @@ interface Account {
   http: AxiosInstance;
   base: URL;
   apiKey: string;
-  /** Removes the API key from a text. */
-  redact: (text: string) => string;
+  /** Cuts the API key out of a text. */
+  withoutApiKey: (text: string) => string;
   fingerprint: string;
   keyTag?: string;
   deadlineMs: number;
@@ -106,13 +108,14 @@ export class Client {
   readonly #parent: Client | undefined;
   /** The deadline of the operation; undefined in the account's client. */
   readonly #deadline: Deadline | undefined;
-  /** By the body of a request: a private key has many parts, and the search takes time to prepare. */
-  readonly #redactors = new WeakMap<object, (text: string) => string>();
+  /** What the program has marked as secret among what the operation sends. */
+  readonly #secrets: string[];
 
-  constructor(options: ClientOptions | Client, deadlineMs?: number) {
+  constructor(options: ClientOptions | Client, deadlineMs?: number, secrets: string[] = []) {
     this.#parent = options instanceof Client ? options.account : undefined;
     this.#account = options instanceof Client ? options.#account : accountOf(options);
     this.#deadline = this.#parent && new Deadline(deadlineMs ?? this.#account.deadlineMs);
+    this.#secrets = secrets;
   }
 
   /** The account's own client. Each of its requests has its own deadline. */
@@ -165,9 +168,11 @@ export class Client {
    * first request and pauses while a request waits for the rate limit.
    *
    * @param deadlineMs The deadline, in milliseconds. Default: that of this client.
+   * @param secrets Texts that no error of the operation shows, even if the service quotes them.
+   * Default: those of this client.
    */
-  operation(deadlineMs = this.deadlineMs): Client {
-    return new Client(this, deadlineMs);
+  operation(deadlineMs = this.deadlineMs, secrets = this.#secrets): Client {
+    return new Client(this, deadlineMs, secrets);
   }
 
   /**
@@ -220,7 +225,7 @@ export class Client {
     if ("answer" in read) return read.answer;
     const { reason, usable } = read.unusable;
     // A label's name in a path is a text of the service.
-    const field = this.#shown(read.unusable.field, request.body);
+    const field = this.#shown(read.unusable.field);
     const what = field
       ? `field ${field} of the answer ${reason}`
       : "the answer is not a JSON object";
@@ -228,19 +233,18 @@ export class Client {
     const isForeign =
       !field || (request.method === "GET" && !request.isItem && !field.includes("["));
     const advice = isForeign ? `. ${notTheService(this.#account.nameOf)}` : "";
-    const error = ConnectionError.unusable(attempted, what + advice, {
+    throw ConnectionError.unusable(attempted, what + advice, {
       field: field || undefined,
-      usable: this.#withoutSecrets(usable, request.body),
+      usable,
       ambiguous: request.method !== "GET",
     });
-    throw this.#finished(error, request.body);
   }
 
   /** Sends a request until it succeeds, can't be retried, or reaches its deadline. */
   async #request(request: Request): Promise<{ json: unknown; attempted: Attempted }> {
     const { nameOf, deadlineMs, maxRetries, progress, signal } = this.#account;
     const { method, isItem } = request;
-    // The query may be that of the service's next_page_uri. No path quotes the body's private key.
+    // The query may be that of the service's next_page_uri.
     const path = this.#shown(request.path);
     const deadline = this.#deadline ?? new Deadline(deadlineMs);
     const attempted = { method, path, attempts: 0, elapsedMs: 0, ambiguous: false };
@@ -264,19 +268,18 @@ export class Client {
       const pause = pauseMs(outcome, attempted.attempts, this.clockSkewMs);
       const mayRetry = canRetry(method, outcome) && attempted.attempts <= maxRetries;
       if (!mayRetry || pause >= leftMs) {
-        const error = errorOf(
+        throw errorOf(
           outcome,
           { ...attempted, lastStatus },
           {
             nameOf,
             host: this.baseUrl.host,
             isItem,
-            shown: (text) => this.#shown(text, request.body),
+            shown: (text) => this.#shown(text),
             // Named in the error only if it ended the retries.
             maxRetryMs: mayRetry ? maxRetryMs : Number.POSITIVE_INFINITY,
           },
         );
-        throw this.#finished(error, request.body);
       }
       debug("%s %s: retry in %d ms", method, path, pause);
       progress.retrying(attempted, outcome, pause, leftMs);
@@ -286,7 +289,7 @@ export class Client {
 
   /** Sends a request once. */
   async #try(request: Request, attempted: Attempted, deadline: Deadline): Promise<Outcome> {
-    const { http, progress, signal } = this.#account;
+    const { progress, signal } = this.#account;
     const { method, path, attempts } = attempted;
     const startedAt = performance.now();
     const stopWaiting = progress.waiting(attempted, () => deadline.leftMs);
@@ -295,7 +298,7 @@ export class Client {
       if (attempts === 1) request.onSend?.();
       const ends = [AbortSignal.timeout(Math.max(1, Math.min(attemptTimeoutMs, deadline.leftMs)))];
       if (signal && method === "GET") ends.push(signal);
-      const outcome = await send(http, request, AbortSignal.any(ends));
+      const outcome = await send(this.#account, request, AbortSignal.any(ends));
       if (method === "GET") signal?.throwIfAborted();
       const took = Math.round(performance.now() - startedAt);
       const { status, code } = outcome;
@@ -323,34 +326,11 @@ export class Client {
     if (!Number.isNaN(time)) this.#account.clockSkewMs = time - Date.now();
   }
 
-  /** Removes the request's secrets, which the service may quote in its answer. */
-  #redact(text: string, body?: { private_key_pem?: string }): string {
-    if (!body?.private_key_pem) return this.#account.redact(text);
-    let redact = this.#redactors.get(body);
-    redact ??= redactor([this.#account.apiKey, ...secretsOfPem(body.private_key_pem)]);
-    this.#redactors.set(body, redact);
-    return redact(text);
-  }
-
   /** A text of the service as messages show it: plain, without secrets, and not too long. */
-  #shown(text: string, body?: object): string {
-    // Redact before truncating: a truncated key may be too short to be recognized.
-    return this.#redact(plain(text.slice(0, 8 * maxShownLength)), body).slice(0, maxShownLength);
-  }
-
-  /** The error; its message is redacted as a whole, because its parts may together quote a key. */
-  #finished<E extends Error>(error: E, body?: object): E {
-    const message = this.#redact(error.message, body);
-    const stack = error.stack?.replace(error.message, () => message);
-    return Object.assign(error, { message, stack });
-  }
-
-  /** An answer without the secrets that its texts quote. A chain may share numbers with its key. */
-  #withoutSecrets(answer: Record<string, unknown>, body?: object): Record<string, unknown> {
-    const text = JSON.stringify(answer, (name, value) =>
-      typeof value === "string" && name !== "certificate_pem" ? this.#redact(value, body) : value,
-    );
-    return JSON.parse(text);
+  #shown(text: string): string {
+    const open = withoutArguments(this.#secrets)(text.slice(0, 8 * maxShownLength));
+    // Cut the key before the text is shortened: the start of a key is not recognized.
+    return this.#account.withoutApiKey(plain(open)).slice(0, maxShownLength);
   }
 }
 
@@ -390,7 +370,7 @@ function accountOf(options: ClientOptions): Account {
     http,
     base,
     apiKey: options.apiKey,
-    redact: redactor([options.apiKey]),
+    withoutApiKey: withoutApiKey(options.apiKey),
     fingerprint: createHash("sha256").update(`${base.href} ${options.apiKey}`).digest("hex"),
     deadlineMs: (options.timeoutSeconds ?? 120) * 1000,
     maxRetries: options.maxRetries ?? 8,
@@ -434,9 +414,9 @@ function unlessAborted<T>(signal: AbortSignal | undefined, work: Promise<T>): Pr
   });
 }
 
-/** Sends a request once and waits for the answer until the signal is aborted. */
+/** Sends a request once and waits for the answer, without keys in it, until the signal is aborted. */
 async function send(
-  http: AxiosInstance,
+  { http, apiKey, withoutApiKey }: Account,
   { method, path, body }: Request,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -448,7 +428,8 @@ async function send(
       ...(body && { headers: { "Content-Type": "application/json" } }),
       signal,
     });
-    const answer = { status, headers, json: parseJson(data) };
+    const text = apiKey.length < minKeyInAnswer ? data : withoutApiKey(data);
+    const answer = { status, headers, json: parseJson(text, body) };
     const isCut = answer.json === undefined && data.trimStart().startsWith("{");
     if (!isSuccess(answer) || !isCut) return answer;
     return { code: "ECONNRESET", message: "the answer was cut off", wasSent: true };
@@ -469,11 +450,18 @@ function codeOf({ code = "EUNKNOWN" }: AxiosError): string {
   return code === "ERR_BAD_RESPONSE" ? "ECONNRESET" : code;
 }
 
-/** Null for an empty text, undefined for a text that is not JSON. */
-function parseJson(text: string): unknown {
+/**
+ * The answer to a request with this body, without private keys: a service may quote one. Null for an empty
+ * text, undefined for a text that is not JSON.
+ */
+function parseJson(text: string, body?: { private_key_pem?: string }): unknown {
   if (text.trim() === "") return null;
   try {
-    return JSON.parse(text);
+    if (!body?.private_key_pem && !text.includes("PRIVATE KEY")) return JSON.parse(text);
+    const open = withoutPrivateKeys(body);
+    return JSON.parse(text, (name, value) =>
+      typeof value === "string" ? open(name, value) : value,
+    );
   } catch {
     return undefined;
   }

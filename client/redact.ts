@@ -1,101 +1,83 @@
-/** A text quotes a secret when it contains this many consecutive characters of the secret. */
-const partLength = 16;
-/** Shorter secrets are ignored: other words may contain them by chance. */
-const minSecretLength = 8;
-/** How often a text is decoded: an error in a URL in an error may be encoded as often. */
-const mostEncodings = 3;
+/** A shorter API key is not cut: other words may contain it by chance. */
+const minKeyLength = 8;
+/** A shorter word of a secret argument is not cut: texts without it would have it by chance. */
+const minWordLength = 4;
 
-/**
- * Gives a function that removes secrets from a text. A service may quote a secret in part, with other
- * line breaks or letter case, with invisible characters in it, in hexadecimal, base64 or URL-encoded:
- * then the whole text is replaced. A part shorter than 16 characters is not found, so redact a text
- * before truncating it, and a message when it is finished.
- */
-export function redactor(secrets: string[]): (text: string) => string {
-  const known = secrets.filter(({ length }) => length >= minSecretLength);
-  const parts = known.flatMap(formsOf).flatMap(partsOf);
-  const searches = [visible, joined].map((comparable) => {
-    const own = parts.map(comparable).filter(({ length }) => length >= minSecretLength);
-    return { comparable, own: new Set(own) };
-  });
-  return (text) => {
-    const cut = known.reduce((rest, secret) => rest.replaceAll(secret, "[secret]"), text);
-    const texts = decodings(cut);
-    const isQuoted = searches.some(({ comparable, own }) =>
-      texts.some((one) => hasOneOf(comparable(one), own)),
-    );
-    return isQuoted ? "[left out, because it quotes a secret]" : cut;
-  };
+const cut = "[secret]";
+
+/** Gives a function that cuts an API key out of a text: as it is, URL-encoded, in hex and in base64. */
+export function withoutApiKey(apiKey: string): (text: string) => string {
+  if (apiKey.length < minKeyLength) return (text) => text;
+  // The base64 form depends on the key's position in a group of three bytes, and its first and last
+  // characters on what stands before and after it.
+  const base64 = ["", "x", "xx"].map((before) =>
+    Buffer.from(before + apiKey)
+      .toString("base64")
+      .slice(before === "" ? 0 : 4)
+      .replace(/.=+$/, ""),
+  );
+  const hex = Buffer.from(apiKey).toString("hex");
+  const forms = anyOf([apiKey, encodeURIComponent(apiKey), hex, ...base64]);
+  const pattern = new RegExp(forms, "gi");
+  return (text) => text.replace(pattern, cut);
 }
 
-/** The secret parts of PEM text: all but the lines that begin and end each block. */
-export function secretsOfPem(text = ""): string[] {
-  return text.split(/-----[A-Z0-9 ]+-----/).map((block) => block.trim());
+/**
+ * Gives a function that cuts the secret arguments of a resource out of a text of the service: each as a
+ * whole, and each of their words, because a service may quote a part, or write it in another way.
+ */
+export function withoutArguments(secrets: string[]): (text: string) => string {
+  // The words of a PEM marker are those of any message about a certificate.
+  const known = secrets.flatMap((secret) => secret.split(/-----[A-Z0-9 ]+-----/)).filter(Boolean);
+  if (known.length === 0) return (text) => text;
+  const whole = new RegExp(`(?<![\\p{L}\\p{N}_])(?:${anyOf(known)})(?![\\p{L}\\p{N}_])`, "giu");
+  const words = new Set(known.flatMap((text) => text.toLowerCase().match(word) ?? []));
+  const isSecret = (one: string) => one.length >= minWordLength && words.has(one.toLowerCase());
+  return (text) => text.replace(whole, cut).replace(word, (one) => (isSecret(one) ? cut : one));
+}
+
+/** A word, or the escape of a line break or tab before one. */
+const word = /\\[nrt]|[\p{L}\p{N}_]+/gu;
+
+/** A pattern for any of the texts, the longest first. */
+function anyOf(texts: string[]): string {
+  const escaped = texts.map((text) => text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&"));
+  return escaped.sort((a, b) => b.length - a.length).join("|");
 }
 
 /** Whether a text holds a private key in PEM, also with lost line breaks or typographic hyphens. */
 export const holdsPrivateKey = (text: string) => /PRIVATE KEY\s?\p{Pd}{2}/u.test(text);
 
-function formsOf(secret: string): string[] {
-  // The base64 form depends on the secret's position in a group of three bytes, and its first and last
-  // characters on what stands before and after it.
-  const base64 = ["", "x", "xx"].map((before) =>
-    Buffer.from(before + secret)
-      .toString("base64")
-      .slice(before === "" ? 0 : 4)
-      .replace(/.=+$/, ""),
-  );
-  return [secret, Buffer.from(secret).toString("hex"), ...base64];
-}
+/** A private key in PEM; its end may be missing. */
+const block =
+  /-{0,5}BEGIN [A-Z0-9 ]{0,20}PRIVATE KEY[\s\S]*?(?:END [A-Z0-9 ]{0,20}PRIVATE KEY-{0,5}|$)/g;
+/** More characters without a space than an id, a serial number or a time has. Lines may join them. */
+const long = /[^ \t.,;"'(){}]{41,}/g;
+/** Bytes in a row, in decimal or hexadecimal; more than an IPv6 address has. */
+const bytes = /(?:\b[0-9a-fx]{1,4}\b[\s,:;]+){15,}[0-9a-fx]{1,4}/gi;
 
-/** What a terminal obeys and does not show, such as a colour. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const colours = /\x1b\[[0-?]*[ -/]*[@-~]/g;
+/** A text without private keys in PEM. */
+const withoutBlocks = (text: string) => text.replace(block, cut);
+
+/** What an answer must have as it is. */
+const chosen = ["id", "uri", "certificate_pem"];
 
 /**
- * A text without what may differ in a quoted secret: spaces, invisible characters and escapes, letter
- * case, and the two signs that base64 has in URLs. Keys and PEM are visible ASCII.
+ * Gives a function that cuts private keys out of a field of an answer. When the request had a private key,
+ * the answer may have it in any form: then all that is long enough to be one is cut, but for what the
+ * request has in other fields, too.
  */
-function visible(text: string): string {
-  return text
-    .replace(colours, "")
-    .replace(/[^\x21-\x7e]+|\\/g, "")
-    .toLowerCase()
-    .replaceAll("-", "+")
-    .replaceAll("_", "/");
-}
-
-/** The same without what may stand between parts of a secret, such as the comma of a message. */
-const joined = (text: string) => visible(text).replace(/[^a-z0-9+/=.]+/g, "");
-
-/** The text, and what is left when the escapes of URLs and JSON in it are decoded. */
-function decodings(text: string): string[] {
-  const all = [text];
-  for (let times = 0; times < mostEncodings; times++) {
-    const last = all.at(-1) as string;
-    const decoded = last.replace(
-      /(?:%|\\x|\\u00)([0-9a-f]{2})|\\u[0-9a-f]{4}|\\[nrt]/gi,
-      (_, hex) => (hex ? String.fromCharCode(Number.parseInt(hex, 16)) : ""),
-    );
-    if (decoded === last) break;
-    all.push(decoded);
-  }
-  return all;
-}
-
-/** Whether a text contains one of the parts, in time proportional to the text. */
-function hasOneOf(text: string, parts: Set<string>): boolean {
-  const lengths = new Set([...parts].map(({ length }) => length));
-  return [...lengths].some((length) => {
-    for (let at = 0; at + length <= text.length; at++) {
-      if (parts.has(text.slice(at, at + length))) return true;
-    }
-    return false;
-  });
-}
-
-/** The parts of a form that may not be shown; the whole of a short form. */
-function partsOf(form: string): string[] {
-  const length = Math.min(partLength, form.length);
-  return Array.from({ length: form.length - length + 1 }, (_, at) => form.slice(at, at + length));
+export function withoutPrivateKeys(request: object = {}): (name: string, text: string) => string {
+  const { private_key_pem, ...others } = request as Record<string, unknown>;
+  if (!private_key_pem) return (_name, text) => withoutBlocks(text);
+  const parts = (text: unknown) => [long, bytes].flatMap((one) => String(text).match(one) ?? []);
+  const open = new Set(Object.values(others).flatMap(parts));
+  // An error code has words only.
+  const cutUnlessOpen = (part: string) =>
+    open.has(part) || /^[A-Za-z_-]+$/.test(part) ? part : cut;
+  return (name, text) => {
+    const rest = withoutBlocks(text);
+    if (chosen.includes(name)) return rest;
+    return rest.replace(bytes, cutUnlessOpen).replace(long, cutUnlessOpen);
+  };
 }

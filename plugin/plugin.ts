@@ -45,6 +45,7 @@ import {
   noteInState,
   read,
   remove,
+  secretTexts,
   textsOf,
   update,
 } from "../provider/operations";
@@ -99,15 +100,17 @@ function handlersOf(schema: Schema) {
 
   const account = (): Client => connect(connection, config);
   /** The client of an operation. `seconds` is its deadline by `customTimeouts`; 0 when unset. */
-  const client = (seconds = 0): Client => account().operation(seconds * 1000 || undefined);
+  const client = (seconds = 0, secrets: string[] = []): Client =>
+    account().operation(seconds * 1000 || undefined, secrets);
   /** The client for an object in state. */
   const clientOf = (
     { lifecycle }: Kind,
     id: string,
     state: Properties,
     seconds: number,
+    secrets: string[],
   ): Client => {
-    const operation = client(seconds);
+    const operation = client(seconds, secrets);
     noteInState(lifecycle, operation, id, state);
     return operation;
   };
@@ -245,7 +248,7 @@ function handlersOf(schema: Schema) {
         return new messages.CreateResponse().setProperties(toWire(outputs, secrets));
       }
       noteUpdate();
-      const service = client(request.getTimeout());
+      const service = client(request.getTimeout(), secretTexts(lifecycle, secrets, inputs));
       const created = await lifecycle.create(service, inputs, request.getUrn());
       const { id, state, problem, warning } = created;
       if (warning) warn(warning);
@@ -271,7 +274,8 @@ function handlersOf(schema: Schema) {
       const id = stored
         ? request.getId()
         : await idToImport(importName, client(request.getTimeout()), request.getId());
-      const service = clientOf(kind, id, props.values, request.getTimeout());
+      const texts = secretTexts(lifecycle, props.secrets, props.values);
+      const service = clientOf(kind, id, props.values, request.getTimeout(), texts);
       const found = await read(lifecycle, service, id, stored);
       if (!found) return new messages.ReadResponse();
       if (!stored) claim(account().baseUrl.href, id);
@@ -301,7 +305,8 @@ function handlersOf(schema: Schema) {
       }
       noteUpdate();
       const id = request.getId();
-      const service = clientOf(kind, id, state, request.getTimeout());
+      const texts = secretTexts(lifecycle, [...secrets, ...old], inputs, state);
+      const service = clientOf(kind, id, state, request.getTimeout(), texts);
       const found = await update(lifecycle, service, id, state, inputs);
       const outputs = { ...found, ...settingsOf(lifecycle, inputs), ...accountState(service) };
       return new messages.UpdateResponse().setProperties(toWire(outputs, [...secrets, ...old]));
@@ -310,8 +315,9 @@ function handlersOf(schema: Schema) {
     async delete(request: messages.DeleteRequest) {
       const kind = kindOf(request.getType());
       const id = request.getId();
-      const { values: state } = fromWire(request.getProperties());
-      const service = clientOf(kind, id, state, request.getTimeout());
+      const { values: state, secrets } = fromWire(request.getProperties());
+      const texts = secretTexts(kind.lifecycle, secrets, state);
+      const service = clientOf(kind, id, state, request.getTimeout(), texts);
       await remove(kind.lifecycle, service, id, state);
       return new Empty();
     },

@@ -238,7 +238,10 @@ const settingChecks = {
   },
   versionHeader: {
     name: "version header",
-    check: matching(/^[\w-]+$/, "must be the name of a header, such as Service-Version"),
+    check: matching(
+      /^(?!(?:accept|accept-.*|authorization|connection|content-.*|cookie|expect|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|user-agent)$)[\w-]+$/i,
+      "must be the name of a header that HTTP itself does not use, such as Service-Version",
+    ),
   },
   caFile: { name: "CA file", check: checkCaFile },
   timeoutSeconds: { name: "timeout", check: between(1, 86_400) },

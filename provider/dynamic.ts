@@ -37,6 +37,7 @@ import {
   keepEqual,
   noteInState,
   read,
+  secretTexts,
   textsOf,
   update,
 } from "./operations";
@@ -65,15 +66,17 @@ function dynamicProvider({ lifecycle, importName }: Kind): dynamic.ResourceProvi
   let config: ConfigReader = () => undefined;
   const account = (properties: Properties): Client => connect(connectionOf(properties), config);
   /** The client of an operation that makes requests. */
-  const client = (properties: Properties, operation?: Timed): Client => {
+  const client = (properties: Properties, operation?: Timed, state: Properties = {}): Client => {
     const connected = account(properties);
     once(warn, overruled(connectionOf(properties), config, process.env));
     const timeouts = (properties[timeoutsKey] ?? {}) as Timeouts;
-    return connected.operation(operation && timeouts[operation]);
+    const names = (properties[secretsKey] ?? []) as string[];
+    const secrets = secretTexts(lifecycle, names, properties, state);
+    return connected.operation(operation && timeouts[operation], secrets);
   };
   /** {@link client} for an object in state. */
   const clientOf = (id: string, timed: Timed, state: Properties, properties = state): Client => {
-    const operation = client(properties, timed);
+    const operation = client(properties, timed, state);
     noteInState(lifecycle, operation, id, state);
     return operation;
   };
@@ -125,10 +128,11 @@ function dynamicProvider({ lifecycle, importName }: Kind): dynamic.ResourceProvi
       toldOnce(async () => {
         const {
           [importKey]: wanted,
-          [secretsKey]: secrets,
+          [secretsKey]: marked,
           [timeoutsKey]: timeouts,
           ...given
         } = withOneMarker(raw);
+        const secrets = namesOf(marked, given);
         const isNew = Object.keys(olds).length === 0;
         const news = prune(lifecycle, given, olds);
         const problems = [
@@ -153,17 +157,14 @@ function dynamicProvider({ lifecycle, importName }: Kind): dynamic.ResourceProvi
         if (found) checkAdoption(found.id, found.state, toAdopt, problems);
         else if (isNew) await askFor(inputs, problems);
         noteProgram();
-        // Only an adoption needs the names of the secrets after the check.
         const kept = {
           [importKey]: wanted,
-          [secretsKey]: wanted && secrets,
+          [secretsKey]: keptNames(lifecycle, secrets),
           [timeoutsKey]: timeouts,
         };
-        // Another copy of this package may have registered the resource without the names.
-        const isSecret = (name: string) => !Array.isArray(secrets) || secrets.includes(name);
         return {
           inputs: { ...inputs, ...defined(kept) },
-          failures: textsOf(problems, isSecret).map(failureOf),
+          failures: textsOf(problems, (name) => secrets.includes(name)).map(failureOf),
         };
       }),
 
@@ -290,6 +291,17 @@ function printOthers(): void {
   };
 }
 
+/** The names of the secrets. Another copy of this package may have registered the resource without them. */
+function namesOf(marked: unknown, given: Properties): string[] {
+  return Array.isArray(marked) ? marked : Object.keys(given);
+}
+
+/** The names that state has: none of what always is a secret. */
+function keptNames({ secrets = [] }: Lifecycle, names: string[]): string[] | undefined {
+  const others = names.filter((name) => !secrets.includes(name));
+  return others.length > 0 ? others : undefined;
+}
+
 /** The settings, which are not sent to the service. State has them for read and delete. */
 function settingsOf(lifecycle: Lifecycle, from: Properties): Properties {
   const settings = lifecycle.settings.map((name) => [name, from[name] ?? null]);
@@ -297,12 +309,12 @@ function settingsOf(lifecycle: Lifecycle, from: Properties): Properties {
 }
 
 /**
- * What state has besides the object. Other timeouts alone are no update, as for every resource: so
- * state has them from the next create or update on.
+ * What state has besides the object. Other timeouts and marks of secrets alone are no update, as for every
+ * resource: so state has them from the next create or update on.
  */
 function storedOf(lifecycle: Lifecycle, from: Properties): Properties {
-  const timeouts = defined({ [timeoutsKey]: from[timeoutsKey] });
-  return { ...settingsOf(lifecycle, from), ...timeouts };
+  const others = defined(pick(from, [timeoutsKey, secretsKey]));
+  return { ...settingsOf(lifecycle, from), ...others };
 }
 
 function connectionOf(properties: Properties): string {

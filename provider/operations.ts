@@ -3,7 +3,14 @@ import { ServiceError } from "../client/errors";
 import { plainMessage } from "../client/plain";
 import { ifInAccount, noteStored } from "./account";
 import { noteManaged } from "./creates/createOnce";
-import { hasUnknown, type Lifecycle, type Problem, type Properties, pick } from "./lifecycle";
+import {
+  hasUnknown,
+  isObject,
+  type Lifecycle,
+  type Problem,
+  type Properties,
+  pick,
+} from "./lifecycle";
 
 import { refuseOtherService } from "./origin";
 import { noteService } from "./plan";
@@ -103,6 +110,26 @@ export async function update(
     `the ${lifecycle.title} ${id} is gone from the service. ` +
       "Run `pulumi refresh`, then `pulumi up` to create it again",
   );
+}
+
+/**
+ * The texts in the properties that the program has marked as secrets, for {@link Client.operation}. The
+ * client knows a private key from the request.
+ *
+ * @param names The marked properties.
+ */
+export function secretTexts(
+  { secrets = [] }: Lifecycle,
+  names: Iterable<string>,
+  ...from: Properties[]
+): string[] {
+  const marked = [...names].filter((name) => !secrets.includes(name));
+  return from.flatMap((properties) => textsIn(Object.values(pick(properties, marked))));
+}
+
+function textsIn(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  return isObject(value) ? Object.values(value).flatMap(textsIn) : [];
 }
 
 /** Notes an object in state, which must belong to the service. */

@@ -1,74 +1,170 @@
 import assert from "node:assert/strict";
-import { redactor, secretsOfPem } from "../client/redact";
+import { createPrivateKey, type KeyObject } from "node:crypto";
+import { inspect } from "node:util";
+import { withoutApiKey, withoutArguments, withoutPrivateKeys } from "../client/redact";
+import { type MadeCertificate, makeCertificate } from "../emulator/pki";
+import { growth } from "./support";
 
-const redact = (text: string, secrets: string[]) => redactor(secrets)(text);
+const base64 = (text: string) => Buffer.from(text).toString("base64");
 
-describe("what a service says", () => {
-  const key = "tlse_4bHq9ZrX2mWc7LpD";
-  // Lines so short, and with such signs, that URL-encoding leaves no long part of them as it is.
-  const lines = ["ab+cd/ef", "Gh+Ij/kl", "mN+oP/qR", "12+34/56"];
-  const pem = `-----BEGIN PRIVATE KEY-----\n${lines.join("\n")}\n-----END PRIVATE KEY-----\n`;
-  const secrets = [key, ...secretsOfPem(pem)];
-  const block = lines.join("\n");
-
-  it("C4 C50 goes on without a key that is quoted as it is", () => {
-    assert.equal(redact(`no: ${key}, ${key}!`, secrets), "no: [secret], [secret]!");
-    assert.equal(redact(`no: ${block}.`, secrets), "no: [secret].");
-    assert.equal(redact("no: abcdefgh", ["abcdefgh"]), "no: [secret]");
-  });
-
-  const base64 = (text: string) => Buffer.from(text).toString("base64");
-  const encoded = (sign: string) => `%${sign.charCodeAt(0).toString(16)}`;
-  const quoted: [string, string][] = [
-    ["its beginning", key.slice(0, 16)],
-    ["its end", key.slice(-16)],
-    ["spaces in it", key.replace(/(.{7})/g, "$1 ")],
-    ["a line break in it", `${key.slice(0, 8)}\n${key.slice(8)}`],
-    ["base64", base64(key)],
-    ["base64 of a text that it ends", base64(`key: ${key}`)],
-    ["base64 of a text that has it inside", base64(`ke: ${key} and more`)],
-    ["base64 of a text that it begins", base64(`${key} and more`)],
-    ["a PEM block without its line breaks", lines.join("")],
-    ["a PEM block with others", lines.join("\r\n\t")],
-    ["two lines of a PEM block", lines.slice(1, 3).join("\n")],
-    ["a PEM block in base64", base64(pem)],
-    ["a PEM block, URL-encoded", encodeURIComponent(block)],
-    ["a PEM block without its line breaks, URL-encoded", encodeURIComponent(lines.join(""))],
-    ["other letters", key.toUpperCase()],
-    ["hexadecimal", Buffer.from(key).toString("hex")],
-    ["hexadecimal in capitals", Buffer.from(pem).toString("hex").toUpperCase()],
-    ["base64 for URLs", Buffer.from(block).toString("base64url")],
-    ["every character URL-encoded", [...key].map((sign) => encoded(sign)).join("")],
-    ["every character URL-encoded twice", encodeURIComponent([...key].map(encoded).join(""))],
-    ["a character that nobody sees in it", [...key].join("\u200b")],
-    ["such a character, escaped", [...key].join("\\u200b")],
-    ["line breaks, escaped", lines.join("\\n")],
-    ["slashes, escaped", block.replaceAll("/", "\\/")],
-  ];
-  for (const [what, text] of quoted) {
-    it(`C4 C50 is left out when it quotes a key: ${what}`, () => {
-      for (const said of [text, `the request had ${text}, which is wrong`]) {
-        assert.equal(redact(said, secrets), redact(key.slice(0, 16), secrets));
-      }
+describe("what a service says of an API key", () => {
+  const key = "tlse_4bHq9ZrX+mWc7LpD/w==";
+  const forms: Record<string, string> = {
+    "as it is": key,
+    "in capitals": key.toUpperCase(),
+    "URL-encoded": encodeURIComponent(key),
+    hexadecimal: Buffer.from(key).toString("hex"),
+    "hexadecimal in capitals": Buffer.from(key).toString("hex").toUpperCase(),
+    base64: base64(key),
+    "base64 of a text that it ends": base64(`key: ${key}`),
+    "base64 of a text that has it inside": base64(`ke: ${key} and more`),
+  };
+  for (const [form, text] of Object.entries(forms)) {
+    it(`C4 goes on without it: ${form}`, () => {
+      const said = withoutApiKey(key)(`no: ${text}, and ${text}!`);
+      // In base64, the first and last characters have bits of what stands before and after the key.
+      assert.match(said, /^no: \S{0,8}\[secret\]\S{0,14}, and \S{0,8}\[secret\]\S{0,14}!$/);
+      assert.ok(!said.toLowerCase().includes(key.slice(0, 8).toLowerCase()));
     });
   }
 
-  it("C4 is left out when it quotes a short key with a space in it, or in base64", () => {
-    assert.doesNotMatch(redact("no: abcd efgh", ["abcdefgh"]), /abcd/);
-    for (const short of ["abcdefgh", "abcdefghi", "short.key.1"]) {
-      for (const before of ["", "x", "xx"]) {
-        const [alone, inside] = [base64(before + short), base64(`${before}${short} and more`)];
-        for (const quoted of [alone, alone.replace(/=+$/, ""), inside]) {
-          assert.notEqual(redact(`no: ${quoted}`, [short]), `no: ${quoted}`);
-        }
-      }
+  it("C4 goes on without a short one, but not without one that any word may have by chance", () => {
+    assert.equal(withoutApiKey("abcdefgh")("no: abcdefgh"), "no: [secret]");
+    assert.equal(withoutApiKey("is no")("this is no key"), "this is no key");
+    assert.equal(withoutApiKey("")("nothing"), "nothing");
+  });
+});
+
+describe("what a service says of a request with a private key", () => {
+  const der = (key: KeyObject, type: "pkcs1" | "sec1" | "pkcs8") =>
+    key.export({ type: type as "pkcs8", format: "der" });
+  const pem = (key: KeyObject, type: "pkcs1" | "sec1" | "pkcs8") =>
+    key.export({ type: type as "pkcs8", format: "pem" }) as string;
+  const body = (text: string) => text.replace(/-----.*-----/g, "").trim();
+  const pairs = (bytes: Buffer) => bytes.toString("hex").match(/../g) ?? [];
+
+  const forms: Record<string, (key: KeyObject) => string> = {
+    PEM: (key) => pem(key, "pkcs8"),
+    "PEM in JSON": (key) => JSON.stringify({ private_key_pem: pem(key, "pkcs8") }),
+    "PEM without its end": (key) => pem(key, "pkcs8").slice(0, 100),
+    "PEM with CRLF and without its marks": (key) =>
+      body(pem(key, "pkcs8")).replaceAll("\n", "\r\n"),
+    "PEM on one line": (key) => pem(key, "pkcs8").replaceAll("\n", " "),
+    "PEM, 20 columns wide": (key) => body(pem(key, "pkcs8")).replace(/(.{20})/g, "$1\n"),
+    "lines with escaped line breaks": (key) => body(pem(key, "pkcs8")).replaceAll("\n", "\\n"),
+    "lines with invisible signs": (key) => [...body(pem(key, "pkcs8"))].join("\u200b"),
+    "lines with colours": (key) => [...body(pem(key, "pkcs8"))].join("\u001b[0m"),
+    "PEM, URL-encoded": (key) => encodeURIComponent(pem(key, "pkcs8")),
+    "base64 of PEM": (key) => base64(pem(key, "pkcs8")),
+    "base64 of PEM, one byte later": (key) => base64(`x${pem(key, "pkcs8")}`),
+    "DER in base64": (key) => der(key, "pkcs8").toString("base64"),
+    "DER in base64 for URLs": (key) => der(key, "pkcs8").toString("base64url"),
+    "the type's own DER": (key) =>
+      der(key, key.asymmetricKeyType === "rsa" ? "pkcs1" : "sec1").toString("base64"),
+    "a JWK": (key) => `${key.export({ format: "jwk" }).d}`,
+    hexadecimal: (key) => der(key, "pkcs8").toString("hex").toUpperCase(),
+    "hexadecimal with colons": (key) =>
+      pairs(der(key, "pkcs8")).join(":").replace(/.{45}/g, "$&\n    "),
+    "hexadecimal with spaces": (key) => pairs(der(key, "pkcs8")).join(" "),
+    "hexadecimal as in C": (key) => `0x${pairs(der(key, "pkcs8")).join(", 0x")}`,
+    "a Buffer of Node.js": (key) =>
+      inspect(der(key, "pkcs8")).replace(/ \.\.\. \d+ more bytes/, ""),
+    "a slice of Go": (key) => `[${der(key, "pkcs8").join(" ")}]`,
+    "a list of JSON": (key) => JSON.stringify([...Buffer.from(pem(key, "pkcs8"))]),
+    "a number": (key) => BigInt(`0x${der(key, "pkcs8").toString("hex")}`).toString(),
+  };
+  for (const keyType of ["ecdsa", "ed25519", "rsa"] as const) {
+    let made: MadeCertificate;
+    before(async () => {
+      made = await makeCertificate({ commonName: "app.example.com", keyType });
+    });
+    for (const [form, write] of Object.entries(forms)) {
+      if (keyType === "ed25519" && form === "the type's own DER") continue;
+      it(`C50 goes on without the key in any form: ${keyType}, ${form}`, () => {
+        const { certificatePem: certificate_pem, privateKeyPem: private_key_pem } = made;
+        const text = write(createPrivateKey(private_key_pem));
+        const said = withoutPrivateKeys({ certificate_pem, private_key_pem })(
+          "msg",
+          `The request had ${text}, which is wrong.`,
+        );
+        const rest = said.replace(/\[secret\]|private_key_pem|Buffer|\\n|[^A-Za-z0-9]/g, "");
+        // Of a block without its end, nobody knows where it ends.
+        assert.ok(["Therequesthadwhichiswrong", "Therequesthad"].includes(rest), "a part is left");
+      });
+    }
+  }
+
+  it("C50 stays as it is where it has no key: ids, codes, names, times, and what was sent", async () => {
+    const { certificatePem: certificate_pem, privateKeyPem: private_key_pem } =
+      await makeCertificate({ commonName: "app.example.com" });
+    const hash = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+    const open = withoutPrivateKeys({
+      ...{ certificate_pem, private_key_pem },
+      metadata: `{"image":"sha256:${hash}"}`,
+    });
+    for (const text of [
+      "cert_2abcdefghijklmnopqrstuvwxyz0 and op_0123456789abcdefghijklmnopqrst",
+      "123e4567-e89b-12d3-a456-426614174000",
+      "ERR_TLS_CERTIFICATE_PRIVATE_KEY_DOES_NOT_MATCH_LEAF (the private key is not the leaf's)",
+      "serial 054b7f9a1c3e5d7f9a1c3e5d7f9a1c3e5d7f, valid until 2026-01-01T00:00:00+00:00",
+      "https://docs.example.com/errors/err_example_218, 2001:db8:0:0:0:0:0:1 and 192.0.2.1",
+      "a.very-long-name-of-a-department.of-an-even-longer-company-name.example.com:443",
+      `The image sha256:${hash} is in metadata`,
+      certificate_pem,
+    ]) {
+      assert.equal(open("msg", text), text);
+    }
+    const long = `https://api.example.com/tls_certificates/cert_${hash}`;
+    for (const name of ["id", "uri", "certificate_pem"]) assert.equal(open(name, long), long);
+    assert.notEqual(open("description", long), long);
+  });
+
+  it("C50 has no private key in PEM in any field, whatever the request was", () => {
+    const key = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEE\n-----END EC PRIVATE KEY-----";
+    for (const name of ["id", "uri", "certificate_pem", "description"]) {
+      assert.equal(withoutPrivateKeys()(name, `a ${key} b`), "a [secret] b");
     }
   });
 
-  it("stays as it is when it quotes no key", () => {
-    const said = "-----BEGIN PRIVATE KEY----- to -----END PRIVATE KEY----- is no key of tlse_";
-    for (const known of [secrets, [], ["", "is no", "PRIVATE"]]) {
-      assert.equal(redact(said, known), said);
+  it("C91 takes time in proportion to the text", () => {
+    const open = withoutPrivateKeys({ private_key_pem: "x", metadata: "y".repeat(50) });
+    for (const part of ["-----BEGIN ", "BEGIN PRIVATE KEY ", "a  ", "f:", "x".repeat(45), "a "]) {
+      const ratio = growth((size) => open("msg", part.repeat(size)), 20_000);
+      assert.ok(ratio < 12, `${part}: ${ratio}`);
+    }
+  });
+});
+
+describe("what a service says of the secret arguments of a program", () => {
+  const open = withoutArguments([
+    "s3cret.shop.test:443",
+    "bkdtg_S3CRET x",
+    "edge",
+    '{"owner":"alice",\n"note":"kept + (quiet)"}',
+    "-----BEGIN CERTIFICATE-----\nMIIBzzCCAXWg\n-----END CERTIFICATE-----\n",
+  ]);
+  const said: [string, string][] = [
+    ["hostport s3cret.shop.test:443 is taken", "hostport [secret] is taken"],
+    ["the host S3CRET.shop.TEST, port 443", "the host [secret].[secret].[secret], port 443"],
+    ["no backend bkdtg_S3CRET x", "no backend [secret]"],
+    ["bkdtg_s3cret%20x", "[secret]%20x"],
+    [
+      'metadata {\\"owner\\":\\"alice\\",\\n\\"note',
+      'metadata {\\"[secret]\\":\\"[secret]\\",\\n\\"[secret]',
+    ],
+    ['"{"owner":"alice",\n"note":"kept + (quiet)"}"', '"[secret]"'],
+    ["the certificate MIIBzzCCAXWg", "the certificate [secret]"],
+    ["the edge edgtls_1 has it", "the [secret] edgtls_1 has it"],
+  ];
+  for (const [text, left] of said) {
+    it(`C50 goes on without them: ${JSON.stringify(text)}`, () => {
+      assert.equal(open(text), left);
+    });
+  }
+
+  it("C50 stays as it is where there are none", () => {
+    for (const secrets of [[], [""]]) {
+      assert.equal(withoutArguments(secrets)("a.example.com:443"), "a.example.com:443");
     }
   });
 });

@@ -18,8 +18,7 @@ import { claim } from "./journal";
 export const importKey = "__import";
 /**
  * The input that has the names of the arguments that the program has marked as secrets: the engine
- * takes the marks off before it calls a dynamic provider. The check reads it; it stays in the inputs
- * only beside {@link importKey}.
+ * takes the marks off before it calls a dynamic provider. State has it, without those that always are.
  */
 export const secretsKey = "__secrets";
 
