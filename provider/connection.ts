@@ -240,7 +240,7 @@ const settingChecks = {
     name: "version header",
     check: matching(
       /^(?!(?:accept|accept-.*|authorization|connection|content-.*|cookie|expect|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|user-agent)$)[\w-]+$/i,
-      "must be the name of a header that HTTP itself does not use, such as Service-Version",
+      "must be the name of a header, such as Service-Version, and none that HTTP itself has",
     ),
   },
   caFile: { name: "CA file", check: checkCaFile },

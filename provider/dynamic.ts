@@ -132,7 +132,7 @@ function dynamicProvider({ lifecycle, importName }: Kind): dynamic.ResourceProvi
           [timeoutsKey]: timeouts,
           ...given
         } = withOneMarker(raw);
-        const secrets = namesOf(marked, given);
+        const secrets = namesOf(lifecycle, marked);
         const isNew = Object.keys(olds).length === 0;
         const news = prune(lifecycle, given, olds);
         const problems = [
@@ -292,8 +292,8 @@ function printOthers(): void {
 }
 
 /** The names of the secrets. Another copy of this package may have registered the resource without them. */
-function namesOf(marked: unknown, given: Properties): string[] {
-  return Array.isArray(marked) ? marked : Object.keys(given);
+function namesOf({ schema }: Lifecycle, marked: unknown): string[] {
+  return Array.isArray(marked) ? marked : Object.keys(schema.entries);
 }
 
 /** The names that state has: none of what always is a secret. */

@@ -179,6 +179,13 @@ describe("the settings of a connection", () => {
     ["TLSEDGE_API_KEY", "Bearer tlse_key", "begins with Bearer"],
     ["TLSEDGE_API_VERSION", "2.0", "must be a whole number, such as 2"],
     ["TLSEDGE_VERSION_HEADER", "Api: 2", "must be the name of a header, such as Service-Version"],
+    ...["Authorization", "host", "Content-Length", "content-type", "Proxy-Authorization"].map(
+      (name): [string, string, string] => [
+        "TLSEDGE_VERSION_HEADER",
+        name,
+        "none that HTTP itself has",
+      ],
+    ),
     ["TLSEDGE_ACCEPTED_ORIGINS", "https://a;https://b", "with commas between them"],
     ["TLSEDGE_CA_FILE", "ca.pem", `can't be read (ENOENT) from ${process.cwd()}; give an absolute`],
     ["TLSEDGE_CA_FILE", "~/ca.pem", "give an absolute path"],

@@ -8,7 +8,7 @@ import { type Emulator, makeCertificate, startEmulator } from "../emulator/serve
 import schema from "../plugin/schema.json";
 import { isClaimed } from "../provider/creates/journal";
 import { unknownValue } from "../provider/lifecycle";
-import { named, startPlugin } from "./pluginProvider";
+import { named, secret, startPlugin } from "./pluginProvider";
 import {
   clientOf,
   type Properties,
@@ -96,11 +96,6 @@ describe("the plugin, called over gRPC", () => {
     assert.match(failures.join(), /did you mean baseUrl/);
   });
 
-  /** A value as the wire marks a secret. */
-  const secret = (value: unknown) => ({
-    "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270",
-    value,
-  });
   const checkEdge = (news: object, name?: string) => check(edge(name), news);
 
   it("takes the id of a resource that a program gives in place of a text", async () => {

@@ -37,8 +37,27 @@ export async function startPlugin() {
   };
 }
 
-const bare = ({ __provider: _, ...properties }: Properties) => properties;
-const plain = (values: Struct | undefined) => fromWire(values).values;
+/** How the engine marks a secret. */
+export const secret = (value: unknown) => ({
+  "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270",
+  value,
+});
+
+/** What the engine sends: the properties that `__secrets` names are marked. */
+function bare({ __provider: _, __secrets = [], ...properties }: Properties): Properties {
+  const names = (__secrets as string[]).filter((name) => name in properties);
+  return {
+    ...properties,
+    ...Object.fromEntries(names.map((name) => [name, secret(properties[name])])),
+  };
+}
+
+/** What the plugin sends; `__secrets` names what it marks, but for the private key. */
+function plain(struct: Struct | undefined): Properties {
+  const { values, secrets } = fromWire(struct);
+  const names = [...secrets].filter((name) => name !== "privateKeyPem");
+  return { ...values, ...(names.length > 0 && { __secrets: names }) };
+}
 
 /** The plugin, called over gRPC as a {@link Stack} drives a provider. */
 export async function pluginProvider(type: string) {
@@ -80,7 +99,8 @@ export async function pluginProvider(type: string) {
       const request = new messages.ReadRequest();
       const response = await call<messages.ReadResponse>("read", request, fields);
       const inputs = plain(response.getInputs());
-      const isDrifted = !isDeepStrictEqual(inputs, bare(olds));
+      const { __provider: _, ...before } = olds;
+      const isDrifted = !isDeepStrictEqual(inputs, before);
       const props = plain(response.getProperties());
       return { id: response.getId(), props, ...(isDrifted && { inputs }) };
     },

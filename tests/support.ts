@@ -357,7 +357,7 @@ export class Stack {
   /** The checked inputs, and what is wrong with them. */
   async check(args: Properties, olds: Properties = this.inputs) {
     const { check } = await this.#configured();
-    const result = await check(wired(olds), wired({ ...args, __provider }));
+    const result = await check(wired(olds), wired({ __secrets: [], ...args, __provider }));
     const { inputs = {}, failures = [] } = result;
     return { inputs: answered({ ...inputs, __provider }) as Properties, failures };
   }

@@ -5,6 +5,7 @@ import {
   type Emulator,
   type MadeCertificate,
   makeCertificate,
+  type Respond,
   startEmulator,
 } from "../emulator/server";
 import { tlsCertificate as dynamicCertificate } from "../provider/dynamic";
@@ -54,6 +55,7 @@ throughBothDoors("a TLS certificate", (door) => {
   let close = () => {};
   let emulator: Emulator;
   let restore: () => void;
+  let respond: Respond;
   let stack: Stack;
   let root: MadeCertificate;
   let intermediate: MadeCertificate;
@@ -65,7 +67,7 @@ throughBothDoors("a TLS certificate", (door) => {
   let args: { certificatePem: string; privateKeyPem: string };
 
   before(async () => {
-    emulator = await startEmulator();
+    emulator = await startEmulator({ respond: (body, request) => respond(body, request) });
     restore = setEnvFor(emulator);
     if (door === "plugin") {
       ({ provider: tlsCertificate, close } = await pluginProvider("TLSCertificate"));
@@ -96,6 +98,7 @@ throughBothDoors("a TLS certificate", (door) => {
   });
   beforeEach(() => {
     emulator.reset();
+    respond = (body) => body;
     stack = new Stack(tlsCertificate);
   });
   after(() => {
@@ -639,6 +642,31 @@ throughBothDoors("a TLS certificate", (door) => {
       emulator.tlsCertificates.delete(id);
       const error = await failureOf(stack.up({ ...args, description: "b" }), Error);
       assert.ok(!inspect(error, { depth: Number.POSITIVE_INFINITY }).includes(body));
+    });
+
+    it("C50 the key does not come into the state, where the service answers with it", async () => {
+      const der = createPrivateKey(args.privateKeyPem).export({ type: "sec1", format: "der" });
+      respond = (body, { path }) =>
+        path.includes("?")
+          ? body
+          : {
+              ...(body as object),
+              ...{ description: args.privateKeyPem, metadata: `key: ${der.toString("hex")}` },
+              ...{ issued_at: `2026 (${der.toString("base64")})`, key_usages: [der.join(" ")] },
+            };
+      const metadata =
+        '{"commit":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}';
+      await stack.up({ ...args, metadata });
+      const { description, issuedAt, keyUsages } = stack.state;
+      assert.deepEqual([description, stack.state.metadata], ["[secret]\n", "key: [secret]"]);
+      assert.deepEqual([issuedAt, keyUsages], ["2026 ([secret])", ["[secret]"]]);
+      // In an answer to another request only PEM is known for a key.
+      respond = (body) => ({ ...(body as object), description: args.privateKeyPem });
+      await stack.refresh();
+      assert.equal(stack.state.description, "[secret]\n");
+      respond = (body) => body;
+      await stack.up({ ...args, metadata });
+      assert.equal(stack.state.metadata, metadata);
     });
 
     it("C53 holds all that the service holds but the key, each in its place", async () => {

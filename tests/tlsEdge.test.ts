@@ -172,13 +172,13 @@ throughBothDoors("a TLS edge", (door) => {
           (await reasons({ hostports, __secrets: ["metadata"] })).join(),
           /"https:\/\/a/,
         );
-        for (const more of [{ __secrets: ["hostports"] }, {}]) {
+        for (const more of [{ __secrets: ["hostports"] }, { __secrets: undefined }]) {
           const [reason = ""] = await reasons({ hostports, ...more });
           assert.match(reason, /^hostports\[0\]: is a URL/);
           assert.ok(!reason.includes("a.example.com"), reason);
         }
         const { inputs } = await stack.check({ description: "d", __secrets: ["description"] });
-        assert.ok(!("__secrets" in inputs));
+        assert.deepEqual(inputs.__secrets, ["description"]);
       });
 
     it("C15 every usual hostport passes, wildcards too", async () => {
@@ -571,6 +571,49 @@ throughBothDoors("a TLS edge", (door) => {
       await failureOf(twin.up({ hostports: full.hostports }), Error).finally(() => mock.reset());
       assert.deepEqual(methods(), ["POST", "GET"]);
       assert.equal(emulator.tlsEdges.list().length, 1);
+    });
+
+    it("C50 no refusal shows a secret argument: of a create, an update and a delete", async () => {
+      const other = new Stack(tlsEdge);
+      await other.up({ hostports: ["S3cret.example.com:443"] });
+      const taken = { hostports: ["s3cret.example.com:443"], __secrets: ["hostports"] };
+      const backend = { backend: { backendId: "bkdtg_s3cret" }, __secrets: ["backend"] };
+      const refuse = (method: string, msg: string) =>
+        emulator.faults.add({ method, answer: { status: 400, body: JSON.stringify({ msg }) } });
+      skipPauses();
+      try {
+        const created = await failureOf(stack.up(taken), Error);
+        await stack.up(backend);
+        const both = { ...backend, ...taken, __secrets: ["backend", "hostports"] };
+        const updated = await failureOf(stack.up(both), Error);
+        for (const { message } of [created, updated]) {
+          assert.match(message, /The hostport "\[secret\]" is served by/);
+          assert.ok(message.includes(other.id), message);
+        }
+        refuse("PATCH", "not without bkdtg_s3cret");
+        const removed = await failureOf(
+          stack.up({ backend: { backendId: "bkdtg_1" }, __secrets: ["backend"] }),
+          Error,
+        );
+        refuse("DELETE", "bkdtg_s3cret has traffic");
+        const deleted = await failureOf(stack.destroy(), Error);
+        for (const { message } of [created, updated, removed, deleted]) {
+          assert.match(message, /\[secret\]/);
+          assert.doesNotMatch(message, /s3cret/i);
+        }
+      } finally {
+        mock.reset();
+      }
+    });
+
+    it("C25 a mark of a secret alone is no change", async () => {
+      await stack.up({ description: "mine" });
+      heard();
+      assert.equal(
+        (await stack.preview({ description: "mine", __secrets: ["description"] })).verdict,
+        "same",
+      );
+      assert.deepEqual(methods(), []);
     });
 
     it("an update that is refused looks up who else has the hostport", async () => {
