@@ -578,7 +578,7 @@ throughBothDoors("a TLS edge", (door) => {
       await other.up({ hostports: ["S3cret.example.com:443"] });
       const taken = { hostports: ["s3cret.example.com:443"], __secrets: ["hostports"] };
       const backend = { backend: { backendId: "bkdtg_s3cret" }, __secrets: ["backend"] };
-      const refuse = (method: string, msg: string) =>
+      const refuse = (method: "PATCH" | "DELETE", msg: string) =>
         emulator.faults.add({ method, answer: { status: 400, body: JSON.stringify({ msg }) } });
       skipPauses();
       try {
