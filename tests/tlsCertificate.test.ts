@@ -646,27 +646,28 @@ throughBothDoors("a TLS certificate", (door) => {
 
     it("C50 the key does not come into the state, where the service answers with it", async () => {
       const der = createPrivateKey(args.privateKeyPem).export({ type: "sec1", format: "der" });
-      respond = (body, { path }) =>
-        path.includes("?")
-          ? body
-          : {
-              ...(body as object),
-              ...{ description: args.privateKeyPem, metadata: `key: ${der.toString("hex")}` },
-              ...{ issued_at: `2026 (${der.toString("base64")})`, key_usages: [der.join(" ")] },
-            };
-      const metadata =
-        '{"commit":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}';
-      await stack.up({ ...args, metadata });
-      const { description, issuedAt, keyUsages } = stack.state;
-      assert.deepEqual([description, stack.state.metadata], ["[secret]\n", "key: [secret]"]);
-      assert.deepEqual([issuedAt, keyUsages], ["2026 ([secret])", ["[secret]"]]);
+      const quoting = {
+        metadata: `key: ${der.toString("hex")}`,
+        issued_at: `2026 (${der.toString("base64")})`,
+        key_usages: [der.join(" ")],
+      };
+      respond = (body, { method }) =>
+        method === "POST" ? { ...(body as object), ...quoting } : body;
+      const description = `commit ${"9f86d081".repeat(8)}`;
+      await stack.up({ ...args, description, metadata: "m" });
+      const { metadata, issuedAt, keyUsages } = stack.state;
+      assert.deepEqual(
+        [metadata, issuedAt, keyUsages],
+        ["key: [secret]", "2026 ([secret])", ["[secret]"]],
+      );
+      assert.equal(stack.state.description, description, "what was sent, and is no key");
       // In an answer to another request only PEM is known for a key.
-      respond = (body) => ({ ...(body as object), description: args.privateKeyPem });
+      respond = (body) => ({ ...(body as object), metadata: args.privateKeyPem });
       await stack.refresh();
-      assert.equal(stack.state.description, "[secret]\n");
+      assert.equal(stack.state.metadata, "[secret]\n");
       respond = (body) => body;
-      await stack.up({ ...args, metadata });
-      assert.equal(stack.state.metadata, metadata);
+      await stack.up({ ...args, description, metadata: "m" });
+      assert.equal(stack.state.metadata, "m");
     });
 
     it("C53 holds all that the service holds but the key, each in its place", async () => {
