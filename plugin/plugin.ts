@@ -8,7 +8,7 @@ import {
   isDefaultProvider,
   waysToSet,
 } from "../client/settings";
-import { accountState, refuseOtherAccount } from "../provider/account";
+import { accountState, judgeAccount } from "../provider/account";
 import {
   type ConfigReader,
   connect,
@@ -93,8 +93,14 @@ function handlersOf(schema: Schema) {
   let connection: Connection = defaultConnection;
   let config: ConfigReader = () => undefined;
   let isConfigured = false;
+  /** The service of this process. Any user of the machine can call its port, and configure it again. */
+  let origin: string | undefined;
   // The engine starts one process for each provider, and a provider has one account.
   const declared = new DeclaredHostports();
+  /** By id: the URN of the program's resource that has the object. */
+  const owners = new Map<string, string>();
+  /** The URNs that were checked: those of the program. */
+  const checked = new Set<string>();
   /** The URNs whose inputs were warned about. */
   const warned = new Set<string>();
 
@@ -113,6 +119,16 @@ function handlersOf(schema: Schema) {
     const operation = client(seconds, secrets);
     noteInState(lifecycle, operation, id, state);
     return operation;
+  };
+  const refuseOwned = (request: messages.DiffRequest) => {
+    const [id, urn] = [request.getId(), request.getUrn()];
+    const other = owners.get(`${request.getType()} ${id}`) ?? urn;
+    owners.set(`${request.getType()} ${id}`, urn);
+    if (other === urn) return;
+    throw new Error(
+      `the resources "${nameInUrn(other)}" and "${nameInUrn(urn)}" have the same object, ${id}, which ` +
+        "only one resource can manage: remove the resource that imports it",
+    );
   };
   const outputsOf = (token: string) => Object.keys(schema.resources[token]?.properties ?? {});
   /** Writes inputs. Those that the schema marks are secrets, even if the program gives them plain. */
@@ -164,12 +180,21 @@ function handlersOf(schema: Schema) {
 
     configure(request: messages.ConfigureRequest) {
       const { values, secrets } = fromWire(request.getArgs());
+      const source = sourceOf(request.getUrn() ?? "", values);
+      if (!problemOfSettings(source.connection, source.config)) {
+        const { baseUrl } = connect(source.connection, source.config);
+        origin ??= baseUrl.origin;
+        if (baseUrl.origin !== origin)
+          throw new Error(`this process was configured for ${origin}, and is kept to that service`);
+      }
       startRun();
       forgetLists();
       forgetPages();
       forgetPlans();
       forgetPlan();
-      ({ connection, config } = sourceOf(request.getUrn() ?? "", values));
+      owners.clear();
+      checked.clear();
+      ({ connection, config } = source);
       if (connection === defaultConnection) {
         if (values.apiKey && !secrets.has("apiKey")) throw new Error(plainKey(connection));
         once(warn, overruled(connection, config, process.env));
@@ -199,6 +224,7 @@ function handlersOf(schema: Schema) {
       // In a replacement, the engine checks twice.
       if (warning && !warned.has(urn)) warn(warning);
       if (warning) warned.add(urn);
+      checked.add(urn);
       const kept = keepEqual(lifecycle, olds, inputs);
       noteProgram();
       return new messages.CheckResponse()
@@ -213,6 +239,8 @@ function handlersOf(schema: Schema) {
       const { values: olds } = fromWire(request.getOldInputs());
       // Fail in the plan when the object belongs to another service.
       noteInState(lifecycle, account(), request.getId(), state);
+      // An import is diffed, too. A refresh without a program is not, nor an old name of a resource.
+      if (checked.has(request.getUrn())) refuseOwned(request);
       if (connection === defaultConnection) refuseConnection(state);
       lifecycle.planned?.(request.getId(), state, inputs);
       const replaces = lifecycle.replaces(state, inputs);
@@ -222,12 +250,11 @@ function handlersOf(schema: Schema) {
         replaces.length === 0 &&
         changed.every((name) => lifecycle.properties.includes(name)) &&
         isUnchanged(lifecycle, state, inputs);
+      const isChanged = changed.length > 0 && !isSame;
+      if (isChanged) await askBeforeUpdate(lifecycle, account(), request.getId(), state, inputs);
+      await judgeAccount(lifecycle, account(), request.getId(), state, isChanged);
       // A dynamic provider has written this state: an update without changes rewrites it.
-      if (changed.length === 0 || isSame) {
-        return diffResponse("__provider" in state ? ["__provider"] : []);
-      }
-      await askBeforeUpdate(lifecycle, account(), request.getId(), state, inputs);
-      await refuseOtherAccount(lifecycle, account(), request.getId(), state);
+      if (!isChanged) return diffResponse("__provider" in state ? ["__provider"] : []);
       const response = diffResponse(changed)
         .setReplacesList(replaces)
         // Without a property that replaces, too: `replaceOnChanges` may name others.

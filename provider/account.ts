@@ -3,6 +3,8 @@ import { ServiceError } from "../client/errors";
 import { waysToSet } from "../client/settings";
 import { contextOf } from "./connection";
 import { ifExists, type Lifecycle, type Properties, perAccount } from "./lifecycle";
+import { warn } from "./log";
+import { refuseOtherServices } from "./origin";
 
 /** What state stores of the account. */
 export interface AccountState {
@@ -23,9 +25,15 @@ interface StoredWith {
   known: Map<string, () => Promise<unknown>>;
   /** The one read that looks for a witness. */
   asked?: Promise<unknown> | undefined;
-  /** The object of the error that says what to do. */
+  /** The object of the message that says what to do. */
   explained?: string;
 }
+
+/** An object was not found, and may be in another account. */
+class Doubt extends Error {}
+
+/** Whether this run writes, or its plan does. */
+const writingOf = perAccount(() => ({ isSo: false }));
 
 /** By the tag in state. State without a tag, of an earlier version, is taken for that of one key. */
 const storedOf = perAccount(() => new Map<unknown, StoredWith>());
@@ -84,25 +92,54 @@ export async function ifInAccount<T>(
   if (found !== undefined) return found;
   stored.known.delete(`${lifecycle.title} ${id}`);
   if (contextOf(client).settings?.sameAccount || (await hasWitness(stored))) return undefined;
-  throw new Error(doubt(client, `the ${lifecycle.title} ${id}`, stored, state.accountTag));
+  throw new Doubt(doubt(client, `the ${lifecycle.title} ${id}`, stored, state.accountTag));
 }
 
 /**
- * Refuses a change of an object that was stored with another key and is not found with this one: a
- * replacement would send its private key to another account. Does nothing with `offlinePlan`.
+ * Judges in a diff an object that was stored with another key. The first one that is not found is a
+ * warning in a run that writes nothing: another object may show the account. Does nothing with
+ * `offlinePlan`: {@link refuseWrite} follows before a write.
  *
- * @throws Error as {@link ifInAccount}.
+ * @throws Error as {@link ifInAccount} and, if the object has a change, as {@link refuseWrite}.
  */
-export async function refuseOtherAccount(
+export async function judgeAccount(
   lifecycle: Lifecycle,
   client: Client,
   id: string,
   state: Properties,
+  isChanged: boolean,
 ): Promise<void> {
   const tag = state.accountTag;
-  if (tag === undefined || contextOf(client).settings?.offlinePlan) return;
-  if (tag === client.keyTag || storedWith(client, tag).isWitnessed) return;
-  await ifInAccount(lifecycle, client, id, state, lifecycle.read(client.account, id));
+  if (contextOf(client).settings?.offlinePlan) return;
+  if (tag !== undefined && tag !== client.keyTag && !storedWith(client, tag).isWitnessed) {
+    const isFatal = isChanged || writingOf(client).isSo || storedWith(client, tag).explained;
+    const reading = lifecycle.read(client.account, id);
+    await ifInAccount(lifecycle, client, id, state, reading).catch((error) => {
+      if (isFatal || !(error instanceof Doubt)) throw error;
+      warn(error.message);
+    });
+  }
+  if (isChanged) await refuseWrite(client, state);
+}
+
+/**
+ * Refuses a write, or its plan, while an object that this run has seen in state may belong to another
+ * service or account. A create would send a key there; a delete would remove what that object replaced.
+ *
+ * @param own The state of the object that is written: the write itself shows whose it is.
+ * @throws Error as {@link ifInAccount}, or that of the request that looks for a witness.
+ */
+export async function refuseWrite(client: Client, own?: Properties): Promise<void> {
+  writingOf(client).isSo = true;
+  refuseOtherServices(client);
+  if (contextOf(client).settings?.sameAccount) return;
+  for (const [tag, stored] of storedOf(client)) {
+    if (tag === client.keyTag || (own && tag === own.accountTag)) continue;
+    const [first] = stored.known.keys();
+    const what = stored.explained ?? (first && `the ${first}`);
+    if (!what || (await hasWitness(stored))) continue;
+    throw new Doubt(`no write is sent: ${doubt(client, what, stored, tag)}`);
+  }
 }
 
 async function hasWitness(stored: StoredWith): Promise<boolean> {
@@ -116,8 +153,10 @@ async function hasWitness(stored: StoredWith): Promise<boolean> {
       stored.isWitnessed = true;
     },
     (error) => {
+      if (error instanceof ServiceError && error.status === 404) return;
       // Only a 404 says that this one is no witness: after another failure, ask again.
-      if (!(error instanceof ServiceError && error.status === 404)) stored.asked = undefined;
+      stored.asked = undefined;
+      throw error;
     },
   );
   await stored.asked;
@@ -126,7 +165,8 @@ async function hasWitness(stored: StoredWith): Promise<boolean> {
 
 function doubt(client: Client, what: string, stored: StoredWith, tag: unknown): string {
   if (stored.explained) {
-    return `${what} was not found either: see the error of ${stored.explained}`;
+    const either = what === stored.explained ? "" : " either";
+    return `${what} was not found${either}: see the first message about ${stored.explained}`;
   }
   stored.explained = what;
   const { connection } = contextOf(client);

@@ -88,15 +88,26 @@ function whereSet(
   return config && (base.inStack || !base.inEnv) ? configKey : variable;
 }
 
-/** What stack config and the environment set. White space comes from files and shells. */
+/**
+ * What stack config and the environment set, and how to set it. White space comes from files and
+ * shells. To a base URL of an explicit provider goes no key but the provider's own.
+ */
 function valuesOf(
   connection: Connection,
   key: Key,
   config: ConfigReader | undefined,
   env: NodeJS.ProcessEnv,
 ) {
-  const { variable, configKey } = waysToSet(connection, key);
-  return { inStack: config?.(configKey)?.trim(), inEnv: env[variable]?.trim() };
+  const { variable, configKey, text } = waysToSet(connection, key);
+  const base = waysToSet(connection, "baseUrl").configKey;
+  const isOwn = key === "apiKey" && typeof connection !== "string" && config?.(base)?.trim();
+  const inEnv = isOwn ? undefined : env[variable]?.trim();
+  const howToSet = config ? text : `set ${variable} in the environment`;
+  return {
+    inStack: config?.(configKey)?.trim(),
+    inEnv,
+    howToSet: isOwn ? `set ${configKey}, because that provider sets baseUrl` : howToSet,
+  };
 }
 
 /** The connection and the settings of a client, which {@link connect} has made. */
@@ -133,10 +144,9 @@ export function readSettings(
   const problems: string[] = [];
   const read = <K extends Key>(key: K): Value<K> | undefined => {
     const { name } = settingChecks[key];
-    const { variable, configKey, text, inConfig } = waysToSet(connection, key);
-    const { inStack, inEnv } = valuesOf(connection, key, config, env);
+    const { variable, configKey, inConfig } = waysToSet(connection, key);
+    const { inStack, inEnv, howToSet } = valuesOf(connection, key, config, env);
     const value = inStack || inEnv;
-    const howToSet = config ? text : `set ${variable} in the environment`;
     if (!value) {
       if (key === "baseUrl" || key === "apiKey") problems.push(`no ${name} is set: ${howToSet}`);
       return undefined;

@@ -3,7 +3,7 @@ import type { dynamic } from "@pulumi/pulumi";
 import type { Client } from "../client/client";
 import { plainMessage } from "../client/plain";
 import { defaultConnection } from "../client/settings";
-import { type AccountState, accountState, refuseOtherAccount } from "./account";
+import { type AccountState, accountState, judgeAccount } from "./account";
 import { type ConfigReader, connect, overruled, problemOfSettings } from "./connection";
 import {
   adopt,
@@ -14,6 +14,7 @@ import {
   importKey,
   noteChecked,
   problemsOfAdoption,
+  refuseOwned,
   secretsKey,
 } from "./creates/adoption";
 import { endCreates } from "./creates/createOnce";
@@ -86,6 +87,7 @@ function dynamicProvider({ lifecycle, importName }: Kind): dynamic.ResourceProvi
     try {
       noteService(account(inputs), false);
       const id = await idToImport(importName, client(inputs), wanted);
+      refuseOwned(lifecycle, client(inputs), id, wanted);
       return { id, state: await findToAdopt(lifecycle, client(inputs), id, inputs) };
     } catch (error) {
       problems.push({ path: "", reason: (error as Error).message });
@@ -186,9 +188,12 @@ function dynamicProvider({ lifecycle, importName }: Kind): dynamic.ResourceProvi
           isOwn &&
           isDeepStrictEqual(settingsOf(lifecycle, state), settingsOf(lifecycle, inputs)) &&
           isUnchanged(lifecycle, state, inputs);
-        if (isSame) return { changes: false };
+        if (isSame) {
+          await judgeAccount(lifecycle, service, id, state, false);
+          return { changes: false };
+        }
         await askBeforeUpdate(lifecycle, account(inputs), id, state, inputs);
-        await refuseOtherAccount(lifecycle, service, id, state);
+        await judgeAccount(lifecycle, service, id, state, true);
         if (replaces.length > 0) return { replaces };
         // The engine itself compares the inputs: so `replaceOnChanges` and `ignoreChanges` work, and
         // fields that the program does not set are no change.
@@ -273,7 +278,8 @@ async function toldOnce<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof Error) {
       Object.assign(error, { message: plainMessage(error.message), stack: "" });
-      Object.defineProperty(error, "toString", { value: () => told });
+      // Several calls may fail with one error.
+      Object.defineProperty(error, "toString", { value: () => told, configurable: true });
     }
     throw error;
   }

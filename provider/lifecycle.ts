@@ -53,9 +53,18 @@ export function pick(properties: Properties, names: readonly string[]): Properti
   return Object.fromEntries(there.map((name) => [name, properties[name]]));
 }
 
-/** One value for each account in this process. All clients of the account share it. */
+/** What {@link perAccount} keeps. */
+const memories: Map<string, unknown>[] = [];
+
+/** Forgets what this process knows of all accounts: a run begins. */
+export function forgetAccounts(): void {
+  for (const memory of memories) memory.clear();
+}
+
+/** One value for each account in this run. All clients of the account share it. */
 export function perAccount<T>(make: () => T): (client: Client) => T {
   const all = new Map<string, T>();
+  memories.push(all);
   return ({ fingerprint }) => {
     const own = all.get(fingerprint) ?? make();
     all.set(fingerprint, own);

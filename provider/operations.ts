@@ -1,7 +1,7 @@
 import type { Client } from "../client/client";
 import { ServiceError } from "../client/errors";
 import { plainMessage } from "../client/plain";
-import { ifInAccount, noteStored } from "./account";
+import { ifInAccount, noteStored, refuseWrite } from "./account";
 import { noteManaged } from "./creates/createOnce";
 import {
   hasUnknown,
@@ -9,9 +9,9 @@ import {
   type Lifecycle,
   type Problem,
   type Properties,
+  perAccount,
   pick,
 } from "./lifecycle";
-
 import { refuseOtherService } from "./origin";
 import { noteService } from "./plan";
 
@@ -57,18 +57,37 @@ export function driftOf(lifecycle: Lifecycle, stored: Properties, found: Propert
   );
 }
 
+/** By what keeps the reads of an account from an answer: the object whose error tells it. */
+const failuresOf = perAccount(() => new Map<unknown, string>());
+
 /**
  * Reads an object; undefined when it is gone.
  *
  * @param known The stored state; undefined in an import.
+ * @throws Error that tells a failure of the service once: later ones name the object of the first.
  */
-export function read(
+export async function read(
   lifecycle: Lifecycle,
   client: Client,
   id: string,
   known?: Properties,
 ): Promise<Properties | undefined> {
-  return ifInAccount(lifecycle, client, id, known, lifecycle.read(client, id, known));
+  const failures = failuresOf(client);
+  try {
+    const reading = lifecycle.read(client, id, known);
+    const found = await ifInAccount(lifecycle, client, id, known, reading);
+    failures.clear();
+    return found;
+  } catch (error) {
+    const { status, code } = error as Partial<ServiceError>;
+    const cause = status ?? code;
+    const [what, first] = [`the ${lifecycle.title} ${id}`, failures.get(cause)];
+    // These may have to do with the object itself.
+    if (cause === undefined || [400, 404, "EBADANSWER"].includes(cause)) throw error;
+    if (!first) failures.set(cause, what);
+    if (!first || first === what) throw error;
+    throw new Error(`${what} can't be read either: see the error of ${first}`);
+  }
 }
 
 /**
@@ -85,6 +104,7 @@ export async function update(
   stored: Properties,
   inputs: Properties,
 ): Promise<Properties> {
+  await refuseWrite(client, stored);
   const work = async () => {
     const isKnown = isWhole(lifecycle, stored);
     const state = isKnown ? stored : await lifecycle.read(client, id, stored);
@@ -154,6 +174,7 @@ export async function remove(
   id: string,
   state: Properties,
 ): Promise<void> {
+  await refuseWrite(client, state);
   const deletion = lifecycle.delete(client, id).then(() => true);
   await ifInAccount(lifecycle, client, id, state, deletion);
 }

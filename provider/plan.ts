@@ -1,5 +1,6 @@
 import type { Client } from "../client/client";
 import { defaultConnection } from "../client/settings";
+import { refuseWrite } from "./account";
 import { contextOf } from "./connection";
 import { isManaged } from "./creates/createOnce";
 import { listOf } from "./creates/lists";
@@ -24,7 +25,8 @@ interface Planned {
 
 const planned: Planned[] = [];
 let isUpdate = false;
-let isProgramRun = false;
+/** Whether the engine has checked a resource of the program: a refresh checks none. */
+export let isProgramRun = false;
 
 /**
  * Asks the service before a resource is created or changed (contract C19): one read for each kind in
@@ -43,6 +45,7 @@ export async function askBefore(
   if (contextOf(client).settings?.offlinePlan) return;
   const list = listOf(client, lifecycle);
   const listed = (await list.ask().catch(tellOnce)) as Listed[];
+  if (isNew) await refuseWrite(client);
   planned.push({ lifecycle, inputs, isNew, listed });
 }
 

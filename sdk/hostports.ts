@@ -21,12 +21,17 @@ export function refuseSharedHostports(
   const { hostports, connection = defaultConnection } = args;
   const declared = all.get(connection) ?? new DeclaredHostports();
   all.set(connection, declared);
-  const check = (known: unknown, isSecret: boolean) => {
+  const check = (known: unknown, isSecret: boolean, fail: (message: string) => void) => {
     const problem = declared.declare(Symbol(name), name, known, isSecret);
-    if (problem) throw new pulumi.RunError(plainMessage(problem));
+    if (problem) fail(plainMessage(problem));
   };
   const isKnown = Array.isArray(hostports) && hostports.every((h) => typeof h === "string");
   const output = pulumi.output(hostports);
-  if (isKnown) check(hostports, false);
-  else output.apply(async (known) => check(known, await pulumi.isSecret(output)));
+  const refuse = (message: string) => {
+    throw new pulumi.RunError(message);
+  };
+  // What is thrown in an output is nobody's: it would fail every program of this process.
+  const log = (message: string) => void pulumi.log.error(message);
+  if (isKnown) check(hostports, false, refuse);
+  else output.apply(async (known) => check(known, await pulumi.isSecret(output), log));
 }

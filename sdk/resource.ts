@@ -15,6 +15,7 @@ import { defined, isObject } from "../provider/lifecycle";
 import type { StateNames } from "../provider/state";
 import { millisecondsOf, timeoutsKey } from "../provider/timeouts";
 import { isAsync } from "./args";
+import { refuseSharedObject } from "./imports";
 import { typeToken } from "./kind";
 import { mocks } from "./mocks";
 
@@ -45,7 +46,7 @@ export interface Registered {
  * } catch (error) {
  *   throw registration.failed(error);
  * }
- * registration.done(this);
+ * registration.done(this, name);
  */
 export class Registration {
   readonly token: string;
@@ -57,6 +58,7 @@ export class Registration {
   /** Without `import`: the engine can't import dynamic resources, so the provider does it. */
   readonly options: pulumi.CustomResourceOptions;
   readonly #registered: Registered;
+  readonly #imported: string | undefined;
   readonly #stackTraceLimit = Error.stackTraceLimit;
 
   constructor(
@@ -75,6 +77,7 @@ export class Registration {
     const hidden = asSecrets(given, secrets);
     const outputs = [...Object.keys(stateNames), "connection", "accountTag"];
     this.#registered = registered;
+    this.#imported = adopted;
     this.token = typeToken(type);
     this.properties = {
       ...Object.fromEntries(outputs.map((output) => [output, undefined])),
@@ -97,10 +100,13 @@ export class Registration {
   }
 
   /** Ends the registration of a resource. */
-  done(resource: pulumi.CustomResource): void {
+  done(resource: pulumi.CustomResource, name: string): void {
+    const { type, stateNames, secrets = [] } = this.#registered;
+    const kind = `${type} ${this.properties.connection ?? defaultConnection}`;
+    // A `get` manages nothing.
+    if (!this.options.id) refuseSharedObject(resource, name, kind, this.#imported);
     Error.stackTraceLimit = this.#stackTraceLimit;
     traceFailure(resource, this.done);
-    const { stateNames, secrets = [] } = this.#registered;
     // Pulumi makes each argument a property. An export of the resource must contain no key.
     for (const secret of secrets) delete (resource as unknown as Record<string, unknown>)[secret];
     unsetIsUndefined(resource, stateNames);
@@ -108,7 +114,7 @@ export class Registration {
 }
 
 /** Gives the error of a failed registration its trace: Pulumi makes the error in advance. */
-function traceFailure({ urn }: pulumi.Resource, from: (resource: pulumi.CustomResource) => void) {
+function traceFailure({ urn }: pulumi.Resource, from: Registration["done"]) {
   const here = new Error();
   Error.captureStackTrace(here, from);
   const registered = (urn as unknown as { promise(): Promise<unknown> }).promise();

@@ -74,7 +74,7 @@ export class TLSCertificate extends pulumi.CustomResource {
     } catch (error) {
       throw registration.failed(error);
     }
-    registration.done(this);
+    registration.done(this, name);
     if (opts.id === undefined) warnOfExpiry(this, this.notAfter, args?.renewBeforeDays);
   }
 

@@ -126,7 +126,7 @@ export class TLSEdge extends pulumi.CustomResource {
     } catch (error) {
       throw registration.failed(error);
     }
-    registration.done(this);
+    registration.done(this, name);
   }
 
   /**

@@ -10,6 +10,7 @@ import {
 } from "../lifecycle";
 import { warn } from "../log";
 import { remove } from "../operations";
+import { isProgramRun } from "../plan";
 import { isNotedAsAdopted, noteAdopted } from "./adoptedObjects";
 import { noteManaged } from "./createOnce";
 import { claim } from "./journal";
@@ -32,6 +33,8 @@ const objectsOf = perAccount(() => ({
   /** Objects that a create has adopted. */
   adopted: new Set<string>(),
   deleted: new Set<string>(),
+  /** By object: the import option of the resource that has it; empty when it has none. */
+  owners: new Map<string, string>(),
 }));
 
 /** The objects of {@link adoptions}: their titles, by name. A plan checks, an update adopts. */
@@ -69,6 +72,23 @@ export async function findToAdopt(
       "deleted, remove the option to create a new one. If the id is wrong, correct it: " +
       "`npx --no pulumi-tlsedge status` lists all ids",
   );
+}
+
+/**
+ * Refuses to adopt what another resource of the program has. In a plan, the program itself compares
+ * the ids, because it knows the names of both resources.
+ *
+ * @param wanted The import option; undefined in an update.
+ */
+export function refuseOwned(lifecycle: Lifecycle, client: Client, id: string, wanted?: string) {
+  const { owners } = objectsOf(client);
+  const object = titleOf(lifecycle, id);
+  const other = owners.get(object);
+  if (other === "" ? wanted !== id : other && wanted && other !== wanted) {
+    const whose = other ? `the import option ${other} of another resource` : "another resource";
+    throw new Error(`the ${object} belongs to ${whose} of this program: remove one of the two`);
+  }
+  if (wanted) owners.set(object, wanted);
 }
 
 /** Prevents every delete of the object in this run, in this process and others. */
@@ -159,6 +179,7 @@ export async function adopt(
         "resources",
     );
   }
+  refuseOwned(lifecycle, client, id);
   adopted.add(object);
   try {
     // Use the state that the check has just read, if there is one.
@@ -192,8 +213,11 @@ export function checkImportOption(
   isOwn: (wanted: unknown) => boolean,
 ): void {
   const wanted = inputs[importKey];
-  if (wanted === undefined) return;
   const object = titleOf(lifecycle, id);
+  if (wanted === undefined) {
+    if (isProgramRun) objectsOf(client()).owners.set(object, "");
+    return;
+  }
   if (!isOwn(wanted)) {
     throw new Error(
       `the import option names ${wanted}, but this resource already manages the ${object}: ` +

@@ -1,5 +1,6 @@
 import type { Client } from "../../client/client";
 import { ConnectionError, ServiceError } from "../../client/errors";
+import { refuseWrite } from "../account";
 import type { Lifecycle, Properties } from "../lifecycle";
 import { inform, warn } from "../log";
 import {
@@ -154,6 +155,7 @@ class Create<Wire extends Listed> {
   }
 
   async run(): Promise<Creation<Wire>> {
+    await refuseWrite(this.client);
     for (const record of recordsBefore()) await this.#settle(record);
     // Without a mark the create goes on. Then the object of a lost answer can't be known.
     await this.#list.readMark().catch(() => {});

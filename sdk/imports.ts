@@ -1,0 +1,28 @@
+import * as pulumi from "@pulumi/pulumi";
+
+/** By stack: the resource of each object, by type, connection, and id or import option. */
+const ownersIn = new WeakMap<object, Map<string, { id: object; name: string; imports: boolean }>>();
+
+/** Fails the plan when one of two resources of a stack imports what the other one has. */
+export function refuseSharedObject(
+  { id }: pulumi.CustomResource,
+  name: string,
+  kind: string,
+  imported: string | undefined,
+): void {
+  const stack = pulumi.runtime.getStackResource();
+  if (!stack) return;
+  const owners = ownersIn.get(stack) ?? new Map();
+  ownersIn.set(stack, owners);
+  const own = (object: string, imports: boolean) => {
+    const other = owners.get(`${kind} ${object}`);
+    if (!other) owners.set(`${kind} ${object}`, { id, name, imports });
+    else if (other.id !== id && (imports || other.imports))
+      void pulumi.log.error(
+        `the resources "${other.name}" and "${name}" have the same object, ${object}, which only one ` +
+          "resource can manage: remove the resource that imports it",
+      );
+  };
+  if (imported) own(imported, true);
+  id.apply((known) => own(known, false));
+}
