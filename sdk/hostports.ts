@@ -2,6 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { plainMessage } from "../client/plain";
 import { defaultConnection } from "../client/settings";
 import { DeclaredHostports } from "../provider/declaredHostports";
+import { failLater } from "./imports";
 import type { InputOf } from "./kind";
 
 /** The declared hostports of each connection, by stack: one process may declare several stacks. */
@@ -21,17 +22,12 @@ export function refuseSharedHostports(
   const { hostports, connection = defaultConnection } = args;
   const declared = all.get(connection) ?? new DeclaredHostports();
   all.set(connection, declared);
-  const check = (known: unknown, isSecret: boolean, fail: (message: string) => void) => {
+  const check = (known: unknown, isSecret: boolean) => {
     const problem = declared.declare(Symbol(name), name, known, isSecret);
-    if (problem) fail(plainMessage(problem));
+    if (problem) failLater(plainMessage(problem));
   };
   const isKnown = Array.isArray(hostports) && hostports.every((h) => typeof h === "string");
   const output = pulumi.output(hostports);
-  const refuse = (message: string) => {
-    throw new pulumi.RunError(message);
-  };
-  // What is thrown in an output is nobody's: it would fail every program of this process.
-  const log = (message: string) => void pulumi.log.error(message);
-  if (isKnown) check(hostports, false, refuse);
-  else output.apply(async (known) => check(known, await pulumi.isSecret(output), log));
+  if (isKnown) check(hostports, false);
+  else output.apply(async (known) => check(known, await pulumi.isSecret(output)));
 }

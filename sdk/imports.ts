@@ -1,5 +1,17 @@
 import * as pulumi from "@pulumi/pulumi";
 
+/**
+ * Fails the program in an output. What an output throws fails every program of this process: two
+ * inline programs of the Automation API each have a store of their own, where an error is counted.
+ */
+export function failLater(message: string): void {
+  const { asyncLocalStorage: stores } = globalThis as {
+    asyncLocalStorage?: { getStore(): unknown };
+  };
+  if (!stores?.getStore()) throw new pulumi.RunError(message);
+  void pulumi.log.error(message);
+}
+
 /** By stack: the resource of each object, by type, connection, and id or import option. */
 const ownersIn = new WeakMap<object, Map<string, { id: object; name: string; imports: boolean }>>();
 
@@ -18,7 +30,7 @@ export function refuseSharedObject(
     const other = owners.get(`${kind} ${object}`);
     if (!other) owners.set(`${kind} ${object}`, { id, name, imports });
     else if (other.id !== id && (imports || other.imports))
-      void pulumi.log.error(
+      failLater(
         `the resources "${other.name}" and "${name}" have the same object, ${object}, which only one ` +
           "resource can manage: remove the resource that imports it",
       );

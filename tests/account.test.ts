@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { mock } from "node:test";
 import { type Account, type Emulator, makeCertificate, startEmulator } from "../emulator/server";
 import { connect } from "../provider/connection";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
+import { forgetAccounts } from "../provider/lifecycle";
 import { all, one } from "../provider/lookup";
 import { lookup } from "../provider/tlsEdge";
 import { pluginProvider } from "./pluginProvider";
@@ -9,6 +11,7 @@ import {
   answer,
   atScript,
   failureOf,
+  type ResourceProvider,
   Stack,
   setEnv,
   setEnvFor,
@@ -72,7 +75,7 @@ describe("the account that the state was made with", () => {
       assert.ok(text.includes(all[place]?.id ?? "?"), text);
       assert.ok(text === explained || text.length < 170, text);
     }
-    assert.match(await refused(first(all).up({ description: "b" })), /not found either/);
+    assert.match(await refused(first(all).up({ description: "b" })), /not found: see the first/);
     await refused(first(all).destroy());
     assert.deepEqual(
       all.map(({ state }) => state),
@@ -106,6 +109,131 @@ describe("the account that the state was made with", () => {
     });
   }
 
+  /** A stack of each kind, through one of the protocols, in a run that asks in its plans, or not. */
+  async function throughEach(
+    work: (edges: object, certificates: object, offline: string | undefined) => Promise<void>,
+  ): Promise<void> {
+    for (const offline of [undefined, "true"]) {
+      const undo = setEnv({ TLSEDGE_OFFLINE_PLAN: offline });
+      const plugins = [await pluginProvider("TLSEdge"), await pluginProvider("TLSCertificate")];
+      try {
+        await work(tlsEdge, tlsCertificate, offline);
+        const [edges, certificates] = plugins.map(({ provider }) => provider);
+        await work(edges as object, certificates as object, offline);
+      } finally {
+        for (const { close } of plugins) close();
+        undo();
+      }
+    }
+  }
+  /** The plan of a new certificate. */
+  const plan = async (certificates: object) => {
+    const { inputs } = await new Stack(certificates).preview(await certificateArgs());
+    await (certificates as ResourceProvider).planned?.(inputs);
+  };
+  const certificateArgs = async () => {
+    const { certificatePem, privateKeyPem } = await makeCertificate({ commonName: "a.example" });
+    return { certificatePem, privateKeyPem };
+  };
+  it("C7 C50 a new certificate is not sent, when an unchanged edge is in another account", () =>
+    throughEach(async (edges, certificates, offline) => {
+      const edge = new Stack(edges);
+      await edge.up({ description: "a" });
+      const other = useOther();
+      assert.equal((await edge.preview({ description: "a" })).verdict, "same");
+      if (!offline) assert.match(await refused(plan(certificates)), /no write is sent/);
+      asked();
+      const { create } = certificates as ResourceProvider;
+      assert.match(await refused(create(await certificateArgs())), /no write is sent/);
+      assert.ok(!asked().includes("POST"));
+      assert.deepEqual(other.tlsCertificates.list(), []);
+      forgetAccounts();
+    }));
+
+  it("C7 C50 nor planned, when the edge is looked at after the certificate", () =>
+    throughEach(async (edges, certificates, offline) => {
+      const edge = new Stack(edges);
+      await edge.up({ description: "a" });
+      useOther();
+      await plan(certificates);
+      if (!offline)
+        assert.match(await refused(edge.preview({ description: "a" })), /or the present/);
+      forgetAccounts();
+    }));
+
+  it("C7 what replaced an object in another account keeps the object from its delete", () =>
+    throughEach(async (_, certificates, offline) => {
+      const own = emulator.addKey();
+      useKey(own);
+      const args = await certificateArgs();
+      const [old, replacement] = [new Stack(certificates), new Stack(certificates)];
+      await old.up(args);
+      // A taint shows a provider no state: so nothing stops this create.
+      useOther();
+      await replacement.up(args);
+      useKey(own);
+      forgetAccounts();
+      const told = mock.method(console, "error", () => {});
+      assert.equal((await replacement.preview(args)).verdict, "same");
+      told.mock.restore();
+      const said = told.mock.calls.filter(({ arguments: [text] }) => text.includes(replacement.id));
+      assert.equal(said.length, offline ? 0 : 1);
+      asked();
+      assert.match(await refused(old.destroy()), new RegExp(`no write is sent.*${replacement.id}`));
+      assert.ok(!asked().includes("DELETE"));
+      const undo = setEnv({ TLSEDGE_SAME_ACCOUNT: "1" });
+      await old.destroy();
+      undo();
+    }));
+
+  it("C7 with a new key, an unchanged object that is not found waits for one that is found", async () => {
+    const undo = setEnv({ TLSEDGE_OFFLINE_PLAN: undefined });
+    const [gone, kept, later] = (await stacks(3)) as [Stack, Stack, Stack];
+    remove(gone);
+    rotate();
+    asked();
+    const told = mock.method(console, "error", () => {});
+    assert.equal((await gone.preview({ description: "0" })).verdict, "same");
+    told.mock.restore();
+    assert.match(String(told.mock.calls[0]?.arguments), new RegExp(`warning: .*${gone.id}`));
+    assert.equal((await kept.preview({ description: "1" })).verdict, "same");
+    // The object and its list, then the other one, and no more.
+    assert.deepEqual(asked(), ["GET", "GET", "GET"]);
+    assert.equal((await later.preview({ description: "2" })).verdict, "same");
+    await new Stack(tlsEdge).up({ description: "new" });
+    assert.equal(asked().filter((method) => method === "POST").length, 1);
+    // With a key of another account, the second one is refused.
+    useOther();
+    await gone.preview({ description: "0" });
+    assert.match(await refused(kept.preview({ description: "1" })), /not found either/);
+    undo();
+  });
+
+  it("C7 says why it is not known whose a key is, when the service can't be asked", async () => {
+    const [seen] = (await stacks(1)) as [Stack];
+    rotate();
+    await seen.preview({ description: "0" });
+    emulator.faults.add({ method: "GET", answer: { status: 403 } });
+    const created = new Stack(tlsEdge).up({ description: "new" });
+    assert.match(await refused(created), /failed with status 403/);
+    await new Stack(tlsEdge).up({ description: "new" });
+  });
+
+  it("C31 a refresh while the service is down tells the cause once, and drops nothing", async () => {
+    const undo = setEnv({ TLSEDGE_MAX_RETRIES: "0" });
+    for (const answer of ["reset", { status: 503 }] as const) {
+      const all = await stacks(6);
+      emulator.faults.add({ method: "GET", answer, times: 100 });
+      const refusals = await Promise.all(all.map((stack) => refused(stack.refresh())));
+      const [cause, ...others] = refusals.filter((text) => !/see the error of the TLS/.test(text));
+      assert.match(String(cause), /^GET \/edges\/tls/);
+      assert.deepEqual(others, []);
+      emulator.faults.clear();
+      await refresh(all);
+    }
+    undo();
+  });
+
   it("C7 is not shown by what the other account has: creates, imports, lookups, lists", async () => {
     const [stack] = await stacks(1);
     const other = useOther();
@@ -114,11 +242,12 @@ describe("the account that the state was made with", () => {
     await made?.up({ description: "changed" });
     await one(lookup)(() => connect("tlsedge"), { id: made?.id as string });
     await all(lookup)(() => connect("tlsedge"), {});
+    const [loose] = await stacks(1);
     const adopted = new Stack(tlsEdge);
-    await adopted.up({ __import: made?.id, description: "changed" });
+    await adopted.up({ __import: loose?.id, description: "0" });
     await adopted.get(made?.id as string);
     await refused(stack?.refresh() as Promise<unknown>);
-    assert.equal(other.tlsEdges.list().length, 1);
+    assert.equal(other.tlsEdges.list().length, 2);
   });
 
   it("C7 with a new key, one that is there shows that the others are gone", async () => {
@@ -233,6 +362,13 @@ describe("the account that the state was made with", () => {
       assert.equal(await stack.up({ description: `${place}` }), "same");
     }
     assert.deepEqual(asked(), []);
+    const undo = setEnv({ TLSEDGE_OFFLINE_PLAN: undefined });
+    for (const place of [0, 1, 1]) {
+      const stack = [untagged, rotated][place] as Stack;
+      assert.equal((await stack.preview({ description: `${place}` })).verdict, "same");
+    }
+    undo();
+    assert.deepEqual(asked(), ["GET"], "one read in a run, for the other key");
     assert.deepEqual(await refresh([untagged, rotated]), ["same", "same"]);
     assert.equal(untagged.state.accountTag, rotated.state.accountTag);
   });

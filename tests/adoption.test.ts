@@ -14,6 +14,7 @@ import {
   startEmulator,
 } from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
+import { forgetAccounts } from "../provider/lifecycle";
 import {
   failureOf,
   fileWith,
@@ -217,6 +218,28 @@ describe("adoption", () => {
       PlanFailure,
     );
     assert.match(message, /no TLS edge has the id edgtls_none/);
+  });
+
+  it("C40 what another resource of the program has is not adopted", async () => {
+    const pair = await makeCertificate({ commonName: "a.example" });
+    const { certificatePem, privateKeyPem } = pair;
+    const owner = new Stack(tlsCertificate);
+    await owner.up({ certificatePem, privateKeyPem });
+    const fingerprint = String(owner.state.fingerprint);
+    const plan = (wanted: string) =>
+      new Stack(tlsCertificate).preview(importing(wanted, { certificatePem }));
+    // Two names of one object.
+    await plan(fingerprint);
+    const { message } = await failureOf(plan(owner.id), PlanFailure);
+    assert.match(message, /belongs to the import option .* of another resource/);
+    forgetAccounts();
+    await owner.preview({ certificatePem, privateKeyPem });
+    assert.match((await failureOf(plan(fingerprint), PlanFailure)).message, /to another resource/);
+    // The program compares ids, and names both resources in its plan: but in an update it is late.
+    await plan(owner.id);
+    const adopting = new Stack(tlsCertificate).up(importing(owner.id, { certificatePem }));
+    assert.match((await failureOf(adopting, Error)).message, /to another resource/);
+    forgetAccounts();
   });
 
   it("C40 two resources can't adopt the same object", async () => {

@@ -3,6 +3,7 @@ import { tlsEdges } from "../client/tlsEdge";
 import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
 import { connect } from "../provider/connection";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
+import { forgetAccounts } from "../provider/lifecycle";
 import { all } from "../provider/lookup";
 import { lookup } from "../provider/tlsEdge";
 import { failureOf, Stack, setEnv, setEnvFor, takeRequests } from "./support";
@@ -23,6 +24,7 @@ describe("what another service has made", () => {
     [maker, other] = await Promise.all([startEmulator(), startEmulator()]);
   });
   beforeEach(async () => {
+    forgetAccounts();
     const undo = setEnvFor(maker);
     stack = new Stack(tlsEdge);
     await stack.up({ description: "a" });
@@ -62,6 +64,26 @@ describe("what another service has made", () => {
     assert.doesNotMatch(message, /[$;&{}`]|example in/);
   });
 
+  it("C7 C50 what this run has seen of another service keeps every write from this one", async () => {
+    const undo = setEnv({ TLSEDGE_API_KEY: other.addKey() });
+    const [certificate, edge] = [new Stack(tlsCertificate), new Stack(tlsEdge)];
+    await edge.up({ description: "own" });
+    await failureOf(stack.preview({ description: "a" }), Error);
+    takeRequests(other);
+    const works = [
+      async () => certificate.up(await makePair()),
+      () => edge.up({ description: "changed" }),
+      () => edge.destroy(),
+    ];
+    for (const work of works) {
+      const { message } = await failureOf(work(), Error);
+      assert.match(message, /no write is sent/);
+      assert.ok(message.includes(stack.id) && message.includes(maker.url), message);
+    }
+    assert.deepEqual(takeRequests(other), []);
+    undo();
+  });
+
   it("C7 is its own again where the service has moved: once refreshed, for good", async () => {
     const moved = new Stack(tlsEdge);
     await moved.up({ description: "a" });
@@ -73,6 +95,7 @@ describe("what another service has made", () => {
     assert.equal(await moved.refresh(), "same");
     assert.ok(String(moved.state.uri).startsWith(other.url));
     settings();
+    forgetAccounts();
     assert.equal(await moved.refresh(), "same");
     assert.equal(await moved.up({ description: "b" }), "update");
     await moved.destroy();

@@ -263,7 +263,10 @@ describe("the plugin, called over gRPC", () => {
         assert.deepEqual(await checked({ baseUrl, apiKey: "k" }), { baseUrl, apiKey: "k" });
         await assert.rejects(configure({ baseUrl, apiKey: "k" }), /plain text.*--secret/);
         await configure({ baseUrl, apiKey: secret("k") });
-        await configure({});
+        // Whoever reaches the port can't have the environment's key sent to another host.
+        const other = { baseUrl: "https://b.example", apiKey: secret("k") };
+        await assert.rejects(configure(other), /was configured for https:\/\/a\.example/);
+        await configure({ baseUrl });
       }));
   }
 
@@ -274,6 +277,34 @@ describe("the plugin, called over gRPC", () => {
         await configure({ baseUrl, apiKey: "k" });
       }));
   }
+
+  it("C4 C82 a provider that sets its base URL sets its key: the environment's is not sent there", async () => {
+    const failures = await checkConfig("p", { baseUrl: emulator.url }, "staging");
+    assert.deepEqual(failures, [
+      "no API key is set: set apiKey of the provider staging, because that provider sets baseUrl",
+    ]);
+    assert.deepEqual(await checkConfig("p", { apiKey: "k" }, "staging"), []);
+    assert.deepEqual(await checkConfig("p", { baseUrl: emulator.url }), []);
+  });
+
+  it("C40 C81 refuses a second resource of an object, and names both", async () => {
+    await configure();
+    const { uri, id } = await tlsEdges.create(clientOf(emulator), { description: "shared" });
+    const inputs = { description: "shared" };
+    const fields = { olds: { ...inputs, uri }, oldInputs: inputs, news: inputs, id };
+    const diffed = (name: string) => diff({ ...edge(name), ...fields });
+    // The old name of a renamed resource, in a refresh.
+    await checkEdge(inputs, "first");
+    await diffed("old name");
+    await diffed("first");
+    await diffed("first");
+    await checkEdge(inputs, "second");
+    await assert.rejects(diffed("second"), /"first" and "second" have the same object/);
+    await configure();
+    await checkEdge(inputs, "second");
+    await diffed("second");
+    emulator.tlsEdges.delete(id);
+  });
 
   it("C82 replaces what moves to an explicit provider of another account, and nothing else", () =>
     withProvider("staging", async ({ checked, configure, moved }) => {
@@ -486,6 +517,7 @@ describe("the plugin, called over gRPC", () => {
   });
 
   it("C24 a replacement that is made first names the option that it needs", async () => {
+    await configure();
     const hostports = ["replaced.example.com:443"];
     const id = (await create(edge("replaced"), { hostports })).getId();
     await assert.rejects(create(edge("replaced"), { hostports }), /`deleteBeforeReplace: true`/);

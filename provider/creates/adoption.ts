@@ -88,7 +88,7 @@ export function refuseOwned(lifecycle: Lifecycle, client: Client, id: string, wa
     const whose = other ? `the import option ${other} of another resource` : "another resource";
     throw new Error(`the ${object} belongs to ${whose} of this program: remove one of the two`);
   }
-  if (wanted) owners.set(object, wanted);
+  if (wanted && other === undefined) owners.set(object, wanted);
 }
 
 /** Prevents every delete of the object in this run, in this process and others. */
