@@ -3,6 +3,7 @@ import { ServiceError } from "../client/errors";
 import { waysToSet } from "../client/settings";
 import { contextOf } from "./connection";
 import { ifExists, type Lifecycle, type Properties, perAccount } from "./lifecycle";
+import { untilFound } from "./young";
 
 /** What state stores of the account. */
 export interface AccountState {
@@ -60,12 +61,24 @@ export function noteStored(
  * A key of another account gets 404 for every object. So after a change of the key, a 404 alone
  * proves nothing: it needs a witness, an object that was stored with the same key as this one, and
  * that the present key has found by its id. What this process has created, looked up or imported is
- * no witness.
+ * no witness. A young object is asked for again (contract C39).
  *
  * @param state The stored state. Without one, as in an import, any 404 means that there is none.
  * @throws Error when there is no witness. The first one says what to do, the others name its object.
  */
-export async function ifInAccount<T>(
+export function ifInAccount<T>(
+  lifecycle: Lifecycle,
+  client: Client,
+  id: string,
+  state: Properties | undefined,
+  work: () => Promise<T>,
+): Promise<T | undefined> {
+  return untilFound(lifecycle, client, id, state, work, (tried) =>
+    ifWitnessed(lifecycle, client, id, state, tried),
+  );
+}
+
+async function ifWitnessed<T>(
   lifecycle: Lifecycle,
   client: Client,
   id: string,
@@ -102,7 +115,7 @@ export async function refuseOtherAccount(
   const tag = state.accountTag;
   if (tag === undefined || contextOf(client).settings?.offlinePlan) return;
   if (tag === client.keyTag || storedWith(client, tag).isWitnessed) return;
-  await ifInAccount(lifecycle, client, id, state, lifecycle.read(client.account, id));
+  await ifInAccount(lifecycle, client, id, state, () => lifecycle.read(client.account, id));
 }
 
 async function hasWitness(stored: StoredWith): Promise<boolean> {

@@ -3,15 +3,19 @@ import { ServiceError } from "../client/errors";
 import { plainMessage } from "../client/plain";
 import { ifInAccount, noteStored } from "./account";
 import { noteManaged } from "./creates/createOnce";
+import { pause } from "./creates/lists";
 import { hasUnknown, type Lifecycle, type Problem, type Properties, pick } from "./lifecycle";
-
 import { refuseOtherService } from "./origin";
 import { noteService } from "./plan";
+import { isYoung } from "./young";
 
 /**
  * The rules that hold whatever protocol calls a lifecycle: which values mean the same, what an
  * update leaves in state, and what a read and a failure tell.
  */
+
+/** How often an update of a young object is sent again that a read finds. */
+const youngUpdates = 3;
 
 /** Keeps the old value where the new one means the same, so that plans show no change. */
 export function keepEqual(lifecycle: Lifecycle, olds: Properties, news: Properties): Properties {
@@ -61,7 +65,7 @@ export function read(
   id: string,
   known?: Properties,
 ): Promise<Properties | undefined> {
-  return ifInAccount(lifecycle, client, id, known, lifecycle.read(client, id, known));
+  return ifInAccount(lifecycle, client, id, known, () => lifecycle.read(client, id, known));
 }
 
 /**
@@ -93,11 +97,17 @@ export async function update(
     const drifted = driftOf(lifecycle, state, found).filter((name) => !sent.includes(name));
     return { ...found, ...pick(state, drifted) };
   };
-  try {
-    return await work();
-  } catch (error) {
-    const isMissing = error instanceof ServiceError && error.status === 404;
-    if (!isMissing || (await read(lifecycle, client, id, stored))) throw error;
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof ServiceError && error.status === 404)) throw error;
+      const isNew = isYoung(lifecycle, client, id, stored);
+      if (!(await read(lifecycle, client, id, stored))) break;
+      // Where a read finds a young object, an update may still not.
+      if (!isNew || tries > youngUpdates) throw error;
+      await pause(tries * 1000);
+    }
   }
   throw new Error(
     `the ${lifecycle.title} ${id} is gone from the service. ` +
@@ -127,7 +137,7 @@ export async function remove(
   id: string,
   state: Properties,
 ): Promise<void> {
-  const deletion = lifecycle.delete(client, id).then(() => true);
+  const deletion = () => lifecycle.delete(client, id).then(() => true);
   await ifInAccount(lifecycle, client, id, state, deletion);
 }
 

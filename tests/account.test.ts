@@ -9,6 +9,7 @@ import {
   answer,
   atScript,
   failureOf,
+  later,
   Stack,
   setEnv,
   setEnvFor,
@@ -47,7 +48,10 @@ describe("the account that the state was made with", () => {
     return all;
   }
   const first = (all: Stack[]) => all[0] as Stack;
-  const remove = (...all: Stack[]) => all.forEach(({ id }) => void emulator.tlsEdges.delete(id));
+  const remove = (...all: Stack[]) => {
+    later(emulator);
+    for (const { id } of all) emulator.tlsEdges.delete(id);
+  };
   const refresh = (all: Stack[]) => Promise.all(all.map((stack) => stack.refresh()));
   const refused = async (work: Promise<unknown>) => (await failureOf(work, Error)).message;
   /** The paths of the requests since the last time. */
