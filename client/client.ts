@@ -9,10 +9,19 @@ import type { InferOutput } from "valibot";
 import { moreTime, type NameOf, notTheService } from "./advice";
 import { type AnswerSchema, readAnswer } from "./answer";
 import { type Attempted, ConnectionError } from "./errors";
-import { canRetry, errorOf, isLost, isSuccess, type Outcome, pauseMs } from "./outcome";
+import {
+  canRetry,
+  errorOf,
+  isLost,
+  isSuccess,
+  isTransient,
+  type Outcome,
+  pauseMs,
+} from "./outcome";
 import { Deadline, Pace } from "./pace";
 import { plain } from "./plain";
 import { Progress } from "./progress";
+import { isOtherProxy, proxyVariable } from "./proxy";
 import { redactor, secretsOfPem } from "./redact";
 
 const debug = createDebug("pulumi-tlsedge:request");
@@ -379,6 +388,7 @@ function accountOf(options: ClientOptions): Account {
       rejectUnauthorized: true,
       ...(options.caFile && { ca: readFileSync(options.caFile) }),
     }),
+    ...(isOtherProxy() && { proxy: false }),
     maxRedirects: 0,
     maxContentLength: maxAnswerBytes,
     validateStatus: () => true,
@@ -441,18 +451,22 @@ async function send(
   signal: AbortSignal,
 ): Promise<Outcome> {
   try {
-    const { status, headers, data } = await http.request<string>({
+    const { status, headers, data, request } = await http.request<string>({
       method,
       url: path,
       data: body,
       ...(body && { headers: { "Content-Type": "application/json" } }),
       signal,
     });
+    // The service answers through TLS. A proxy that does not connect to it has passed nothing on.
+    if (request?.socket && !request.socket.encrypted) return refusedByProxy(status);
     const answer = { status, headers, json: parseJson(data) };
     const isCut = answer.json === undefined && data.trimStart().startsWith("{");
     if (!isSuccess(answer) || !isCut) return answer;
     return { code: "ECONNRESET", message: "the answer was cut off", wasSent: true };
   } catch (error) {
+    // The error has the URL, and with it the password. Our own URL was parsed before.
+    if ((error as NodeJS.ErrnoException).code === "ERR_INVALID_URL") return malformedProxy();
     if (!axios.isAxiosError(error)) throw error;
     // Node.js sends no part of a request before the TLS handshake has authorized the server.
     const wasSent = error.request?.socket?.authorized === true;
@@ -461,6 +475,17 @@ async function send(
     }
     return { code: codeOf(error), message: error.message, wasSent };
   }
+}
+
+const malformedProxy = (): Outcome => ({
+  code: "EPROXY",
+  message: `the URL of the proxy in ${proxyVariable()} is malformed: write http://host:port`,
+  wasSent: false,
+});
+
+function refusedByProxy(status: number): Outcome {
+  const message = `the proxy in ${proxyVariable()} refuses the connection with status ${status}`;
+  return { code: isTransient(status) ? "ECONNREFUSED" : "EPROXY", message, wasSent: false };
 }
 
 /** Node's code for an error of axios. */
