@@ -30,6 +30,8 @@ const attemptTimeoutMs = 30_000;
 const maxIdleMs = 1000;
 /** How much of an answer is read, after decompression. */
 const maxAnswerBytes = 32 * 1024 * 1024;
+/** How much of an unusable answer is searched for secrets and kept. */
+const maxUsableLength = 1024 * 1024;
 /** How much of a text of the service is shown. */
 const maxShownLength = 1000;
 /** How long a failed connection is retried before the first write, for example in a plan. */
@@ -207,9 +209,18 @@ export class Client {
     return this.#send({ method: "POST", path, body, isItem: false, onSend }, answer);
   }
 
-  /** Updates the object at a path. */
-  patch<S extends AnswerSchema>(path: string, body: object, answer: S): Promise<InferOutput<S>> {
-    return this.#send({ method: "PATCH", path, body, isItem: true }, answer);
+  /** Updates the object at a path, and reads it if the service answers without it. */
+  async patch<S extends AnswerSchema>(
+    path: string,
+    body: object,
+    answer: S,
+  ): Promise<InferOutput<S>> {
+    const request: Request = { method: "PATCH", path, body, isItem: true };
+    const { json, attempted } = await this.#request(request);
+    if (json !== null) return this.#usable(request, answer, json, attempted);
+    return this.get(path, answer).catch((error) => {
+      throw Object.assign(error, { ambiguous: true });
+    });
   }
 
   /** Deletes the object at a path. A success may have any JSON body, or none. */
@@ -225,6 +236,15 @@ export class Client {
 
   async #send<S extends AnswerSchema>(request: Request, schema: S): Promise<InferOutput<S>> {
     const { json, attempted } = await this.#request(request);
+    return this.#usable(request, schema, json, attempted);
+  }
+
+  #usable<S extends AnswerSchema>(
+    request: Request,
+    schema: S,
+    json: unknown,
+    attempted: Attempted,
+  ): InferOutput<S> {
     const read = readAnswer(schema, json);
     if ("answer" in read) return read.answer;
     const { reason, usable } = read.unusable;
@@ -354,9 +374,14 @@ export class Client {
     return Object.assign(error, { message, stack });
   }
 
-  /** An answer without the secrets that its texts quote. A chain may share numbers with its key. */
+  /**
+   * An answer without the secrets that its texts quote; of a big one the id alone. A chain may share
+   * numbers with its key.
+   */
   #withoutSecrets(answer: Record<string, unknown>, body?: object): Record<string, unknown> {
-    const text = JSON.stringify(answer, (name, value) =>
+    const isSmall = (part: object) => JSON.stringify(part).length <= maxUsableLength;
+    const kept = [answer, { id: answer.id }].find(isSmall) ?? {};
+    const text = JSON.stringify(kept, (name, value) =>
       typeof value === "string" && name !== "certificate_pem" ? this.#redact(value, body) : value,
     );
     return JSON.parse(text);

@@ -269,6 +269,22 @@ describe("the client", () => {
     }
   });
 
+  it("C22 an update that is answered without the object reads it; if that fails, it may be done", async () => {
+    const changed = { ...edge, description: "new" };
+    const none = [answer(204), answer(200)];
+    for (const done of none) {
+      const { client, requests } = await scripted([done, answer(200, changed), done, answer(400)]);
+      const update = () => tlsEdges.update(client, "edgtls_1", { description: "new" });
+      assert.deepEqual(await update(), changed);
+      const error = await failureOf(update(), ServiceError);
+      assert.deepEqual([error.method, error.ambiguous], ["GET", true]);
+      assert.deepEqual(
+        requests.map(({ method }) => method),
+        ["PATCH", "GET", "PATCH", "GET"],
+      );
+    }
+  });
+
   it("a delete is done when a success says nothing, or anything in JSON", async () => {
     const { client } = await scripted([answer(200), answer(204), answer(202, { id: 7 })]);
     for (let n = 0; n < 3; n++) await tlsEdges.delete(client, "edgtls_1");
@@ -367,6 +383,19 @@ describe("the client", () => {
       const error = await failureOf(tlsEdges.create(client, {}), ConnectionError);
       assert.deepEqual(error.usable, edge);
       assert.equal(error.ambiguous, true);
+    });
+
+    it("C91 keeps of a big one the id alone, and searches no long text", async () => {
+      const big = "x".repeat(2 * 1024 * 1024);
+      const bigs = [{ description: big }, { hostports: Array(30_000).fill(big.slice(0, 90)) }];
+      for (const fields of bigs) {
+        const { client } = await scripted([answer(201, { ...edge, ...fields, uri: 7 })]);
+        const error = await failureOf(tlsEdges.create(client, {}), ConnectionError);
+        assert.deepEqual(error.usable, { id: edge.id });
+      }
+      const { client } = await scripted([answer(201, { ...edge, id: big })]);
+      const error = await failureOf(tlsEdges.create(client, {}), ConnectionError);
+      assert.deepEqual([error.field, error.usable?.id], ["id", undefined]);
     });
 
     it("C62 tolerates what api.md says: unknown fields and values, and null for unset", async () => {
@@ -959,6 +988,15 @@ describe("the client", () => {
         assert.deepEqual([error.code, error.ambiguous], ["EBADANSWER", false]);
         assert.equal(requests.length, 1);
       }
+    });
+
+    it("C91 with more than 1000 items is refused", async () => {
+      const of = (items: number) => answer(200, { tls_edges: Array(items).fill(edge) });
+      const { client } = await scripted([of(1000), of(1001)]);
+      assert.equal((await ids(client)).length, 1000);
+      const error = await failureOf(ids(client), ConnectionError);
+      assert.deepEqual([error.code, error.field], ["EBADANSWER", "tls_edges"]);
+      assert.match(error.message, /more than 1000 items/);
     });
 
     it("that goes in a circle is refused", async () => {

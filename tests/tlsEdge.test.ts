@@ -727,6 +727,17 @@ throughBothDoors("a TLS edge", (door) => {
       }
     }
 
+    it("C22 an update that the service answers without the edge reads it", async () => {
+      await stack.up(full);
+      heard();
+      const none = { status: 204, body: "", headers: {} };
+      emulator.faults.add({ method: "PATCH", work: true, answer: none });
+      assert.equal(await stack.up({ ...full, description: "new" }), "update");
+      assert.equal(stack.state.description, "new");
+      assert.deepEqual(methods(), ["PATCH", "GET"]);
+      assert.equal(await stack.up({ ...full, description: "new" }), "same");
+    });
+
     it("C39 C34 a delete whose answer was lost has succeeded when a young edge is not found", async () => {
       await stack.up(full);
       emulator.faults.add({ method: "DELETE", answer: "reset", work: true });
