@@ -43,6 +43,7 @@ import {
 import {
   askBefore,
   askBeforeUpdate,
+  noteDeployed,
   noteProgram,
   noteService,
   noteUpdate,
@@ -153,6 +154,7 @@ function dynamicProvider({ lifecycle, importName }: Kind): dynamic.ResourceProvi
         if (found) checkAdoption(found.id, found.state, toAdopt, problems);
         else if (isNew) await askFor(inputs, problems);
         noteProgram();
+        noteDeployed(olds);
         // Only an adoption needs the names of the secrets after the check.
         const kept = {
           [importKey]: wanted,

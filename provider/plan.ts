@@ -2,9 +2,10 @@ import type { Client } from "../client/client";
 import { defaultConnection } from "../client/settings";
 import { contextOf } from "./connection";
 import { isManaged } from "./creates/createOnce";
+import { hashOf } from "./creates/journal";
 import { listOf } from "./creates/lists";
 import { lowerCase } from "./declaredHostports";
-import { hasUnknown, type Lifecycle, type Properties } from "./lifecycle";
+import { hasUnknown, isObject, type Lifecycle, type Properties } from "./lifecycle";
 import { inform, listed, once, warn } from "./log";
 
 /** The fields of an object that are compared with other objects. */
@@ -61,8 +62,29 @@ export function noteProgram(): void {
 }
 
 /**
+ * The inputs of the last deployment. A dynamic provider's check gets them, its diff the state alone,
+ * which differs from them for ever where the service has rewritten a text.
+ */
+const deployed = new Set<string>();
+
+/** Notes the inputs of a deployed resource. */
+export function noteDeployed(inputs: Properties): void {
+  deployed.add(keyOf(inputs));
+}
+
+/** Equal for equal inputs: the engine gives the properties in any order. */
+const keyOf = (inputs: Properties): string =>
+  hashOf(
+    JSON.stringify(inputs, (_, value) =>
+      isObject(value) && !Array.isArray(value)
+        ? Object.fromEntries(Object.entries(value).sort())
+        : value,
+    ),
+  );
+
+/**
  * {@link askBefore} a change that a diff has found, and says what the diff does not show. Does nothing
- * in the diff of a refresh.
+ * in the diff of a refresh, nor when the inputs are those of the last deployment.
  */
 export async function askBeforeUpdate(
   lifecycle: Lifecycle,
@@ -71,7 +93,7 @@ export async function askBeforeUpdate(
   state: Properties,
   inputs: Properties,
 ): Promise<void> {
-  if (!isProgramRun) return;
+  if (!isProgramRun || deployed.has(keyOf(inputs))) return;
   const remark = lifecycle.remark?.(state, inputs);
   const line = remark && `the ${lifecycle.title} ${id}: ${remark.text}`;
   once(remark?.severity === "warning" ? warn : inform, line, "resource");
@@ -116,6 +138,7 @@ export function forgetPlan(): void {
   isUpdate = false;
   isProgramRun = false;
   services.clear();
+  deployed.clear();
 }
 
 /**
