@@ -210,17 +210,8 @@ export class Client {
   }
 
   /** Updates the object at a path, and reads it if the service answers without it. */
-  async patch<S extends AnswerSchema>(
-    path: string,
-    body: object,
-    answer: S,
-  ): Promise<InferOutput<S>> {
-    const request: Request = { method: "PATCH", path, body, isItem: true };
-    const { json, attempted } = await this.#request(request);
-    if (json !== null) return this.#usable(request, answer, json, attempted);
-    return this.get(path, answer).catch((error) => {
-      throw Object.assign(error, { ambiguous: true });
-    });
+  patch<S extends AnswerSchema>(path: string, body: object, answer: S): Promise<InferOutput<S>> {
+    return this.#send({ method: "PATCH", path, body, isItem: true }, answer);
   }
 
   /** Deletes the object at a path. A success may have any JSON body, or none. */
@@ -236,15 +227,11 @@ export class Client {
 
   async #send<S extends AnswerSchema>(request: Request, schema: S): Promise<InferOutput<S>> {
     const { json, attempted } = await this.#request(request);
-    return this.#usable(request, schema, json, attempted);
-  }
-
-  #usable<S extends AnswerSchema>(
-    request: Request,
-    schema: S,
-    json: unknown,
-    attempted: Attempted,
-  ): InferOutput<S> {
+    if (json === null && request.method === "PATCH") {
+      return this.get(request.path, schema).catch((error) => {
+        throw Object.assign(error, { ambiguous: true });
+      });
+    }
     const read = readAnswer(schema, json);
     if ("answer" in read) return read.answer;
     const { reason, usable } = read.unusable;
@@ -484,14 +471,19 @@ async function send(
       signal,
     });
     // The service answers through TLS. A proxy that does not connect to it has passed nothing on.
-    if (request?.socket && !request.socket.encrypted) return refusedByProxy(status);
+    if (request?.socket && !request.socket.encrypted) {
+      const code = isTransient(status) ? "ECONNREFUSED" : "EPROXY";
+      return notSent(code, `refuses the connection with status ${status}`);
+    }
     const answer = { status, headers, json: parseJson(data) };
     const isCut = answer.json === undefined && data.trimStart().startsWith("{");
     if (!isSuccess(answer) || !isCut) return answer;
     return { code: "ECONNRESET", message: "the answer was cut off", wasSent: true };
   } catch (error) {
     // The error has the URL, and with it the password. Our own URL was parsed before.
-    if ((error as NodeJS.ErrnoException).code === "ERR_INVALID_URL") return malformedProxy();
+    if ((error as NodeJS.ErrnoException).code === "ERR_INVALID_URL") {
+      return notSent("EPROXY", "has a malformed URL: write http://host:port");
+    }
     if (!axios.isAxiosError(error)) throw error;
     // Node.js sends no part of a request before the TLS handshake has authorized the server.
     const wasSent = error.request?.socket?.authorized === true;
@@ -502,15 +494,8 @@ async function send(
   }
 }
 
-const malformedProxy = (): Outcome => ({
-  code: "EPROXY",
-  message: `the URL of the proxy in ${proxyVariable()} is malformed: write http://host:port`,
-  wasSent: false,
-});
-
-function refusedByProxy(status: number): Outcome {
-  const message = `the proxy in ${proxyVariable()} refuses the connection with status ${status}`;
-  return { code: isTransient(status) ? "ECONNREFUSED" : "EPROXY", message, wasSent: false };
+function notSent(code: string, message: string): Outcome {
+  return { code, message: `the proxy in ${proxyVariable()} ${message}`, wasSent: false };
 }
 
 /** Node's code for an error of axios. */

@@ -1,9 +1,9 @@
 import type { Client } from "../client/client";
-import { ServiceError } from "../client/errors";
+import { type Attempted, ServiceError } from "../client/errors";
 import { waysToSet } from "../client/settings";
 import { contextOf } from "./connection";
+import { listOf, pause } from "./creates/lists";
 import { ifExists, type Lifecycle, type Properties, perAccount } from "./lifecycle";
-import { untilFound } from "./young";
 
 /** What state stores of the account. */
 export interface AccountState {
@@ -55,6 +55,25 @@ export function noteStored(
   storedWith(client, accountTag).known.set(`${lifecycle.title} ${id}`, read);
 }
 
+/** For how long a service may not find a new object. */
+const youngMs = 120_000;
+/** The seconds before each try on a young object: together a minute. */
+const asksAgainAfter = [0, 1, 2, 4, 8, 15, 15, 15];
+
+/**
+ * Whether a service may find an object late (contract C39): this run has created it, or it is younger
+ * than two minutes by the service's clock.
+ */
+export function isYoung(
+  lifecycle: Lifecycle,
+  client: Client,
+  id: string,
+  state: Properties | undefined,
+): boolean {
+  const ageMs = Date.now() + client.clockSkewMs - Date.parse(String(state?.createdAt));
+  return ageMs < youngMs || listOf(client, lifecycle).hasMade(id);
+}
+
 /**
  * The result of work on an object in state, or undefined when the object is gone.
  *
@@ -66,15 +85,30 @@ export function noteStored(
  * @param state The stored state. Without one, as in an import, any 404 means that there is none.
  * @throws Error when there is no witness. The first one says what to do, the others name its object.
  */
-export function ifInAccount<T>(
+export async function ifInAccount<T>(
   lifecycle: Lifecycle,
   client: Client,
   id: string,
   state: Properties | undefined,
   work: () => Promise<T>,
 ): Promise<T | undefined> {
-  return untilFound(lifecycle, client, id, state, work, (tried) =>
-    ifWitnessed(lifecycle, client, id, state, tried),
+  // Shorter when the deadline is short.
+  const secondMs = Math.min(1000, client.deadlineMs / 120);
+  for (const seconds of asksAgainAfter) {
+    if (seconds > 0) await pause(seconds * secondMs);
+    let mayBeDone = false;
+    const tried = work().catch((error: Partial<Attempted>) => {
+      mayBeDone = error.ambiguous === true;
+      throw error;
+    });
+    const found = await ifWitnessed(lifecycle, client, id, state, tried);
+    // To a delete whose first answer was lost, 404 is a success.
+    if (found !== undefined || mayBeDone || !isYoung(lifecycle, client, id, state)) return found;
+  }
+  throw new Error(
+    `the service does not find the ${lifecycle.title} ${id}, which is new: it was asked ` +
+      `${asksAgainAfter.length} times. A service may find a new object late, so the object stays in ` +
+      "the state. If it was deleted, run the command again two minutes after its creation",
   );
 }
 

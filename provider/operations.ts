@@ -1,21 +1,17 @@
 import type { Client } from "../client/client";
 import { ServiceError } from "../client/errors";
 import { plainMessage } from "../client/plain";
-import { ifInAccount, noteStored } from "./account";
+import { ifInAccount, isYoung, noteStored } from "./account";
 import { noteManaged } from "./creates/createOnce";
 import { pause } from "./creates/lists";
 import { hasUnknown, type Lifecycle, type Problem, type Properties, pick } from "./lifecycle";
 import { refuseOtherService } from "./origin";
 import { noteService } from "./plan";
-import { isYoung } from "./young";
 
 /**
  * The rules that hold whatever protocol calls a lifecycle: which values mean the same, what an
  * update leaves in state, and what a read and a failure tell.
  */
-
-/** How often an update of a young object is sent again that a read finds. */
-const youngUpdates = 3;
 
 /** Keeps the old value where the new one means the same, so that plans show no change. */
 export function keepEqual(lifecycle: Lifecycle, olds: Properties, news: Properties): Properties {
@@ -104,8 +100,8 @@ export async function update(
       if (!(error instanceof ServiceError && error.status === 404)) throw error;
       const isNew = isYoung(lifecycle, client, id, stored);
       if (!(await read(lifecycle, client, id, stored))) break;
-      // Where a read finds a young object, an update may still not.
-      if (!isNew || tries > youngUpdates) throw error;
+      // The 404 is about another object, or the read has found a young one before the update does.
+      if (!isNew || tries > 3) throw error;
       await pause(tries * 1000);
     }
   }

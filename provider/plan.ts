@@ -75,10 +75,8 @@ export function noteDeployed(inputs: Properties): void {
 /** Equal for equal inputs: the engine gives the properties in any order. */
 const keyOf = (inputs: Properties): string =>
   hashOf(
-    JSON.stringify(inputs, (_, value) =>
-      isObject(value) && !Array.isArray(value)
-        ? Object.fromEntries(Object.entries(value).sort())
-        : value,
+    JSON.stringify(inputs, (_, part) =>
+      isObject(part) && !Array.isArray(part) ? Object.entries(part).sort() : part,
     ),
   );
 

@@ -1318,7 +1318,10 @@ describe("the client", () => {
         await through({ [name]: "http://me:hunter2@proxy:99999" }, async () => {
           const error = await failureOf(tlsEdges.create(client, {}), ConnectionError);
           assert.deepEqual([error.code, error.ambiguous, error.attempts], ["EPROXY", false, 1]);
-          assert.ok(error.message.includes(`the proxy in ${name} is malformed`), error.message);
+          assert.ok(
+            error.message.includes(`the proxy in ${name} has a malformed URL`),
+            error.message,
+          );
           assert.ok(!inspect(error, { depth: null, showHidden: true }).includes("hunter2"));
         });
       }
