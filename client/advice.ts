@@ -1,3 +1,5 @@
+import { proxyVariable } from "./proxy";
+
 /** The settings that an error may name. */
 export type SettingKey = "baseUrl" | "apiKey" | "caFile" | "timeoutSeconds" | "requestsPerMinute";
 
@@ -34,13 +36,17 @@ export function explain(
       `signed it, give that authority's PEM file in ${nameOf("caFile")}`
     );
   }
-  if (wasSent) return message || code;
+  if (wasSent || code === "EPROXY") return message || code;
   const reason = code === "ETIMEDOUT" ? "no connection in time" : message || code;
   const seconds = maxRetryMs / 1000;
   const limit = Number.isFinite(seconds)
     ? `. Before the first write, a failed connection is retried for at most ${seconds} s`
     : "";
-  return `${reason}${limit}. Check the base URL in ${nameOf("baseUrl")} and the network`;
+  const proxy = proxyVariable();
+  const network = proxy
+    ? `, the network and the proxy in ${proxy} (http:// or https://)`
+    : " and the network";
+  return `${reason}${limit}. Check the base URL in ${nameOf("baseUrl")}${network}`;
 }
 
 /**

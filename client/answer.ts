@@ -49,7 +49,8 @@ function usableOf(schema: AnswerSchema, value: unknown): Record<string, unknown>
   if (typeof value !== "object" || value === null) return {};
   return Object.fromEntries(
     Object.entries(schema.entries).flatMap(([name, entry]) => {
-      const { success, output } = safeParse(entry, (value as Record<string, unknown>)[name]);
+      const field = (value as Record<string, unknown>)[name];
+      const { success, output } = safeParse(entry, field, { abortEarly: true });
       return success && output !== undefined ? [[name, output]] : [];
     }),
   );

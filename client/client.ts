@@ -9,10 +9,19 @@ import type { InferOutput } from "valibot";
 import { moreTime, type NameOf, notTheService } from "./advice";
 import { type AnswerSchema, readAnswer } from "./answer";
 import { type Attempted, ConnectionError } from "./errors";
-import { canRetry, errorOf, isLost, isSuccess, type Outcome, pauseMs } from "./outcome";
+import {
+  canRetry,
+  errorOf,
+  isLost,
+  isSuccess,
+  isTransient,
+  type Outcome,
+  pauseMs,
+} from "./outcome";
 import { Deadline, Pace } from "./pace";
 import { plain } from "./plain";
 import { Progress } from "./progress";
+import { isOtherProxy, proxyVariable } from "./proxy";
 import { withoutApiKey, withoutArguments, withoutPrivateKeys } from "./redact";
 
 const debug = createDebug("pulumi-tlsedge:request");
@@ -23,6 +32,8 @@ const maxIdleMs = 1000;
 const maxAnswerBytes = 32 * 1024 * 1024;
 /** A shorter API key may be part of a name by chance, and state must have that name as it is. */
 const minKeyInAnswer = 16;
+/** How much of an unusable answer an error keeps. */
+const maxUsableLength = 1024 * 1024;
 /** How much of a text of the service is shown. */
 const maxShownLength = 1000;
 /** How long a failed connection is retried before the first write, for example in a plan. */
@@ -203,7 +214,7 @@ export class Client {
     return this.#send({ method: "POST", path, body, isItem: false, onSend }, answer);
   }
 
-  /** Updates the object at a path. */
+  /** Updates the object at a path, and reads it if the service answers without it. */
   patch<S extends AnswerSchema>(path: string, body: object, answer: S): Promise<InferOutput<S>> {
     return this.#send({ method: "PATCH", path, body, isItem: true }, answer);
   }
@@ -221,6 +232,11 @@ export class Client {
 
   async #send<S extends AnswerSchema>(request: Request, schema: S): Promise<InferOutput<S>> {
     const { json, attempted } = await this.#request(request);
+    if (json === null && request.method === "PATCH") {
+      return this.get(request.path, schema).catch((error) => {
+        throw Object.assign(error, { ambiguous: true });
+      });
+    }
     const read = readAnswer(schema, json);
     if ("answer" in read) return read.answer;
     const { reason, usable } = read.unusable;
@@ -235,7 +251,8 @@ export class Client {
     const advice = isForeign ? `. ${notTheService(this.#account.nameOf)}` : "";
     throw ConnectionError.unusable(attempted, what + advice, {
       field: field || undefined,
-      usable,
+      // Of a big answer the id alone.
+      usable: JSON.stringify(usable).length > maxUsableLength ? { id: usable.id } : usable,
       ambiguous: request.method !== "GET",
     });
   }
@@ -359,6 +376,7 @@ function accountOf(options: ClientOptions): Account {
       rejectUnauthorized: true,
       ...(options.caFile && { ca: readFileSync(options.caFile) }),
     }),
+    ...(isOtherProxy() && { proxy: false }),
     maxRedirects: 0,
     maxContentLength: maxAnswerBytes,
     validateStatus: () => true,
@@ -421,27 +439,45 @@ async function send(
   signal: AbortSignal,
 ): Promise<Outcome> {
   try {
-    const { status, headers, data } = await http.request<string>({
+    const { status, headers, data, request } = await http.request<string>({
       method,
       url: path,
       data: body,
       ...(body && { headers: { "Content-Type": "application/json" } }),
       signal,
     });
+    // The service answers through TLS. A proxy that does not connect to it has passed nothing on.
+    if (request?.socket && !request.socket.encrypted) {
+      const code = isTransient(status) ? "ECONNREFUSED" : "EPROXY";
+      return notSent(code, `refuses the connection with status ${status}`);
+    }
     const text = apiKey.length < minKeyInAnswer ? data : withoutApiKey(data);
     const answer = { status, headers, json: parseJson(text, body) };
     const isCut = answer.json === undefined && data.trimStart().startsWith("{");
     if (!isSuccess(answer) || !isCut) return answer;
     return { code: "ECONNRESET", message: "the answer was cut off", wasSent: true };
   } catch (error) {
-    if (!axios.isAxiosError(error)) throw error;
-    // Node.js sends no part of a request before the TLS handshake has authorized the server.
-    const wasSent = error.request?.socket?.authorized === true;
-    if (error.message.startsWith("maxContentLength")) {
-      return { code: "EBADANSWER", message: "the answer has more than 32 MiB", wasSent: true };
-    }
-    return { code: codeOf(error), message: error.message, wasSent };
+    return failureOf(error);
   }
+}
+
+/** What is known of a request that got no answer. */
+function failureOf(error: unknown): Outcome {
+  // The error has the URL, and with it the password. Our own URL was parsed before.
+  if ((error as NodeJS.ErrnoException).code === "ERR_INVALID_URL") {
+    return notSent("EPROXY", "has a malformed URL: write http://host:port");
+  }
+  if (!axios.isAxiosError(error)) throw error;
+  // Node.js sends no part of a request before the TLS handshake has authorized the server.
+  const wasSent = error.request?.socket?.authorized === true;
+  if (error.message.startsWith("maxContentLength")) {
+    return { code: "EBADANSWER", message: "the answer has more than 32 MiB", wasSent: true };
+  }
+  return { code: codeOf(error), message: error.message, wasSent };
+}
+
+function notSent(code: string, message: string): Outcome {
+  return { code, message: `the proxy in ${proxyVariable()} ${message}`, wasSent: false };
 }
 
 /** Node's code for an error of axios. */

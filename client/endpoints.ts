@@ -1,4 +1,4 @@
-import { array, nullish, object, string } from "valibot";
+import { any, array, check, nullish, object, pipe, string } from "valibot";
 import type { SchemaOf } from "./answer";
 import type { Client } from "./client";
 import { ConnectionError } from "./errors";
@@ -68,6 +68,8 @@ export function pathOfId(path: string, id: string): string {
 
 /** How many pages of a list are read: a service may name a next page without end. */
 const mostPages = 1000;
+/** How many items of a page are read: api.md allows 100. */
+const mostItems = 1000;
 
 /** The pages of a list (api.md §4.4). */
 async function* pagesOf<Wire>(
@@ -76,7 +78,9 @@ async function* pagesOf<Wire>(
   collection: string,
   schema: SchemaOf<Wire>,
 ): AsyncGenerator<Page<Wire>, void, undefined> {
-  const page = object({ [collection]: array(schema), next_page_uri: nullish(string()) });
+  const isShort = (items: unknown) => !Array.isArray(items) || items.length <= mostItems;
+  const items = pipe(any(), check(isShort, `has more than ${mostItems} items`), array(schema));
+  const page = object({ [collection]: items, next_page_uri: nullish(string()) });
   const seen = new Set<string>();
   let next: string | undefined = `${path}?limit=100`;
   while (next) {

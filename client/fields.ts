@@ -53,7 +53,7 @@ export const enabled = v.nullish(v.boolean());
 
 /** The schemas of the fields that every edge and certificate has. */
 export const serviceObject: EntriesOf<ServiceObject> = {
-  id: v.pipe(v.string(), v.nonEmpty("is empty")),
+  id: v.pipe(v.string(), v.nonEmpty("is empty"), v.maxLength(1000, "is too long")),
   uri: v.string(),
   created_at: v.pipe(
     v.string(),

@@ -33,6 +33,9 @@ const transientCodes = new Set([
   ...["ECONNRESET", "EPIPE", "ETIMEDOUT", "ECONNABORTED"],
 ]);
 
+/** Whether a status is that of a failure which may pass. */
+export const isTransient = (status: number) => transientStatuses.has(status);
+
 /** Whether the answer is a success. */
 export function isSuccess(outcome: Outcome): outcome is Answer {
   return outcome.status !== undefined && outcome.status >= 200 && outcome.status < 300;
@@ -51,11 +54,9 @@ export function isLost(outcome: Outcome): boolean {
 
 /** Whether to retry the request. A POST that the service may have done is never retried. */
 export function canRetry(method: string, outcome: Outcome): boolean {
-  const isTransient =
-    outcome.status === undefined
-      ? transientCodes.has(outcome.code)
-      : transientStatuses.has(outcome.status);
-  return isTransient && !(method === "POST" && isLost(outcome));
+  const mayPass =
+    outcome.status === undefined ? transientCodes.has(outcome.code) : isTransient(outcome.status);
+  return mayPass && !(method === "POST" && isLost(outcome));
 }
 
 /**

@@ -1,7 +1,8 @@
 import type { Client } from "../client/client";
-import { ServiceError } from "../client/errors";
+import { type Attempted, ServiceError } from "../client/errors";
 import { waysToSet } from "../client/settings";
 import { contextOf } from "./connection";
+import { listOf, pause } from "./creates/lists";
 import { ifExists, type Lifecycle, type Properties, perAccount } from "./lifecycle";
 import { warn } from "./log";
 import { refuseOtherServices } from "./origin";
@@ -62,18 +63,64 @@ export function noteStored(
   storedWith(client, accountTag).known.set(`${lifecycle.title} ${id}`, read);
 }
 
+/** For how long a service may not find a new object. */
+const youngMs = 120_000;
+/** The seconds before each try on a young object: together a minute. */
+const asksAgainAfter = [0, 1, 2, 4, 8, 15, 15, 15];
+
+/**
+ * Whether a service may find an object late (contract C39): this run has created it, or it is younger
+ * than two minutes by the service's clock.
+ */
+export function isYoung(
+  lifecycle: Lifecycle,
+  client: Client,
+  id: string,
+  state: Properties | undefined,
+): boolean {
+  const ageMs = Date.now() + client.clockSkewMs - Date.parse(String(state?.createdAt));
+  return ageMs < youngMs || listOf(client, lifecycle).hasMade(id);
+}
+
 /**
  * The result of work on an object in state, or undefined when the object is gone.
  *
  * A key of another account gets 404 for every object. So after a change of the key, a 404 alone
  * proves nothing: it needs a witness, an object that was stored with the same key as this one, and
  * that the present key has found by its id. What this process has created, looked up or imported is
- * no witness.
+ * no witness. A young object is asked for again (contract C39).
  *
  * @param state The stored state. Without one, as in an import, any 404 means that there is none.
  * @throws Error when there is no witness. The first one says what to do, the others name its object.
  */
 export async function ifInAccount<T>(
+  lifecycle: Lifecycle,
+  client: Client,
+  id: string,
+  state: Properties | undefined,
+  work: () => Promise<T>,
+): Promise<T | undefined> {
+  // Shorter when the deadline is short.
+  const secondMs = Math.min(1000, client.deadlineMs / 120);
+  for (const seconds of asksAgainAfter) {
+    if (seconds > 0) await pause(seconds * secondMs);
+    let mayBeDone = false;
+    const tried = work().catch((error: Partial<Attempted>) => {
+      mayBeDone = error.ambiguous === true;
+      throw error;
+    });
+    const found = await ifWitnessed(lifecycle, client, id, state, tried);
+    // To a delete whose first answer was lost, 404 is a success.
+    if (found !== undefined || mayBeDone || !isYoung(lifecycle, client, id, state)) return found;
+  }
+  throw new Error(
+    `the service does not find the ${lifecycle.title} ${id}, which is new: it was asked ` +
+      `${asksAgainAfter.length} times. A service may find a new object late, so the object stays in ` +
+      "the state. If it was deleted, run the command again two minutes after its creation",
+  );
+}
+
+async function ifWitnessed<T>(
   lifecycle: Lifecycle,
   client: Client,
   id: string,
@@ -113,7 +160,7 @@ export async function judgeAccount(
   if (contextOf(client).settings?.offlinePlan) return;
   if (tag !== undefined && tag !== client.keyTag && !storedWith(client, tag).isWitnessed) {
     const isFatal = isChanged || writingOf(client).isSo || storedWith(client, tag).explained;
-    const reading = lifecycle.read(client.account, id);
+    const reading = () => lifecycle.read(client.account, id);
     await ifInAccount(lifecycle, client, id, state, reading).catch((error) => {
       if (isFatal || !(error instanceof Doubt)) throw error;
       warn(error.message);
@@ -134,7 +181,7 @@ export async function refuseWrite(client: Client, own?: Properties): Promise<voi
   refuseOtherServices(client);
   if (contextOf(client).settings?.sameAccount) return;
   for (const [tag, stored] of storedOf(client)) {
-    if (tag === client.keyTag || (own && tag === own.accountTag)) continue;
+    if (tag === undefined || tag === client.keyTag || (own && tag === own.accountTag)) continue;
     const [first] = stored.known.keys();
     const what = stored.explained ?? (first && `the ${first}`);
     if (!what || (await hasWitness(stored))) continue;

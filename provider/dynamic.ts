@@ -45,6 +45,7 @@ import {
 import {
   askBefore,
   askBeforeUpdate,
+  noteDeployed,
   noteProgram,
   noteService,
   noteUpdate,
@@ -159,6 +160,7 @@ function dynamicProvider({ lifecycle, importName }: Kind): dynamic.ResourceProvi
         if (found) checkAdoption(found.id, found.state, toAdopt, problems);
         else if (isNew) await askFor(inputs, problems);
         noteProgram();
+        noteDeployed(olds);
         const kept = {
           [importKey]: wanted,
           [secretsKey]: keptNames(lifecycle, secrets),

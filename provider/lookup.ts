@@ -220,6 +220,7 @@ async function byFilter<Wire, Args extends { id?: string }, Result extends { id:
 }
 
 const maxCandidates = 10;
+const maxLineLength = 1000;
 
 /** The first few objects, and the number of all. */
 class Candidates<Result extends { id: string }> {
@@ -232,7 +233,9 @@ class Candidates<Result extends { id: string }> {
   }
 
   list(label: (result: Result) => string): string {
-    const lines = this.listed.map((one) => `\n  ${plain(one.id + label(one))}`).join("");
+    const lines = this.listed
+      .map((one) => `\n  ${plain((one.id + label(one)).slice(0, maxLineLength))}`)
+      .join("");
     const rest = this.count - this.listed.length;
     return rest > 0 ? `${lines}\n  and ${rest} more` : lines;
   }

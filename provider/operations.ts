@@ -1,8 +1,9 @@
 import type { Client } from "../client/client";
 import { ServiceError } from "../client/errors";
 import { plainMessage } from "../client/plain";
-import { ifInAccount, noteStored, refuseWrite } from "./account";
+import { ifInAccount, isYoung, noteStored, refuseWrite } from "./account";
 import { noteManaged } from "./creates/createOnce";
+import { pause } from "./creates/lists";
 import {
   hasUnknown,
   isObject,
@@ -74,7 +75,7 @@ export async function read(
 ): Promise<Properties | undefined> {
   const failures = failuresOf(client);
   try {
-    const reading = lifecycle.read(client, id, known);
+    const reading = () => lifecycle.read(client, id, known);
     const found = await ifInAccount(lifecycle, client, id, known, reading);
     failures.clear();
     return found;
@@ -120,11 +121,17 @@ export async function update(
     const drifted = driftOf(lifecycle, state, found).filter((name) => !sent.includes(name));
     return { ...found, ...pick(state, drifted) };
   };
-  try {
-    return await work();
-  } catch (error) {
-    const isMissing = error instanceof ServiceError && error.status === 404;
-    if (!isMissing || (await read(lifecycle, client, id, stored))) throw error;
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof ServiceError && error.status === 404)) throw error;
+      const isNew = isYoung(lifecycle, client, id, stored);
+      if (!(await read(lifecycle, client, id, stored))) break;
+      // The 404 is about another object, or the read has found a young one before the update does.
+      if (!isNew || tries > 3) throw error;
+      await pause(tries * 1000);
+    }
   }
   throw new Error(
     `the ${lifecycle.title} ${id} is gone from the service. ` +
@@ -175,7 +182,7 @@ export async function remove(
   state: Properties,
 ): Promise<void> {
   await refuseWrite(client, state);
-  const deletion = lifecycle.delete(client, id).then(() => true);
+  const deletion = () => lifecycle.delete(client, id).then(() => true);
   await ifInAccount(lifecycle, client, id, state, deletion);
 }
 

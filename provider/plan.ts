@@ -3,9 +3,10 @@ import { defaultConnection } from "../client/settings";
 import { refuseWrite } from "./account";
 import { contextOf } from "./connection";
 import { isManaged } from "./creates/createOnce";
+import { hashOf } from "./creates/journal";
 import { listOf } from "./creates/lists";
 import { lowerCase } from "./declaredHostports";
-import { hasUnknown, type Lifecycle, type Properties } from "./lifecycle";
+import { hasUnknown, isObject, type Lifecycle, type Properties } from "./lifecycle";
 import { inform, listed, once, warn } from "./log";
 
 /** The fields of an object that are compared with other objects. */
@@ -64,8 +65,27 @@ export function noteProgram(): void {
 }
 
 /**
+ * The inputs of the last deployment. A dynamic provider's check gets them, its diff the state alone,
+ * which differs from them for ever where the service has rewritten a text.
+ */
+const deployed = new Set<string>();
+
+/** Notes the inputs of a deployed resource. */
+export function noteDeployed(inputs: Properties): void {
+  deployed.add(keyOf(inputs));
+}
+
+/** Equal for equal inputs: the engine gives the properties in any order. */
+const keyOf = (inputs: Properties): string =>
+  hashOf(
+    JSON.stringify(inputs, (_, part) =>
+      isObject(part) && !Array.isArray(part) ? Object.entries(part).sort() : part,
+    ),
+  );
+
+/**
  * {@link askBefore} a change that a diff has found, and says what the diff does not show. Does nothing
- * in the diff of a refresh.
+ * in the diff of a refresh, nor when the inputs are those of the last deployment.
  */
 export async function askBeforeUpdate(
   lifecycle: Lifecycle,
@@ -74,7 +94,7 @@ export async function askBeforeUpdate(
   state: Properties,
   inputs: Properties,
 ): Promise<void> {
-  if (!isProgramRun) return;
+  if (!isProgramRun || deployed.has(keyOf(inputs))) return;
   const remark = lifecycle.remark?.(state, inputs);
   const line = remark && `the ${lifecycle.title} ${id}: ${remark.text}`;
   once(remark?.severity === "warning" ? warn : inform, line, "resource");
@@ -120,6 +140,7 @@ export function forgetPlan(): void {
   isUpdate = false;
   isProgramRun = false;
   services.clear();
+  deployed.clear();
 }
 
 /**

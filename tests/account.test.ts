@@ -11,6 +11,7 @@ import {
   answer,
   atScript,
   failureOf,
+  later,
   type ResourceProvider,
   Stack,
   setEnv,
@@ -50,7 +51,10 @@ describe("the account that the state was made with", () => {
     return all;
   }
   const first = (all: Stack[]) => all[0] as Stack;
-  const remove = (...all: Stack[]) => all.forEach(({ id }) => void emulator.tlsEdges.delete(id));
+  const remove = (...all: Stack[]) => {
+    later(emulator);
+    for (const { id } of all) emulator.tlsEdges.delete(id);
+  };
   const refresh = (all: Stack[]) => Promise.all(all.map((stack) => stack.refresh()));
   const refused = async (work: Promise<unknown>) => (await failureOf(work, Error)).message;
   /** The paths of the requests since the last time. */
@@ -298,9 +302,10 @@ describe("the account that the state was made with", () => {
 
   it("C7 asks for one that this run has seen in the plan, once", async () => {
     const all = (await stacks(4)) as [Stack, Stack, Stack, Stack];
+    later(emulator);
     rotate();
     for (const stack of all) await stack.preview({ description: "changed" });
-    remove(all[0], all[3]);
+    for (const { id } of [all[0], all[3]]) emulator.tlsEdges.delete(id);
     asked();
     assert.match(await refused(all[0].up({ description: "changed" })), /gone from the service/);
     // The object itself, the list, and the witness.

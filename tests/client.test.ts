@@ -2,8 +2,14 @@ import assert from "node:assert/strict";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import dns from "node:dns";
 import { once } from "node:events";
-import { type ClientRequest, createServer, type ServerResponse } from "node:http";
+import {
+  type ClientRequest,
+  createServer,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { mock } from "node:test";
 import timers from "node:timers/promises";
 import { inspect } from "node:util";
@@ -263,6 +269,22 @@ describe("the client", () => {
     }
   });
 
+  it("C22 an update that is answered without the object reads it; if that fails, it may be done", async () => {
+    const changed = { ...edge, description: "new" };
+    const none = [answer(204), answer(200)];
+    for (const done of none) {
+      const { client, requests } = await scripted([done, answer(200, changed), done, answer(400)]);
+      const update = () => tlsEdges.update(client, "edgtls_1", { description: "new" });
+      assert.deepEqual(await update(), changed);
+      const error = await failureOf(update(), ServiceError);
+      assert.deepEqual([error.method, error.ambiguous], ["GET", true]);
+      assert.deepEqual(
+        requests.map(({ method }) => method),
+        ["PATCH", "GET", "PATCH", "GET"],
+      );
+    }
+  });
+
   it("a delete is done when a success says nothing, or anything in JSON", async () => {
     const { client } = await scripted([answer(200), answer(204), answer(202, { id: 7 })]);
     for (let n = 0; n < 3; n++) await tlsEdges.delete(client, "edgtls_1");
@@ -361,6 +383,19 @@ describe("the client", () => {
       const error = await failureOf(tlsEdges.create(client, {}), ConnectionError);
       assert.deepEqual(error.usable, edge);
       assert.equal(error.ambiguous, true);
+    });
+
+    it("C91 keeps of a big one the id alone, and searches no long text", async () => {
+      const big = "x".repeat(2 * 1024 * 1024);
+      const bigs = [{ description: big }, { hostports: Array(30_000).fill(big.slice(0, 90)) }];
+      for (const fields of bigs) {
+        const { client } = await scripted([answer(201, { ...edge, ...fields, uri: 7 })]);
+        const error = await failureOf(tlsEdges.create(client, {}), ConnectionError);
+        assert.deepEqual(error.usable, { id: edge.id });
+      }
+      const { client } = await scripted([answer(201, { ...edge, id: big })]);
+      const error = await failureOf(tlsEdges.create(client, {}), ConnectionError);
+      assert.deepEqual([error.field, error.usable?.id], ["id", undefined]);
     });
 
     it("C62 tolerates what api.md says: unknown fields and values, and null for unset", async () => {
@@ -955,6 +990,15 @@ describe("the client", () => {
       }
     });
 
+    it("C91 with more than 1000 items is refused", async () => {
+      const of = (items: number) => answer(200, { tls_edges: Array(items).fill(edge) });
+      const { client } = await scripted([of(1000), of(1001)]);
+      assert.equal((await ids(client)).length, 1000);
+      const error = await failureOf(ids(client), ConnectionError);
+      assert.deepEqual([error.code, error.field], ["EBADANSWER", "tls_edges"]);
+      assert.match(error.message, /more than 1000 items/);
+    });
+
     it("that goes in a circle is refused", async () => {
       const to = (page: string) => answer(200, { tls_edges: [], next_page_uri: `${path}?${page}` });
       const { client, requests } = await scripted([to("a"), to("b"), to("a")]);
@@ -1195,15 +1239,40 @@ describe("the client", () => {
       }
     });
 
-    it("C4 a proxy hears the name of the service, and nothing of what is said to it", async () => {
-      const { client, requests, url } = await scripted([answer(200, edge), reset]);
-      const heard: string[] = [];
+    /** Does work with a proxy in the environment, or with other variables. */
+    async function through<T>(variables: Record<string, string>, work: () => Promise<T>) {
+      const none = { HTTPS_PROXY: undefined, https_proxy: undefined, ALL_PROXY: undefined };
+      const restore = setEnv({ ...none, NO_PROXY: undefined, no_proxy: undefined, ...variables });
+      return work().finally(restore);
+    }
+
+    /** Does work through a proxy that answers CONNECT. */
+    async function atProxy(
+      answer: (request: IncomingMessage, socket: Duplex) => void,
+      work: () => Promise<void>,
+      heard: string[] = [],
+    ) {
       const proxy = createServer((_request, response) => {
         heard.push("a request in clear");
         response.writeHead(500).end();
       });
       proxy.on("connect", (request, socket) => {
         heard.push(`${request.method} ${request.url} ${Object.keys(request.headers)}`);
+        answer(request, socket);
+      });
+      proxy.listen(0, "127.0.0.1");
+      await once(proxy, "listening");
+      const { port } = proxy.address() as AddressInfo;
+      await through({ HTTPS_PROXY: `http://127.0.0.1:${port}` }, work).finally(() => {
+        proxy.closeAllConnections();
+        proxy.close();
+      });
+    }
+
+    it("C4 a proxy hears the name of the service, and nothing of what is said to it", async () => {
+      const { client, requests, url } = await scripted([answer(200, edge), reset]);
+      const heard: string[] = [];
+      const pass = (request: IncomingMessage, socket: Duplex) => {
         const [, port] = (request.url ?? "").split(":");
         const through = connect(Number(port), "127.0.0.1", () => {
           socket.write("HTTP/1.1 200 Connection Established\r\n\r\n");
@@ -1211,25 +1280,14 @@ describe("the client", () => {
         });
         through.on("error", () => socket.destroy());
         socket.on("error", () => through.destroy());
-      });
-      proxy.listen(0, "127.0.0.1");
-      await once(proxy, "listening");
-      const restore = setEnv({
-        HTTPS_PROXY: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
-        https_proxy: undefined,
-        NO_PROXY: undefined,
-        no_proxy: undefined,
-      });
-      try {
+      };
+      const work = async () => {
         await tlsEdges.get(client, "edgtls_1");
         // What goes through a proxy is lost as easily.
         const error = await failureOf(tlsEdges.create(client, {}), ConnectionError);
         assert.deepEqual([error.code, error.ambiguous], ["ECONNRESET", true]);
-      } finally {
-        restore();
-        proxy.closeAllConnections();
-        proxy.close();
-      }
+      };
+      await atProxy(pass, work, heard);
       assert.equal(requests[0]?.headers.authorization, `Bearer ${apiKey}`);
       assert.equal(heard.length, 2, heard.join());
       for (const one of heard) {
@@ -1242,19 +1300,67 @@ describe("the client", () => {
       const gone = await listening(() => {});
       gone.close();
       const { client, requests } = await scripted([answer(201, edge)], { maxRetries: 1 });
-      const restore = setEnv({
-        HTTPS_PROXY: gone.url.replace("https:", "http:"),
-        https_proxy: undefined,
-        NO_PROXY: undefined,
-        no_proxy: undefined,
-      });
-      try {
+      await through({ HTTPS_PROXY: gone.url.replace("https:", "http:") }, async () => {
         const error = await failureOf(tlsEdges.create(client, {}), ConnectionError);
         assert.deepEqual([error.code, error.ambiguous, error.attempts], ["ECONNREFUSED", false, 2]);
+        assert.match(error.message, /the network and the proxy in HTTPS_PROXY/);
         assert.equal(requests.length, 0);
-      } finally {
-        restore();
+      });
+    });
+
+    const refusals: [number, string, number][] = [
+      [503, "ECONNREFUSED", 2],
+      [429, "ECONNREFUSED", 2],
+      [204, "EPROXY", 1],
+      [403, "EPROXY", 1],
+      [404, "EPROXY", 1],
+      [407, "EPROXY", 1],
+      [500, "EPROXY", 1],
+    ];
+    for (const [status, code, attempts] of refusals) {
+      it(`C33 a proxy that answers CONNECT with ${status} has passed nothing on`, async () => {
+        const { client, requests } = await scripted([], { maxRetries: 1 });
+        const refuse = (_: unknown, socket: Duplex) =>
+          void socket.end(`HTTP/1.1 ${status} No\r\nContent-Length: 0\r\n\r\n`);
+        const works = [
+          () => tlsEdges.create(client, {}),
+          () => tlsEdges.delete(client, "edgtls_1"),
+          () => tlsEdges.get(client, "edgtls_1"),
+        ];
+        await atProxy(refuse, async () => {
+          for (const work of works) {
+            const error = await failureOf<ConnectionError>(work(), ConnectionError);
+            const found = [error.code, error.ambiguous, error.attempts];
+            assert.deepEqual(found, [code, false, attempts], error.message);
+            assert.ok(error.message.includes(`the proxy in HTTPS_PROXY refuses`), error.message);
+            assert.ok(error.message.includes(`status ${status}`), error.message);
+          }
+        });
+        assert.equal(requests.length, 0);
+      });
+    }
+
+    it("C1 C4 a malformed proxy is named by its variable, without its password", async () => {
+      for (const name of ["HTTPS_PROXY", "ALL_PROXY"]) {
+        const { client } = await scripted([]);
+        await through({ [name]: "http://me:hunter2@proxy:99999" }, async () => {
+          const error = await failureOf(tlsEdges.create(client, {}), ConnectionError);
+          assert.deepEqual([error.code, error.ambiguous, error.attempts], ["EPROXY", false, 1]);
+          assert.ok(
+            error.message.includes(`the proxy in ${name} has a malformed URL`),
+            error.message,
+          );
+          assert.ok(!inspect(error, { depth: null, showHidden: true }).includes("hunter2"));
+        });
       }
+    });
+
+    it("C2 a SOCKS proxy for all programs is left out", async () => {
+      await through({ ALL_PROXY: "socks5://127.0.0.1:9" }, async () => {
+        const { client, requests } = await scripted([answer(200, edge)]);
+        await tlsEdges.get(client, "edgtls_1");
+        assert.equal(requests.length, 1);
+      });
     });
 
     it("C34 debug logging tells what was retried and why, with no key and no body", async () => {

@@ -26,7 +26,7 @@ import { forgetLists } from "../provider/creates/lists";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import * as sdk from "../sdk";
 import { anyJson, assertInert, holds, hostileText } from "./cases";
-import { failureOf, type Properties, Stack, setEnv, setEnvFor, skipPauses } from "./support";
+import { failureOf, later, type Properties, Stack, setEnv, setEnvFor, skipPauses } from "./support";
 
 /* What an answer may be (api.md §2, and what it leaves open): for each value the paths that no
    client can make sense of. Written anew, not taken from the client, so that it can be wrong. */
@@ -549,6 +549,7 @@ describe("whatever stands in an answer", () => {
             if (method === "POST") emulator.reset();
             const body = JSON.stringify(rewritten(errorBody, place, standIn(instead)));
             const headers = { "Content-Type": "application/json" };
+            later(emulator);
             emulator.faults.add({ method, times, answer: { status, headers, body } });
             const error = await outcomeOf(operate(kind));
             if (status === 404 && method !== "POST") return isGone(method, error, before);
@@ -734,6 +735,7 @@ describe("whatever others write", () => {
     await holds(hostileText, 40, async (text) => {
       const stack = new Stack(tlsEdge);
       await stack.up({});
+      later(emulator);
       // No path has half of a character.
       stack.id = `edgtls_${text.replace(/\p{Surrogate}/gu, "")}`;
       const failed = await failureOf(stack.up({ description: "e" }), Error);

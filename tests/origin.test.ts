@@ -6,7 +6,7 @@ import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import { forgetAccounts } from "../provider/lifecycle";
 import { all } from "../provider/lookup";
 import { lookup } from "../provider/tlsEdge";
-import { failureOf, Stack, setEnv, setEnvFor, takeRequests } from "./support";
+import { failureOf, later, Stack, setEnv, setEnvFor, takeRequests } from "./support";
 
 /** The inputs of a certificate that was made now. */
 async function makePair() {
@@ -146,6 +146,7 @@ describe("what another service has made", () => {
 
   it("C7 is judged by an absolute uri alone", async () => {
     const undo = setEnv({ TLSEDGE_SAME_ACCOUNT: "1" });
+    later(other);
     for (const uri of ["", "/edges/tls/edgtls_1", "not a uri", "urn:edge:1", null]) {
       stack.state.uri = uri;
       await stack.destroy();

@@ -126,10 +126,10 @@ for (const door of ["dynamic", "plugin"] as const) {
       const printed = await run(async (provider) => {
         for (const [id, { state, inputs }] of Object.entries(changes)) {
           const of = resource(id, kind);
-          const checked = await provider.check(of, given(inputs, text), given(inputs, text));
-          assert.deepEqual(checked.failures, []);
           const { backend = null } = state;
           const old = given(backend ? { backend } : {}, text);
+          const checked = await provider.check(of, old, given(inputs, text));
+          assert.deepEqual(checked.failures, []);
           for (let times = 0; times < 2; times++) {
             await provider.diff(of, id, state, checked.inputs, old);
           }

@@ -15,6 +15,7 @@ import {
   Stack,
   setEnv,
   setEnvFor,
+  takeRequests,
   unknown,
   upload,
   planWarnings as warnings,
@@ -71,6 +72,32 @@ describe("what a plan asks", () => {
     assert.deepEqual(emulator.requests, [], "nothing changes");
     await stack.preview({ description: "b" });
     assert.equal(emulator.requests.length, 1);
+  });
+
+  it("C25 is not asked when the service has rewritten what was sent; C19 it is before a change", async () => {
+    const args = {
+      description: " a ",
+      metadata: '{ "b": 1, "a": 2 }',
+      tlsTermination: { minVersion: "1.3" },
+    };
+    const stack = new Stack(tlsEdge);
+    const fields = { description: "a", metadata: '{"a":2,"b":1}' };
+    emulator.faults.add({ method: "POST", answer: { fields } });
+    await stack.up(args);
+    // The engine gives no order of properties.
+    const inputs = JSON.parse(JSON.stringify(stack.inputs));
+    stack.inputs = Object.fromEntries(Object.entries(inputs).reverse());
+    stack.inputs.tlsTermination = { minVersion: "1.3", enabled: true };
+    forgetLists();
+    forgetPlan();
+    takeRequests(emulator);
+    emulator.tlsEdges.patch(stack.id, fields);
+    assert.equal(await stack.up(args), "same");
+    assert.deepEqual(takeRequests(emulator), []);
+    assert.equal(await stack.refresh(), "same");
+    takeRequests(emulator);
+    assert.equal((await stack.preview({ ...args, description: "b" })).verdict, "update");
+    assert.deepEqual(takeRequests(emulator), [{ method: "GET", body: undefined }]);
   });
 
   it("C19 is not asked for the diff of a refresh", async () => {

@@ -230,12 +230,14 @@ describe("the SDK", () => {
       assert.ok(!message.includes("tn_4"), message);
     });
 
-    it("C60 for one that very many match lists ten and counts the rest", async () => {
-      for (let n = 0; n < 9; n++) emulator.tunnels.online({ labels: { app: "web" } });
+    it("C60 C91 for one that very many match lists ten in short and counts the rest", async () => {
+      const forwards_to = "x".repeat(100_000);
+      for (let n = 0; n < 9; n++) emulator.tunnels.online({ labels: { app: "web" }, forwards_to });
       const asked = sdk.getTunnel({ labels: { app: "web" } });
       const { message } = await failureOf(asked, LookupError);
       assert.equal(message.match(/tn_/g)?.length, 10);
       assert.match(message, /^12 /);
+      assert.ok(message.length < 11_000, `${message.length} characters`);
       assert.match(message, /2 more/);
     });
 

@@ -21,6 +21,7 @@ import {
   makeServerCertificate,
 } from "../emulator/pki";
 import type { Emulator } from "../emulator/server";
+import { forgetLists } from "../provider/creates/lists";
 import { warnOfPlan } from "../provider/plan";
 
 export type Properties = Record<string, unknown>;
@@ -97,6 +98,12 @@ export async function upload(client: Client, options: CertificateOptions, texts 
 export function setEnvFor(emulator: Emulator, prefix?: string): () => void {
   // A create that fails may leave a note in Pulumi's home.
   return setEnv({ ...settingsFor(emulator, prefix), PULUMI_HOME: folder });
+}
+
+/** A later run begins, for which what exists at the service is no longer young (contract C39). */
+export function later(emulator: Emulator): void {
+  emulator.clocks.date += 600_000;
+  forgetLists();
 }
 
 /**

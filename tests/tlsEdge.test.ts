@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { mock } from "node:test";
 import type { TLSEdgeWire } from "../client/tlsEdge";
 import { type Emulator, type Respond, startEmulator } from "../emulator/server";
+import { forgetLists } from "../provider/creates/lists";
 import { tlsEdge as dynamicEdge } from "../provider/dynamic";
 import { throughBothDoors } from "./acceptance/doors";
 import { pluginProvider } from "./pluginProvider";
@@ -9,6 +10,7 @@ import {
   answer,
   atScript,
   failureOf,
+  later,
   type Properties,
   type ResourceProvider,
   Stack,
@@ -717,8 +719,79 @@ throughBothDoors("a TLS edge", (door) => {
       assert.equal(found()?.ip_restriction?.enabled, false);
     });
 
+    /** The service does not find objects by their ids, so many times for each method. */
+    const hide = (times: number) => {
+      for (const method of ["GET", "PATCH", "DELETE"] as const) {
+        const answer = { status: 404, body: '{"msg":"not found"}' };
+        emulator.faults.add({ method, path: "/edges/tls/*", times, answer });
+      }
+    };
+    const works: [string, () => Promise<unknown>, number, unknown?][] = [
+      ["a refresh", () => stack.refresh(), 1, "same"],
+      ["an update", () => stack.up({ ...full, description: "new" }), 1, "update"],
+      ["a delete", () => stack.destroy(), 0],
+    ];
+    const youth: [string, { date: number; createdAt: number }, () => void][] = [
+      ["by the service's clock", { date: -86_400_000, createdAt: -86_410_000 }, forgetLists],
+      ["because this run has made it", { date: 0, createdAt: -600_000 }, () => {}],
+    ];
+    for (const [name, work, left, result] of works) {
+      for (const [why, clocks, begin] of youth) {
+        it(`C39 ${name} asks again for an edge that is young ${why}`, async () => {
+          Object.assign(emulator.clocks, clocks);
+          await stack.up(full);
+          begin();
+          hide(3);
+          skipPauses();
+          assert.equal(await work().finally(() => mock.reset()), result);
+          assert.equal(emulator.tlsEdges.list().length, left);
+        });
+
+        it(`C39 ${name} of an edge that is young ${why} fails within a minute or so`, async () => {
+          Object.assign(emulator.clocks, clocks);
+          await stack.up(full);
+          begin();
+          hide(1000);
+          // Lists lag, too.
+          respond = (body) => ("tls_edges" in Object(body) ? { tls_edges: [] } : body);
+          skipPauses();
+          const start = Date.now();
+          const { message } = await failureOf(work(), Error).finally(() => {
+            const seconds = (Date.now() - start) / 1000;
+            mock.reset();
+            assert.ok(seconds >= 60 && seconds < 62, `${seconds} s`);
+          });
+          assert.match(message, /find a new object late.*again two minutes after/);
+          assert.ok(message.includes(stack.id));
+          // In two minutes it counts as deleted.
+          later(emulator);
+          assert.equal(await stack.refresh(), "gone");
+        });
+      }
+    }
+
+    it("C22 an update that the service answers without the edge reads it", async () => {
+      await stack.up(full);
+      heard();
+      const none = { status: 204, body: "", headers: {} };
+      emulator.faults.add({ method: "PATCH", work: true, answer: none });
+      assert.equal(await stack.up({ ...full, description: "new" }), "update");
+      assert.equal(stack.state.description, "new");
+      assert.deepEqual(methods(), ["PATCH", "GET"]);
+      assert.equal(await stack.up({ ...full, description: "new" }), "same");
+    });
+
+    it("C39 C34 a delete whose answer was lost has succeeded when a young edge is not found", async () => {
+      await stack.up(full);
+      emulator.faults.add({ method: "DELETE", answer: "reset", work: true });
+      skipPauses();
+      await stack.destroy().finally(() => mock.reset());
+      assert.deepEqual(methods().slice(-3), ["DELETE", "DELETE", "GET"]);
+    });
+
     it("C31 an edge removed behind the engine's back is gone, and made anew", async () => {
       await stack.up(full);
+      later(emulator);
       emulator.tlsEdges.delete(stack.id);
       assert.equal(await stack.refresh(), "gone");
       assert.equal(await stack.up(full), "create");
@@ -727,6 +800,7 @@ throughBothDoors("a TLS edge", (door) => {
 
     it("C32 deleting what is gone succeeds; updating it names pulumi refresh", async () => {
       await stack.up(full);
+      later(emulator);
       emulator.tlsEdges.delete(stack.id);
       const error = await failureOf(stack.up({ ...full, description: "new" }), Error);
       assert.match(error.message, /pulumi refresh/);
@@ -736,6 +810,7 @@ throughBothDoors("a TLS edge", (door) => {
 
     it("C32 a 404 about a backend is told as the service says it, while the edge is there", async () => {
       await stack.up(full);
+      later(emulator);
       const msg = "backend bkdtg_x does not exist";
       const body = JSON.stringify({ error_code: "ERR_1", status_code: 404, msg });
       emulator.faults.add({ method: "PATCH", answer: { status: 404, body } });

@@ -118,6 +118,11 @@ class List {
     this.#answered.unshift(id);
   }
 
+  /** Whether this process has created the object. */
+  hasMade(id: string): boolean {
+    return this.#answered.includes(id);
+  }
+
   /**
    * Reads the list from its newest object on, until `isEnough`. Looks that wait at the same time
    * share their requests.

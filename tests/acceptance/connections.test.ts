@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type Account, type Emulator, startEmulator } from "../../emulator/server";
 import { Project } from "../../tools/engine";
 import type { Run } from "../../tools/engineLog";
+import { later } from "../support";
 import { throughBothDoors } from "./doors";
 
 const tunnel = (id: string) => ({ id, labels: { app: "web" } });
@@ -325,6 +326,7 @@ throughBothDoors("the right account, on the real engine", (door) => {
     // A new key of its own account.
     env.TLSEDGE_API_KEY = moved.addKey();
     project.keepSecret("the new key", env.TLSEDGE_API_KEY);
+    later(moved);
     moved.tlsEdges.delete(before.a?.id ?? "");
     const run = await project.up("--refresh");
     assert.deepEqual(run.changes, { create: 1, update: 2, same: 2 });

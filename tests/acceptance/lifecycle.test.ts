@@ -4,6 +4,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { type MadeCertificate, makeCertificate } from "../../emulator/server";
 import { Project } from "../../tools/engine";
 import type { Run } from "../../tools/engineLog";
+import { later } from "../support";
 import { throughBothDoors } from "./doors";
 
 throughBothDoors("a stack on the real engine", (door) => {
@@ -161,6 +162,7 @@ throughBothDoors("a stack on the real engine", (door) => {
     const wanted = JSON.stringify(await served());
     project.emulator.tlsEdges.patch(id, drift);
     project.emulator.tlsCertificates.patch(certificate?.id as string, { description: "changed" });
+    later(project.emulator);
     project.emulator.tlsEdges.delete((await served("other")).id);
     const refresh = await project.refresh("--diff");
     assert.match(refresh.output, /~ description *: "For the app" => "changed"/);
@@ -184,6 +186,7 @@ throughBothDoors("a stack on the real engine", (door) => {
   });
 
   it("C20 C23 C24 another chain is made first, an edge deleted first, a module switched off in place", async () => {
+    later(project.emulator);
     project.emulator.tlsEdges.delete((await served("gone")).id);
     await issue("app.example.com");
     const last = 'description: "new",';
@@ -208,6 +211,7 @@ throughBothDoors("a stack on the real engine", (door) => {
   });
 
   it("C32 destroys everything, what is gone already included", async () => {
+    later(project.emulator);
     project.emulator.tlsEdges.delete((await served()).id);
     const run = await project.destroy();
     assert.deepEqual(run.changes, { delete: 6 });
