@@ -202,8 +202,10 @@ export function isConsistent(key: KeyObject): boolean {
   try {
     const data = Buffer.alloc(32);
     if (!verify(null, data, createPublicKey(key), sign(null, data, key))) return false;
-    // OpenSSL signs without the parts of an RSA key that are wrong.
-    return key.asymmetricKeyType !== "rsa" || isConsistentRsa(key.export({ format: "jwk" }));
+    // OpenSSL signs without the parts of an RSA key that are wrong, and reads any version of an EC key.
+    if (key.asymmetricKeyType === "rsa") return isConsistentRsa(key.export({ format: "jwk" }));
+    if (key.asymmetricKeyType !== "ec") return true;
+    return /^30(81)?..020101/.test(key.export({ type: "sec1", format: "der" }).toString("hex"));
   } catch {
     return false;
   }
