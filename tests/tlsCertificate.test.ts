@@ -181,6 +181,7 @@ throughBothDoors("a TLS certificate", (door) => {
       ["a key that can't be parsed", key, broken, /parsed/],
       ["two keys", key, (pem) => pem + rsa.privateKeyPem, /more than one/],
       ["an EC key with one wrong character", key, wrongAt(80), /damaged: its parts/],
+      ["an EC key of another version", key, wrongAt(72), /damaged: its parts/],
       ...Object.entries({
         "four hyphens": relabelled("-----", "----"),
         "the hyphens of a word processor": relabelled("-----", "—–"),
@@ -388,7 +389,11 @@ throughBothDoors("a TLS certificate", (door) => {
 
     it("C11 one wrong character of a key is found, or makes no other key of it", async () => {
       for (const made of [rsa, leaf, ed25519]) {
-        for (let place = 30; place < made.privateKeyPem.length - 30; place += made === rsa ? 73 : 11) {
+        for (
+          let place = 30;
+          place < made.privateKeyPem.length - 30;
+          place += made === rsa ? 73 : 11
+        ) {
           const privateKeyPem = wrongAt(place)(made.privateKeyPem);
           const [reason] = await reasons({ ...argsOf(made), privateKeyPem });
           if (!reason) assert.equal(formatKey(privateKeyPem), made.privateKeyPem, `at ${place}`);
