@@ -387,19 +387,16 @@ throughBothDoors("a TLS certificate", (door) => {
       }
     });
 
-    it("C11 one wrong character of a key is found, or makes no other key of it", async () => {
-      for (const made of [rsa, leaf, ed25519]) {
-        for (
-          let place = 30;
-          place < made.privateKeyPem.length - 30;
-          place += made === rsa ? 73 : 11
-        ) {
+    for (const keyType of ["rsa", "ecdsa", "ed25519"] as const)
+      it(`C11 one wrong character of a key (${keyType}) is found, or makes no other key of it`, async () => {
+        const made = { rsa, ecdsa: leaf, ed25519 }[keyType];
+        const step = keyType === "rsa" ? 73 : 11;
+        for (let place = 30; place < made.privateKeyPem.length - 30; place += step) {
           const privateKeyPem = wrongAt(place)(made.privateKeyPem);
           const [reason] = await reasons({ ...argsOf(made), privateKeyPem });
           if (!reason) assert.equal(formatKey(privateKeyPem), made.privateKeyPem, `at ${place}`);
         }
-      }
-    });
+      });
 
     it("C11 an expired leaf that is there already passes; in a new certificate or a changed chain it fails", async () => {
       const [first = "", ...others] = await reasons(argsOf(expired));
