@@ -214,7 +214,7 @@ function handlersOf(schema: Schema) {
       const shape = { schema: withoutConnection(lifecycle) };
       const given = prune(shape, news.values, withoutOthers(lifecycle, olds));
       const before = Object.keys(olds).length > 0 ? olds : undefined;
-      const { inputs, problems, warning } = lifecycle.check(given, before, new Date());
+      const { inputs, problems, warnings = [] } = lifecycle.check(given, before, new Date());
       const all = [...problemsOfShape(shape, given), ...problems];
       const urn = request.getUrn();
       const isSecret = news.secrets.has("hostports");
@@ -222,8 +222,8 @@ function handlersOf(schema: Schema) {
       const shared = declared.declare(urn, nameInUrn(urn), hostports, isSecret);
       if (shared) all.push({ path: "", reason: shared });
       // In a replacement, the engine checks twice.
-      if (warning && !warned.has(urn)) warn(warning);
-      if (warning) warned.add(urn);
+      for (const text of warned.has(urn) ? [] : warnings) warn(text);
+      if (warnings.length > 0) warned.add(urn);
       checked.add(urn);
       const kept = keepEqual(lifecycle, olds, inputs);
       noteProgram();

@@ -336,7 +336,7 @@ function checkCaFile(value: string): string | Invalid {
     goodCaFiles.add(value);
     return value;
   } catch {
-    return new Invalid(`holds a certificate that can't be parsed: ${whyDamaged(text)}`);
+    return new Invalid(whyDamaged(text, "holds a certificate that can't be parsed"));
   }
 }
 

@@ -89,8 +89,8 @@ export interface Checked {
   /** The inputs in canonical form. */
   inputs: Properties;
   problems: Problem[];
-  /** What the user should know of valid inputs. A dynamic provider's program warns itself. */
-  warning?: string | undefined;
+  /** What the user should know of valid inputs. A dynamic provider's program tells it: it can name the resource. */
+  warnings?: string[];
 }
 
 /** A property that differs from the inputs, in the form that messages show. */

@@ -26,9 +26,11 @@ import {
   chainFingerprint,
   chainNames,
   describeChain,
+  doubtsOf,
   endOf,
-  expiredIssuer,
   formatChain,
+  formatKey,
+  isConsistent,
   keyType,
   PemError,
   parseChain,
@@ -84,8 +86,8 @@ const updatable: Record<keyof TLSCertificateUpdate, true> = { description: true,
 const texts = Object.keys(updatable) as (keyof TLSCertificateUpdate)[];
 
 /**
- * The state's fingerprint of the chain that was sent, where the service keeps only the start of it:
- * some leave out the root. A program that still has the chain that was sent has changed nothing.
+ * The state's fingerprint of the chain that was sent, where the service has another with the same leaf:
+ * some leave out the root, or add it. A program that still has the chain that was sent has changed nothing.
  */
 const sentKey = "__sentChainFingerprint";
 
@@ -116,7 +118,6 @@ export const lifecycle: Lifecycle = {
     problems.push(...problemsOfKey(chain, key, isNew && privateKeyPem === undefined));
     const expired = isNew ? expiryOf(notAfter, undefined, now) : undefined;
     if (expired) problems.push({ path: "certificatePem", reason: expired });
-    const days = typeof news.renewBeforeDays === "number" ? news.renewBeforeDays : undefined;
     return {
       inputs: {
         ...news,
@@ -125,7 +126,7 @@ export const lifecycle: Lifecycle = {
         ...(!isNew && key && olds?.privateKeyPem ? { privateKeyPem: olds.privateKeyPem } : {}),
       },
       problems,
-      warning: expired ? undefined : (expiryOf(notAfter, days, now) ?? expiredIssuer(chain, now)),
+      warnings: expired ? [] : warningsOf(chain, news.renewBeforeDays, now),
     };
   },
 
@@ -168,7 +169,7 @@ export const lifecycle: Lifecycle = {
 
   async create(client, inputs, urn) {
     const { certificatePem, privateKeyPem } = inputs as TLSCertificateInputs;
-    const key = { private_key_pem: privateKeyPem ?? "" };
+    const key = { private_key_pem: privateKeyPem ? formatKey(privateKeyPem) : "" };
     const upload = { certificate_pem: certificatePem, ...key, ...pick(inputs, texts) };
     const post = (onSend: () => void) => tlsCertificates.create(client, upload, onSend);
     const { wire, ...rest } = await createOnce(lifecycle, client, inputs, urn, post);
@@ -242,11 +243,18 @@ function problemsOfKey(
   if (missing) {
     problems.push({ path: "privateKeyPem", reason: "is missing: a new certificate needs its key" });
   }
-  if (key && !leaf.checkPrivateKey(key)) {
+  if (key && !isConsistent(key)) {
+    const reason = "is damaged: its parts do not fit each other. Copy the whole file again";
+    problems.push({ path: "privateKeyPem", reason });
+  } else if (key && !leaf.checkPrivateKey(key)) {
     const owner = chain.findIndex((certificate) => certificate.checkPrivateKey(key)) + 1;
+    const others = leaf.ca
+      ? "The first certificate is an authority's: give the whole chain, leaf first (fullchain.pem of certbot, " +
+        "not chain.pem)"
+      : "Give the key that the certificate was requested with, or the certificate of this key";
     const advice = owner
       ? `It is the key of certificate ${owner}: the leaf comes first, and its key is needed`
-      : "Give the key that the certificate was requested with, or the certificate of this key";
+      : others;
     const what = "is not the key of the leaf certificate";
     problems.push({
       path: "privateKeyPem",
@@ -317,6 +325,17 @@ export function expiryOf(
   );
 }
 
+/** What a plan warns of in a chain. */
+export function warningsOf(
+  chain: X509Certificate[],
+  renewBeforeDays: unknown,
+  now: Date,
+): string[] {
+  const days = typeof renewBeforeDays === "number" ? renewBeforeDays : undefined;
+  const expiry = expiryOf(endOf(chain), days, now);
+  return [...(expiry ? [expiry] : []), ...doubtsOf(chain, now)];
+}
+
 /** The texts that an update sends. */
 function changes(state: Properties, inputs: Properties): TLSCertificateUpdate {
   const wanted = texts.map((property) => [property, inputs[property] ?? ""] as const);
@@ -337,7 +356,8 @@ function leafOf(certificatePem: unknown): string | undefined {
   return parsedChain(certificatePem)?.[0]?.fingerprint256;
 }
 
-function parsedChain(certificatePem: unknown): X509Certificate[] | undefined {
+/** A known chain; undefined when it can't be parsed. */
+export function parsedChain(certificatePem: unknown): X509Certificate[] | undefined {
   if (typeof certificatePem !== "string" || certificatePem === unknownValue) return undefined;
   try {
     return parseChain(certificatePem);
@@ -347,7 +367,7 @@ function parsedChain(certificatePem: unknown): X509Certificate[] | undefined {
   }
 }
 
-/** Whether the service has the chain of the inputs, or has kept the start of it. */
+/** Whether the service has the chain of the inputs, or another with its leaf that was made from it. */
 function isDeployed(state: Properties, { certificatePem }: Properties): boolean {
   const sent = state[sentKey];
   return (
@@ -358,7 +378,7 @@ function isDeployed(state: Properties, { certificatePem }: Properties): boolean 
 
 /**
  * The state of what was found, with the fingerprint of the chain that was sent if the service has
- * only the start of it.
+ * another one with the same leaf.
  *
  * @param known The inputs that were sent, or the state before.
  */
@@ -366,8 +386,8 @@ function withSent(found: TLSCertificateState & Properties, known: Properties): P
   if (known.certificatePem === found.certificatePem && !(sentKey in known)) return found;
   const before = parsedChain(known.certificatePem);
   const sent = known[sentKey] ?? (before && chainFingerprint(before));
-  const isStart = before && formatChain(before).startsWith(found.certificatePem);
-  return isStart && sent !== found.chainFingerprint ? { ...found, [sentKey]: sent } : found;
+  const isSame = leafOf(known.certificatePem) === leafOf(found.certificatePem);
+  return isSame && sent !== found.chainFingerprint ? { ...found, [sentKey]: sent } : found;
 }
 
 function differentChain(state: Properties, inputs: Properties): Difference[] {

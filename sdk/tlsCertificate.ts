@@ -9,7 +9,7 @@ import {
 } from "../provider/tlsCertificateLookup";
 import type { SubjectAlternativeNames } from "../provider/values/pem";
 import type { ObjectArgs } from "./args";
-import { warnOfExpiry } from "./expiry";
+import { warnOfChain } from "./chainWarnings";
 import { type InputOf, isOfKind } from "./kind";
 import { ask, askOutput, type LookupArgs } from "./lookup";
 import { idToGet, type Outputs, type Registered, Registration } from "./resource";
@@ -75,7 +75,7 @@ export class TLSCertificate extends pulumi.CustomResource {
       throw registration.failed(error);
     }
     registration.done(this, name);
-    if (opts.id === undefined) warnOfExpiry(this, this.notAfter, args?.renewBeforeDays);
+    if (opts.id === undefined) warnOfChain(this, this.certificatePem, args?.renewBeforeDays);
   }
 
   /**

@@ -212,7 +212,7 @@ describe("the settings of a connection", () => {
       ["-----BEGIN PRIVATE KEY-----\n", "holds no PEM certificate"],
       ["0\x82\x01\x02", "is no text, but binary, such as DER or PKCS#12"],
       [utf16, "is UTF-16"],
-      [certificatePem.replaceAll("\n", "\\n"), "is a backslash and an n"],
+      [certificatePem.replaceAll("\n", "\\n"), "has a backslash and an n"],
       [certificatePem.replace(/\n.{20}/, "\n"), "holds a certificate that can't be parsed"],
     ];
     for (const [text, said] of files) {

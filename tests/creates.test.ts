@@ -609,21 +609,23 @@ describe("a create", () => {
     assert.deepEqual([stack.id, ids("tlsEdge")], ["", [other]]);
   });
 
-  it("C33 a certificate of whose chain the service drops the root is found", async () => {
-    const issuer = await makeCertificate({ commonName: "root", isCa: true });
-    const leaf = await makeCertificate({ commonName: "b", issuer });
-    const certificatePem = leaf.certificatePem + issuer.certificatePem;
-    lose("tlsCertificate", { answer: { status: 504 }, work: "cleared" });
-    const stack = stackOf("tlsCertificate");
-    const created = stack.up({ certificatePem, privateKeyPem: leaf.privateKeyPem });
-    await until504();
-    emulator.faults.clear();
-    await until(() => ids("tlsCertificate").length === 1);
-    const [made = ""] = ids("tlsCertificate");
-    emulator.tlsCertificates.patch(made, { certificate_pem: leaf.certificatePem });
-    await created;
-    assert.equal(stack.id, made);
-  });
+  for (const what of ["drops", "adds"])
+    it(`C33 a certificate is found of whose chain the service ${what} the root`, async () => {
+      const issuer = await makeCertificate({ commonName: "root", isCa: true });
+      const leaf = await makeCertificate({ commonName: "b", issuer });
+      const chains = [leaf.certificatePem, leaf.certificatePem + issuer.certificatePem];
+      const [answered, certificatePem] = what === "drops" ? chains : chains.reverse();
+      lose("tlsCertificate", { answer: { status: 504 }, work: "cleared" });
+      const stack = stackOf("tlsCertificate");
+      const created = stack.up({ certificatePem, privateKeyPem: leaf.privateKeyPem });
+      await until504();
+      emulator.faults.clear();
+      await until(() => ids("tlsCertificate").length === 1);
+      const [made = ""] = ids("tlsCertificate");
+      emulator.tlsCertificates.patch(made, { certificate_pem: answered as string });
+      await created;
+      assert.equal(stack.id, made);
+    });
 
   it("C33 is found behind a certificate that can't be parsed", async () => {
     lose("tlsCertificate", { work: true, answer: { status: 502 } });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash, type X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { type MadeCertificate, makeCertificate } from "../emulator/server";
 import {
   chainFingerprint,
@@ -66,6 +67,16 @@ describe("PEM text", () => {
     const { certificatePem } = await makeCertificate({ commonName: "a", dnsNames: ["a,b", "c"] });
     const { subjectAlternativeNames } = describeChain(parseChain(certificatePem));
     assert.deepEqual(subjectAlternativeNames.dnsNames, ["a,b", "c"]);
+  });
+
+  it("C14 of several names, an old date and a mapped address, what Go's crypto/x509 reads is told", () => {
+    const pem = readFileSync(`${__dirname}/fixtures/unusualNames.pem`, "utf8");
+    const described = describeChain(parseChain(pem));
+    assert.equal(described.subjectCommonName, "last");
+    assert.equal(described.issuerCommonName, "last");
+    assert.equal(described.subjectOrganization, "O1");
+    assert.equal(described.notBefore, "0001-01-01T00:00:00Z");
+    assert.deepEqual(described.subjectAlternativeNames.ips, ["192.0.2.10", "::c000:20a"]);
   });
 
   for (const TZ of ["America/New_York", "Asia/Kathmandu", "Pacific/Auckland"]) {
@@ -135,6 +146,9 @@ describe("PEM text", () => {
     for (const parse of [parseChain, parseKey]) {
       assert.throws(() => parse(begin.repeat(10_000)), /^PemError: is longer than 256 kB$/);
     }
+    for (const parse of [parseChain, parseKey]) {
+      assert.throws(() => parse("é".repeat(140 * 1024)), /longer than 256 kB/);
+    }
     const long = `${leaf.certificatePem}${"-".repeat(250 * 1024)}`;
     assert.equal(parseChain(long).length, 2);
   });
@@ -152,6 +166,12 @@ describe("PEM text", () => {
     };
     for (const part of [...parts, `${parts[1]}${parts[0]}`, `${parts[2]} `]) {
       const times = growth((size) => failed(part.repeat(size / part.length)), 60_000);
+      assert.ok(times < 9, `${times} times for ${JSON.stringify(part)}`);
+    }
+    // What stands beside a key is looked at, too.
+    for (const part of [`${"A".repeat(50)} `, "\n", "- BEGIN ", `-BEGIN ${"A".repeat(50)}`]) {
+      const beside = (size: number) => leaf.privateKeyPem + part.repeat(size / part.length);
+      const times = growth((size) => parseKey(beside(size)), 60_000);
       assert.ok(times < 9, `${times} times for ${JSON.stringify(part)}`);
     }
   });

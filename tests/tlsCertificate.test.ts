@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { mock } from "node:test";
 import { inspect } from "node:util";
+import * as pulumi from "@pulumi/pulumi";
+import { tlsCertificates } from "../client/tlsCertificate";
 import {
   type Emulator,
   type MadeCertificate,
@@ -9,18 +13,21 @@ import {
   startEmulator,
 } from "../emulator/server";
 import { tlsCertificate as dynamicCertificate } from "../provider/dynamic";
-import { expiryOf, lifecycle } from "../provider/tlsCertificate";
-import { describeChain } from "../provider/values/pem";
+import { expiryOf } from "../provider/tlsCertificate";
+import { describeChain, formatKey, parseChain } from "../provider/values/pem";
+import { TLSCertificate, type TLSCertificateArgs } from "../sdk/tlsCertificate";
 import { throughBothDoors } from "./acceptance/doors";
 import { pluginProvider } from "./pluginProvider";
 import {
   failureOf,
+  known,
   later,
   PlanFailure,
   type Properties,
   type ResourceProvider,
   Stack,
   setEnvFor,
+  setMocks,
   takeRequests,
   unknown,
 } from "./support";
@@ -47,6 +54,8 @@ const argsOf = ({ certificatePem, privateKeyPem }: MadeCertificate) => ({
   certificatePem,
   privateKeyPem,
 });
+
+const fixture = (name: string) => readFileSync(`${__dirname}/fixtures/${name}.pem`, "utf8");
 
 const leafOnly = ({ certificatePem }: MadeCertificate) =>
   certificatePem.split(/(?<=-----END CERTIFICATE-----)/)[0] ?? "";
@@ -147,6 +156,16 @@ throughBothDoors("a TLS certificate", (door) => {
     const bytes = (pem: string) => Buffer.from(pem.replace(/-----.*?-----/g, ""), "base64");
     const utf16 = (pem: string) => Buffer.from(`\ufeff${pem}`, "utf16le").toString("utf8");
     const lineBreaks = (as: string) => (pem: string) => pem.replaceAll("\n", as);
+    /** A key with another character at a place, which is still base64. */
+    const wrongAt = (place: number) => (pem: string) => {
+      const at = /[A-Za-z]/.exec(pem.slice(place))?.index ?? 0;
+      const other = pem[place + at] === "A" ? "B" : "A";
+      return pem.slice(0, place + at) + other + pem.slice(place + at + 1);
+    };
+    const evenExponent = (pem: string) => {
+      const hex = new X509Certificate(pem).raw.toString("hex").replace("0203010001", "0203010002");
+      return new X509Certificate(Buffer.from(hex, "hex")).toString();
+    };
     const relabelled = (from: string, to: string) => (pem: string) => pem.replaceAll(from, to);
     const [chain, key] = ["certificatePem", "privateKeyPem"] as const;
     type Bad = [kind: string, path: string, change: (right: string) => unknown, said: RegExp];
@@ -165,6 +184,55 @@ throughBothDoors("a TLS certificate", (door) => {
       ["a key that is no PEM", key, () => "hunter2 ".repeat(9), /PEM/],
       ["a key that can't be parsed", key, broken, /parsed/],
       ["two keys", key, (pem) => pem + rsa.privateKeyPem, /more than one/],
+      ["an EC key with one wrong character", key, wrongAt(80), /damaged: its parts/],
+      ["an EC key of another version", key, wrongAt(72), /damaged: its parts/],
+      ...Object.entries({
+        "four hyphens": relabelled("-----", "----"),
+        "the hyphens of a word processor": relabelled("-----", "—–"),
+        "no BEGIN line": relabelled("-----BEGIN CERTIFICATE-----\n", ""),
+      }).map(
+        ([what, change]): Bad => [
+          `a chain with ${what} in its second block`,
+          chain,
+          (pem) => blocks(pem)[0] + change(blocks(pem)[1] ?? ""),
+          /lines of PEM outside its complete blocks \(1\)/,
+        ],
+      ),
+      ["a chain on another curve", chain, () => secp256k1, /P-224, P-256, P-384 or P-521/],
+      [
+        "a chain with a compressed key",
+        chain,
+        () => fixture("compressedKey"),
+        /certificate 1 has a key that .* uncompressed/,
+      ],
+      [
+        "an RSA key with an even exponent",
+        chain,
+        () => evenExponent(rsa.certificatePem),
+        /RSA with an exponent/,
+      ],
+      ["a base64 text of PKCS#12", chain, () => `MIILHwIBAzCC${"A".repeat(200)}`, /PKCS#12/],
+      [
+        "PKCS#7 of openssl",
+        chain,
+        relabelled("CERTIFICATE", "PKCS #7 SIGNED DATA"),
+        /openssl pkcs7/,
+      ],
+      ["a web page", chain, () => "<!DOCTYPE html><html>404</html>", /web page/],
+      ["a public key of SSH", key, () => "ssh-ed25519 AAAAC3Nza me@example", /public key/],
+      ["a key of PuTTY", key, () => "PuTTY-User-Key-File-3: ssh-rsa\n", /puttygen/],
+      [
+        "a root before the intermediate",
+        chain,
+        (pem) => blocks(pem)[0] + root.certificatePem + blocks(pem)[1],
+        /certificate 3 signed certificate 1, but certificate 2 comes/,
+      ],
+      [
+        "a second root",
+        chain,
+        (pem) => pem + root.certificatePem + rsa.certificatePem,
+        /certificate 3 has signed itself.* remove/,
+      ],
       ["a chain that is cut off in its second block", chain, cutOff, /cut off/],
       ["a key that is cut off", key, cutOff, /cut off/],
       ["a chain that is no PEM", chain, () => "garbage", /PEM/],
@@ -191,6 +259,18 @@ throughBothDoors("a TLS certificate", (door) => {
         ],
         [`${name} in UTF-16`, name, utf16, /UTF-16.*UTF-8/],
         [`${name} with \\n for its line breaks`, name, lineBreaks("\\n"), /backslash and an n/],
+        [
+          `${name} with \\r\\n for its line breaks`,
+          name,
+          lineBreaks("\\r\\n"),
+          /backslash and an n/,
+        ],
+        [
+          `${name} with an invisible character`,
+          name,
+          (pem) => pem.replace("-----\n", "-----\u200b\n"),
+          /invisible characters/,
+        ],
         [`${name} with spaces for its line breaks`, name, lineBreaks(" "), /breaks are lost/],
         [`${name} with the line breaks of an old Mac`, name, lineBreaks("\r"), /are lost/],
         [`${name} without line breaks`, name, lineBreaks(""), /breaks are lost/],
@@ -216,7 +296,7 @@ throughBothDoors("a TLS certificate", (door) => {
         /openssl x509/,
       ],
       ["a public key", key, relabelled("PRIVATE", "PUBLIC"), /holds a public key/],
-      ["a key of OpenSSH", key, relabelled("PRIVATE", "OPENSSH PRIVATE"), /ssh-keygen/],
+      ["a key of OpenSSH", key, () => openSsh, /ssh-keygen/],
       [
         "the leaf twice",
         chain,
@@ -277,6 +357,15 @@ throughBothDoors("a TLS certificate", (door) => {
         assert.doesNotMatch(hidden, /example|serial/);
       });
 
+    it("C11 an authority's chain in place of the leaf's is told as that", async () => {
+      const [reason = "", ...more] = await reasons({
+        ...args,
+        certificatePem: intermediate.certificatePem,
+      });
+      assert.match(reason, /^privateKeyPem: .*leaf first \(fullchain\.pem/);
+      assert.deepEqual(more, []);
+    });
+
     it("C15 a misspelt key is told as that, and not as missing, too", async () => {
       const { certificatePem, privateKeyPem } = args;
       const [reason = "", ...more] = await reasons({ certificatePem, privateKey: privateKeyPem });
@@ -302,6 +391,17 @@ throughBothDoors("a TLS certificate", (door) => {
       }
     });
 
+    for (const keyType of ["rsa", "ecdsa", "ed25519"] as const)
+      it(`C11 one wrong character of a key (${keyType}) is found, or makes no other key of it`, async () => {
+        const made = { rsa, ecdsa: leaf, ed25519 }[keyType];
+        const step = keyType === "rsa" ? 73 : 11;
+        for (let place = 30; place < made.privateKeyPem.length - 30; place += step) {
+          const privateKeyPem = wrongAt(place)(made.privateKeyPem);
+          const [reason] = await reasons({ ...argsOf(made), privateKeyPem });
+          if (!reason) assert.equal(formatKey(privateKeyPem), made.privateKeyPem, `at ${place}`);
+        }
+      });
+
     it("C11 an expired leaf that is there already passes; in a new certificate or a changed chain it fails", async () => {
       const [first = "", ...others] = await reasons(argsOf(expired));
       assert.match(first, /^certificatePem: .*expired/);
@@ -314,20 +414,57 @@ throughBothDoors("a TLS certificate", (door) => {
       assert.deepEqual(more, []);
     });
 
-    it("C11 an expired intermediate is warned of, in a new chain too, and one that is valid is not", async () => {
-      const ca = { isCa: true, issuer: await makeCertificate({ commonName: "root", isCa: true }) };
-      const past = (days: number) => new Date(Date.now() - days * 24 * hour);
-      const dates = { notBefore: past(9), notAfter: past(1) };
-      for (const [more, said] of [
-        [dates, /^certificate 2 of the chain expired on .*Z, so clients may refuse/],
-        [{}, /^$/],
-      ] as const) {
-        const issuer = await makeCertificate({ commonName: "between", ...ca, ...more });
-        const leaf = await makeCertificate({ commonName: "a.example", issuer });
-        const { problems, warning } = lifecycle.check(argsOf(leaf), undefined, new Date());
-        assert.deepEqual(problems, []);
-        assert.match(warning ?? "", said);
+    /** What a plan warns of: a dynamic provider's program does, because it can name the resource. */
+    async function warnings(args: Properties): Promise<string[]> {
+      if (door === "plugin") {
+        const { provider, close } = await pluginProvider("TLSCertificate");
+        const told = mock.method(console, "error", () => {});
+        // In a replacement, the engine checks twice.
+        for (let times = 0; times < 2; times++) await new Stack(provider).check(args, {});
+        told.mock.restore();
+        close();
+        return told.mock.calls.map((call) => String(call.arguments).replace(/^warning: /, ""));
       }
+      const told = mock.method(pulumi.log, "warn", async () => {});
+      const undo = setMocks({
+        call: () => ({}),
+        newResource: ({ name, inputs }) => ({ id: name, state: inputs }),
+      });
+      await known(new TLSCertificate("a", args as unknown as TLSCertificateArgs).certificatePem);
+      await new Promise(setImmediate);
+      undo();
+      told.mock.restore();
+      return told.mock.calls.map((call) => String(call.arguments[0]));
+    }
+
+    it("C11 an expired intermediate, a date to come and what Go refuses are warned of", async () => {
+      const ca = { isCa: true, issuer: await makeCertificate({ commonName: "root", isCa: true }) };
+      const day = (days: number) => new Date(Date.now() + days * 24 * hour);
+      const past = { notBefore: day(-9), notAfter: day(-1) };
+      const future = { notBefore: day(8), notAfter: day(9) };
+      for (const [ofIssuer, ofLeaf, ...said] of [
+        [past, {}, /^certificate 2 of the chain expired on .*Z, so clients may refuse/],
+        [future, {}, /^certificate 2 of the chain is not valid before .*Z, so clients may refuse/],
+        [
+          past,
+          future,
+          /^the leaf certificate is not valid before .*Z, so/,
+          /^certificate 2 .*expired/,
+        ],
+        [{}, { notAfter: day(4) }, /^the leaf certificate expires on .* in 3 days/],
+      ] as const) {
+        const issuer = await makeCertificate({ commonName: "between", ...ca, ...ofIssuer });
+        const leaf = await makeCertificate({ commonName: "a.example", issuer, ...ofLeaf });
+        const found = await warnings({ ...argsOf(leaf), renewBeforeDays: 5 });
+        assert.equal(found.length, said.length, found.join("\n"));
+        for (const [index, text] of said.entries()) assert.match(found[index] ?? "", text);
+      }
+      const [odd = "", ...more] = await warnings({ certificatePem: fixture("refusedByGo") });
+      for (const part of ["serial number", "DNS name", "authority information", "key identifier"]) {
+        assert.ok(odd.includes(part), odd);
+      }
+      assert.deepEqual(more, []);
+      assert.deepEqual(await warnings(args), []);
     });
 
     describe("that is to be renewed", () => {
@@ -463,13 +600,13 @@ throughBothDoors("a TLS certificate", (door) => {
       assert.deepEqual(stack.state.extendedKeyUsages, wire?.extended_key_usages);
     });
 
-    it("C14 a leaf on a curve that ends Node 24's own parser of names is described", async () => {
-      const known = await planned({ ...secp256k1 });
-      assert.equal(known.privateKeyType, "ecdsa");
-      assert.equal(known.subjectCommonName, "odd.example.com");
-      assert.equal(known.subjectLocality, "Zürich");
+    it("C14 a leaf on a curve that ends Node 24's own parser of names is described", () => {
+      const described = describeChain(parseChain(secp256k1));
+      assert.equal(described.privateKeyType, "ecdsa");
+      assert.equal(described.subjectCommonName, "odd.example.com");
+      assert.equal(described.subjectLocality, "Zürich");
       // As it stands in the certificate, the space at its end included.
-      assert.equal(known.subjectOrganization, "Acme, Inc. ");
+      assert.equal(described.subjectOrganization, "Acme, Inc. ");
     });
 
     it("C14 names with escapes, and with several attributes at one level, are read", () => {
@@ -510,31 +647,56 @@ throughBothDoors("a TLS certificate", (door) => {
       }
     });
 
-    describe("where the service leaves the root out of its answers", () => {
+    describe("where the service answers with another chain of the same leaf", () => {
+      /** The chain with the root, which the program has. */
       let chain: string;
-      const withoutRoot = () => {
-        const fields = { certificate_pem: leaf.certificatePem };
+      const answerWith = (certificate_pem: string) => {
+        const fields = { certificate_pem };
         for (const path of ["/tls_certificates", "/tls_certificates/*"]) {
           emulator.faults.add({ path, times: 100, answer: { fields } });
         }
       };
+      const withoutRoot = () => answerWith(leaf.certificatePem);
       beforeEach(() => {
         chain = leaf.certificatePem + root.certificatePem;
       });
 
-      it("C20 C25 the chain that was sent is no change, after a refresh and an update too", async () => {
-        withoutRoot();
-        await stack.up({ ...args, certificatePem: chain });
-        assert.equal(stack.state.certificatePem, leaf.certificatePem);
-        assert.equal(await stack.up({ ...args, certificatePem: chain }), "same");
-        assert.equal(await stack.refresh(), "same");
-        assert.equal(await stack.up({ ...args, certificatePem: chain }), "same");
-        const described = { ...args, certificatePem: chain, description: "d" };
-        assert.equal(await stack.up(described), "update");
-        assert.equal(await stack.up(described), "same");
-        assert.deepEqual(methods(), ["POST", "GET", "PATCH"]);
-        assert.equal((await stack.preview({ ...args, description: "d" })).verdict, "same");
-      });
+      for (const [what, isSent] of [
+        ["without its root", true],
+        ["with a root that was not sent", false],
+      ] as const) {
+        it(`C20 C25 ${what}, the chain that was sent is no change, after a refresh and an update too`, async () => {
+          const [sent, answered] = isSent
+            ? [chain, leaf.certificatePem]
+            : [leaf.certificatePem, chain];
+          const news = { ...args, certificatePem: sent };
+          answerWith(answered);
+          await stack.up(news);
+          assert.equal(stack.state.certificatePem, answered);
+          assert.equal(await stack.up(news), "same");
+          assert.equal(await stack.refresh(), "same");
+          assert.equal(await stack.up(news), "same");
+          assert.equal(await stack.up({ ...news, description: "d" }), "update");
+          assert.equal(await stack.up({ ...news, description: "d" }), "same");
+          assert.deepEqual(methods(), ["POST", "GET", "PATCH"]);
+          const service = { ...args, certificatePem: answered, description: "d" };
+          assert.equal((await stack.preview(service)).verdict, "same");
+        });
+
+        it(`C20 C25 one that begins to answer ${what} causes no request and no new certificate`, async () => {
+          const [sent, answered] = isSent
+            ? [chain, leaf.certificatePem]
+            : [leaf.certificatePem, chain];
+          const news = { ...args, certificatePem: sent };
+          await stack.up(news);
+          answerWith(answered);
+          assert.equal(await stack.refresh(), "drifted");
+          heard();
+          const { inputs } = await stack.check(news);
+          assert.notEqual((await stack.diff(inputs)).verdict, "replace");
+          assert.deepEqual(methods(), []);
+        });
+      }
 
       it("C20 a program that adds to the chain replaces", async () => {
         withoutRoot();
@@ -551,17 +713,7 @@ throughBothDoors("a TLS certificate", (door) => {
         }
       });
 
-      it("C20 one that begins to do so gets no new certificate", async () => {
-        await stack.up({ ...args, certificatePem: chain });
-        withoutRoot();
-        assert.equal(await stack.refresh(), "drifted");
-        assert.notEqual(
-          (await stack.preview({ ...args, certificatePem: chain })).verdict,
-          "replace",
-        );
-      });
-
-      it("C20 an answer that is not the start of what was sent is another chain", async () => {
+      it("C20 an answer with another leaf is another chain", async () => {
         const fields = { certificate_pem: rsa.certificatePem };
         emulator.faults.add({ method: "POST", answer: { fields } });
         await stack.up({ ...args, certificatePem: chain });
@@ -591,6 +743,12 @@ throughBothDoors("a TLS certificate", (door) => {
       ["CRLF", (pem) => pem.replaceAll("\n", "\r\n")],
       ["blank lines", (pem) => `\n\n${pem.replaceAll("-----\n-----", "-----\n\n\n-----")}\n\n`],
       ["comments", (pem) => pem.replaceAll("-----BEGIN", "# subject: CN=x\n-----BEGIN")],
+      ["blank lines between all lines", (pem) => pem.replaceAll("\n", "\n\n")],
+      [
+        "what openssl writes around it",
+        (pem) =>
+          `Bag Attributes\n  friendlyName: a\nsubject=/CN=a\n\nissuer=/O=b\n======================================================\n${pem}`,
+      ],
       ["no trailing newline", (pem) => pem.trimEnd()],
     ];
     for (const [kind, reformat] of reformatted) {
@@ -608,6 +766,37 @@ throughBothDoors("a TLS certificate", (door) => {
         assert.deepEqual(methods(), []);
       });
     }
+
+    it("C11 C21 only the key is sent, in one form, whatever its text looks like, and that text is no change", async () => {
+      const key = createPrivateKey(leaf.privateKeyPem);
+      const pkcs8 = text(key.export({ type: "pkcs8", format: "pem" }));
+      const sec1 = text(key.export({ type: "sec1", format: "pem" }));
+      const create = mock.method(tlsCertificates, "create");
+      const bag = "Bag Attributes\n    localKeyID: 54 69 6D 65\nKey Attributes: <No Attributes>\n";
+      const parameters =
+        "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n";
+      for (const privateKeyPem of [
+        `\ufeff${pkcs8}`,
+        `${bag}${pkcs8}subject=CN = app.example.com\n${leafOnly(leaf)}`,
+        parameters + sec1,
+        sec1.replaceAll("EC PRIVATE", "PRIVATE"),
+        pkcs8.replaceAll("\n", "\r\n \t\r\n"),
+      ]) {
+        const managed = new Stack(tlsCertificate);
+        assert.equal(await managed.up({ ...args, privateKeyPem }), "create");
+        assert.equal(create.mock.calls.at(-1)?.arguments[1].private_key_pem, pkcs8);
+        heard();
+        const kept = managed.inputs;
+        for (const again of [privateKeyPem, pkcs8, sec1]) {
+          assert.equal(await managed.up({ ...args, privateKeyPem: again }), "same");
+          assert.deepEqual(managed.inputs, kept);
+        }
+        assert.deepEqual(methods(), []);
+        await managed.destroy();
+        heard();
+      }
+      create.mock.restore();
+    });
 
     it("C21 a key in another encoding that still matches is no change", async () => {
       for (const made of [leaf, rsa]) {
@@ -778,8 +967,7 @@ throughBothDoors("a TLS certificate", (door) => {
 });
 
 /** Made once: Web Crypto knows no such curve. */
-const secp256k1 = {
-  certificatePem: `-----BEGIN CERTIFICATE-----
+const secp256k1 = `-----BEGIN CERTIFICATE-----
 MIICSjCCAfCgAwIBAgIULqJU38w8dMLMlNBE/G1NFVbsonYwCgYIKoZIzj0EAwIw
 bTELMAkGA1UEBhMCQ0gxCzAJBgNVBAgMAlpIMRAwDgYDVQQHDAdaw7xyaWNoMRQw
 EgYDVQQKDAtBY21lLCBJbmMuIDEPMA0GA1UECwwGU2Vjb25kMRgwFgYDVQQDDA9v
@@ -794,14 +982,13 @@ VR0RBBMwEYIPb2RkLmV4YW1wbGUuY29tMAoGCCqGSM49BAMCA0gAMEUCIQDJBqJI
 piEhBjHELCttAGKOISlisbl/bBpyxfPIIxotfAIgfawKEk9s7knGcLCfr7kiNVSi
 XfCVW7PaJpCgLrgNN84=
 -----END CERTIFICATE-----
-`,
-  privateKeyPem: `-----BEGIN PRIVATE KEY-----
-MIGEAgEAMBAGByqGSM49AgEGBSuBBAAKBG0wawIBAQQgJ8d1ryLiN98FOSOXbDos
-vSGRBgDhjxaUPh1ISRlq77GhRANCAATJamRYX9EFdQ621DQuTFXPGVa5IhMjSU1K
-VxlPSlO7/kJmkjweioLEL6U8hwgOq4p7ZZaIj4WdaIhxoy621LyN
------END PRIVATE KEY-----
-`,
-};
+`;
+
+/** The start of such a key, which is enough. */
+const openSsh = `-----BEGIN OPENSSH PRIVATE KEY-----
+b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAAB
+-----END OPENSSH PRIVATE KEY-----
+`;
 
 /** CN=a + O=b, OU=" #x;y", and L with a line break. */
 const escapes = `-----BEGIN CERTIFICATE-----

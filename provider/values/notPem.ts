@@ -1,25 +1,5 @@
-/** What a block of another kind is, by its label, and what to do. */
-const others: [RegExp, string][] = [
-  [
-    /-----BEGIN [A-Z ]*CERTIFICATE REQUEST-----/,
-    "holds a certificate request (CSR): give the certificate that the authority made from it",
-  ],
-  [
-    /-----BEGIN (PKCS ?#?7|CMS)-----/,
-    "holds PKCS#7: convert it with `openssl pkcs7 -print_certs -in … -out …`",
-  ],
-  [
-    /-----BEGIN (TRUSTED|X509) CERTIFICATE-----/,
-    "holds an old form of PEM: convert it with `openssl x509 -in … -out …`",
-  ],
-  [
-    /-----BEGIN [A-Z ]*PUBLIC KEY-----/,
-    "holds a public key, which is neither a certificate nor a private key",
-  ],
-];
-
-/** What a text without a block is, and what to do. */
-const shapes: [RegExp, string][] = [
+/** What a text is, or what is wrong with it, and what to do. The first pattern that fits counts. */
+const faults: [RegExp, string][] = [
   [/^$/, "is empty"],
   // A file of UTF-16 that is read as UTF-8 has a NUL beside each character.
   [/-\p{Cc}-\p{Cc}/u, "is UTF-16, as `>` in PowerShell writes it: save the file as UTF-8"],
@@ -29,7 +9,51 @@ const shapes: [RegExp, string][] = [
       "`openssl x509 -inform der -in …`, `openssl pkey -inform der -in …` or " +
       "`openssl pkcs12 -nodes -in …`",
   ],
-  [/^LS0tLS1CRUdJTi/, "is PEM text in base64: decode it first"],
+  [
+    /[\u00a0\u00ad\u200b-\u200f\u2060\ufeff]/,
+    "has invisible characters in it: copy the text from the file, not from a page or a chat",
+  ],
+  [
+    /-----(\\r)?\\n/,
+    "has a backslash and an n for each line break: replace them, in TypeScript with " +
+      'text.replace(/(\\\\r)?\\\\n/g, "\\n")',
+  ],
+  [
+    /-----BEGIN [A-Z0-9 ]+-----[^\S\n]*\S/,
+    "is damaged: the line breaks are lost. Give the text as it is in the file",
+  ],
+  [/^[ \t]+-----(BEGIN|END) /m, "has spaces before its lines: remove them"],
+  [
+    /-----BEGIN [A-Z ]*CERTIFICATE REQUEST-----/,
+    "holds a certificate request (CSR): give the certificate that the authority made from it",
+  ],
+  [
+    /-----BEGIN (PKCS ?#?7( SIGNED DATA)?|CMS)-----/,
+    "holds PKCS#7: convert it with `openssl pkcs7 -print_certs -in … -out …`",
+  ],
+  [
+    /-----BEGIN (TRUSTED|X509) CERTIFICATE-----/,
+    "holds an old form of PEM: convert it with `openssl x509 -in … -out …`",
+  ],
+  [
+    /-----BEGIN [A-Z ]*PUBLIC KEY-----|^(ssh|ecdsa|sk)-\S+ AAAA/,
+    "holds a public key, which is neither a certificate nor a private key",
+  ],
+  [
+    /-----BEGIN OPENSSH PRIVATE KEY-----/,
+    "is in the format of OpenSSH: convert it with `ssh-keygen -p -m PKCS8 -f …`",
+  ],
+  [
+    /-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type:.*ENCRYPTED/m,
+    "is encrypted: give the decrypted key (`openssl pkey -in …`)",
+  ],
+  [/^PuTTY-User-Key/, "is in the format of PuTTY: convert it with `puttygen … -O private-openssh`"],
+  [/^<(!doctype|html|\?xml)/i, "is a web page: download the PEM file again"],
+  [/^(77u\/)?(LS0tLS1CRUdJTi|QmFnIEF0dHJp)/, "is PEM text in base64: decode it first"],
+  [
+    /^MI(.{4}IBAz|ACAQMw)/,
+    "is PKCS#12 in base64: decode it, then convert it with `openssl pkcs12 -nodes -in …`",
+  ],
   [
     /^M[A-Z][\w+/=\s]{60,}$/,
     "has no BEGIN line and no END line around its base64: give the whole text of the PEM file",
@@ -50,20 +74,6 @@ const shapes: [RegExp, string][] = [
   ],
 ];
 
-/** What can be wrong with a block, and what to do. */
-const damages: [RegExp, string][] = [
-  [
-    /-----\\n/,
-    "each line break is a backslash and an n: replace them, in TypeScript with " +
-      'text.replaceAll("\\\\n", "\\n")',
-  ],
-  [
-    /-----BEGIN [A-Z0-9 ]+-----[^\S\n]*\S/,
-    "the line breaks are lost: give the text as it is in the file",
-  ],
-  [/^[ \t]+\S/m, "there are spaces before the lines: remove them"],
-];
-
 /**
  * Why a text has no block of PEM that can be used, and what to do. Never quotes the text.
  *
@@ -71,18 +81,18 @@ const damages: [RegExp, string][] = [
  */
 export function whyNoBlock(text: string, wanted: string): string {
   const label = wanted.toUpperCase();
-  return (
-    firstOf(others, text) ??
-    firstOf(shapes, text.trim()) ??
-    `holds no PEM ${wanted} (-----BEGIN ${label}----- … -----END ${label}-----)`
-  );
+  return why(text) ?? `holds no PEM ${wanted} (-----BEGIN ${label}----- … -----END ${label}-----)`;
 }
 
-/** Why the blocks of a text can't be parsed, and what to do. Never quotes the text. */
-export function whyDamaged(text: string): string {
-  return firstOf(damages, text) ?? "the text is damaged: copy the whole file again";
+/**
+ * Why a block can't be parsed, and what to do. Never quotes the text.
+ *
+ * @param what What the message says where nothing more is known: "can't be parsed".
+ */
+export function whyDamaged(text: string, what: string): string {
+  return why(text) ?? `${what}: the text is damaged. Copy the whole file again`;
 }
 
-function firstOf(table: [RegExp, string][], text: string): string | undefined {
-  return table.find(([pattern]) => pattern.test(text))?.[1];
+function why(text: string): string | undefined {
+  return faults.find(([pattern]) => pattern.test(text.trim()))?.[1];
 }

@@ -1,4 +1,13 @@
-import { createHash, createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  type JsonWebKey,
+  type KeyObject,
+  sign,
+  verify,
+  X509Certificate,
+} from "node:crypto";
 import { isIP, isIPv6 } from "node:net";
 import type { NamesOf } from "../state";
 import { whyDamaged, whyNoBlock } from "./notPem";
@@ -9,28 +18,56 @@ export class PemError extends Error {
 }
 
 /** A chain of 100 certificates with large keys has half of this. */
-const maxLength = 256 * 1024;
+const maxBytes = 256 * 1024;
 
 /**
- * The blocks of a PEM text, found in one pass: the service may send any text.
+ * The blocks of a PEM text, without bytes where they are damaged, and the text outside the blocks. Found
+ * in one pass: the service may send any text.
  *
  * @throws PemError when the text is too long, or a block has no end.
  */
-function blocksOf(text: string): { label: string; pem: string }[] {
-  if (text.length > maxLength) throw new PemError(`is longer than ${maxLength / 1024} kB`);
-  const blocks: { label: string; pem: string }[] = [];
-  const begin = /-----BEGIN ([A-Z0-9 ]+)-----/g;
+function split(text: string) {
+  const most = `${maxBytes / 1024} kB`;
+  if (Buffer.byteLength(text) > maxBytes) throw new PemError(`is longer than ${most}`);
+  const blocks: { label: string; der: Buffer }[] = [];
+  let outside = "";
+  const begin = /-----BEGIN ([A-Z0-9 #]+)-----/g;
+  let last = 0;
   for (let match = begin.exec(text); match; match = begin.exec(text)) {
     const [, label = ""] = match;
     const end = `-----END ${label}-----`;
     const at = text.indexOf(end, begin.lastIndex);
     if (at < 0) break;
-    begin.lastIndex = at + end.length;
-    blocks.push({ label, pem: text.slice(match.index, begin.lastIndex) });
+    blocks.push({ label, der: decoded(text.slice(begin.lastIndex, at)) });
+    outside += `${text.slice(last, match.index)}\n`;
+    begin.lastIndex = last = at + end.length;
   }
-  if (blocks.length === text.split("-----BEGIN ").length - 1) return blocks;
+  if (blocks.length < text.split("-----BEGIN ").length - 1) {
+    throw new PemError(
+      `has a block without an END line (complete blocks: ${blocks.length}): is the text cut off?`,
+    );
+  }
+  return { blocks, outside: outside + text.slice(last) };
+}
+
+/** The bytes of a block, as Go reads them: in lines of any length, between which lines may be blank. */
+function decoded(body: string): Buffer {
+  const lines = /^[ \t]*\r?\n([\s\S]*)\n$/.exec(body)?.[1] ?? "";
+  const base64 = lines.replace(/[ \t\r\n]+/g, "");
+  const isWhole = /^[A-Za-z0-9+/]*={0,2}$/.test(base64) && base64.length % 4 === 0;
+  return Buffer.from(isWhole ? base64 : "", "base64");
+}
+
+/** A line of base64, or a first or last line, whatever hyphens it has. */
+const lineOfPem =
+  /^[A-Za-z0-9+/]{40,}={0,2}\s*?$|\p{Pd} ?(BEGIN|END) [A-Z ]*(CERTIFICATE|KEY) ?\p{Pd}/mu;
+
+/** Throws when a line of PEM stands outside the blocks, because a damaged block would be left out. */
+function refuseOutside({ blocks, outside }: ReturnType<typeof split>): void {
+  if (!lineOfPem.test(outside)) return;
   throw new PemError(
-    `has a block without an END line (complete blocks: ${blocks.length}): is the text cut off?`,
+    `has lines of PEM outside its complete blocks (${blocks.length}): ` +
+      "is a BEGIN or END line lost or damaged? Copy the whole file again",
   );
 }
 
@@ -40,7 +77,7 @@ function blocksOf(text: string): { label: string; pem: string }[] {
  * @throws PemError when there is none, or one can't be parsed.
  */
 export function parseChain(text: string): X509Certificate[] {
-  const blocks = blocksOf(text);
+  const { blocks } = split(text);
   const found = blocks.map(({ label }) => label);
   if (!found.includes("CERTIFICATE")) {
     if (found.some((label) => label.endsWith("PRIVATE KEY"))) {
@@ -52,17 +89,16 @@ export function parseChain(text: string): X509Certificate[] {
   }
   const other = found.find((label) => label !== "CERTIFICATE");
   if (other) throw new PemError(`holds a ${other} block: give certificates only, leaf first`);
-  return blocks.map(({ pem }, index) => {
-    const certificate = `certificate ${index + 1}`;
+  return blocks.map(({ der }, index) => {
     try {
-      const parsed = new X509Certificate(pem);
+      const parsed = new X509Certificate(der);
       // Node.js parses a date only when it is read.
-      const { validFrom, validTo } = parsed;
-      if (!Number.isNaN(Date.parse(validFrom) + Date.parse(validTo))) return parsed;
+      const [start, end] = datesOf(parsed);
+      if (!Number.isNaN(Number(start) + Number(end))) return parsed;
     } catch {
-      throw new PemError(`${certificate} can't be parsed: ${whyDamaged(text)}`);
+      throw new PemError(whyDamaged(text, `certificate ${index + 1} can't be parsed`));
     }
-    throw new PemError(`${certificate} has a date that can't be read`);
+    throw new PemError(`certificate ${index + 1} has a date that can't be read`);
   });
 }
 
@@ -73,24 +109,42 @@ export function parseChain(text: string): X509Certificate[] {
  */
 export function parseOrderedChain(text: string): X509Certificate[] {
   const chain = parseChain(text);
+  refuseOutside(split(text));
   chain.forEach((certificate, index) => {
-    const issuer = chain[index + 1];
-    if (issuer && !(certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey))) {
-      throw new PemError(whyNotSigned(certificate, issuer, index + 1));
+    if (!isReadable(certificate)) {
+      throw new PemError(
+        `certificate ${index + 1} has a key that the service can't read: it must be RSA with an exponent ` +
+          "of 3 to 2147483647, Ed25519, or on the named curve P-224, P-256, P-384 or P-521, uncompressed",
+      );
     }
+    const issuer = chain[index + 1];
+    if (issuer && !isSigned(certificate, issuer)) throw new PemError(whyNotSigned(chain, index));
   });
   return chain;
 }
 
-function whyNotSigned(certificate: X509Certificate, next: X509Certificate, number: number): string {
-  const [one, other] = [`certificate ${number}`, `certificate ${number + 1}`];
+function isSigned(certificate: X509Certificate, issuer: X509Certificate): boolean {
+  return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
+}
+
+/** Why a certificate is not followed by its issuer. */
+function whyNotSigned(chain: X509Certificate[], index: number): string {
+  const [certificate, next] = chain.slice(index) as [X509Certificate, X509Certificate];
+  const [one, other] = [`certificate ${index + 1}`, `certificate ${index + 2}`];
   if (next.fingerprint256 === certificate.fingerprint256) {
     return `${other} is the same as ${one}: remove one of them`;
   }
   const advice = "the leaf comes first, then each certificate's issuer";
-  return next.checkIssued(certificate)
-    ? `${one} signed ${other}, so they are in reverse order: ${advice}`
-    : `${other} did not sign ${one}: ${advice}. If the issuer is missing, add it between them`;
+  if (next.checkIssued(certificate)) {
+    return `${one} signed ${other}, so they are in reverse order: ${advice}`;
+  }
+  if (isSigned(certificate, certificate)) {
+    return `${one} has signed itself, so it ends the chain: remove what comes after it`;
+  }
+  const at = chain.findIndex((issuer) => isSigned(certificate, issuer));
+  return at < 0
+    ? `${other} did not sign ${one}: ${advice}. If the issuer is missing, add it between them`
+    : `certificate ${at + 1} signed ${one}, but ${other} comes after it: ${advice}`;
 }
 
 /** The chain in the form that state has: blocks only, 64 columns, LF. */
@@ -109,10 +163,11 @@ export function formatChain(chain: X509Certificate[]): string {
  * @throws PemError when there is none.
  */
 export function parseKey(text: string): KeyObject {
-  const found = blocksOf(text).map(({ label }) => label);
-  const keys = found.filter((label) => label.endsWith("PRIVATE KEY"));
+  const found = split(text);
+  const labels = found.blocks.map(({ label }) => label);
+  const keys = found.blocks.filter(({ label }) => label.endsWith("PRIVATE KEY"));
   if (keys.length === 0) {
-    if (found.includes("CERTIFICATE")) {
+    if (labels.includes("CERTIFICATE")) {
       throw new PemError(
         "holds a certificate, not a private key. Are certificatePem and privateKeyPem swapped?",
       );
@@ -120,19 +175,50 @@ export function parseKey(text: string): KeyObject {
     throw new PemError(whyNoBlock(text, "private key"));
   }
   if (keys.length > 1) throw new PemError("holds more than one private key");
-  if (keys[0] === "ENCRYPTED PRIVATE KEY" || /^Proc-Type:.*ENCRYPTED/m.test(text)) {
-    throw new PemError("is encrypted: give the decrypted key (`openssl pkey -in …`)");
+  refuseOutside(found);
+  const key = keys[0]?.der as Buffer;
+  // Whatever the label says, as Go and OpenSSL do.
+  for (const type of ["pkcs8", "pkcs1", "sec1"] as const) {
+    try {
+      return createPrivateKey({ key, format: "der", type });
+    } catch {
+      // It may have another form.
+    }
   }
+  throw new PemError(whyDamaged(text, "can't be parsed"));
+}
+
+/**
+ * The private key in the form that is sent: PKCS#8 alone, without what stands beside it in the text.
+ *
+ * @throws PemError when there is none.
+ */
+export function formatKey(text: string): string {
+  return String(parseKey(text).export({ type: "pkcs8", format: "pem" }));
+}
+
+/** Whether the parts of a private key fit each other, so that one wrong character is found. */
+export function isConsistent(key: KeyObject): boolean {
   try {
-    return createPrivateKey(text);
+    const data = Buffer.alloc(32);
+    if (!verify(null, data, createPublicKey(key), sign(null, data, key))) return false;
+    // OpenSSL signs without the parts of an RSA key that are wrong, and reads any version of an EC key.
+    if (key.asymmetricKeyType === "rsa") return isConsistentRsa(key.export({ format: "jwk" }));
+    if (key.asymmetricKeyType !== "ec") return true;
+    return /^30(81)?..020101/.test(key.export({ type: "sec1", format: "der" }).toString("hex"));
   } catch {
-    const isOpenSsh = keys[0] === "OPENSSH PRIVATE KEY";
-    throw new PemError(
-      isOpenSsh
-        ? "is in the format of OpenSSH: convert it with `ssh-keygen -p -m PKCS8 -f …`"
-        : `can't be parsed: ${whyDamaged(text)}`,
-    );
+    return false;
   }
+}
+
+function isConsistentRsa(parts: JsonWebKey): boolean {
+  const number = (name: "n" | "e" | "d" | "p" | "q" | "dp" | "dq" | "qi") =>
+    BigInt(`0x${Buffer.from(parts[name] ?? "", "base64url").toString("hex")}`);
+  const [d, p, q, ed] = [number("d"), number("p"), number("q"), number("e") * number("d")];
+  // A key of more than two primes, which is rare, has others besides p and q.
+  if (number("n") % (p * q) !== 0n || ed % (p - 1n) !== 1n || ed % (q - 1n) !== 1n) return false;
+  const isFast = number("dp") === d % (p - 1n) && number("dq") === d % (q - 1n);
+  return isFast && (number("qi") * q) % p === 1n;
 }
 
 /** `rsa`, `ecdsa` or `ed25519` (api.md §2.2), or undefined for a key that the service refuses. */
@@ -150,10 +236,23 @@ function publicKey(leaf: X509Certificate): KeyObject | undefined {
   }
 }
 
+/** Whether Go, in which services of this shape are written, can read the public key. */
+function isReadable(certificate: X509Certificate): boolean {
+  const key = publicKey(certificate);
+  const { publicExponent: exponent = 3n } = key?.asymmetricKeyDetails ?? {};
+  if (exponent < 3n || exponent > 2 ** 31 - 1 || exponent % 2n === 0n) return false;
+  return key?.asymmetricKeyType !== "ec" || namedCurve.test(spki(key).toString("hex"));
+}
+
+/** The start of an SPKI in hex: id-ecPublicKey, the name of a curve that Go knows, an uncompressed point. */
+const namedCurve = /06072a8648ce3d0201(06082a8648ce3d030107|06052b8104002[123])03(81)?..0004/;
+
+const spki = (key: KeyObject) => key.export({ type: "spki", format: "der" });
+
 /** SHA-256 of the public key (SPKI, DER) as lower-case hex; a compressed key has another one. */
 function publicKeyFingerprint(leaf: X509Certificate): string | undefined {
-  const der = publicKey(leaf)?.export({ type: "spki", format: "der" });
-  return der && createHash("sha256").update(der).digest("hex");
+  const key = publicKey(leaf);
+  return key && createHash("sha256").update(spki(key)).digest("hex");
 }
 
 /** SHA-256 over the whole decoded chain, in order, as lower-case hex. */
@@ -246,7 +345,7 @@ export function describeChain(chain: X509Certificate[]): ChainState {
     subjectAlternativeNames: alternativeNames(leaf.subjectAltName ?? ""),
     issuerCommonName: distinguishedName(leaf.issuer)("CN"),
     serialNumber: leaf.serialNumber.toLowerCase(),
-    notBefore: timestamp(leaf.validFrom),
+    notBefore: timestamp(dateOf(leaf.validFrom)),
     notAfter: endOf(chain),
     privateKeyType: keyType(leaf) ?? null,
     subjectOrganization: subject("O"),
@@ -262,18 +361,50 @@ export function describeChain(chain: X509Certificate[]): ChainState {
 
 /** When the leaf expires, as {@link ChainState} has it. */
 export function endOf([leaf]: X509Certificate[]): string {
-  return timestamp((leaf as X509Certificate).validTo);
+  return timestamp(dateOf((leaf as X509Certificate).validTo));
 }
 
-/** What is wrong when an issuer of the chain has expired; undefined when none has. */
-export function expiredIssuer(chain: X509Certificate[], now: Date): string | undefined {
-  const index = chain.findIndex(({ validTo }, at) => at > 0 && Date.parse(validTo) <= Number(now));
-  const issuer = chain[index];
-  if (!issuer) return undefined;
-  return (
-    `certificate ${index + 1} of the chain expired on ${timestamp(issuer.validTo)}, so clients may ` +
-    "refuse the connection: ask the authority for its present intermediates"
-  );
+/** What Go, in which services of this shape are written, refuses: what Node.js reads, or the DER in hex. */
+const unreadable: [RegExp, string][] = [
+  [/^-/, "a negative serial number"],
+  [/\bDNS:"[^"]*\\u00[89a-f]/, "a DNS name that is not in ASCII (xn--…)"],
+  [/06082b060105050701010101ff/, "critical authority information"],
+  [/0603551d(0e|23)0101ff/, "a critical key identifier"],
+];
+
+/** What a plan warns of in a chain, besides the expiry of its leaf. */
+export function doubtsOf(chain: X509Certificate[], now: Date): string[] {
+  return chain.flatMap((certificate, index) => {
+    const [start, end] = datesOf(certificate);
+    const { serialNumber, subjectAltName, raw } = certificate;
+    const read = `${serialNumber} ${subjectAltName} ${raw.toString("hex")}`;
+    const refused = unreadable.filter(([pattern]) => pattern.test(read)).map(([, what]) => what);
+    const doubts: [boolean, string][] = [
+      [
+        start > now,
+        `is not valid before ${timestamp(start)}, so clients may refuse the connection`,
+      ],
+      [
+        index > 0 && end <= now,
+        `expired on ${timestamp(end)}, so clients may refuse the connection: ask the authority for ` +
+          "its present intermediates",
+      ],
+      [refused.length > 0, `has ${refused.join(", ")}, which the service may refuse`],
+    ];
+    const one = index === 0 ? "the leaf certificate" : `certificate ${index + 1} of the chain`;
+    return doubts.filter(([is]) => is).map(([, what]) => `${one} ${what}`);
+  });
+}
+
+function datesOf({ validFrom, validTo }: X509Certificate): [start: Date, end: Date] {
+  return [dateOf(validFrom), dateOf(validTo)];
+}
+
+/** Reads a date as Node.js writes it. `Date` takes a year below 100 for one of 1950 to 2049. */
+function dateOf(text: string): Date {
+  const date = new Date(text);
+  date.setUTCFullYear(Number(/(\d+) GMT$/.exec(text)?.[1]));
+  return date;
 }
 
 /** The names that cover a domain, in lower case: a wildcard stands for one label (RFC 6125). */
@@ -290,26 +421,32 @@ export function covers({ dnsNames, ips }: SubjectAlternativeNames, host: string)
 }
 
 /**
- * Reads the first value of an attribute from a name in Node's format: lines such as `CN=a`, with
- * `+` between attributes of one level, escaped as in RFC 2253. It does not use toLegacyObject(),
- * which crashes Node 24 on curves such as secp256k1.
+ * Reads an attribute from a name in Node's format: lines such as `CN=a`, with `+` between attributes
+ * of one level, escaped as in RFC 2253. Of several values it takes the first, but of common names, as
+ * Go does, the last. It does not use toLegacyObject(), which crashes Node 24 on curves such as secp256k1.
  */
 function distinguishedName(text: string | undefined): (attribute: string) => string {
   const parts = (text ?? "").split(/\n| \+ /);
   return (attribute) => {
-    const part = parts.find((one) => one.startsWith(`${attribute}=`)) ?? "";
+    const values = parts.filter((one) => one.startsWith(`${attribute}=`));
+    const part = values.at(attribute === "CN" ? -1 : 0) ?? "";
     const plain = (_: string, hex: string | undefined, as: string) =>
       hex ? String.fromCharCode(Number.parseInt(hex, 16)) : as;
     return part.slice(attribute.length + 1).replace(/\\(?:([0-9A-F]{2})|(.))/g, plain);
   };
 }
 
-function timestamp(date: string): string {
-  return new Date(date).toISOString().replace(".000Z", "Z");
+function timestamp(date: Date): string {
+  return date.toISOString().replace(".000Z", "Z");
 }
 
-/** The short form of an IPv6 address (RFC 5952), as in a URL. */
-const shortest = (address: string) => new URL(`https://[${address}]`).hostname.slice(1, -1);
+/** The short form of an IPv6 address (RFC 5952), as in a URL; one that is mapped from IPv4 as IPv4. */
+function shortest(address: string): string {
+  const { hostname } = new URL(`https://[${address}]`);
+  const [, high, low] = /^\[::ffff:(\w+):(\w+)\]$/.exec(hostname) ?? [];
+  const hex = [high, low].map((part) => part?.padStart(4, "0")).join("");
+  return high ? Buffer.from(hex, "hex").join(".") : hostname.slice(1, -1);
+}
 
 /** Node writes `DNS:a.example, IP Address:127.0.0.1`, and unusual values as JSON strings. */
 function alternativeNames(text: string): SubjectAlternativeNames {
