@@ -215,10 +215,13 @@ function isConsistentRsa(parts: JsonWebKey): boolean {
   const number = (name: "n" | "e" | "d" | "p" | "q" | "dp" | "dq" | "qi") =>
     BigInt(`0x${Buffer.from(parts[name] ?? "", "base64url").toString("hex")}`);
   const [d, p, q, ed] = [number("d"), number("p"), number("q"), number("e") * number("d")];
+  // Not as literals: the plugin's bundle has to be text that an old Node.js can read.
+  const [none, one] = [BigInt(0), BigInt(1)];
   // A key of more than two primes, which is rare, has others besides p and q.
-  if (number("n") % (p * q) !== 0n || ed % (p - 1n) !== 1n || ed % (q - 1n) !== 1n) return false;
-  const isFast = number("dp") === d % (p - 1n) && number("dq") === d % (q - 1n);
-  return isFast && (number("qi") * q) % p === 1n;
+  if (number("n") % (p * q) !== none) return false;
+  if (ed % (p - one) !== one || ed % (q - one) !== one) return false;
+  const isFast = number("dp") === d % (p - one) && number("dq") === d % (q - one);
+  return isFast && (number("qi") * q) % p === one;
 }
 
 /** `rsa`, `ecdsa` or `ed25519` (api.md §2.2), or undefined for a key that the service refuses. */
@@ -239,8 +242,8 @@ function publicKey(leaf: X509Certificate): KeyObject | undefined {
 /** Whether Go, in which services of this shape are written, can read the public key. */
 function isReadable(certificate: X509Certificate): boolean {
   const key = publicKey(certificate);
-  const { publicExponent: exponent = 3n } = key?.asymmetricKeyDetails ?? {};
-  if (exponent < 3n || exponent > 2 ** 31 - 1 || exponent % 2n === 0n) return false;
+  const exponent = Number(key?.asymmetricKeyDetails?.publicExponent ?? 3);
+  if (exponent < 3 || exponent > 2 ** 31 - 1 || exponent % 2 === 0) return false;
   return key?.asymmetricKeyType !== "ec" || namedCurve.test(spki(key).toString("hex"));
 }
 
