@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
+import { mock } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { tlsCertificates } from "../client/tlsCertificate";
@@ -486,7 +487,11 @@ describe("the plugin, called over gRPC", () => {
         { method: "POST", answer: { status: 502 }, work: true },
       );
       await assert.rejects(created({ description: "lost before" }), /may have created/);
+      const told = mock.method(console, "error", () => {});
       const id = await created({ description: "lost and taken" });
+      told.mock.restore();
+      const said = told.mock.calls.map((call) => String(call.arguments)).join("\n");
+      assert.match(said, new RegExp(`warning: .*answer to this create was lost.* ${id} is new`));
       assert.equal(emulator.tlsEdges.list()[0]?.id, id);
     });
 
