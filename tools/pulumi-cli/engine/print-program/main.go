@@ -18,6 +18,7 @@ import (
 	"github.com/pulumi/pulumi/pkg/v3/codegen/python"
 	"github.com/pulumi/pulumi/pkg/v3/codegen/schema"
 	"github.com/pulumi/pulumi/pkg/v3/importer"
+	pkgresource "github.com/pulumi/pulumi/pkg/v3/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
@@ -55,9 +56,9 @@ func run(file, language, importFile string) error {
 		return err
 	}
 	names := importer.NameTable{}
-	var all, imported []*resource.State
+	var all, imported []*pkgresource.State
 	for _, one := range exported.Deployment.Resources {
-		state := &resource.State{
+		state := &pkgresource.State{
 			URN: one.URN, Type: one.Type, ID: one.ID, Provider: one.Provider, Protect: one.Protect,
 			Inputs: resource.NewPropertyMapFromMap(one.Inputs),
 		}
