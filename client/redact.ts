@@ -17,7 +17,9 @@ export function withoutApiKey(apiKey: string): (text: string) => string {
       .replace(/.=+$/, ""),
   );
   const hex = Buffer.from(apiKey).toString("hex");
-  const forms = anyOf([apiKey, encodeURIComponent(apiKey), hex, ...base64]);
+  // Some services escape each slash in their JSON.
+  const escaped = apiKey.replaceAll("/", "\\/");
+  const forms = anyOf([apiKey, escaped, encodeURIComponent(apiKey), hex, ...base64]);
   const pattern = new RegExp(forms, "gi");
   return (text) => text.replace(pattern, cut);
 }
@@ -28,7 +30,13 @@ export function withoutApiKey(apiKey: string): (text: string) => string {
  */
 export function withoutArguments(secrets: string[]): (text: string) => string {
   // The words of a PEM marker are those of any message about a certificate.
-  const known = secrets.flatMap((secret) => secret.split(/-----[A-Z0-9 ]+-----/)).filter(Boolean);
+  const texts = secrets.flatMap((secret) => secret.split(/-----[A-Z0-9 ]+-----/));
+  // A host without its port, or a text in JSON.
+  const parts = texts.flatMap((text) => text.split(/[\s:,"'{}]+/));
+  const known = [
+    ...texts.filter(Boolean),
+    ...parts.filter(({ length }) => length >= minWordLength),
+  ];
   if (known.length === 0) return (text) => text;
   const whole = new RegExp(`(?<![\\p{L}\\p{N}_])(?:${anyOf(known)})(?![\\p{L}\\p{N}_])`, "giu");
   const words = new Set(known.flatMap((text) => text.toLowerCase().match(word) ?? []));

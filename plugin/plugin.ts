@@ -22,7 +22,6 @@ import {
 } from "../provider/connection";
 import { endCreates } from "../provider/creates/createOnce";
 import { claim, startRun } from "../provider/creates/journal";
-import { forgetLists } from "../provider/creates/lists";
 import { DeclaredHostports } from "../provider/declaredHostports";
 import { cancel, engineAddress } from "../provider/engine";
 import { forgetPlans } from "../provider/hostports";
@@ -30,6 +29,7 @@ import { idToImport } from "../provider/importName";
 import { type Kind, kinds, lookups } from "../provider/kinds";
 import {
   defined,
+  forgetAccounts,
   hasUnknown,
   type Lifecycle,
   nameInUrn,
@@ -188,7 +188,7 @@ function handlersOf(schema: Schema) {
           throw new Error(`this process was configured for ${origin}, and is kept to that service`);
       }
       startRun();
-      forgetLists();
+      forgetAccounts();
       forgetPages();
       forgetPlans();
       forgetPlan();

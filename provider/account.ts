@@ -4,7 +4,6 @@ import { waysToSet } from "../client/settings";
 import { contextOf } from "./connection";
 import { listOf, pause } from "./creates/lists";
 import { ifExists, type Lifecycle, type Properties, perAccount } from "./lifecycle";
-import { warn } from "./log";
 import { refuseOtherServices } from "./origin";
 
 /** What state stores of the account. */
@@ -30,11 +29,8 @@ interface StoredWith {
   explained?: string;
 }
 
-/** An object was not found, and may be in another account. */
-class Doubt extends Error {}
-
 /** Whether this run writes, or its plan does. */
-const writingOf = perAccount(() => ({ isSo: false }));
+const writingOf = perAccount(() => ({ hasBegun: false }));
 
 /** By the tag in state. State without a tag, of an earlier version, is taken for that of one key. */
 const storedOf = perAccount(() => new Map<unknown, StoredWith>());
@@ -79,7 +75,7 @@ export function isYoung(
   state: Properties | undefined,
 ): boolean {
   const ageMs = Date.now() + client.clockSkewMs - Date.parse(String(state?.createdAt));
-  return ageMs < youngMs || listOf(client, lifecycle).hasMade(id);
+  return Math.abs(ageMs) < youngMs || listOf(client, lifecycle).hasMade(id);
 }
 
 /**
@@ -139,15 +135,14 @@ async function ifWitnessed<T>(
   if (found !== undefined) return found;
   stored.known.delete(`${lifecycle.title} ${id}`);
   if (contextOf(client).settings?.sameAccount || (await hasWitness(stored))) return undefined;
-  throw new Doubt(doubt(client, `the ${lifecycle.title} ${id}`, stored, state.accountTag));
+  throw new Error(doubt(client, `the ${lifecycle.title} ${id}`, stored, state.accountTag));
 }
 
 /**
- * Judges in a diff an object that was stored with another key. The first one that is not found is a
- * warning in a run that writes nothing: another object may show the account. Does nothing with
- * `offlinePlan`: {@link refuseWrite} follows before a write.
+ * Judges in a diff an object that was stored with another key, if it has a change or this run writes
+ * already. Does nothing with `offlinePlan`: {@link refuseWrite} follows before a write.
  *
- * @throws Error as {@link ifInAccount} and, if the object has a change, as {@link refuseWrite}.
+ * @throws Error as {@link ifInAccount} and {@link refuseWrite}.
  */
 export async function judgeAccount(
   lifecycle: Lifecycle,
@@ -158,13 +153,10 @@ export async function judgeAccount(
 ): Promise<void> {
   const tag = state.accountTag;
   if (contextOf(client).settings?.offlinePlan) return;
+  if (!isChanged && !writingOf(client).hasBegun) return;
   if (tag !== undefined && tag !== client.keyTag && !storedWith(client, tag).isWitnessed) {
-    const isFatal = isChanged || writingOf(client).isSo || storedWith(client, tag).explained;
     const reading = () => lifecycle.read(client.account, id);
-    await ifInAccount(lifecycle, client, id, state, reading).catch((error) => {
-      if (isFatal || !(error instanceof Doubt)) throw error;
-      warn(error.message);
-    });
+    await ifInAccount(lifecycle, client, id, state, reading);
   }
   if (isChanged) await refuseWrite(client, state);
 }
@@ -177,7 +169,7 @@ export async function judgeAccount(
  * @throws Error as {@link ifInAccount}, or that of the request that looks for a witness.
  */
 export async function refuseWrite(client: Client, own?: Properties): Promise<void> {
-  writingOf(client).isSo = true;
+  writingOf(client).hasBegun = true;
   refuseOtherServices(client);
   if (contextOf(client).settings?.sameAccount) return;
   for (const [tag, stored] of storedOf(client)) {
@@ -185,7 +177,7 @@ export async function refuseWrite(client: Client, own?: Properties): Promise<voi
     const [first] = stored.known.keys();
     const what = stored.explained ?? (first && `the ${first}`);
     if (!what || (await hasWitness(stored))) continue;
-    throw new Doubt(`no write is sent: ${doubt(client, what, stored, tag)}`);
+    throw new Error(`no write is sent: ${doubt(client, what, stored, tag)}`);
   }
 }
 

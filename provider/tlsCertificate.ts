@@ -248,10 +248,11 @@ function problemsOfKey(
     problems.push({ path: "privateKeyPem", reason });
   } else if (key && !leaf.checkPrivateKey(key)) {
     const owner = chain.findIndex((certificate) => certificate.checkPrivateKey(key)) + 1;
-    const others = leaf.ca
-      ? "The first certificate is an authority's: give the whole chain, leaf first (fullchain.pem of certbot, " +
-        "not chain.pem)"
-      : "Give the key that the certificate was requested with, or the certificate of this key";
+    const others =
+      leaf.ca && !leaf.checkIssued(leaf)
+        ? "The first certificate is an authority's: give the whole chain, leaf first (fullchain.pem of certbot, " +
+          "not chain.pem)"
+        : "Give the key that the certificate was requested with, or the certificate of this key";
     const advice = owner
       ? `It is the key of certificate ${owner}: the leaf comes first, and its key is needed`
       : others;

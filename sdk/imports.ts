@@ -12,6 +12,11 @@ export function failLater(message: string): void {
   void pulumi.log.error(message);
 }
 
+/** What to do when an update has stored both. */
+export const inState =
+  "If the stack has both already, take that one out of the state first, with `pulumi state delete`, because " +
+  "its removal deletes the object";
+
 /** By stack: the resource of each object, by type, connection, and id or import option. */
 const ownersIn = new WeakMap<object, Map<string, { id: object; name: string; imports: boolean }>>();
 
@@ -32,9 +37,9 @@ export function refuseSharedObject(
     else if (other.id !== id && (imports || other.imports))
       failLater(
         `the resources "${other.name}" and "${name}" have the same object, ${object}, which only one ` +
-          "resource can manage: remove the resource that imports it",
+          `resource can manage: remove the resource that imports it. ${inState}`,
       );
   };
   if (imported) own(imported, true);
-  id.apply((known) => own(known, false));
+  id.apply((known) => own(known, imported !== undefined));
 }

@@ -103,9 +103,9 @@ export class Registration {
   done(resource: pulumi.CustomResource, name: string): void {
     const { type, stateNames, secrets = [] } = this.#registered;
     const kind = `${type} ${this.properties.connection ?? defaultConnection}`;
+    Error.stackTraceLimit = this.#stackTraceLimit;
     // A `get` manages nothing.
     if (!this.options.id) refuseSharedObject(resource, name, kind, this.#imported);
-    Error.stackTraceLimit = this.#stackTraceLimit;
     traceFailure(resource, this.done);
     // Pulumi makes each argument a property. An export of the resource must contain no key.
     for (const secret of secrets) delete (resource as unknown as Record<string, unknown>)[secret];

@@ -16,8 +16,9 @@ import {
 import { connect } from "../provider/connection";
 import { noteManaged } from "../provider/creates/createOnce";
 import { claim, folder, hashOf, isClaimed, startRun } from "../provider/creates/journal";
-import { forgetLists, listOf } from "../provider/creates/lists";
+import { listOf } from "../provider/creates/lists";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
+import { forgetAccounts } from "../provider/lifecycle";
 import { lifecycle as tlsEdgeLifecycle } from "../provider/tlsEdge";
 import {
   type Answer,
@@ -63,7 +64,7 @@ describe("a create", () => {
   });
   beforeEach(() => {
     emulator.reset();
-    forgetLists();
+    forgetAccounts();
     rmSync(folder(), { recursive: true, force: true });
     told = mock.method(console, "error", () => {});
     skipPauses();
@@ -391,7 +392,7 @@ describe("a create", () => {
       emulator.faults.add({ method: "GET", skip: 1, answer: { status: 401 }, times: 6 });
       await failureOf(stackOf("tlsEdge").up(inputs.tlsEdge), Error);
       startRun();
-      forgetLists();
+      forgetAccounts();
       emulator.requests.length = 0;
       const [name = ""] = readdirSync(join(folder(), "creates"));
       return join(folder(), "creates", name);

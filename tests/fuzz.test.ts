@@ -22,8 +22,8 @@ import {
   startEmulator,
 } from "../emulator/server";
 import { folder } from "../provider/creates/journal";
-import { forgetLists } from "../provider/creates/lists";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
+import { forgetAccounts } from "../provider/lifecycle";
 import * as sdk from "../sdk";
 import { anyJson, assertInert, holds, hostileText } from "./cases";
 import { failureOf, later, type Properties, Stack, setEnv, setEnvFor, skipPauses } from "./support";
@@ -308,7 +308,7 @@ describe("whatever stands in an answer", () => {
   /** An account and a machine with nothing, as in the first run. */
   function reset() {
     emulator.reset();
-    forgetLists();
+    forgetAccounts();
     rmSync(folder(), { recursive: true, force: true });
   }
 

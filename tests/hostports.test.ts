@@ -7,9 +7,9 @@ import { ServiceError } from "../client/errors";
 import { tlsEdges } from "../client/tlsEdge";
 import { type Emulator, startEmulator } from "../emulator/server";
 import { folder, records } from "../provider/creates/journal";
-import { forgetLists } from "../provider/creates/lists";
 import { tlsEdge } from "../provider/dynamic";
 import { forgetPlans } from "../provider/hostports";
+import { forgetAccounts } from "../provider/lifecycle";
 import { clientOf, failureOf, Stack, setEnv, setEnvFor, unknown, until } from "./support";
 
 const [h1, h2, h3] = ["one.example.com:443", "two.example.com:443", "three.example.com:443"];
@@ -26,7 +26,7 @@ describe("a hostport that another edge serves", () => {
   });
   let isMarked: boolean;
   beforeEach(() => {
-    forgetLists();
+    forgetAccounts();
     rmSync(folder(), { recursive: true, force: true });
     isMarked = false;
     emulator.reset();

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { mock } from "node:test";
 import { tlsEdges } from "../client/tlsEdge";
 import { type Emulator, startEmulator } from "../emulator/server";
-import { forgetLists } from "../provider/creates/lists";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
+import { forgetAccounts } from "../provider/lifecycle";
 import { forgetPlan, warnOfPlan } from "../provider/plan";
 import {
   answer,
@@ -51,7 +51,7 @@ describe("what a plan asks", () => {
   async function deployed(): Promise<Stack> {
     const stack = new Stack(tlsEdge);
     await stack.up({ description: "a" });
-    forgetLists();
+    forgetAccounts();
     forgetPlan();
     emulator.requests.splice(0);
     return stack;
@@ -88,7 +88,7 @@ describe("what a plan asks", () => {
     const inputs = JSON.parse(JSON.stringify(stack.inputs));
     stack.inputs = Object.fromEntries(Object.entries(inputs).reverse());
     stack.inputs.tlsTermination = { minVersion: "1.3", enabled: true };
-    forgetLists();
+    forgetAccounts();
     forgetPlan();
     takeRequests(emulator);
     emulator.tlsEdges.patch(stack.id, fields);
@@ -231,7 +231,7 @@ describe("what a plan asks", () => {
     await others({ description: "b" }, { description: "known" });
     const stack = new Stack(tlsEdge);
     await stack.up({ description: "a", hostports: ["moving:443"] });
-    forgetLists();
+    forgetAccounts();
     forgetPlan();
     await stack.preview({ description: "b", hostports: [] });
     await preview({ hostports: ["moving:443"] });

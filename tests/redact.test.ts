@@ -13,6 +13,7 @@ describe("what a service says of an API key", () => {
     "as it is": key,
     "in capitals": key.toUpperCase(),
     "URL-encoded": encodeURIComponent(key),
+    "in JSON that escapes slashes": key.replaceAll("/", "\\/"),
     hexadecimal: Buffer.from(key).toString("hex"),
     "hexadecimal in capitals": Buffer.from(key).toString("hex").toUpperCase(),
     base64: base64(key),
@@ -138,6 +139,7 @@ describe("what a service says of a request with a private key", () => {
 describe("what a service says of the secret arguments of a program", () => {
   const open = withoutArguments([
     "s3cret.shop.test:443",
+    "db.io:443",
     "bkdtg_S3CRET x",
     "edge",
     '{"owner":"alice",\n"note":"kept + (quiet)"}',
@@ -145,7 +147,8 @@ describe("what a service says of the secret arguments of a program", () => {
   ]);
   const said: [string, string][] = [
     ["hostport s3cret.shop.test:443 is taken", "hostport [secret] is taken"],
-    ["the host S3CRET.shop.TEST, port 443", "the host [secret].[secret].[secret], port 443"],
+    ["the host S3CRET.shop.TEST, port 443", "the host [secret], port 443"],
+    ["The domain db.io is reserved", "The domain [secret] is reserved"],
     ["no backend bkdtg_S3CRET x", "no backend [secret]"],
     ["bkdtg_s3cret%20x", "[secret]%20x"],
     [

@@ -21,7 +21,7 @@ import {
   makeServerCertificate,
 } from "../emulator/pki";
 import type { Emulator } from "../emulator/server";
-import { forgetLists } from "../provider/creates/lists";
+import { forgetAccounts } from "../provider/lifecycle";
 import { warnOfPlan } from "../provider/plan";
 
 export type Properties = Record<string, unknown>;
@@ -103,7 +103,7 @@ export function setEnvFor(emulator: Emulator, prefix?: string): () => void {
 /** A later run begins, for which what exists at the service is no longer young (contract C39). */
 export function later(emulator: Emulator): void {
   emulator.clocks.date += 600_000;
-  forgetLists();
+  forgetAccounts();
 }
 
 /**

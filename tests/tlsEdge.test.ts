@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { mock } from "node:test";
 import type { TLSEdgeWire } from "../client/tlsEdge";
 import { type Emulator, type Respond, startEmulator } from "../emulator/server";
-import { forgetLists } from "../provider/creates/lists";
 import { tlsEdge as dynamicEdge } from "../provider/dynamic";
+import { forgetAccounts } from "../provider/lifecycle";
 import { throughBothDoors } from "./acceptance/doors";
 import { pluginProvider } from "./pluginProvider";
 import {
@@ -732,7 +732,7 @@ throughBothDoors("a TLS edge", (door) => {
       ["a delete", () => stack.destroy(), 0],
     ];
     const youth: [string, { date: number; createdAt: number }, () => void][] = [
-      ["by the service's clock", { date: -86_400_000, createdAt: -86_410_000 }, forgetLists],
+      ["by the service's clock", { date: -86_400_000, createdAt: -86_410_000 }, forgetAccounts],
       ["because this run has made it", { date: 0, createdAt: -600_000 }, () => {}],
     ];
     for (const [name, work, left, result] of works) {

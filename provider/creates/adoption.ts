@@ -84,7 +84,7 @@ export function refuseOwned(lifecycle: Lifecycle, client: Client, id: string, wa
   const { owners } = objectsOf(client);
   const object = titleOf(lifecycle, id);
   const other = owners.get(object);
-  if (other === "" ? wanted !== id : other && wanted && other !== wanted) {
+  if (other === "" || (other && wanted && other !== wanted)) {
     const whose = other ? `the import option ${other} of another resource` : "another resource";
     throw new Error(`the ${object} belongs to ${whose} of this program: remove one of the two`);
   }
@@ -231,6 +231,8 @@ export function checkImportOption(
     );
   }
   const service = client();
+  if (isProgramRun && objectsOf(service).owners.get(object) === "")
+    refuseOwned(lifecycle, service, id);
   protect(service, object, objectsOf(service).imported.get(object));
 }
 

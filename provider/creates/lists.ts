@@ -3,7 +3,7 @@ import type { Client } from "../../client/client";
 import type { Page } from "../../client/endpoints";
 import { ConnectionError } from "../../client/errors";
 import { cancelSignal } from "../engine";
-import { forgetAccounts, type Lifecycle, perAccount } from "../lifecycle";
+import { type Lifecycle, perAccount } from "../lifecycle";
 import type { Mark } from "./journal";
 
 /** The age after which a mark is read again before a POST. */
@@ -31,9 +31,6 @@ export interface Look {
 }
 
 const lists = perAccount(() => new Map<string, List>());
-
-/** Forgets all pages, and what else is known of accounts: a run begins. */
-export const forgetLists = forgetAccounts;
 
 /** The list of one kind in one account, which all creates of this process read together. */
 export function listOf(client: Client, lifecycle: Lifecycle): List {
