@@ -17,7 +17,8 @@ import { programsIn } from "../../tools/markdown";
 import { findOrBuildPulumi } from "../../tools/pulumi";
 
 const run = promisify(execFile);
-const page = "walkthrough.md";
+const page = "languages.md";
+const walk = `${page}#From nothing to a site`;
 
 /** The commands of the page that can't run here as they stand, and what runs in their place. */
 const instead = new Map([
@@ -47,7 +48,7 @@ const walks = {
     program: "main.go",
     install: "true",
     async others(folder: string) {
-      const [text = ""] = await programsIn(page, "text");
+      const [text = ""] = await programsIn(walk, "text");
       await writeFile(path.join(folder, "go.mod"), text);
     },
     async link(folder: string) {
@@ -89,7 +90,7 @@ describe(`docs/${page}`, () => {
         run("bash", ["-e", "-c", commands.map(here).join("\n")], { cwd, env }).catch(
           ({ stdout, stderr }) => assert.fail(stdout + stderr),
         );
-      const commands = (await programsIn(page, "sh")).map((block) => block.trim().split("\n"));
+      const commands = (await programsIn(walk, "sh")).map((block) => block.trim().split("\n"));
       const [service = [], all = []] = commands;
       const steps = all.filter((command) => language === "go" || !command.endsWith("in Go alone"));
       const count = service.length + steps.length;
@@ -104,8 +105,8 @@ describe(`docs/${page}`, () => {
 
       // The second one.
       const [manifests, programs] = [
-        await programsIn(page, "yaml"),
-        await programsIn(page, language),
+        await programsIn(walk, "yaml"),
+        await programsIn(walk, language),
       ];
       await writeFile(path.join(folder, "Pulumi.yaml"), manifests[n] ?? "");
       await writeFile(path.join(folder, program), programs[0] ?? "");
@@ -133,7 +134,7 @@ describe(`docs/${page}`, () => {
   it("has the program of README.md", async () => {
     const [[shown = ""], [program = ""]] = [
       await programsIn("../README.md", "python"),
-      await programsIn(page, "python"),
+      await programsIn(walk, "python"),
     ];
     assert.ok(shown && program.includes(shown));
   });
