@@ -130,14 +130,6 @@ describe(`docs/${page}`, () => {
       assert.match(text, new RegExp(`\\b${count} ${language === "go" ? "in Go" : "commands"}`));
     });
   }
-
-  it("has the program of README.md", async () => {
-    const [[shown = ""], [program = ""]] = [
-      await programsIn("../README.md", "python"),
-      await programsIn(walk, "python"),
-    ];
-    assert.ok(shown && program.includes(shown));
-  });
 });
 
 /** Replaces the program of a project by one in TypeScript, whose types are checked. */

@@ -161,7 +161,7 @@ async function main(): Promise<void> {
     for (const kind of kinds) all.push(...(await measureAll(kind, args[kind[0]], run)));
   }
   const file = path.resolve(values.out, "performance.md");
-  await writePart(file, "Performance and reliability", "measured", report(all, version, load, runs));
+  await writePart(file, "Performance", "measured", report(all, version, load, runs));
 }
 
 function report(all: Measured[], cli: string, load: number, runs: number): string {
