@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFile, copyFile, cp, readFile, writeFile } from "node:fs/promises";
+import { appendFile, cp, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
@@ -17,7 +17,8 @@ import { programsIn } from "../../tools/markdown";
 import { findOrBuildPulumi } from "../../tools/pulumi";
 
 const run = promisify(execFile);
-const page = "walkthrough.md";
+const page = "languages.md";
+const walk = `${page}#From nothing to a site`;
 
 /** The commands of the page that can't run here as they stand, and what runs in their place. */
 const instead = new Map([
@@ -47,7 +48,7 @@ const walks = {
     program: "main.go",
     install: "true",
     async others(folder: string) {
-      const [text = ""] = await programsIn(page, "text");
+      const [text = ""] = await programsIn(walk, "text");
       await writeFile(path.join(folder, "go.mod"), text);
     },
     async link(folder: string) {
@@ -89,7 +90,7 @@ describe(`docs/${page}`, () => {
         run("bash", ["-e", "-c", commands.map(here).join("\n")], { cwd, env }).catch(
           ({ stdout, stderr }) => assert.fail(stdout + stderr),
         );
-      const commands = (await programsIn(page, "sh")).map((block) => block.trim().split("\n"));
+      const commands = (await programsIn(walk, "sh")).map((block) => block.trim().split("\n"));
       const [service = [], all = []] = commands;
       const steps = all.filter((command) => language === "go" || !command.endsWith("in Go alone"));
       const count = service.length + steps.length;
@@ -104,8 +105,8 @@ describe(`docs/${page}`, () => {
 
       // The second one.
       const [manifests, programs] = [
-        await programsIn(page, "yaml"),
-        await programsIn(page, language),
+        await programsIn(walk, "yaml"),
+        await programsIn(walk, language),
       ];
       await writeFile(path.join(folder, "Pulumi.yaml"), manifests[n] ?? "");
       await writeFile(path.join(folder, program), programs[0] ?? "");
@@ -129,17 +130,18 @@ describe(`docs/${page}`, () => {
       assert.match(text, new RegExp(`\\b${count} ${language === "go" ? "in Go" : "commands"}`));
     });
   }
-
-  it("has the program of README.md", async () => {
-    const [[shown = ""], [program = ""]] = [
-      await programsIn("../README.md", "python"),
-      await programsIn(page, "python"),
-    ];
-    assert.ok(shown && program.includes(shown));
-  });
 });
 
-describe("docs/lookups.md", () => {
+/** Replaces the program of a project by one in TypeScript, whose types are checked. */
+async function writeProgram(project: Project, program: string): Promise<void> {
+  await project.file("Pulumi.yaml", "name: acceptance\nruntime: nodejs\n");
+  await project.file("package.json", '{ "main": "index.ts" }');
+  const template = path.join(repository, "templates", "site", "tsconfig.json");
+  await cp(template, path.join(project.folder, "tsconfig.json"));
+  await project.file("index.ts", program);
+}
+
+describe("the lookups of docs/guide.md", () => {
   let project: Project;
   before(async () => {
     project = await Project.create({}, { PULUMI_NODEJS_TRANSPILE_ONLY: undefined });
@@ -177,32 +179,52 @@ describe("docs/lookups.md", () => {
   }
 
   it("C61 C60 finds in TypeScript what it says", async () => {
-    const [program = ""] = await programsIn("lookups.md", "ts");
-    await project.file("Pulumi.yaml", "name: acceptance\nruntime: nodejs\n");
-    await project.file("package.json", '{ "main": "index.ts" }');
-    const template = path.join(repository, "templates", "site", "tsconfig.json");
-    await cp(template, path.join(project.folder, "tsconfig.json"));
-    await project.file("index.ts", program);
+    const [program = ""] = await programsIn("guide.md#Lookups", "ts");
+    await writeProgram(project, program);
     await finds();
   });
 
   it("C61 C60 finds in Python what it says", async function () {
     if ((await missing("python")) || (await missing("go"))) this.skip();
     const sdks = await generateSdks(path.join(repository, "plugin", "schema.json"));
-    const [program = ""] = await programsIn("lookups.md", "python");
+    const [program = ""] = await programsIn("guide.md#Lookups", "python");
     const plugin = path.join(repository, "plugin", "dist");
     Object.assign(project.env, await programs.python(project.folder, program, { sdks, plugin }));
     await finds();
   });
 });
 
-describe("docs/testing.md", () => {
+describe("the site of docs/guide.md", () => {
+  it("C37 takes over an edge and a certificate: nothing is replaced", async () => {
+    const project = await Project.create({}, { PULUMI_NODEJS_TRANSPILE_ONLY: undefined });
+    try {
+      const made = await makeCertificate({ commonName: "app.example.com" });
+      await project.file("fullchain.pem", made.certificatePem);
+      await project.file("privkey.pem", made.privateKeyPem);
+      await project.program(`
+        const read = (file) => require("node:fs").readFileSync(file, "utf8");
+        const certificatePem = read("fullchain.pem");
+        new tlsedge.TLSCertificate("cert", { certificatePem, privateKeyPem: read("privkey.pem") });
+        new tlsedge.TLSEdge("edge", { hostports: ["app.example.com:443"] });`);
+      await project.up();
+      const [program = ""] = await programsIn("guide.md#Move resources into a site", "ts");
+      await writeProgram(project, program);
+      assert.deepEqual((await project.up()).changes, { same: 1, update: 2, create: 1 });
+      await writeProgram(project, program.replace(/transforms: .*\],\n/s, ""));
+      assert.deepEqual((await project.up()).changes, { same: 4 });
+    } finally {
+      await project.close();
+    }
+  });
+});
+
+describe("the unit tests of docs/guide.md", () => {
   it("C63 has a test in TypeScript that passes as it stands, and fails of another program", async () => {
-    const [program = "", test = ""] = await programsIn("testing.md", "ts");
+    const [program = "", test = ""] = await programsIn("guide.md#Unit tests", "ts");
     const folder = newFolder();
     await linkModules(folder);
-    const template = path.join(repository, "templates", "site", "tsconfig.json");
-    await copyFile(template, path.join(folder, "tsconfig.json"));
+    const [tsconfig = ""] = await programsIn("guide.md#Unit tests", "json");
+    await writeFile(path.join(folder, "tsconfig.json"), tsconfig);
     await writeFile(path.join(folder, "index.test.ts"), test);
     const env = { PATH: process.env.PATH, HOME: process.env.HOME };
     const mocha = [require.resolve("mocha/bin/mocha.js"), "--require", "ts-node/register"];

@@ -297,9 +297,9 @@ describe("the plugin in every language", () => {
     });
   }
 
-  it("C63 is tested in Python as docs/testing.md shows", async function () {
+  it("C63 is tested in Python as docs/guide.md shows", async function () {
     if (await missing("python")) this.skip();
-    const [program = "", test = ""] = await programsIn("testing.md", "python");
+    const [program = "", test = ""] = await programsIn("guide.md#Unit tests", "python");
     const folder = newFolder();
     await writeFile(path.join(folder, "test_stack.py"), test);
     const run = async (text: string) => {

@@ -17,7 +17,7 @@ const doors: Record<Door, string> = { dynamic: "Dynamic providers", plugin: "Plu
 const usage = `npm run test:faults [-- OPTIONS]
 
 Makes requests fail while resources are created, read, updated and deleted, compares the objects on
-the service with the states, and writes the totals into docs/reliability.md. Exits with 1 when a
+the service with the states, and writes the totals into docs/performance.md. Exits with 1 when a
 promise is broken.
 
   --only PART   only sequences (drawn) or crashes (processes that are killed at fixed points, on the
@@ -80,11 +80,11 @@ async function main(): Promise<number> {
 }
 
 async function write(door: Door, totals: [string, string][]): Promise<void> {
-  const file = path.join(repository, "docs", "reliability.md");
+  const file = path.join(repository, "docs", "performance.md");
   const list = Object.values(promises).map((promise) => `- ${promise}`);
-  await writePart(file, "Reliability", "promises", list.join("\n"));
+  await writePart(file, "Performance and reliability", "promises", list.join("\n"));
   const heads = ["All runs together", ...Object.values(doors)];
-  await writeColumn(file, "Reliability", "totals", heads, doors[door], totals);
+  await writeColumn(file, "Performance and reliability", "totals", heads, doors[door], totals);
 }
 
 const isDoor = (text: string): text is Door => Object.hasOwn(doors, text);
