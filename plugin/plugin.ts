@@ -25,7 +25,7 @@ import { claim, startRun } from "../provider/creates/journal";
 import { DeclaredHostports } from "../provider/declaredHostports";
 import { cancel, engineAddress } from "../provider/engine";
 import { forgetPlans } from "../provider/hostports";
-import { idToImport } from "../provider/importName";
+import { idToImport, sharedObject } from "../provider/importName";
 import { type Kind, kinds, lookups } from "../provider/kinds";
 import {
   defined,
@@ -125,10 +125,7 @@ function handlersOf(schema: Schema) {
     const other = owners.get(`${request.getType()} ${id}`) ?? urn;
     owners.set(`${request.getType()} ${id}`, urn);
     if (other === urn) return;
-    throw new Error(
-      `the resources "${nameInUrn(other)}" and "${nameInUrn(urn)}" have the same object, ${id}, which ` +
-        "only one resource can manage: remove the resource that imports it",
-    );
+    throw new Error(sharedObject(nameInUrn(other), nameInUrn(urn), id));
   };
   const outputsOf = (token: string) => Object.keys(schema.resources[token]?.properties ?? {});
   /** Writes inputs. Those that the schema marks are secrets, even if the program gives them plain. */

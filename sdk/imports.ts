@@ -1,4 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
+import { sharedObject } from "../provider/importName";
 
 /**
  * Fails the program in an output. What an output throws fails every program of this process: two
@@ -11,11 +12,6 @@ export function failLater(message: string): void {
   if (!stores?.getStore()) throw new pulumi.RunError(message);
   void pulumi.log.error(message);
 }
-
-/** What to do when an update has stored both. */
-export const inState =
-  "If the stack has both already, take that one out of the state first, with `pulumi state delete`, because " +
-  "its removal deletes the object";
 
 /** By stack: the resource of each object, by type, connection, and id or import option. */
 const ownersIn = new WeakMap<object, Map<string, { id: object; name: string; imports: boolean }>>();
@@ -35,10 +31,7 @@ export function refuseSharedObject(
     const other = owners.get(`${kind} ${object}`);
     if (!other) owners.set(`${kind} ${object}`, { id, name, imports });
     else if (other.id !== id && (imports || other.imports))
-      failLater(
-        `the resources "${other.name}" and "${name}" have the same object, ${object}, which only one ` +
-          `resource can manage: remove the resource that imports it. ${inState}`,
-      );
+      failLater(sharedObject(other.name, name, object));
   };
   if (imported) own(imported, true);
   id.apply((known) => own(known, imported !== undefined));
