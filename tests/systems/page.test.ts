@@ -108,6 +108,8 @@ describe("the page of a report", () => {
           for (const details of all) details.open = true;
         });
         assert.deepEqual(await tooWide(page), []);
+        const left = await page.$eval("td + td", (td) => td.getBoundingClientRect().left);
+        assert.equal(left < 100, width === 360, "a phone shows cards");
         const back = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
         const [red = 0] = (back.match(/\d+/g) ?? []).map(Number);
         assert.equal(red > 128, theme === "light");
