@@ -4,11 +4,11 @@ import { plain, plainJson, withoutCommands } from "../client/plain";
 import { defaultConnection } from "../client/settings";
 import { isObject, type Lifecycle, type Properties, unknownValue } from "../provider/lifecycle";
 import { problemsOfShape } from "../provider/values/shape";
-import type { Candidate, Lists, Wire } from "./kind";
-import { type AnyAdoptableKind, adoptableKinds } from "./kinds";
+import type { AdoptableKind, Candidate, Lists, Wire } from "./kind";
+import { adoptableKinds } from "./kinds";
 import { cell, count, type Display, inWords, painted, section, wrapped } from "./table";
 
-type EachKind = (typeof adoptableKinds)[number];
+type Key = AdoptableKind["key"];
 
 /** An object that a program can adopt. */
 interface Adoptable {
@@ -30,7 +30,7 @@ export interface Skipped {
 }
 
 /** The objects of each kind to adopt, by name, and the objects to skip. */
-export interface Plan extends Record<EachKind["key"], Adoptable[]> {
+export interface Plan extends Record<Key, Adoptable[]> {
   /** In the order of the kinds, then by id. */
   skipped: Skipped[];
   /** How many objects the filter has left out. */
@@ -39,7 +39,7 @@ export interface Plan extends Record<EachKind["key"], Adoptable[]> {
 
 /** What `adopt --json` prints; each kind has its objects in the files, by name. */
 export interface Adoption
-  extends Record<EachKind["key"], Omit<Adoptable, "args">[]>,
+  extends Record<Key, Omit<Adoptable, "args">[]>,
     Pick<Plan, "skipped" | "unmatched"> {
   /** The host of the service, with its port if that is not 443. */
   service: string;
@@ -48,7 +48,7 @@ export interface Adoption
 }
 
 /** An object of the account, and the reasons why it can't be adopted. */
-type Judged = Candidate & { kind: AnyAdoptableKind; wire: Wire; reasons: string[] };
+type Judged = Candidate & { kind: AdoptableKind; wire: Wire; reasons: string[] };
 
 const longestName = 100;
 const noProgram =
@@ -56,7 +56,7 @@ const noProgram =
   "uses for unknown values";
 
 /** Calls `part` for each kind; gives the results by the key of the kind. */
-function byKey<T>(part: (kind: AnyAdoptableKind) => T): Record<EachKind["key"], T> {
+function byKey<T>(part: (kind: AdoptableKind) => T): Record<Key, T> {
   const parts = adoptableKinds.map((kind) => [kind.key, part(kind)]);
   return Object.fromEntries(parts);
 }
@@ -67,14 +67,14 @@ function byKey<T>(part: (kind: AnyAdoptableKind) => T): Record<EachKind["key"], 
  * @param connection The account, as a config namespace.
  * @param filter A text that a name, the description or the id must contain, in any letter case.
  */
-export function planOf(account: Lists<EachKind>, connection: string, filter = ""): Plan {
+export function planOf(account: Lists, connection: string, filter = ""): Plan {
   const now = new Date();
   const settings = connection === defaultConnection ? {} : { connection };
-  const all = adoptableKinds.flatMap((kind: AnyAdoptableKind) =>
+  const all = adoptableKinds.flatMap((kind) =>
     distinct(account[kind.key] ?? []).map((wire): Judged => {
-      const candidate = kind.adoption.candidate(wire);
+      const candidate = kind.candidate(wire);
       const adopted = { ...candidate, args: { ...settings, ...candidate.args } };
-      const reasons = reasonsAgainst(kind.adoption.lifecycle, adopted, now);
+      const reasons = reasonsAgainst(kind.lifecycle, adopted, now);
       return { ...adopted, kind, wire, reasons };
     }),
   );
@@ -217,9 +217,9 @@ export function filesOf(plan: Plan, isPlugin: boolean): Map<string, string> {
  * Pulumi writes: unique, and a name in every language.
  */
 function importFile(plan: Plan): string {
-  const all = adoptableKinds.flatMap(({ key, noun, adoption }: AnyAdoptableKind) =>
+  const all = adoptableKinds.flatMap(({ key, noun, className }) =>
     plan[key].map(({ id, name }) => ({
-      type: `tlsedge:index:${adoption.className}`,
+      type: `tlsedge:index:${className}`,
       name: `${noun}_${name.replace(/\W/g, "_")}`,
       logicalName: name,
       id,

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { randomUUID } from "node:crypto";
-import { fstatSync, writeFileSync } from "node:fs";
+import { fstatSync } from "node:fs";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import type { Client } from "../client/client";
 import { plain, plainJson } from "../client/plain";
@@ -13,7 +13,7 @@ import type { Kind, Lists } from "./kind";
 import { adoptableKinds, kinds } from "./kinds";
 import { statusMarkdown } from "./markdown";
 import { statusText } from "./report";
-import { statusOf } from "./status";
+import { type Account, type Mark, marks, statusOf } from "./status";
 import { type Display, inWords } from "./table";
 
 const { version } = require("pulumi-tlsedge/package.json") as { version: string };
@@ -39,39 +39,31 @@ interface Options {
   json?: boolean;
 }
 
-const formats = ["text", "json", "markdown"] as const;
+const formats = ["text", "json", "markdown", "html"] as const;
 
 interface StatusOptions extends Options {
+  failOn?: Mark[];
   failWithin?: number;
   format?: (typeof formats)[number];
-  html?: string;
 }
+
+/** Within how many days a certificate is `expiring`, unless `--fail-within` says it. */
+const defaultDays = 14;
 
 /** Gives the exit code, as `adopt` does. */
 async function status(given: StatusOptions, io: IO): Promise<number> {
-  const { failWithin, html, ...options } = given;
+  const { failOn = [], ...options } = given;
   const format = options.format ?? (options.json ? "json" : "text");
   if (options.json && format !== "json") {
     throw new Error(`--json prints JSON, and --format ${format} does not: leave one of them out`);
   }
+  const failWithin = options.failWithin ?? (failOn.includes("expiring") ? defaultDays : undefined);
   const account = await readAccount(kinds, { ...options, json: format === "json" }, io);
-  const found = statusOf(account, new Date(), failWithin);
-  if (html !== undefined) {
-    writePage(html, statusHtml(found));
-    print(`Wrote ${plain(html)}`, io.stderr);
-  }
-  if (format === "markdown") print(statusMarkdown(found), io.stdout);
+  const found = statusOf(account, new Date(), failWithin, failOn);
+  if (format === "text") printReport(statusText(found, display(io)), io);
   else if (format === "json") print(plainJson(found, 2), io.stdout);
-  else printReport(statusText(found, display(io)), io);
+  else print(format === "html" ? statusHtml(found) : statusMarkdown(found), io.stdout);
   return found.failing.length > 0 ? 2 : 0;
-}
-
-function writePage(file: string, page: string): void {
-  try {
-    writeFileSync(file, page);
-  } catch (error) {
-    throw new Error(`the page of --html can't be written: ${(error as Error).message}`);
-  }
 }
 
 interface AdoptOptions extends Options {
@@ -109,16 +101,16 @@ function clientOf(connection: string, env: IO["env"]): Client {
 }
 
 /** Reads the lists of an account, and shows the progress to a person at a terminal. */
-async function readAccount<K extends Kind>(
-  all: K[],
+async function readAccount(
+  all: Kind[],
   { connection, json }: Options,
   { env, stderr }: IO,
-) {
+): Promise<Account> {
   const client = clientOf(connection, env);
   const show = (text: string) => {
     if (stderr.isTTY && !json) stderr.write(`\r\u001b[K${text}`);
   };
-  const lists: Record<string, unknown[]> = {};
+  const lists: Partial<Record<Kind["key"], unknown[]>> = {};
   try {
     for (const { key, noun, list } of all) {
       const found: unknown[] = [];
@@ -132,7 +124,7 @@ async function readAccount<K extends Kind>(
   } finally {
     show("");
   }
-  return { service: client.baseUrl.host, ...(lists as Lists<K>) };
+  return { service: client.baseUrl.host, ...(lists as Lists) };
 }
 
 function display({ stdout, env }: IO): Display {
@@ -166,6 +158,12 @@ Environment:
 function days(text: string): number {
   if (/^\d{1,5}$/.test(text)) return Number(text);
   throw new InvalidArgumentError("Give a whole number of days, such as 14.");
+}
+
+function failures(text: string): Mark[] {
+  const given = text.split(",").map((word) => marks.find((mark) => mark === word.trim()));
+  if (given.every((mark) => mark !== undefined)) return given;
+  throw new InvalidArgumentError(`Give one or more of ${marks.join(",")}.`);
 }
 
 const headings = (some: Kind[]) => inWords(some.map(({ heading }) => heading));
@@ -209,16 +207,19 @@ export async function main(argv: string[], io: IO): Promise<number> {
       });
 
   command("status", `show what an account holds: ${headings(kinds)}`, status)
+    .option("--fail-on <list>", "exit with 2 for any of weak,open,expiring", failures)
     .option("--fail-within <days>", "exit with 2 if a certificate has fewer days left", days)
     .addOption(
       new Option("--format <format>", "what to print; --json is --format json").choices(formats),
     )
-    .option("--html <file>", "write the report as a page, too, which replaces the file")
     .addHelpText(
       "after",
       `${environment}
-Exit codes: 0, 1 for an error, 2 when a certificate expires within --fail-within
-or has no known expiry date.`,
+With --fail-on: an edge is weak if it accepts TLS versions below 1.2, and open if neither
+ipRestriction nor mutualTls is enabled; a certificate is expiring if it has fewer days left than
+--fail-within, or ${defaultDays}, or no known expiry date. --fail-within alone is --fail-on expiring.
+
+Exit codes: 0, 1 for an error, 2 for what --fail-on and --fail-within say.`,
     );
 
   command(

@@ -1,5 +1,5 @@
 import { plain } from "../client/plain";
-import { emptyText, sectionsOf, titleOf, totalsOf, widened } from "./report";
+import { emptyText, sectionsOf, titleOf, totalsOf } from "./report";
 import type { Status } from "./status";
 import type { Line } from "./table";
 
@@ -11,13 +11,11 @@ const mostLines = 10;
  * neither markup nor a link, nor does it mention a person.
  */
 export function statusMarkdown(status: Status): string {
-  const parts = sectionsOf(status)
-    .map(widened)
-    .map((part) => {
-      const rows = part.rows.map(({ id, cells }) => [escaped(id), ...cells.map(cellOf)]);
-      const table = [part.heads, part.heads.map(() => "---"), ...rows].map(rowOf).join("\n");
-      return `### ${titleOf(part)}\n\n${part.rows.length === 0 ? emptyText(part) : table}`;
-    });
+  const parts = sectionsOf(status).map((part) => {
+    const rows = part.rows.map(({ id, cells }) => [escaped(id), ...cells.map(cellOf)]);
+    const table = [part.heads, part.heads.map(() => "---"), ...rows].map(rowOf).join("\n");
+    return `### ${titleOf(part)}\n\n${part.rows.length === 0 ? emptyText(part) : table}`;
+  });
   const title = `## Status of ${escaped(plain(status.service))}`;
   const at = `Read at ${status.at}.`;
   return [title, `**${totalsOf(status)}**`, ...parts, at].join("\n\n");
@@ -26,6 +24,7 @@ export function statusMarkdown(status: Status): string {
 const rowOf = (cells: string[]) => `| ${cells.join(" | ")} |`;
 
 function cellOf(lines: Line[]): string {
+  if (lines.length === 0) return "-";
   const more = lines.length - mostLines;
   const shown = lines.slice(0, mostLines).map(lineOf);
   return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join("<br>");

@@ -1,18 +1,9 @@
 import { plain, withoutCommands } from "../client/plain";
-import type { ObjectStatus } from "./kind";
-import { type AnyKind, adoptableKinds, kinds } from "./kinds";
-import { objectsOf, type Status, type Twins } from "./status";
-import {
-  cell,
-  count,
-  type Display,
-  type Line,
-  type Paint,
-  painted,
-  type Row,
-  section,
-  wrapped,
-} from "./table";
+import type { Status } from "./status";
+import { cell, count, type Display, painted, type Row, section, wrapped } from "./table";
+import { certificateRow, namesCell, whyUnused } from "./tlsCertificate";
+import { disabledModules, type EdgeStatus, edgeRow } from "./tlsEdge";
+import { tunnelRow } from "./tunnel";
 
 /** A part of a report: a table under its heading. */
 export interface Section {
@@ -21,90 +12,109 @@ export interface Section {
   /** The head of the ids, then one for each cell of a row. */
   heads: string[];
   rows: Row[];
-  /** The objects of the rows, in the same order. Undefined when rows speak of other objects. */
-  objects?: ObjectStatus[];
-  /** The kind of the objects. */
-  kind?: AnyKind;
-  /** How bad it is that there are rows. */
-  paint?: Paint;
+  /** Whether the rows are about objects of another part. */
+  isProblem?: boolean;
 }
 
-/**
- * The parts of a report: the kinds that a program can adopt, the problems found among them, and the
- * other kinds. A part that only some accounts have is left out where it has no row.
- */
+/** The parts of a report. A part that only some accounts have is left out where it has no row. */
 export function sectionsOf(status: Status): Section[] {
-  const ofKind = (kind: AnyKind): Section => {
-    const { heading, heads } = kind;
-    const objects = grouped(kind, status[kind.key]);
-    const rows = objects.map((one) => kind.row(one, status));
-    return { heading, heads, rows, objects, kind };
-  };
-  const uncovered = objectsOf(status).flatMap(({ id, uncoveredHostports = [] }) =>
-    uncoveredHostports.map((hostport) => ({ id: plain(id), cells: [cell(hostport, "red")] })),
-  );
-  const problems: Section[] = [
+  const { at, certificates, tunnels, twins, failOn, failWithin } = status;
+  const edges = grouped(status.edges);
+  const unused = certificates.flatMap((one) => {
+    const why = whyUnused(one, at);
+    return why === undefined ? [] : [{ id: plain(one.id), cells: [namesCell(one), cell(why)] }];
+  });
+  const parts: Section[] = [
+    {
+      heading: "edges",
+      heads: ["ID", "HOSTPORTS", "MODULES"],
+      rows: edges.map((edge) => edgeRow(edge, failOn)),
+    },
+    {
+      heading: "certificates",
+      heads: ["ID", "NAMES", "EXPIRES", "SERVES"],
+      rows: certificates.map((one) => certificateRow(one, at, failWithin ?? 0)),
+    },
     {
       heading: "hostports without a certificate",
       heads: ["EDGE", "HOSTPORT"],
-      rows: uncovered,
-      paint: "red",
+      rows: status.edges.flatMap(({ id, uncoveredHostports }) =>
+        uncoveredHostports.map((one) => ({ id: plain(id), cells: [cell(one, "red")] })),
+      ),
+      isProblem: true,
     },
-    ...kinds.flatMap((kind: AnyKind) => unusedOf(kind, status)),
-    { heading: "twins", heads: ["ID", "SAME AS", "CREATED"], rows: status.twins.flatMap(twinRows) },
+    {
+      heading: "unused certificates",
+      heads: ["ID", "NAMES", "WHY"],
+      rows: unused,
+      isProblem: true,
+    },
+    {
+      heading: "twins",
+      heads: ["ID", "CREATED", "SAME AS"],
+      rows: twins.flatMap((group) =>
+        group.map(({ id, createdAt }, index) => ({
+          id: plain(id),
+          cells: [cell(createdAt ?? "unknown"), cell(index === 0 ? "-" : "the one above")],
+        })),
+      ),
+      isProblem: true,
+    },
+    {
+      heading: "tunnels online",
+      heads: ["ID", "URL OR LABELS", "FORWARDS TO", "REGION"],
+      rows: tunnels.map(tunnelRow),
+    },
   ];
-  return [
-    ...adoptableKinds.map(ofKind),
-    ...problems.filter(({ rows, paint }) => paint === "red" || rows.length > 0),
-    ...kinds.filter((kind) => !("adoption" in kind)).map(ofKind),
-  ];
-}
-
-/**
- * Objects by environment, then by owner; those without one come last. A kind that has an order of
- * its own, such as the most urgent first, keeps it.
- */
-function grouped({ order }: AnyKind, objects: ObjectStatus[]): ObjectStatus[] {
-  const compare = (a: string | null | undefined, b: string | null | undefined) =>
-    Number(!a) - Number(!b) || collator.compare(a ?? "", b ?? "");
-  if (order) return objects;
-  return objects.toSorted(
-    (a, b) => compare(a.environment, b.environment) || compare(a.owner, b.owner),
-  );
+  const isOptional = ({ heading }: Section) => /^(unused|twins)/.test(heading);
+  return parts.filter((part) => part.rows.length > 0 || !isOptional(part));
 }
 
 const collator = new Intl.Collator("en");
 
-function unusedOf(
-  { key, heading, heads: [id = "", first = ""], ...kind }: AnyKind,
-  status: Status,
-) {
-  const rows = status[key].flatMap((one: ObjectStatus) => {
-    const why = kind.unused?.(one, status);
-    const { id, cells } = kind.row(one, status);
-    return why === undefined ? [] : [{ id, cells: [cells[0] ?? [], cell(why)] }];
-  });
-  return { heading: `unused ${heading}`, heads: [id, first, "WHY"], rows };
-}
-
-/** A row for each older twin of a group. It names the newest twin, too. */
-function twinRows([newest, ...older]: Twins): Row[] {
-  return older.map(({ id, createdAt }) => ({
-    id: plain(id),
-    cells: [
-      [{ text: plain(newest?.id ?? ""), of: plain(newest?.id ?? "") }],
-      cell(createdAt ?? "unknown"),
-    ],
-  }));
+/** Edges by environment, then by owner; those without one come last. */
+function grouped(edges: EdgeStatus[]): EdgeStatus[] {
+  const compare = (a: string | null, b: string | null) =>
+    Number(!a) - Number(!b) || collator.compare(a ?? "", b ?? "");
+  return edges.toSorted(
+    (a, b) => compare(a.environment, b.environment) || compare(a.owner, b.owner),
+  );
 }
 
 /** The numbers of objects, and what is urgent among them. */
-export function totalsOf(status: Status): string {
-  const totals = kinds.map(({ key, noun, note }: AnyKind) => {
-    const noted = note?.(status[key], status);
-    return `${count(status[key].length, noun)}${noted ? ` (${noted})` : ""}`;
-  });
+export function totalsOf({ edges, certificates, tunnels, failWithin }: Status): string {
+  const left = certificates.map(({ daysLeft }) => daysLeft);
+  const known = left.filter((days) => days !== null);
+  const uncovered = edges.flatMap(({ uncoveredHostports }) => uncoveredHostports).length;
+  const disabled = edges.flatMap(disabledModules).length;
+  const ofEdges = [
+    uncovered > 0 && `${count(uncovered, "hostport")} uncovered`,
+    noted(edges.filter(({ weak }) => weak).length, "with weak TLS"),
+    noted(edges.filter(({ open }) => open).length, "open to all"),
+    disabled > 0 && `${count(disabled, "module")} off`,
+  ];
+  const ofCertificates = [
+    failWithin === null
+      ? noted(known.filter((days) => days < 0).length, "expired")
+      : noted(
+          known.filter((days) => days < failWithin).length,
+          `due in ${count(failWithin, "day")}`,
+        ),
+    noted(left.length - known.length, "with no known expiry date"),
+  ];
+  const totals = [
+    count(edges.length, "edge") + inBrackets(ofEdges),
+    count(certificates.length, "certificate") + inBrackets(ofCertificates),
+    count(tunnels.length, "tunnel"),
+  ];
   return totals.join(", ");
+}
+
+const noted = (number: number, text: string) => number > 0 && `${number} ${text}`;
+
+function inBrackets(notes: (string | false)[]): string {
+  const text = notes.filter(Boolean).join(", ");
+  return text && ` (${text})`;
 }
 
 /** What a part says that has no row: `No edges.` */
@@ -113,44 +123,17 @@ export const emptyText = ({ heading }: Section) => `No ${heading}.`;
 /** The heading of a part as a title: `Tunnels online`. */
 export const titleOf = ({ heading }: Section) => heading.charAt(0).toUpperCase() + heading.slice(1);
 
-/**
- * A part with the columns that HTML and Markdown have room for: those of its kind, then whose an
- * object is, and its description. A column without a text is left out.
- */
-export function widened(part: Section): Section {
-  const { kind, objects = [] } = part;
-  const textOf = (text: string | null | undefined) => (text ? cell(text) : []);
-  const columns = objects.map((object): Record<string, Line[]> => {
-    const { environment, owner } = object;
-    return {
-      ...kind?.columns?.(object),
-      // One column, so that there is room. Sorted by it, a table is grouped.
-      "ENVIRONMENT, OWNER": owner || environment ? [environment ?? "-", owner].flatMap(textOf) : [],
-      DESCRIPTION: textOf(object.description),
-    };
-  });
-  const heads = Object.keys(columns[0] ?? {}).filter((head) =>
-    columns.some(({ [head]: lines = [] }) => lines.length > 0),
-  );
-  const cellsOf = (index: number) =>
-    heads.map((head) => {
-      const lines = columns[index]?.[head] ?? [];
-      return lines.length > 0 ? lines : cell("-", "dim");
-    });
-  const rows = part.rows.map(({ id, cells }, index) => ({
-    id,
-    cells: [...cells, ...cellsOf(index)],
-  }));
-  return { ...part, heads: [...part.heads, ...heads], rows };
-}
-
-/** The report for a terminal. */
+/** The report for a terminal. It has no room for the hostports that a certificate serves. */
 export function statusText(status: Status, display: Display): string {
-  const parts = sectionsOf(status).map((part) =>
-    part.rows.length === 0
-      ? emptyText(part)
-      : section(titleOf(part), part.heads, described(part), display),
-  );
+  const parts = sectionsOf(status).map((part) => {
+    if (part.rows.length === 0) return emptyText(part);
+    const heads = part.heads.filter((head) => head !== "SERVES");
+    const rows = part.rows.map(({ id, cells }) => ({
+      id,
+      cells: cells.slice(0, heads.length - 1),
+    }));
+    return section(titleOf(part), heads, rows, display);
+  });
   const paint = status.failing.length > 0 ? "red" : "bold";
   const report = [
     `Service: ${plain(status.service)}`,
@@ -159,28 +142,4 @@ export function statusText(status: Status, display: Display): string {
   ];
   // A text may begin a line only now that it is wrapped.
   return withoutCommands(report.join("\n\n"));
-}
-
-/**
- * The rows of a part, each with whose its object is and what it uses below its first text. Those that
- * begin with equal texts have a description, too.
- */
-function described(part: Section): Row[] {
-  const { rows, objects = [], kind } = part;
-  const firstOf = ({ cells }: Row) => JSON.stringify(cells[0]);
-  const times = new Map<string, number>();
-  for (const row of rows) times.set(firstOf(row), (times.get(firstOf(row)) ?? 0) + 1);
-  return rows.map((row, index) => {
-    const { id, cells } = row;
-    const [first = [], ...rest] = cells;
-    const object = objects[index];
-    if (!object) return row;
-    const description = times.get(firstOf(row)) === 1 ? undefined : object.description;
-    const { environment, owner } = object;
-    const people = Object.entries({ environment, owner }).filter(([, text]) => text);
-    const texts = [description ?? "", ...people.map(([name, text]) => `${name}: ${text}`)];
-    const about = texts.filter(Boolean).join(", ");
-    const used = (kind?.uses?.(object) ?? []).map((line) => ({ ...line, paint: "dim" as const }));
-    return { id, cells: [[...first, ...(about ? cell(about, "dim") : []), ...used], ...rest] };
-  });
 }

@@ -3,116 +3,109 @@ import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertifica
 import { defined } from "../provider/lifecycle";
 import { lifecycle, toState } from "../provider/tlsCertificate";
 import { describedBy } from "../provider/tlsCertificateLookup";
-import type { AdoptableKind, Candidate, ObjectStatus, Reading, Report, ServedEdge } from "./kind";
-import { cell, count, type Paint } from "./table";
+import {
+  type AdoptableKind,
+  aboutLines,
+  type Candidate,
+  type ObjectStatus,
+  objectStatus,
+  type Reading,
+} from "./kind";
+import { cell, count, type Line, type Paint, type Row } from "./table";
 
 /**
  * A TLS certificate as `status --json` prints it: with the values of its leaf or, if the leaf can't
  * be parsed, of the service's answer.
  */
 export interface CertificateStatus extends ObjectStatus {
-  description: string | null;
-  createdAt: string;
-  metadata: string | null;
   subjectCommonName: string | null;
   dnsNames: string[];
   ips: string[];
   notBefore: string | null;
   notAfter: string | null;
-  /** 0 on the last day, negative once it has expired. */
+  /** Whole days, rounded down: 0 on the last day, negative once it has expired. */
   daysLeft: number | null;
   /** Lower-case hex. */
   serialNumber: string | null;
   /** SHA-256 of the leaf, lower-case hex; null when it can't be parsed. */
   fingerprint: string | null;
-  edges: ServedEdge[];
+  /**
+   * The edges that it is valid for now, each with the hostports that it covers, in the order of the
+   * edge. When several certificates cover a hostport, each of them has it: the service chooses one.
+   */
+  edges: { id: string; hostports: string[] }[];
 }
 
 const dayMs = 86_400_000;
 
-type CertificateKind = AdoptableKind<"certificates", TLSCertificateWire, CertificateStatus>;
-
 /** TLS certificates. */
-export const certificateKind: CertificateKind = {
+export const certificateKind: AdoptableKind = {
   key: "certificates",
   noun: "certificate",
   heading: "certificates",
   list: tlsCertificates.list,
-  read,
-  // Most urgent first. Certificates with an unknown expiry date come after the expired ones.
-  order: (a, b, now) => (timeOf(a.notAfter) || +now) - (timeOf(b.notAfter) || +now),
-  heads: ["ID", "NAMES", "EXPIRES", "DAYS LEFT"],
-  row(certificate, report) {
-    const { id, notBefore, notAfter, daysLeft } = certificate;
-    const [text, paint] = urgency(certificate, report);
-    const early = isEarly(certificate, report) ? cell(`from ${dayOf(notBefore)}`, "yellow") : [];
-    return {
-      id: plain(id),
-      cells: [
-        cell(namesOf(certificate)),
-        cell(dayOf(notAfter), paint),
-        [{ text, paint, daysLeft }, ...early],
-      ],
-    };
-  },
-  columns: ({ edges }) => ({
-    SERVES: edges.flatMap(({ id, hostports }) =>
-      hostports.map((hostport) => ({ text: plain(hostport), of: plain(id) })),
-    ),
-  }),
-  details: ({ subjectCommonName, serialNumber, fingerprint, notBefore }) => ({
-    "common name": subjectCommonName,
-    "serial number": serialNumber,
-    "SHA-256 fingerprint": fingerprint,
-    "valid from": notBefore,
-  }),
-  unused(certificate, report) {
-    const { edges, notAfter, notBefore, daysLeft } = certificate;
-    if (edges.length > 0) return undefined;
-    if (daysLeft === null) return "its expiry date is not known";
-    if (daysLeft < 0) return `expired on ${dayOf(notAfter)}`;
-    if (isEarly(certificate, report)) return `not valid before ${dayOf(notBefore)}`;
-    return "covers no hostport that needs a certificate";
-  },
-  note(certificates, { failing, failWithin }) {
-    const expired = certificates.filter(({ daysLeft }) => (daysLeft ?? 0) < 0);
-    const unknown = certificates.filter(({ daysLeft }) => daysLeft === null);
-    const due = failWithin === null ? 0 : failing.length - unknown.length;
-    const noted = [
-      failWithin === null && expired.length > 0 && `${expired.length} expired`,
-      due > 0 && `${due} due in ${count(failWithin ?? 0, "day")}`,
-      unknown.length > 0 && `${unknown.length} with no known expiry date`,
-    ];
-    return noted.filter(Boolean).join(", ") || undefined;
-  },
-  adoption: { className: "TLSCertificate", lifecycle, candidate },
+  className: "TLSCertificate",
+  lifecycle,
+  candidate,
 };
 
-function read(wire: TLSCertificateWire, now: Date): Reading<CertificateStatus> {
+/** Reads a certificate, as one that serves no edge. */
+export function readCertificate(wire: TLSCertificateWire, now: Date): Reading<CertificateStatus> {
   const leaf = describedBy(wire);
   const { subjectAlternativeNames, chainFingerprint: chain } = leaf;
   const notAfter = dateOrNull(leaf.notAfter);
   const { description, metadata } = wire;
-  const status: CertificateStatus = {
-    id: wire.id,
-    description: description || null,
-    createdAt: wire.created_at,
-    metadata: metadata || null,
-    subjectCommonName: leaf.subjectCommonName || wire.subject_common_name || null,
-    ...subjectAlternativeNames,
-    notBefore: dateOrNull(leaf.notBefore),
-    notAfter,
-    daysLeft: notAfter === null ? null : Math.floor((timeOf(notAfter) - +now) / dayMs),
-    serialNumber: leaf.serialNumber || null,
-    fingerprint: leaf.fingerprint,
-    edges: [],
-  };
   return {
-    status,
-    validFor: isValid(status, now) ? subjectAlternativeNames : undefined,
-    twinContent: chain ? { description, metadata, chain } : undefined,
+    status: {
+      ...objectStatus(wire),
+      subjectCommonName: leaf.subjectCommonName || wire.subject_common_name || null,
+      ...subjectAlternativeNames,
+      notBefore: dateOrNull(leaf.notBefore),
+      notAfter,
+      daysLeft: notAfter === null ? null : Math.floor((timeOf(notAfter) - +now) / dayMs),
+      serialNumber: leaf.serialNumber || null,
+      fingerprint: leaf.fingerprint,
+      edges: [],
+    },
+    content: chain ? { description, metadata, chain } : undefined,
   };
 }
+
+/** Most urgent first. Certificates with an unknown expiry date come after the expired ones. */
+export const byUrgency = (now: Date) => (a: CertificateStatus, b: CertificateStatus) =>
+  (timeOf(a.notAfter) || +now) - (timeOf(b.notAfter) || +now);
+
+/** A row with the names, the expiry date and the hostports that it covers. */
+export function certificateRow(certificate: CertificateStatus, at: string, limit: number): Row {
+  const { id, notBefore, edges } = certificate;
+  const expires = expiry(certificate, limit);
+  const early = isEarly(certificate, at) ? cell(`valid from ${dayOf(notBefore)}`, "yellow") : [];
+  const served = edges.flatMap(({ hostports }) => hostports.flatMap((one) => cell(one)));
+  return {
+    id: plain(id),
+    cells: [namesCell(certificate), [...expires, ...early], served],
+  };
+}
+
+/** The names, and what it is for. */
+export const namesCell = (certificate: CertificateStatus) => [
+  ...cell(namesOf(certificate)),
+  ...aboutLines(certificate),
+];
+
+/** Why a certificate is of no use now; undefined for one that is used. */
+export function whyUnused(certificate: CertificateStatus, at: string): string | undefined {
+  const { edges, notAfter, notBefore, daysLeft } = certificate;
+  if (edges.length > 0) return undefined;
+  if (daysLeft === null) return "its expiry date is not known";
+  if (daysLeft < 0) return `expired on ${dayOf(notAfter)}`;
+  if (isEarly(certificate, at)) return `not valid before ${dayOf(notBefore)}`;
+  return "covers no hostport that needs a certificate";
+}
+
+/** Whether fewer days are left. An unknown date is no proof that nothing expires. */
+export const isDue = ({ daysLeft }: CertificateStatus, limit: number) =>
+  daysLeft === null || daysLeft < limit;
 
 function dateOrNull(date: string): string | null {
   return !Number.isNaN(Date.parse(date)) ? date : null;
@@ -121,25 +114,29 @@ function dateOrNull(date: string): string | null {
 /** A date in ms. NaN for an unknown date: it is neither before nor after any time. */
 const timeOf = (date: string | null) => Date.parse(date ?? "");
 
-function isValid({ notBefore, notAfter }: CertificateStatus, now: Date): boolean {
-  return !(timeOf(notBefore) > +now) && +now <= timeOf(notAfter);
-}
+export const isValid = ({ notBefore, notAfter }: CertificateStatus, now: Date) =>
+  !(timeOf(notBefore) > +now) && +now <= timeOf(notAfter);
 
-const isEarly = ({ notBefore }: CertificateStatus, { at }: Report) =>
-  timeOf(notBefore) > timeOf(at);
+const isEarly = ({ notBefore }: CertificateStatus, at: string) => timeOf(notBefore) > timeOf(at);
 
 const dayOf = (date: string | null) => date?.slice(0, 10) ?? "unknown";
 
 const namesOf = ({ dnsNames, ips, subjectCommonName }: CertificateStatus) =>
   [...dnsNames, ...ips].join(", ") || subjectCommonName || "-";
 
-/** How urgent a renewal is, in words and as a colour: not everyone sees colours. */
-function urgency({ daysLeft }: CertificateStatus, { failWithin }: Report): [string, Paint] {
-  if (daysLeft === null) return ["unknown", "red"];
-  if (daysLeft < 0) return ["expired", "red"];
-  if (daysLeft < (failWithin ?? 0)) return [`${daysLeft}, due`, "red"];
-  if (daysLeft < 7) return [`${daysLeft}`, "red"];
-  return [`${daysLeft}`, daysLeft < 30 ? "yellow" : "green"];
+/** How urgent a certificate is, as a colour. */
+export function urgencyOf({ daysLeft }: CertificateStatus, limit: number): Paint {
+  if (daysLeft === null || daysLeft < Math.max(7, limit)) return "red";
+  return daysLeft < 30 ? "yellow" : "green";
+}
+
+/** The date, and how urgent it is in words, too: not everyone sees colours. */
+function expiry(certificate: CertificateStatus, limit: number): Line[] {
+  const { notAfter, daysLeft } = certificate;
+  const due = isDue(certificate, limit) ? ", due" : "";
+  const days = daysLeft !== null && (daysLeft < 0 ? "expired" : `${count(daysLeft, "day")}${due}`);
+  const text = [dayOf(notAfter), days].filter(Boolean).join(", ");
+  return cell(text, urgencyOf(certificate, limit));
 }
 
 function candidate(wire: TLSCertificateWire): Candidate {

@@ -117,9 +117,6 @@ const moduleTable = {
   },
 };
 
-/** The names of the modules in a program. */
-export const modules = Object.keys(moduleTable) as (keyof typeof moduleTable)[];
-
 /** The lifecycle of TLS edges. */
 export const lifecycle = new EdgeLifecycle({
   title: "TLS edge",

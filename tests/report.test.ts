@@ -51,15 +51,18 @@ describe("the report in Markdown", () => {
       "### Tunnels online",
     ]);
     assert.ok(
-      report.includes("\n**6 edges (2 hostports uncovered), 7 certificates (2 due in 14 days)"),
+      report.includes(
+        "\n**6 edges (2 hostports uncovered, 5 open to all, 1 module off), 7 certificates (2 due in 14 days)",
+      ),
     );
     const row = (id: string) => report.split("\n").find((line) => line.includes(`| \`${id}\` |`));
     assert.equal(
       row("cert_hmeYjgq4PyCXPrkCjTJDxWNBDlk"),
-      "| `cert_hmeYjgq4PyCXPrkCjTJDxWNBDlk` | `login.acme.example` | **2026-03-05** | **3, due** " +
-        "| `login.acme.example:443` | production<br>web | from the old authority |",
+      "| `cert_hmeYjgq4PyCXPrkCjTJDxWNBDlk` | `login.acme.example`<br>from the old authority" +
+        "<br>`environment: production, owner: web` | **2026-03-05, 3 days, due** " +
+        "| `login.acme.example:443` |",
     );
-    assert.match(row("cert_KSAtuTiaGkY7DbkVWEHUvcdQhqY") ?? "", /<br>and 2 more \| - \| - \|$/);
+    assert.match(row("cert_KSAtuTiaGkY7DbkVWEHUvcdQhqY") ?? "", /<br>and 2 more \|$/);
     assert.ok(markdown.render(report).includes("<th>SERVES</th>"));
   });
 

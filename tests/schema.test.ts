@@ -125,7 +125,7 @@ describe("the schema of the plugin", () => {
     const classes = names.map((name) => (sdk as Record<string, unknown>)[name]);
     assert.ok(classes.every((value) => typeof value === "function"));
     assert.deepEqual(Object.keys(providers).sort(), names.map(baseNameOf).sort());
-    assert.deepEqual(adoptableKinds.map(({ adoption }) => adoption.className).sort(), names.sort());
+    assert.deepEqual(adoptableKinds.map(({ className }) => className).sort(), names.sort());
   });
 
   describe("beside what the provider gives", () => {
