@@ -40,7 +40,7 @@ const engine = path.join(sources, "engine");
 
 /** The virtual environment that has Pulumi's package. */
 /** The newest that PyPI has: it has not every version of the CLI. */
-const pythonVersion = "3.272.0";
+export const pythonVersion = "3.272.0";
 const python = cacheFolder(process.env, `python-${pythonVersion}`);
 /** Those besides `pulumi` are for generated SDKs: their dependency, and what builds them. */
 const pythonPackages = [`pulumi==${pythonVersion}`, "parver", "setuptools", "wheel"];

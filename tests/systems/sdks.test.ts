@@ -12,9 +12,15 @@ import { version } from "../../package.json";
 import schema from "../../plugin/schema.json";
 import { newFolder, repository } from "../../tools/folders";
 import { serveGit } from "../../tools/gitServer";
-import { commonJs, missing, programs, writeSdk, writeSdks } from "../../tools/languages";
+import {
+  commonJs,
+  missing,
+  programs,
+  pythonVersion,
+  writeSdk,
+  writeSdks,
+} from "../../tools/languages";
 import { packSdks } from "../../tools/packSdks";
-import { pulumiVersion } from "../../tools/pulumi";
 import { gitUrl, sh } from "../../tools/tarball";
 import { examples, runExamples } from "./examples";
 
@@ -234,7 +240,7 @@ describe("the packages of a release", () => {
   it("C88 C89 run the examples in Python, with the wheel that pip installs", async () => {
     const folder = newFolder();
     await sh("python3 -m venv venv", folder);
-    const packages = `pulumi==${pulumiVersion} ${path.join(packed, wheel)}`;
+    const packages = `pulumi==${pythonVersion} ${path.join(packed, wheel)}`;
     await sh(`venv/bin/pip install --quiet ${packages}`, folder);
     await runExamples("py", async (project, text) => {
       const { PATH } = await programs.python(project, text, { plugin });
