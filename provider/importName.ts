@@ -37,8 +37,12 @@ export function isNamed(
   return name !== undefined && namesOf(state).includes(name);
 }
 
+/** What to do about two resources of a program that have one object. */
+export const removeImporter =
+  "remove the resource that imports it. If the stack has both already, take that one out of the state first, " +
+  "with `pulumi state delete`, because its removal deletes the object";
+
 /** The problem of two resources of a program that have one object. */
 export const sharedObject = (one: string, other: string, id: string): string =>
   `the resources "${one}" and "${other}" have the same object, ${id}, which only one resource can manage: ` +
-  "remove the resource that imports it. If the stack has both already, take that one out of the state first, " +
-  "with `pulumi state delete`, because its removal deletes the object";
+  removeImporter;

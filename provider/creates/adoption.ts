@@ -1,4 +1,5 @@
 import type { Client } from "../../client/client";
+import { removeImporter } from "../importName";
 import {
   type Created,
   hasUnknown,
@@ -75,8 +76,8 @@ export async function findToAdopt(
 }
 
 /**
- * Refuses to adopt what another resource of the program has. In a plan, the program itself compares
- * the ids, because it knows the names of both resources.
+ * Refuses to adopt what another resource of the program has. The program compares ids, too, because it
+ * knows the names of both resources.
  *
  * @param wanted The import option; undefined in an update.
  */
@@ -86,7 +87,7 @@ export function refuseOwned(lifecycle: Lifecycle, client: Client, id: string, wa
   const other = owners.get(object);
   if (other === "" || (other && wanted && other !== wanted)) {
     const whose = other ? `the import option ${other} of another resource` : "another resource";
-    throw new Error(`the ${object} belongs to ${whose} of this program: remove one of the two`);
+    throw new Error(`the ${object} belongs to ${whose} of this program: ${removeImporter}`);
   }
   if (wanted && other === undefined) owners.set(object, wanted);
 }
@@ -231,8 +232,7 @@ export function checkImportOption(
     );
   }
   const service = client();
-  if (isProgramRun && objectsOf(service).owners.get(object) === "")
-    refuseOwned(lifecycle, service, id);
+  if (isProgramRun) refuseOwned(lifecycle, service, id);
   protect(service, object, objectsOf(service).imported.get(object));
 }
 
