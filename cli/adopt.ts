@@ -2,7 +2,8 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { plain, plainJson, withoutCommands } from "../client/plain";
 import { defaultConnection } from "../client/settings";
-import { isObject, type Lifecycle, type Properties, unknownValue } from "../provider/lifecycle";
+import { differences, inputsOf, type Kind as Resource } from "../provider/kind";
+import { isObject, type Properties, unknownValue } from "../provider/properties";
 import { problemsOfShape } from "../provider/values/shape";
 import type { AdoptableKind, Candidate, Lists, Wire } from "./kind";
 import { adoptableKinds } from "./kinds";
@@ -74,7 +75,7 @@ export function planOf(account: Lists, connection: string, filter = ""): Plan {
     distinct(account[kind.key] ?? []).map((wire): Judged => {
       const candidate = kind.candidate(wire);
       const adopted = { ...candidate, args: { ...settings, ...candidate.args } };
-      const reasons = reasonsAgainst(kind.lifecycle, adopted, now);
+      const reasons = reasonsAgainst(kind.resource, candidate, now);
       return { ...adopted, kind, wire, reasons };
     }),
   );
@@ -100,16 +101,16 @@ function distinct(wires: Wire[]): Wire[] {
 }
 
 /** Why an adoption would fail: the provider's own check decides. */
-function reasonsAgainst(lifecycle: Lifecycle, { args, state, reason }: Candidate, now: Date) {
+function reasonsAgainst(resource: Resource, { args, state, reason }: Candidate, now: Date) {
   if (reason) return [reason];
   const lost = Object.keys(args).filter((property) => !survives(args[property]));
   if (lost.length > 0) return lost.map((property) => `${property}: ${noProgram}`);
-  const { inputs, problems } = lifecycle.check(args, lifecycle.inputsOf(state), now);
-  const found = [...problemsOfShape(lifecycle, args), ...problems];
+  const { inputs, problems } = resource.check(args, inputsOf(resource, state), now);
+  const found = [...problemsOfShape(resource, args), ...problems];
   if (found.length > 0) return found.map(({ path, reason }) => `${path}: ${reason}`);
-  return lifecycle
-    .differences(state, inputs)
-    .map(({ property }) => `${property}: no input gives this value, so an update would change it`);
+  return differences(resource, state, inputs).map(
+    ({ property }) => `${property}: no input gives this value, so an update would change it`,
+  );
 }
 
 /** Whether the engine keeps a value unchanged. It changes a text that has half of a character. */
@@ -217,9 +218,9 @@ export function filesOf(plan: Plan, isPlugin: boolean): Map<string, string> {
  * Pulumi writes: unique, and a name in every language.
  */
 function importFile(plan: Plan): string {
-  const all = adoptableKinds.flatMap(({ key, noun, className }) =>
+  const all = adoptableKinds.flatMap(({ key, noun, resource }) =>
     plan[key].map(({ id, name }) => ({
-      type: `tlsedge:index:${className}`,
+      type: `tlsedge:index:${resource.name}`,
       name: `${noun}_${name.replace(/\W/g, "_")}`,
       logicalName: name,
       id,

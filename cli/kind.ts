@@ -2,8 +2,9 @@ import type { Client } from "../client/client";
 import type { TLSCertificateWire } from "../client/tlsCertificate";
 import type { TLSEdgeWire } from "../client/tlsEdge";
 import type { TunnelWire } from "../client/tunnel";
-import type { Lifecycle, Properties } from "../provider/lifecycle";
+import type * as provider from "../provider/kind";
 import { objectIn } from "../provider/lookup";
+import type { Properties } from "../provider/properties";
 import { cell, type Line } from "./table";
 
 /** Objects as the service lists them, by the key of their kind. A missing list is empty. */
@@ -26,9 +27,8 @@ export interface Kind<Key extends keyof Lists = keyof Lists> {
 
 /** A kind of object that a program can adopt. */
 export interface AdoptableKind extends Kind<"edges" | "certificates"> {
-  /** The class of the resource: `TLSEdge`. */
-  className: string;
-  lifecycle: Lifecycle;
+  /** The resource that it is in a program. */
+  resource: provider.Kind;
   candidate(wire: Wire): Candidate;
 }
 

@@ -1,7 +1,7 @@
 import { plain } from "../client/plain";
 import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
-import { defined } from "../provider/lifecycle";
-import { lifecycle, toState } from "../provider/tlsCertificate";
+import { defined } from "../provider/properties";
+import { tlsCertificate } from "../provider/tlsCertificate";
 import { describedBy } from "../provider/tlsCertificateLookup";
 import {
   type AdoptableKind,
@@ -44,8 +44,7 @@ export const certificateKind: AdoptableKind = {
   noun: "certificate",
   heading: "certificates",
   list: tlsCertificates.list,
-  className: "TLSCertificate",
-  lifecycle,
+  resource: tlsCertificate,
   candidate,
 };
 
@@ -146,7 +145,7 @@ function candidate(wire: TLSCertificateWire): Candidate {
   const names = [...all].filter((name) => name !== "");
   const name = names[0] ?? "";
   try {
-    const state = toState(wire);
+    const state = tlsCertificate.toState(wire);
     const { certificatePem, description, metadata } = state;
     const reason = wire.issued_at
       ? "the service issued it, and renews it itself: read it with TLSCertificate.get"

@@ -1,7 +1,8 @@
 import { plain } from "../client/plain";
 import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
-import { defined, type Properties } from "../provider/lifecycle";
-import { lifecycle } from "../provider/tlsEdge";
+import { inputsOf } from "../provider/kind";
+import { defined, type Properties } from "../provider/properties";
+import { tlsEdge } from "../provider/tlsEdge";
 import {
   type AdoptableKind,
   aboutLines,
@@ -44,18 +45,17 @@ export const edgeKind: AdoptableKind = {
   noun: "edge",
   heading: "edges",
   list: tlsEdges.list,
-  className: "TLSEdge",
-  lifecycle,
+  resource: tlsEdge,
   candidate(wire: TLSEdgeWire) {
-    const { names, args } = argsOf(lifecycle.inputsOf(lifecycle.toState(wire)));
+    const { names, args } = argsOf(inputsOf(tlsEdge, tlsEdge.toState(wire)));
     const name = names[0]?.replace(/:443$/, "") ?? "";
-    return { names, name, args, state: lifecycle.toState(wire, args) };
+    return { names, name, args, state: tlsEdge.toState(wire, args) };
   },
 };
 
 /** Reads an edge, with all hostports covered. */
 export function readEdge(wire: TLSEdgeWire): Reading<EdgeStatus> {
-  const state = lifecycle.toState(wire);
+  const state = tlsEdge.toState(wire);
   const hostports = state.hostports as string[];
   const ipRestriction = moduleStatus(state.ipRestriction);
   const mutualTls = moduleStatus(state.mutualTls);

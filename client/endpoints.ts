@@ -55,7 +55,7 @@ export function endpointsOf<Wire, Create extends object, Update extends object =
  * @throws TypeError when the id would make the path of another object, such as `..`, or holds a key.
  * The message does not quote it.
  */
-export function pathOfId(path: string, id: string): string {
+function pathOfId(path: string, id: string): string {
   const isBroken = /\p{Surrogate}/u.test(id);
   if (id === "" || id === "." || id === ".." || isBroken || holdsPrivateKey(id)) {
     throw new TypeError(

@@ -5,8 +5,7 @@
  */
 
 import * as v from "valibot";
-import type { Client } from "./client";
-import { endpointsOf, pathOfId } from "./endpoints";
+import { endpointsOf } from "./endpoints";
 import {
   answer,
   enabled,
@@ -116,11 +115,6 @@ export interface TLSEdgeMutation {
   };
 }
 
-/** The modules that an edge may carry. */
-export type TLSEdgeModule = "backend" | "ip_restriction" | "mutual_tls" | "tls_termination";
-
-const path = "/edges/tls";
-
 /**
  * The TLS edge endpoints (api.md §4.1).
  *
@@ -128,12 +122,8 @@ const path = "/edges/tls";
  * const edge = await tlsEdges.create(client, { hostports: ["app.example.com:443"] });
  * await tlsEdges.update(client, edge.id, { backend: { backend_id: "bkdtg_…" } });
  */
-export const tlsEdges = {
-  ...endpointsOf<TLSEdgeWire, TLSEdgeMutation>(path, "tls_edges", schema),
-  /**
-   * Deletes a module. api.md does not have this operation, but similar services do. So it is called
-   * only when a program sets `onModuleRemoval` to `delete`.
-   */
-  deleteModule: async (client: Client, id: string, module: TLSEdgeModule) =>
-    client.delete(`${pathOfId(path, id)}/${module}`),
-};
+export const tlsEdges = endpointsOf<TLSEdgeWire, TLSEdgeMutation>(
+  "/edges/tls",
+  "tls_edges",
+  schema,
+);

@@ -20,36 +20,25 @@ import {
   type Settings,
   unknownKeys,
 } from "../provider/connection";
+import { sharedObject } from "../provider/creates/adoption";
 import { endCreates } from "../provider/creates/createOnce";
 import { claim, startRun } from "../provider/creates/journal";
 import { DeclaredHostports } from "../provider/declaredHostports";
 import { cancel, engineAddress } from "../provider/engine";
 import { forgetPlans } from "../provider/hostports";
-import { idToImport, sharedObject } from "../provider/importName";
-import { type Kind, kinds, lookups } from "../provider/kinds";
-import {
-  defined,
-  forgetAccounts,
-  hasUnknown,
-  type Lifecycle,
-  nameInUrn,
-  type Properties,
-  pick,
-} from "../provider/lifecycle";
-import { once, warn } from "../provider/log";
 import {
   driftOf,
-  incomplete,
+  inputsOf,
   isUnchanged,
+  type Kind,
   keepEqual,
-  noteInState,
-  read,
-  remove,
-  secretTexts,
-  textsOf,
-  update,
-} from "../provider/operations";
+  propertiesOf,
+  settingsOf,
+} from "../provider/kind";
+import { idToImport, kinds, lookups } from "../provider/kinds";
+import { once, warn } from "../provider/log";
 import { forgetPages } from "../provider/pages";
+import { forgetAccounts } from "../provider/perAccount";
 import {
   askBefore,
   askBeforeUpdate,
@@ -59,6 +48,19 @@ import {
   tellServices,
   warnOfPlan,
 } from "../provider/plan";
+import { defined, hasUnknown, nameInUrn, type Properties, pick } from "../provider/properties";
+import {
+  check,
+  create,
+  incomplete,
+  noteInState,
+  notePlanned,
+  read,
+  remove,
+  secretTexts,
+  textsOf,
+  update,
+} from "../provider/resource";
 import { problemsOfShape, prune } from "../provider/values/shape";
 import { components } from "./construct";
 import { allShown, IncompleteError, serve, showThroughEngine } from "./rpc";
@@ -79,7 +81,7 @@ const kindsByToken = new Map<string, Kind>(
 );
 
 /**
- * Serves the lifecycles over the engine's plugin protocol.
+ * Serves the kinds over the engine's plugin protocol.
  *
  * @example
  * const { port, close } = await servePlugin(schema);
@@ -110,14 +112,14 @@ function handlersOf(schema: Schema) {
     account().operation(seconds * 1000 || undefined, secrets);
   /** The client for an object in state. */
   const clientOf = (
-    { lifecycle }: Kind,
+    kind: Kind,
     id: string,
     state: Properties,
     seconds: number,
     secrets: string[],
   ): Client => {
     const operation = client(seconds, secrets);
-    noteInState(lifecycle, operation, id, state);
+    noteInState(kind, operation, id, state);
     return operation;
   };
   const refuseOwned = (request: messages.DiffRequest) => {
@@ -206,13 +208,12 @@ function handlersOf(schema: Schema) {
     },
 
     async check(request: messages.CheckRequest) {
-      const { lifecycle } = kindOf(request.getType());
+      const kind = kindOf(request.getType());
       const [olds, news] = [fromWire(request.getOlds()).values, fromWire(request.getNews())];
-      const shape = { schema: withoutConnection(lifecycle) };
-      const given = prune(shape, news.values, withoutOthers(lifecycle, olds));
+      const given = prune(kind, news.values, withoutOthers(kind, olds));
       const before = Object.keys(olds).length > 0 ? olds : undefined;
-      const { inputs, problems, warnings = [] } = lifecycle.check(given, before, new Date());
-      const all = [...problemsOfShape(shape, given), ...problems];
+      const { inputs, problems, warnings = [] } = check(kind, given, before);
+      const all = [...problemsOfShape(kind, given), ...problems];
       const urn = request.getUrn();
       const isSecret = news.secrets.has("hostports");
       const hostports = knownParts(inputs.hostports);
@@ -222,7 +223,7 @@ function handlersOf(schema: Schema) {
       for (const text of warned.has(urn) ? [] : warnings) warn(text);
       if (warnings.length > 0) warned.add(urn);
       checked.add(urn);
-      const kept = keepEqual(lifecycle, olds, inputs);
+      const kept = keepEqual(kind, olds, inputs);
       noteProgram();
       return new messages.CheckResponse()
         .setInputs(inputsToWire(request.getType(), kept, news.secrets))
@@ -230,56 +231,56 @@ function handlersOf(schema: Schema) {
     },
 
     async diff(request: messages.DiffRequest) {
-      const { lifecycle, deleteBeforeReplace = false } = kindOf(request.getType());
+      const kind = kindOf(request.getType());
       const { values: state } = fromWire(request.getOlds());
       const { values: inputs } = fromWire(request.getNews());
       const { values: olds } = fromWire(request.getOldInputs());
       // Fail in the plan when the object belongs to another service.
-      noteInState(lifecycle, account(), request.getId(), state);
+      noteInState(kind, account(), request.getId(), state);
       // An import is diffed, too. A refresh without a program is not, nor an old name of a resource.
       if (checked.has(request.getUrn())) refuseOwned(request);
       if (connection === defaultConnection) refuseConnection(state);
-      lifecycle.planned?.(request.getId(), state, inputs);
-      const replaces = lifecycle.replaces(state, inputs);
-      const paths = detailedDiff(lifecycle, withoutOthers(lifecycle, olds), inputs, replaces);
+      notePlanned(kind, request.getId(), state, inputs);
+      const replaces = kind.replaces(state, inputs);
+      const paths = detailedDiff(kind, withoutOthers(kind, olds), inputs, replaces);
       const changed = [...new Set([...paths.keys()].map(propertyOf))];
       const isSame =
         replaces.length === 0 &&
-        changed.every((name) => lifecycle.properties.includes(name)) &&
-        isUnchanged(lifecycle, state, inputs);
+        changed.every((name) => propertiesOf(kind).includes(name)) &&
+        isUnchanged(kind, state, inputs);
       const isChanged = changed.length > 0 && !isSame;
-      if (isChanged) await askBeforeUpdate(lifecycle, account(), request.getId(), state, inputs);
-      await judgeAccount(lifecycle, account(), request.getId(), state, isChanged);
+      if (isChanged) await askBeforeUpdate(kind, account(), request.getId(), state, inputs);
+      await judgeAccount(kind, account(), request.getId(), state, isChanged);
       // A dynamic provider has written this state: an update without changes rewrites it.
       if (!isChanged) return diffResponse("__provider" in state ? ["__provider"] : []);
       const response = diffResponse(changed)
         .setReplacesList(replaces)
         // Without a property that replaces, too: `replaceOnChanges` may name others.
-        .setDeletebeforereplace(deleteBeforeReplace)
+        .setDeletebeforereplace(kind.deleteBeforeReplace === true)
         .setHasdetaileddiff(true);
       for (const [path, change] of paths) response.getDetaileddiffMap().set(path, change);
       return response;
     },
 
     async create(request: messages.CreateRequest) {
-      const { lifecycle } = kindOf(request.getType());
+      const kind = kindOf(request.getType());
       const { values: inputs, secrets } = fromWire(request.getProperties());
-      await askBefore(lifecycle, account(), inputs, true);
+      await askBefore(kind, account(), inputs, true);
       if (request.getPreview()) {
-        const known = { ...inputs, ...lifecycle.derived?.(inputs) };
-        const planned = plannedOutputs(lifecycle, outputsOf(request.getType()), known);
+        const known = { ...inputs, ...kind.derived?.(inputs) };
+        const planned = plannedOutputs(kind, outputsOf(request.getType()), known);
         const outputs = { ...planned, ...accountState(account()) };
         return new messages.CreateResponse().setProperties(toWire(outputs, secrets));
       }
       noteUpdate();
-      const service = client(request.getTimeout(), secretTexts(lifecycle, secrets, inputs));
-      const created = await lifecycle.create(service, inputs, request.getUrn());
+      const service = client(request.getTimeout(), secretTexts(kind, secrets, inputs));
+      const created = await create(kind, service, inputs, request.getUrn());
       const { id, state, problem, warning } = created;
       if (warning) warn(warning);
-      const stored = { ...state, ...settingsOf(lifecycle, inputs), ...accountState(service) };
+      const stored = { ...state, ...storedSettings(kind, inputs), ...accountState(service) };
       const outputs = toWire(stored, secrets);
       if (!problem) return new messages.CreateResponse().setId(id).setProperties(outputs);
-      const message = incomplete(lifecycle, id, problem);
+      const message = incomplete(kind, id, problem);
       const details = new messages.ErrorResourceInitFailed()
         .setId(id)
         .setProperties(outputs)
@@ -290,23 +291,22 @@ function handlersOf(schema: Schema) {
 
     async read(request: messages.ReadRequest) {
       const kind = kindOf(request.getType());
-      const { lifecycle, importName } = kind;
       const props = fromWire(request.getProperties());
       const given = fromWire(request.getInputs());
       // An import and a program's `get` have no state.
       const stored = "uri" in props.values ? props.values : undefined;
       const id = stored
         ? request.getId()
-        : await idToImport(importName, client(request.getTimeout()), request.getId());
-      const texts = secretTexts(lifecycle, props.secrets, props.values);
+        : await idToImport(kind, client(request.getTimeout()), request.getId());
+      const texts = secretTexts(kind, props.secrets, props.values);
       const service = clientOf(kind, id, props.values, request.getTimeout(), texts);
-      const found = await read(lifecycle, service, id, stored);
+      const found = await read(kind, service, id, stored);
       if (!found) return new messages.ReadResponse();
       if (!stored) claim(account().baseUrl.href, id);
       const inputs = stored
-        ? withDrift(lifecycle, stored, found, withoutOthers(lifecycle, given.values))
-        : importedInputs(lifecycle, found);
-      const settings = settingsOf(lifecycle, given.values);
+        ? withDrift(kind, stored, found, withoutOthers(kind, given.values))
+        : importedInputs(kind, found);
+      const settings = storedSettings(kind, given.values);
       const outputs = { ...found, ...settings, ...accountState(service) };
       const secrets = new Set([...props.secrets, ...given.secrets]);
       return new messages.ReadResponse()
@@ -317,22 +317,21 @@ function handlersOf(schema: Schema) {
 
     async update(request: messages.UpdateRequest) {
       const kind = kindOf(request.getType());
-      const { lifecycle } = kind;
       const { values: state, secrets: old } = fromWire(request.getOlds());
       const { values: inputs, secrets } = fromWire(request.getNews());
       if (request.getPreview()) {
-        const olds = withoutOthers(lifecycle, fromWire(request.getOldInputs()).values);
+        const olds = withoutOthers(kind, fromWire(request.getOldInputs()).values);
         const names = outputsOf(request.getType());
-        const planned = plannedOutputs(lifecycle, names, inputs, { state, inputs: olds });
+        const planned = plannedOutputs(kind, names, inputs, { state, inputs: olds });
         const outputs = { ...planned, ...accountState(account()) };
         return new messages.UpdateResponse().setProperties(toWire(outputs, [...secrets, ...old]));
       }
       noteUpdate();
       const id = request.getId();
-      const texts = secretTexts(lifecycle, [...secrets, ...old], inputs, state);
+      const texts = secretTexts(kind, [...secrets, ...old], inputs, state);
       const service = clientOf(kind, id, state, request.getTimeout(), texts);
-      const found = await update(lifecycle, service, id, state, inputs);
-      const outputs = { ...found, ...settingsOf(lifecycle, inputs), ...accountState(service) };
+      const found = await update(kind, service, id, state, inputs);
+      const outputs = { ...found, ...storedSettings(kind, inputs), ...accountState(service) };
       return new messages.UpdateResponse().setProperties(toWire(outputs, [...secrets, ...old]));
     },
 
@@ -340,9 +339,9 @@ function handlersOf(schema: Schema) {
       const kind = kindOf(request.getType());
       const id = request.getId();
       const { values: state, secrets } = fromWire(request.getProperties());
-      const texts = secretTexts(kind.lifecycle, secrets, state);
+      const texts = secretTexts(kind, secrets, state);
       const service = clientOf(kind, id, state, request.getTimeout(), texts);
-      await remove(kind.lifecycle, service, id, state);
+      await remove(kind, service, id, state);
       return new Empty();
     },
 
@@ -370,9 +369,9 @@ function handlersOf(schema: Schema) {
 
     /** All objects of a kind in the account, newest first. */
     async *list(request: messages.ListRequest) {
-      const { lifecycle } = kindOf(request.getToken());
+      const kind = kindOf(request.getToken());
       let left = request.getLimit() || Number.POSITIVE_INFINITY;
-      for await (const object of lifecycle.list(client())) {
+      for await (const object of kind.endpoints.list(client())) {
         if (left-- <= 0) break;
         const { id, description } = object as { id: string; description?: string };
         const result = new messages.ListResponse.Result().setId(id).setName(description || id);
@@ -426,44 +425,37 @@ function refuseConnection({ connection = defaultConnection }: Properties): void 
  * The inputs without what else a state may have among them: a dynamic provider adds to them, and an
  * earlier version of this plugin stored what follows from the chain.
  */
-function withoutOthers({ schema }: Lifecycle, inputs: Properties): Properties {
-  const { connection: _, ...entries } = schema.entries;
-  return pick(inputs, Object.keys(entries));
-}
-
-function withoutConnection({ schema }: Lifecycle): Lifecycle["schema"] {
-  const { connection: _, ...entries } = schema.entries;
-  return { ...schema, entries };
+function withoutOthers({ schema }: Kind, inputs: Properties): Properties {
+  return pick(inputs, Object.keys(schema.entries));
 }
 
 /** The settings, which are not sent to the service; null when unset. */
-function settingsOf(lifecycle: Lifecycle, inputs: Properties): Properties {
-  const names = lifecycle.settings.filter((name) => name !== "connection");
-  return Object.fromEntries(names.map((name) => [name, inputs[name] ?? null]));
+function storedSettings(kind: Kind, inputs: Properties): Properties {
+  return Object.fromEntries(settingsOf(kind).map((name) => [name, inputs[name] ?? null]));
 }
 
 /**
  * The inputs of an object that is imported: the engine writes a program from them. A disabled module
  * with an empty list is left out, because the schema refuses an empty list.
  */
-function importedInputs(lifecycle: Lifecycle, found: Properties): Properties {
-  const inputs = lifecycle.inputsOf(found);
-  const refused = problemsOfShape(lifecycle, inputs).map(({ path }) => propertyOf(path));
+function importedInputs(kind: Kind, found: Properties): Properties {
+  const inputs = inputsOf(kind, found);
+  const refused = problemsOfShape(kind, inputs).map(({ path }) => propertyOf(path));
   const given = Object.entries(inputs).filter(
-    ([name, value]) => !refused.includes(name) || !lifecycle.same(name, value, undefined),
+    ([name, value]) => !refused.includes(name) || !kind.same(name, value, undefined),
   );
   return Object.fromEntries(given);
 }
 
 /** The inputs with the service's values where those have drifted. */
 function withDrift(
-  lifecycle: Lifecycle,
+  kind: Kind,
   stored: Properties,
   found: Properties,
   inputs: Properties,
 ): Properties {
-  const drifted = driftOf(lifecycle, stored, found);
-  const service = lifecycle.inputsOf(found);
+  const drifted = driftOf(kind, stored, found);
+  const service = inputsOf(kind, found);
   return defined({
     ...inputs,
     ...Object.fromEntries(drifted.map((name) => [name, service[name]])),

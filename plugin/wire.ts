@@ -1,15 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { PropertyDiff } from "@pulumi/pulumi/proto/provider_pb";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb";
+import { differences, isEqual, type Kind, propertiesOf, settingsOf } from "../provider/kind";
 import {
   hasUnknown,
   isObject,
-  type Lifecycle,
   type Properties,
   unknownValue,
   withOneMarker,
-} from "../provider/lifecycle";
-import { isEqual } from "../provider/operations";
+} from "../provider/properties";
 
 /** Marks a special value on the wire. The key and the kind are Pulumi's. */
 const specialKey = "4dabf18193072939515e22adb298388d";
@@ -72,14 +71,14 @@ type Change = "ADD" | "DELETE" | "UPDATE";
  * @param replaces The properties that can't be updated in place. Each has a path in the result.
  */
 export function detailedDiff(
-  lifecycle: Lifecycle,
+  kind: Kind,
   olds: Properties,
   news: Properties,
   replaces: readonly string[],
 ): Map<string, PropertyDiff> {
   const names = [...new Set([...Object.keys(olds), ...Object.keys(news)])];
   const changes = names
-    .filter((name) => !isEqual(lifecycle, name, olds[name], news[name]))
+    .filter((name) => !isEqual(kind, name, olds[name], news[name]))
     .flatMap((name) => changesOf(name, olds[name], news[name]));
   const changed = changes.map(([path]) => propertyOf(path));
   const forced = replaces.filter((name) => !changed.includes(name));
@@ -130,12 +129,12 @@ function changesOfList(path: string, old: unknown[], now: unknown[]): [string, C
  * @param deployed What is deployed; undefined when the object is created.
  */
 export function plannedOutputs(
-  lifecycle: Lifecycle,
+  kind: Kind,
   names: readonly string[],
   inputs: Properties,
   deployed?: { state: Properties; inputs: Properties },
 ): Properties {
-  const sent = deployed ? lifecycle.differences(deployed.state, inputs) : [];
+  const sent = deployed ? differences(kind, deployed.state, inputs) : [];
   const planned = names.flatMap((name): [string, unknown][] => {
     const value = inputs[name];
     const isKept =
@@ -144,11 +143,11 @@ export function plannedOutputs(
       deployed.state.uri !== "" &&
       !sent.some(({ property }) => property === name) &&
       !hasUnknown(value) &&
-      (isEqual(lifecycle, name, deployed.inputs[name], value) ||
+      (isEqual(kind, name, deployed.inputs[name], value) ||
         isDeepStrictEqual(deployed.inputs[name], value));
     if (isKept) return [[name, deployed.state[name]]];
-    if (lifecycle.settings.includes(name)) return [[name, value ?? null]];
-    if (value === undefined && lifecycle.properties.includes(name)) return [];
+    if (settingsOf(kind).includes(name)) return [[name, value ?? null]];
+    if (value === undefined && propertiesOf(kind).includes(name)) return [];
     return [[name, value === undefined ? unknownValue : value]];
   });
   return Object.fromEntries(planned);

@@ -1,10 +1,12 @@
 import type { Client } from "../client/client";
-import { type Attempted, ServiceError } from "../client/errors";
+import { type Attempted, ConnectionError, ServiceError } from "../client/errors";
 import { waysToSet } from "../client/settings";
 import { contextOf } from "./connection";
 import { listOf, pause } from "./creates/lists";
-import { ifExists, type Lifecycle, type Properties, perAccount } from "./lifecycle";
+import type { Kind } from "./kind";
 import { refuseOtherServices } from "./origin";
+import { perAccount } from "./perAccount";
+import type { Properties } from "./properties";
 
 /** What state stores of the account. */
 export interface AccountState {
@@ -50,13 +52,42 @@ export function accountState({ keyTag }: Client): AccountState {
 
 /** Notes an object in state: it may show whose the key is. */
 export function noteStored(
-  lifecycle: Lifecycle,
+  kind: Kind,
   client: Client,
   id: string,
   { accountTag }: Properties,
 ): void {
-  const read = () => lifecycle.read(client.account, id);
-  storedWith(client, accountTag).known.set(`${lifecycle.title} ${id}`, read);
+  const read = () => kind.endpoints.get(client.account, id);
+  storedWith(client, accountTag).known.set(`${kind.title} ${id}`, read);
+}
+
+/**
+ * The result of the work, or undefined when the object is gone. A wrong base URL and a proxy can
+ * cause a 404 too, so a 404 means that the object is gone only if its list can be read.
+ */
+export async function ifExists<T>(
+  { title, endpoints }: Kind,
+  client: Client,
+  work: Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof ServiceError && error.status === 404)) throw error;
+    const { message } = error;
+    await endpoints
+      .pages(client)
+      .next()
+      .catch((cause: Error) => {
+        // An unusable item still shows that the list can be read.
+        if (cause instanceof ConnectionError && cause.field?.includes("[")) return;
+        throw new Error(
+          `${message}. The ${title}s can't be listed either, so this does not mean that the object is gone: ` +
+            `check the base URL and its path (${cause.message})`,
+        );
+      });
+    return undefined;
+  }
 }
 
 /** For how long a service may not find a new object. */
@@ -69,13 +100,13 @@ const asksAgainAfter = [0, 1, 2, 4, 8, 15, 15, 15];
  * than two minutes by the service's clock.
  */
 export function isYoung(
-  lifecycle: Lifecycle,
+  kind: Kind,
   client: Client,
   id: string,
   state: Properties | undefined,
 ): boolean {
   const ageMs = Date.now() + client.clockSkewMs - Date.parse(String(state?.createdAt));
-  return Math.abs(ageMs) < youngMs || listOf(client, lifecycle).hasMade(id);
+  return Math.abs(ageMs) < youngMs || listOf(client, kind).hasMade(id);
 }
 
 /**
@@ -90,7 +121,7 @@ export function isYoung(
  * @throws Error when there is no witness. The first one says what to do, the others name its object.
  */
 export async function ifInAccount<T>(
-  lifecycle: Lifecycle,
+  kind: Kind,
   client: Client,
   id: string,
   state: Properties | undefined,
@@ -105,25 +136,25 @@ export async function ifInAccount<T>(
       mayBeDone = error.ambiguous === true;
       throw error;
     });
-    const found = await ifWitnessed(lifecycle, client, id, state, tried);
+    const found = await ifWitnessed(kind, client, id, state, tried);
     // To a delete whose first answer was lost, 404 is a success.
-    if (found !== undefined || mayBeDone || !isYoung(lifecycle, client, id, state)) return found;
+    if (found !== undefined || mayBeDone || !isYoung(kind, client, id, state)) return found;
   }
   throw new Error(
-    `the service does not find the ${lifecycle.title} ${id}, which is new: it was asked ` +
+    `the service does not find the ${kind.title} ${id}, which is new: it was asked ` +
       `${asksAgainAfter.length} times. A service may find a new object late, so the object stays in ` +
       "the state. If it was deleted, run the command again two minutes after its creation",
   );
 }
 
 async function ifWitnessed<T>(
-  lifecycle: Lifecycle,
+  kind: Kind,
   client: Client,
   id: string,
   state: Properties | undefined,
   work: Promise<T>,
 ): Promise<T | undefined> {
-  const existing = ifExists(lifecycle, client, work);
+  const existing = ifExists(kind, client, work);
   if (!state || state.accountTag === client.keyTag) return existing;
   const stored = storedWith(client, state.accountTag);
   const answered = existing.then((object) => {
@@ -133,9 +164,9 @@ async function ifWitnessed<T>(
   stored.inFlight.add(answered);
   const found = await answered.finally(() => stored.inFlight.delete(answered));
   if (found !== undefined) return found;
-  stored.known.delete(`${lifecycle.title} ${id}`);
+  stored.known.delete(`${kind.title} ${id}`);
   if (contextOf(client).settings?.sameAccount || (await hasWitness(stored))) return undefined;
-  throw new Error(doubt(client, `the ${lifecycle.title} ${id}`, stored, state.accountTag));
+  throw new Error(doubt(client, `the ${kind.title} ${id}`, stored, state.accountTag));
 }
 
 /**
@@ -145,7 +176,7 @@ async function ifWitnessed<T>(
  * @throws Error as {@link ifInAccount} and {@link refuseWrite}.
  */
 export async function judgeAccount(
-  lifecycle: Lifecycle,
+  kind: Kind,
   client: Client,
   id: string,
   state: Properties,
@@ -155,8 +186,8 @@ export async function judgeAccount(
   if (contextOf(client).settings?.offlinePlan) return;
   if (!isChanged && !writingOf(client).hasBegun) return;
   if (tag !== undefined && tag !== client.keyTag && !storedWith(client, tag).isWitnessed) {
-    const reading = () => lifecycle.read(client.account, id);
-    await ifInAccount(lifecycle, client, id, state, reading);
+    const reading = () => kind.endpoints.get(client.account, id);
+    await ifInAccount(kind, client, id, state, reading);
   }
   if (isChanged) await refuseWrite(client, state);
 }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { dynamic } from "@pulumi/pulumi";
+import * as v from "valibot";
 import type { Client } from "../client/client";
 import { plainMessage } from "../client/plain";
 import { defaultConnection } from "../client/settings";
@@ -19,29 +20,17 @@ import {
 } from "./creates/adoption";
 import { endCreates } from "./creates/createOnce";
 import { answering, exitWithEngine } from "./engine";
-import { idToImport, isNamed } from "./importName";
-import { type Kind, kinds } from "./kinds";
-import {
-  defined,
-  type Lifecycle,
-  type Problem,
-  type Properties,
-  pick,
-  unknownValue,
-  withOneMarker,
-} from "./lifecycle";
-import { inform, once, warn } from "./log";
 import {
   driftOf,
-  incomplete,
+  inputsOf,
   isUnchanged,
+  type Kind,
   keepEqual,
-  noteInState,
-  read,
-  secretTexts,
-  textsOf,
-  update,
-} from "./operations";
+  type Problem,
+  settingsOf,
+} from "./kind";
+import { idToImport, isNamed, kinds } from "./kinds";
+import { inform, once, warn } from "./log";
 import {
   askBefore,
   askBeforeUpdate,
@@ -52,6 +41,18 @@ import {
   tellServices,
   warnOfPlan,
 } from "./plan";
+import { defined, type Properties, pick, unknownValue, withOneMarker } from "./properties";
+import {
+  check,
+  create,
+  incomplete,
+  noteInState,
+  notePlanned,
+  read,
+  secretTexts,
+  textsOf,
+  update,
+} from "./resource";
 import { type Timed, type Timeouts, timeoutsKey } from "./timeouts";
 import { problemsOfShape, prune } from "./values/shape";
 
@@ -61,11 +62,14 @@ export const tlsEdge = dynamicProvider(kinds.TLSEdge);
 export const tlsCertificate = dynamicProvider(kinds.TLSCertificate);
 
 /**
- * Adapts a lifecycle to Pulumi's dynamic-provider protocol. The rules of the protocol are handled
+ * Adapts a kind to Pulumi's dynamic-provider protocol. The rules of the protocol are handled
  * here for all resources: unknown values, deleted objects, and the result of a refresh.
  */
-function dynamicProvider({ lifecycle, importName }: Kind): dynamic.ResourceProvider {
+function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
   let config: ConfigReader = () => undefined;
+  const { entries } = kind.schema;
+  /** A program of these providers may also name a config namespace. */
+  const schema = { ...kind.schema, entries: { ...entries, connection: v.optional(v.string()) } };
   const account = (properties: Properties): Client => connect(connectionOf(properties), config);
   /** The client of an operation that makes requests. */
   const client = (properties: Properties, operation?: Timed, state: Properties = {}): Client => {
@@ -73,13 +77,13 @@ function dynamicProvider({ lifecycle, importName }: Kind): dynamic.ResourceProvi
     once(warn, overruled(connectionOf(properties), config, process.env));
     const timeouts = (properties[timeoutsKey] ?? {}) as Timeouts;
     const names = (properties[secretsKey] ?? []) as string[];
-    const secrets = secretTexts(lifecycle, names, properties, state);
+    const secrets = secretTexts(kind, names, properties, state);
     return connected.operation(operation && timeouts[operation], secrets);
   };
   /** {@link client} for an object in state. */
   const clientOf = (id: string, timed: Timed, state: Properties, properties = state): Client => {
     const operation = client(properties, timed, state);
-    noteInState(lifecycle, operation, id, state);
+    noteInState(kind, operation, id, state);
     return operation;
   };
   /** Reads the object to adopt, unless the inputs have problems. A failure becomes a problem. */
@@ -87,9 +91,9 @@ function dynamicProvider({ lifecycle, importName }: Kind): dynamic.ResourceProvi
     if (typeof wanted !== "string" || problems.length > 0) return undefined;
     try {
       noteService(account(inputs), false);
-      const id = await idToImport(importName, client(inputs), wanted);
-      refuseOwned(lifecycle, client(inputs), id, wanted);
-      return { id, state: await findToAdopt(lifecycle, client(inputs), id, inputs) };
+      const id = await idToImport(kind, client(inputs), wanted);
+      refuseOwned(kind, client(inputs), id, wanted);
+      return { id, state: await findToAdopt(kind, client(inputs), id, inputs) };
     } catch (error) {
       problems.push({ path: "", reason: (error as Error).message });
       return undefined;
@@ -101,14 +105,14 @@ function dynamicProvider({ lifecycle, importName }: Kind): dynamic.ResourceProvi
     inputs: Properties,
     problems: Problem[],
   ) => {
-    problems.push(...problemsOfAdoption(lifecycle, id, found, inputs));
-    if (problems.length === 0) noteChecked(lifecycle, id);
+    problems.push(...problemsOfAdoption(kind, id, found, inputs));
+    if (problems.length === 0) noteChecked(kind, id);
   };
   /** Asks the service before a create, unless the inputs have problems. A failure becomes one. */
   const askFor = async (inputs: Properties, problems: Problem[]) => {
     if (problems.length > 0) return;
     try {
-      await askBefore(lifecycle, account(inputs), inputs, true);
+      await askBefore(kind, account(inputs), inputs, true);
     } catch (error) {
       problems.push({ path: "", reason: (error as Error).message });
     }
@@ -135,21 +139,21 @@ function dynamicProvider({ lifecycle, importName }: Kind): dynamic.ResourceProvi
           [timeoutsKey]: timeouts,
           ...given
         } = withOneMarker(raw);
-        const secrets = namesOf(lifecycle, marked);
+        const secrets = namesOf(kind, marked);
         const isNew = Object.keys(olds).length === 0;
-        const news = prune(lifecycle, given, olds);
+        const news = prune({ schema }, given, olds);
         const problems = [
-          ...problemsOfShape(lifecycle, news),
+          ...problemsOfShape({ schema }, news),
           ...problemsOfConnection(connectionOf(news), config),
         ];
         const found = isNew ? await readToAdopt(wanted, news, problems) : undefined;
         // In an adoption, the object's inputs take the place of the old inputs.
-        const before = isNew ? found && lifecycle.inputsOf(found.state) : olds;
-        const checked = lifecycle.check(news, before, new Date());
+        const before = isNew ? found && inputsOf(kind, found.state) : olds;
+        const checked = check(kind, news, before);
         problems.push(...checked.problems);
         // The inputs are the only way into a plan, so they have what follows from them.
-        const derived = lifecycle.derived?.(checked.inputs, before);
-        const inputs = { ...keepEqual(lifecycle, before ?? {}, checked.inputs), ...derived };
+        const derived = kind.derived?.(checked.inputs, before);
+        const inputs = { ...keepEqual(kind, before ?? {}, checked.inputs), ...derived };
         // What the check refuses is not compared with the object to adopt.
         const refused = problems.map(({ path }) => [path.split(".", 1)[0], unknownValue]);
         const toAdopt = {
@@ -163,7 +167,7 @@ function dynamicProvider({ lifecycle, importName }: Kind): dynamic.ResourceProvi
         noteDeployed(olds);
         const kept = {
           [importKey]: wanted,
-          [secretsKey]: keptNames(lifecycle, secrets),
+          [secretsKey]: keptNames(kind, secrets),
           [timeoutsKey]: timeouts,
         };
         return {
@@ -178,24 +182,24 @@ function dynamicProvider({ lifecycle, importName }: Kind): dynamic.ResourceProvi
         const isOwn = state.__provider !== undefined;
         // Fail in the plan when the object belongs to another service, or to another account.
         const service = account(isOwn ? state : inputs);
-        noteInState(lifecycle, service, id, state);
-        lifecycle.planned?.(id, state, inputs);
-        const replaces = lifecycle.replaces(state, inputs);
+        noteInState(kind, service, id, state);
+        notePlanned(kind, id, state, inputs);
+        const replaces = kind.replaces(state, inputs);
         if (isOwn && connectionOf(state) !== connectionOf(inputs)) replaces.push("connection");
-        const isOwnName = (wanted: unknown) => isNamed(importName, id, state, wanted);
-        checkImportOption(lifecycle, () => account(inputs), id, inputs, replaces, isOwnName);
+        const isOwnName = (wanted: unknown) => isNamed(kind, id, state, wanted);
+        checkImportOption(kind, () => account(inputs), id, inputs, replaces, isOwnName);
         // An update without changes stores what the plugin does not: Pulumi needs `__provider`.
         const isSame =
           replaces.length === 0 &&
           isOwn &&
-          isDeepStrictEqual(settingsOf(lifecycle, state), settingsOf(lifecycle, inputs)) &&
-          isUnchanged(lifecycle, state, inputs);
+          isDeepStrictEqual(storedSettings(kind, state), storedSettings(kind, inputs)) &&
+          isUnchanged(kind, state, inputs);
         if (isSame) {
-          await judgeAccount(lifecycle, service, id, state, false);
+          await judgeAccount(kind, service, id, state, false);
           return { changes: false };
         }
-        await askBeforeUpdate(lifecycle, account(inputs), id, state, inputs);
-        await judgeAccount(lifecycle, service, id, state, true);
+        await askBeforeUpdate(kind, account(inputs), id, state, inputs);
+        await judgeAccount(kind, service, id, state, true);
         if (replaces.length > 0) return { replaces };
         // The engine itself compares the inputs: so `replaceOnChanges` and `ignoreChanges` work, and
         // fields that the program does not set are no change.
@@ -208,14 +212,14 @@ function dynamicProvider({ lifecycle, importName }: Kind): dynamic.ResourceProvi
         const { [importKey]: wanted, ...rest } = inputs;
         const service = client(inputs, "create");
         const { id, state, problem, warning } = await (typeof wanted === "string"
-          ? adopt(lifecycle, service, await idToImport(importName, service, wanted), rest)
-          : lifecycle.create(service, inputs));
+          ? adopt(kind, service, await idToImport(kind, service, wanted), rest)
+          : create(kind, service, inputs));
         if (warning) warn(warning);
-        const outs = { ...state, ...storedOf(lifecycle, inputs), ...accountState(service) };
+        const outs = { ...state, ...storedOf(kind, inputs), ...accountState(service) };
         if (!problem) return { id, outs };
         // The engine stores these properties in spite of the error; the next update completes them.
         const properties = { ...outs, __provider: inputs.__provider };
-        const message = incomplete(lifecycle, id, problem);
+        const message = incomplete(kind, id, problem);
         throw Object.assign(new Error(message), { id, properties, reasons: [message] });
       }),
 
@@ -224,42 +228,37 @@ function dynamicProvider({ lifecycle, importName }: Kind): dynamic.ResourceProvi
         // In a program's `get`, no properties are stored yet.
         const stored = "uri" in props ? props : undefined;
         const service = clientOf(id, "read", props);
-        const found = await read(lifecycle, service, id, stored);
-        if (found) return { id, ...refreshed(lifecycle, props, found, accountState(service)) };
+        const found = await read(kind, service, id, stored);
+        if (found) return { id, ...refreshed(kind, props, found, accountState(service)) };
         if (stored) return { id: "" };
         // The engine would accept an empty id as a successful `get`.
-        throw new Error(`no ${lifecycle.title} has the id ${id}`);
+        throw new Error(`no ${kind.title} has the id ${id}`);
       }),
 
     update: (id: string, stored: Properties, inputs: Properties) =>
       toldOnce(async () => {
         noteUpdate();
         const service = clientOf(id, "update", stored, inputs);
-        const found = await update(lifecycle, service, id, stored, inputs);
-        return { outs: { ...found, ...storedOf(lifecycle, inputs), ...accountState(service) } };
+        const found = await update(kind, service, id, stored, inputs);
+        return { outs: { ...found, ...storedOf(kind, inputs), ...accountState(service) } };
       }),
 
     delete: (id: string, state: Properties) =>
-      toldOnce(() => deleteUnlessAdopted(lifecycle, clientOf(id, "delete", state), id, state)),
+      toldOnce(() => deleteUnlessAdopted(kind, clientOf(id, "delete", state), id, state)),
   };
 }
 
 /** The result of a read of an existing object. */
-function refreshed(
-  lifecycle: Lifecycle,
-  stored: Properties,
-  found: Properties,
-  account: AccountState,
-) {
-  const props = { ...found, ...storedOf(lifecycle, stored), ...account };
+function refreshed(kind: Kind, stored: Properties, found: Properties, account: AccountState) {
+  const props = { ...found, ...storedOf(kind, stored), ...account };
   // Return inputs only after drift. A read does not know the private key, so inputs that it returns
   // would remove the key from the state.
-  if (driftOf(lifecycle, stored, found).length === 0) return { props };
+  if (driftOf(kind, stored, found).length === 0) return { props };
   const isDefault = stored.connection === defaultConnection;
   const settings = isDefault ? { ...stored, connection: undefined } : stored;
-  const given = defined(pick(settings, lifecycle.settings));
-  const inputs = lifecycle.inputsOf(found);
-  return { props, inputs: { ...inputs, ...lifecycle.derived?.(inputs), ...given } };
+  const given = defined(pick(settings, [...settingsOf(kind), "connection"]));
+  const inputs = inputsOf(kind, found);
+  return { props, inputs: { ...inputs, ...kind.derived?.(inputs), ...given } };
 }
 
 /** Leaves `property` empty: the engine would print the value of that property, secret or not. */
@@ -300,19 +299,19 @@ function printOthers(): void {
 }
 
 /** The names of the secrets. Another copy of this package may have registered the resource without them. */
-function namesOf({ schema }: Lifecycle, marked: unknown): string[] {
+function namesOf({ schema }: Kind, marked: unknown): string[] {
   return Array.isArray(marked) ? marked : Object.keys(schema.entries);
 }
 
 /** The names that state has: none of what always is a secret. */
-function keptNames({ secrets = [] }: Lifecycle, names: string[]): string[] | undefined {
+function keptNames({ secrets = [] }: Kind, names: string[]): string[] | undefined {
   const others = names.filter((name) => !secrets.includes(name));
   return others.length > 0 ? others : undefined;
 }
 
 /** The settings, which are not sent to the service. State has them for read and delete. */
-function settingsOf(lifecycle: Lifecycle, from: Properties): Properties {
-  const settings = lifecycle.settings.map((name) => [name, from[name] ?? null]);
+function storedSettings(kind: Kind, from: Properties): Properties {
+  const settings = settingsOf(kind).map((name) => [name, from[name] ?? null]);
   return { ...Object.fromEntries(settings), connection: connectionOf(from) };
 }
 
@@ -320,9 +319,9 @@ function settingsOf(lifecycle: Lifecycle, from: Properties): Properties {
  * What state has besides the object. Other timeouts and marks of secrets alone are no update, as for every
  * resource: so state has them from the next create or update on.
  */
-function storedOf(lifecycle: Lifecycle, from: Properties): Properties {
+function storedOf(kind: Kind, from: Properties): Properties {
   const others = defined(pick(from, [timeoutsKey, secretsKey]));
-  return { ...settingsOf(lifecycle, from), ...others };
+  return { ...storedSettings(kind, from), ...others };
 }
 
 function connectionOf(properties: Properties): string {

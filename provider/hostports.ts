@@ -5,8 +5,8 @@ import type { Endpoints } from "../client/endpoints";
 import { type Attempted, ServiceError } from "../client/errors";
 import { lowerCase } from "./declaredHostports";
 import { calls, cancelSignal } from "./engine";
-import { hasUnknown } from "./lifecycle";
 import { type Listed, named } from "./plan";
+import { hasUnknown } from "./properties";
 
 /** The lists of hostports that the program of this run declares. */
 const declared = new Set<string>();

@@ -1,36 +1,19 @@
-import type { ImportName } from "./importName";
-import type { Lifecycle, Properties } from "./lifecycle";
+import type { Client } from "../client/client";
+import type { Kind } from "./kind";
 import { all, type Lookup, type LookupKind, one } from "./lookup";
-import * as tlsCertificate from "./tlsCertificate";
+import type { Properties } from "./properties";
+import { tlsCertificate } from "./tlsCertificate";
 import * as tlsCertificateLookup from "./tlsCertificateLookup";
-import * as tlsEdge from "./tlsEdge";
+import * as edge from "./tlsEdge";
 import * as tunnel from "./tunnel";
 
-/** A kind of resource: an object of the service that a program can declare. */
-export interface Kind {
-  lifecycle: Lifecycle;
-  importName: ImportName;
-  /** Whether the old object and its replacement can't exist at the same time. */
-  deleteBeforeReplace?: boolean;
-}
-
 /** The kinds of resources, by the names that they have in programs and in the plugin's schema. */
-export const kinds = {
-  TLSEdge: {
-    lifecycle: tlsEdge.lifecycle,
-    importName: tlsEdge.importName,
-    deleteBeforeReplace: true,
-  },
-  TLSCertificate: {
-    lifecycle: tlsCertificate.lifecycle,
-    importName: tlsCertificateLookup.importName,
-  },
-} satisfies Record<string, Kind>;
+export const kinds = { TLSEdge: edge.tlsEdge, TLSCertificate: tlsCertificate };
 
 /** The lookups, by the names that they have in programs and in the plugin's schema. */
 export const lookups: Readonly<Record<string, Lookup<Properties, object>>> = {
   ...lookupsOf("Tunnel", tunnel.lookup),
-  ...lookupsOf("TLSEdge", tlsEdge.lookup),
+  ...lookupsOf("TLSEdge", edge.lookup),
   ...lookupsOf("TLSCertificate", tlsCertificateLookup.lookup),
 };
 
@@ -47,4 +30,29 @@ function lookupsOf<
   // Each checks its arguments.
   const lookups = { [`get${name}`]: one(kind), [`get${name}s`]: all(kind) };
   return lookups as Record<string, Lookup<Properties, object>>;
+}
+
+/** The lookup that finds an object by its name in an import, and the filter that the name is. */
+const named = {
+  TLSEdge: (client: () => Client, hostport: string) => one(edge.lookup)(client, { hostport }),
+  TLSCertificate: (client: () => Client, fingerprint: string) =>
+    one(tlsCertificateLookup.lookup)(client, { fingerprint }),
+};
+
+/**
+ * The id of the object to import. A text that is no name is an id. Makes a request for a name alone.
+ *
+ * @throws LookupError when the name is that of no object or of several. It lists what there is.
+ */
+export async function idToImport(kind: Kind, client: Client, text: string): Promise<string> {
+  const name = kind.nameIn(text);
+  if (name === undefined) return text;
+  return (await named[kind.name as keyof typeof kinds](() => client, name)).id;
+}
+
+/** Whether a text, an id or a name, names the object in a state. */
+export function isNamed(kind: Kind, id: string, state: Properties, text: unknown): boolean {
+  if (text === id) return true;
+  const name = typeof text === "string" ? kind.nameIn(text) : undefined;
+  return name !== undefined && kind.names(state).includes(name);
 }

@@ -1,7 +1,7 @@
 import type { Client } from "../client/client";
 import { ServiceError } from "../client/errors";
 import { plain } from "../client/plain";
-import { isObject, type Properties } from "./lifecycle";
+import { isObject, type Properties } from "./properties";
 import { fingerprintIn } from "./values/pem";
 import { misplacedKeys, wrongForm } from "./values/shape";
 

@@ -1,7 +1,7 @@
 import type { Client } from "../client/client";
 import { waysToSet } from "../client/settings";
 import { contextOf, isOwnOrigin } from "./connection";
-import { perAccount } from "./lifecycle";
+import { perAccount } from "./perAccount";
 
 /** The other origins that an error of this process has explained, each with the object of the error. */
 const explainedOf = perAccount(() => new Map<string, string>());

@@ -1,4 +1,5 @@
 import type { Client } from "../client/client";
+import type { ServiceObject } from "../client/fields";
 import { defaultConnection } from "../client/settings";
 import { refuseWrite } from "./account";
 import { contextOf } from "./connection";
@@ -6,8 +7,9 @@ import { isManaged } from "./creates/createOnce";
 import { hashOf } from "./creates/journal";
 import { listOf } from "./creates/lists";
 import { lowerCase } from "./declaredHostports";
-import { hasUnknown, isObject, type Lifecycle, type Properties } from "./lifecycle";
+import { isLike, type Kind } from "./kind";
 import { inform, listed, once, warn } from "./log";
+import { hasUnknown, isObject, type Properties } from "./properties";
 
 /** The fields of an object that are compared with other objects. */
 export interface Listed {
@@ -18,7 +20,7 @@ export interface Listed {
 
 /** A resource that is to be created or changed, and the newest page of its list. */
 interface Planned {
-  lifecycle: Lifecycle;
+  kind: Kind;
   inputs: Properties;
   isNew: boolean;
   listed: Listed[];
@@ -37,17 +39,17 @@ export let isProgramRun = false;
  * @throws Error when the list can't be read.
  */
 export async function askBefore(
-  lifecycle: Lifecycle,
+  kind: Kind,
   client: Client,
   inputs: Properties,
   isNew: boolean,
 ): Promise<void> {
   if (isNew) noteService(client, false);
   if (contextOf(client).settings?.offlinePlan) return;
-  const list = listOf(client, lifecycle);
+  const list = listOf(client, kind);
   const listed = (await list.ask().catch(tellOnce)) as Listed[];
   if (isNew) await refuseWrite(client);
-  planned.push({ lifecycle, inputs, isNew, listed });
+  planned.push({ kind, inputs, isNew, listed });
 }
 
 /** The failures that an error has reported already. */
@@ -88,17 +90,17 @@ const keyOf = (inputs: Properties): string =>
  * in the diff of a refresh, nor when the inputs are those of the last deployment.
  */
 export async function askBeforeUpdate(
-  lifecycle: Lifecycle,
+  kind: Kind,
   client: Client,
   id: string,
   state: Properties,
   inputs: Properties,
 ): Promise<void> {
   if (!isProgramRun || deployed.has(keyOf(inputs))) return;
-  const remark = lifecycle.remark?.(state, inputs);
-  const line = remark && `the ${lifecycle.title} ${id}: ${remark.text}`;
+  const remark = kind.remark?.(state, inputs);
+  const line = remark && `the ${kind.title} ${id}: ${remark.text}`;
   once(remark?.severity === "warning" ? warn : inform, line, "resource");
-  await askBefore(lifecycle, client, inputs, false);
+  await askBefore(kind, client, inputs, false);
 }
 
 /** The accounts of this run: whether a state shows that the service is the same as before. */
@@ -152,7 +154,7 @@ export function warnOfPlan(): void {
   // The resources of one kind and one account have the same list.
   for (const listed of new Set(planned.map((one) => one.listed))) {
     const ofKind = planned.filter((one) => one.listed === listed);
-    const title = ofKind[0]?.lifecycle.title ?? "";
+    const title = ofKind[0]?.kind.title ?? "";
     const others = listed.filter(({ id }) => !isManaged(id));
     const equal = equals(ofKind, others);
     const holding = holders(ofKind, others).filter((one) => !equal.includes(one));
@@ -167,16 +169,16 @@ function holders(ofKind: Planned[], others: Listed[]): Listed[] {
 }
 
 function equals(ofKind: Planned[], others: Listed[]): Listed[] {
-  const contentOf = (lifecycle: Lifecycle, object: object) =>
-    JSON.stringify(lifecycle.contentOf(object));
+  const contentOf = (kind: Kind, object: object) => JSON.stringify(kind.key(object));
   const created = ofKind
     .filter(({ isNew, inputs }) => isNew && !hasUnknown(inputs))
-    .map((one) => ({ ...one, content: contentOf(one.lifecycle, one.inputs) }));
+    .map((one) => ({ ...one, content: contentOf(one.kind, one.inputs) }));
   return others.filter((other) => {
-    const found = created[0] && contentOf(created[0].lifecycle, other);
-    const isLike = ({ lifecycle, inputs, content }: (typeof created)[0]) =>
-      content === found && lifecycle.isLike(other, inputs);
-    return created.some(isLike);
+    const found = created[0] && contentOf(created[0].kind, other);
+    return created.some(
+      ({ kind, inputs, content }) =>
+        content === found && isLike(kind, other as unknown as ServiceObject, inputs),
+    );
   });
 }
 

@@ -1,3 +1,5 @@
+import type { ServiceObject } from "../client/fields";
+
 /** What state holds of every object of the service; null is unset. */
 export interface ServiceState {
   /** The URI of the object on the service. */
@@ -25,6 +27,16 @@ export const serviceNames: NamesOf<ServiceState> = {
   description: "nullable",
   metadata: "nullable",
 };
+
+/** What an answer says of every object. */
+export function serviceState(wire: ServiceObject): ServiceState {
+  return {
+    uri: wire.uri,
+    createdAt: wire.created_at,
+    description: wire.description || null,
+    metadata: wire.metadata || null,
+  };
+}
 
 /** An object that a lookup has found: its id and its state, without the properties that are unset. */
 export type Found<State> = {

@@ -1,25 +1,12 @@
 import type { KeyObject, X509Certificate } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import * as v from "valibot";
-import {
-  type TLSCertificateUpdate,
-  type TLSCertificateWire,
-  tlsCertificates,
-} from "../client/tlsCertificate";
-import { createOnce } from "./creates/createOnce";
-import {
-  type Difference,
-  defined,
-  type Lifecycle,
-  type Problem,
-  type Properties,
-  pick,
-  rolesOf,
-  unknownValue,
-} from "./lifecycle";
+import type { Endpoints } from "../client/endpoints";
+import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
+import type { Kind, Problem } from "./kind";
 import { listed } from "./log";
-import { readPaged } from "./pages";
-import { type NamesOf, type ServiceState, serviceNames } from "./state";
+import { defined, type Properties, pick, unknownValue } from "./properties";
+import { type NamesOf, type ServiceState, serviceNames, serviceState } from "./state";
 import { description, metadata } from "./values/inputs";
 import {
   type ChainState,
@@ -28,6 +15,7 @@ import {
   describeChain,
   doubtsOf,
   endOf,
+  fingerprintIn,
   formatChain,
   formatKey,
   isConsistent,
@@ -53,7 +41,6 @@ export const schema = v.strictObject({
       ),
     ),
   ),
-  connection: v.optional(v.string()),
 });
 
 /** The inputs of a TLS certificate, all known. */
@@ -81,23 +68,20 @@ export const stateNames: NamesOf<TLSCertificateState> = {
   extendedKeyUsages: "always",
 };
 
-/** The inputs that an update sends. The service has them under the same names. */
-const updatable: Record<keyof TLSCertificateUpdate, true> = { description: true, metadata: true };
-const texts = Object.keys(updatable) as (keyof TLSCertificateUpdate)[];
-
 /**
  * The state's fingerprint of the chain that was sent, where the service has another with the same leaf:
  * some leave out the root, or add it. A program that still has the chain that was sent has changed nothing.
  */
 const sentKey = "__sentChainFingerprint";
 
-const roles = { schema, stateNames, secrets: ["privateKeyPem"] };
-
-/** The lifecycle of TLS certificates. */
-export const lifecycle: Lifecycle = {
+/** TLS certificates. Only their description and metadata change in place. */
+export const tlsCertificate: Kind<TLSCertificateWire> = {
+  name: "TLSCertificate",
   title: "TLS certificate",
-  ...roles,
-  ...rolesOf(roles),
+  endpoints: tlsCertificates as Endpoints<TLSCertificateWire, object>,
+  schema,
+  stateNames,
+  secrets: ["privateKeyPem"],
 
   check(news, olds, now) {
     const { certificatePem, privateKeyPem } = news;
@@ -113,10 +97,9 @@ export const lifecycle: Lifecycle = {
     if (!chain) return { inputs: news, problems };
     // An existing certificate may have expired and, after a refresh, may have no key in the inputs.
     const pem = formatChain(chain);
-    const isNew = !lifecycle.same("certificatePem", olds?.certificatePem, pem);
-    const notAfter = endOf(chain);
+    const isNew = !tlsCertificate.same("certificatePem", olds?.certificatePem, pem);
     problems.push(...problemsOfKey(chain, key, isNew && privateKeyPem === undefined));
-    const expired = isNew ? expiryOf(notAfter, undefined, now) : undefined;
+    const expired = isNew ? expiryOf(endOf(chain), undefined, now) : undefined;
     if (expired) problems.push({ path: "certificatePem", reason: expired });
     return {
       inputs: {
@@ -131,7 +114,11 @@ export const lifecycle: Lifecycle = {
   },
 
   derived(inputs, olds = {}) {
-    const isSame = lifecycle.same("certificatePem", olds.certificatePem, inputs.certificatePem);
+    const isSame = tlsCertificate.same(
+      "certificatePem",
+      olds.certificatePem,
+      inputs.certificatePem,
+    );
     if (isSame && "chainFingerprint" in olds) return pick(olds, Object.keys(chainNames));
     const chain = parsedChain(inputs.certificatePem);
     return chain ? defined<Properties>({ ...describeChain(chain) }) : {};
@@ -142,72 +129,61 @@ export const lifecycle: Lifecycle = {
     return a === b || (chainOf(a) !== undefined && chainOf(a) === chainOf(b));
   },
 
-  inputsOf: (state) => defined(pick(state, lifecycle.properties)),
-
   // An unknown chain counts as a changed one.
-  replaces: (state, inputs) =>
-    state.certificatePem === undefined || isDeployed(state, inputs) ? [] : ["certificatePem"],
+  replaces: (state, inputs) => (isDeployed(state, inputs) ? [] : ["certificatePem"]),
 
-  differences: (state, inputs) => [
-    ...differentChain(state, inputs),
-    ...Object.keys(changes(state, inputs)).map((property) => ({
-      property,
-      wanted: inputs[property],
-      found: state[property],
-    })),
-  ],
+  wanted(state, inputs) {
+    const { description = "", metadata = "", certificatePem } = inputs;
+    // A chain that is unknown, or that the check has refused, has no difference.
+    const isKept = isDeployed(state, inputs) || !parsedChain(certificatePem);
+    return { certificatePem: isKept ? undefined : certificatePem, description, metadata };
+  },
 
   // Of a replaced chain the diff shows the PEM text first, and the dates and names far below.
   remark(state, inputs) {
-    if (lifecycle.replaces(state, inputs).length === 0) return undefined;
     const [old, wanted] = [state, inputs].map(({ certificatePem }) => parsedChain(certificatePem));
-    if (!old || !wanted) return undefined;
+    if (!old || !wanted || isDeployed(state, inputs)) return undefined;
     const [before, after] = [describeChain(old), describeChain(wanted)];
-    const dates = `${dayOf(before)} → ${dayOf(after)}`;
-    return { severity: "info", text: `${dates}, ${renamed(before, after)}` };
+    const isEarlier = Date.parse(after.notAfter) < Date.parse(before.notAfter);
+    const text = `expires ${dayOf(before)} → ${dayOf(after)}, ${renamed(before, after)}`;
+    if (!isEarlier) return { severity: "info", text };
+    return { severity: "warning", text: `${text}: the new certificate expires earlier` };
   },
 
-  async create(client, inputs, urn) {
-    const { certificatePem, privateKeyPem } = inputs as TLSCertificateInputs;
-    const key = { private_key_pem: privateKeyPem ? formatKey(privateKeyPem) : "" };
-    const upload = { certificate_pem: certificatePem, ...key, ...pick(inputs, texts) };
-    const post = (onSend: () => void) => tlsCertificates.create(client, upload, onSend);
-    const { wire, ...rest } = await createOnce(lifecycle, client, inputs, urn, post);
-    if (chainOf(wire.certificate_pem)) {
-      return { id: wire.id, state: withSent(toState(wire), inputs), ...rest };
-    }
-    // The certificate was created, so state must have it: with the chain that was sent.
-    const state = toState({ ...wire, certificate_pem: certificatePem });
-    return { id: wire.id, state, problem: "its certificate_pem can't be read", ...rest };
+  shown(property, value) {
+    const chain = property === "certificatePem" ? parsedChain(value) : undefined;
+    return chain ? summary(chain) : value;
   },
 
-  async read(client, certificateId, known = {}) {
-    const found = toState(await readPaged(tlsCertificates, client, certificateId));
-    // Of an object that is adopted, nobody knows what was sent.
-    return "uri" in known ? withSent(found, known) : found;
+  toBody({ description, metadata, certificatePem, privateKeyPem }) {
+    return defined({
+      certificate_pem: certificatePem,
+      private_key_pem: privateKeyPem && formatKey(privateKeyPem as string),
+      description,
+      metadata,
+    });
   },
 
-  async update(client, certificateId, state, inputs) {
-    const patch = changes(state, inputs);
-    const wire =
-      Object.keys(patch).length > 0
-        ? await tlsCertificates.update(client, certificateId, patch)
-        : await tlsCertificates.get(client, certificateId);
-    return withSent(toState(wire), state);
+  /** @throws Error when the chain can't be parsed. */
+  toState(wire, known = {}) {
+    const chain = chainIn(wire);
+    const leaf = describeChain(chain);
+    const certificatePem = formatChain(chain);
+    const found: TLSCertificateState = { ...unparsedState(wire), ...leaf, certificatePem };
+    const isKnown = known.certificatePem === certificatePem;
+    const before = isKnown ? chain : parsedChain(known.certificatePem);
+    const isSameLeaf = before?.[0]?.fingerprint256 === chain[0]?.fingerprint256;
+    const sent = known[sentKey] ?? (before && chainFingerprint(before));
+    const isOther = isSameLeaf && sent !== leaf.chainFingerprint;
+    return isOther ? { ...found, [sentKey]: sent } : { ...found };
   },
 
-  delete: (client, certificateId) => tlsCertificates.delete(client, certificateId),
-  list: tlsCertificates.list,
-  pages: tlsCertificates.pages,
-  contentOf(given: Partial<TLSCertificateInputs & TLSCertificateWire>) {
-    const leaf = leafOf(given.certificatePem ?? given.certificate_pem);
-    return leaf && [leaf, ...texts.map((name) => given[name] || "")];
+  key(given: Partial<TLSCertificateInputs & TLSCertificateWire>) {
+    const [leaf] = parsedChain(given.certificatePem ?? given.certificate_pem) ?? [];
+    return leaf && [leaf.fingerprint256, given.description || "", given.metadata || ""];
   },
-  isLike: (wire, inputs) => {
-    const other = wire as TLSCertificateWire;
-    const state = withSent(toState(other), inputs);
-    return isDeployed(state, inputs) && Object.keys(changes(state, inputs)).length === 0;
-  },
+  names: ({ fingerprint }) => [fingerprint as string],
+  nameIn: fingerprintIn,
 };
 
 /** Parses a known value. A PemError becomes a problem. */
@@ -337,24 +313,10 @@ export function warningsOf(
   return [...(expiry ? [expiry] : []), ...doubtsOf(chain, now)];
 }
 
-/** The texts that an update sends. */
-function changes(state: Properties, inputs: Properties): TLSCertificateUpdate {
-  const wanted = texts.map((property) => [property, inputs[property] ?? ""] as const);
-  const changed = wanted.filter(
-    ([property, text]) => !lifecycle.same(property, text, state[property]),
-  );
-  return Object.fromEntries(changed);
-}
-
 /** The fingerprint of a chain; undefined when the chain is unknown or can't be parsed. */
 function chainOf(certificatePem: unknown): string | undefined {
   const chain = parsedChain(certificatePem);
   return chain && chainFingerprint(chain);
-}
-
-/** The fingerprint of the leaf; undefined when the chain is unknown or can't be parsed. */
-function leafOf(certificatePem: unknown): string | undefined {
-  return parsedChain(certificatePem)?.[0]?.fingerprint256;
 }
 
 /** A known chain; undefined when it can't be parsed. */
@@ -372,51 +334,15 @@ export function parsedChain(certificatePem: unknown): X509Certificate[] | undefi
 function isDeployed(state: Properties, { certificatePem }: Properties): boolean {
   const sent = state[sentKey];
   return (
-    lifecycle.same("certificatePem", state.certificatePem, certificatePem) ||
+    tlsCertificate.same("certificatePem", state.certificatePem, certificatePem) ||
     (sent !== undefined && sent === chainOf(certificatePem))
   );
-}
-
-/**
- * The state of what was found, with the fingerprint of the chain that was sent if the service has
- * another one with the same leaf.
- *
- * @param known The inputs that were sent, or the state before.
- */
-function withSent(found: TLSCertificateState & Properties, known: Properties): Properties {
-  if (known.certificatePem === found.certificatePem && !(sentKey in known)) return found;
-  const before = parsedChain(known.certificatePem);
-  const sent = known[sentKey] ?? (before && chainFingerprint(before));
-  const isSame = leafOf(known.certificatePem) === leafOf(found.certificatePem);
-  return isSame && sent !== found.chainFingerprint ? { ...found, [sentKey]: sent } : found;
-}
-
-function differentChain(state: Properties, inputs: Properties): Difference[] {
-  // A chain that is unknown, or that the check has refused, has no difference.
-  const chain = parsedChain(inputs.certificatePem);
-  if (!chain || isDeployed(state, inputs)) return [];
-  const found = summary(parseChain(state.certificatePem as string));
-  return [{ property: "certificatePem", wanted: summary(chain), found }];
-}
-
-/**
- * Converts the service's answer to a state, with the chain in canonical form. Properties of the
- * leaf are read from the chain, as in plans.
- *
- * @throws Error when the chain can't be parsed.
- */
-export function toState(wire: TLSCertificateWire): TLSCertificateState & Properties {
-  const chain = chainIn(wire);
-  return { ...unparsedState(wire), ...describeChain(chain), certificatePem: formatChain(chain) };
 }
 
 /** The properties that are not read from the chain. */
 export function unparsedState(wire: TLSCertificateWire) {
   return {
-    uri: wire.uri,
-    createdAt: wire.created_at,
-    description: wire.description || null,
-    metadata: wire.metadata || null,
+    ...serviceState(wire),
     issuedAt: wire.issued_at || null,
     keyUsages: wire.key_usages ?? [],
     extendedKeyUsages: wire.extended_key_usages ?? [],

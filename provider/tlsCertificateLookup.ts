@@ -1,9 +1,8 @@
 import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
-import type { ImportName } from "./importName";
-import { defined } from "./lifecycle";
-import { type LookupKind, matchesObject, type ObjectFilter, objectFilters, one } from "./lookup";
+import { type LookupKind, matchesObject, type ObjectFilter, objectFilters } from "./lookup";
+import { defined } from "./properties";
 import type { Found } from "./state";
-import { type TLSCertificateState, toState, unparsedState } from "./tlsCertificate";
+import { type TLSCertificateState, tlsCertificate, unparsedState } from "./tlsCertificate";
 import { covers, fingerprintIn } from "./values/pem";
 
 /**
@@ -66,16 +65,7 @@ export const lookup: LookupKind<
       Date.parse(describedBy(wire).notAfter) < Date.parse(expiresBefore)),
   label: ({ subjectCommonName, subjectAlternativeNames: names, serialNumber, notAfter }) =>
     `${subjectCommonName || names.dnsNames[0] || names.ips[0] || serialNumber}, until ${notAfter}`,
-};
-
-const listing: typeof lookup = { ...lookup, all: "TLS certificates of the account" };
-const find = one(listing);
-
-/** An import may name a certificate by its SHA-256 fingerprint. */
-export const importName: ImportName = {
-  nameIn: fingerprintIn,
-  namesOf: ({ fingerprint }) => [fingerprint],
-  find: (client, fingerprint) => find(client, { fingerprint }),
+  all: "TLS certificates of the account",
 };
 
 function coversDomain({ subject_alternative_names: names }: TLSCertificateWire, domain: string) {
@@ -85,7 +75,7 @@ function coversDomain({ subject_alternative_names: names }: TLSCertificateWire, 
 /** What a certificate says: by its chain or, if this Node.js can't parse it, by the service's answer. */
 export function describedBy(wire: TLSCertificateWire): Described {
   try {
-    return toState(wire);
+    return tlsCertificate.toState(wire) as unknown as Described;
   } catch {
     // A certificate that this Node.js can't parse must not make the whole lookup fail.
     return asAnswered(wire);

@@ -1,10 +1,10 @@
 import * as v from "valibot";
-import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
-import { EdgeLifecycle } from "./edge";
-import type { ImportName } from "./importName";
-import { defined, isObject, type Problem, type Properties, unknownValue } from "./lifecycle";
-import { type LookupKind, matchesObject, type ObjectFilter, objectFilters, one } from "./lookup";
-import { type Found, type NamesOf, type ServiceState, serviceNames } from "./state";
+import type { Ref, Unset } from "../client/fields";
+import { type TLSEdgeMutation, type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
+import type { Kind, Problem, Remark } from "./kind";
+import { type LookupKind, matchesObject, type ObjectFilter, objectFilters } from "./lookup";
+import { defined, hasUnknown, isObject, type Properties, unknownValue } from "./properties";
+import { type Found, type NamesOf, type ServiceState, serviceNames, serviceState } from "./state";
 import {
   description,
   edgeModule,
@@ -14,7 +14,6 @@ import {
   minVersion,
   someIds,
 } from "./values/inputs";
-import { idField, idsField, textField } from "./values/modules";
 
 /** The inputs of a TLS edge (api.md §4.1). `TLSEdgeArgs` in sdk/tlsEdge.ts describes them. */
 export const schema = v.strictObject({
@@ -28,8 +27,7 @@ export const schema = v.strictObject({
     terminateAt: v.optional(v.picklist(["edge", "upstream"])),
     minVersion: v.optional(minVersion),
   }),
-  onModuleRemoval: v.optional(v.picklist(["disable", "delete", "replace"])),
-  connection: v.optional(v.string()),
+  onModuleRemoval: v.optional(v.picklist(["disable", "replace"])),
 });
 
 /** The inputs of a TLS edge, all known. */
@@ -94,41 +92,152 @@ export interface TlsTerminationState extends ModuleState {
   minVersion?: TLSVersion;
 }
 
-/** The modules and their wire names (api.md §4.1). */
-const moduleTable = {
-  backend: {
-    wire: "backend",
-    fields: { backendId: idField("backend_id", "backend") },
-    loss: "its traffic ends",
-  },
-  ipRestriction: {
-    wire: "ip_restriction",
-    fields: { ipPolicyIds: idsField("ip_policy_ids", "ip_policies") },
-  },
-  mutualTls: {
-    wire: "mutual_tls",
-    fields: {
-      certificateAuthorityIds: idsField("certificate_authority_ids", "certificate_authorities"),
-    },
-  },
-  tlsTermination: {
-    wire: "tls_termination",
-    fields: { terminateAt: textField("terminate_at"), minVersion: textField("min_version") },
-  },
+const modules = ["backend", "ipRestriction", "mutualTls", "tlsTermination"] as const;
+
+/** What a plan says of an edge that loses a module. */
+const losses: Record<string, string> = {
+  backend: "its traffic ends",
+  ipRestriction: "clients from every address may connect",
+  mutualTls: "clients need no certificate",
 };
 
-/** The lifecycle of TLS edges. */
-export const lifecycle = new EdgeLifecycle({
+/**
+ * The state's list of the fields of `tlsTermination` that the program does not set. When the service
+ * changes such a field, this is no drift; when the program sets it later, this is a change.
+ */
+const defaultsKey = "__defaults";
+
+/** TLS edges. An update replaces each module that it names as a whole. */
+export const tlsEdge: Kind<TLSEdgeWire> = {
+  name: "TLSEdge",
   title: "TLS edge",
+  endpoints: tlsEdges,
   schema,
   stateNames,
-  modules: moduleTable,
-  endpoints: tlsEdges,
-  problems: problemsOfTermination,
-  // With `upstream`, even in a disabled module, the service refuses mutual TLS.
-  disabled: ({ terminateAt }, { mutualTls }) =>
-    terminateAt === "upstream" && mutualTls !== undefined ? { terminateAt: "edge" } : {},
-});
+  exclusive: "hostports",
+  deleteBeforeReplace: true,
+
+  check(news) {
+    const inputs: Properties = { ...news };
+    for (const name of modules) {
+      const module = inputs[name];
+      if (!isObject(module) || Array.isArray(module)) continue;
+      inputs[name] = { ...module, enabled: module.enabled ?? true };
+    }
+    return { inputs, problems: problemsOfTermination(news) };
+  },
+
+  same(property, a, b) {
+    const [one, other] = [canonical(property, a), canonical(property, b)];
+    // Disabled equals absent, but two disabled modules with different settings differ.
+    return one === other || ((one === "" || other === "") && !isOn(a) && !isOn(b));
+  },
+
+  replaces(state, inputs) {
+    if (inputs.onModuleRemoval !== "replace") return [];
+    return modules.filter((name) => isOn(state[name]) && inputs[name] === undefined);
+  },
+
+  wanted(state, inputs) {
+    const found = withoutDefaults(state);
+    const { description = "", metadata = "", hostports = [] } = inputs;
+    const wanted = modules.map((name) => [name, inputs[name] ?? disabled(found[name], inputs)]);
+    return { description, metadata, hostports, ...Object.fromEntries(wanted) };
+  },
+
+  withoutDefaults,
+
+  remark(state, inputs): Remark | undefined {
+    const lost = modules.filter(
+      (name) =>
+        losses[name] && isOn(state[name]) && !isOn(inputs[name]) && !hasUnknown(inputs[name]),
+    );
+    if (lost.length === 0) return undefined;
+    const texts = lost.map((name) => `without its ${name}, ${losses[name]}`);
+    const isReplaced = inputs.onModuleRemoval === "replace";
+    const how = isReplaced ? "the edge is replaced" : "the module is disabled (onModuleRemoval)";
+    const isRemoved = lost.some((name) => inputs[name] === undefined);
+    return {
+      severity: "warning",
+      text: `${texts.join(", and ")}${isRemoved ? `; ${how}` : ""}`,
+    };
+  },
+
+  toBody(properties): TLSEdgeMutation {
+    const given = properties as TLSEdgeInputs;
+    const { description, metadata, hostports } = given;
+    const { backend, ipRestriction, mutualTls, tlsTermination } = given;
+    return defined({
+      description,
+      metadata,
+      hostports,
+      backend: backend && { enabled: backend.enabled, backend_id: backend.backendId },
+      ip_restriction: ipRestriction && {
+        enabled: ipRestriction.enabled,
+        ip_policy_ids: ipRestriction.ipPolicyIds,
+      },
+      mutual_tls: mutualTls && {
+        enabled: mutualTls.enabled,
+        certificate_authority_ids: mutualTls.certificateAuthorityIds,
+      },
+      tls_termination: tlsTermination && {
+        enabled: tlsTermination.enabled,
+        terminate_at: tlsTermination.terminateAt,
+        min_version: tlsTermination.minVersion,
+      },
+    });
+  },
+
+  toState(wire, known = {}) {
+    const { backend, ip_restriction: ips, mutual_tls: mutual, tls_termination: tls } = wire;
+    const given = withoutDefaults(known);
+    const found = {
+      ...serviceState(wire),
+      hostports: wire.hostports ?? [],
+      backend: backend
+        ? { enabled: backend.enabled ?? true, backendId: backend.backend?.id ?? "" }
+        : null,
+      ipRestriction: ips
+        ? { enabled: ips.enabled ?? true, ipPolicyIds: idsIn(ips.ip_policies) }
+        : null,
+      mutualTls: mutual
+        ? {
+            enabled: mutual.enabled ?? true,
+            certificateAuthorityIds: idsIn(mutual.certificate_authorities),
+          }
+        : null,
+      tlsTermination: tls
+        ? defined({
+            enabled: tls.enabled ?? true,
+            terminateAt: tls.terminate_at,
+            minVersion: tls.min_version,
+          })
+        : null,
+    };
+    const inOrder = Object.entries(found).map(([property, value]) => [
+      property,
+      inOrderOf(property, given[property], value),
+    ]);
+    const wanted = given.tlsTermination;
+    const defaults = isObject(wanted)
+      ? ["terminateAt", "minVersion"].filter(
+          (field) => field in (found.tlsTermination ?? {}) && wanted[field] === undefined,
+        )
+      : [];
+    return {
+      ...Object.fromEntries(inOrder),
+      ...(defaults.length > 0 && {
+        [defaultsKey]: defaults.map((field) => `tlsTermination.${field}`),
+      }),
+    };
+  },
+
+  key({ description, metadata, hostports }: Partial<TLSEdgeWire>) {
+    return [description || "", metadata || "", lowerCase(hostports ?? []).sort()];
+  },
+  names: ({ hostports }) => lowerCase((hostports ?? []) as string[]),
+  nameIn: (text) => (/^[^\s/]+:\d+$/.test(text) ? text.toLowerCase() : undefined),
+};
 
 /** With `upstream` the service passes TLS through, so these settings can't apply (api.md §2.1). */
 function problemsOfTermination({ tlsTermination, mutualTls }: Properties): Problem[] {
@@ -149,6 +258,55 @@ function problemsOfTermination({ tlsTermination, mutualTls }: Properties): Probl
   return problems;
 }
 
+/** The new value of a module that the program has removed; undefined for no change. */
+function disabled(module: unknown, { mutualTls }: Properties): Properties | undefined {
+  if (!isObject(module)) return undefined;
+  // With `upstream`, even in a disabled module, the service refuses mutual TLS.
+  const isInTheWay = module.terminateAt === "upstream" && mutualTls !== undefined;
+  return { ...module, enabled: false, ...(isInTheWay && { terminateAt: "edge" }) };
+}
+
+/** A state without the fields of modules that the program does not set. */
+function withoutDefaults({ [defaultsKey]: defaults = [], ...state }: Properties): Properties {
+  const { tlsTermination } = state;
+  if (!isObject(tlsTermination)) return state;
+  const given = Object.entries(tlsTermination).filter(
+    ([field]) => !(defaults as string[]).includes(`tlsTermination.${field}`),
+  );
+  return { ...state, tlsTermination: Object.fromEntries(given) };
+}
+
+/** The value, with each list in the order of the given list if both have the same elements. */
+function inOrderOf(property: string, given: unknown, value: unknown): unknown {
+  if (Array.isArray(given)) return tlsEdge.same(property, given, value) ? given : value;
+  if (!isObject(value) || Array.isArray(value) || !isObject(given)) return value;
+  const parts = Object.entries(value).map(([name, part]) => [
+    name,
+    inOrderOf(property, given[name], part),
+  ]);
+  return Object.fromEntries(parts);
+}
+
+/** Whether a value is set and is not a disabled module. */
+function isOn(value: unknown): boolean {
+  return value !== undefined && value !== null && (value as Properties).enabled !== false;
+}
+
+/** The same text for equal values. Ignores the order of lists, and letter case in hostports. */
+function canonical(property: string, value: unknown): string {
+  const isUnset = value === undefined || value === null || value === "";
+  if (isUnset || (Array.isArray(value) && value.length === 0)) return "";
+  return JSON.stringify(value, (_key, part) => {
+    if (Array.isArray(part)) return (property === "hostports" ? lowerCase(part) : [...part]).sort();
+    return isObject(part) ? Object.fromEntries(Object.entries(part).sort()) : part;
+  });
+}
+
+const lowerCase = (texts: unknown[]) => texts.map((text) => String(text).toLowerCase());
+
+/** The ids in one reference or a list of them (api.md §2.1). */
+const idsIn = (refs: Unset<Ref | Ref[]>) => [refs ?? []].flat().map(({ id }) => id);
+
 /** The result of an edge lookup; unset fields are undefined. */
 export interface GetTLSEdgeResult extends Found<TLSEdgeState> {}
 
@@ -166,27 +324,14 @@ export interface TLSEdgeQuery extends TLSEdgeFilter {
 
 /** How edges are looked up. */
 export const lookup: LookupKind<TLSEdgeWire, TLSEdgeQuery, GetTLSEdgeResult> = {
-  title: lifecycle.title,
+  title: tlsEdge.title,
   filters: { hostport: "a string", ...objectFilters },
   ...tlsEdges,
   result: (wire) =>
-    defined({ id: wire.id, ...lifecycle.toState(wire) }) as unknown as GetTLSEdgeResult,
+    defined({ id: wire.id, ...tlsEdge.toState(wire) }) as unknown as GetTLSEdgeResult,
   matches: (wire, { hostport, ...filter }) =>
-    (hostport === undefined || serves(wire, hostport)) && matchesObject(wire, filter),
+    (hostport === undefined || lowerCase(wire.hostports ?? []).includes(hostport.toLowerCase())) &&
+    matchesObject(wire, filter),
   label: ({ hostports, description }) => hostports.join(", ") || description || "no hostports",
+  all: "TLS edges of the account",
 };
-
-const listing: typeof lookup = { ...lookup, all: "TLS edges of the account" };
-const find = one(listing);
-
-/** An import may name an edge by a hostport. */
-export const importName: ImportName = {
-  nameIn: (text) => (/^[^\s/]+:\d+$/.test(text) ? text.toLowerCase() : undefined),
-  namesOf: ({ hostports }) =>
-    ((hostports ?? []) as string[]).map((hostport) => hostport.toLowerCase()),
-  find: (client, hostport) => find(client, { hostport }),
-};
-
-function serves({ hostports }: TLSEdgeWire, hostport: string): boolean {
-  return (hostports ?? []).some((served) => served.toLowerCase() === hostport.toLowerCase());
-}

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { sharedObject } from "../provider/importName";
+import { sharedObject } from "../provider/creates/adoption";
 
 /**
  * Fails the program in an output. What an output throws fails every program of this process: two

@@ -11,7 +11,7 @@ import {
   unknownKeys,
 } from "../provider/connection";
 import { importKey, secretsKey } from "../provider/creates/adoption";
-import { defined, isObject } from "../provider/lifecycle";
+import { defined, isObject } from "../provider/properties";
 import type { StateNames } from "../provider/state";
 import { millisecondsOf, timeoutsKey } from "../provider/timeouts";
 import { isAsync } from "./args";

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
 import { plainMessage } from "../client/plain";
-import { isObject } from "../provider/lifecycle";
 import { listed } from "../provider/log";
+import { isObject } from "../provider/properties";
 import { covers, type SubjectAlternativeNames } from "../provider/values/pem";
 import { isAsync, wrongForm } from "./args";
 import { type InputOf, isOfKind } from "./kind";

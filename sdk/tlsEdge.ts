@@ -49,10 +49,9 @@ export interface TLSEdgeArgs extends ObjectArgs {
   tlsTermination?: pulumi.Input<TlsTerminationArgs | undefined>;
   /**
    * What to do when the program removes a module: an update of an edge can't remove one. `disable`
-   * disables the module in place, `delete` calls the service's delete-module operation (not every
-   * service has one), `replace` replaces the edge. Default `disable`.
+   * disables the module in place, `replace` replaces the edge. Default `disable`.
    */
-  onModuleRemoval?: "disable" | "delete" | "replace";
+  onModuleRemoval?: "disable" | "replace";
 }
 
 /** What each module of an edge can have. */

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { type Account, type Emulator, makeCertificate, startEmulator } from "../emulator/server";
 import { connect } from "../provider/connection";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
-import { forgetAccounts } from "../provider/lifecycle";
 import { all, one } from "../provider/lookup";
+import { forgetAccounts } from "../provider/perAccount";
 import { lookup } from "../provider/tlsEdge";
 import { pluginProvider } from "./pluginProvider";
 import {

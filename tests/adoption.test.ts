@@ -14,7 +14,7 @@ import {
   startEmulator,
 } from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
-import { forgetAccounts } from "../provider/lifecycle";
+import { forgetAccounts } from "../provider/perAccount";
 import {
   failureOf,
   fileWith,

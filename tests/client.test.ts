@@ -145,7 +145,6 @@ describe("the client", () => {
           () => tlsEdges.get(client, id),
           () => tlsEdges.update(client, id, {}),
           () => tlsEdges.delete(client, id),
-          () => tlsEdges.deleteModule(client, id, "backend"),
           () => tunnels.get(client, id),
         ]) {
           const error = await failureOf(ask(), TypeError);

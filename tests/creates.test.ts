@@ -18,8 +18,8 @@ import { noteManaged } from "../provider/creates/createOnce";
 import { claim, folder, hashOf, isClaimed, startRun } from "../provider/creates/journal";
 import { listOf } from "../provider/creates/lists";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
-import { forgetAccounts } from "../provider/lifecycle";
-import { lifecycle as tlsEdgeLifecycle } from "../provider/tlsEdge";
+import { forgetAccounts } from "../provider/perAccount";
+import { tlsEdge as edgeKind } from "../provider/tlsEdge";
 import {
   type Answer,
   answer,
@@ -366,15 +366,15 @@ describe("a create", () => {
 
   it("C33 a look that others share reads on until each has read enough", async () => {
     for (const description of ["a", "b"]) await make("tlsEdge", description);
-    const { pages, ...rest } = tlsEdgeLifecycle;
+    const { pages, ...rest } = edgeKind.endpoints;
     const one = async function* (client: Client) {
-      for await (const page of pages.call(tlsEdgeLifecycle, client)) {
+      for await (const page of pages(client)) {
         for (const [index, wire] of page.entries()) {
           yield Object.assign([wire], { isLast: index === page.length - 1 });
         }
       }
     };
-    const list = listOf(stranger, { ...rest, title: "paged", pages: one } as never);
+    const list = listOf(stranger, { title: "paged", endpoints: { ...rest, pages: one } } as never);
     const lengths = async (...wanted: number[]) => {
       const looks = wanted.map((length) => list.look(0, ({ wires }) => wires.length >= length));
       return (await Promise.all(looks)).map(({ wires }) => wires.length);
@@ -601,7 +601,7 @@ describe("a create", () => {
   });
 
   it("C33 the page of the plan's question is no mark when it is old", async () => {
-    await listOf(connect("tlsedge"), tlsEdgeLifecycle).ask();
+    await listOf(connect("tlsedge"), edgeKind).ask();
     const other = await make("tlsEdge");
     mock.timers.tick(31_000);
     lose("tlsEdge", { work: false, answer: "reset" });

@@ -23,7 +23,7 @@ import {
 } from "../emulator/server";
 import { folder } from "../provider/creates/journal";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
-import { forgetAccounts } from "../provider/lifecycle";
+import { forgetAccounts } from "../provider/perAccount";
 import * as sdk from "../sdk";
 import { anyJson, assertInert, holds, hostileText } from "./cases";
 import { failureOf, later, type Properties, Stack, setEnv, setEnvFor, skipPauses } from "./support";

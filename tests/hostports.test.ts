@@ -9,7 +9,7 @@ import { type Emulator, startEmulator } from "../emulator/server";
 import { folder, records } from "../provider/creates/journal";
 import { tlsEdge } from "../provider/dynamic";
 import { forgetPlans } from "../provider/hostports";
-import { forgetAccounts } from "../provider/lifecycle";
+import { forgetAccounts } from "../provider/perAccount";
 import { clientOf, failureOf, Stack, setEnv, setEnvFor, unknown, until } from "./support";
 
 const [h1, h2, h3] = ["one.example.com:443", "two.example.com:443", "three.example.com:443"];

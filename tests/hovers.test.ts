@@ -129,7 +129,7 @@ describe("an editor that reads the built declarations", () => {
       `Type '"1.4"' is not assignable to type 'Input<${versions} | undefined>'.`,
       `Type '"1.5"' is not assignable to type 'Input<${versions}> | undefined'.`,
       `Type '"backend"' is not assignable to type 'Input<"edge" | "upstream" | undefined>'.`,
-      `Type '"remove"' is not assignable to type '"disable" | "delete" | "replace" | undefined'.`,
+      `Type '"remove"' is not assignable to type '"disable" | "replace" | undefined'.`,
     ]);
   });
 });

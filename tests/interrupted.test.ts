@@ -32,8 +32,8 @@ const program = `
       // As in a diff of a resource that is in state.
       if (state) load("creates/createOnce").noteManaged(state);
       if (!kind) return;
-      const { id, warning = "" } = await load(kind).lifecycle.create(
-        client.operation(), inputs, urn);
+      const { id, warning = "" } = await load("resource").create(
+        load(kind)[kind], client.operation(), inputs, urn);
       console.log(id + " " + warning);
     };
     await Promise.all(JSON.parse(inputs).map((one) => create(one).catch(({ message }) => console.log(message))));

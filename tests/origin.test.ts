@@ -3,8 +3,8 @@ import { tlsEdges } from "../client/tlsEdge";
 import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
 import { connect } from "../provider/connection";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
-import { forgetAccounts } from "../provider/lifecycle";
 import { all } from "../provider/lookup";
+import { forgetAccounts } from "../provider/perAccount";
 import { lookup } from "../provider/tlsEdge";
 import { failureOf, later, Stack, setEnv, setEnvFor, takeRequests } from "./support";
 

@@ -12,10 +12,11 @@ import {
   makeCertificate,
   startEmulator,
 } from "../emulator/server";
-import type { Lifecycle } from "../provider/lifecycle";
+import type { Kind } from "../provider/kind";
 import { forgetPages, readPaged } from "../provider/pages";
-import { lifecycle as tlsCertificate } from "../provider/tlsCertificate";
-import { lifecycle as tlsEdge } from "../provider/tlsEdge";
+import { readState } from "../provider/resource";
+import { tlsCertificate } from "../provider/tlsCertificate";
+import { tlsEdge } from "../provider/tlsEdge";
 import { holds } from "./cases";
 import { clientOf, failureOf, holdClocks, until } from "./support";
 
@@ -106,14 +107,14 @@ describe("reads by the page", () => {
     );
 
     /** What is stored of each, as a page and as an answer of its own give it. */
-    async function compare(lifecycle: Lifecycle, wanted: string[]) {
+    async function compare(kind: Kind, wanted: string[]) {
       client = newClient();
       // The first is read by itself; after that there are pages.
-      await lifecycle.read(client.operation(), wanted[0] as string, {});
+      await readState(kind, client.operation(), wanted[0] as string, {});
       emulator.requests.length = 0;
       for (const id of wanted) {
-        const paged = await lifecycle.read(client.operation(), id, {});
-        const single = await lifecycle.read(newClient().operation(), id, {});
+        const paged = await readState(kind, client.operation(), id, {});
+        const single = await readState(kind, newClient().operation(), id, {});
         assert.equal(JSON.stringify(paged), JSON.stringify(single));
       }
       const all = asked();

@@ -3,7 +3,7 @@ import { mock } from "node:test";
 import { tlsEdges } from "../client/tlsEdge";
 import { type Emulator, startEmulator } from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
-import { forgetAccounts } from "../provider/lifecycle";
+import { forgetAccounts } from "../provider/perAccount";
 import { forgetPlan, warnOfPlan } from "../provider/plan";
 import {
   answer,

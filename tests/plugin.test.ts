@@ -8,7 +8,7 @@ import { tlsEdges } from "../client/tlsEdge";
 import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
 import schema from "../plugin/schema.json";
 import { isClaimed } from "../provider/creates/journal";
-import { unknownValue } from "../provider/lifecycle";
+import { unknownValue } from "../provider/properties";
 import { named, secret, startPlugin } from "./pluginProvider";
 import {
   clientOf,

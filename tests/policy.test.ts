@@ -20,7 +20,7 @@ import { makeCertificate } from "../emulator/pki";
 import { main } from "../policy/check";
 import * as pack from "../policy/index";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
-import { lifecycle } from "../provider/tlsCertificate";
+import { tlsCertificate as certificateKind } from "../provider/tlsCertificate";
 import { TLSCertificate, TLSEdge } from "../sdk";
 import { certificates, type Pair, signed, unknowns } from "../tools/policyCases";
 import {
@@ -796,7 +796,7 @@ describe("policies", () => {
         const changed = Buffer.from(der);
         changed[index] = (der[index] as number) ^ change;
         const one = certificate({ ...weak, certificatePem: pemOf(changed) });
-        const { problems } = lifecycle.check(one.args, undefined, new Date());
+        const { problems } = certificateKind.check(one.args, undefined, new Date());
         if (problems.length > 0) continue;
         accepted += 1;
         const resource = await shown(one);

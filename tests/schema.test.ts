@@ -7,8 +7,8 @@ import schema from "../plugin/schema.json";
 import { connect } from "../provider/connection";
 import * as providers from "../provider/dynamic";
 import { kinds, lookups } from "../provider/kinds";
-import { defined } from "../provider/lifecycle";
 import { all } from "../provider/lookup";
+import { defined } from "../provider/properties";
 import { schema as certificateInputs } from "../provider/tlsCertificate";
 import { schema as edgeInputs } from "../provider/tlsEdge";
 import { lookup as tunnels } from "../provider/tunnel";
@@ -125,7 +125,7 @@ describe("the schema of the plugin", () => {
     const classes = names.map((name) => (sdk as Record<string, unknown>)[name]);
     assert.ok(classes.every((value) => typeof value === "function"));
     assert.deepEqual(Object.keys(providers).sort(), names.map(baseNameOf).sort());
-    assert.deepEqual(adoptableKinds.map(({ className }) => className).sort(), names.sort());
+    assert.deepEqual(adoptableKinds.map(({ resource }) => resource.name).sort(), names.sort());
   });
 
   describe("beside what the provider gives", () => {

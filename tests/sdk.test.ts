@@ -43,9 +43,11 @@ type Flat<T> = { [K in keyof T]: T[K] };
 type ArgsOf<Inputs, Settings extends keyof Inputs> = Flat<
   { [K in keyof Omit<Inputs, Settings>]: InputOf<Inputs[K]> } & Pick<Inputs, Settings>
 >;
+/** A program of this package may name a config namespace. */
+type Own<Inputs> = Inputs & { connection?: string | undefined };
 const areSchemas: [
-  Same<Flat<sdk.TLSCertificateArgs>, ArgsOf<TLSCertificateInputs, "connection">>,
-  Same<Flat<sdk.TLSEdgeArgs>, ArgsOf<TLSEdgeInputs, "connection" | "onModuleRemoval">>,
+  Same<Flat<sdk.TLSCertificateArgs>, ArgsOf<Own<TLSCertificateInputs>, "connection">>,
+  Same<Flat<sdk.TLSEdgeArgs>, ArgsOf<Own<TLSEdgeInputs>, "connection" | "onModuleRemoval">>,
 ] = [true, true];
 assert.ok(areSchemas);
 

@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import type { Lifecycle } from "../provider/lifecycle";
-import { textsOf } from "../provider/operations";
-import { lifecycle as tlsCertificate } from "../provider/tlsCertificate";
-import { lifecycle as tlsEdge } from "../provider/tlsEdge";
+import type { Kind } from "../provider/kind";
+import { textsOf } from "../provider/resource";
+import { tlsCertificate } from "../provider/tlsCertificate";
+import { tlsEdge } from "../provider/tlsEdge";
 import { nearest } from "../provider/values/nearest";
 import { problemsOfShape, prune } from "../provider/values/shape";
 import { holds } from "./cases";
 import { type Properties, unknown } from "./support";
 
 /** What is wrong, as `path: reason`. */
-const problems = (news: Properties, lifecycle: Lifecycle = tlsEdge) =>
-  problemsOfShape(lifecycle, news).map(({ path, reason }) => `${path}: ${reason}`);
+const problems = (news: Properties, kind: Kind = tlsEdge) =>
+  problemsOfShape(kind, news).map(({ path, reason }) => `${path}: ${reason}`);
 
 /** The only thing that is wrong. */
-function problem(news: Properties, lifecycle: Lifecycle = tlsEdge): string {
-  const [first = "", ...more] = problems(news, lifecycle);
+function problem(news: Properties, kind: Kind = tlsEdge): string {
+  const [first = "", ...more] = problems(news, kind);
   assert.deepEqual(more, []);
   return first;
 }
@@ -55,8 +55,8 @@ describe("the shape of inputs", () => {
   ].flat() as [Properties, string][];
   for (const [news, path] of misplaced) {
     it(`C50 a private key at ${path || "the top"} is refused, and not quoted`, () => {
-      for (const lifecycle of [tlsEdge, tlsCertificate]) {
-        const said = problems(news, lifecycle);
+      for (const kind of [tlsEdge, tlsCertificate]) {
+        const said = problems(news, kind);
         const own = said.filter((one) => /private key/.test(one));
         assert.ok(own.length === 1 && own[0]?.startsWith(`${path}: `), said.join("\n"));
         for (const one of said) assert.ok(!/MIGH|BEGIN/.test(one), one);
@@ -211,10 +211,7 @@ describe("the shape of inputs", () => {
       { ipRestriction: { ipPolicyIds: {} } },
       `ipRestriction.ipPolicyIds: is an object, but must be ${texts}`,
     ],
-    [
-      { onModuleRemoval: "x" },
-      'onModuleRemoval: is "x", but must be "disable", "delete" or "replace"',
-    ],
+    [{ onModuleRemoval: "x" }, 'onModuleRemoval: is "x", but must be "disable" or "replace"'],
     [
       { mutualTls: { enabled: 1, certificateAuthorityIds: ["ca_1"] } },
       "mutualTls.enabled: is a number, but must be true or false, without quotes",

@@ -21,7 +21,7 @@ import {
   makeServerCertificate,
 } from "../emulator/pki";
 import type { Emulator } from "../emulator/server";
-import { forgetAccounts } from "../provider/lifecycle";
+import { forgetAccounts } from "../provider/perAccount";
 import { warnOfPlan } from "../provider/plan";
 
 export type Properties = Record<string, unknown>;

@@ -520,15 +520,6 @@ throughBothDoors("a TLS certificate", (door) => {
       });
     }
 
-    it("C51 another chain is refused where state, of an earlier version, does not say which it was", async () => {
-      await stack.up(args);
-      const { uri, __provider } = stack.state;
-      stack.state = { uri, __provider };
-      heard();
-      await assert.rejects(stack.up(argsOf(rsa)));
-      assert.deepEqual(methods(), ["GET"]);
-    });
-
     it("C11 a missing key is refused only when the certificate or its chain is new", async () => {
       const { privateKeyPem: _, ...keyless } = args;
       const { inputs } = await stack.check(args, {});

@@ -3,7 +3,7 @@ import { mock } from "node:test";
 import type { TLSEdgeWire } from "../client/tlsEdge";
 import { type Emulator, type Respond, startEmulator } from "../emulator/server";
 import { tlsEdge as dynamicEdge } from "../provider/dynamic";
-import { forgetAccounts } from "../provider/lifecycle";
+import { forgetAccounts } from "../provider/perAccount";
 import { throughBothDoors } from "./acceptance/doors";
 import { pluginProvider } from "./pluginProvider";
 import {
@@ -382,46 +382,14 @@ throughBothDoors("a TLS edge", (door) => {
     });
   });
 
-  /** What earlier versions kept of an edge: fewer properties. */
-  const earlier: Record<string, (state: Properties) => Properties> = {
-    "with no more than its address": ({ uri, createdAt }) => ({ uri, createdAt }),
-    "before mutualTls was known": ({ mutualTls: _, ...state }) => state,
-  };
-  for (const [title, stored] of Object.entries(earlier)) {
-    describe(`a state that an earlier version stored, ${title}`, () => {
-      beforeEach(async () => {
-        await stack.up(full);
-        const { __provider, ...state } = stack.state;
-        stack.state = { ...stored(state), __provider };
-        heard();
-      });
-
-      it("C51 C54 is no change, and no drift in a refresh, which stores all", async () => {
-        assert.equal(await stack.up(full), "same");
-        assert.deepEqual(heard(), []);
-        assert.equal(await stack.refresh(), "same");
-        assert.deepEqual(stack.state.mutualTls, { enabled: true, ...full.mutualTls });
-        assert.equal(await stack.up(full), "same");
-      });
-
-      it("C51 C22 is read before an update, which sends only what changed", async () => {
-        assert.equal(await stack.up({ ...full, metadata: "new" }), "update");
-        const [get, patch] = heard();
-        assert.equal(get?.method, "GET");
-        assert.deepEqual(patch, { method: "PATCH", body: { metadata: "new" } });
-        assert.deepEqual(stack.state.mutualTls, { enabled: true, ...full.mutualTls });
-      });
-
-      it("C51 C23 has a module that the program removes switched off", async () => {
-        const { mutualTls: _, ...without } = full;
-        assert.equal(await stack.up(without), "update");
-        const body = {
-          mutual_tls: { enabled: false, certificate_authority_ids: ["ca_1", "ca_2"] },
-        };
-        assert.deepEqual(heard().at(-1), { method: "PATCH", body });
-      });
-    });
-  }
+  it("C54 a property that the state does not have is no drift, and a refresh stores it", async () => {
+    await stack.up(full);
+    const { mutualTls: _, ...state } = stack.state;
+    stack.state = state;
+    assert.equal(await stack.refresh(), "same");
+    assert.deepEqual(stack.state.mutualTls, { enabled: true, ...full.mutualTls });
+    assert.equal(await stack.up(full), "same");
+  });
 
   describe("a module that the program no longer has", () => {
     const { backend: _, ...without } = full;
@@ -444,42 +412,6 @@ throughBothDoors("a TLS edge", (door) => {
       assert.equal(await stack.up(full), "update");
       assert.equal(found()?.backend?.enabled, true);
     });
-
-    it("C23 is deleted by the service's own operation when so told", async () => {
-      await stack.up({ ...full, onModuleRemoval: "delete" });
-      heard();
-      const args = { ...without, description: "new", onModuleRemoval: "delete" };
-      assert.equal(await stack.up(args), "update");
-      assert.deepEqual(
-        emulator.requests.map(({ method, path }) => [method, path]),
-        [
-          ["DELETE", `/edges/tls/${stack.id}/backend`],
-          ["PATCH", `/edges/tls/${stack.id}`],
-        ],
-      );
-      assert.equal(found()?.backend, null);
-      assert.equal(await stack.up(args), "same");
-    });
-
-    for (const status of [404, 405]) {
-      it(`C23 a service that answers ${status} to deleting a module is told of`, async () => {
-        await stack.up({ ...full, onModuleRemoval: "delete" });
-        const args = { ...without, onModuleRemoval: "delete" };
-        const answers = [
-          answer(status, { msg: "no such operation" }),
-          answer(200, found() as object),
-        ];
-        const work = async (requests: { method: string }[]) => {
-          const { message } = await failureOf(stack.up(args), Error);
-          assert.match(message, /backend.*onModuleRemoval/s);
-          assert.deepEqual(
-            requests.map(({ method }) => method),
-            ["DELETE", "GET"],
-          );
-        };
-        await atScript(answers, work, { TLSEDGE_ACCEPTED_ORIGINS: emulator.url });
-      });
-    }
 
     it("C23 upstream, removed, does not stand in the way of client certificates", async () => {
       await stack.up({ tlsTermination: { terminateAt: "upstream" } });
@@ -529,11 +461,11 @@ throughBothDoors("a TLS edge", (door) => {
     }
 
     it("C23 how modules are removed outlives a refresh that finds drift", async () => {
-      await stack.up({ ...full, onModuleRemoval: "delete" });
+      await stack.up({ ...full, onModuleRemoval: "replace" });
       emulator.tlsEdges.patch(stack.id, { description: "by hand" });
       assert.equal(await stack.refresh(), "drifted");
-      assert.equal(stack.inputs.onModuleRemoval, "delete");
-      assert.equal(stack.state.onModuleRemoval, "delete");
+      assert.equal(stack.inputs.onModuleRemoval, "replace");
+      assert.equal(stack.state.onModuleRemoval, "replace");
     });
 
     it("C23 how modules are removed changes with nothing sent to the service", async () => {

@@ -5,7 +5,8 @@ import { isDeepStrictEqual } from "node:util";
 import ts from "typescript";
 import { defaultConnection, waysToSet } from "../client/settings";
 import ours from "../package.json";
-import { type Kind, kinds, lookups } from "../provider/kinds";
+import { type Kind, settingsOf } from "../provider/kind";
+import { kinds, lookups } from "../provider/kinds";
 import { runTool } from "./command";
 import { repository } from "./folders";
 
@@ -25,10 +26,7 @@ const languages = {
   java: "java",
   yaml: "yaml",
 };
-const secrets = [
-  "apiKey",
-  ...Object.values<Kind>(kinds).flatMap(({ lifecycle }) => lifecycle.secrets ?? []),
-];
+const secrets = ["apiKey", ...Object.values<Kind>(kinds).flatMap(({ secrets }) => secrets ?? [])];
 /** Names of types that are not the name of their property. */
 const typeNames: Record<string, string> = { minVersion: "TLSVersion" };
 
@@ -281,7 +279,7 @@ function configOf(source: Source): Fields["properties"] {
 
 function resourceOf(source: Source, name: string) {
   const file = baseNameOf(name);
-  const { settings } = kinds[name as keyof typeof kinds].lifecycle;
+  const settings = settingsOf(kinds[name as keyof typeof kinds] as Kind);
   const inputs = source.type(`provider/${file}.ts`, `${name}Inputs`);
   const state = source.type(`provider/${file}.ts`, `${name}State`);
   const given = source.fields(inputs, "input", source.type("sdk/index.ts", `${name}Args`));

@@ -1,17 +1,11 @@
 import type { Client } from "../../client/client";
-import { removeImporter } from "../importName";
-import {
-  type Created,
-  hasUnknown,
-  ifExists,
-  type Lifecycle,
-  type Problem,
-  type Properties,
-  perAccount,
-} from "../lifecycle";
+import { ifExists } from "../account";
+import { differences, type Kind, type Problem } from "../kind";
 import { warn } from "../log";
-import { remove } from "../operations";
+import { perAccount } from "../perAccount";
 import { isProgramRun } from "../plan";
+import { hasUnknown, type Properties } from "../properties";
+import { type Created, readState, remove } from "../resource";
 import { isNotedAsAdopted, noteAdopted } from "./adoptedObjects";
 import { noteManaged } from "./createOnce";
 import { claim } from "./journal";
@@ -23,6 +17,16 @@ export const importKey = "__import";
  * takes the marks off before it calls a dynamic provider. State has it, without those that always are.
  */
 export const secretsKey = "__secrets";
+
+/** What to do about two resources of a program that have one object. */
+const removeImporter =
+  "remove the resource that imports it. If the stack has both already, take that one out of the state first, " +
+  "with `pulumi state delete`, because its removal deletes the object";
+
+/** The problem of two resources of a program that have one object. */
+export const sharedObject = (one: string, other: string, id: string): string =>
+  `the resources "${one}" and "${other}" have the same object, ${id}, which only one resource can manage: ` +
+  removeImporter;
 
 /** What this process did with the objects of an account. {@link titleOf} gives their names. */
 const objectsOf = perAccount(() => ({
@@ -47,7 +51,7 @@ const run = {
 /** How many objects {@link adoptions} names. */
 const mostNamed = 5;
 
-const titleOf = ({ title }: Lifecycle, id: string) => `${title} ${id}`;
+const titleOf = ({ title }: Kind, id: string) => `${title} ${id}`;
 
 const maxValueLength = 200;
 
@@ -57,19 +61,22 @@ const maxValueLength = 200;
  * @throws Error when the object does not exist.
  */
 export async function findToAdopt(
-  lifecycle: Lifecycle,
+  kind: Kind,
   client: Client,
   id: string,
   inputs: Properties,
 ): Promise<Properties> {
-  const object = titleOf(lifecycle, id);
+  const object = titleOf(kind, id);
   protect(client, object, undefined);
   noteManaged(id);
-  const found = await ifExists(lifecycle, client, lifecycle.read(client, id, inputs));
+  // Of an object that is adopted, nobody knows what was sent.
+  const unsent = kind.replaces({}, inputs).map((name) => [name, undefined]);
+  const known = { ...inputs, ...Object.fromEntries(unsent) };
+  const found = await ifExists(kind, client, readState(kind, client, id, known));
   protect(client, object, found);
   if (found) return found;
   throw new Error(
-    `no ${lifecycle.title} has the id ${id}, which the import option names. If the object was ` +
+    `no ${kind.title} has the id ${id}, which the import option names. If the object was ` +
       "deleted, remove the option to create a new one. If the id is wrong, correct it: " +
       "`npx --no pulumi-tlsedge status` lists all ids",
   );
@@ -81,9 +88,9 @@ export async function findToAdopt(
  *
  * @param wanted The import option; undefined in an update.
  */
-export function refuseOwned(lifecycle: Lifecycle, client: Client, id: string, wanted?: string) {
+export function refuseOwned(kind: Kind, client: Client, id: string, wanted?: string) {
   const { owners } = objectsOf(client);
-  const object = titleOf(lifecycle, id);
+  const object = titleOf(kind, id);
   const other = owners.get(object);
   if (other === "" || (other && wanted && other !== wanted)) {
     const whose = other ? `the import option ${other} of another resource` : "another resource";
@@ -99,8 +106,8 @@ function protect(client: Client, object: string, found: Properties | undefined):
 }
 
 /** Notes that an object equals the program, so that it can be adopted. */
-export function noteChecked(lifecycle: Lifecycle, id: string): void {
-  run.checked.set(titleOf(lifecycle, id), lifecycle.title);
+export function noteChecked(kind: Kind, id: string): void {
+  run.checked.set(titleOf(kind, id), kind.title);
 }
 
 /**
@@ -127,14 +134,13 @@ export function adoptions(): string | undefined {
  * shows neither value of a secret argument: the object may have the same secret, or a part of it.
  */
 export function problemsOfAdoption(
-  lifecycle: Lifecycle,
+  kind: Kind,
   id: string,
   found: Properties,
   inputs: Properties,
 ): Problem[] {
   const secrets = (inputs[secretsKey] ?? []) as string[];
-  const rows = lifecycle
-    .differences(found, inputs)
+  const rows = differences(kind, found, inputs)
     .filter(({ wanted }) => !hasUnknown(wanted))
     .map(({ property, ...values }) => {
       const [wanted, there] = [values.wanted, values.found].map((value) =>
@@ -144,7 +150,7 @@ export function problemsOfAdoption(
     });
   if (rows.length === 0) return [];
   const reason =
-    `the ${lifecycle.title} ${id} is not adopted, because it differs from the program ` +
+    `the ${kind.title} ${id} is not adopted, because it differs from the program ` +
     `(property: wanted / found):${rows.join("")}\n` +
     "To adopt it, write the found values into the program, and change them in the next update";
   return [{ path: "", reason }];
@@ -163,14 +169,14 @@ function shown(value: unknown, isSecret: boolean): string {
  * @throws Error when the object differs, is gone, or was adopted by another resource.
  */
 export async function adopt(
-  lifecycle: Lifecycle,
+  kind: Kind,
   client: Client,
   id: string,
   inputs: Properties,
 ): Promise<Created> {
   run.isUpdate = true;
   const { imported, adopted, deleted } = objectsOf(client);
-  const object = titleOf(lifecycle, id);
+  const object = titleOf(kind, id);
   if (deleted.has(object)) {
     throw new Error(`the ${object} was deleted by this update: remove the import option`);
   }
@@ -180,14 +186,14 @@ export async function adopt(
         "resources",
     );
   }
-  refuseOwned(lifecycle, client, id);
+  refuseOwned(kind, client, id);
   adopted.add(object);
   try {
     // Use the state that the check has just read, if there is one.
-    const state = imported.get(object) ?? (await findToAdopt(lifecycle, client, id, inputs));
-    const [problem] = problemsOfAdoption(lifecycle, id, state, inputs);
+    const state = imported.get(object) ?? (await findToAdopt(kind, client, id, inputs));
+    const [problem] = problemsOfAdoption(kind, id, state, inputs);
     if (problem) throw new Error(problem.reason);
-    run.adopted.set(object, lifecycle.title);
+    run.adopted.set(object, kind.title);
     claim(client.baseUrl.href, id);
     return { id, state };
   } catch (error) {
@@ -206,7 +212,7 @@ export async function adopt(
  * @throws Error that says to remove the option, or to use another resource name.
  */
 export function checkImportOption(
-  lifecycle: Lifecycle,
+  kind: Kind,
   client: () => Client,
   id: string,
   inputs: Properties,
@@ -214,7 +220,7 @@ export function checkImportOption(
   isOwn: (wanted: unknown) => boolean,
 ): void {
   const wanted = inputs[importKey];
-  const object = titleOf(lifecycle, id);
+  const object = titleOf(kind, id);
   if (wanted === undefined) {
     if (isProgramRun) objectsOf(client()).owners.set(object, "");
     return;
@@ -232,19 +238,19 @@ export function checkImportOption(
     );
   }
   const service = client();
-  if (isProgramRun) refuseOwned(lifecycle, service, id);
+  if (isProgramRun) refuseOwned(kind, service, id);
   protect(service, object, objectsOf(service).imported.get(object));
 }
 
 /** Deletes an object, unless a resource of this run adopts it: then warns and keeps the object. */
 export async function deleteUnlessAdopted(
-  lifecycle: Lifecycle,
+  kind: Kind,
   client: Client,
   id: string,
   state: Properties,
 ): Promise<void> {
   const { imported, deleted } = objectsOf(client);
-  const object = titleOf(lifecycle, id);
+  const object = titleOf(kind, id);
   if (imported.has(object) || isNotedAsAdopted(object)) {
     warn(
       `the ${object} stays on the service, because a resource adopts it with the ` +
@@ -252,6 +258,6 @@ export async function deleteUnlessAdopted(
     );
     return;
   }
-  await remove(lifecycle, client, id, state);
+  await remove(kind, client, id, state);
   deleted.add(object);
 }

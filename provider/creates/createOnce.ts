@@ -1,8 +1,10 @@
 import type { Client } from "../../client/client";
 import { ConnectionError, ServiceError } from "../../client/errors";
+import type { ServiceObject } from "../../client/fields";
 import { refuseWrite } from "../account";
-import type { Lifecycle, Properties } from "../lifecycle";
+import { isLike, type Kind } from "../kind";
 import { inform, warn } from "../log";
+import type { Properties } from "../properties";
 import {
   CreateRecord,
   hashOf,
@@ -89,13 +91,13 @@ export function isManaged(id: string): boolean {
  * @throws Error when it is not known what a POST has created. Other errors are thrown unchanged.
  */
 export function createOnce<Wire extends Listed>(
-  lifecycle: Lifecycle,
+  kind: Kind,
   client: Client,
   inputs: Properties,
   urn: string | undefined,
   post: (onSend: () => void) => Promise<Wire>,
 ): Promise<Creation<Wire>> {
-  const create = new Create(lifecycle, client, inputs, urn, post);
+  const create = new Create(kind, client, inputs, urn, post);
   const { service, content } = create.intent;
   const key = `${service} ${content}`;
   const result = (queues.get(key) ?? Promise.resolve()).then(() => create.run());
@@ -137,13 +139,13 @@ class Create<Wire extends Listed> {
   #record: CreateRecord | undefined;
 
   constructor(
-    readonly lifecycle: Lifecycle,
+    readonly kind: Kind,
     readonly client: Client,
     readonly inputs: Properties,
     urn: string | undefined,
     readonly post: (onSend: () => void) => Promise<Wire>,
   ) {
-    this.#list = listOf(client, lifecycle);
+    this.#list = listOf(client, kind);
     this.#secondMs = Math.min(1000, client.deadlineMs / 120);
     this.intent = {
       service: client.baseUrl.href,
@@ -178,14 +180,14 @@ class Create<Wire extends Listed> {
     this.#list.noteAnswered(id);
     if (this.#record?.answer(this.intent.service, id) !== "another's") return;
     throw new Error(
-      `the service answered the create of this ${this.lifecycle.title} with ${id}, which belongs ` +
+      `the service answered the create of this ${this.kind.title} with ${id}, which belongs ` +
         "to another resource: find out with `pulumi stack --show-ids` which resource has it",
     );
   }
 
   /** Finds the object of the lost POST. */
   async #find(error: Error, record: CreateRecord): Promise<Creation<Wire>> {
-    const doubt = `${error.message}. The service may have created this ${this.lifecycle.title} nevertheless`;
+    const doubt = `${error.message}. The service may have created this ${this.kind.title} nevertheless`;
     const again =
       "Run `pulumi up` again on this machine: it looks for the object before it creates one";
     const mayCome = () => isSlow(error) && this.client.leftMs > 0;
@@ -220,7 +222,7 @@ class Create<Wire extends Listed> {
     if (!record.isLike(this.intent) || record.id !== undefined) return;
     const { intent } = record;
     if (intent?.service !== this.intent.service || (await record.isLive())) return;
-    const doubt = `an interrupted update may have created this ${this.lifecycle.title} already`;
+    const doubt = `an interrupted update may have created this ${this.kind.title} already`;
     // At most the whole time: the clock may have been set back.
     const leftMs = awaitedFor * this.#secondMs - Math.max(0, record.ageMs);
     const endsAt = performance.now() + (record.wasLookedFor ? 0 : leftMs);
@@ -323,13 +325,13 @@ class Create<Wire extends Listed> {
     const isOne = candidates.length === 1 && certain.length === 1;
     // The user decides about an object that an error has named.
     const isFree = isOne && !candidates.some(({ id }) => isNamed(id));
-    const isLike = isFree && this.lifecycle.isLike(candidates[0], this.inputs);
-    return { candidates, isSure: candidates.length === 0 || isLike };
+    const isOwn = isFree && isLike(this.kind, candidates[0] as ServiceObject, this.inputs);
+    return { candidates, isSure: candidates.length === 0 || isOwn };
   }
 
   #contentOf(object: object): string | undefined {
-    const content = this.lifecycle.contentOf(object);
-    return content === undefined ? undefined : hashOf(this.lifecycle.title, content);
+    const content = this.kind.key(object);
+    return content === undefined ? undefined : hashOf(this.kind.title, content);
   }
 }
 

@@ -3,7 +3,8 @@ import type { Client } from "../../client/client";
 import type { Page } from "../../client/endpoints";
 import { ConnectionError } from "../../client/errors";
 import { cancelSignal } from "../engine";
-import { type Lifecycle, perAccount } from "../lifecycle";
+import type { Kind } from "../kind";
+import { perAccount } from "../perAccount";
 import type { Mark } from "./journal";
 
 /** The age after which a mark is read again before a POST. */
@@ -33,16 +34,16 @@ export interface Look {
 const lists = perAccount(() => new Map<string, List>());
 
 /** The list of one kind in one account, which all creates of this process read together. */
-export function listOf(client: Client, lifecycle: Lifecycle): List {
+export function listOf(client: Client, kind: Kind): List {
   const ofAccount = lists(client);
-  const list = ofAccount.get(lifecycle.title) ?? new List(client.account, lifecycle);
-  ofAccount.set(lifecycle.title, list);
+  const list = ofAccount.get(kind.title) ?? new List(client.account, kind);
+  ofAccount.set(kind.title, list);
   return list;
 }
 
 class List {
   readonly #client: Client;
-  readonly #lifecycle: Lifecycle;
+  readonly #kind: Kind;
   #newest: { page: Page<Listed>; readAt: number } | undefined;
   #reading: Promise<void> | undefined;
   #asked: Promise<Listed[]> | undefined;
@@ -52,9 +53,9 @@ class List {
   #waiting: { isEnough(look: Look): boolean; settle(look: Promise<Look>): void }[] = [];
   #isLooking = false;
 
-  constructor(client: Client, lifecycle: Lifecycle) {
+  constructor(client: Client, kind: Kind) {
     this.#client = client;
-    this.#lifecycle = lifecycle;
+    this.#kind = kind;
   }
 
   /**
@@ -94,7 +95,7 @@ class List {
   #read(client: Client): Promise<void> {
     const read = async () => {
       const readAt = performance.now();
-      const { value } = await this.#lifecycle.pages(client).next();
+      const { value } = await this.#kind.endpoints.pages(client).next();
       this.#newest = { page: value ?? Object.assign([], { isLast: true }), readAt };
     };
     this.#reading ??= read().finally(() => {
@@ -150,7 +151,7 @@ class List {
     const look: Look = { wires: [], isWhole: false };
     let pages = 0;
     // With its own deadline: the lost request may have used up the other one.
-    for await (const page of this.#lifecycle.pages(this.#client.operation())) {
+    for await (const page of this.#kind.endpoints.pages(this.#client.operation())) {
       pages += 1;
       look.wires.push(...page);
       // A later page without objects may begin after a deleted one: it does not show the end.

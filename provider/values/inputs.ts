@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { hasUnknown } from "../lifecycle";
+import { hasUnknown } from "../properties";
 
 /** A documented limit (api.md §8). */
 const atMostBytes = (limit: number) =>

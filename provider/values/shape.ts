@@ -3,19 +3,13 @@ import { type BaseIssue, safeParse } from "valibot";
 import { pathOf, typeOf } from "../../client/answer";
 import { plain } from "../../client/plain";
 import { holdsPrivateKey } from "../../client/redact";
-import {
-  defined,
-  isObject,
-  type Lifecycle,
-  type Problem,
-  type Properties,
-  unknownValue,
-} from "../lifecycle";
+import type { Kind, Problem } from "../kind";
+import { defined, isObject, type Properties, unknownValue } from "../properties";
 import { nearest } from "./nearest";
 
 /** Removes `__provider`, empty values and unchanged values that an earlier check has added. */
 export function prune(
-  { schema }: Pick<Lifecycle, "schema">,
+  { schema }: Pick<Kind, "schema">,
   raw: Properties,
   olds: Properties,
 ): Properties {
@@ -56,10 +50,7 @@ export function misplacedKeys(value: unknown, path = ""): Problem[] {
 }
 
 /** The problems that the schema finds, except those of unknown values. */
-export function problemsOfShape(
-  { schema }: Pick<Lifecycle, "schema">,
-  news: Properties,
-): Problem[] {
+export function problemsOfShape({ schema }: Pick<Kind, "schema">, news: Properties): Problem[] {
   const rest = structuredClone(news);
   const unknownNames: Problem[] = [];
   for (;;) {
