@@ -1,8 +1,9 @@
-import { newId } from "./store";
+import type { Context } from "hono";
+import { newId } from "./wire";
 
 /** Why a request is refused: the HTTP status, and a code that only this reason has. */
 export interface Reason {
-  status: 400 | 401 | 404 | 405 | 409 | 413 | 415 | 429 | 500;
+  status: 400 | 401 | 404 | 405 | 413 | 415 | 500;
   code: string;
 }
 
@@ -10,7 +11,6 @@ export interface Reason {
 export const reasons = {
   keyRefused: { status: 401, code: "ERR_TLSE_101" },
   versionRefused: { status: 400, code: "ERR_TLSE_102" },
-  tooManyRequests: { status: 429, code: "ERR_TLSE_103" },
   unknownPath: { status: 404, code: "ERR_TLSE_104" },
   wrongMethod: { status: 405, code: "ERR_TLSE_105" },
   notFound: { status: 404, code: "ERR_TLSE_106" },
@@ -38,7 +38,6 @@ export const reasons = {
   keyTypeUnsupported: { status: 400, code: "ERR_TLSE_306" },
   keyMismatch: { status: 400, code: "ERR_TLSE_307" },
   chainOutOfOrder: { status: 400, code: "ERR_TLSE_308" },
-  tunnelOnline: { status: 409, code: "ERR_TLSE_401" },
   internal: { status: 500, code: "ERR_TLSE_500" },
 } as const satisfies Record<string, Reason>;
 
@@ -57,12 +56,9 @@ export class Refusal extends Error {
   }
 }
 
-/** The JSON body of an error. Similar services have the same fields. */
-export function errorBody(reason: Reason, message: string) {
-  return {
-    error_code: reason.code,
-    status_code: reason.status,
-    msg: message,
-    details: { operation_id: newId("op") },
-  };
+/** The answer to a failed request. Similar services have the same fields in its body. */
+export function answerError(error: Error, c: Context): Response {
+  const { status, code } = error instanceof Refusal ? error.reason : reasons.internal;
+  const details = { operation_id: newId("op") };
+  return c.json({ error_code: code, status_code: status, msg: error.message, details }, status);
 }

@@ -56,10 +56,19 @@ export interface MadeCertificate {
  */
 export async function makeCertificate(options: CertificateOptions): Promise<MadeCertificate> {
   const { issuer, isCa = false, keyType = "ecdsa" } = options;
-  const keys = await newKeys(keyType);
+  const { subtle } = webcrypto;
+  const generated = await subtle.generateKey(algorithms[keyType], true, ["sign", "verify"]);
+  const keys = generated as webcrypto.CryptoKeyPair;
+  const decode = (pem: string) => x509.PemConverter.decodeFirst(pem);
   const signer = issuer && {
-    certificate: new x509.X509Certificate(x509.PemConverter.decodeFirst(issuer.certificatePem)),
-    key: await importKey(issuer),
+    certificate: new x509.X509Certificate(decode(issuer.certificatePem)),
+    key: await subtle.importKey(
+      "pkcs8",
+      decode(issuer.privateKeyPem),
+      algorithms[issuer.keyType],
+      false,
+      ["sign"],
+    ),
   };
   const subject = subjectOf(options);
   const certificate = await x509.X509CertificateGenerator.create({
@@ -80,7 +89,7 @@ export async function makeCertificate(options: CertificateOptions): Promise<Made
     ],
   });
   const isRoot = !signer || signer.certificate.subject === signer.certificate.issuer;
-  const privateKey = await webcrypto.subtle.exportKey("pkcs8", keys.privateKey);
+  const privateKey = await subtle.exportKey("pkcs8", keys.privateKey);
   return {
     certificatePem: `${certificate.toString("pem")}\n${isRoot ? "" : issuer?.certificatePem}`,
     privateKeyPem: `${x509.PemConverter.encode(privateKey, "PRIVATE KEY")}\n`,
@@ -107,26 +116,12 @@ export function makeServerCertificate(issuer: MadeCertificate): Promise<MadeCert
   });
 }
 
-async function newKeys(keyType: MadeCertificate["keyType"]): Promise<webcrypto.CryptoKeyPair> {
-  const keys = await webcrypto.subtle.generateKey(algorithms[keyType], true, ["sign", "verify"]);
-  return keys as webcrypto.CryptoKeyPair;
-}
-
-function importKey({ privateKeyPem, keyType }: MadeCertificate): Promise<webcrypto.CryptoKey> {
-  const key = x509.PemConverter.decodeFirst(privateKeyPem);
-  return webcrypto.subtle.importKey("pkcs8", key, algorithms[keyType], false, ["sign"]);
-}
-
 function subjectOf(options: CertificateOptions): x509.JsonName {
-  const parts = {
-    CN: options.commonName,
-    O: options.organization,
-    OU: options.organizationalUnit,
-    L: options.locality,
-    ST: options.province,
-    C: options.country,
-  };
-  return Object.entries(parts).flatMap(([name, value]) => (value ? [{ [name]: [value] }] : []));
+  const { commonName, organization, organizationalUnit, locality, province, country } = options;
+  const parts = { CN: commonName, O: organization, OU: organizationalUnit, L: locality };
+  return Object.entries({ ...parts, ST: province, C: country }).flatMap(([name, value]) =>
+    value ? [{ [name]: [value] }] : [],
+  );
 }
 
 function usages(isCa: boolean): x509.Extension[] {
@@ -142,7 +137,6 @@ function usages(isCa: boolean): x509.Extension[] {
 
 function names({ dnsNames = [], ips = [] }: CertificateOptions): x509.Extension[] {
   const dns = dnsNames.map((value) => ({ type: "dns" as const, value }));
-  const ip = ips.map((value) => ({ type: "ip" as const, value }));
-  const all = [...dns, ...ip];
+  const all = [...dns, ...ips.map((value) => ({ type: "ip" as const, value }))];
   return all.length > 0 ? [new x509.SubjectAlternativeNameExtension(all)] : [];
 }

@@ -1,19 +1,10 @@
+import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
 import * as v from "valibot";
 import { Refusal, reasons } from "./errors";
 import type { Collection } from "./store";
 
 const maxLimit = 100;
-
-/** A resource of the service, for the server. */
-export interface Served<D> {
-  documents: { name: string; uri: string };
-  routes: Hono;
-  /** The value of the `Emulator` property that has the resource's name. */
-  direct: D;
-  /** Adds the initial objects of a new store. */
-  seed?(): void;
-}
 
 /** A JSON object with these fields and no others. */
 export function strictObject<const E extends v.ObjectEntries>(entries: E) {
@@ -78,58 +69,78 @@ export function refuseParameters(c: Context, known: string[] = []): void {
   }
 }
 
-/** Finds an object of a collection, or refuses the request when there is none. */
-export function findOrRefuse<T extends { id: string }>(documents: Collection<T>, id: string): T {
-  const document = documents.get(id);
-  if (document) return document;
-  throw new Refusal(reasons.notFound, `There is no ${id} in ${documents.name}.`);
+/** What the routes know of a request. */
+export interface Env {
+  Bindings: HttpBindings;
+  Variables: {
+    /** The request as it is recorded. */
+    record: { body: unknown };
+    /** The objects of the account that asks, by the name of their list. */
+    objects: Record<string, unknown>;
+  };
 }
 
-/** Serves the list of a collection (api.md §4.4) and each of its objects. */
-export function serveReads<T extends { id: string }>(
-  routes: Hono,
-  documents: Collection<T>,
-  views: { list?: (document: T) => object; single?: (document: T) => object } = {},
-): void {
-  const { list = same, single = same } = views;
-  routes.get(documents.path, (c) => {
+/** How the objects of a kind are served. */
+export interface Resource<T extends { id: string }> {
+  /** The list's name in an answer, and its path. */
+  name: string;
+  path: string;
+  /** What an answer shows of an object in a list, or alone. Default: all of it. */
+  inList?(object: T): object;
+  alone?(object: T): object;
+  /** How a request creates or updates an object. Without it nothing can be written. */
+  write?: {
+    create(c: Context, objects: Collection<T>): Promise<T>;
+    update(c: Context, objects: Collection<T>, id: string): Promise<T>;
+  };
+}
+
+/** The objects of a kind in the account that asks. */
+export function objectsOf<T extends { id: string }>(c: Context<Env>, { name }: Resource<T>) {
+  return c.var.objects[name] as Collection<T>;
+}
+
+/** Serves the operations of a kind (api.md §4), and refuses other methods on its paths. */
+export function serve<T extends { id: string }>(routes: Hono<Env>, resource: Resource<T>): void {
+  const { name, path, inList = same, alone = same, write } = resource;
+  const one = `${path}/:id` as const;
+  routes.get(path, (c) => {
     refuseParameters(c, ["limit", "before_id"]);
     const limit = readLimit(c.req.query("limit"));
-    const page = documents.page(limit, c.req.query("before_id"));
-    if (!page) {
-      throw new Refusal(reasons.beforeIdUnknown, "before_id was never an id in this list.");
-    }
-    const next = new URLSearchParams({
-      before_id: page.items.at(-1)?.id ?? "",
-      limit: String(limit),
-    });
-    return c.json({
-      [documents.name]: page.items.map(list),
-      uri: documents.uri,
-      next_page_uri: page.more ? `${documents.uri}?${next}` : null,
-    });
+    const before = c.req.query("before_id");
+    const objects = objectsOf(c, resource);
+    const found = before === undefined ? objects.list() : objects.before(before);
+    const page = found.slice(0, limit);
+    const uri = `${objects.service.url}${path}`;
+    const next = new URLSearchParams({ before_id: page.at(-1)?.id ?? "", limit: String(limit) });
+    const next_page_uri = page.length < found.length ? `${uri}?${next}` : null;
+    return c.json({ [name]: page.map(inList), uri, next_page_uri });
   });
-  routes.get(`${documents.path}/:id`, (c) => {
+  routes.get(one, (c) => {
     refuseParameters(c);
-    return c.json(single(findOrRefuse(documents, c.req.param("id"))));
+    return c.json(alone(objectsOf(c, resource).find(c.req.param("id"))));
   });
-}
-
-/** Serves the deletion of a collection's objects. */
-export function serveDelete<T extends { id: string }>(
-  routes: Hono,
-  documents: Collection<T>,
-  path = documents.path,
-): void {
-  routes.delete(`${path}/:id`, (c) => {
-    refuseParameters(c);
-    documents.remove(findOrRefuse(documents, c.req.param("id")).id);
-    return c.body(null, 204);
-  });
+  if (write) {
+    routes.post(path, async (c) => {
+      refuseParameters(c);
+      return c.json(alone(await write.create(c, objectsOf(c, resource))), 201);
+    });
+    routes.patch(one, async (c) => {
+      refuseParameters(c);
+      return c.json(alone(await write.update(c, objectsOf(c, resource), c.req.param("id"))));
+    });
+    routes.delete(one, (c) => {
+      refuseParameters(c);
+      objectsOf(c, resource).delete(c.req.param("id"));
+      return c.body(null, 204);
+    });
+  }
+  refuseOtherMethods(routes, path, write ? "GET, POST" : "GET");
+  refuseOtherMethods(routes, one, write ? "GET, PATCH, DELETE" : "GET");
 }
 
 /** Refuses the methods that have no route on an existing path. Call it after adding the routes. */
-export function refuseOtherMethods(routes: Hono, path: string, methods: string): void {
+export function refuseOtherMethods(routes: Hono<Env>, path: string, methods: string): void {
   routes.all(path, (c) => {
     c.header("Allow", methods);
     throw new Refusal(reasons.wrongMethod, `${c.req.path} takes ${methods}, not ${c.req.method}.`);
@@ -137,8 +148,8 @@ export function refuseOtherMethods(routes: Hono, path: string, methods: string):
 }
 
 /** An object without its unset description and metadata. */
-export function withoutUnset<T extends { description?: unknown; metadata?: unknown }>(document: T) {
-  const { description, metadata, ...rest } = document;
+export function withoutUnset<T extends { description?: unknown; metadata?: unknown }>(object: T) {
+  const { description, metadata, ...rest } = object;
   return { ...rest, ...(description ? { description } : {}), ...(metadata ? { metadata } : {}) };
 }
 
@@ -148,6 +159,4 @@ function readLimit(given = String(maxLimit)): number {
   throw new Refusal(reasons.limitInvalid, `limit must be a whole number from 1 to ${maxLimit}.`);
 }
 
-function same<T>(document: T): T {
-  return document;
-}
+const same = <T>(object: T): T => object;

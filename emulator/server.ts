@@ -8,34 +8,32 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
-import { Hono, type MiddlewareHandler } from "hono";
-import { Refusal, reasons } from "./errors";
-import { type Fault, type Faults, makeFaults } from "./faults";
+import { Hono } from "hono";
+import { answerError, Refusal, reasons } from "./errors";
+import { Faults, serveFaults } from "./faults";
 import {
-  type Admission,
-  answerError,
   delayAnswers,
   gate,
   type RecordedRequest,
   type Respond,
-  RollingLimit,
   readBodies,
   record,
   rewrite,
   sendDate,
 } from "./middleware";
 import { type MadeCertificate, makeAuthority, makeServerCertificate } from "./pki";
-import { refuseOtherMethods, refuseParameters, type Served } from "./requests";
-import { type Clocks, newId, Store } from "./store";
-import { serveTLSCertificates } from "./tlsCertificate";
-import { serveTLSEdges } from "./tlsEdge";
-import { serveTunnels, type TunnelWire } from "./tunnel";
+import { type Env, refuseOtherMethods, refuseParameters, serve } from "./requests";
+import { type Clocks, Collection, DataFile, Service, type Stored } from "./store";
+import { type TLSCertificateWire, tlsCertificates } from "./tlsCertificate";
+import { serveModules, type TLSEdgeWire, tlsEdges } from "./tlsEdge";
+import { exampleTunnels, Tunnels, type TunnelWire, tunnels } from "./tunnel";
+import { newId } from "./wire";
 
 export { type Reason, reasons } from "./errors";
 export type { Fault, Faults, SetFault } from "./faults";
 export type { RecordedRequest, Respond } from "./middleware";
 export { type CertificateOptions, type MadeCertificate, makeCertificate } from "./pki";
-export type { Clocks, Direct } from "./store";
+export type { Clocks, Collection } from "./store";
 export type { TLSCertificateWire } from "./tlsCertificate";
 export type { TLSEdgeWire } from "./tlsEdge";
 export type { Tunnels, TunnelWire } from "./tunnel";
@@ -48,44 +46,30 @@ export interface EmulatorOptions {
   /** The port on loopback; 0: any free port. Default: the stored port if free, else as with 0. */
   port?: number;
   /**
-   * A SQLite file that stores the data, the CA, the API key and the port for the next start. The
-   * port is a part of every object's `uri`. The file has the CA's private key, so only its owner
-   * can read it. Default: everything in memory.
+   * A file that stores the data, the CA, the API key and the port for the next start. The port is
+   * a part of every object's `uri`. The file has the CA's private key, so only its owner can read
+   * it. Default: everything in memory.
    */
   dataFile?: string;
   /** The bearer key that clients must send. Default: the stored key, else a random one. */
   apiKey?: string;
   /** Milliseconds by which every answer is delayed. Default 0. */
   latencyMs?: number;
-  /** How many requests are admitted in any 60 seconds; others get 429. Default: no limit. */
-  requestsPerMinute?: number;
-  /** The initial tunnels, also after `reset`, newest first. Default: six examples. */
+  /** The initial tunnels, also after `reset`, newest first. Default: two examples. */
   tunnels?: Partial<TunnelWire>[];
-  /**
-   * Rewrites the body of each response, errors included, to test a client. Default: no change.
-   */
+  /** Rewrites the body of each response, errors included, to test a client. Default: no change. */
   respond?: Respond;
-  /** The initial faults, also after `reset`. Default: none. */
-  faults?: Fault[];
 }
 
-/** The resources of the service. A new resource is added only to this list. */
-const resources = {
-  tlsEdges: serveTLSEdges,
-  tlsCertificates: serveTLSCertificates,
-  tunnels: serveTunnels,
-};
-
-type Directs = {
-  [Name in keyof typeof resources]: ReturnType<(typeof resources)[Name]>["direct"];
-};
-
-/** An account. `tlsEdges`, `tlsCertificates` and `tunnels` change its data without requests. */
-export interface Account extends Directs {
+/** An account, and its objects, to read and change without a request. */
+export interface Account {
   /** A bearer key of the account. */
   apiKey: string;
   /** Makes another key of the account, which is valid until the emulator is closed. */
   addKey(): string;
+  tlsEdges: Collection<TLSEdgeWire>;
+  tlsCertificates: Collection<TLSCertificateWire>;
+  tunnels: Tunnels;
 }
 
 /** A running emulator with one account, to which `addAccount` adds others. */
@@ -94,7 +78,7 @@ export interface Emulator extends Account {
   url: string;
   /** The CA to trust, PEM. */
   ca: string;
-  /** Makes another account at the same URL: it has no objects. */
+  /** Makes another account at the same URL: it has no objects, and no file keeps them. */
   addAccount(): Account;
   /** All requests since the start or the last `reset`, refused ones too, in order of arrival. */
   requests: RecordedRequest[];
@@ -102,10 +86,7 @@ export interface Emulator extends Account {
   faults: Faults;
   /** Set them to test a client against clocks that differ from its own. */
   clocks: Clocks;
-  /**
-   * Restores the initial tunnels and faults, and sets the clocks right; removes other data,
-   * `requests` and the rate count.
-   */
+  /** Restores the initial tunnels, sets the clocks right, and removes faults, `requests` and other data. */
   reset(): void;
   /** Stops serving and cuts open connections. Safe to call twice. */
   close(): Promise<void>;
@@ -123,124 +104,121 @@ export interface Emulator extends Account {
  * await emulator.close();
  */
 export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
-  const store = new Store(options.dataFile);
-  try {
-    return await startOn(store, options);
-  } catch (error) {
-    store.close();
-    throw error;
-  }
-}
-
-async function startOn(store: Store, options: EmulatorOptions): Promise<Emulator> {
-  const isNew = store.setting("ca") === undefined;
-  const ca = store.setting<MadeCertificate>("ca") ?? (await makeAuthority());
-  const apiKey = options.apiKey ?? store.setting<string>("apiKey") ?? newId("tlse");
-  const served = Object.entries(resources).map(([name, serve]) => ({
-    name,
-    ...serve(store, options),
-  }));
+  const data = options.dataFile === undefined ? undefined : new DataFile(options.dataFile);
+  const ca = data?.settings?.ca ?? (await makeAuthority());
+  const apiKey = options.apiKey ?? data?.settings?.apiKey ?? newId("tlse");
+  const service = new Service();
+  const accounts: Accounts = new Map();
+  const own = openAccount(service, accounts, apiKey, data?.keep);
   const requests: RecordedRequest[] = [];
-  const accounts = new Map<string, Admission>();
-  const open = (prefix: string, apiKey: string): Account => {
-    const admission: Admission = {
-      limit: new RollingLimit(options.requestsPerMinute),
-      serve: (next) => store.account.run(prefix, next),
-    };
-    const addKey = (key = newId("tlse")) => {
-      accounts.set(key, admission);
-      return key;
-    };
-    const directs = served.map(({ name, direct }) => [name, inAccount(store, prefix, direct)]);
-    return {
-      ...(Object.fromEntries(directs) as Directs),
-      apiKey: addKey(apiKey),
-      addKey: () => addKey(),
-    };
-  };
-  const app = new Hono();
-  app.use(sendDate(store.clocks));
-  app.use(record(requests));
+  const faults = new Faults(service.ids);
+
+  const app = new Hono<Env>();
+  app.use(sendDate(service.clocks), record(requests));
   if (options.latencyMs) app.use(delayAnswers(options.latencyMs));
   if (options.respond) app.use(rewrite(options.respond));
-  app.use(gate(accounts));
-  app.use(readBodies());
-  const faults = makeFaults(options.faults, () => store.ids());
-  app.use(faults.strike as MiddlewareHandler);
-  app.route("/", faults.routes);
-  serveRoot(app, store, served);
+  app.use(gate(accounts), readBodies, faults.strike);
+  serveFaults(app, faults);
+  serveRoot(app, service);
+  serve(app, tlsEdges);
+  serveModules(app);
+  serve(app, tlsCertificates);
+  serve(app, tunnels);
+
   const identity = await makeServerCertificate(ca);
-  const server = await (options.port === undefined
-    ? listen(app, identity, store.setting<number>("port") ?? 0).catch(() =>
-        listen(app, identity, 0),
-      )
-    : listen(app, identity, options.port));
+  const server = await listen(app, identity, options.port, data?.settings?.url);
   const { port } = server.address() as AddressInfo;
   const url = `https://localhost:${port}`;
-
-  store.baseUrl = url;
-  store.save("port", port);
-  store.save("ca", ca);
-  store.save("apiKey", apiKey);
-  const seed = () => served.forEach((resource) => void resource.seed?.());
-  if (isNew) seed();
-  let closing: Promise<void> | undefined;
-  return {
-    ...open("", apiKey),
-    url,
-    ca: ca.certificatePem,
-    addAccount: () => open(`${newId("acct")} `, newId("tlse")),
-    requests,
-    faults: faults.handle,
-    clocks: store.clocks,
-    reset() {
-      faults.handle.clear();
-      faults.handle.add(...(options.faults ?? []));
-      Object.assign(store.clocks, { date: 0, createdAt: 0 });
-      store.clear();
-      seed();
-      requests.length = 0;
-      for (const { limit } of accounts.values()) limit.reset();
-    },
-    close() {
-      closing ??= stop(server).then(() => store.close());
-      return closing;
-    },
+  service.url = url;
+  const { tunnels: seeds = exampleTunnels() } = options;
+  const reset = () => {
+    faults.clear();
+    Object.assign(service.clocks, { date: 0, createdAt: 0 });
+    for (const objects of accounts.values()) {
+      for (const one of Object.values(objects)) one.clear();
+    }
+    data?.begin({ url, apiKey, ca });
+    for (const tunnel of seeds.toReversed()) own.tunnels.online(tunnel);
+    requests.length = 0;
   };
+  try {
+    const changes = data?.changes(url);
+    if (changes) data?.begin({ url, apiKey, ca });
+    else reset();
+    for (const [list, id, object] of changes ?? []) accounts.get(apiKey)?.[list]?.put(id, object);
+  } catch (error) {
+    await stop(server);
+    throw error;
+  }
+  let closing: Promise<void> | undefined;
+  const close = () => {
+    closing ??= stop(server);
+    return closing;
+  };
+  const addAccount = () => openAccount(service, accounts, newId("tlse"));
+  const { clocks } = service;
+  const { certificatePem } = ca;
+  return { ...own, url, ca: certificatePem, addAccount, requests, faults, clocks, reset, close };
 }
 
-/** The same functions, which work on the data of this account. */
-function inAccount<D extends object>(store: Store, prefix: string, direct: D): D {
-  const functions = Object.entries(direct).map(([name, work]) => [
-    name,
-    (...args: unknown[]) => store.account.run(prefix, () => work(...args)),
-  ]);
-  return Object.fromEntries(functions) as D;
+/** The objects of each account by the name of their list, by its keys. */
+type Accounts = Map<string, Record<string, Collection<Stored>>>;
+
+function openAccount(
+  service: Service,
+  accounts: Accounts,
+  key: string,
+  keep?: DataFile["keep"],
+): Account {
+  const objects = {
+    tlsEdges: new Collection<TLSEdgeWire>(service, tlsEdges, keep),
+    tlsCertificates: new Collection<TLSCertificateWire>(service, tlsCertificates, keep),
+    tunnels: new Tunnels(service, tunnels, keep),
+  };
+  const byName = Object.fromEntries(Object.values(objects).map((one) => [one.name, one]));
+  const addKey = (apiKey = newId("tlse")) => {
+    accounts.set(apiKey, byName as Record<string, Collection<Stored>>);
+    return apiKey;
+  };
+  return { ...objects, apiKey: addKey(key), addKey: () => addKey() };
 }
 
-function serveRoot(app: Hono, store: Store, served: Served<unknown>[]): void {
-  app.get("/", (c) => {
+/** Serves the root resource (api.md §4.5), and refuses unknown paths. */
+function serveRoot(routes: Hono<Env>, service: Service): void {
+  routes.get("/", (c) => {
     refuseParameters(c);
-    const uris = served.map(({ documents }) => [documents.name, documents.uri]);
-    return c.json({ ...Object.fromEntries(uris), uri: store.baseUrl });
+    const kinds = [tlsEdges, tlsCertificates, tunnels];
+    const uris = kinds.map(({ name, path }) => [name, `${service.url}${path}`]);
+    return c.json({ ...Object.fromEntries(uris), uri: service.url });
   });
-  refuseOtherMethods(app, "/", "GET");
-  for (const { routes } of served) app.route("/", routes);
-  app.notFound((c) => {
+  refuseOtherMethods(routes, "/", "GET");
+  routes.notFound((c) => {
     throw new Refusal(reasons.unknownPath, `There is no ${c.req.path} here.`);
   });
-  app.onError(answerError);
+  routes.onError(answerError);
 }
 
-async function listen(app: Hono, identity: MadeCertificate, port: number): Promise<Server> {
+/** Serves on the port, else on the one that the URL has, else on any free one. */
+async function listen(
+  app: Hono<Env>,
+  identity: MadeCertificate,
+  port: number | undefined,
+  url = "https://localhost:0",
+): Promise<Server> {
   const server = createAdaptorServer({
     fetch: app.fetch,
     overrideGlobalObjects: false,
     createServer,
     serverOptions: { key: identity.privateKeyPem, cert: identity.certificatePem },
   }) as Server;
-  server.listen(port, hostname);
-  await once(server, "listening");
+  try {
+    server.listen(port ?? Number(new URL(url).port), hostname);
+    await once(server, "listening");
+  } catch (error) {
+    if (port !== undefined) throw error;
+    server.listen(0, hostname);
+    await once(server, "listening");
+  }
   return server;
 }
 

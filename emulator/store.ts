@@ -1,23 +1,14 @@
-import { AsyncLocalStorage } from "node:async_hooks";
-import { randomInt } from "node:crypto";
-import { chmodSync, closeSync, openSync } from "node:fs";
-import type { DatabaseSync, StatementSync } from "node:sqlite";
-
-/** The start of a stored uri, in place of the emulator's URL, which changes with the port. */
-const relative = "emulator:";
-
-const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-
-/** A new identifier: a type prefix, an underscore and 27 random letters and digits. */
-export function newId(prefix: string): string {
-  const suffix = Array.from({ length: 27 }, () => alphabet[randomInt(alphabet.length)]);
-  return `${prefix}_${suffix.join("")}`;
-}
-
-/** A time as the service writes it: RFC 3339, UTC, whole seconds. Default: now. */
-export function timestamp(time = new Date()): string {
-  return `${time.toISOString().slice(0, 19)}Z`;
-}
+import {
+  appendFileSync,
+  existsSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { Refusal, reasons } from "./errors";
+import type { MadeCertificate } from "./pki";
+import { timestamp } from "./wire";
 
 /** How far the service's clocks are ahead of this machine's, in milliseconds. */
 export interface Clocks {
@@ -27,224 +18,155 @@ export interface Clocks {
   createdAt: number;
 }
 
-/** Makes a file that only its owner may read, and takes the rights of others from an existing one. */
-function makePrivate(file: string): void {
-  closeSync(openSync(file, "a", 0o600));
-  chmodSync(file, 0o600);
-}
-
-/** Access to a collection for tests, without a request. */
-export interface Direct<T> {
-  /** All objects, newest first. */
-  list(): T[];
-  /** One object; undefined when it does not exist. */
-  get(id: string): T | undefined;
-  /** Overwrites fields without a check; null unsets a module. Throws when the id is unknown. */
-  patch(id: string, fields: Partial<T>): T;
-  /** Removes an object. Throws when it does not exist. */
-  delete(id: string): void;
-}
-
-/** The JSON documents of one kind, newest first. */
-export class Collection<T extends { id: string }> {
-  readonly #store: Store;
-
-  /** `name` is the list's name in an answer, `path` the path under which it is served. */
-  constructor(
-    store: Store,
-    readonly name: string,
-    readonly path: string,
-  ) {
-    this.#store = store;
-  }
-
-  /** The full URL of the list. */
-  get uri(): string {
-    return `${this.#store.baseUrl}${this.path}`;
-  }
-
-  /** A reference to an object. `path` is that of its kind; default: this collection's. */
-  ref(id: string, path = this.path) {
-    return { id, uri: `${this.#store.baseUrl}${path}/${encodeURIComponent(id)}` };
-  }
-
-  /** Stores an object as the newest one. Replaces a removed object with the same id. */
-  add(document: T): T {
-    const sql = "INSERT OR REPLACE INTO documents (collection, id, body) VALUES (?, ?, ?)";
-    this.#store.sql(sql).run(this.#key, document.id, this.#store.encode(document));
-    return document;
-  }
-
-  /** The key of the documents of the present account. */
-  get #key(): string {
-    return `${this.#store.account.getStore() ?? ""}${this.name}`;
-  }
-
-  get(id: string): T | undefined {
-    const sql = "SELECT body FROM documents WHERE collection = ? AND id = ? AND body IS NOT NULL";
-    const row = this.#store.sql(sql).get(this.#key, id);
-    return row && this.#store.decode<T>(row.body);
-  }
-
-  list(): T[] {
-    return this.#before(Number.MAX_SAFE_INTEGER, -1);
-  }
-
-  /** A page of objects created before `beforeId`; undefined when that id never existed. */
-  page(limit: number, beforeId?: string): { items: T[]; more: boolean } | undefined {
-    const seq = beforeId === undefined ? Number.MAX_SAFE_INTEGER : this.#seq(beforeId);
-    if (seq === undefined) return undefined;
-    const items = this.#before(seq, limit + 1);
-    return { items: items.slice(0, limit), more: items.length > limit };
-  }
-
-  /** Overwrites an object, which keeps its place in the order. */
-  put(document: T): T {
-    const sql = "UPDATE documents SET body = ? WHERE collection = ? AND id = ?";
-    this.#store.sql(sql).run(this.#store.encode(document), this.#key, document.id);
-    return document;
-  }
-
-  /** Removes an object; false when there is none. Its place in the order stays, for `before_id`. */
-  remove(id: string): boolean {
-    const sql =
-      "UPDATE documents SET body = NULL WHERE collection = ? AND id = ? AND body IS NOT NULL";
-    return this.#store.sql(sql).run(this.#key, id).changes > 0;
-  }
-
-  /** The id of an object other than `except` whose list `field` has `value`, in any letter case. */
-  holder(field: keyof T & string, value: string, except: string): string | undefined {
-    const sql = `SELECT documents.id FROM documents, json_each(body, '$.' || ?) AS item
-      WHERE collection = ? AND documents.id <> ? AND lower(item.value) = lower(?) LIMIT 1`;
-    return this.#store.sql(sql).get(field, this.#key, except, value)?.id as string | undefined;
-  }
-
-  /** The access to this collection for tests. */
-  direct(): Direct<T> {
-    const found = (id: string): T => {
-      const document = this.get(id);
-      if (!document) throw new Error(`The emulator has no ${id} in ${this.name}`);
-      return document;
-    };
-    return {
-      list: () => this.list(),
-      get: (id) => this.get(id),
-      patch: (id, fields) => this.put({ ...found(id), ...fields }),
-      delete: (id) => void this.remove(found(id).id),
-    };
-  }
-
-  #seq(id: string): number | undefined {
-    const sql = "SELECT seq FROM documents WHERE collection = ? AND id = ?";
-    return this.#store.sql(sql).get(this.#key, id)?.seq as number | undefined;
-  }
-
-  #before(seq: number, limit: number): T[] {
-    const sql = `SELECT body FROM documents
-      WHERE collection = ? AND seq < ? AND body IS NOT NULL ORDER BY seq DESC LIMIT ?`;
-    const rows = this.#store.sql(sql).all(this.#key, seq, limit);
-    return rows.map((row) => this.#store.decode<T>(row.body));
-  }
-}
-
-/** The emulator's data, in one SQLite table; in memory without a file. */
-export class Store {
-  /** The emulator's URL; empty until it listens. */
-  baseUrl = "";
-  /** The account that a request or a direct access is for: a prefix; empty for the first account. */
-  readonly account = new AsyncLocalStorage<string>();
-  /** How far the service's clocks are ahead. */
+/** What all accounts share. */
+export class Service {
+  /** Known when the server listens. */
+  url = "";
   readonly clocks: Clocks = { date: 0, createdAt: 0 };
-  readonly #database: DatabaseSync;
-  readonly #statements = new Map<string, StatementSync>();
-  readonly #settings = new Collection<{ id: string; value: unknown }>(this, "settings", "");
+  /** The ids of all objects, deleted ones too. */
+  readonly ids = new Set<string>();
 
-  /** Throws when `file` is not a SQLite database or can't be written. */
-  constructor(file?: string) {
-    // The file holds the CA's private key and the API key, so only its owner may read it.
-    if (file !== undefined) makePrivate(file);
-    this.#database = openDatabase(file ?? ":memory:");
-    this.#database.exec(`PRAGMA journal_mode = WAL;
-      CREATE TABLE IF NOT EXISTS documents (
-        seq INTEGER PRIMARY KEY AUTOINCREMENT, collection TEXT NOT NULL, id TEXT NOT NULL,
-        body TEXT, UNIQUE (collection, id));
-      CREATE INDEX IF NOT EXISTS newest ON documents (collection, seq)`);
-  }
-
-  /** A value stored for the next start. `reset` does not remove it. */
-  setting<V>(name: string): V | undefined {
-    return this.#settings.get(name)?.value as V | undefined;
-  }
-
-  /** Stores a value for the next start. */
-  save(name: string, value: unknown): void {
-    const write = this.#settings.get(name) ? "put" : "add";
-    this.#settings[write]({ id: name, value });
-  }
-
-  /** The time of a create, by the service's clock. */
+  /** The time of a create. */
   now(): string {
     return timestamp(new Date(Date.now() + this.clocks.createdAt));
   }
+}
 
-  /** The ids of all objects, deleted ones included. */
-  ids(): Set<unknown> {
-    return new Set(
-      this.sql("SELECT id FROM documents")
-        .all()
-        .map(({ id }) => id),
-    );
+/** What every object has. */
+export type Stored = { id: string };
+
+/** A change: the name of a list, an id, and the object; without one it was deleted. */
+type Change = [list: string, id: string, object?: Stored];
+
+/** The objects of one kind in an account, to read and change without a request. */
+export class Collection<T extends Stored> {
+  /** In the order of their creation. A deleted one keeps its place, for `before_id`. */
+  readonly #objects = new Map<string, T | undefined>();
+
+  /** @internal The name of their list. */
+  readonly name: string;
+  readonly #path: string;
+
+  /** @internal */
+  constructor(
+    /** @internal */ readonly service: Service,
+    kind: { name: string; path: string },
+    private readonly keep?: (...change: Change) => void,
+  ) {
+    this.name = kind.name;
+    this.#path = kind.path;
   }
 
-  /** Removes every object, deleted ones and their ids included. */
+  /** All objects, newest first. */
+  list(): T[] {
+    return [...this.#objects.values()].flatMap((object) => object ?? []).reverse();
+  }
+
+  /** One object; undefined when it does not exist. */
+  get(id: string): T | undefined {
+    return this.#objects.get(id);
+  }
+
+  /** Overwrites fields without a check; null unsets a module. Throws when the id is unknown. */
+  patch(id: string, fields: Partial<T>): T {
+    return this.set({ ...this.find(id), ...fields });
+  }
+
+  /** Removes an object. Throws when it does not exist. */
+  delete(id: string): void {
+    this.put(this.find(id).id);
+  }
+
+  /** @internal Stores an object. */
+  set(object: T): T {
+    this.put(object.id, object);
+    return object;
+  }
+
+  /** @internal Stores an object, or that there is none with this id any more. */
+  put(id: string, object?: T): void {
+    // What is created once more is the newest.
+    if (!this.get(id)) this.#objects.delete(id);
+    this.#objects.set(id, object);
+    this.service.ids.add(id);
+    this.keep?.(this.name, id, object);
+  }
+
+  /** @internal A reference to an object. `path` is that of its kind. */
+  ref(id: string, path = this.#path) {
+    return { id, uri: `${this.service.url}${path}/${encodeURIComponent(id)}` };
+  }
+
+  /** @internal An object, or the refusal of a request. */
+  find(id: string): T {
+    const object = this.get(id);
+    if (object) return object;
+    throw new Refusal(reasons.notFound, `There is no ${id} in ${this.name}.`);
+  }
+
+  /** @internal The objects that are older than `beforeId`, newest first. */
+  before(beforeId: string): T[] {
+    const ids = [...this.#objects.keys()];
+    const place = ids.indexOf(beforeId);
+    if (place < 0) {
+      throw new Refusal(reasons.beforeIdUnknown, "before_id was never an id in this list.");
+    }
+    const older = ids.slice(0, place).reverse();
+    return older.flatMap((id) => this.get(id) ?? []);
+  }
+
+  /** @internal Forgets every object, deleted ones too. */
   clear(): void {
-    this.sql("DELETE FROM documents WHERE collection <> 'settings'").run();
-  }
-
-  close(): void {
-    this.#database.close();
-  }
-
-  /** A prepared statement, prepared once. */
-  sql(text: string): StatementSync {
-    const statement = this.#statements.get(text) ?? this.#database.prepare(text);
-    this.#statements.set(text, statement);
-    return statement;
-  }
-
-  /** A document as it is stored. */
-  encode(document: object): string {
-    const own = `${this.baseUrl}/`;
-    return JSON.stringify(document, (key, value: unknown) =>
-      key === "uri" && typeof value === "string" && value.startsWith(own)
-        ? `${relative}${value.slice(this.baseUrl.length)}`
-        : value,
-    );
-  }
-
-  /** A document as it is served. */
-  decode<T>(body: unknown): T {
-    return JSON.parse(String(body), (key, value: unknown) =>
-      key === "uri" && typeof value === "string" && value.startsWith(relative)
-        ? `${this.baseUrl}${value.slice(relative.length)}`
-        : value,
-    );
+    this.#objects.clear();
   }
 }
 
-/** Opens a database. Suppresses only the warning that node:sqlite is experimental. */
-function openDatabase(location: string): DatabaseSync {
-  const warn = process.emitWarning;
-  process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
-    if (!String(warning).startsWith("SQLite is an experimental")) {
-      Reflect.apply(warn, process, [warning, ...rest]);
+/** What the next start needs beside the objects. */
+export interface Settings {
+  url: string;
+  apiKey: string;
+  ca: MadeCertificate;
+}
+
+/** A file that keeps settings and objects for the next start: a line of JSON for each change. */
+export class DataFile {
+  /** What the file has; undefined when it is new. */
+  readonly settings?: Settings;
+  /** The last change of each object, in the order of their creation. */
+  readonly #changes = new Map<string, Change>();
+
+  /** Throws when the file has something else. */
+  constructor(readonly file: string) {
+    const text = existsSync(file) ? readFileSync(file, "utf8") : "";
+    if (text === "") return;
+    try {
+      // A line that was cut off counts for nothing.
+      const [settings = "", ...lines] = text.split("\n").slice(0, -1);
+      this.settings = JSON.parse(settings);
+      const changes: Change[] = lines.map((line) => JSON.parse(line));
+      for (const change of changes) this.#changes.set(change[1], change);
+    } catch (cause) {
+      throw new Error(`${file} has no data of the emulator: delete it.`, { cause });
     }
-  };
-  try {
-    const sqlite = process.getBuiltinModule("node:sqlite");
-    if (!sqlite) throw new Error(`The emulator needs Node 22.13 or newer, not ${process.version}`);
-    return new sqlite.DatabaseSync(location);
-  } finally {
-    process.emitWarning = warn;
   }
+
+  /** The changes for a service at this URL, with which each uri begins; undefined in a new file. */
+  changes(url: string): Change[] | undefined {
+    if (!this.settings) return undefined;
+    // Within a text, JSON escapes the quotes.
+    const old = `"uri":"${this.settings.url}/`;
+    const text = JSON.stringify([...this.#changes.values()]);
+    return JSON.parse(text.replaceAll(old, `"uri":"${url}/`));
+  }
+
+  /** Begins the file anew. It has the CA's key, so only its owner may read it. */
+  begin(settings: Settings): void {
+    const next = `${this.file}.new`;
+    // An existing file would keep its rights.
+    rmSync(next, { force: true });
+    writeFileSync(next, `${JSON.stringify(settings)}\n`, { mode: 0o600 });
+    renameSync(next, this.file);
+  }
+
+  readonly keep = (...change: Change) => appendFileSync(this.file, `${JSON.stringify(change)}\n`);
 }

@@ -1,60 +1,22 @@
 import "reflect-metadata";
 import { X509Certificate } from "node:crypto";
 import * as x509 from "@peculiar/x509";
-import { Hono } from "hono";
 import * as v from "valibot";
 import { Refusal, reasons } from "./errors";
-import {
-  findOrRefuse,
-  labels,
-  readBody,
-  refuseOtherMethods,
-  refuseParameters,
-  type Served,
-  serveDelete,
-  serveReads,
-  strictObject,
-  withoutUnset,
-} from "./requests";
-import { Collection, type Direct, newId, type Store } from "./store";
-import type { Made, Unset } from "./wire";
+import { labels, type Resource, readBody, strictObject, withoutUnset } from "./requests";
+import { type Made, newId, type Unset } from "./wire";
 import { alternativeNames, findBlocks, fits, ipOf, keyTypeOf, refuseAsGo, timeOf } from "./x509";
 
 /** A TLS certificate, without its private key (api.md §2.2). */
-export interface TLSCertificateWire extends Made {
+export interface TLSCertificateWire extends Made, FieldsOfLeaf {
   /** The chain in PEM, leaf first. */
   certificate_pem: string;
-  /** The leaf's common name. */
-  subject_common_name?: Unset<string>;
-  /** The other names that the leaf is valid for. */
-  subject_alternative_names?: Unset<{ dns_names?: Unset<string[]>; ips?: Unset<string[]> }>;
-  /** When the service issued the certificate, RFC 3339; null for an uploaded one. */
-  issued_at?: Unset<string>;
-  /** Start of validity, RFC 3339. */
-  not_before?: Unset<string>;
-  /** End of validity, RFC 3339. */
-  not_after?: Unset<string>;
-  /** What the key may be used for. */
-  key_usages?: Unset<string[]>;
-  /** The extended key usages. */
-  extended_key_usages?: Unset<string[]>;
-  /** `rsa`, `ecdsa` or `ed25519`. */
-  private_key_type?: Unset<string>;
-  /** The common name of the leaf's issuer. */
-  issuer_common_name?: Unset<string>;
-  /** The leaf's serial number. */
-  serial_number?: Unset<string>;
-  /** The organization in the leaf's subject; empty when absent. */
-  subject_organization?: Unset<string>;
-  /** The organizational unit in the leaf's subject; empty when absent. */
-  subject_organizational_unit?: Unset<string>;
-  /** The locality, such as a city, in the leaf's subject; empty when absent. */
-  subject_locality?: Unset<string>;
-  /** The state or province in the leaf's subject; empty when absent. */
-  subject_province?: Unset<string>;
-  /** The country in the leaf's subject; empty when absent. */
-  subject_country?: Unset<string>;
 }
+
+/** What the service takes from the leaf of a chain. */
+type FieldsOfLeaf = {
+  [Name in keyof ReturnType<typeof fieldsOf>]?: Unset<ReturnType<typeof fieldsOf>[Name]>;
+};
 
 const upload = strictObject({
   ...labels,
@@ -63,44 +25,31 @@ const upload = strictObject({
 });
 const update = strictObject(labels);
 
-/** Serves TLS certificates (api.md §4.2). The private key is checked, and not stored. */
-export function serveTLSCertificates(store: Store): Served<Direct<TLSCertificateWire>> {
-  const certificates = new Collection<TLSCertificateWire>(
-    store,
-    "tls_certificates",
-    "/tls_certificates",
-  );
-  const routes = new Hono();
-  serveReads(routes, certificates, { list: withoutUnset, single: withoutUnset });
-  serveDelete(routes, certificates);
-
-  routes.post(certificates.path, async (c) => {
-    refuseParameters(c);
-    const { certificate_pem, private_key_pem, ...texts } = await readBody(c, upload);
-    const chain = readChain(certificate_pem);
-    refuseKey(private_key_pem, chain);
-    refuseDisorder(chain);
-    const certificate: TLSCertificateWire = {
-      ...certificates.ref(newId("cert")),
-      created_at: store.now(),
-      ...texts,
-      certificate_pem: chain.map(({ certificate }) => `${pem(certificate.raw)}\n`).join(""),
-      ...chain[0].fields,
-    };
-    return c.json(withoutUnset(certificates.add(certificate)), 201);
-  });
-
-  routes.patch(`${certificates.path}/:id`, async (c) => {
-    refuseParameters(c);
-    const texts = await readBody(c, update);
-    const certificate = findOrRefuse(certificates, c.req.param("id"));
-    return c.json(withoutUnset(certificates.put({ ...certificate, ...texts })));
-  });
-
-  refuseOtherMethods(routes, certificates.path, "GET, POST");
-  refuseOtherMethods(routes, `${certificates.path}/:id`, "GET, PATCH, DELETE");
-  return { documents: certificates, routes, direct: certificates.direct() };
-}
+/** TLS certificates (api.md §4.2). The private key is checked, and not stored. */
+export const tlsCertificates: Resource<TLSCertificateWire> = {
+  name: "tls_certificates",
+  path: "/tls_certificates",
+  inList: withoutUnset,
+  alone: withoutUnset,
+  write: {
+    async create(c, certificates) {
+      const { certificate_pem, private_key_pem, ...texts } = await readBody(c, upload);
+      const chain = readChain(certificate_pem);
+      refuseKey(private_key_pem, chain);
+      refuseDisorder(chain);
+      return certificates.set({
+        ...certificates.ref(newId("cert")),
+        created_at: certificates.service.now(),
+        ...texts,
+        certificate_pem: chain.map(({ certificate }) => `${pem(certificate.raw)}\n`).join(""),
+        ...chain[0].fields,
+      });
+    },
+    async update(c, certificates, id) {
+      return certificates.patch(id, await readBody(c, update));
+    },
+  },
+};
 
 function pem(raw: Uint8Array): string {
   return x509.PemConverter.encode(Uint8Array.from(raw).buffer, "CERTIFICATE");
@@ -132,7 +81,7 @@ function readCertificate(der: Buffer, index: number) {
     const certificate = new X509Certificate(der);
     const parsed = new x509.X509Certificate(Uint8Array.from(der));
     refuseAsGo(certificate, parsed);
-    return { certificate, fields: derived(parsed) };
+    return { certificate, fields: fieldsOf(parsed) };
   } catch (cause) {
     const message = `Certificate ${index + 1} of certificate_pem can't be parsed.`;
     throw new Refusal(reasons.certificateUnparsable, message, { cause });
@@ -173,7 +122,7 @@ function refuseDisorder(chain: Read[]): void {
 }
 
 /** The fields that the service takes from the leaf (api.md §2.2). */
-function derived(leaf: x509.X509Certificate) {
+function fieldsOf(leaf: x509.X509Certificate) {
   const { subjectName, issuerName } = leaf;
   const part = (name: string) => subjectName.getField(name)[0] ?? "";
   const names = alternativeNames(leaf);
@@ -182,14 +131,14 @@ function derived(leaf: x509.X509Certificate) {
     // Of several common names, Go takes the last.
     subject_common_name: subjectName.getField("CN").at(-1) ?? "",
     subject_alternative_names: { dns_names: named("dns"), ips: named("ip").map(ipOf) },
-    issued_at: null,
+    issued_at: null as string | null,
     not_before: timeOf(leaf, leaf.notBefore),
     not_after: timeOf(leaf, leaf.notAfter),
     key_usages: keyUsages(leaf.getExtension(x509.KeyUsagesExtension)?.usages ?? 0),
     extended_key_usages: extendedKeyUsages(leaf),
     private_key_type: keyTypeOf(leaf),
     issuer_common_name: issuerName.getField("CN").at(-1) ?? "",
-    serial_number: leaf.serialNumber.toLowerCase(),
+    serial_number: leaf.serialNumber,
     subject_organization: part("O"),
     subject_organizational_unit: part("OU"),
     subject_locality: part("L"),
@@ -207,5 +156,6 @@ function keyUsages(flags: number): string[] {
 function extendedKeyUsages(certificate: x509.X509Certificate): string[] {
   const usages = certificate.getExtension(x509.ExtendedKeyUsageExtension)?.usages ?? [];
   const common = Object.entries(x509.ExtendedKeyUsage);
-  return usages.map((oid) => common.find(([, value]) => value === oid)?.[0] ?? String(oid));
+  // The library's list is no plain one.
+  return Array.from(usages, (oid) => common.find(([, value]) => value === oid)?.[0] ?? String(oid));
 }

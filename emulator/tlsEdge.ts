@@ -1,20 +1,19 @@
-import { Hono } from "hono";
+import type { Hono } from "hono";
 import * as v from "valibot";
 import { Refusal, reasons } from "./errors";
 import {
-  findOrRefuse,
+  type Env,
   labels,
+  objectsOf,
+  type Resource,
   readBody,
   refuseOtherMethods,
   refuseParameters,
-  type Served,
-  serveDelete,
-  serveReads,
   strictObject,
   withoutUnset,
 } from "./requests";
-import { Collection, type Direct, newId, type Store } from "./store";
-import type { Made, Ref, Unset } from "./wire";
+import type { Collection } from "./store";
+import { type Made, newId, type Ref, type Unset } from "./wire";
 
 /** A module of an edge: whether it is applied to traffic, and its fields. */
 type Module<Fields> = Unset<{ enabled?: Unset<boolean> } & Fields>;
@@ -57,59 +56,48 @@ type Mutation = v.InferOutput<typeof mutation>;
 
 const mutationBody = v.pipe(v.unknown(), v.transform(refuseNullModules), mutation);
 
-/** The paths of the objects that an edge refers to. */
-const paths = {
-  backend: "/backends",
-  ipPolicy: "/ip_policies",
-  authority: "/certificate_authorities",
+/** TLS edges (api.md §4.1). */
+export const tlsEdges: Resource<TLSEdgeWire> = {
+  name: "tls_edges",
+  path: "/edges/tls",
+  inList: withoutUnset,
+  write: {
+    async create(c, edges) {
+      const body = await readBody(c, mutationBody);
+      const blank = {
+        ...edges.ref(newId("edgtls")),
+        created_at: edges.service.now(),
+        description: "",
+        metadata: "",
+        hostports: [],
+        backend: null,
+        ip_restriction: null,
+        mutual_tls: null,
+        tls_termination: null,
+      };
+      return edges.set(applied(edges, blank, body));
+    },
+    async update(c, edges, id) {
+      const body = await readBody(c, mutationBody);
+      return edges.set(applied(edges, edges.find(id), body));
+    },
+  },
 };
 
-/** Serves TLS edges (api.md §4.1), and the delete-module operation, which is not in api.md. */
-export function serveTLSEdges(store: Store): Served<Direct<TLSEdgeWire>> {
-  const edges = new Collection<TLSEdgeWire>(store, "tls_edges", "/edges/tls");
-  const routes = new Hono();
-  serveReads(routes, edges, { list: withoutUnset });
-  serveDelete(routes, edges);
-
-  routes.post(edges.path, async (c) => {
-    refuseParameters(c);
-    const body = await readBody(c, mutationBody);
-    const id = newId("edgtls");
-    const blank: TLSEdgeWire = {
-      ...edges.ref(id),
-      created_at: store.now(),
-      description: "",
-      metadata: "",
-      hostports: [],
-      backend: null,
-      ip_restriction: null,
-      mutual_tls: null,
-      tls_termination: null,
-    };
-    return c.json(edges.add(applied(edges, blank, body)), 201);
-  });
-
-  routes.patch(`${edges.path}/:id`, async (c) => {
-    refuseParameters(c);
-    const body = await readBody(c, mutationBody);
-    return c.json(edges.put(applied(edges, findOrRefuse(edges, c.req.param("id")), body)));
-  });
-
+/** Serves the delete-module operation, which is not in api.md. */
+export function serveModules(routes: Hono<Env>): void {
   for (const name of moduleNames) {
-    const path = `${edges.path}/:id/${name}`;
+    const path = `${tlsEdges.path}/:id/${name}` as `${string}/:id/${string}`;
     routes.delete(path, (c) => {
       refuseParameters(c);
-      const edge = findOrRefuse(edges, c.req.param("id") ?? "");
+      const edges = objectsOf(c, tlsEdges);
+      const edge = edges.find(c.req.param("id"));
       if (!edge[name]) throw new Refusal(reasons.moduleAbsent, `${edge.id} has no ${name}.`);
-      edges.put({ ...edge, [name]: null });
+      edges.patch(edge.id, { [name]: null });
       return c.body(null, 204);
     });
     refuseOtherMethods(routes, path, "DELETE");
   }
-
-  refuseOtherMethods(routes, edges.path, "GET, POST");
-  refuseOtherMethods(routes, `${edges.path}/:id`, "GET, PATCH, DELETE");
-  return { documents: edges, routes, direct: edges.direct() };
 }
 
 /** Applies a body to an edge. Refuses a result that is not valid. */
@@ -117,20 +105,19 @@ function applied(edges: Collection<TLSEdgeWire>, edge: TLSEdgeWire, body: Mutati
   const { backend, ip_restriction, mutual_tls, tls_termination, ...scalars } = body;
   if (body.hostports) refuseHostports(edges, edge.id, body.hostports);
   const next = { ...edge, ...scalars };
+  const refs = (ids: string[], path: string) => ids.map((id) => edges.ref(id, path));
   if (backend) {
-    const ref = backend.backend_id ? edges.ref(backend.backend_id, paths.backend) : null;
+    const [ref = null] = refs(backend.backend_id ? [backend.backend_id] : [], "/backends");
     next.backend = { enabled: backend.enabled, backend: ref };
   }
   if (ip_restriction) {
-    const policies = ip_restriction.ip_policy_ids.map((id) => edges.ref(id, paths.ipPolicy));
-    next.ip_restriction = { enabled: ip_restriction.enabled, ip_policies: policies };
+    const ip_policies = refs(ip_restriction.ip_policy_ids, "/ip_policies");
+    next.ip_restriction = { enabled: ip_restriction.enabled, ip_policies };
   }
   if (mutual_tls) {
-    const authorities = mutual_tls.certificate_authority_ids;
-    next.mutual_tls = {
-      enabled: mutual_tls.enabled,
-      certificate_authorities: authorities.map((id) => edges.ref(id, paths.authority)),
-    };
+    const ids = mutual_tls.certificate_authority_ids;
+    const certificate_authorities = refs(ids, "/certificate_authorities");
+    next.mutual_tls = { enabled: mutual_tls.enabled, certificate_authorities };
   }
   if (tls_termination) next.tls_termination = terminated(tls_termination);
   if (next.mutual_tls?.enabled && next.tls_termination?.terminate_at === "upstream") {
@@ -155,21 +142,22 @@ function terminated(termination: NonNullable<Mutation["tls_termination"]>) {
 }
 
 function refuseHostports(edges: Collection<TLSEdgeWire>, id: string, hostports: string[]): void {
-  const seen = new Set<string>();
+  const holders = new Map(
+    edges.list().flatMap((edge) => {
+      if (edge.id === id) return [];
+      return (edge.hostports ?? []).map((hostport) => [hostport.toLowerCase(), edge.id] as const);
+    }),
+  );
   for (const hostport of hostports) {
     const key = hostport.toLowerCase();
-    const shown = JSON.stringify(hostport.slice(0, 300));
+    const shown = `The hostport ${JSON.stringify(hostport.slice(0, 300))}`;
     if (!isHostport(key)) {
-      throw new Refusal(reasons.hostportMalformed, `The hostport ${shown} is not host:port.`);
+      throw new Refusal(reasons.hostportMalformed, `${shown} is not host:port.`);
     }
-    if (seen.has(key)) {
-      throw new Refusal(reasons.hostportRepeated, `The hostport ${shown} is given twice.`);
-    }
-    const holder = edges.holder("hostports", hostport, id);
-    if (holder) {
-      throw new Refusal(reasons.hostportTaken, `The hostport ${shown} is served by ${holder}.`);
-    }
-    seen.add(key);
+    const holder = holders.get(key);
+    if (holder === id) throw new Refusal(reasons.hostportRepeated, `${shown} is given twice.`);
+    if (holder) throw new Refusal(reasons.hostportTaken, `${shown} is served by ${holder}.`);
+    holders.set(key, id);
   }
 }
 

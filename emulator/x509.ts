@@ -2,7 +2,7 @@ import "reflect-metadata";
 import { isAscii } from "node:buffer";
 import { createPrivateKey, type KeyObject, sign, verify, type X509Certificate } from "node:crypto";
 import * as x509 from "@peculiar/x509";
-import { timestamp } from "./store";
+import { timestamp } from "./wire";
 
 /** The blocks that Go's `pem.Decode` finds. It passes over a broken block as over other text. */
 export function findBlocks(text: string): { label: string; headers: string; der: Buffer }[] {

@@ -159,16 +159,4 @@ describe("the emulator's faults", () => {
     assert.equal((await send("DELETE", path)).status, 204);
     assert.deepEqual(emulator.faults.list(), []);
   });
-
-  it("are set from the start when so told, and again by reset", async () => {
-    const faulty = await startEmulator({ faults: [{ answer: { status: 503 } }] });
-    try {
-      assert.equal(faulty.faults.list().length, 1);
-      faulty.faults.clear();
-      faulty.reset();
-      assert.equal(faulty.faults.list().length, 1);
-    } finally {
-      await faulty.close();
-    }
-  });
 });

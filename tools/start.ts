@@ -49,7 +49,7 @@ async function main(): Promise<number> {
   await mkdir(kept, { recursive: true });
   const cli = await findOrBuildPulumi();
   await makeCertificateOnce();
-  const emulator = await startEmulator({ dataFile: path.join(kept, "emulator.sqlite") });
+  const emulator = await startEmulator({ dataFile: path.join(kept, "emulator.jsonl") });
   console.log(`Emulator at ${emulator.url}, no account needed. Its data and Pulumi's state are in
 ${path.relative(process.cwd(), kept)}. Pulumi CLI ${cli.version}: ${origins[cli.origin]}. Node.js ${process.version}.\n`);
   try {

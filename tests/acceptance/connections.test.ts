@@ -253,7 +253,7 @@ throughBothDoors("the right account, on the real engine", (door) => {
 
   it("C7 C50 a stack is not emptied by another service, nor by a key of another account", async () => {
     const { emulator, env } = project;
-    const dataFile = join(project.folder, "service.sqlite");
+    const dataFile = join(project.folder, "service.jsonl");
     const serve = async () => {
       const service = await startEmulator({ dataFile, port: 0 });
       other = service;

@@ -44,7 +44,7 @@ export async function runCrashes(
   const rest = [...killPoints.entries()].filter(([index]) => run === undefined || index === run);
   let version = "";
   const work = async () => {
-    const dataFile = path.join(newFolder(), "account.sqlite");
+    const dataFile = path.join(newFolder(), "account.jsonl");
     const limits = { TLSEDGE_TIMEOUT_SECONDS: "60", TLSEDGE_REQUESTS_PER_MINUTE: "0" };
     const project = await Project.create({ dataFile }, limits, door);
     version = project.cli.version;

@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { TLSCertificateWire } from "../../client/tlsCertificate";
 import type { TLSEdgeWire } from "../../client/tlsEdge";
-import type { Direct, Emulator, RecordedRequest } from "../../emulator/server";
+import type { Collection, Emulator, RecordedRequest } from "../../emulator/server";
 import type { Properties } from "../protocol";
 import type { Account } from "./account";
 import type { Kind, Resource } from "./resource";
@@ -40,8 +40,8 @@ export type Wire = TLSEdgeWire | TLSCertificateWire;
 export function stored(
   emulator: Pick<Emulator, "tlsEdges" | "tlsCertificates">,
   kind: Kind,
-): Direct<Wire> {
-  return (kind === "tlsEdge" ? emulator.tlsEdges : emulator.tlsCertificates) as Direct<Wire>;
+): Pick<Collection<Wire>, "list" | "get" | "patch" | "delete"> {
+  return (kind === "tlsEdge" ? emulator.tlsEdges : emulator.tlsCertificates) as unknown as Collection<Wire>;
 }
 
 /** Whether an object has the content that a program's arguments ask for. Uses no provider code. */
