@@ -41,7 +41,9 @@ export function stored(
   emulator: Pick<Emulator, "tlsEdges" | "tlsCertificates">,
   kind: Kind,
 ): Pick<Collection<Wire>, "list" | "get" | "patch" | "delete"> {
-  return (kind === "tlsEdge" ? emulator.tlsEdges : emulator.tlsCertificates) as unknown as Collection<Wire>;
+  return (kind === "tlsEdge"
+    ? emulator.tlsEdges
+    : emulator.tlsCertificates) as unknown as Collection<Wire>;
 }
 
 /** Whether an object has the content that a program's arguments ask for. Uses no provider code. */
