@@ -10,27 +10,11 @@ const control = "/_emulator/faults";
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 const fault = strictObject({
-  /** Default: any. */
   method: v.optional(v.picklist(["GET", "POST", "PATCH", "DELETE"])),
-  /** A path without its query; `*` stands for one segment. Default: any. */
   path: v.optional(v.string()),
-  /** How many matching requests pass before the first one meets the fault. Default 0. */
   skip: v.optional(count),
-  /** How many requests meet the fault. Default 1. */
   times: v.optional(count),
-  /**
-   * Whether the service still does the request. Default: only if the answer needs it. After an
-   * answer that needs no work, the service may do it late: when the faults are `cleared`, or
-   * `afterMs` milliseconds later.
-   */
   work: v.optional(v.union([v.boolean(), v.literal("cleared"), strictObject({ afterMs: count })])),
-  /**
-   * The answer. `reset` cuts the connection. `silence` leaves it open without an answer. The next
-   * five change the service's own answer: `held` delays it until the faults are cleared, `afterMs`
-   * delays it by this many milliseconds, `truncated` sends half of its JSON, `stale` is a list
-   * without the objects that were made after the fault was set, `fields` replace fields of its
-   * JSON. `status` with `headers` and `body` is another answer, by default HTML.
-   */
   answer: v.union([
     v.picklist(["reset", "silence", "truncated", "stale", "held"]),
     strictObject({ afterMs: count }),
@@ -43,7 +27,21 @@ const fault = strictObject({
   ]),
 });
 
-/** A fault and the requests that meet it. A request meets the first fault that matches it. */
+/**
+ * A fault and the requests that meet it. A request meets the first fault that matches it.
+ *
+ * - `method` and `path` choose the requests; in a path without its query `*` stands for one
+ *   segment. Default: all requests. `skip` of them pass before the first one meets the fault
+ *   (default 0), and `times` meet it (default 1).
+ * - `answer`: `reset` cuts the connection, `silence` leaves it open without an answer. The next five
+ *   change the service's own answer: `held` delays it until the faults are cleared, `afterMs` delays
+ *   it by this many milliseconds, `truncated` sends half of its JSON, `stale` is a list without the
+ *   objects that were made after the fault was set, `fields` replace fields of its JSON. `status`
+ *   with `headers` and `body` is another answer, by default HTML.
+ * - `work`: whether the service still does the request. Default: only if the answer needs it. After
+ *   an answer that needs no work, the service may do it late: when the faults are `cleared`, or
+ *   `afterMs` milliseconds later.
+ */
 export type Fault = v.InferOutput<typeof fault>;
 
 /** A fault that is set, and how many requests have met it. */

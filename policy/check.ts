@@ -2,12 +2,15 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import Ajv, { type ErrorObject } from "ajv";
+import { policies } from "./index";
 import { shown } from "./policy";
 
 const usage = `Usage: pulumi-tlsedge-policy FILE…
+       pulumi-tlsedge-policy --schema
 
 Checks files for \`pulumi up --policy-pack-config\`: whether this pack has each policy, level and
 setting in them. Pulumi ignores a policy that the pack does not have, and then judges nothing.
+--schema prints the JSON schema of such a file, for editors.
 
 Exit codes: 0, 1 when a file is wrong or there is none
 `;
@@ -18,9 +21,10 @@ type IO = Record<"stdout" | "stderr", { write(text: string): unknown }>;
 /** Checks the files, prints what is wrong with them, and gives the exit code. */
 export function main(args: string[], { stdout, stderr }: IO): number {
   try {
-    const options = { help: { type: "boolean" } } as const;
+    const options = { help: { type: "boolean" }, schema: { type: "boolean" } } as const;
     const { values, positionals: files } = parseArgs({ args, allowPositionals: true, options });
     if (values.help) stdout.write(usage);
+    else if (values.schema) stdout.write(`${JSON.stringify(configSchema(), null, 2)}\n`);
     else if (files.length === 0) throw new Error("name a file, or --help");
     const problems = files.flatMap((file) => {
       const found = problemsOf(file).map((problem) => `${file}: ${problem}`);
@@ -35,10 +39,36 @@ export function main(args: string[], { stdout, stderr }: IO): number {
   }
 }
 
+/** The JSON schema of a file for `--policy-pack-config`: every policy, level and setting. */
+function configSchema() {
+  const levels = ["advisory", "disabled", "mandatory", "remediate"];
+  const entry = (description: string, settings: object = {}) => ({
+    description,
+    type: ["string", "object"],
+    if: { type: "string" },
+    // biome-ignore lint/suspicious/noThenProperty: JSON schemas have it.
+    then: { enum: levels },
+    properties: { enforcementLevel: { enum: levels }, ...settings },
+    additionalProperties: false,
+  });
+  const entries = policies.map(({ name, description, configSchema }) => [
+    name,
+    entry(description, configSchema?.properties),
+  ]);
+  return {
+    $schema: "http://json-schema.org/draft-07/schema#",
+    type: "object",
+    properties: {
+      all: entry("The level of all policies; a policy's own level overrides it."),
+      ...Object.fromEntries(entries),
+    },
+    additionalProperties: false,
+  };
+}
+
 function problemsOf(file: string): string[] {
-  const schema = readFileSync(require.resolve("pulumi-tlsedge-policy/config.schema.json"), "utf8");
   const isValid = new Ajv({ allErrors: true, allowUnionTypes: true, verbose: true }).compile(
-    JSON.parse(schema),
+    configSchema(),
   );
   try {
     if (isValid(JSON.parse(readFileSync(file, "utf8")))) return [];

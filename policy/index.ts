@@ -4,7 +4,7 @@
  * @module pulumi-tlsedge-policy
  */
 
-import type { ResourcePolicy, StackPolicy } from "./policy";
+import type { ResourceValidationPolicy, StackValidationPolicy } from "@pulumi/policy";
 import { deployedTlsVersion, hostportCertificate, keyReuse, owner } from "./stack";
 import {
   certificateChain,
@@ -15,7 +15,6 @@ import {
 } from "./tlsCertificate";
 import { edgeAccess, edgeModules, edgeProtected, edgeTlsVersion } from "./tlsEdge";
 
-export type { Explained, ResourcePolicy, StackPolicy } from "./policy";
 export {
   certificateChain,
   certificateExpiry,
@@ -33,7 +32,7 @@ export {
 };
 
 /** All policies of the pack, for your own pack or for another program. */
-export const policies: (ResourcePolicy | StackPolicy)[] = [
+export const policies: (ResourceValidationPolicy | StackValidationPolicy)[] = [
   edgeTlsVersion,
   deployedTlsVersion,
   edgeAccess,

@@ -5,50 +5,32 @@ import type {
   StackValidationPolicy,
 } from "@pulumi/policy";
 
-/** The description of a policy. `npm run docs:policies` writes docs/policies.md from these texts. */
-export interface Explained {
-  /** Kebab-case; the key of its config. */
-  name: string;
-  /** The name for people. */
-  displayName: string;
-  /** The rule, in one sentence. */
-  description: string;
-  /** Why the rule matters. */
-  why: string;
-  /** How to fix a violation. */
-  remediationSteps: string;
-  severity: "low" | "medium" | "high" | "critical";
-  /** The default level, which is that of the profile `baseline`. */
-  enforcementLevel: "advisory" | "mandatory" | "disabled";
-  /** The shortest program that violates the policy, and the same program without the violation. */
-  example: { violation: string; fix: string };
-}
-
-/** A policy that judges one resource at a time, before the provider sends its change. */
-export type ResourcePolicy = ResourceValidationPolicy & Explained;
-
-/** A policy that judges a stack as a whole, at the end of a preview and of an update. */
-export type StackPolicy = StackValidationPolicy & Explained;
-
 /*
  * The policies are made by the two functions below, because names, and what a certificate says, are
  * texts of others. Messages have no other values: Pulumi does not tell a policy which are secrets.
+ * A message says how to fix the violation; docs/policies.md says why it matters.
  */
 
-/** A {@link ResourcePolicy} whose messages nothing obeys. */
+/** A policy that judges one resource at a time, before the provider sends its change. */
 export function resourcePolicy(
-  policy: ResourcePolicy & { validateResource: ResourceValidation },
-): ResourcePolicy {
+  policy: ResourceValidationPolicy & { validateResource: ResourceValidation },
+): ResourceValidationPolicy {
   return { ...policy, validateResource: plainly(policy.validateResource) };
 }
 
-/** A {@link StackPolicy} whose messages nothing obeys. */
-export function stackPolicy(policy: StackPolicy): StackPolicy {
+/**
+ * A policy that judges a stack as a whole, at the end of a preview and of an update. `validateResource`
+ * sees each resource of the program before.
+ */
+export function stackPolicy(
+  policy: StackValidationPolicy & { validateResource?: ResourceValidation },
+): StackValidationPolicy {
   return { ...policy, validateStack: plainly(policy.validateStack) };
 }
 
 type Judge<Args> = (args: Args, report: ReportViolation) => Promise<void> | void;
 
+/** The same judgement, in messages that nothing obeys. */
 function plainly<Args>(judge: Judge<Args>): Judge<Args> {
   return (args, report) => judge(args, (message, urn) => report(shown(message), urn));
 }
@@ -87,16 +69,6 @@ export function each<T>(items: readonly T[], judge: (item: T, index: number) => 
 /** Whether a module of an edge is configured and not disabled. In outputs, null means unset. */
 export function isOn(module: { enabled?: boolean } | null | undefined): boolean {
   return module !== undefined && module !== null && module.enabled !== false;
-}
-
-/** A program that uploads a certificate, for the examples. */
-export function uploaded(file: string, name = "app"): string {
-  return (
-    `new TLSCertificate("${name}", {\n` +
-    `  certificatePem: readFileSync("${file}.pem", "utf8"),\n` +
-    `  privateKeyPem: readFileSync("${file}.key", "utf8"),\n` +
-    "});"
-  );
 }
 
 /** A text of others as a terminal, Pulumi and CI systems can't obey it: with escapes in their signs. */

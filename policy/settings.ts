@@ -1,11 +1,13 @@
-import type { ResourcePolicy, StackPolicy } from "./policy";
+import type { policies } from "./index";
+
+type Policy = (typeof policies)[number];
 
 /**
  * The same policy, which also prints one warning about the settings in its config that it does not
  * have: the engine ignores them. An unknown policy can't be found so, because Pulumi gives each policy
  * its own config only.
  */
-export function withWarning(policy: ResourcePolicy | StackPolicy): ResourcePolicy | StackPolicy {
+export function withWarning(policy: Policy): Policy {
   const known = Object.keys(policy.configSchema?.properties ?? {});
   let isChecked = false;
   const check = ({ getConfig }: { getConfig(): object }) => {

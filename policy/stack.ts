@@ -1,20 +1,14 @@
 import { isIP } from "node:net";
-import type { PolicyResource } from "@pulumi/policy";
+import { type PolicyResource, UnknownValueError, validateResourceOfType } from "@pulumi/policy";
 import { isDefaultProvider, TLSCertificate, TLSEdge } from "pulumi-tlsedge";
 import { readChain, unread } from "./chain";
-import { any, each, isOn, resourcePolicy, stackPolicy, uploaded } from "./policy";
-import { acceptsLess, edgeTlsVersion, minimumSchema } from "./tlsEdge";
+import { any, each, isOn, resourcePolicy, stackPolicy } from "./policy";
+import { acceptsLess, minimumSchema } from "./tlsEdge";
 
 /** Edges and certificates name an owner. */
 export const owner = resourcePolicy({
   name: "owner",
-  displayName: "Owner in metadata",
   description: "The metadata of a TLS edge or TLS certificate is JSON that names an owner.",
-  why:
-    "When a private key leaks or a host name is taken over, someone must call the owner at once. " +
-    "With the owner in the metadata, everyone who can read the object knows whom to call.",
-  remediationSteps:
-    'Set metadata to JSON with the property, such as JSON.stringify({ owner: "payments" }).',
   severity: "low",
   enforcementLevel: "advisory",
   configSchema: {
@@ -26,10 +20,6 @@ export const owner = resourcePolicy({
         description: "The property of the metadata that names the owner.",
       },
     },
-  },
-  example: {
-    violation: 'new TLSEdge("app", { metadata: "payments" });',
-    fix: 'new TLSEdge("app", { metadata: JSON.stringify({ owner: "payments" }) });',
   },
   validateResource(args, report) {
     const resource = args.asType(TLSEdge) ?? args.asType(TLSCertificate);
@@ -55,63 +45,53 @@ function namesOwner(metadata: string | undefined, property: string): boolean {
   }
 }
 
-/** No edge accepts an old TLS version, whoever chose the version. */
+/** The edges whose version the program sets, by URN: `edge-tls-version` judges them. */
+const declared = new Set<string>();
+
+/** No edge has an old TLS version at the service where the program sets none. */
 export const deployedTlsVersion = stackPolicy({
   name: "deployed-tls-version",
-  displayName: "Minimum TLS version as deployed",
-  description: "No TLS edge of the stack accepts a TLS version below the minimum.",
-  why:
-    "An edge for which the program sets no tlsTermination.minVersion has the version of the " +
-    "service. An adopted edge may have an old version, and someone may lower it at the service: " +
-    "no plan shows a change then.",
-  remediationSteps:
-    'Set tlsTermination.minVersion to the minimum or to "1.3". This policy judges the state of ' +
-    "the stack: `pulumi refresh` brings into it what was changed at the service. The version of " +
-    "an edge that this update creates, adopts or changes is judged after the update, unless the " +
-    "program sets it.",
+  description:
+    "No TLS edge for which the program sets no TLS version has one below the minimum at the service.",
   severity: "high",
   enforcementLevel: "mandatory",
   configSchema: minimumSchema,
-  example: edgeTlsVersion.example,
+  validateResource: validateResourceOfType(TLSEdge, (edge, { urn }) => {
+    declared.delete(urn);
+    if (setsVersion(edge)) declared.add(urn);
+  }),
   validateStack({ resources, getConfig }, report) {
     const { minVersion } = getConfig<{ minVersion: string }>();
-    const edges = resources.filter((resource) => resource.isType(TLSEdge));
+    const edges = resources.filter((one) => one.isType(TLSEdge) && !declared.has(one.urn));
     each(edges, ({ name, urn, props: { tlsTermination } }) => {
       if (!acceptsLess(tlsTermination, minVersion)) return;
       report(
-        `The deployed TLS edge "${name}" accepts TLS versions below ${minVersion}. ` +
-          `Set its tlsTermination.minVersion to "${minVersion}" or higher.`,
+        `The deployed TLS edge "${name}" accepts TLS versions below ${minVersion}, and the program ` +
+          `sets none. Set its tlsTermination.minVersion to "${minVersion}" or higher.`,
         urn,
       );
     });
   },
 });
 
+/** Whether a program sets a version, which may not be known in the plan. */
+function setsVersion(edge: { tlsTermination?: { minVersion?: string } }): boolean {
+  try {
+    return (edge.tlsTermination?.minVersion ?? undefined) !== undefined;
+  } catch (error) {
+    if (error instanceof UnknownValueError) return true;
+    throw error;
+  }
+}
+
 /** Every hostport has a valid certificate. */
 export const hostportCertificate = stackPolicy({
   name: "hostport-certificate",
-  displayName: "A certificate for every hostport",
   description:
     "Every hostport of the stack's TLS edges is covered by a certificate of the stack that is " +
     "valid now.",
-  why:
-    "Clients refuse to connect to a host name that no certificate is valid for. A wildcard " +
-    "covers exactly one label (RFC 6125): `*.example.com` is valid neither for `example.com` " +
-    "nor for `a.b.example.com`.",
-  remediationSteps:
-    "Add a TLSCertificate of the same account with the host name in its subject alternative " +
-    "names, or renew the expired one. Edges with terminateAt `upstream` are not judged unless " +
-    "tlsTermination is disabled, because their certificate is on a server behind them. Where the " +
-    "program sets no terminateAt, a preview judges the edge as one that ends TLS. A policy " +
-    "sees only the resources of its own stack. If the certificates are in another stack, set " +
-    "this policy to `disabled`. If an earlier version of pulumi-tlsedge wrote the state of a " +
-    "certificate, run `pulumi refresh` first.",
   severity: "high",
   enforcementLevel: "advisory",
-  example: {
-    violation: `new TLSEdge("app", { hostports: ["a.b.example.com:443"] });\n${uploaded("wildcard")}`,
-    fix: `new TLSEdge("app", { hostports: ["b.example.com:443"] });\n${uploaded("wildcard")}`,
-  },
   validateStack({ resources }, report) {
     const certificates = resources.filter((resource) => resource.isType(TLSCertificate));
     const edges = resources.filter((resource) => resource.isType(TLSEdge));
@@ -180,19 +160,9 @@ function covers({ dnsNames, ips }: { dnsNames: string[]; ips: string[] }, host: 
 /** No two certificates have the same key. */
 export const keyReuse = stackPolicy({
   name: "key-reuse",
-  displayName: "One key, one certificate",
   description: "No two TLS certificates of the stack have the same key.",
-  why:
-    "An attacker who has a shared key can impersonate all names of its certificates, and to " +
-    "revoke the key takes all these names down at once.",
-  remediationSteps:
-    "Create a key for each certificate, and have each certificate issued for its own key.",
   severity: "high",
   enforcementLevel: "advisory",
-  example: {
-    violation: `${uploaded("shop", "shop")}\n${uploaded("shop-again", "blog")}`,
-    fix: `${uploaded("shop", "shop")}\n${uploaded("blog", "blog")}`,
-  },
   validateStack({ resources }, report) {
     const certificates = resources.filter((resource) => resource.isType(TLSCertificate));
     const owners = new Map<string, PolicyResource>();

@@ -5,7 +5,7 @@ import {
 } from "@pulumi/policy";
 import { TLSCertificate } from "pulumi-tlsedge";
 import { type Certificate, readChain, unread } from "./chain";
-import { resourcePolicy, uploaded } from "./policy";
+import { resourcePolicy } from "./policy";
 
 const day = 24 * 3_600_000;
 
@@ -27,15 +27,7 @@ function judging(
 /** Certificates are renewed in time. */
 export const certificateExpiry = resourcePolicy({
   name: "certificate-expiry",
-  displayName: "Certificate expiry",
   description: "No certificate of a chain expires soon or is not valid yet.",
-  why:
-    "Clients refuse to connect when a certificate, or an intermediate of its chain, has expired or " +
-    "is not valid yet. A renewal in a hurry often reuses the key or forgets a part of the chain.",
-  remediationSteps:
-    "Renew the certificate, and set its new chain and key. If an intermediate expires, take the " +
-    "authority's present ones. A root at the end of a chain is not judged, because clients have " +
-    "their own copy. Before a certificate is valid, leave the old one in place.",
   severity: "high",
   enforcementLevel: "advisory",
   configSchema: {
@@ -47,10 +39,6 @@ export const certificateExpiry = resourcePolicy({
         description: "How many days a certificate must still be valid.",
       },
     },
-  },
-  example: {
-    violation: uploaded("expires-in-a-week"),
-    fix: uploaded("expires-in-a-year"),
   },
   validateResource: judging((chain, args, report) => {
     const { days } = args.getConfig<{ days: number }>();
@@ -75,18 +63,7 @@ export const certificateExpiry = resourcePolicy({
 /** No key is weak. */
 export const certificateKey = resourcePolicy({
   name: "certificate-key",
-  displayName: "Key strength",
   description: "No certificate of a chain has a weak key.",
-  why:
-    "An attacker who breaks a key can impersonate its owner, and a chain is only as strong as " +
-    "its weakest key. RSA keys below 2048 bits and curves below P-256 are too weak: public " +
-    "authorities may not sign them, and browsers refuse them. With the public exponent 1, RSA " +
-    "protects nothing, and with an even one it is not RSA.",
-  remediationSteps:
-    "Create a new key: RSA with 2048 bits or more, ECDSA on P-256 or a stronger curve, or " +
-    "Ed25519. Have a certificate issued for this key. If the key of an intermediate is weak, ask " +
-    "the authority for another intermediate. The policy knows the curves P-256, P-384, P-521, " +
-    "secp256k1, and the Brainpool curves from 256 bits. A key on another curve counts as weak.",
   severity: "critical",
   enforcementLevel: "mandatory",
   configSchema: {
@@ -105,7 +82,6 @@ export const certificateKey = resourcePolicy({
       },
     },
   },
-  example: { violation: uploaded("rsa-1024"), fix: uploaded("ecdsa-p256") },
   validateResource: judging((chain, args, report) => {
     const minimum = args.getConfig<{ minRsaBits: number; minEcdsaBits: number }>();
     chain.forEach((certificate, index) => {
@@ -158,20 +134,11 @@ function weaknessOf(
 /** No signature uses a broken hash. */
 export const certificateSignature = resourcePolicy({
   name: "certificate-signature",
-  displayName: "Signature algorithm",
   description:
     "No certificate of a chain is signed with SHA-1, MD5, MD4 or MD2, or with an algorithm that " +
     "the policy does not know.",
-  why:
-    "Attackers can compute collisions of these hashes, and so use a signature for another " +
-    "certificate. Clients refuse such signatures.",
-  remediationSteps:
-    "Have the certificate issued again, signed with SHA-256 or better. A root at the end of a " +
-    "chain is not judged, because clients do not check its signature. The policy knows RSA and " +
-    "ECDSA with SHA-2, RSASSA-PSS, Ed25519, Ed448 and ML-DSA.",
   severity: "critical",
   enforcementLevel: "mandatory",
-  example: { violation: uploaded("sha1"), fix: uploaded("sha256") },
   validateResource: judging((chain, { name }, report) => {
     chain.forEach((certificate, index) => {
       const weakness = weaknessOfSignature(certificate);
@@ -225,19 +192,9 @@ function weaknessOfSignature({ signedWith }: Certificate): string | undefined {
 /** A chain has its intermediates. */
 export const certificateChain = resourcePolicy({
   name: "certificate-chain",
-  displayName: "Complete chain",
   description: "The chain of a certificate that another one has signed has the intermediates.",
-  why:
-    "Clients know roots, not intermediates. If an intermediate is missing, browsers may find it " +
-    "elsewhere, but other programs fail. So the cause is found late.",
-  remediationSteps:
-    "Append the intermediates to certificatePem, each after the certificate that it signed; " +
-    'authorities publish them as the "full chain". The policy does not know the roots, so it ' +
-    "accepts any second certificate. If a root that clients trust has signed the leaf, append " +
-    "the root, or set this policy to `disabled`.",
   severity: "high",
   enforcementLevel: "advisory",
-  example: { violation: uploaded("leaf-alone"), fix: uploaded("full-chain") },
   validateResource: judging(([leaf, intermediate], { name }, report) => {
     if (intermediate || leaf.signsItself()) return;
     report(
@@ -250,20 +207,11 @@ export const certificateChain = resourcePolicy({
 /** The leaf is the certificate of a server. */
 export const certificateLeaf = resourcePolicy({
   name: "certificate-leaf",
-  displayName: "A server's certificate",
   description:
     "The leaf of a chain is a server's: not an authority's, with serverAuth among its extended key " +
     "usages, and with a host name or an address in its subject alternative names.",
-  why:
-    "Clients refuse another certificate from a server. They ignore the common name, many want " +
-    "serverAuth, and some refuse a certificate that may sign others. Who steals the key of an " +
-    "authority's certificate can issue certificates.",
-  remediationSteps:
-    "Have the certificate issued again for a server, with its host names. If certificatePem begins " +
-    "with an authority's certificate, put the server's first.",
   severity: "high",
   enforcementLevel: "advisory",
-  example: { violation: uploaded("name-in-subject"), fix: uploaded("name-in-san") },
   validateResource: judging(([leaf], { name }, report) => {
     const faults = leaf.serverFaults;
     if (faults.length === 0) return;

@@ -21,22 +21,10 @@ export const minimumSchema: PolicyConfigSchema = {
 /** No program asks for an old TLS version. */
 export const edgeTlsVersion = resourcePolicy({
   name: "edge-tls-version",
-  displayName: "Minimum TLS version",
   description: "No program sets a TLS version below the minimum for a TLS edge.",
-  why:
-    "TLS 1.0 and 1.1 use broken hashes and ciphers, and RFC 8996 has deprecated them. If an edge " +
-    "accepts them, an attacker in the network can make clients use them.",
-  remediationSteps:
-    'Set tlsTermination.minVersion to the minimum or to "1.3". At the enforcement level ' +
-    "`remediate`, this policy sets the minimum. Where a program sets no version, an edge keeps the " +
-    "version that it has at the service: the policy `deployed-tls-version` judges it.",
   severity: "high",
   enforcementLevel: "mandatory",
   configSchema: minimumSchema,
-  example: {
-    violation: 'new TLSEdge("app", { tlsTermination: { minVersion: "1.0" } });',
-    fix: 'new TLSEdge("app", { tlsTermination: { minVersion: "1.2" } });',
-  },
   validateResource: validateResourceOfType(TLSEdge, ({ tlsTermination }, args, report) => {
     const { minVersion } = args.getConfig<{ minVersion: string }>();
     if (!acceptsLess(tlsTermination, minVersion)) return;
@@ -75,20 +63,9 @@ export function acceptsLess(termination: Termination | null | undefined, minimum
 /** Only some clients may connect. For edges that are not public. */
 export const edgeAccess = resourcePolicy({
   name: "edge-access",
-  displayName: "Restricted access",
   description: "A TLS edge restricts who may connect: by source address or by mutual TLS.",
-  why:
-    "Without a restriction, everyone who knows the host name reaches the backend. Then only the " +
-    "backend's own login protects it.",
-  remediationSteps:
-    "Give the edge ipRestriction with at least one IP policy, or mutualTls with at least one " +
-    "certificate authority, and leave it enabled.",
   severity: "high",
   enforcementLevel: "disabled",
-  example: {
-    violation: 'new TLSEdge("app", {});',
-    fix: 'new TLSEdge("app", { ipRestriction: { ipPolicyIds: ["ipp_office"] } });',
-  },
   validateResource: validateResourceOfType(TLSEdge, (edge, { name }, report) => {
     const restricted = any([
       () => isOn(edge.ipRestriction) && edge.ipRestriction?.ipPolicyIds.length !== 0,
@@ -105,21 +82,9 @@ export const edgeAccess = resourcePolicy({
 /** No configured security module is disabled. */
 export const edgeModules = resourcePolicy({
   name: "edge-modules",
-  displayName: "Security modules enabled",
   description: "No security module of a TLS edge is configured and disabled.",
-  why:
-    "A module that is configured but disabled looks like protection in a review, but gives none. " +
-    "Often someone disabled the module to find an error, and forgot to enable it again.",
-  remediationSteps:
-    "Remove `enabled: false` from ipRestriction, mutualTls or tlsTermination, or remove the " +
-    "whole module if it is not needed.",
   severity: "high",
   enforcementLevel: "advisory",
-  example: {
-    violation:
-      'new TLSEdge("app", { mutualTls: { enabled: false, certificateAuthorityIds: ["ca_staff"] } });',
-    fix: 'new TLSEdge("app", { mutualTls: { certificateAuthorityIds: ["ca_staff"] } });',
-  },
   validateResource: validateResourceOfType(TLSEdge, (edge, { name }, report) => {
     each(["ipRestriction", "mutualTls", "tlsTermination"] as const, (module) => {
       if (edge[module]?.enabled !== false) return;
@@ -134,20 +99,9 @@ export const edgeModules = resourcePolicy({
 /** No edge can be deleted by mistake. For edges that must not be deleted. */
 export const edgeProtected = resourcePolicy({
   name: "edge-protected",
-  displayName: "Protected from deletion",
   description: "A TLS edge is protected from deletion.",
-  why:
-    "Deleting or replacing an edge ends all traffic to its hostports at once. To delete a " +
-    "protected resource, a user must first remove the protection.",
-  remediationSteps:
-    "Pass the resource option `protect: true`. A TLSSite protects its edge with it, and not its own " +
-    "certificate, which a renewal replaces.",
   severity: "medium",
   enforcementLevel: "disabled",
-  example: {
-    violation: 'new TLSEdge("app", { hostports: ["app.example.com:443"] });',
-    fix: 'new TLSEdge("app", { hostports: ["app.example.com:443"] }, { protect: true });',
-  },
   validateResource: validateResourceOfType(TLSEdge, (_edge, { name, opts }, report) => {
     if (opts.protect) return;
     report(

@@ -5,7 +5,7 @@ import { TLSCertificate, TLSEdge, type TLSEdgeArgs } from "pulumi-tlsedge";
 const config = new pulumi.Config();
 const metadata = JSON.stringify({ team: "shop" });
 
-/** Six policies stop this one. */
+/** Five policies stop this one. */
 const violating: TLSEdgeArgs = {
   // edge-access: everyone may connect. owner: no team in the metadata.
   hostports: [
@@ -13,7 +13,7 @@ const violating: TLSEdgeArgs = {
     "eu.shop.example.com:443", // hostport-certificate: no certificate is valid for it.
   ],
   mutualTls: { enabled: false, certificateAuthorityIds: ["ca_2staff"] }, // edge-modules
-  tlsTermination: { minVersion: "1.0" }, // edge-tls-version, deployed-tls-version
+  tlsTermination: { minVersion: "1.0" }, // edge-tls-version
 };
 
 const fixed: TLSEdgeArgs = {

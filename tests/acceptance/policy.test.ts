@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { tlsEdges } from "../../client/tlsEdge";
 import { Project } from "../../tools/engine";
 import type { Run } from "../../tools/engineLog";
-import { writeCertificates } from "../../tools/policyCases";
+import { writeCertificates } from "../policyCases";
 import { throughBothDoors } from "./doors";
 
 const pack = join(__dirname, "..", "..", "node_modules", "pulumi-tlsedge-policy");

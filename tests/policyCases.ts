@@ -7,45 +7,17 @@ import {
 } from "node:crypto";
 import * as x509 from "@peculiar/x509";
 import { makeCertificate } from "../emulator/pki";
-import type { Project } from "./engine";
+import type { Project } from "../tools/engine";
 
 const day = 24 * 3_600_000;
 
-/** A certificate with its key, as the policies' examples read it. */
+/** A certificate with its key. */
 export interface Pair {
   certificatePem: string;
   privateKeyPem: string;
 }
 
-/**
- * For each policy a program in which the value that the policy judges is not known in the plan:
- * `unknown` is such a value. Violations and their fixes are the policies' own examples.
- */
-export const unknowns: Record<string, string> = {
-  "edge-tls-version": 'new TLSEdge("app", { tlsTermination: { minVersion: unknown } });',
-  "deployed-tls-version": 'new TLSEdge("app", { tlsTermination: { minVersion: unknown } });',
-  "edge-access": 'new TLSEdge("app", { ipRestriction: unknown });',
-  "edge-modules": 'new TLSEdge("app", { mutualTls: unknown });',
-  "edge-protected": 'new TLSEdge("app", { hostports: unknown }, { protect: true });',
-  "certificate-expiry": uploadOfUnknown("app"),
-  "certificate-key": uploadOfUnknown("app"),
-  "certificate-signature": uploadOfUnknown("app"),
-  "certificate-chain": uploadOfUnknown("app"),
-  "certificate-leaf": uploadOfUnknown("app"),
-  "hostport-certificate": `new TLSEdge("app", { hostports: ["app.example.com:443"] });
-${uploadOfUnknown("wildcard")}`,
-  "key-reuse": `${uploadOfUnknown("shop")}\n${uploadOfUnknown("blog")}`,
-  owner: 'new TLSEdge("app", { metadata: unknown });',
-};
-
-function uploadOfUnknown(name: string): string {
-  return `new TLSCertificate("${name}", {
-  certificatePem: unknown,
-  privateKeyPem: readFileSync("shop.key", "utf8"),
-});`;
-}
-
-/** Writes the certificates that the examples read into a project's folder; keys are kept secret. */
+/** Writes the certificates into a project's folder; keys are kept secret. */
 export async function writeCertificates(project: Project): Promise<void> {
   for (const [name, pair] of Object.entries(await certificates())) {
     project.keepSecret(`the key of ${name}`, pair.privateKeyPem);
@@ -54,7 +26,7 @@ export async function writeCertificates(project: Project): Promise<void> {
   }
 }
 
-/** The certificates that the examples read, by file name. */
+/** What the policies judge, by name: violations and what is right. */
 export async function certificates(): Promise<Record<string, Pair>> {
   const root = await makeCertificate({ commonName: "Root", isCa: true });
   const issuer = await makeCertificate({ commonName: "Intermediate", isCa: true, issuer: root });
