@@ -5,6 +5,7 @@ import { contextOf } from "./connection";
 import { listOf, pause } from "./creates/lists";
 import type { Kind } from "./kind";
 import { refuseOtherServices } from "./origin";
+import { readPaged } from "./pages";
 import { perAccount } from "./perAccount";
 import type { Properties } from "./properties";
 
@@ -57,7 +58,7 @@ export function noteStored(
   id: string,
   { accountTag }: Properties,
 ): void {
-  const read = () => kind.endpoints.get(client.account, id);
+  const read = () => readPaged(kind.endpoints, client.account, id);
   storedWith(client, accountTag).known.set(`${kind.title} ${id}`, read);
 }
 
@@ -186,7 +187,7 @@ export async function judgeAccount(
   if (contextOf(client).settings?.offlinePlan) return;
   if (!isChanged && !writingOf(client).hasBegun) return;
   if (tag !== undefined && tag !== client.keyTag && !storedWith(client, tag).isWitnessed) {
-    const reading = () => kind.endpoints.get(client.account, id);
+    const reading = () => readPaged(kind.endpoints, client.account, id);
     await ifInAccount(kind, client, id, state, reading);
   }
   if (isChanged) await refuseWrite(client, state);

@@ -209,6 +209,20 @@ describe("the account that the state was made with", () => {
     undo();
   });
 
+  it("C7 C30 with a new key, a plan that changes many objects reads them from pages", async () => {
+    const undo = setEnv({ TLSEDGE_OFFLINE_PLAN: undefined });
+    try {
+      const all = await stacks(20);
+      forgetAccounts();
+      rotate();
+      takeRequests(emulator);
+      await Promise.all(all.map((stack) => stack.preview({ description: `new ${stack.id}` })));
+      assert.ok(asked().length <= 5);
+    } finally {
+      undo();
+    }
+  });
+
   it("C7 says why it is not known whose a key is, when the service can't be asked", async () => {
     const [seen] = (await stacks(1)) as [Stack];
     rotate();
