@@ -82,7 +82,7 @@ export interface Kind<Wire extends ServiceObject = ServiceObject> {
   replaces(state: Properties, inputs: Properties): string[];
   /** The values that the object should have. One that is undefined or missing stays as it is. */
   wanted(state: Properties, inputs: Properties): Properties;
-  /** What the service chose and the program has not set is no value of a program. Default: all is. */
+  /** A state without the values that the service chose where the program sets none. Default: the state. */
   withoutDefaults?(state: Properties): Properties;
   /** What a change means, in one line, where the diff does not say it. */
   remark?(state: Properties, inputs: Properties): Remark | undefined;

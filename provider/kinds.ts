@@ -32,12 +32,8 @@ function lookupsOf<
   return lookups as Record<string, Lookup<Properties, object>>;
 }
 
-/** The lookup that finds an object by its name in an import, and the filter that the name is. */
-const named = {
-  TLSEdge: (client: () => Client, hostport: string) => one(edge.lookup)(client, { hostport }),
-  TLSCertificate: (client: () => Client, fingerprint: string) =>
-    one(tlsCertificateLookup.lookup)(client, { fingerprint }),
-};
+/** The filter of a lookup that the name in an import is. */
+const nameFilters: Record<string, string> = { TLSEdge: "hostport", TLSCertificate: "fingerprint" };
 
 /**
  * The id of the object to import. A text that is no name is an id. Makes a request for a name alone.
@@ -47,7 +43,8 @@ const named = {
 export async function idToImport(kind: Kind, client: Client, text: string): Promise<string> {
   const name = kind.nameIn(text);
   if (name === undefined) return text;
-  return (await named[kind.name as keyof typeof kinds](() => client, name)).id;
+  const find = lookups[`get${kind.name}`] as Lookup<Properties, { id: string }>;
+  return (await find(() => client, { [nameFilters[kind.name] as string]: name })).id;
 }
 
 /** Whether a text, an id or a name, names the object in a state. */
