@@ -1,6 +1,5 @@
 import { execFileSync, type SpawnOptions, spawn } from "node:child_process";
 import { once } from "node:events";
-import net, { type AddressInfo } from "node:net";
 import { setTimeout } from "node:timers/promises";
 
 /** A process of this machine. */
@@ -87,27 +86,4 @@ export async function serve(
     server.kill("SIGINT");
     await ended;
   };
-}
-
-/** Whether a server listens on a port of loopback. */
-export async function listens(port: number): Promise<boolean> {
-  const socket = net.connect(port, "127.0.0.1");
-  try {
-    await once(socket, "connect");
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
-  }
-}
-
-/** A port of loopback that nobody listens on. */
-export async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
