@@ -25,7 +25,7 @@ for (const stackName of names)
 const ended = new Map<string, "done" | "failed">();
 
 /** Runs one stack after the other. Shows Pulumi's own output, each line with the name of its stack. */
-async function work(): Promise<void> {
+const work = async () => {
   for (let stack = waiting.shift(); stack; stack = waiting.shift()) {
     const { name } = stack;
     let rest = "";
@@ -35,15 +35,16 @@ async function work(): Promise<void> {
       for (const line of lines) console.log(`${name}: ${line}`);
     };
     try {
-      await stack[command as "up"]({ color: "never", onOutput: show, onError: show });
+      await stack[command]({ color: "never", onOutput: show, onError: show });
       ended.set(name, "done");
     } catch (error) {
       if (!(error instanceof CommandError)) show(`${error}\n`);
       ended.set(name, "failed");
       waiting.length = 0; // what runs goes on, and no other starts
     }
+    if (rest) show("\n");
   }
-}
+};
 
 // Pulumi gets Ctrl-C of the terminal, too, and cancels what runs.
 process.on("SIGINT", () => {

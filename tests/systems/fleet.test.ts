@@ -6,7 +6,10 @@ describe("the example fleet, on the real engine: one program, many stacks at a t
   after(() => project?.close());
   before(async () => {
     project = await Project.copyOf({ "examples/fleet": "." });
-    await project.certificate("certificate", { commonName: "*.example.com" });
+    await project.certificate("certificate", {
+      commonName: "*.example.com",
+      dnsNames: ["*.example.com"],
+    });
   });
 
   /** Gives the exit code, and the last line of each stack. */
