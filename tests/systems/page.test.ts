@@ -73,6 +73,8 @@ describe("the page of a report", () => {
       assert.deepEqual(await tooWide(), []);
       const left = await page.$eval("td + td", (td) => td.getBoundingClientRect().left);
       assert.equal(left < 100, width === 390, "a phone shows cards");
+      const paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+      assert.equal(Number(/\d+/.exec(paper)) > 128, theme === "light");
       await page.evaluate(axe.source);
       const { violations, passes } = await page.evaluate(() =>
         (window as unknown as { axe: typeof axe }).axe.run(),
