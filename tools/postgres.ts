@@ -39,8 +39,7 @@ export async function startPostgres(programs: string) {
   await run(program("initdb"), ["-D", data, "-E", "UTF8", "--no-sync", ...access], options);
   const settings = ["listen_addresses=", `unix_socket_directories=${folder}`];
   const args = ["-D", data, "-F", ...settings.flatMap((setting) => ["-c", setting])];
-  const isReady = (printed: string) => printed.includes("ready to accept connections");
-  const stop = await serve(program("postgres"), args, options, isReady);
+  const stop = await serve(program("postgres"), args, options, "ready to accept connections");
   // The table is the CLI's: a JSON document per key, with the bytes in base64.
   const query =
     "SELECT key, convert_from(decode(data->>'data', 'base64'), 'UTF8') FROM pulumi_state";

@@ -57,8 +57,7 @@ export async function until(holds: () => boolean, work: Promise<unknown>): Promi
 }
 
 /**
- * Starts a server and waits until it is ready, by what it has printed or otherwise; gives what stops
- * it.
+ * Starts a server, waits until it has printed that it is ready, and gives what stops it.
  *
  * @throws when it ends before, with what it has printed.
  */
@@ -66,7 +65,7 @@ export async function serve(
   command: string,
   args: string[],
   options: SpawnOptions,
-  isReady: (printed: string) => boolean | Promise<boolean>,
+  ready: string,
 ): Promise<() => Promise<void>> {
   const server = spawn(command, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
   const kill = () => server.kill("SIGKILL");
@@ -76,7 +75,7 @@ export async function serve(
     stream?.on("data", (data) => (printed += data));
   }
   const ended = once(server, "close");
-  while (!(await isReady(printed))) {
+  while (!printed.includes(ready)) {
     if (server.exitCode !== null || server.signalCode)
       throw new Error(`${command} has not started:\n${printed}`);
     await setTimeout(10);
