@@ -5,7 +5,6 @@ import { createPrivateKey, webcrypto, X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import fs from "node:fs";
 import https from "node:https";
-import os from "node:os";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { setImmediate } from "node:timers/promises";
@@ -20,6 +19,7 @@ import {
   reasons,
   startEmulator,
 } from "../emulator/server";
+import { newFolder } from "../tools/folders";
 
 /** The fields of every kind of answer: which are there is what the tests are about. */
 type Body = Required<TLSEdgeWire & TLSCertificateWire & TunnelWire> & {
@@ -32,15 +32,9 @@ type Body = Required<TLSEdgeWire & TLSCertificateWire & TunnelWire> & {
   msg: string;
   details: { operation_id: string };
 };
-
-interface Answer {
-  status: number;
-  headers: NodeJS.Dict<string | string[]>;
-  text: string;
-  body: Body;
-}
-
+type Answer = Awaited<ReturnType<typeof send>>;
 type Headers = Record<string, string | undefined>;
+type Reason = keyof typeof reasons;
 
 const agent = new https.Agent({ keepAlive: true });
 let emulator: Emulator;
@@ -59,14 +53,15 @@ async function send(method: string, url: string, body?: unknown, headers: Header
   request.end(typeof body === "string" ? body : body && JSON.stringify(body));
   const [response] = await once(request, "response");
   const raw = await text(response);
-  const answer: Answer = {
-    status: response.statusCode,
-    headers: response.headers,
+  return {
+    status: response.statusCode as number,
+    headers: response.headers as NodeJS.Dict<string | string[]>,
     text: raw,
-    body: JSON.parse(raw || "{}"),
+    body: JSON.parse(raw || "{}") as Body,
   };
-  return answer;
 }
+
+const get = async (url: string) => (await send("GET", url)).body;
 
 async function made(url: string, body: unknown): Promise<Body> {
   const answer = await send("POST", url, body);
@@ -74,13 +69,15 @@ async function made(url: string, body: unknown): Promise<Body> {
   return answer.body;
 }
 
-function assertRefused(answer: Answer, name: keyof typeof reasons) {
-  const reason = reasons[name];
-  assert.equal(answer.body.error_code, reason.code, answer.text);
-  assert.equal(answer.status, reason.status);
-  assert.equal(answer.body.status_code, reason.status);
+/** Sends what is refused for this reason. */
+async function refused(reason: Reason, ...request: Parameters<typeof send>): Promise<Answer> {
+  const answer = await send(...request);
+  const { status, code } = reasons[reason];
+  assert.equal(answer.body.error_code, code, answer.text);
+  assert.deepEqual([answer.status, answer.body.status_code], [status, status]);
   assert.match(answer.body.details.operation_id, /^op_\w{27}$/);
   assert.match(String(answer.headers["content-type"]), /^application\/json/);
+  return answer;
 }
 
 async function restart(options: EmulatorOptions = {}) {
@@ -98,18 +95,17 @@ describe("the emulator", () => {
     return emulator.close();
   });
 
+  const [edges, certificates] = ["/edges/tls", "/tls_certificates"];
+
   describe("every request", () => {
     it("is served at its root (api.md 4.5) to a client that trusts the CA", async () => {
       const [error] = await once(https.get(emulator.url, { agent: false }), "error");
       assert.equal(error.code, "UNABLE_TO_VERIFY_LEAF_SIGNATURE");
-      const { body } = await send("GET", emulator.url.replace("localhost", "127.0.0.1"));
-      const uris = ["edges/tls", "tls_certificates", "tunnels"].map(
-        (to) => `${emulator.url}/${to}`,
-      );
-      assert.deepEqual([body.tls_edges, body.tls_certificates, body.tunnels], uris);
+      const root = await get(emulator.url.replace("localhost", "127.0.0.1"));
+      const uris = [edges, certificates, "/tunnels"].map((to) => `${emulator.url}${to}`);
+      assert.deepEqual([root.tls_edges, root.tls_certificates, root.tunnels], uris);
     });
 
-    const edges = "/edges/tls";
     for (const [reason, method, url, body, headers] of [
       ["keyRefused", "GET", "/tunnels", undefined, { Authorization: undefined }],
       ["keyRefused", "GET", "/tunnels", undefined, { Authorization: "Bearer x" }],
@@ -126,31 +122,33 @@ describe("the emulator", () => {
       ["bodyTooLarge", "POST", edges, { metadata: "m".repeat(2 ** 20) }],
       ["unknownParameter", "GET", "/edges/tls?page=2"],
       ["unknownParameter", "POST", "/edges/tls?limit=2", {}],
+      ["unknownParameter", "DELETE", "/edges/tls/edgtls_x?limit=2"],
       ["unknownParameter", "GET", "/tunnels?limit=2&limit=2"],
       ["limitInvalid", "GET", "/edges/tls?limit=0"],
       ["limitInvalid", "GET", "/tunnels?limit=101"],
+      ["limitInvalid", "GET", "/tunnels?limit=1e1"],
       ["limitInvalid", "GET", "/tls_certificates?limit=ten"],
       ["beforeIdUnknown", "GET", "/edges/tls?before_id=edgtls_x"],
       ["notFound", "GET", "/edges/tls/edgtls_x"],
       ["notFound", "PATCH", "/edges/tls/edgtls_x", {}],
       ["notFound", "DELETE", "/edges/tls/edgtls_x"],
+      ["notFound", "DELETE", "/edges/tls/edgtls_x/backend"],
+      ["unknownPath", "DELETE", "/edges/tls/edgtls_x/logging"],
       ["notFound", "GET", "/tls_certificates/cert_x"],
       ["notFound", "GET", "/tunnels/tn_x"],
-    ] as [keyof typeof reasons, string, string, unknown?, Headers?][]) {
-      const sent = JSON.stringify([body, headers])?.slice(0, 50);
+    ] as [Reason, string, string, unknown?, Headers?][]) {
+      const sent = JSON.stringify([body, headers]).slice(0, 50);
       it(`is refused as ${reason}: ${method} ${url} ${sent}`, async () => {
-        assertRefused(await send(method, url, body, headers), reason);
+        await refused(reason, method, url, body, headers);
       });
     }
 
     it("may have any version, in a header of any case, and a charset", async () => {
+      const type = "application/json; charset=utf-8";
       for (const version of ["0", "1", "2"]) {
-        const headers = {
-          "Service-Version": undefined,
-          "SERVICE-version": version,
-          "Content-Type": "application/json; charset=utf-8",
-        };
-        assert.equal((await send("POST", "/edges/tls", {}, headers)).status, 201);
+        const versions = { "Service-Version": undefined, "SERVICE-version": version };
+        const { status } = await send("POST", edges, {}, { ...versions, "Content-Type": type });
+        assert.equal(status, 201);
       }
     });
 
@@ -170,141 +168,101 @@ describe("the emulator", () => {
 
     it("with a wrong key is refused before its body is read", async () => {
       const headers = { Authorization: "Bearer wrong", "Content-Length": 60 * 1024 * 1024 };
-      const url = new URL("/edges/tls", emulator.url);
-      const request = https.request(url, {
-        method: "POST",
-        ca: emulator.ca,
-        headers,
-        agent: false,
-      });
-      request.flushHeaders();
-      // Nothing of the body is sent.
+      const options = { method: "POST", ca: emulator.ca, headers, agent: false };
+      const request = https.request(`${emulator.url}/edges/tls`, options);
+      request.flushHeaders(); // Nothing of the body is sent.
       const [response] = await once(request, "response");
-      assert.equal(response.statusCode, 401);
       request.on("error", () => {}).destroy();
-      assert.deepEqual(
-        emulator.requests.map(({ body, status }) => [body, status]),
-        [[undefined, 401]],
-      );
+      const [{ body, status } = {}] = emulator.requests;
+      assert.deepEqual([response.statusCode, body, status], [401, undefined, 401]);
     });
   });
 
   describe("TLS edges", () => {
-    it("are created with every field in the answer, unset modules null", async () => {
-      const { id, uri, created_at, ...rest } = await made("/edges/tls", {});
+    it("answer with every field, unset modules null, and in a list without unset texts", async () => {
+      const edge = await made(edges, { description: "d" });
+      const { id, uri, created_at, metadata, ...rest } = edge;
       assert.match(id, /^edgtls_[0-9A-Za-z]{27}$/);
       assert.equal(uri, `${emulator.url}/edges/tls/${id}`);
       assert.match(created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
-      assert.deepEqual(rest, {
-        description: "",
-        metadata: "",
-        hostports: [],
-        backend: null,
-        ip_restriction: null,
-        mutual_tls: null,
-        tls_termination: null,
-      });
+      const modules = { backend: null, ip_restriction: null, mutual_tls: null };
+      const unset = { hostports: [], ...modules, tls_termination: null };
+      assert.deepEqual({ metadata, ...rest }, { metadata: "", description: "d", ...unset });
+      assert.deepEqual((await get(edges)).tls_edges, [{ id, uri, created_at, ...rest }]);
     });
 
     it("answer ids with references, and fill in what is not specified", async () => {
       const ref = (id: string, kind: string) => ({ id, uri: `${emulator.url}/${kind}/${id}` });
-      const edge = await made("/edges/tls", {
+      const given = {
         hostports: ["App.example.com:443", "*.example.com:8443"],
+        // The most that they hold: 255 and 4096 bytes of UTF-8.
+        description: `${"é".repeat(127)}e`,
+        metadata: "é".repeat(2048),
+      };
+      const edge = await made(edges, {
+        ...given,
         backend: { backend_id: "bkdtg_1" },
         ip_restriction: { ip_policy_ids: ["ipp_1", "ipp_2"] },
         mutual_tls: { enabled: false, certificate_authority_ids: ["ca_1"] },
         tls_termination: {},
       });
-      assert.deepEqual(edge.hostports, ["App.example.com:443", "*.example.com:8443"]);
-      assert.deepEqual(edge.backend, { enabled: true, backend: ref("bkdtg_1", "backends") });
-      assert.deepEqual(edge.ip_restriction, {
-        enabled: true,
-        ip_policies: [ref("ipp_1", "ip_policies"), ref("ipp_2", "ip_policies")],
+      const ip_policies = [ref("ipp_1", "ip_policies"), ref("ipp_2", "ip_policies")];
+      const certificate_authorities = [ref("ca_1", "certificate_authorities")];
+      const { id, uri, created_at } = edge;
+      assert.deepEqual(edge, {
+        ...{ id, uri, created_at, ...given },
+        backend: { enabled: true, backend: ref("bkdtg_1", "backends") },
+        ip_restriction: { enabled: true, ip_policies },
+        mutual_tls: { enabled: false, certificate_authorities },
+        tls_termination: { enabled: true, terminate_at: "edge", min_version: "1.2" },
       });
-      assert.deepEqual(edge.mutual_tls, {
-        enabled: false,
-        certificate_authorities: [ref("ca_1", "certificate_authorities")],
-      });
-      const termination = { enabled: true, terminate_at: "edge", min_version: "1.2" };
-      assert.deepEqual(edge.tls_termination, termination);
-      assert.deepEqual((await send("GET", edge.uri)).body, edge);
-    });
-
-    it("pass TLS through upstream, with no minimum version", async () => {
+      assert.deepEqual(await get(uri), edge);
       for (const min_version of [undefined, null]) {
         const tls_termination = { terminate_at: "upstream", min_version };
-        const edge = await made("/edges/tls", { tls_termination });
-        assert.equal(edge.tls_termination?.min_version, null);
+        const passing = await made(edges, { tls_termination });
+        assert.equal(passing.tls_termination?.min_version, null);
       }
     });
 
-    it("in a list leave unset scalars out, null modules in", async () => {
-      await made("/edges/tls", { description: "one" });
-      const [edge] = (await send("GET", "/edges/tls")).body.tls_edges;
-      assert.ok(edge);
-      assert.equal(edge.description, "one");
-      assert.equal("metadata" in edge, false);
-      assert.equal(edge.backend, null);
-    });
-
     it("take an update: absent stays, present replaces all of it, empty clears", async () => {
-      const edge = await made("/edges/tls", {
-        description: "d",
-        metadata: "m",
-        hostports: ["a.example.com:443"],
+      const edge = await made(edges, {
+        ...{ description: "d", metadata: "m", hostports: ["a.example.com:443"] },
         backend: { enabled: false, backend_id: "bkdtg_1" },
         tls_termination: { min_version: "1.3" },
       });
       assert.equal(edge.backend?.enabled, false);
-      const update = {
-        description: "",
-        hostports: ["A.example.com:443"],
-        tls_termination: { terminate_at: "edge" },
-      };
-      const answer = await send("PATCH", edge.uri, update);
+      const changed = { description: "", hostports: ["A.example.com:443"] };
+      const tls_termination = { terminate_at: "edge" };
+      const answer = await send("PATCH", edge.uri, { ...changed, tls_termination });
       assert.equal(answer.status, 200);
-      assert.deepEqual(answer.body, {
-        ...edge,
-        description: "",
-        hostports: ["A.example.com:443"],
-        tls_termination: { enabled: true, terminate_at: "edge", min_version: "1.2" },
-      });
+      const ended = { enabled: true, ...tls_termination, min_version: "1.2" };
+      assert.deepEqual(answer.body, { ...edge, ...changed, tls_termination: ended });
       assert.deepEqual((await send("PATCH", edge.uri, {})).body, answer.body);
     });
 
     it("lose a module only by its own deletion", async () => {
-      const edge = await made("/edges/tls", { mutual_tls: {}, backend: {} });
-      assertRefused(await send("PATCH", edge.uri, { mutual_tls: null }), "moduleNull");
+      const edge = await made(edges, { mutual_tls: {}, backend: {} });
+      await refused("moduleNull", "PATCH", edge.uri, { mutual_tls: null });
+      const tls_termination = { terminate_at: "upstream" };
+      await refused("mutualTLSUpstream", "PATCH", edge.uri, { tls_termination });
       const removed = await send("DELETE", `${edge.uri}/mutual_tls`);
       assert.deepEqual([removed.status, removed.text], [204, ""]);
-      assert.deepEqual((await send("GET", edge.uri)).body, { ...edge, mutual_tls: null });
-      assertRefused(await send("DELETE", `${edge.uri}/mutual_tls`), "moduleAbsent");
-      assertRefused(await send("DELETE", `${edge.uri}/logging`), "unknownPath");
-      assertRefused(await send("DELETE", "/edges/tls/edgtls_x/backend"), "notFound");
+      assert.deepEqual(await get(edge.uri), { ...edge, mutual_tls: null });
+      await refused("moduleAbsent", "DELETE", `${edge.uri}/mutual_tls`);
     });
 
     it("own their hostports, in any letter case, until they give them up", async () => {
-      const edge = await made("/edges/tls", { hostports: ["a.EXAMPLE.com:443"] });
-      const other = await made("/edges/tls", {});
+      const edge = await made(edges, { hostports: ["a.EXAMPLE.com:443"] });
+      const other = await made(edges, {});
       const update = { hostports: ["b.example.com:443", "A.Example.com:443"] };
-      const answer = await send("PATCH", other.uri, update);
-      assertRefused(answer, "hostportTaken");
-      assert.ok(answer.body.msg.includes("A.Example.com:443"));
-      assertRefused(await send("POST", "/edges/tls", update), "hostportTaken");
+      const { body } = await refused("hostportTaken", "PATCH", other.uri, update);
+      assert.ok(body.msg.includes("A.Example.com:443"));
+      await refused("hostportTaken", "POST", edges, update);
       assert.deepEqual(emulator.tlsEdges.get(other.id)?.hostports, []);
       await send("DELETE", edge.uri);
       assert.equal((await send("PATCH", other.uri, update)).status, 200);
     });
 
-    it("hold at most 255 and 4096 bytes of UTF-8", async () => {
-      const full = { description: `${"é".repeat(127)}e`, metadata: "é".repeat(2048) };
-      assert.equal((await made("/edges/tls", full)).metadata, full.metadata);
-      for (const over of [{ description: "é".repeat(128) }, { metadata: `${full.metadata}e` }]) {
-        assertRefused(await send("POST", "/edges/tls", over), "fieldTooLong");
-      }
-    });
-
-    const hostport = (text: string) => ({ hostports: [text] });
     for (const [reason, bodies] of Object.entries({
       unknownField: [
         { name: "x" },
@@ -321,78 +279,64 @@ describe("the emulator", () => {
         { tls_termination: { terminate_at: "agent" } },
         { tls_termination: { min_version: "1.4" } },
       ],
+      fieldTooLong: [{ description: "é".repeat(128) }, { metadata: `${"é".repeat(2048)}e` }],
       moduleNull: [{ backend: null }, { mutual_tls: null }],
       hostportMalformed: [
         ...["a.example.com", ":443", "https://a.example:443", "a.example.com:443:1"],
-        ...["a.example.com:0", "a.example.com:65536"],
-      ].map(hostport),
+        ...["a.example.com:0", "a.example.com:65536", `${"a.".repeat(126)}aa:443`],
+      ].map((hostport) => ({ hostports: [hostport] })),
       hostportRepeated: [{ hostports: ["a.example:1", "A.example:1"] }],
       minVersionUpstream: [{ tls_termination: { terminate_at: "upstream", min_version: "1.2" } }],
       mutualTLSUpstream: [{ tls_termination: { terminate_at: "upstream" }, mutual_tls: {} }],
     })) {
       it(`are refused as ${reason}, created or updated`, async () => {
-        const edge = await made("/edges/tls", {});
+        const edge = await made(edges, {});
         for (const body of bodies) {
-          assertRefused(await send("POST", "/edges/tls", body), reason as keyof typeof reasons);
-          assertRefused(await send("PATCH", edge.uri, body), reason as keyof typeof reasons);
+          await refused(reason as Reason, "POST", edges, body);
+          await refused(reason as Reason, "PATCH", edge.uri, body);
           assert.deepEqual(emulator.tlsEdges.list(), [edge]);
         }
       });
     }
-
-    it("with mutual TLS can't be made to pass TLS through", async () => {
-      const { uri } = await made("/edges/tls", { mutual_tls: {} });
-      const update = { tls_termination: { terminate_at: "upstream" } };
-      assertRefused(await send("PATCH", uri, update), "mutualTLSUpstream");
-    });
   });
 
   describe("lists", () => {
-    const pages = async (first: string, between: () => void = () => undefined) => {
-      const ids: string[][] = [];
-      for (let next: string | null = first; next; between()) {
-        const { body } = await send("GET", next);
-        assert.equal(body.uri, `${emulator.url}/edges/tls`);
-        ids.push(body.tls_edges.map((edge) => edge.id));
-        next = body.next_page_uri;
+    /** Makes so many edges, and gives the pages; after each page the two newest are deleted. */
+    const pages = async (count: number, query: string) => {
+      for (let n = 0; n < count; n++) await made(edges, {});
+      const ids = emulator.tlsEdges.list().map((edge) => edge.id);
+      const found: string[][] = [];
+      for (let next: string | null = `${edges}${query}`; next; ) {
+        const { uri, tls_edges, next_page_uri }: Body = await get(next);
+        assert.equal(uri, `${emulator.url}/edges/tls`);
+        found.push(tls_edges.map((edge) => edge.id));
+        next = next_page_uri;
+        for (const { id } of emulator.tlsEdges.list().slice(0, 2)) emulator.tlsEdges.delete(id);
       }
-      return ids;
-    };
-    const fill = async (count: number) => {
-      for (let n = 0; n < count; n++) await made("/edges/tls", {});
-      return emulator.tlsEdges.list().map((edge) => edge.id);
+      return { ids, found };
     };
 
-    it("page 250 edges from newest to oldest, 100 at a time", async () => {
-      const ids = await fill(250);
-      const found = await pages("/edges/tls");
-      assert.deepEqual(found, [ids.slice(0, 100), ids.slice(100, 200), ids.slice(200)]);
+    it("are from newest to oldest, 100 at a time; empty ones have no next page", async () => {
+      const { ids, found } = await pages(101, "");
+      assert.deepEqual(found, [ids.slice(0, 100), ids.slice(100)]);
+      const uri = `${emulator.url}/tls_certificates`;
+      assert.deepEqual(await get(uri), { tls_certificates: [], uri, next_page_uri: null });
     });
 
     it("keep the limit, miss nothing that is deleted meanwhile, and end without an empty page", async () => {
-      const ids = await fill(6);
-      const deleted = [...ids];
-      const found = await pages("/edges/tls?limit=2", () => {
-        for (const id of deleted.splice(0, 2)) emulator.tlsEdges.delete(id);
-      });
+      const { ids, found } = await pages(6, "?limit=2");
       assert.deepEqual(found, [ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)]);
-    });
-
-    it("are empty with no next page", async () => {
-      const { body } = await send("GET", "/tls_certificates");
-      const uri = `${emulator.url}/tls_certificates`;
-      assert.deepEqual(body, { tls_certificates: [], uri, next_page_uri: null });
     });
   });
 
   describe("TLS certificates", () => {
     type Made = Awaited<ReturnType<typeof makeCertificate>>;
-    let [root, intermediate, leaf, other]: Made[] = [];
+    let [root, leaf, other, rsa] = [] as unknown as [Made, Made, Made, Made];
     const day = (text: string) => new Date(`${text}T00:00:00Z`);
+    const names = { dns_names: ["app.example.com", "*.app.example.com"] };
 
     before(async () => {
       root = await makeCertificate({ commonName: "Root", isCa: true, keyType: "rsa" });
-      intermediate = await makeCertificate({ commonName: "Inter", isCa: true, issuer: root });
       leaf = await makeCertificate({
         commonName: "app.example.com",
         organization: "Acme",
@@ -400,33 +344,33 @@ describe("the emulator", () => {
         locality: "Bern",
         province: "BE",
         country: "CH",
-        dnsNames: ["app.example.com", "*.app.example.com"],
+        dnsNames: names.dns_names,
         ips: ["10.0.0.1", "2001:db8::1"],
         notBefore: day("2026-01-01"),
         notAfter: day("2027-01-01"),
-        issuer: intermediate,
+        issuer: await makeCertificate({ commonName: "Inter", isCa: true, issuer: root }),
       });
-      other = await makeCertificate({ commonName: "Other", keyType: "ed25519" });
+      other = await makeCertificate({ commonName: "ed25519", keyType: "ed25519" });
+      rsa = await makeCertificate({ commonName: "rsa", keyType: "rsa" });
     });
 
-    const upload = (from: Made | undefined, changes: object = {}) => ({
-      certificate_pem: from?.certificatePem,
-      private_key_pem: from?.privateKeyPem,
+    const upload = (from: Made, changes: object = {}) => ({
+      certificate_pem: from.certificatePem,
+      private_key_pem: from.privateKeyPem,
       ...changes,
     });
 
-    it("are uploaded with every field of the leaf in the answer, and no key", async () => {
-      const { id, uri, created_at, ...rest } = await made("/tls_certificates", upload(leaf));
+    it("are uploaded with every field of the leaf in the answer, plain blocks, and no key", async () => {
+      const odd = `# leaf\r\n${leaf.certificatePem.replaceAll("\n", "\r\n")}\r\n\r\n`;
+      const body = upload(leaf, { certificate_pem: `${odd}${root.certificatePem}` });
+      const { id, uri, created_at, ...rest } = await made(certificates, body);
       assert.match(id, /^cert_[0-9A-Za-z]{27}$/);
       assert.equal(uri, `${emulator.url}/tls_certificates/${id}`);
       assert.match(created_at, /Z$/);
       assert.deepEqual(rest, {
-        certificate_pem: leaf?.certificatePem,
+        certificate_pem: `${leaf.certificatePem}${root.certificatePem}`,
         subject_common_name: "app.example.com",
-        subject_alternative_names: {
-          dns_names: ["app.example.com", "*.app.example.com"],
-          ips: ["10.0.0.1", "2001:db8::1"],
-        },
+        subject_alternative_names: { ...names, ips: ["10.0.0.1", "2001:db8::1"] },
         issued_at: null,
         not_before: "2026-01-01T00:00:00Z",
         not_after: "2027-01-01T00:00:00Z",
@@ -434,42 +378,33 @@ describe("the emulator", () => {
         extended_key_usages: ["serverAuth"],
         private_key_type: "ecdsa",
         issuer_common_name: "Inter",
-        serial_number: new X509Certificate(leaf?.certificatePem ?? "").serialNumber.toLowerCase(),
+        serial_number: new X509Certificate(leaf.certificatePem).serialNumber.toLowerCase(),
         subject_organization: "Acme",
         subject_organizational_unit: "Edge",
         subject_locality: "Bern",
         subject_province: "BE",
         subject_country: "CH",
       });
-      const stored = JSON.stringify(emulator.tlsCertificates.list());
-      assert.doesNotMatch(stored, /PRIVATE KEY/);
+      assert.doesNotMatch(JSON.stringify(emulator.tlsCertificates.list()), /PRIVATE KEY/);
     });
 
-    it("leave absent parts of the subject empty, for every type of key", async () => {
-      for (const keyType of ["rsa", "ecdsa", "ed25519"] as const) {
-        const certificate = await makeCertificate({ commonName: keyType, keyType });
-        const answer = await made("/tls_certificates", upload(certificate));
-        assert.equal(answer.private_key_type, keyType);
-        assert.equal(answer.issuer_common_name, keyType);
-        assert.equal(answer.subject_organization, "");
+    it("leave absent parts of the subject empty, for other types of key", async () => {
+      for (const pair of [rsa, other]) {
+        const answer = await made(certificates, upload(pair));
+        const { private_key_type, issuer_common_name, subject_organization } = answer;
+        assert.deepEqual([private_key_type, issuer_common_name], [pair.keyType, pair.keyType]);
+        assert.equal(subject_organization, "");
         assert.deepEqual(answer.subject_alternative_names, { dns_names: [], ips: [] });
       }
     });
 
-    it("are echoed as plain blocks, whatever stood around them", async () => {
-      const odd = `# leaf\r\n${leaf?.certificatePem.replaceAll("\n", "\r\n")}\r\n\r\n`;
-      const answer = await made("/tls_certificates", upload(leaf, { certificate_pem: odd }));
-      assert.equal(answer.certificate_pem, leaf?.certificatePem);
-    });
-
-    /** A certificate for the leaf's key, signed by nobody that the service asks. */
+    /** A certificate and its key, signed by nobody that the service asks. */
     const special = async (options: object, change = (der: Buffer) => der) => {
       const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
-      const keys = await x509.cryptoProvider
-        .get()
-        .subtle.generateKey(algorithm, true, ["sign", "verify"]);
+      const { subtle } = webcrypto;
+      const keys = await subtle.generateKey(algorithm, true, ["sign", "verify"]);
       const signed = await x509.X509CertificateGenerator.createSelfSigned({ keys, ...options });
-      const key = await webcrypto.subtle.exportKey("pkcs8", keys.privateKey);
+      const key = await subtle.exportKey("pkcs8", keys.privateKey);
       return {
         certificate_pem: block("CERTIFICATE", change(Buffer.from(signed.rawData))),
         private_key_pem: block("PRIVATE KEY", Buffer.from(key)),
@@ -477,7 +412,7 @@ describe("the emulator", () => {
     };
     const block = (label: string, der: Buffer) =>
       `-----BEGIN ${label}-----\n${der.toString("base64")}\n-----END ${label}-----\n`;
-    const derOf = (pem = "") => Buffer.from(pem.replace(/-----.*-----|\s/g, ""), "base64");
+    const derOf = (pem: string) => Buffer.from(pem.replace(/-----.*-----|\s/g, ""), "base64");
     /** The same bytes with others at the place where `find` ends. */
     const patched = (der: Buffer, find: string | Buffer, bytes: number[]) => {
       const copy = Buffer.from(der);
@@ -485,209 +420,199 @@ describe("the emulator", () => {
       copy.set(bytes, der.indexOf(find) + Buffer.from(find).length);
       return copy;
     };
-    const extension = (id: string, isCritical: boolean, hex: string) =>
-      new x509.Extension(id, isCritical, Buffer.from(hex, "hex"));
-    const version3 = Buffer.from("a003020102", "hex");
+    const hex = (text: string) => Buffer.from(text, "hex");
+    const extension = (id: string, isCritical: boolean, value: string) =>
+      new x509.Extension(id, isCritical, hex(value));
 
     it("have the fields that Go reads, where others read them otherwise", async () => {
+      const ips = "3018871000000000000000000000ffff010203048704ff020304";
       const options = {
         name: "CN=first, O=Acme, CN=last",
         serialNumber: "054b01",
         notBefore: day("2060-01-01"),
         notAfter: day("2070-01-01"),
-        extensions: [
-          extension("2.5.29.17", false, "3018871000000000000000000000ffff010203048704ff020304"),
-        ],
+        extensions: [extension("2.5.29.17", false, ips)],
       };
       const early = (der: Buffer) => patched(der, "\x18\x0f", [...Buffer.from("0001")]);
-      const answer = await made("/tls_certificates", await special(options, early));
-      assert.equal(answer.subject_common_name, "last");
-      assert.equal(answer.issuer_common_name, "last");
+      const answer = await made(certificates, await special(options, early));
+      assert.deepEqual([answer.subject_common_name, answer.issuer_common_name], ["last", "last"]);
       assert.equal(answer.serial_number, "054b01");
-      assert.equal(answer.not_before, "0001-01-01T00:00:00Z");
-      assert.equal(answer.not_after, "2070-01-01T00:00:00Z");
+      const { not_before, not_after } = answer;
+      assert.deepEqual([not_before, not_after], ["0001-01-01T00:00:00Z", "2070-01-01T00:00:00Z"]);
       assert.deepEqual(answer.subject_alternative_names?.ips, ["1.2.3.4", "255.2.3.4"]);
-      const high = await made("/tls_certificates", await special({ serialNumber: "ff01" }));
+      const high = await made(certificates, await special({ serialNumber: "ff01" }));
       assert.equal(high.serial_number, "ff01");
     });
 
     it("are refused where Go refuses them", async () => {
-      const san = (hex: string) => ({ extensions: [extension("2.5.29.17", false, hex)] });
-      const twice = ["00", "01"].map((hex) => extension("1.2.3", false, `0401${hex}`));
-      const critical = extension("1.3.6.1.5.5.7.1.1", true, "3000");
-      const negative = (der: Buffer) => patched(der, version3, [2, 1, 0xfb]);
-      const p192 = (der: Buffer) => patched(der, Buffer.from("06082a8648ce3d0301", "hex"), [1]);
-      for (const [reason, options, change] of [
-        ["certificateUnparsable", {}, negative],
-        ["certificateUnparsable", san("30038201e4")], // A name that is not ASCII.
-        ["certificateUnparsable", { extensions: [critical] }],
-        ["certificateUnparsable", { extensions: twice }],
-        ["keyTypeUnsupported", {}, p192],
+      const twice = ["00", "01"].map((value) => extension("1.2.3", false, `0401${value}`));
+      const negative = (der: Buffer) => patched(der, hex("a003020102"), [2, 1, 0xfb]);
+      const p192 = (der: Buffer) => patched(der, hex("06082a8648ce3d0301"), [1]);
+      for (const [reason, extensions, change] of [
+        ["certificateUnparsable", [], negative],
+        ["certificateUnparsable", [extension("2.5.29.17", false, "30038201e4")]], // Not ASCII.
+        ["certificateUnparsable", [extension("1.3.6.1.5.5.7.1.1", true, "3000")]],
+        ["certificateUnparsable", twice],
+        ["keyTypeUnsupported", [], p192],
       ] as const) {
-        const body = await special({ serialNumber: "01", ...options }, change);
-        assertRefused(await send("POST", "/tls_certificates", body), reason);
+        const body = await special({ serialNumber: "01", extensions }, change);
+        await refused(reason, "POST", certificates, body);
       }
     });
 
     it("take a key in each form that Go reads, and no damaged key", async () => {
-      const rsa = await makeCertificate({ commonName: "rsa", keyType: "rsa" });
-      for (const [from, type] of [[rsa, "pkcs1"] as const, [leaf as Made, "sec1"] as const]) {
+      for (const [from, type] of [[rsa, "pkcs1"] as const, [leaf, "sec1"] as const]) {
         const key = createPrivateKey(from.privateKeyPem);
         const old = key.export({ type, format: "der" });
-        const sendKey = async (private_key_pem: string, status: number) => {
-          const body = upload(from, { private_key_pem });
-          assert.equal((await send("POST", "/tls_certificates", body)).status, status);
-        };
-        await sendKey(block("PRIVATE KEY", old), 201);
-        await sendKey(block("ANY PRIVATE KEY", derOf(from.privateKeyPem)), 201);
-        await sendKey(`text\r\n${from.privateKeyPem.replaceAll("\n", " \r\n\r\n")}`, 201);
-        await sendKey(`${block("EC PARAMETERS", old)}${from.privateKeyPem}`, 201);
-        await sendKey(`\ufeff${from.privateKeyPem}`, 400);
-        await sendKey(block("KEY", old), 400);
         const { d, p, q, dp, dq, qi } = key.export({ format: "jwk" });
-        for (const number of [d, p, q, dp, dq, qi].flatMap((text) => text ?? [])) {
-          const bytes = Buffer.from(number, "base64url");
+        const damaged = [d, p, q, dp, dq, qi].flatMap((text) => {
+          if (!text) return [];
+          const bytes = Buffer.from(text, "base64url");
           const last = (bytes.at(-1) ?? 0) ^ 4;
-          await sendKey(block("PRIVATE KEY", patched(old, bytes.subarray(0, -1), [last])), 400);
+          return block("PRIVATE KEY", patched(old, bytes.subarray(0, -1), [last]));
+        });
+        for (const [status, keys] of [
+          [
+            201,
+            [
+              block("PRIVATE KEY", old),
+              block("ANY PRIVATE KEY", derOf(from.privateKeyPem)),
+              `text\r\n${from.privateKeyPem.replaceAll("\n", " \r\n\r\n")}`,
+              `${block("EC PARAMETERS", old)}${from.privateKeyPem}`,
+            ],
+          ],
+          [400, [`\ufeff${from.privateKeyPem}`, block("KEY", old), ...damaged]],
+        ] as const) {
+          for (const private_key_pem of keys) {
+            const body = upload(from, { private_key_pem });
+            assert.equal((await send("POST", certificates, body)).status, status);
+          }
         }
       }
     });
 
     it("uploaded twice are two, and deleted one by one", async () => {
-      const one = await made("/tls_certificates", upload(leaf));
-      const two = await made("/tls_certificates", upload(leaf));
+      const [one, two] = [
+        await made(certificates, upload(leaf)),
+        await made(certificates, upload(leaf)),
+      ];
       assert.notEqual(one.id, two.id);
       assert.equal((await send("DELETE", one.uri)).status, 204);
-      assertRefused(await send("GET", one.uri), "notFound");
-      assert.deepEqual((await send("GET", two.uri)).body, two);
+      await refused("notFound", "GET", one.uri);
+      assert.deepEqual(await get(two.uri), two);
     });
 
     it("update only their description and metadata", async () => {
-      const certificate = await made("/tls_certificates", upload(leaf, { description: "d" }));
+      const certificate = await made(certificates, upload(leaf, { description: "d" }));
       const updated = await send("PATCH", certificate.uri, { description: "", metadata: "m" });
       const { description, ...rest } = certificate;
-      assert.deepEqual((await send("GET", certificate.uri)).body, updated.body);
+      assert.deepEqual(await get(certificate.uri), updated.body);
       assert.deepEqual([description, updated.body], ["d", { ...rest, metadata: "m" }]);
       for (const field of ["certificate_pem", "private_key_pem", "serial_number"]) {
-        assertRefused(await send("PATCH", certificate.uri, { [field]: "x" }), "unknownField");
+        await refused("unknownField", "PATCH", certificate.uri, { [field]: "x" });
       }
-      const long = { description: "é".repeat(128) };
-      assertRefused(await send("PATCH", certificate.uri, long), "fieldTooLong");
+      await refused("fieldTooLong", "PATCH", certificate.uri, { description: "é".repeat(128) });
     });
 
-    const leafRootIssuer = () => {
-      const [first, issuer] = leaf?.certificatePem.split(/(?<=END CERTIFICATE-----\n)/) ?? [];
-      return `${first}${root?.certificatePem}${issuer}`;
-    };
     for (const [reason, changes] of Object.entries({
       certificateMissing: () => [{ certificate_pem: undefined }],
       certificateUnparsable: () => [
-        { certificate_pem: leaf?.certificatePem.replaceAll("CERTIFICATE", "X509 CERTIFICATE") },
+        { certificate_pem: leaf.certificatePem.replaceAll("CERTIFICATE", "X509 CERTIFICATE") },
         { certificate_pem: "x" },
         { certificate_pem: block("CERTIFICATE", Buffer.alloc(3)) },
-        { certificate_pem: `${leaf?.certificatePem}-----BEGIN CERTIFICATE-----` },
-        { certificate_pem: `${leaf?.certificatePem}${leaf?.privateKeyPem}` },
+        { certificate_pem: `${leaf.certificatePem}-----BEGIN CERTIFICATE-----` },
+        { certificate_pem: `${leaf.certificatePem}${leaf.privateKeyPem}` },
       ],
       keyMissing: () => [{ private_key_pem: undefined }],
       keyUnparsable: () => [{ private_key_pem: "hunter2" }],
       keyEncrypted: () => [{ private_key_pem: block("ENCRYPTED PRIVATE KEY", Buffer.alloc(3)) }],
-      keyTypeUnsupported: () => [{ certificate_pem: ed448 }],
-      keyMismatch: () => [{ private_key_pem: other?.privateKeyPem }],
+      keyTypeUnsupported: () => {
+        const ed448 = patched(derOf(other.certificatePem), hex("302a300506032b65"), [0x71]);
+        return [{ certificate_pem: block("CERTIFICATE", ed448) }];
+      },
+      keyMismatch: () => [{ private_key_pem: other.privateKeyPem }],
       // Each certificate must be signed by the next one, also when all are there.
-      chainOutOfOrder: () => [
-        { certificate_pem: `${leaf?.certificatePem}${other?.certificatePem}` },
-        { certificate_pem: leafRootIssuer() },
-      ],
+      chainOutOfOrder: () => {
+        const [first, issuer] = leaf.certificatePem.split(/(?<=END CERTIFICATE-----\n)/);
+        return [
+          { certificate_pem: `${leaf.certificatePem}${other.certificatePem}` },
+          { certificate_pem: `${first}${root.certificatePem}${issuer}` },
+        ];
+      },
       unknownField: () => [{ name: "x" }],
       fieldTooLong: () => [{ metadata: "m".repeat(4097) }],
     })) {
       it(`are refused as ${reason}, and the answer has no key`, async () => {
         for (const one of changes()) {
-          const answer = await send("POST", "/tls_certificates", upload(leaf, one));
-          assertRefused(answer, reason as keyof typeof reasons);
+          const answer = await refused(reason as Reason, "POST", certificates, upload(leaf, one));
           assert.doesNotMatch(answer.text, /PRIVATE KEY|hunter2/);
           assert.deepEqual(emulator.tlsCertificates.list(), []);
         }
       });
     }
-
-    it("may have their root at the end", async () => {
-      const whole = `${leaf?.certificatePem}${root?.certificatePem}`;
-      await made("/tls_certificates", upload(leaf, { certificate_pem: whole }));
-    });
   });
 
-  describe("tunnels", () => {
-    it("are there from the start, one of an agent and one of a backend", async () => {
-      const { body } = await send("GET", "/tunnels");
-      const kinds = body.tunnels.map((tunnel) => ["endpoint" in tunnel, tunnel.proto ?? ""]);
-      assert.deepEqual(kinds, [
-        [true, "https"],
-        [false, ""],
-      ]);
-      for (const tunnel of body.tunnels) {
-        assert.match(String(tunnel.tunnel_session?.id), /^ts_/);
-        assert.equal("labels" in tunnel, "backends" in tunnel);
-        assert.deepEqual((await send("GET", `/tunnels/${tunnel.id}`)).body, tunnel);
-      }
-    });
+  it("has a tunnel of an agent and one of a backend from the start", async () => {
+    const { tunnels } = await get("/tunnels");
+    const kinds = tunnels.map((tunnel) => ["endpoint" in tunnel, tunnel.proto ?? ""].join());
+    assert.deepEqual(kinds, ["true,https", "false,"]);
+    for (const tunnel of tunnels) {
+      assert.match(String(tunnel.tunnel_session?.id), /^ts_/);
+      assert.equal("labels" in tunnel, "backends" in tunnel);
+      assert.deepEqual(await get(`/tunnels/${tunnel.id}`), tunnel);
+    }
+  });
 
-    it("go online and offline, and are the newest again", async () => {
-      const newest = async () => (await send("GET", "/tunnels?limit=1")).body.tunnels[0];
-      emulator.tunnels.online({ id: "tn_mine", labels: { app: "web" } });
-      assert.deepEqual(
-        [(await newest())?.id, (await newest())?.labels],
-        ["tn_mine", { app: "web" }],
-      );
-      emulator.tunnels.delete("tn_mine");
-      assertRefused(await send("GET", "/tunnels/tn_mine"), "notFound");
-      emulator.tunnels.online({});
-      const { public_url } = emulator.tunnels.online({ id: "tn_mine", proto: "tcp" });
-      assert.match(String(public_url), /^tcp:.*:\d+$/);
-      assert.equal((await newest())?.id, "tn_mine");
-    });
+  it("has tunnels that go online and offline, and are the newest again", async () => {
+    const newest = async () => (await get("/tunnels?limit=1")).tunnels[0];
+    emulator.tunnels.online({ id: "tn_mine", labels: { app: "web" } });
+    const { id, labels } = (await newest()) ?? {};
+    assert.deepEqual([id, labels], ["tn_mine", { app: "web" }]);
+    emulator.tunnels.delete("tn_mine");
+    await refused("notFound", "GET", "/tunnels/tn_mine");
+    emulator.tunnels.online({});
+    const { public_url } = emulator.tunnels.online({ id: "tn_mine", proto: "tcp" });
+    assert.match(String(public_url), /^tcp:.*:\d+$/);
+    assert.equal((await newest())?.id, "tn_mine");
   });
 
   it("keeps accounts apart, and knows every key of an account", async () => {
     const other = emulator.addAccount();
     const as = (key: string) => ({ Authorization: `Bearer ${key}` });
     const body = { hostports: ["a.example.com:443"] };
-    const { id, uri } = await made("/edges/tls", body);
+    const { id, uri } = await made(edges, body);
     assert.equal((await send("GET", uri, undefined, as(emulator.addKey()))).status, 200);
     for (const key of [other.apiKey, other.addKey()]) {
-      assertRefused(await send("GET", uri, undefined, as(key)), "notFound");
+      await refused("notFound", "GET", uri, undefined, as(key));
     }
-    const second = await send("POST", "/edges/tls", body, as(other.apiKey));
+    const second = await send("POST", edges, body, as(other.apiKey));
     assert.equal(second.status, 201);
     assert.deepEqual(other.tlsEdges.list(), [second.body]);
     assert.deepEqual([emulator.tlsEdges.list().length, emulator.tlsEdges.get(id)?.id], [1, id]);
   });
 
   it("has clocks that can be wrong, each by itself, until it is reset", async () => {
-    const hourMs = 3_600_000;
-    const aheadMs = async () => {
-      const { body, headers } = await send("POST", "/edges/tls", {});
-      return [String(headers.date), body.created_at].map((time) => Date.parse(time) - Date.now());
+    /** How many hours the clocks of an answer are ahead. */
+    const hoursAhead = async () => {
+      const { body, headers } = await send("POST", edges, {});
+      return [String(headers.date), body.created_at ?? ""].map((time) => {
+        return Math.round((Date.parse(time) - Date.now()) / 3_600_000);
+      });
     };
-    const isNear = (ms: number | undefined, wanted: number) =>
-      Math.abs((ms ?? 0) - wanted) < hourMs;
-    Object.assign(emulator.clocks, { date: 5 * hourMs, createdAt: -9 * hourMs });
-    const [date, createdAt] = await aheadMs();
-    assert.ok(isNear(date, 5 * hourMs) && isNear(createdAt, -9 * hourMs), `${date} ${createdAt}`);
+    Object.assign(emulator.clocks, { date: 5 * 3_600_000, createdAt: -9 * 3_600_000 });
+    assert.deepEqual(await hoursAhead(), [5, -9]);
     // A fault's answer comes through the same gateway.
-    emulator.faults.add({ answer: { status: 503 } });
-    const { headers } = await send("GET", "/edges/tls");
-    assert.ok(isNear(Date.parse(String(headers.date)) - Date.now(), 5 * hourMs));
+    emulator.faults.add({ answer: { status: 503, body: "{}" } });
+    assert.equal((await hoursAhead())[0], 5);
     emulator.reset();
-    assert.ok((await aheadMs()).every((ms) => isNear(ms, 0)));
+    assert.deepEqual((await hoursAhead()).map(Math.abs), [0, 0]);
   });
 
   it("has a list that lacks what was made after the fault was set", async () => {
-    const known = (await made("/edges/tls", {})).id;
+    const known = (await made(edges, {})).id;
     emulator.faults.add({ method: "GET", path: "/edges/tls", answer: "stale" });
-    const { id } = await made("/edges/tls", {});
-    const listed = async () =>
-      (await send("GET", "/edges/tls")).body.tls_edges.map((one) => one.id);
+    const { id } = await made(edges, {});
+    const listed = async () => (await get(edges)).tls_edges.map((one) => one.id);
     assert.deepEqual(await listed(), [known]);
     assert.deepEqual(await listed(), [id, known]);
   });
@@ -696,23 +621,22 @@ describe("the emulator", () => {
     const answer = { status: 504 };
     emulator.faults.add({ method: "POST", answer, work: { afterMs: 1 } });
     emulator.faults.add({ method: "POST", answer, work: "cleared" });
-    const edges = () => emulator.tlsEdges.list().length;
-    const until = async (count: number) => {
-      while (edges() < count) await setImmediate();
+    const count = () => emulator.tlsEdges.list().length;
+    const until = async (wanted: number) => {
+      while (count() < wanted) await setImmediate();
     };
-    assert.equal((await send("POST", "/edges/tls", {})).status, 504);
+    assert.equal((await send("POST", edges, {})).status, 504);
     await until(1);
-    assert.equal((await send("POST", "/edges/tls", {})).status, 504);
-    assert.equal(edges(), 1);
+    assert.equal((await send("POST", edges, {})).status, 504);
+    assert.equal(count(), 1);
     emulator.faults.clear();
     await until(2);
   });
 
   it("changes and deletes what is there, with no request recorded", async () => {
-    const edge = await made("/edges/tls", { backend: {}, description: "d" });
+    const edge = await made(edges, { backend: {}, description: "d" });
     emulator.tlsEdges.patch(edge.id, { backend: null, description: "drifted" });
-    const { body } = await send("GET", edge.uri);
-    assert.deepEqual(body, { ...edge, backend: null, description: "drifted" });
+    assert.deepEqual(await get(edge.uri), { ...edge, backend: null, description: "drifted" });
     emulator.tlsEdges.delete(edge.id);
     assert.equal(emulator.tlsEdges.get(edge.id), undefined);
     assert.throws(() => emulator.tlsEdges.patch(edge.id, {}));
@@ -721,37 +645,20 @@ describe("the emulator", () => {
   });
 
   describe("its options", () => {
-    let folder: string;
-    before(() => {
-      folder = fs.mkdtempSync(path.join(os.tmpdir(), "emulator-"));
-    });
+    const folder = newFolder();
     afterEach(() => restart());
-    after(() => fs.rmSync(folder, { recursive: true }));
 
-    it("rewrite a response, errors included", async () => {
-      await restart({ respond: (body, request) => ({ ...Object(body), details: request }) });
-      const { body, status } = await send("GET", "/tunnels/tn_x");
-      assert.equal(status, 404);
-      assert.equal(body.error_code, reasons.notFound.code);
-      assert.deepEqual(body.details, { method: "GET", path: "/tunnels/tn_x", status: 404 });
-    });
-
-    it("delay an answer", async () => {
-      await restart({ latencyMs: 60 });
+    it("rewrite responses, errors included, delay them, and take a key and tunnels", async () => {
+      const respond: EmulatorOptions["respond"] = (body, details) => ({ ...Object(body), details });
+      const tunnels = [{ id: "tn_2" }, { id: "tn_1" }];
+      await restart({ respond, latencyMs: 60, apiKey: "tlse_mine", tunnels });
       const start = performance.now();
-      await send("GET", "/");
+      const headers = { Authorization: "Bearer tlse_mine" };
+      const { body, status } = await send("GET", "/tunnels/tn_x", undefined, headers);
       assert.ok(performance.now() - start >= 55);
-    });
-
-    it("take a key and tunnels of the caller's own", async () => {
-      await restart({ apiKey: "tlse_mine", tunnels: [{ id: "tn_2" }, { id: "tn_1" }] });
-      const { body } = await send("GET", "/tunnels", undefined, {
-        Authorization: "Bearer tlse_mine",
-      });
-      assert.deepEqual(
-        body.tunnels.map(({ id }) => id),
-        ["tn_2", "tn_1"],
-      );
+      assert.deepEqual([status, body.error_code], [404, reasons.notFound.code]);
+      assert.deepEqual(body.details, { method: "GET", path: "/tunnels/tn_x", status: 404 });
+      assert.equal((await get("/tunnels")).tunnels.map(({ id }) => id).join(), "tn_2,tn_1");
     });
 
     it("keep data, port, CA and key in a file that only its owner can read", async () => {
@@ -760,30 +667,31 @@ describe("the emulator", () => {
       const first = emulator;
       emulator.reset();
       const metadata = JSON.stringify({ uri: `${first.url}/mine` });
-      const [edge, gone] = [await made("/edges/tls", { metadata }), await made("/edges/tls", {})];
+      const [edge, gone] = [await made(edges, { metadata }), await made(edges, {})];
       await send("PATCH", edge.uri, { backend: { backend_id: "bkdtg_1" } });
       await send("DELETE", gone.uri);
       const tunnels = emulator.tunnels.list();
       const pair = await makeCertificate({ commonName: "kept" });
       const body = { certificate_pem: pair.certificatePem, private_key_pem: pair.privateKeyPem };
-      await made("/tls_certificates", body);
+      await made(certificates, body);
       await restart({ dataFile });
       const { url, ca, apiKey } = emulator;
       assert.deepEqual([url, ca, apiKey], [first.url, first.ca, first.apiKey]);
       assert.deepEqual(emulator.tunnels.list(), tunnels);
       assert.equal(emulator.tlsCertificates.list().length, 1);
       // Its place is known, too.
-      assert.equal((await send("GET", `/edges/tls?before_id=${gone.id}`)).body.tls_edges.length, 1);
+      assert.equal((await get(`/edges/tls?before_id=${gone.id}`)).tls_edges.length, 1);
       assert.equal(fs.statSync(dataFile).mode & 0o077, 0);
       await emulator.close();
-      const taken = await startEmulator({ port: Number(new URL(url).port) });
+      const port = Number(new URL(url).port);
+      const taken = await startEmulator({ port });
+      await assert.rejects(startEmulator({ port }), { code: "EADDRINUSE" });
       await restart({ dataFile });
       await taken.close();
       assert.notEqual(emulator.url, url);
-      const moved = (await send("GET", `/edges/tls/${edge.id}`)).body;
       const ref = { id: "bkdtg_1", uri: `${emulator.url}/backends/bkdtg_1` };
       const uri = `${emulator.url}/edges/tls/${edge.id}`;
-      assert.deepEqual(moved, { ...edge, uri, backend: { enabled: true, backend: ref } });
+      assert.deepEqual(await get(uri), { ...edge, uri, backend: { enabled: true, backend: ref } });
       const secret = pair.privateKeyPem.split("\n")[1] ?? "";
       assert.equal(fs.readFileSync(dataFile).includes(secret), false);
     });
@@ -800,11 +708,6 @@ describe("the emulator", () => {
       await restart({ dataFile });
       assert.equal(fs.statSync(dataFile).mode & 0o777, 0o600);
     });
-
-    it("refuse a port that is taken", async () => {
-      const port = Number(new URL(emulator.url).port);
-      await assert.rejects(startEmulator({ port }), { code: "EADDRINUSE" });
-    });
   });
 
   it("closes with requests in flight, and twice", async () => {
@@ -819,21 +722,18 @@ describe("the emulator", () => {
 
   describe("on the command line", () => {
     const started: ChildProcess[] = [];
-    const cwd = fs.mkdtempSync(path.join(os.tmpdir(), "tlsedge-cli-"));
+    const cwd = newFolder();
     const inFolder = (...names: string[]) => path.join(cwd, ...names);
+    const modeOf = (file: string) => fs.statSync(file).mode & 0o777;
     const start = (...args: string[]) => {
       const main = path.join(__dirname, "../emulator/dist/main.js");
-      const stdio: ["ignore", "pipe", "pipe"] = ["ignore", "pipe", "pipe"];
-      const child = spawn(process.execPath, [main, ...args], { stdio, cwd });
+      const child = spawn(process.execPath, [main, ...args], { cwd });
       started.push(child);
       return child;
     };
     const ended = async (child: ReturnType<typeof start>) => {
-      const streams = [child.stdout, child.stderr].map((stream) => text(stream));
-      const [[code], output = "", errors = ""] = await Promise.all([
-        once(child, "close"),
-        ...streams,
-      ]);
+      const streams = [text(child.stdout), text(child.stderr)] as const;
+      const [[code], output, errors] = await Promise.all([once(child, "close"), ...streams]);
       return { code, output, errors };
     };
     const served = async (...args: string[]) => {
@@ -847,7 +747,6 @@ describe("the emulator", () => {
     };
     after(() => {
       for (const child of started) child.kill("SIGKILL");
-      fs.rmSync(cwd, { recursive: true });
     });
 
     it("prints what to export, and keeps address, key and CA in a folder", async () => {
@@ -861,7 +760,7 @@ describe("the emulator", () => {
       assert.equal(await served("--write-env", "env"), output);
       const exports = output.match(/^export .*/gm)?.map((line) => line.replace("export ", ""));
       assert.equal(fs.readFileSync(env, "utf8"), `${exports?.join("\n")}\n`);
-      assert.equal(fs.statSync(env).mode & 0o777, 0o600);
+      assert.equal(modeOf(env), 0o600);
       assert.match(fs.readFileSync(ca, "utf8"), /BEGIN CERTIFICATE/);
       assert.notEqual(await served("--data", "other"), output);
       assert.match(output, /^export TLSEDGE_BASE_URL=https:\/\/localhost:\d+$/m);
@@ -871,7 +770,8 @@ describe("the emulator", () => {
 
     it("makes a certificate as an ACME client writes it, in place of files that are there", async () => {
       fs.mkdirSync(inFolder("new"));
-      fs.writeFileSync(inFolder("new", "privkey.pem"), "mine", { mode: 0o644 });
+      const key = inFolder("new", "privkey.pem");
+      fs.writeFileSync(key, "mine", { mode: 0o644 });
       const args = ["a.example.com", "*.a.example.com", "--out", "new", "--days", "7"];
       assert.equal((await ended(start("certificate", ...args))).code, 0);
       const chain = fs.readFileSync(inFolder("new", "fullchain.pem"), "utf8");
@@ -879,9 +779,8 @@ describe("the emulator", () => {
       const [leaf, issuer] = blocks.map((one) => new X509Certificate(one));
       assert.equal(leaf?.subjectAltName, "DNS:a.example.com, DNS:*.a.example.com");
       assert.ok(issuer && leaf?.checkIssued(issuer));
-      const key = inFolder("new", "privkey.pem");
       assert.ok(leaf.checkPrivateKey(createPrivateKey(fs.readFileSync(key))));
-      assert.equal(fs.statSync(key).mode & 0o777, 0o600);
+      assert.equal(modeOf(key), 0o600);
       const days = (Date.parse(leaf.validTo) - Date.now()) / 86_400_000;
       assert.ok(days > 6.9 && days <= 7, String(days));
     });
@@ -896,16 +795,3 @@ describe("the emulator", () => {
     });
   });
 });
-
-const ed448 = `-----BEGIN CERTIFICATE-----
-MIIBgjCCAQKgAwIBAgIUKaTlQT39OdfzJkIeq0U1n6s9XFwwBQYDK2VxMBAxDjAM
-BgNVBAMMBWVkNDQ4MCAXDTI2MTEyMTE0NTMwNloYDzIxMjYxMDI4MTQ1MzA2WjAQ
-MQ4wDAYDVQQDDAVlZDQ0ODBDMAUGAytlcQM6AHOAVTc3mjRJC/Vv1xsB0Q/Pzt1x
-9m+di3/bZ7GK/tLcHw5Ff1+diCp+QKD2T1dypfVDTS5qeiTtAKNTMFEwHQYDVR0O
-BBYEFFF/tPB+UiqYpbJcvNuZzSk3nKSyMB8GA1UdIwQYMBaAFFF/tPB+UiqYpbJc
-vNuZzSk3nKSyMA8GA1UdEwEB/wQFMAMBAf8wBQYDK2VxA3MALncOFh5KdIfV8w6S
-XRJFiZCmB9vb4oDq6xuIMmBHw2zHiIMyYsVXPOSkGmAcwE/Drezw+dyJhtyA2m/x
-t4U9tXvqCkjHaKNciKL9VQK0HGyRc5ih+PqyN8kkCAQmtZQe5gE/vHpfkT8OOhG8
-Y7dL2Q0A
------END CERTIFICATE-----
-`;

@@ -1,6 +1,5 @@
 import { execFileSync, type SpawnOptions, spawn } from "node:child_process";
 import { once } from "node:events";
-import net, { type AddressInfo } from "node:net";
 import { setTimeout } from "node:timers/promises";
 
 /** A process of this machine. */
@@ -58,8 +57,7 @@ export async function until(holds: () => boolean, work: Promise<unknown>): Promi
 }
 
 /**
- * Starts a server and waits until it is ready, by what it has printed or otherwise; gives what stops
- * it.
+ * Starts a server, waits until it has printed that it is ready, and gives what stops it.
  *
  * @throws when it ends before, with what it has printed.
  */
@@ -67,7 +65,7 @@ export async function serve(
   command: string,
   args: string[],
   options: SpawnOptions,
-  isReady: (printed: string) => boolean | Promise<boolean>,
+  ready: string,
 ): Promise<() => Promise<void>> {
   const server = spawn(command, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
   const kill = () => server.kill("SIGKILL");
@@ -77,7 +75,7 @@ export async function serve(
     stream?.on("data", (data) => (printed += data));
   }
   const ended = once(server, "close");
-  while (!(await isReady(printed))) {
+  while (!printed.includes(ready)) {
     if (server.exitCode !== null || server.signalCode)
       throw new Error(`${command} has not started:\n${printed}`);
     await setTimeout(10);
@@ -87,27 +85,4 @@ export async function serve(
     server.kill("SIGINT");
     await ended;
   };
-}
-
-/** Whether a server listens on a port of loopback. */
-export async function listens(port: number): Promise<boolean> {
-  const socket = net.connect(port, "127.0.0.1");
-  try {
-    await once(socket, "connect");
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
-  }
-}
-
-/** A port of loopback that nobody listens on. */
-export async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

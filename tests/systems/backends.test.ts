@@ -1,102 +1,66 @@
 import assert from "node:assert/strict";
 import { Project } from "../../tools/engine";
-import { findGo } from "../../tools/pulumi";
-import { findPostgres, type StateServer, startPostgres, startS3 } from "../../tools/stateServers";
+import { linkModules, newFolder } from "../../tools/folders";
+import { findPostgres, startPostgres } from "../../tools/postgres";
 
-/** Pairs of a certificate and an edge: 50 resources. */
-const pairs = 25;
-
-/** How to start each server; undefined where it can't be had. */
-const backends: Record<string, () => Promise<(() => Promise<StateServer>) | undefined>> = {
-  async PostgreSQL() {
+describe("a stack on PostgreSQL, on the real engine", () => {
+  let server: Awaited<ReturnType<typeof startPostgres>>;
+  let project: Project;
+  let other: Project;
+  before(async function () {
     const programs = await findPostgres();
-    return programs === undefined ? undefined : () => startPostgres(programs);
-  },
-  async "an S3-compatible server"() {
-    const go = await findGo("An S3-compatible server").catch(() => undefined);
-    return go === undefined ? undefined : startS3;
-  },
-};
+    if (!programs) return this.skip();
+    server = await startPostgres(programs);
+  });
+  after(async () => {
+    await project?.close();
+    await other?.close();
+    await server?.close();
+  });
 
-describe("stacks on other state backends, on the real engine", () => {
-  for (const [name, find] of Object.entries(backends)) {
-    describe(name, () => {
-      let server: StateServer | undefined;
-      let project: Project | undefined;
-      before(async function () {
-        this.timeout(900_000); // it may build the server
-        const start = await find();
-        if (!start) this.skip();
-        server = await start();
-      });
-      after(async () => {
-        await project?.close();
-        await server?.close();
-      });
-
-      it("up, no-op, refresh and destroy of 50 resources; no key is stored in clear", async () => {
-        assert.ok(server);
-        project = await Project.create({}, server.env);
-        const { emulator, secrets } = project;
-        secrets.add("the password of the server", server.password);
-        for (let each = 0; each < pairs; each++) {
-          const host = `app-${each}.example.com`;
-          await project.certificate(`certificates/${each}`, { commonName: host, dnsNames: [host] });
-        }
-        await project.program(`
-          for (let each = 0; each < ${pairs}; each++) {
-            const file = (name) => readFileSync(\`certificates/\${each}/\${name}.pem\`, "utf8");
-            new tlsedge.TLSCertificate(\`app-\${each}\`, {
-              certificatePem: file("fullchain"), privateKeyPem: file("privkey"),
-            });
-            new tlsedge.TLSEdge(\`app-\${each}\`, {
-              hostports: [\`app-\${each}.example.com:443\`],
-              backend: { backendId: "bkdtg_1" },
-            });
-          }`);
-
-        const created = await project.up();
-        // A run that takes half a minute reads its lists again: how often is not the matter here.
-        assert.deepEqual(counted(created.writes), {
-          "POST /edges/tls": pairs,
-          "POST /tls_certificates": pairs,
-        });
-
-        const stored = await server.stored();
-        // In PostgreSQL a key begins with the name of the database.
-        const isState = (key: string) => key.endsWith(".pulumi/stacks/acceptance/dev.json");
-        const { checkpoint } = JSON.parse(stored[Object.keys(stored).find(isState) ?? ""] ?? "");
-        // The stack itself, the pairs, and the provider of dynamic resources.
-        assert.equal(checkpoint.latest.resources.length, 2 * pairs + 2);
-        assert.deepEqual(secrets.in(Object.values(stored).join("\n")), []);
-
-        const same = await project.up();
-        assert.deepEqual([same.changes, same.requests], [{ same: 2 * pairs + 1 }, []]);
-
-        const refreshed = await project.refresh("--expect-no-changes");
-        const methods = refreshed.requests.map((request) => request.split(" ")[0]);
-        assert.deepEqual(new Set(methods), new Set(["GET"]));
-        // Of each kind one read alone and one page, at most.
-        assert.ok(methods.length <= 4, refreshed.requests.join("\n"));
-
-        const destroyed = await project.destroy();
-        assert.deepEqual(counted(destroyed.requests), {
-          "DELETE /edges/tls/:id": pairs,
-          "DELETE /tls_certificates/:id": pairs,
-        });
-        assert.equal(emulator.tlsEdges.list().length + emulator.tlsCertificates.list().length, 0);
-        const locks = Object.keys(await server.stored()).filter((key) => key.includes("/locks/"));
-        assert.deepEqual(locks, []);
-      });
+  const program = (...names: string[]) => `
+    const pem = (file) => readFileSync(file + ".pem", "utf8");
+    new tlsedge.TLSCertificate("app", {
+      certificatePem: pem("fullchain"), privateKeyPem: pem("privkey"),
     });
-  }
-});
+    for (const name of ${JSON.stringify(names)})
+      new tlsedge.TLSEdge(name, { hostports: [name + ".example.com:443"] });`;
 
-/** How often each request was made. */
-function counted(requests: string[]): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const request of requests) {
-    counts[request] = (counts[request] ?? 0) + 1;
-  }
-  return counts;
-}
+  it("is told to be locked while somebody else updates it; nothing is lost, and no key is in clear", async () => {
+    project = await Project.create({}, server.env);
+    const { emulator, secrets, env } = project;
+    secrets.add("the password of the server", server.password);
+    const made = await project.certificate(".", { commonName: "app.example.com" });
+    await project.program(program("one"));
+
+    // Another person, on another machine.
+    const settings = ["BASE_URL", "API_KEY", "CA_FILE"].map((name) => `TLSEDGE_${name}`);
+    const same = Object.fromEntries(settings.map((name) => [name, env[name]]));
+    other = await Project.in(newFolder(), {}, { ...server.env, ...same });
+    await linkModules(other.folder);
+    await other.enter("dynamic");
+    await other.file("fullchain.pem", made.certificatePem);
+    await other.file("privkey.pem", made.privateKeyPem);
+    await other.program(program("one", "two"));
+    await other.succeedsQuietly("stack", "select");
+
+    const held = { method: "POST", path: "/edges/tls", answer: "held" } as const;
+    const first = await project.struck(held, ["up"], async () => {
+      const { code, output } = await other.pulumi("up", "--yes", "--skip-preview");
+      assert.notEqual(code, 0, output);
+      assert.match(output, /the stack is currently locked by 1 lock/);
+      emulator.faults.clear();
+    });
+    assert.equal(first.code, 0, first.output);
+    const second = await other.up();
+    assert.deepEqual(second.changes, { create: 1, same: 3 });
+    assert.equal(emulator.tlsEdges.list().length, 2);
+    assert.deepEqual((await other.up()).changes, { same: 4 });
+    const stored = await server.stored();
+    assert.match(stored, /urn:pulumi:dev::acceptance::/);
+    assert.doesNotMatch(stored, /\/locks\//);
+    assert.deepEqual(secrets.in(stored), []);
+    await other.destroy();
+    assert.deepEqual(emulator.tlsEdges.list(), []);
+  });
+});
