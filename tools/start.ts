@@ -6,7 +6,7 @@ import { parseArgs } from "node:util";
 import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
 import { runTool, UsageError } from "./command";
 import { environment, repository } from "./folders";
-import { findOrBuildPulumi, type PulumiCli } from "./pulumi";
+import { findOrBuildPulumi } from "./pulumi";
 
 const usage = `npm start [-- COMMAND [FLAGS]]
 
@@ -19,13 +19,6 @@ Runs the quickstart (examples/quickstart) on the real Pulumi engine, against the
 
 Pulumi gets all FLAGS: npm start -- up --diff`;
 
-/** Where the CLI is from. */
-const origins: Record<PulumiCli["origin"], string> = {
-  PATH: "the one on PATH",
-  cache: "from the cache",
-  download: "downloaded",
-  built: "built",
-};
 const unattended = ["--yes", "--skip-preview"];
 /** The commands, each with its flags. */
 const commands = {
@@ -51,7 +44,7 @@ async function main(): Promise<number> {
   await makeCertificateOnce();
   const emulator = await startEmulator({ dataFile: path.join(kept, "emulator.jsonl") });
   console.log(`Emulator at ${emulator.url}, no account needed. Its data and Pulumi's state are in
-${path.relative(process.cwd(), kept)}. Pulumi CLI ${cli.version}: ${origins[cli.origin]}. Node.js ${process.version}.\n`);
+${path.relative(process.cwd(), kept)}. Pulumi CLI ${cli.version} from ${cli.origin === "PATH" ? "PATH" : "the cache"}. Node.js ${process.version}.\n`);
   try {
     const env = {
       ...cli.env,
