@@ -6,12 +6,12 @@ import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { version } from "../../package.json";
 import { Project } from "../../tools/engine";
-import { newFolder } from "../../tools/folders";
-import { archiveName, packPlugin } from "../../tools/packPlugin";
+import { newFolder, repository } from "../../tools/folders";
+import { sh } from "../../tools/tarball";
 
 const system = process.platform === "win32" ? "windows" : process.platform;
 const architecture = process.arch === "x64" ? "amd64" : process.arch;
-const archive = archiveName(`${system}-${architecture}`);
+const archive = `pulumi-resource-tlsedge-v${version}-${system}-${architecture}.tar.gz`;
 
 describe("the delivery of the plugin", () => {
   let archives: string;
@@ -22,7 +22,7 @@ describe("the delivery of the plugin", () => {
 
   before(async () => {
     archives = newFolder();
-    await packPlugin(archives);
+    await sh(`sh tools/pack.sh ${archives}`, repository);
     server = createServer(({ url = "" }, response) => {
       asked.push(url);
       const file = path.join(archives, path.basename(url));
