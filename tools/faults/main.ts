@@ -1,32 +1,24 @@
-import path from "node:path";
 import { parseArgs } from "node:util";
 import { runTool, UsageError, wholeNumber } from "../command";
-import { repository } from "../folders";
-import { writeColumn, writePart } from "../markdown";
 import type { Door } from "../protocol";
 import { runCrashes } from "./crashes";
-import { promises } from "./judge";
 import { countBroken, type Numbered, runSequences, totalsOf } from "./sequences";
 
-/** Fewer sequences prove too little to be written into the document. */
+/** Fewer sequences prove too little for docs/performance.md. */
 const defaultRuns = 1000;
-
-/** The columns of the document. */
-const doors: Record<Door, string> = { dynamic: "Dynamic providers", plugin: "Plugin" };
 
 const usage = `npm run test:faults [-- OPTIONS]
 
 Makes requests fail while resources are created, read, updated and deleted, compares the objects on
-the service with the states, and writes the totals into docs/performance.md. Exits with 1 when a
+the service with the states, and prints the totals for docs/performance.md. Exits with 1 when a
 promise is broken.
 
   --only PART   only sequences (drawn) or crashes (processes that are killed at fixed points, on the
                 real engine); default: both
-  --runs N      how many sequences; default: ${defaultRuns}; fewer write nothing
+  --runs N      how many sequences; default: ${defaultRuns}
   --seed N      decides the sequences; default: a new one, which is printed
-  --run N       only sequence N of the seed, or only crash N; writes nothing
+  --run N       only sequence N of the seed, or only crash N
   --door DOOR   dynamic or plugin, for sequences and crashes; default: dynamic
-  --check       writes nothing
   --help        prints this text`;
 
 interface Options {
@@ -51,7 +43,6 @@ async function main(): Promise<number> {
       seed: { type: "string", default: String(Math.trunc(Date.now() / 1000) % 1_000_000) },
       run: { type: "string" },
       door: { type: "string", default: "dynamic" },
-      check: { type: "boolean", default: false },
     },
   });
   const chosen = Object.entries(parts).filter(([part]) => !values.only || part === values.only);
@@ -65,29 +56,18 @@ async function main(): Promise<number> {
     ...(values.run && { run: wholeNumber("--run", values.run, 0, 1_000_000) }),
   };
   console.log(`seed ${options.seed}`);
-  const { run: only, runs } = options;
-  const writes = !values.check && only === undefined && runs >= defaultRuns;
   let code = 0;
   for (const [part, run] of chosen) {
     const { totals, broken } = await run(options);
     for (const text of broken) console.error(`broken: ${text}`);
-    for (const [row, count] of totals) console.log(`${row}: ${count}`);
+    for (const [row, count] of totals) console.log(`| ${row} | ${count} |`);
     console.log(`${part}: ${broken.length} promises broken`);
     if (broken.length > 0) code = 1;
-    if (writes) await write(values.door, totals);
   }
   return code;
 }
 
-async function write(door: Door, totals: [string, string][]): Promise<void> {
-  const file = path.join(repository, "docs", "performance.md");
-  const list = Object.values(promises).map((promise) => `- ${promise}`);
-  await writePart(file, "Performance and reliability", "promises", list.join("\n"));
-  const heads = ["All runs together", ...Object.values(doors)];
-  await writeColumn(file, "Performance and reliability", "totals", heads, doors[door], totals);
-}
-
-const isDoor = (text: string): text is Door => Object.hasOwn(doors, text);
+const isDoor = (text: string): text is Door => text === "dynamic" || text === "plugin";
 
 async function sequences({ door, seed, runs, run }: Options) {
   const started = Date.now();
