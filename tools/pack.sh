@@ -12,10 +12,11 @@ cd "$(dirname "$0")/.."
 root=$PWD
 version=$(node -p 'require("./package.json").version')
 
+tar=$(command -v gtar || echo tar)
 archive() { # <name> <what tar packs>: without owners, times and this machine's umask
   name=$1
   shift
-  tar --create --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 --mode=u=rwX,go=rX "$@" |
+  "$tar" --create --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 --mode=u=rwX,go=rX "$@" |
     gzip -9n >"$out/$name"
 }
 

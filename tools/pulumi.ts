@@ -40,7 +40,7 @@ export async function findOrBuildPulumi(): Promise<PulumiCli> {
   const version = onPath && (await versionOf(onPath));
   const isNew = version && version.localeCompare(oldestVersion, undefined, { numeric: true }) >= 0;
   if (onPath && isNew) return { command: onPath, env: environment(), version, origin: "PATH" };
-  if (onPath) console.error(`${onPath} is not used: its version is ${version}`);
+  if (onPath) console.error(`${onPath} is not used: its version is ${version ?? "unknown"}`);
 
   const folder = cacheFolder(process.env, cacheName);
   await fillOnce(folder, install);
@@ -68,9 +68,11 @@ function environment(...first: string[]): NodeJS.ProcessEnv {
 
 /** What Pulumi's documentation says to do. */
 const official = `
-  curl --fail --silent --show-error --location --connect-timeout 5 --output "$0/install.sh" https://get.pulumi.com/
-  sh "$0/install.sh" --no-edit-path --install-root "$0/official" --version "$1"
-  mv "$0"/official/bin/* "$0"`;
+  cd "$0"
+  curl --fail --silent --show-error --location --max-time 20 --output install.sh https://get.pulumi.com/
+  sh install.sh --no-edit-path --install-root "$0/official" --version "$1"
+  mv official/bin/* .
+  rm -r official install.sh`;
 
 async function install(folder: string): Promise<void> {
   const sh = (...args: string[]) =>
@@ -78,9 +80,7 @@ async function install(folder: string): Promise<void> {
   try {
     sh("-ec", official, folder, pulumiVersion);
   } catch {
-    const go = await findGo(
-      "Install the Pulumi CLI (https://www.pulumi.com/docs/install/): a build",
-    );
+    const go = await findGo("Install the CLI (https://www.pulumi.com/docs/install/): a build here");
     console.error(`Building the Pulumi CLI ${pulumiVersion}, which takes some minutes`);
     const npm = path.dirname(require.resolve("@pulumi/pulumi/package.json"));
     sh(path.join(__dirname, "pulumi-cli", "build.sh"), go, folder, pulumiVersion, npm);

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { parseArgs } from "node:util";
 import { makeCertificate, startEmulator } from "../emulator/server";
 import { runTool, UsageError } from "./command";
 import { environment, repository } from "./folders";
@@ -40,15 +41,18 @@ const commands: Record<string, string[]> = {
 /** Kept between runs: state, home and the emulator's data. */
 const kept = path.join(repository, ".tlsedge");
 const certificate = path.join(repository, "examples", "quickstart", "certificate");
+const chain = path.join(certificate, "chain.pem");
 
 async function main(): Promise<number> {
-  const [command = "up", ...flags] = process.argv.slice(2);
+  const { positionals } = parseArgs({ allowPositionals: true, strict: false });
+  const [command = "up"] = positionals;
+  const flags = process.argv.slice(2).filter((argument) => argument !== command);
   const own = commands[command];
   if (!own) throw new UsageError(`there is no command "${command}"`);
   await mkdir(kept, { recursive: true });
   const cli = await findOrBuildPulumi();
   // A second run uses the same certificate, so it has nothing to change.
-  if (!existsSync(certificate)) await makeCertificates();
+  if (!existsSync(chain)) await makeCertificates();
   const emulator = await startEmulator({ dataFile: path.join(kept, "emulator.jsonl") });
   console.log(`Emulator at ${emulator.url}, no account needed. Its data and Pulumi's state are in
 ${path.relative(process.cwd(), kept)}. Pulumi CLI ${cli.version}, Node.js ${process.version}.\n`);
@@ -82,7 +86,7 @@ async function makeCertificates(): Promise<void> {
   });
   await mkdir(certificate, { recursive: true });
   await writeFile(path.join(certificate, "key.pem"), privateKeyPem, { mode: 0o600 });
-  await writeFile(path.join(certificate, "chain.pem"), certificatePem);
+  await writeFile(chain, certificatePem);
 }
 
 async function run(command: string, args: string[], env: NodeJS.ProcessEnv): Promise<number> {

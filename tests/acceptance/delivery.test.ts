@@ -22,7 +22,7 @@ describe("the delivery of the plugin", () => {
 
   before(async () => {
     archives = newFolder();
-    await sh(`sh tools/pack.sh ${archives}`, repository);
+    await sh(`tools/pack.sh ${archives}`, repository);
     server = createServer(({ url = "" }, response) => {
       asked.push(url);
       const file = path.join(archives, path.basename(url));
@@ -35,6 +35,14 @@ describe("the delivery of the plugin", () => {
   after(() => {
     server.close();
     server.closeAllConnections();
+  });
+
+  it("packs the same bytes, whatever umask a person has", async () => {
+    const sums = (folder: string) => readFileSync(path.join(folder, "SHA256SUMS"), "utf8");
+    const again = newFolder();
+    const umask = process.umask(0o077);
+    await sh(`tools/pack.sh ${again}`, repository).finally(() => process.umask(umask));
+    assert.equal(sums(again), sums(archives));
   });
 
   /** A home of its own: a plugin that is installed is not installed again. */

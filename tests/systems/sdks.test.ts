@@ -64,7 +64,7 @@ describe("the packages of a release", () => {
     sdks = await writeSdks(file);
     for (const language of sources) await writeSdk(file, sdks, language);
     packed = newFolder();
-    await sh(`sh tools/pack.sh ${packed} ${sdks}`, repository);
+    await sh(`tools/pack.sh ${packed} ${sdks}`, repository);
   });
 
   it("C89 are packed, with their checksums", async () => {
