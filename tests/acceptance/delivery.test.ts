@@ -11,7 +11,8 @@ import { sh } from "../../tools/tarball";
 
 const system = process.platform === "win32" ? "windows" : process.platform;
 const architecture = process.arch === "x64" ? "amd64" : process.arch;
-const archive = `pulumi-resource-tlsedge-v${version}-${system}-${architecture}.tar.gz`;
+const launcher = "pulumi-resource-tlsedge";
+const archive = `${launcher}-v${version}-${system}-${architecture}.tar.gz`;
 
 describe("the delivery of the plugin", () => {
   let archives: string;
@@ -43,6 +44,17 @@ describe("the delivery of the plugin", () => {
     const umask = process.umask(0o077);
     await sh(`tools/pack.sh ${again}`, repository).finally(() => process.umask(umask));
     assert.equal(sums(again), sums(archives));
+  });
+
+  it("packs the plugin, its launchers, and the licences of all that its bundle holds", async () => {
+    const files = await sh(`tar -tzf ${file()}`, repository);
+    const programs = ["components.js", "plugin.js", launcher, `${launcher}.cmd`];
+    const licenses = "LICENSES-THIRD-PARTY.txt";
+    assert.deepEqual(files.trim().split("\n").sort(), ["LICENSE", licenses, ...programs]);
+    const text = await sh(`tar -xzOf ${file()} ${licenses}`, repository);
+    for (const name of ["@grpc/grpc-js", "@pulumi/pulumi", "axios", "valibot"])
+      assert.match(text, new RegExp(`^${name} \\d\\S+ \\((MIT|Apache-2.0)\\)$`, "m"));
+    assert.doesNotMatch(text, /^typescript /m);
   });
 
   /** A home of its own: a plugin that is installed is not installed again. */
