@@ -5,7 +5,6 @@ import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { makeCertificate, startEmulator } from "../emulator/server";
-import { runTool, UsageError } from "./command";
 import { environment, repository } from "./folders";
 import { findOrBuildPulumi } from "./pulumi";
 
@@ -48,7 +47,10 @@ async function main(): Promise<number> {
   const [command = "up"] = positionals;
   const flags = process.argv.slice(2).filter((argument) => argument !== command);
   const own = commands[command];
-  if (!own) throw new UsageError(`there is no command "${command}"`);
+  if (!own || flags.includes("--help")) {
+    console.log(usage);
+    return own ? 0 : 2;
+  }
   await mkdir(kept, { recursive: true });
   const cli = await findOrBuildPulumi();
   // A second run uses the same certificate, so it has nothing to change.
@@ -95,4 +97,6 @@ async function run(command: string, args: string[], env: NodeJS.ProcessEnv): Pro
   return code ?? 1;
 }
 
-runTool(usage, main);
+main().then((code) => {
+  process.exitCode = code;
+});
