@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { Agent } from "node:https";
 import type { Socket } from "node:net";
 import { setTimeout } from "node:timers/promises";
+import { debuglog } from "node:util";
 import axios, { type AxiosError, type AxiosInstance } from "axios";
-import createDebug from "debug";
 import type { InferOutput } from "valibot";
 import { moreTime, type NameOf, notTheService } from "./advice";
 import { type AnswerSchema, readAnswer } from "./answer";
@@ -24,7 +24,7 @@ import { Progress } from "./progress";
 import { isOtherProxy, proxyVariable } from "./proxy";
 import { withoutApiKey, withoutArguments, withoutPrivateKeys } from "./redact";
 
-const debug = createDebug("pulumi-tlsedge:request");
+const debug = debuglog("tlsedge");
 
 const attemptTimeoutMs = 30_000;
 const maxIdleMs = 1000;
@@ -107,7 +107,7 @@ interface Request {
  * A request fails with a `ServiceError` or a {@link ConnectionError}, which never contain the key.
  * A POST is retried only after 429, or when no part of it was sent. GET, PATCH and DELETE are
  * retried after any transient failure. Before the first write, a failed connection is retried for
- * at most 10 s. `DEBUG=pulumi-tlsedge:*` logs each request without its body.
+ * at most 10 s. `NODE_DEBUG=tlsedge` logs each request without its body.
  *
  * @example
  * const client = new Client({ baseUrl: "https://api.example.com", apiKey: "…" });

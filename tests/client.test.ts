@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import dns from "node:dns";
 import { once } from "node:events";
@@ -12,9 +13,8 @@ import { type AddressInfo, connect, createServer as createTcpServer, type Socket
 import type { Duplex } from "node:stream";
 import { mock } from "node:test";
 import timers from "node:timers/promises";
-import { inspect } from "node:util";
+import { inspect, promisify } from "node:util";
 import { gzipSync } from "node:zlib";
-import createDebug from "debug";
 import * as v from "valibot";
 import { Client, type ClientOptions } from "../client/client";
 import { ConnectionError, ServiceError } from "../client/errors";
@@ -1362,31 +1362,31 @@ describe("the client", () => {
       });
     });
 
-    it("C34 debug logging tells what was retried and why, with no key and no body", async () => {
-      const lines: string[] = [];
-      const log = createDebug.log;
-      createDebug.log = (...parts: unknown[]) => void lines.push(inspect(parts));
-      createDebug.enable("pulumi-tlsedge:*");
-      try {
-        const limited = answer(429, { msg: "said by the service" }, retryNow);
-        const { client } = await scripted([limited, answer(201, edge)]);
-        await tlsEdges.create(client, { metadata: "secret body" });
-        const next_page_uri = `?before_id=${apiKey}`;
-        const listed = await scripted([
-          answer(200, { tls_edges: [], next_page_uri }),
-          answer(200, { tls_edges: [] }),
-        ]);
-        await Array.fromAsync(tlsEdges.list(listed.client));
-      } finally {
-        createDebug.disable();
-        createDebug.log = log;
-      }
-      const logged = lines.join("\n");
-      assert.equal(lines.length, 7, logged);
+    it("C34 NODE_DEBUG=tlsedge logs what was retried and why, with no key and no body", async () => {
+      const said = "said by the service \u001b[31m";
+      const { url, requests } = await scripted([
+        answer(429, { msg: said }, retryNow),
+        answer(201, edge),
+        answer(200, { tls_edges: [], next_page_uri: `?before_id=${apiKey}` }),
+        answer(200, { tls_edges: [] }),
+      ]);
+      const program = `
+        const { Client } = require("pulumi-tlsedge/client");
+        const { tlsEdges } = require("pulumi-tlsedge/client/tlsEdge");
+        const client = new Client({ ...JSON.parse(process.argv[1]), requestsPerMinute: 0 });
+        tlsEdges.create(client, { metadata: "secret body" })
+          .then(() => Array.fromAsync(tlsEdges.list(client)));`;
+      const options = JSON.stringify({ baseUrl: url, apiKey, caFile: server?.caFile });
+      // Node.js reads the variable when it starts.
+      const env = { ...process.env, NODE_DEBUG: "tlsedge" };
+      const args = ["-e", program, options];
+      const { stderr: logged } = await promisify(execFile)(process.execPath, args, { env });
+      assert.equal(requests.length, 4);
+      assert.equal(logged.trim().split("\n").length, 6, logged);
       assert.match(logged, /the service is/);
       assert.match(logged, /429/);
       assert.match(logged, /201/);
-      for (const hidden of [apiKey, "secret body", "said by the service", "Bearer"]) {
+      for (const hidden of [apiKey, "secret body", "said by", "Bearer", "\u001b"]) {
         assert.ok(!logged.includes(hidden), logged);
       }
     });

@@ -10,25 +10,26 @@ import { repository } from "../tools/folders";
 describe("the documents", () => {
   it("link only to files and headings that exist", async () => {
     const { default: MarkdownIt } = await import("markdown-it");
-    const { default: Slugger } = await import("github-slugger");
     const parse = (file: string) =>
       new MarkdownIt({ html: true })
         .parse(readFileSync(file, "utf8"), {})
         .flatMap((token) => [token, ...(token.children ?? [])]);
-    const headings = (file: string) => {
-      const slugger = new Slugger();
-      return titles(parse(file)).map((title) => slugger.slug(title));
-    };
-    const broken = documents().flatMap((document) =>
-      parse(document)
+    const args = ["ls-files", "--cached", "--others", "--exclude-standard", "*.md"];
+    const files = execFileSync("git", args, { cwd: repository, encoding: "utf8" }).trim();
+    const pages = files
+      .split("\n")
+      .map((file) => [path.join(repository, file), parse(path.join(repository, file))] as const);
+    const headings = new Map(pages.map(([file, tokens]) => [file, headingsOf(tokens)]));
+    const broken = pages.flatMap(([page, tokens]) =>
+      tokens
         .flatMap(({ attrs }) => attrs ?? [])
         .filter(([name, link]) => ["href", "src"].includes(name) && !/^[a-z]+:/.test(link))
         .filter(([, link]) => {
           const [target = "", heading] = decodeURI(link).split("#");
-          const file = target ? path.resolve(path.dirname(document), target) : document;
-          return !existsSync(file) || (heading && !headings(file).includes(heading));
+          const file = path.resolve(path.dirname(page), target || page);
+          return !existsSync(file) || (heading && !headings.get(file)?.includes(heading));
         })
-        .map(([, link]) => `${path.relative(repository, document)}: ${link}`),
+        .map(([, link]) => `${path.relative(repository, page)}: ${link}`),
     );
     assert.deepEqual(broken, []);
   });
@@ -79,19 +80,14 @@ describe("the owner of the repository", () => {
 const numbersIn = (text: string, number: RegExp) =>
   [...text.matchAll(number)].map(([, found]) => String(found));
 
-/** The Markdown files of the repository. */
-function documents(): string[] {
-  const args = ["ls-files", "--cached", "--others", "--exclude-standard", "*.md"];
-  const files = execFileSync("git", args, { cwd: repository, encoding: "utf8" });
-  return files
-    .split("\n")
-    .filter(Boolean)
-    .map((file) => path.join(repository, file));
-}
-
-/** The texts of the headings, without their marks. */
-function titles(tokens: Token[]): string[] {
-  return tokens
+/** The headings, as GitHub writes them in links. */
+const headingsOf = (tokens: Token[]) =>
+  tokens
     .filter((_, index) => tokens[index - 1]?.type === "heading_open")
-    .map(({ children }) => (children ?? []).map(({ content }) => content).join(""));
-}
+    .map(({ children }) => (children ?? []).map(({ content }) => content).join(""))
+    .map((title) =>
+      title
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N}_ -]/gu, "")
+        .replaceAll(" ", "-"),
+    );

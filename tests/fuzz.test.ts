@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { mock } from "node:test";
-import { format, inspect } from "node:util";
+import { inspect } from "node:util";
 import type { dynamic } from "@pulumi/pulumi";
-import createDebug from "debug";
 import * as fc from "fast-check";
 import MarkdownIt from "markdown-it";
 import { adoptionOf, adoptionText, planOf } from "../cli/adopt";
@@ -668,10 +667,7 @@ describe("whatever others write", () => {
     });
   });
 
-  it("C90 no error, warning or log shows it, and none shows a key", async () => {
-    const log = createDebug.log;
-    createDebug.log = (...parts: unknown[]) => void lines.push(format(...parts));
-    createDebug.enable("pulumi-tlsedge:*");
+  it("C90 no error or warning shows it, and none shows a key", async () => {
     const key = emulator.apiKey;
     const texts = fc.record({
       text: hostileText,
@@ -684,26 +680,21 @@ describe("whatever others write", () => {
         "DELETE",
       ),
     });
-    try {
-      await holds(texts, 60, async ({ text, quotes, status, method }) => {
-        emulator.reset();
-        const stack = new Stack(tlsEdge);
-        if (method !== "POST") await stack.up({ description: "d" });
-        const msg = quotes ? `${text}${key}${text}` : text;
-        const body = JSON.stringify({ msg, error_code: text, details: { operation_id: msg } });
-        const headers = { "Content-Type": "application/json" };
-        emulator.faults.add({ method, times: 9, answer: { status, headers, body } });
-        const work = { POST: "up", PATCH: "up", GET: "refresh", DELETE: "destroy" } as const;
-        const failed = await failureOf(stack[work[method]]({ description: "e" }), Error);
-        for (const shown of [failed.message, failed.stack ?? "", ...lines.splice(0)]) {
-          assertInert(shown);
-          assert.ok(!shown.includes(key), shown);
-        }
-      });
-    } finally {
-      createDebug.disable();
-      createDebug.log = log;
-    }
+    await holds(texts, 60, async ({ text, quotes, status, method }) => {
+      emulator.reset();
+      const stack = new Stack(tlsEdge);
+      if (method !== "POST") await stack.up({ description: "d" });
+      const msg = quotes ? `${text}${key}${text}` : text;
+      const body = JSON.stringify({ msg, error_code: text, details: { operation_id: msg } });
+      const headers = { "Content-Type": "application/json" };
+      emulator.faults.add({ method, times: 9, answer: { status, headers, body } });
+      const work = { POST: "up", PATCH: "up", GET: "refresh", DELETE: "destroy" } as const;
+      const failed = await failureOf(stack[work[method]]({ description: "e" }), Error);
+      for (const shown of [failed.message, failed.stack ?? "", ...lines.splice(0)]) {
+        assertInert(shown);
+        assert.ok(!shown.includes(key), shown);
+      }
+    });
   });
 
   it("C90 a create whose answer has an id and nothing else that is right shows the id escaped", async () => {

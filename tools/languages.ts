@@ -1,8 +1,7 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import ts from "typescript";
-import { newFolder, repository } from "./folders";
-import { compileNodeSdk, packWheel } from "./packSdks";
+import { linkModules, newFolder, repository } from "./folders";
 import {
   cacheFolder,
   fillOnce,
@@ -38,19 +37,19 @@ export type WriteProgram = (
 const sources = path.join(__dirname, "pulumi-cli");
 const engine = path.join(sources, "engine");
 
-/** The virtual environment that has Pulumi's package. */
-/** The newest that PyPI has: it has not every version of the CLI. */
+/** The newest version of Pulumi's package that PyPI has: it has not every version of the CLI. */
 export const pythonVersion = "3.272.0";
+/** The virtual environment that has it. */
 const python = cacheFolder(process.env, `python-${pythonVersion}`);
-/** Those besides `pulumi` are for generated SDKs: their dependency, and what builds them. */
-const pythonPackages = [`pulumi==${pythonVersion}`, "parver", "setuptools", "wheel"];
+const interpreter = path.join(python, "bin", "python3");
+const pythonPath = (sdks: string) => path.join(sdks, "python-installed");
 
 const prepared = new Map<Language | Generated, Promise<string | undefined>>();
 
 /**
  * Why programs in a language can't run here, or why the SDK for C# can't be generated; undefined when
  * they can. What they need is found, or built once for all processes: the first call takes up to
- * minutes, and its progress is on stderr.
+ * minutes.
  *
  * @example
  * before(async function () {
@@ -58,24 +57,22 @@ const prepared = new Map<Language | Generated, Promise<string | undefined>>();
  * });
  */
 export function missing(language: Language | Generated): Promise<string | undefined> {
-  const known = prepared.get(language) ?? prepare(language);
+  const known =
+    prepared.get(language) ??
+    prepare(language).catch(({ message }: Error) => {
+      console.error(`No programs in ${language} can run here: ${message}`);
+      return message;
+    });
   prepared.set(language, known);
   return known;
 }
 
-async function prepare(language: Language | Generated): Promise<string | undefined> {
-  try {
-    await findOrBuildHost(language);
-    if (language === "python") await findOrMakePython();
-    if (language === "go") await findGo("A Go program");
-    if (language === "java" && !(await findProgram("mvn", pathFolders(process.env))))
-      throw new Error("mvn is not on PATH");
-    return undefined;
-  } catch (error) {
-    const why = `No programs in ${language} can run here: ${(error as Error).message}`;
-    console.error(why);
-    return why;
-  }
+async function prepare(language: Language | Generated): Promise<undefined> {
+  await findOrBuildHost(language);
+  if (language === "python") await makePythonOnce();
+  if (language === "go") await findGo("A Go program");
+  if (language === "java" && !(await findProgram("mvn", pathFolders(process.env))))
+    throw new Error("mvn is not on PATH");
 }
 
 /** A CLI on PATH has its own hosts. Those that are built stand beside the CLI in the cache. */
@@ -83,46 +80,36 @@ async function findOrBuildHost(language: string): Promise<void> {
   const { command, env, origin } = await findOrBuildPulumi();
   const host = `pulumi-language-${language}`;
   const folder = path.dirname(await fs.realpath(command));
-  const others = origin === "PATH" ? pathFolders(env) : [];
-  if (await findProgram(host, [folder, ...others])) return;
+  if (await findProgram(host, [folder, ...(origin === "PATH" ? pathFolders(env) : [])])) return;
   if (origin === "PATH") throw new Error(`${command} has no ${host}`);
-
-  const go = await findGo(`Building ${host}`);
   console.error(`Building ${host}`);
-  const staging = await fs.mkdtemp(`${folder}.`);
-  try {
-    await run(path.join(sources, "build-language-host.sh"), [go, staging, language], {
-      env: goEnv(),
-    });
-    // The host comes last: a process that finds it finds the script that it starts (-exec), too.
-    const files = (await fs.readdir(staging)).sort().reverse();
-    for (const file of files) await fs.rename(path.join(staging, file), path.join(folder, file));
-  } finally {
-    await fs.rm(staging, { recursive: true, force: true });
-  }
+  const script = path.join(sources, "build-language-host.sh");
+  await run("sh", [script, await findGo(`Building ${host}`), folder, language], { env: goEnv() });
 }
 
-async function findOrMakePython(): Promise<void> {
-  const isComplete = async (folder: string) =>
-    Boolean(await findProgram("python3", [path.join(folder, "bin")]));
-  if (await isComplete(python)) return;
-  console.error(`Installing the Python package of Pulumi ${pythonVersion}`);
-  await fillOnce(python, isComplete, async (staging) => {
+function makePythonOnce(): Promise<void> {
+  return fillOnce(python, async (staging) => {
+    console.error(`Installing the Python package of Pulumi ${pythonVersion}`);
     await run("python3", ["-m", "venv", staging]);
-    await pip(path.join(staging, "bin", "python3"), ...pythonPackages);
+    // Those besides `pulumi` are for generated SDKs: their dependency, and what builds them.
+    const packages = [`pulumi==${pythonVersion}`, "parver", "setuptools", "wheel"];
+    await pip(path.join(staging, "bin", "python3"), "install", ...packages);
   });
 }
 
-/** Runs `pip install`. Not the command `pip`, which knows the folder that it was made in. */
-async function pip(interpreter: string, ...args: string[]): Promise<void> {
+/** Runs pip. Not the command `pip`, which knows the folder that it was made in. */
+async function pip(interpreter: string, command: string, ...args: string[]): Promise<void> {
   const quiet = ["--quiet", "--disable-pip-version-check"];
-  await run(interpreter, ["-m", "pip", "install", ...quiet, ...args]);
+  await run(interpreter, ["-m", "pip", command, ...quiet, ...args]);
 }
 
-/** Compiles the Go programs of this file, so that each `go run` only links. */
-export async function compileGoTools(): Promise<void> {
-  const go = await findGo("Compiling Go programs");
-  await run(go, ["build", "./..."], { cwd: engine, env: goEnv() });
+/** As in pulumi.ts, and what programs in Go and Python need. */
+export async function mochaGlobalSetup(): Promise<void> {
+  await findOrBuildPulumi();
+  // Each `go run` only links then.
+  if (!(await missing("go")))
+    await run(await findGo("Compiling"), ["build", "./..."], { cwd: engine, env: goEnv() });
+  await missing("python");
 }
 
 /**
@@ -188,16 +175,22 @@ export function commonJs(text: string): string {
   return ts.transpile(text, { module, target: ts.ScriptTarget.ES2022, esModuleInterop: true });
 }
 
+/** Compiles a generated SDK. What is published is its folder `bin`. */
+async function compileNodeSdk(sdk: string): Promise<void> {
+  await linkModules(sdk);
+  await run(process.execPath, [require.resolve("typescript/bin/tsc"), "--project", sdk]);
+  await fs.copyFile(path.join(sdk, "package.json"), path.join(sdk, "bin", "package.json"));
+}
+
 /** The wheel is that of a release: without its metadata an SDK does not know its own version. */
 async function installPythonSdk(sdks: string): Promise<void> {
   const folder = newFolder();
-  await packWheel(interpreter(), path.join(sdks, "python"), folder, "--no-build-isolation");
+  const offline = ["--no-deps", "--no-build-isolation"];
+  await pip(interpreter, "wheel", ...offline, "--wheel-dir", folder, path.join(sdks, "python"));
   const [wheel = ""] = await fs.readdir(folder);
-  await pip(interpreter(), "--no-deps", "--target", pythonPath(sdks), path.join(folder, wheel));
+  const target = ["--no-deps", "--target", pythonPath(sdks)];
+  await pip(interpreter, "install", ...target, path.join(folder, wheel));
 }
-
-const interpreter = () => path.join(python, "bin", "python3");
-const pythonPath = (sdks: string) => path.join(sdks, "python-installed");
 
 /**
  * Writes a program and its Pulumi.yaml into a project's folder, as often as the program changes.
@@ -221,7 +214,7 @@ export const programs: Record<Language, WriteProgram> = {
   async python(folder, text, needs = {}) {
     await writeProject(folder, "python", needs);
     await fs.writeFile(path.join(folder, "__main__.py"), text);
-    const bin = path.dirname(interpreter());
+    const bin = path.dirname(interpreter);
     const { env } = await findOrBuildPulumi();
     return {
       PATH: [bin, ...pathFolders(env)].join(path.delimiter),

@@ -1,24 +1,18 @@
-import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
+import { execFile, execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import fs, { constants } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 
-/** The version that is downloaded or built when PATH has no Pulumi CLI to use. */
+/** The version that is installed or built when PATH has no Pulumi CLI to use. */
 export const pulumiVersion = "3.274.1";
 
-/** What is built or downloaded is in the cache under this name. The last number grows with what is built. */
-export const cacheName = `pulumi-${pulumiVersion}-1`;
+/** Where that is in the cache. The last number grows with what is built. */
+const cacheName = `pulumi-${pulumiVersion}-1`;
 
 /** The oldest CLI on PATH that is used: the package's own lower bound for `@pulumi/pulumi`. */
-export const oldestVersion = "3.216.0";
-
-const oldestGo = "1.26.6";
-const install = "Install the Pulumi CLI (https://www.pulumi.com/docs/install/)";
-
-/** Called with each line of progress. */
-export type Log = (line: string) => void;
+const oldestVersion = "3.216.0";
 
 /** A Pulumi CLI that can run Node.js programs. */
 export interface PulumiCli {
@@ -27,217 +21,121 @@ export interface PulumiCli {
   /** Its environment: its plugins and this process's `node` come first on PATH. */
   env: NodeJS.ProcessEnv;
   version: string;
-  origin: "PATH" | "cache" | "download" | "built";
+  /** One on PATH has its own language hosts; those in the cache are built when they are needed. */
+  origin: "PATH" | "cache";
 }
-
-const checksumList = `pulumi-${pulumiVersion}-checksums.txt`;
-
-/** Where a CLI may come from; tests use other places. */
-const realPlaces = {
-  env: process.env,
-  releases: "https://get.pulumi.com/releases/sdk",
-  checksums: `https://github.com/pulumi/pulumi/releases/download/v${pulumiVersion}/${checksumList}`,
-};
-type Places = typeof realPlaces;
 
 /** Runs a program; throws when it fails. */
 export const run = promisify(execFile);
-const exe = process.platform === "win32" ? ".exe" : "";
 
 /**
- * The Pulumi CLI: from PATH, else from the cache, else the official download, else built with Go.
- * A build takes minutes, and its progress is on stderr.
+ * The Pulumi CLI: from PATH, else from the cache. What is there comes from Pulumi's own installer, or
+ * where that can't be reached from a build with Go, which takes minutes. Progress is on stderr.
  *
  * @throws when there is no CLI and no way to make one; the message says what to install.
  * @example const { command, env } = await findOrBuildPulumi();
  */
-export function findOrBuildPulumi(): Promise<PulumiCli> {
-  return findPulumi(realPlaces, console.error);
+export async function findOrBuildPulumi(): Promise<PulumiCli> {
+  const onPath = await findProgram("pulumi", pathFolders(process.env));
+  const version = onPath && (await versionOf(onPath));
+  const isNew = version && version.localeCompare(oldestVersion, undefined, { numeric: true }) >= 0;
+  if (onPath && isNew) return { command: onPath, env: environment(), version, origin: "PATH" };
+  if (onPath) console.error(`${onPath} is not used: its version is ${version ?? "unknown"}`);
+
+  const folder = cacheFolder(process.env, cacheName);
+  await fillOnce(folder, install);
+  const command = path.join(folder, "pulumi");
+  return { command, env: environment(folder), version: pulumiVersion, origin: "cache" };
 }
 
-/** `findOrBuildPulumi` with other places to look in. */
-export async function findPulumi(places: Places, log: Log): Promise<PulumiCli> {
-  const { env } = places;
-  const onPath = await fromPath(env, log);
-  if (onPath) return onPath;
-  const folder = cacheFolder(env, cacheName);
-  const origin = (await complete(folder)) ? "cache" : await make(folder, places, log);
-  return {
-    command: path.join(folder, "pulumi"),
-    env: environment(env, [folder, ...(await nodeFolder(env))]),
-    version: pulumiVersion,
-    origin,
-  };
+/**
+ * Called by mocha once, before its worker processes start. Each would otherwise build the same at the
+ * same time, and its hooks would meet their timeouts.
+ */
+export async function mochaGlobalSetup(): Promise<void> {
+  await findOrBuildPulumi();
 }
 
-/** Whether version `found` is `oldest` or newer, without regard to pre-release labels. */
-export function atLeast(found: string, oldest: string): boolean {
-  const numbers = (text: string) => (text.match(/\d+/g) ?? []).slice(0, 3).map(Number);
-  const [a, b] = [numbers(found), numbers(oldest)];
-  const at = [0, 1, 2].find((index) => (a[index] ?? 0) !== (b[index] ?? 0)) ?? 0;
-  return (a[at] ?? 0) >= (b[at] ?? 0);
-}
-
-async function fromPath(env: NodeJS.ProcessEnv, log: Log): Promise<PulumiCli | undefined> {
-  const command = await findProgram("pulumi", pathFolders(env));
-  if (!command) return undefined;
-  const besides = path.dirname(await fs.realpath(command));
-  const host = await findProgram("pulumi-language-nodejs", [...pathFolders(env), besides]);
-  const version = await versionOf(command, env);
-  if (host && version && atLeast(version, oldestVersion)) {
-    return { command, env: environment(env, await nodeFolder(env)), version, origin: "PATH" };
-  }
-  const found = `${command} (version ${version ?? "unknown"})`;
-  log(host ? `${found} is older than ${oldestVersion}` : `${found} has no pulumi-language-nodejs`);
-  return undefined;
-}
-
-async function versionOf(command: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
-  const quiet = { ...env, PULUMI_SKIP_UPDATE_CHECK: "true" };
-  const done = await run(command, ["version"], { env: quiet, timeout: 30_000 }).catch(() => null);
+async function versionOf(command: string): Promise<string | undefined> {
+  const done = await run(command, ["version"], { env: environment() }).catch(() => undefined);
   return done?.stdout.match(/\d+\.\d+\.\d+\S*/)?.[0];
+}
+
+function environment(...first: string[]): NodeJS.ProcessEnv {
+  const folders = [...first, path.dirname(process.execPath), ...pathFolders(process.env)];
+  return { ...process.env, PATH: folders.join(path.delimiter), PULUMI_SKIP_UPDATE_CHECK: "true" };
+}
+
+/** What Pulumi's documentation says to do. */
+const official = `
+  cd "$0"
+  curl --fail --silent --show-error --location --max-time 20 --output install.sh https://get.pulumi.com/
+  sh install.sh --no-edit-path --install-root "$0/official" --version "$1"
+  mv official/bin/* .
+  rm -r official install.sh`;
+
+async function install(folder: string): Promise<void> {
+  const sh = (...args: string[]) =>
+    execFileSync("sh", args, { env: goEnv(), stdio: ["ignore", process.stderr, process.stderr] });
+  try {
+    sh("-ec", official, folder, pulumiVersion);
+  } catch {
+    const go = await findGo("Install the CLI (https://www.pulumi.com/docs/install/): a build here");
+    console.error(`Building the Pulumi CLI ${pulumiVersion}, which takes some minutes`);
+    const npm = path.dirname(require.resolve("@pulumi/pulumi/package.json"));
+    sh(path.join(__dirname, "pulumi-cli", "build.sh"), go, folder, pulumiVersion, npm);
+  }
 }
 
 /** The folders of PATH. */
 export function pathFolders(env: NodeJS.ProcessEnv): string[] {
-  return (env[pathName(env)] ?? "").split(path.delimiter).filter(Boolean);
-}
-
-function pathName(env: NodeJS.ProcessEnv): string {
-  return Object.keys(env).find((name) => name.toUpperCase() === "PATH") ?? "PATH";
+  return (env.PATH ?? "").split(path.delimiter).filter(Boolean);
 }
 
 /** The path of a program that is in one of the folders. */
 export async function findProgram(name: string, folders: string[]): Promise<string | undefined> {
   for (const folder of folders) {
-    const file = path.resolve(folder, name + exe);
-    if (await isProgram(file)) return file;
+    const file = path.resolve(folder, process.platform === "win32" ? `${name}.exe` : name);
+    const isProgram = fs.access(file, constants.X_OK).then(() => fs.stat(file));
+    if (await isProgram.then((found) => found.isFile()).catch(() => false)) return file;
   }
   return undefined;
 }
 
-async function isProgram(file: string): Promise<boolean> {
-  const executable = fs.access(file, constants.X_OK).then(() => fs.stat(file));
-  return executable.then((found) => found.isFile()).catch(() => false);
-}
-
-/** The folder of this process's node; none when `node` on PATH is the same program. */
-async function nodeFolder(env: NodeJS.ProcessEnv): Promise<string[]> {
-  const first = await findProgram("node", pathFolders(env));
-  const same = first && (await fs.realpath(first)) === (await fs.realpath(process.execPath));
-  return same ? [] : [path.dirname(process.execPath)];
-}
-
-function environment(env: NodeJS.ProcessEnv, first: string[]): NodeJS.ProcessEnv {
-  const folders = [...first, ...pathFolders(env)].join(path.delimiter);
-  return { ...env, [pathName(env)]: folders, PULUMI_SKIP_UPDATE_CHECK: "true" };
-}
-
 /** A folder for what is made once for all processes: `fillOnce` fills it. */
 export function cacheFolder(env: NodeJS.ProcessEnv, name: string): string {
-  const cache = env.XDG_CACHE_HOME || path.join(env.HOME || os.homedir(), ".cache");
-  const root = env.TLSEDGE_PULUMI_CACHE || path.join(cache, "pulumi-tlsedge");
-  return path.resolve(root, name);
+  const cache = env.XDG_CACHE_HOME || path.join(os.homedir(), ".cache");
+  return path.resolve(env.TLSEDGE_PULUMI_CACHE || path.join(cache, "pulumi-tlsedge"), name);
 }
 
-async function complete(folder: string): Promise<boolean> {
-  const programs = ["pulumi", "pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"];
-  const found = await Promise.all(programs.map((name) => isProgram(path.join(folder, name))));
-  return found.every(Boolean);
-}
-
-async function make(folder: string, places: Places, log: Log): Promise<"download" | "built"> {
-  if (process.platform === "win32")
-    throw new Error(`${install}: on Windows that is not automated.`);
-  const fill = (work: Fill) =>
-    fillOnce(folder, complete, async (staging) => {
-      await work(staging);
-      const version = await versionOf(path.join(staging, "pulumi"), process.env);
-      if (version !== pulumiVersion) throw new Error(`it is not the Pulumi CLI ${pulumiVersion}`);
-    });
-  try {
-    await fill((staging) => download(staging, places, log));
-    return "download";
-  } catch (error) {
-    log(`The official Pulumi CLI is not used: ${reason(error)}`);
-  }
-  const go = await findGo(`There is no Pulumi CLI to use. ${install}: building it`, places.env);
-  await fill((staging) => build(staging, go, places.env, log));
-  return "built";
-}
-
-function reason(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
-}
-
-type Fill = (staging: string) => Promise<void>;
-
-/** Fills a temporary folder and renames it, so that no other process sees an incomplete one. */
+/** Fills a folder that does not exist. What it is filled with is renamed to it when it is complete. */
 export async function fillOnce(
   folder: string,
-  isComplete: (folder: string) => Promise<boolean>,
-  fill: Fill,
+  fill: (staging: string) => Promise<unknown>,
 ): Promise<void> {
+  if (existsSync(folder)) return;
   await fs.mkdir(path.dirname(folder), { recursive: true });
   const staging = await fs.mkdtemp(`${folder}.`);
   try {
     await fill(staging);
-    if (!(await isComplete(staging))) throw new Error(`${path.basename(folder)} is not complete`);
-    await fs.chmod(staging, 0o755);
-    await fs.rename(staging, folder).catch(async () => {
-      // Another process was first; or the folder that exists is incomplete.
-      if (await isComplete(folder)) return;
-      await fs.rm(folder, { recursive: true, force: true });
-      await fs.rename(staging, folder);
+    await fs.rename(staging, folder).catch((error) => {
+      // Another process may have been first.
+      if (!existsSync(folder)) throw error;
     });
   } finally {
     await fs.rm(staging, { recursive: true, force: true });
   }
 }
 
-async function download(folder: string, places: Places, log: Log): Promise<void> {
-  const name = `pulumi-v${pulumiVersion}-${process.platform}-${process.arch}.tar.gz`;
-  const list = await (await get(places.checksums)).text();
-  const lines = list.split("\n").map((line) => line.trim().split(/\s+/));
-  const expected = lines.find(([, file]) => file === name)?.[0];
-  if (!expected) throw new Error(`there is no published checksum of ${name}`);
-
-  log(`Downloading ${name}`);
-  const archive = Buffer.from(await (await get(`${places.releases}/${name}`)).arrayBuffer());
-  const hash = createHash("sha256").update(archive).digest("hex");
-  if (hash !== expected) throw new Error(`${name} has another checksum`);
-  const file = path.join(folder, name);
-  await fs.writeFile(file, archive);
-  await run("tar", ["-xzf", file, "-C", folder, "--strip-components=1"]);
-  await fs.rm(file);
-}
-
-/** The answer has to begin within seconds; its body may take longer. */
-async function get(url: string): Promise<Response> {
-  const wait = new AbortController();
-  const timer = setTimeout(() => wait.abort(new Error(`${url} does not answer`)), 5_000);
-  try {
-    const response = await fetch(url, { signal: wait.signal });
-    if (!response.ok) throw new Error(`${url} answers ${response.status}`);
-    return response;
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
 /**
- * The Go to build with.
+ * The Go to build with. One that is too old says so, or gets the version that go.mod names.
  *
- * @throws when PATH has none that is new enough; the message begins with what needs it.
+ * @throws when PATH has none; the message begins with what needs it.
  */
-export async function findGo(what: string, env = process.env): Promise<string> {
-  const go = await findProgram("go", pathFolders(env));
-  const done = go ? await run(go, ["version"], { env }).catch(() => null) : null;
-  const version = done?.stdout.match(/go(\d+\.\d+(\.\d+)?)/)?.[1];
-  if (go && version && atLeast(version, oldestGo)) return go;
-  const found = version ? `not ${version}` : "which is not on PATH";
-  throw new Error(`${what} needs Go ${oldestGo} or newer, ${found}.`);
+export async function findGo(what: string): Promise<string> {
+  const go = await findProgram("go", pathFolders(process.env));
+  if (!go) throw new Error(`${what} needs Go, which is not on PATH.`);
+  return go;
 }
 
 /**
@@ -250,21 +148,3 @@ export const goEnv = (env = process.env): NodeJS.ProcessEnv => ({
   GOWORK: "off",
   GOFLAGS: `${env.GOFLAGS ?? ""} -mod=readonly -trimpath '-ldflags=-s -w' -gcflags=all=-dwarf=false`,
 });
-
-async function build(folder: string, go: string, env: NodeJS.ProcessEnv, log: Log): Promise<void> {
-  const npm = path.dirname(require.resolve("@pulumi/pulumi/package.json"));
-  const script = path.join(__dirname, "pulumi-cli", "build.sh");
-  log(`Building the Pulumi CLI ${pulumiVersion}, which takes some minutes`);
-  const timer = setInterval(() => log("Still building"), 15_000);
-  try {
-    await run("sh", [script, go, folder, pulumiVersion, npm], {
-      env: goEnv(env),
-      maxBuffer: 1 << 26,
-    });
-  } catch (error) {
-    const { stderr } = error as { stderr: string };
-    throw new Error(`Building the Pulumi CLI failed. ${install}, or see:\n${stderr}`);
-  } finally {
-    clearInterval(timer);
-  }
-}

@@ -7,7 +7,6 @@ import { defaultConnection, waysToSet } from "../client/settings";
 import ours from "../package.json";
 import { type Kind, settingsOf } from "../provider/kind";
 import { kinds, lookups } from "../provider/kinds";
-import { runTool } from "./command";
 import { repository } from "./folders";
 
 /** Where the schema is. */
@@ -343,7 +342,5 @@ async function main(): Promise<void> {
   await writeFile(schemaFile, `${JSON.stringify(makeSchema(), null, 2)}\n`);
 }
 
-const usage = "npm run schema\n\nWrites the plugin's package schema into plugin/schema.json.";
-
 // Tests import this file.
-if (require.main === module) runTool(usage, main);
+if (require.main === module) main();

@@ -1,12 +1,12 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
-import { runTool, UsageError } from "./command";
+import { makeCertificate, startEmulator } from "../emulator/server";
 import { environment, repository } from "./folders";
-import { findOrBuildPulumi, type PulumiCli } from "./pulumi";
+import { findOrBuildPulumi } from "./pulumi";
 
 const usage = `npm start [-- COMMAND [FLAGS]]
 
@@ -19,67 +19,66 @@ Runs the quickstart (examples/quickstart) on the real Pulumi engine, against the
 
 Pulumi gets all FLAGS: npm start -- up --diff`;
 
-/** Where the CLI is from. */
-const origins: Record<PulumiCli["origin"], string> = {
-  PATH: "the one on PATH",
-  cache: "from the cache",
-  download: "downloaded",
-  built: "built",
-};
+const next = `
+What to try next:
+  npm start                  again: nothing to change
+  edit examples/quickstart/index.ts and npm start: only your changes are sent
+  npm start -- preview --diff
+  npm start -- refresh
+  npm start -- destroy`;
+
 const unattended = ["--yes", "--skip-preview"];
 /** The commands, each with its flags. */
-const commands = {
+const commands: Record<string, string[]> = {
   up: unattended,
   preview: [],
   refresh: unattended,
   // Without --remove, Pulumi suggests `pulumi stack rm`, which needs the environment of this command.
   destroy: [...unattended, "--remove"],
 };
-type Command = keyof typeof commands;
-const stack = "quickstart";
+
 /** Kept between runs: state, home and the emulator's data. */
 const kept = path.join(repository, ".tlsedge");
-const program = path.join(repository, "examples", "quickstart");
+const certificate = path.join(repository, "examples", "quickstart", "certificate");
+const chain = path.join(certificate, "chain.pem");
 
 async function main(): Promise<number> {
   const { positionals } = parseArgs({ allowPositionals: true, strict: false });
-  const command = positionals[0] ?? "up";
-  if (!Object.hasOwn(commands, command)) throw new UsageError(`there is no command "${command}"`);
+  const [command = "up"] = positionals;
   const flags = process.argv.slice(2).filter((argument) => argument !== command);
+  const own = commands[command];
+  if (!own || flags.includes("--help")) {
+    console.log(usage);
+    return own ? 0 : 2;
+  }
   await mkdir(kept, { recursive: true });
   const cli = await findOrBuildPulumi();
-  await makeCertificateOnce();
+  // A second run uses the same certificate, so it has nothing to change.
+  if (!existsSync(chain)) await makeCertificates();
   const emulator = await startEmulator({ dataFile: path.join(kept, "emulator.jsonl") });
   console.log(`Emulator at ${emulator.url}, no account needed. Its data and Pulumi's state are in
-${path.relative(process.cwd(), kept)}. Pulumi CLI ${cli.version}: ${origins[cli.origin]}. Node.js ${process.version}.\n`);
+${path.relative(process.cwd(), kept)}. Pulumi CLI ${cli.version}, Node.js ${process.version}.\n`);
   try {
     const env = {
       ...cli.env,
       ...(await environment(kept, emulator)),
       PULUMI_CONFIG_PASSPHRASE: process.env.PULUMI_CONFIG_PASSPHRASE ?? "quickstart",
     };
-    const select = await run(cli.command, ["stack", "select", "--create", stack], env);
+    const pulumi = (...args: string[]) => run(cli.command, args, env);
+    const select = await pulumi("stack", "select", "--create", "quickstart");
     if (select !== 0) return select;
     emulator.requests.length = 0;
-    const args = [command, ...commands[command as Command], ...flags, "--stack", stack];
-    const code = await run(cli.command, args, env);
-    console.log(`\nRequests to the service: ${requestsOf(emulator)}`);
-    if (code === 0) console.log(next(command));
+    const code = await pulumi(command, ...own, ...flags, "--stack", "quickstart");
+    const requests = emulator.requests.map(({ method, path }) => `${method} ${path.split("?")[0]}`);
+    console.log(`\nRequests to the service: ${requests.join(", ") || "none"}`);
+    if (code === 0 && command !== "destroy") console.log(next);
     return code;
   } finally {
     await emulator.close();
   }
 }
 
-/** `GET /tunnels, POST /edges/tls`. */
-function requestsOf({ requests }: Emulator): string {
-  return requests.map(({ method, path }) => `${method} ${path.split("?")[0]}`).join(", ") || "none";
-}
-
-/** A second run uses the same certificate, so it has nothing to change. */
-async function makeCertificateOnce(): Promise<void> {
-  const folder = path.join(program, "certificate");
-  if (existsSync(path.join(folder, "chain.pem"))) return;
+async function makeCertificates(): Promise<void> {
   const authority = await makeCertificate({ commonName: "Quickstart CA", isCa: true });
   const { certificatePem, privateKeyPem } = await makeCertificate({
     commonName: "app.example.com",
@@ -87,29 +86,17 @@ async function makeCertificateOnce(): Promise<void> {
     organization: "Quickstart",
     issuer: authority,
   });
-  await mkdir(folder, { recursive: true });
-  await writeFile(path.join(folder, "key.pem"), privateKeyPem, { mode: 0o600 });
-  await writeFile(path.join(folder, "chain.pem"), certificatePem);
+  await mkdir(certificate, { recursive: true });
+  await writeFile(path.join(certificate, "key.pem"), privateKeyPem, { mode: 0o600 });
+  await writeFile(chain, certificatePem);
 }
 
-function run(command: string, args: string[], env: NodeJS.ProcessEnv): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd: repository, env, stdio: "inherit" });
-    child.on("error", reject);
-    child.on("close", (code) => resolve(code ?? 1));
-  });
+async function run(command: string, args: string[], env: NodeJS.ProcessEnv): Promise<number> {
+  const child = spawn(command, args, { cwd: repository, env, stdio: "inherit" });
+  const [code] = await once(child, "close");
+  return code ?? 1;
 }
 
-function next(command: string): string {
-  if (command === "destroy") return "\nEverything is deleted. `npm start` creates it again.";
-  if (command === "preview") return "\nThat was the plan. `npm start` carries it out.";
-  return `
-What to try next:
-  npm start                  again: nothing to change
-  edit ${path.relative(repository, path.join(program, "index.ts"))} and npm start: only your changes are sent
-  npm start -- preview --diff
-  npm start -- refresh
-  npm start -- destroy`;
-}
-
-runTool(usage, main);
+main().then((code) => {
+  process.exitCode = code;
+});

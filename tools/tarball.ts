@@ -7,8 +7,7 @@ import { run } from "./pulumi";
 export async function sh(line: string, cwd: string, env = process.env): Promise<string> {
   const [command = "", ...args] = line.split(" ");
   try {
-    const options = { cwd, env, maxBuffer: 1 << 26, timeout: 300_000 };
-    const { stdout, stderr } = await run(command, args, options);
+    const { stdout, stderr } = await run(command, args, { cwd, env, maxBuffer: 1 << 26 });
     return stdout + stderr;
   } catch (error) {
     const { stdout = "", stderr = "", message } = error as Error & Record<string, string>;
@@ -23,19 +22,12 @@ export const quickNpm = {
   npm_config_prefer_offline: "true",
 };
 
-/**
- * Packs this package, or a workspace, as it is built and published; gives the tarball's path.
- * `prepare` builds what npm installs from Git: in a tarball there is nothing to build.
- */
+/** Packs this package, or a workspace, as it is built and published; gives the tarball's path. */
 export async function pack(from: string): Promise<string> {
   const folder = newFolder();
-  const npmPack = "npm pack --silent --ignore-scripts --pack-destination";
-  await sh(`${npmPack} ${folder}`, path.join(repository, from));
+  const line = `npm pack --silent --ignore-scripts --pack-destination ${folder}`;
+  await sh(line, path.join(repository, from));
   const [name = ""] = await readdir(folder);
-  await sh(`tar -xzf ${name}`, folder);
-  const unpacked = path.join(folder, "package");
-  await sh("npm pkg delete scripts.prepare", unpacked);
-  await sh(`${npmPack} ${folder}`, unpacked);
   return path.join(folder, name);
 }
 

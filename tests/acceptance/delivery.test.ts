@@ -6,12 +6,13 @@ import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { version } from "../../package.json";
 import { Project } from "../../tools/engine";
-import { newFolder } from "../../tools/folders";
-import { archiveName, packPlugin } from "../../tools/packPlugin";
+import { newFolder, repository } from "../../tools/folders";
+import { sh } from "../../tools/tarball";
 
 const system = process.platform === "win32" ? "windows" : process.platform;
 const architecture = process.arch === "x64" ? "amd64" : process.arch;
-const archive = archiveName(`${system}-${architecture}`);
+const launcher = "pulumi-resource-tlsedge";
+const archive = `${launcher}-v${version}-${system}-${architecture}.tar.gz`;
 
 describe("the delivery of the plugin", () => {
   let archives: string;
@@ -22,7 +23,7 @@ describe("the delivery of the plugin", () => {
 
   before(async () => {
     archives = newFolder();
-    await packPlugin(archives);
+    await sh(`tools/pack.sh ${archives}`, repository);
     server = createServer(({ url = "" }, response) => {
       asked.push(url);
       const file = path.join(archives, path.basename(url));
@@ -35,6 +36,25 @@ describe("the delivery of the plugin", () => {
   after(() => {
     server.close();
     server.closeAllConnections();
+  });
+
+  it("packs the same bytes, whatever umask a person has", async () => {
+    const sums = (folder: string) => readFileSync(path.join(folder, "SHA256SUMS"), "utf8");
+    const again = newFolder();
+    const umask = process.umask(0o077);
+    await sh(`tools/pack.sh ${again}`, repository).finally(() => process.umask(umask));
+    assert.equal(sums(again), sums(archives));
+  });
+
+  it("packs the plugin, its launchers, and the licences of all that its bundle holds", async () => {
+    const files = await sh(`tar -tzf ${file()}`, repository);
+    const programs = ["components.js", "plugin.js", launcher, `${launcher}.cmd`];
+    const licenses = "LICENSES-THIRD-PARTY.txt";
+    assert.deepEqual(files.trim().split("\n").sort(), ["LICENSE", licenses, ...programs]);
+    const text = await sh(`tar -xzOf ${file()} ${licenses}`, repository);
+    for (const name of ["@grpc/grpc-js", "@pulumi/pulumi", "axios", "valibot"])
+      assert.match(text, new RegExp(`^${name} \\d\\S+ \\((MIT|Apache-2.0)\\)$`, "m"));
+    assert.doesNotMatch(text, /^typescript /m);
   });
 
   /** A home of its own: a plugin that is installed is not installed again. */

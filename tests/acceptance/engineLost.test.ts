@@ -15,7 +15,7 @@ describe("a provider whose engine was killed with ten creates under way", () => 
     // One list and ten creates start at once; the other two creates wait for the limit.
     project.env.TLSEDGE_REQUESTS_PER_MINUTE = "11";
     // Then an answer makes the provider write to the stderr that nobody reads any more.
-    project.env.DEBUG = "pulumi-tlsedge:*";
+    project.env.NODE_DEBUG = "tlsedge";
     await project.program(`
       for (let n = 0; n < 12; n++) {
         new tlsedge.TLSEdge("edge" + n, { hostports: ["app" + n + ".example.com:443"] });

@@ -13,8 +13,8 @@ import schema from "../../plugin/schema.json";
 import { Project } from "../../tools/engine";
 import { linkModules, newFolder, repository } from "../../tools/folders";
 import { generateSdks, missing, programs, writeSdks } from "../../tools/languages";
-import { programsIn } from "../../tools/markdown";
 import { findOrBuildPulumi } from "../../tools/pulumi";
+import { programsIn } from "./examples";
 
 const run = promisify(execFile);
 const page = "languages.md";

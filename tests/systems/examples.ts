@@ -35,3 +35,17 @@ export async function runExamples(
     await project.close();
   }
 }
+
+/**
+ * The programs in a language that a page of the documentation shows, in their order.
+ *
+ * @param page The file of the page in `docs/`; `guide.md#Lookups` is one section of it.
+ */
+export async function programsIn(page: string, language: string): Promise<string[]> {
+  const [file = "", title] = page.split("#");
+  const whole = await readFile(path.join(repository, "docs", file), "utf8");
+  const sections = whole.split(/^## /m);
+  const text = title ? (sections.find((part) => part.startsWith(`${title}\n`)) ?? "") : whole;
+  const blocks = text.matchAll(/^```(\w+)\n(.*?)^```$/gms);
+  return [...blocks].filter(([, name]) => name === language).map(([, , program = ""]) => program);
+}

@@ -6,8 +6,7 @@ import { promisify } from "node:util";
 import { Project } from "../../tools/engine";
 import { newFolder, repository } from "../../tools/folders";
 import { generateSdks, type Language, missing, programs } from "../../tools/languages";
-import { programsIn } from "../../tools/markdown";
-import { examples, runExamples } from "./examples";
+import { examples, programsIn, runExamples } from "./examples";
 
 const plugin = path.join(repository, "plugin", "dist");
 const sites = 8;

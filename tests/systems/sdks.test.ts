@@ -20,7 +20,6 @@ import {
   writeSdk,
   writeSdks,
 } from "../../tools/languages";
-import { packSdks } from "../../tools/packSdks";
 import { gitUrl, sh } from "../../tools/tarball";
 import { examples, runExamples } from "./examples";
 
@@ -65,12 +64,15 @@ describe("the packages of a release", () => {
     sdks = await writeSdks(file);
     for (const language of sources) await writeSdk(file, sdks, language);
     packed = newFolder();
-    await packSdks(sdks, packed);
+    await sh(`tools/pack.sh ${packed} ${sdks}`, repository);
   });
 
   it("C89 are packed, with their checksums", async () => {
     const archives = sources.map((each) => `pulumi-tlsedge-${each}-${tag}.tar.gz`);
-    const names = [...archives, ...tarballs, wheel].sort();
+    const plugins = ["darwin", "linux", "windows"].flatMap((system) =>
+      ["amd64", "arm64"].map((cpu) => `pulumi-resource-tlsedge-${tag}-${system}-${cpu}.tar.gz`),
+    );
+    const names = [...archives, ...plugins, ...tarballs, wheel].sort();
     assert.deepEqual((await readdir(packed)).sort(), ["SHA256SUMS", ...names]);
     const checked = await sh("sha256sum --check SHA256SUMS", packed);
     assert.equal(checked.match(/: OK\n/g)?.length, names.length);

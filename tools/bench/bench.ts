@@ -1,24 +1,13 @@
 import assert from "node:assert/strict";
 import { loadavg } from "node:os";
 import path from "node:path";
-import { parseArgs } from "node:util";
 import { version as pulumiSdk } from "@pulumi/pulumi/version";
+import { program } from "commander";
 import { makeCertificate } from "../../emulator/server";
-import { runTool, wholeNumber } from "../command";
+import { wholeNumber } from "../command";
 import { Project } from "../engine";
-import { table, writePart } from "../markdown";
 import { findOrBuildPulumi } from "../pulumi";
 import { Secrets } from "../secrets";
-
-const usage = `npm run bench [-- OPTIONS]
-
-Measures stacks of this package on the real engine, through both protocols, beside a conventional
-dynamic provider. They take turns phase by phase. Writes the table in performance.md.
-
-  --n N          how many resources a stack has (default 100)
-  --runs N       how often each stack is measured (default 3)
-  --out FOLDER   where to write (default docs)
-  --help         prints this text`;
 
 /** How each answer of the service is delayed. */
 const latencyMs = 20;
@@ -144,15 +133,14 @@ async function measureAll([kind, plural]: [Kind, string], args: Args[], run: num
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      n: { type: "string", default: "100" },
-      runs: { type: "string", default: "3" },
-      out: { type: "string", default: "docs" },
-    },
-  });
-  const n = wholeNumber("--n", values.n, 1, 10_000);
-  const runs = wholeNumber("--runs", values.runs, 1, 100);
+  const { n, runs } = program
+    .name("npm run bench --")
+    .description(`Measures stacks on the real engine, beside a conventional dynamic provider.
+They take turns phase by phase. Prints the table of docs/performance.md.`)
+    .option("--n <n>", "how many resources a stack has", wholeNumber, 100)
+    .option("--runs <n>", "how often each stack is measured", wholeNumber, 3)
+    .parse()
+    .opts<{ n: number; runs: number }>();
   const [load = 0] = loadavg();
   const { version } = await findOrBuildPulumi();
   const args = await argsOf(n);
@@ -160,8 +148,7 @@ async function main(): Promise<void> {
   for (let run = 0; run < runs; run++) {
     for (const kind of kinds) all.push(...(await measureAll(kind, args[kind[0]], run)));
   }
-  const file = path.resolve(values.out, "performance.md");
-  await writePart(file, "Performance", "measured", report(all, version, load, runs));
+  console.log(report(all, version, load, runs));
 }
 
 function report(all: Measured[], cli: string, load: number, runs: number): string {
@@ -181,7 +168,7 @@ function report(all: Measured[], cli: string, load: number, runs: number): strin
   return `Measured with Node.js ${process.versions.node}, Pulumi CLI ${cli} and \`@pulumi/pulumi\` ${pulumiSdk};
 the service delayed each answer by ${latencyMs} ms. The load of the machine was ${load.toFixed(1)} before. Runs: ${runs}.
 
-${table(heads, rows, true)}`;
+${[heads, heads.map(() => "--:"), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n")}`;
 }
 
-runTool(usage, main);
+main();

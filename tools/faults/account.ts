@@ -105,7 +105,7 @@ export class Account {
       NODE_COMPILE_CACHE: setup.cache,
       NODE_V8_COVERAGE: "",
       // The log is searched for secrets, too.
-      DEBUG: "pulumi-tlsedge:*",
+      NODE_DEBUG: "tlsedge",
     };
     for (const [name, apiKey] of Object.entries(keys)) {
       const settings = {

@@ -1,41 +1,8 @@
-import path from "node:path";
-import { parseArgs } from "node:util";
-import { runTool, UsageError, wholeNumber } from "../command";
-import { repository } from "../folders";
-import { writeColumn, writePart } from "../markdown";
+import { Option, program } from "commander";
+import { wholeNumber } from "../command";
 import type { Door } from "../protocol";
 import { runCrashes } from "./crashes";
-import { promises } from "./judge";
 import { countBroken, type Numbered, runSequences, totalsOf } from "./sequences";
-
-/** Fewer sequences prove too little to be written into the document. */
-const defaultRuns = 1000;
-
-/** The columns of the document. */
-const doors: Record<Door, string> = { dynamic: "Dynamic providers", plugin: "Plugin" };
-
-const usage = `npm run test:faults [-- OPTIONS]
-
-Makes requests fail while resources are created, read, updated and deleted, compares the objects on
-the service with the states, and writes the totals into docs/performance.md. Exits with 1 when a
-promise is broken.
-
-  --only PART   only sequences (drawn) or crashes (processes that are killed at fixed points, on the
-                real engine); default: both
-  --runs N      how many sequences; default: ${defaultRuns}; fewer write nothing
-  --seed N      decides the sequences; default: a new one, which is printed
-  --run N       only sequence N of the seed, or only crash N; writes nothing
-  --door DOOR   dynamic or plugin, for sequences and crashes; default: dynamic
-  --check       writes nothing
-  --help        prints this text`;
-
-interface Options {
-  door: Door;
-  seed: number;
-  runs: number;
-  /** The only sequence or crash to run. */
-  run?: number;
-}
 
 /** What can be run; each gives its totals and the promises that were broken. */
 const parts = {
@@ -43,51 +10,44 @@ const parts = {
   crashes: ({ door, run }: Options) => runCrashes(door, run),
 };
 
-async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: {
-      only: { type: "string" },
-      runs: { type: "string", default: String(defaultRuns) },
-      seed: { type: "string", default: String(Math.trunc(Date.now() / 1000) % 1_000_000) },
-      run: { type: "string" },
-      door: { type: "string", default: "dynamic" },
-      check: { type: "boolean", default: false },
-    },
-  });
-  const chosen = Object.entries(parts).filter(([part]) => !values.only || part === values.only);
-  const names = Object.keys(parts).join(" or ");
-  if (chosen.length === 0) throw new UsageError(`--only takes ${names}`);
-  if (!isDoor(values.door)) throw new UsageError("--door takes dynamic or plugin");
-  const options: Options = {
-    door: values.door,
-    seed: wholeNumber("--seed", values.seed, 0, 999_999_999),
-    runs: wholeNumber("--runs", values.runs, 1, 1_000_000),
-    ...(values.run && { run: wholeNumber("--run", values.run, 0, 1_000_000) }),
-  };
+interface Options {
+  only?: keyof typeof parts;
+  door: Door;
+  seed: number;
+  runs: number;
+  /** The only sequence or crash to run. */
+  run?: number;
+}
+
+const parse = (): Options =>
+  program
+    .name("npm run test:faults --")
+    .description(`Makes requests fail, and compares the objects on the service with the states.
+Prints the totals for docs/performance.md. Exits with 1 when a promise is broken.`)
+    .addOption(
+      new Option(
+        "--only <part>",
+        "sequences are drawn; in crashes, processes are killed at fixed points, on the real engine",
+      ).choices(Object.keys(parts)),
+    )
+    .addOption(new Option("--door <door>").choices(["dynamic", "plugin"]).default("dynamic"))
+    .option("--runs <n>", "how many sequences; fewer prove too little", wholeNumber, 1000)
+    .option("--seed <n>", "decides the sequences", wholeNumber, Date.now() % 1_000_000)
+    .option("--run <n>", "only sequence N of the seed, or only crash N", wholeNumber)
+    .parse()
+    .opts();
+
+async function main(): Promise<void> {
+  const options = parse();
   console.log(`seed ${options.seed}`);
-  const { run: only, runs } = options;
-  const writes = !values.check && only === undefined && runs >= defaultRuns;
-  let code = 0;
-  for (const [part, run] of chosen) {
-    const { totals, broken } = await run(options);
+  for (const part of options.only ? [options.only] : (["sequences", "crashes"] as const)) {
+    const { totals, broken } = await parts[part](options);
     for (const text of broken) console.error(`broken: ${text}`);
-    for (const [row, count] of totals) console.log(`${row}: ${count}`);
+    for (const [row, count] of totals) console.log(`| ${row} | ${count} |`);
     console.log(`${part}: ${broken.length} promises broken`);
-    if (broken.length > 0) code = 1;
-    if (writes) await write(values.door, totals);
+    if (broken.length > 0) process.exitCode = 1;
   }
-  return code;
 }
-
-async function write(door: Door, totals: [string, string][]): Promise<void> {
-  const file = path.join(repository, "docs", "performance.md");
-  const list = Object.values(promises).map((promise) => `- ${promise}`);
-  await writePart(file, "Performance and reliability", "promises", list.join("\n"));
-  const heads = ["All runs together", ...Object.values(doors)];
-  await writeColumn(file, "Performance and reliability", "totals", heads, doors[door], totals);
-}
-
-const isDoor = (text: string): text is Door => Object.hasOwn(doors, text);
 
 async function sequences({ door, seed, runs, run }: Options) {
   const started = Date.now();
@@ -107,4 +67,4 @@ function describe(seed: number, { number, struck, words, killed }: Numbered): st
   return `${faults}\n  npm run test:faults -- --only sequences --seed ${seed} --run ${number}`;
 }
 
-runTool(usage, main);
+main();

@@ -1,24 +1,28 @@
 #!/bin/sh
-# Builds a language host of the Pulumi CLI with Go, from the Go modules that are published. It needs the
-# variables of goEnv (pulumi.ts).
-# Usage: build-language-host.sh <go> <folder to fill> nodejs|python|go|java|yaml|dotnet
+# Builds a language host of the Pulumi CLI with Go, from the Go modules that are published, and puts it
+# into the CLI's folder. It needs the variables of goEnv (pulumi.ts).
+# Usage: build-language-host.sh <go> <folder> nodejs|python|go|java|yaml|dotnet
 set -eu
 : "${GOFLAGS:?}"
 go=$1 folder=$2 language=$3
 host=pulumi-language-$language
 here=$(cd "$(dirname "$0")" && pwd)
 sdk=github.com/pulumi/pulumi/sdk/v3
+# Other processes must not see what is not complete.
+staging=$(mktemp -d "$folder/$language.XXXXXX")
+trap 'rm -r "$staging"' EXIT
 
 # These three are modules of their own.
 case $language in
-  dotnet) program=pulumi-dotnet/$host/v3 ;;
-  java) program=pulumi-java/pkg/cmd/$host ;;
-  yaml) program=pulumi-yaml/cmd/$host ;;
-  *) program= ;;
+  dotnet) module=pulumi-dotnet/pulumi-language-dotnet/v3@v3.101.2 main=. ;;
+  java) module=pulumi-java/pkg@v1.22.0 main=./cmd/$host ;;
+  yaml) module=pulumi-yaml@v1.32.0 main=./cmd/$host ;;
+  *) module= ;;
 esac
-if [ "$program" ]; then
-  cd "$here/language-hosts/published"
-  "$go" build -o "$folder/$host" "github.com/pulumi/$program"
+if [ "$module" ]; then
+  cd "$("$go" mod download -json "github.com/pulumi/$module" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')"
+  "$go" build -o "$staging/$host" "$main"
+  mv "$staging/$host" "$folder"
   exit
 fi
 
@@ -33,15 +37,13 @@ case $language in
 esac
 
 # A host is a main package: what it lacks for this engine is added to a copy.
-source=$folder/source-$language
-mkdir "$source"
-cp "$main"/*.go go.mod go.sum "$source"
-chmod -R u+w "$source"
-rm "$source"/*_test.go
+cp "$main"/*.go go.mod go.sum "$staging"
+chmod -R u+w "$staging"
+rm "$staging"/*_test.go
 patch() { # <the names that the changed file must contain> <sed script>
-  cp new_field.go "$language"/*.go "$source"
-  sed "$2" "$main/main.go" >"$source/main.go"
-  for name in $1; do grep -q "$name" "$source/main.go"; done
+  cp new_field.go "$language"/*.go "$staging"
+  sed "$2" "$main/main.go" >"$staging/main.go"
+  for name in $1; do grep -q "$name" "$staging/main.go"; done
 }
 case $language in
   nodejs)
@@ -55,13 +57,10 @@ case $language in
 	host.binary = binaryOption(req)'
     ;;
   python) # It starts this script, which it expects beside it.
-    cp "$published/python/cmd/$host-exec" "$folder"
-    chmod 755 "$folder/$host-exec"
+    install -m 755 "$published/python/cmd/$host-exec" "$folder"
     ;;
 esac
 
-cd "$source"
-"$go" build -o "$folder/$host" \
-  -ldflags "-s -w -X $sdk/go/common/version.Version=$version" .
-cd "$folder"
-rm -r "$source"
+cd "$staging"
+"$go" build -ldflags "-s -w -X $sdk/go/common/version.Version=$version" -o "$host" .
+mv "$host" "$folder"

@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import ours from "../../package.json";
+import { Project } from "../../tools/engine";
+import { newFolder, repository } from "../../tools/folders";
+import { pack, quickNpm, sh } from "../../tools/tarball";
+
+/** A program that has what a user writes, with every strict option that a program may set. */
+const consumer = `import * as pulumi from "@pulumi/pulumi";
+import { getTunnelOutput, TLSCertificate, TLSEdge, type TLSEdgeArgs } from "pulumi-tlsedge";
+const tunnel = getTunnelOutput({ labels: { app: "web" } });
+const args: TLSEdgeArgs = { description: tunnel.id, tlsTermination: { terminateAt: "edge" } };
+export const id: pulumi.Output<string> = new TLSEdge("app", args).id;
+export const { notAfter } = new TLSCertificate("app", { certificatePem: pulumi.output("pem") });
+// @ts-expect-error A misspelt property is an error.
+new TLSEdge("typo", { hostport: ["app.example.com:443"] });
+`;
+const emulatorUser = `import { type Emulator, startEmulator } from "pulumi-tlsedge-emulator";
+const emulator: Emulator = await startEmulator({ tunnels: [{ id: "tn_1", proto: "tls" }] });
+export const served = emulator.tlsEdges.list().flatMap(({ hostports }) => hostports ?? []);
+// @ts-expect-error A tunnel has no such field.
+await startEmulator({ tunnels: [{ colour: "red" }] });
+`;
+const tsc =
+  "node_modules/.bin/tsc --noEmit --strict --exactOptionalPropertyTypes --skipLibCheck false " +
+  "--module node16 --target es2022 user.mts";
+
+const program = `new TLSEdge("app", { tlsTermination: { minVersion: "1.0" } });`;
+/** The same program in both module systems. */
+const programs = {
+  commonjs: `const { TLSEdge } = require("pulumi-tlsedge");\n${program}`,
+  module: `import { TLSEdge } from "pulumi-tlsedge";\n${program}`,
+};
+
+/** Without any script of a dependency, as the safest settings of both have it. */
+const managers = {
+  npm: "npm install --ignore-scripts",
+  pnpm: "npx --yes pnpm@10 install --ignore-scripts --prefer-offline",
+};
+
+/** The Node.js that runs the program with the lowest versions. */
+const lowestNode = `node-${process.platform}-${process.arch}`;
+/** The lowest versions of all that package.json allows. */
+const lowest = {
+  ...Object.fromEntries(
+    Object.entries({ ...ours.dependencies, ...ours.peerDependencies }).map(([name, range]) => [
+      name,
+      range.replace("^", ""),
+    ]),
+  ),
+  [lowestNode]: `${ours.engines.node.replace(">=", "")}.0.0`,
+};
+const { "@pulumi/pulumi": pulumi, "@types/node": types, typescript } = ours.devDependencies;
+const current = { "@pulumi/pulumi": pulumi };
+
+/** Only the emulator needs these: a production install may not have them. */
+const unwanted = ["hono", "@hono", "@peculiar", "pulumi-tlsedge-emulator"];
+
+describe("the npm packages, from their tarballs", () => {
+  const tarballs: Record<string, string> = {};
+  before(async () => {
+    for (const name of [".", "emulator", "policy"]) tarballs[name] = await pack(name);
+  });
+  const tarball = (name = ".") => `file:${tarballs[name]}`;
+
+  for (const name of [".", "emulator", "policy"]) {
+    it(`have entries that Node.js and TypeScript find: ${name}`, async () => {
+      for (const line of ["publint run --strict", "attw"])
+        await sh(`node_modules/.bin/${line} ${tarballs[name]}`, repository);
+    });
+  }
+
+  it("holds what is built, and its documents", async () => {
+    const files = (await sh(`tar -tzf ${tarballs["."]}`, repository)).trim().split("\n").sort();
+    const built = /^package\/dist\/(cli|client|provider|sdk)\/[\w/]+\.(js|d\.ts)$/;
+    assert.deepEqual(
+      files.filter((file) => !built.test(file)),
+      ["CHANGELOG.md", "LICENSE", "README.md", "package.json"].map((file) => `package/${file}`),
+    );
+  });
+
+  /** A folder that has dependencies, and no other of this repository. */
+  async function install(dependencies: object, how: string): Promise<string> {
+    const folder = newFolder();
+    const manifest = { name: "consumer", private: true, dependencies };
+    await writeFile(path.join(folder, "package.json"), JSON.stringify(manifest));
+    await sh(how, folder, { ...process.env, ...quickNpm });
+    return folder;
+  }
+
+  /** A project in such a folder, on the real engine. */
+  async function open(folder: string, type: keyof typeof programs): Promise<Project> {
+    const project = await Project.in(folder, {}, quickNpm);
+    const node = path.join(folder, "node_modules", lowestNode, "bin");
+    if (existsSync(node)) project.env.PATH = `${node}${path.delimiter}${project.env.PATH}`;
+    await project.manifest();
+    await project.file("package.json", JSON.stringify({ main: "index.js", type }));
+    await project.file("index.js", programs[type]);
+    await project.select(type);
+    return project;
+  }
+
+  for (const [versions, manager, own, flavours] of [
+    ["current", "npm", current, ["commonjs"]],
+    ["current", "pnpm", current, ["module"]],
+    ["lowest", "npm", lowest, ["commonjs", "module"]],
+  ] as const) {
+    describe(`installed by ${manager} with the ${versions} versions`, () => {
+      let folder: string;
+      before(async () => {
+        const dependencies = { ...own, typescript, "pulumi-tlsedge": tarball() };
+        folder = await install(dependencies, managers[manager]);
+      });
+
+      it("bring nothing that only the emulator needs, have types, and a command", async () => {
+        const modules = path.join(folder, "node_modules");
+        const places = [modules, path.join(modules, ".pnpm", "node_modules")];
+        const found = places.flatMap((place) => unwanted.map((name) => path.join(place, name)));
+        assert.deepEqual(found.filter(existsSync), []);
+        await writeFile(path.join(folder, "user.mts"), consumer);
+        await sh(tsc, folder);
+        const printed = await sh("npx --no pulumi-tlsedge -- --version", folder);
+        assert.ok(printed.split("\n").includes(ours.version), printed);
+      });
+
+      for (const type of flavours) {
+        it(`run a program: ${type}`, async () => {
+          const project = await open(folder, type);
+          try {
+            await project.up();
+            await project.up("--expect-no-changes");
+            await project.destroy();
+            const methods = project.emulator.requests.map(({ method }) => method);
+            // The list is read before the first create.
+            assert.deepEqual(methods, ["GET", "POST", "DELETE"]);
+          } finally {
+            await project.emulator.close();
+          }
+        });
+      }
+    });
+  }
+
+  it("C70 stop an update by the policies", async () => {
+    const name = "pulumi-tlsedge-policy";
+    const dependencies = { ...current, "pulumi-tlsedge": tarball(), [name]: tarball("policy") };
+    const folder = await install(dependencies, managers.npm);
+    await sh(`npx --no ${name} -- node_modules/${name}/profiles/production.json`, folder);
+    const project = await open(folder, "commonjs");
+    try {
+      const pack = ["--policy-pack", `node_modules/${name}`];
+      const { output, writes } = await project.fails("up", "--yes", "--skip-preview", ...pack);
+      assert.match(output, /mandatory.*edge-tls-version/);
+      assert.deepEqual(writes, []);
+    } finally {
+      await project.emulator.close();
+    }
+  });
+
+  it("give the emulator all that its types need", async () => {
+    const dependencies = { "pulumi-tlsedge-emulator": tarball("emulator"), "@types/node": types };
+    const folder = await install({ ...dependencies, typescript }, managers.npm);
+    await writeFile(path.join(folder, "user.mts"), emulatorUser);
+    await sh(tsc, folder);
+  });
+});
