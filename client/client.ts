@@ -1,4 +1,4 @@
-import { createHash, scryptSync } from "node:crypto";
+import { scryptSync } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Agent } from "node:https";
 import type { Socket } from "node:net";
@@ -77,8 +77,7 @@ interface Account {
   apiKey: string;
   /** Cuts the API key out of a text. */
   withoutApiKey: (text: string) => string;
-  fingerprint: string;
-  keyTag?: string;
+  accountTag?: string;
   deadlineMs: number;
   maxRetries: number;
   pace: Pace;
@@ -144,19 +143,17 @@ export class Client {
     return this.#account.clockSkewMs;
   }
 
-  /** SHA-256 of base URL and key, lower-case hex. Identifies the account, but shows no key. */
-  get fingerprint(): string {
-    return this.#account.fingerprint;
-  }
-
   /**
-   * 16 hex characters that are equal for all clients with the same API key. State shows them, so a
-   * list of guesses must not find the key: API keys are long and random, and scrypt makes each guess
-   * for a short one slow (40 ms here, once a process).
+   * 16 hex characters that are equal for all clients with the same base URL and API key. State shows
+   * them, so a list of guesses must not find the key: API keys are long and random, and scrypt makes
+   * each guess for a short one slow (40 ms here, once a process).
    */
-  get keyTag(): string {
-    this.#account.keyTag ??= scryptSync(this.#account.apiKey, "pulumi-tlsedge", 8).toString("hex");
-    return this.#account.keyTag;
+  get accountTag(): string {
+    const { base, apiKey } = this.#account;
+    this.#account.accountTag ??= scryptSync(`${base.href} ${apiKey}`, "pulumi-tlsedge", 8).toString(
+      "hex",
+    );
+    return this.#account.accountTag;
   }
 
   /** The URL of the service. */
@@ -389,7 +386,6 @@ function accountOf(options: ClientOptions): Account {
     base,
     apiKey: options.apiKey,
     withoutApiKey: withoutApiKey(options.apiKey),
-    fingerprint: createHash("sha256").update(`${base.href} ${options.apiKey}`).digest("hex"),
     deadlineMs: (options.timeoutSeconds ?? 120) * 1000,
     maxRetries: options.maxRetries ?? 8,
     clockSkewMs: 0,

@@ -1,6 +1,6 @@
 import "./checkNode";
 import { engineAddress, exitWithEngine } from "../provider/engine";
-import { endRun, servePlugin } from "./plugin";
+import { servePlugin } from "./plugin";
 import schema from "./schema.json";
 
 /** The process that the engine starts. It reads the port of the plugin from stdout. */
@@ -12,8 +12,8 @@ async function main(): Promise<void> {
     );
     process.exit(1);
   }
+  const { port, endRun } = await servePlugin(schema);
   void exitWithEngine(endRun);
-  const { port } = await servePlugin(schema);
   console.log(port);
 }
 

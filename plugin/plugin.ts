@@ -1,31 +1,24 @@
 import { PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
-import type { Client } from "../client/client";
 import {
   type Connection,
   defaultConnection,
   isDefaultProvider,
   waysToSet,
 } from "../client/settings";
-import { accountState, judgeAccount } from "../provider/account";
+import { sharedObject } from "../provider/adopt";
 import {
   type ConfigReader,
-  connect,
-  contextOf,
-  isOwnOrigin,
-  overruled,
   plainKey,
   problemOfSettings,
+  readSettings,
   type Settings,
   unknownKeys,
 } from "../provider/connection";
-import { sharedObject } from "../provider/creates/adoption";
-import { endCreates } from "../provider/creates/createOnce";
-import { claim, startRun } from "../provider/creates/journal";
+import { create } from "../provider/create";
 import { DeclaredHostports } from "../provider/declaredHostports";
 import { cancel, engineAddress } from "../provider/engine";
-import { forgetPlans } from "../provider/hostports";
 import {
   driftOf,
   inputsOf,
@@ -36,34 +29,25 @@ import {
   settingsOf,
 } from "../provider/kind";
 import { idToImport, kinds, lookups } from "../provider/kinds";
-import { once, warn } from "../provider/log";
-import { forgetPages } from "../provider/pages";
-import { forgetAccounts } from "../provider/perAccount";
-import {
-  askBefore,
-  askBeforeUpdate,
-  forgetPlan,
-  noteProgram,
-  noteUpdate,
-  tellServices,
-  warnOfPlan,
-} from "../provider/plan";
+import { type Show, showOnStderr } from "../provider/log";
+import { accountState, judgeAccount } from "../provider/marks";
+import { askBefore, askBeforeUpdate, endRun } from "../provider/plan";
 import { defined, hasUnknown, nameInUrn, type Properties, pick } from "../provider/properties";
 import {
   check,
-  create,
   incomplete,
+  noteDiff,
   noteInState,
-  notePlanned,
   read,
   remove,
   secretTexts,
   textsOf,
   update,
 } from "../provider/resource";
+import { type Account, Run } from "../provider/run";
 import { problemsOfShape, prune } from "../provider/values/shape";
 import { components } from "./construct";
-import { allShown, IncompleteError, serve, showThroughEngine } from "./rpc";
+import { allShown, IncompleteError, serve, throughEngine } from "./rpc";
 import { detailedDiff, fromWire, plannedOutputs, propertyOf, toWire } from "./wire";
 
 /** The Pulumi package schema, as far as this file reads it. */
@@ -83,49 +67,57 @@ const kindsByToken = new Map<string, Kind>(
 /**
  * Serves the kinds over the engine's plugin protocol.
  *
+ * @returns The port, how to end a run, and how to stop.
  * @example
- * const { port, close } = await servePlugin(schema);
+ * const { port, endRun, close } = await servePlugin(schema);
  */
-export function servePlugin(schema: Schema): Promise<{ port: number; close(): void }> {
-  const { list, ...handlers } = handlersOf(schema);
-  return serve(handlers, list);
+export async function servePlugin(
+  schema: Schema,
+): Promise<{ port: number; endRun(): Promise<void>; close(): void }> {
+  const { list, endRun, ...handlers } = handlersOf(schema);
+  return { ...(await serve(handlers, list)), endRun };
 }
 
 function handlersOf(schema: Schema) {
+  let show: Show = showOnStderr;
+  let run = new Run(() => undefined, show);
   let connection: Connection = defaultConnection;
-  let config: ConfigReader = () => undefined;
   let isConfigured = false;
   /** The service of this process. Any user of the machine can call its port, and configure it again. */
   let origin: string | undefined;
   // The engine starts one process for each provider, and a provider has one account.
-  const declared = new DeclaredHostports();
-  /** By id: the URN of the program's resource that has the object. */
-  const owners = new Map<string, string>();
+  let declared = new DeclaredHostports();
   /** The URNs that were checked: those of the program. */
   const checked = new Set<string>();
-  /** The URNs whose inputs were warned about. */
-  const warned = new Set<string>();
 
-  const account = (): Client => connect(connection, config);
-  /** The client of an operation. `seconds` is its deadline by `customTimeouts`; 0 when unset. */
-  const client = (seconds = 0, secrets: string[] = []): Client =>
+  const account = (): Account => run.account(connection);
+  /** The account for an operation. `seconds` is its deadline by `customTimeouts`; 0 when unset. */
+  const operation = (seconds = 0, secrets: string[] = []): Account =>
     account().operation(seconds * 1000 || undefined, secrets);
-  /** The client for an object in state. */
-  const clientOf = (
+  /** {@link operation} on an object in state. */
+  const operationOn = (
     kind: Kind,
     id: string,
     state: Properties,
     seconds: number,
     secrets: string[],
-  ): Client => {
-    const operation = client(seconds, secrets);
-    noteInState(kind, operation, id, state);
-    return operation;
+  ): Account => {
+    const given = operation(seconds, secrets);
+    noteInState(kind, given, id, state);
+    return given;
   };
-  const refuseOwned = (request: messages.DiffRequest) => {
+  const resource = (kind: Kind, urn: string, inputs: Properties, secrets: Set<string>) => {
+    const isSecret = secrets.has("hostports");
+    return { account: account(), kind, inputs, name: nameInUrn(urn), isSecret };
+  };
+  /** Notes which resource of the program has an object; refuses a second one. */
+  const noteOwner = (request: messages.DiffRequest) => {
     const [id, urn] = [request.getId(), request.getUrn()];
-    const other = owners.get(`${request.getType()} ${id}`) ?? urn;
-    owners.set(`${request.getType()} ${id}`, urn);
+    const object = account().object(kindOf(request.getType()), id);
+    // What was imported has a diff, what a program's `get` has read has none.
+    if (run.imported.has(object)) run.kept.add(object);
+    const other = run.owners.get(object) ?? urn;
+    run.owners.set(object, urn);
     if (other === urn) return;
     throw new Error(sharedObject(nameInUrn(other), nameInUrn(urn), id));
   };
@@ -136,9 +128,17 @@ function handlersOf(schema: Schema) {
     return toWire(inputs, [...secrets, ...secretsIn(known)]);
   };
 
+  /** Says what is known at the end of a run, once. Engines before 3.250 end the process without `cancel`. */
+  const end = async () => {
+    await endRun(run);
+    await allShown();
+  };
+
   return {
+    endRun: end,
+
     handshake(request: messages.ProviderHandshakeRequest) {
-      showThroughEngine(request.getEngineAddress());
+      show = throughEngine(request.getEngineAddress());
       // The arguments of a component may be outputs, and resources.
       return new messages.ProviderHandshakeResponse()
         .setAcceptSecrets(true)
@@ -172,7 +172,7 @@ function handlersOf(schema: Schema) {
       const changed = Object.keys({ ...olds, ...news }).filter((key) => olds[key] !== news[key]);
       // A default provider also changes with the version of the package, perhaps with its key.
       const isMove = isConfigured && connection !== defaultConnection;
-      const settings = isMove ? contextOf(account()).settings : undefined;
+      const settings = isMove ? account().settings : undefined;
       const replaces = settings ? differentAccount(olds, settings) : [];
       return diffResponse([...changed, ...replaces]).setReplacesList(replaces);
     },
@@ -181,22 +181,19 @@ function handlersOf(schema: Schema) {
       const { values, secrets } = fromWire(request.getArgs());
       const source = sourceOf(request.getUrn() ?? "", values);
       if (!problemOfSettings(source.connection, source.config)) {
-        const { baseUrl } = connect(source.connection, source.config);
-        origin ??= baseUrl.origin;
-        if (baseUrl.origin !== origin)
+        const { baseUrl } = readSettings(source.connection, source.config, process.env);
+        const configured = new URL(baseUrl).origin;
+        origin ??= configured;
+        if (configured !== origin)
           throw new Error(`this process was configured for ${origin}, and is kept to that service`);
       }
-      startRun();
-      forgetAccounts();
-      forgetPages();
-      forgetPlans();
-      forgetPlan();
-      owners.clear();
+      ({ connection } = source);
+      run = new Run(source.config, show);
       checked.clear();
-      ({ connection, config } = source);
+      declared = new DeclaredHostports();
       if (connection === defaultConnection) {
         if (values.apiKey && !secrets.has("apiKey")) throw new Error(plainKey(connection));
-        once(warn, overruled(connection, config, process.env));
+        run.sayOverruled(connection);
       }
       isConfigured = true;
       // Engines before 3.250 read what this plugin can do from here, not from the handshake.
@@ -212,7 +209,7 @@ function handlersOf(schema: Schema) {
       const [olds, news] = [fromWire(request.getOlds()).values, fromWire(request.getNews())];
       const given = prune(kind, news.values, withoutOthers(kind, olds));
       const before = Object.keys(olds).length > 0 ? olds : undefined;
-      const { inputs, problems, warnings = [] } = check(kind, given, before);
+      const { inputs, problems, warnings = [] } = check(run, kind, given, before);
       const all = [...problemsOfShape(kind, given), ...problems];
       const urn = request.getUrn();
       const isSecret = news.secrets.has("hostports");
@@ -220,11 +217,10 @@ function handlersOf(schema: Schema) {
       const shared = declared.declare(urn, nameInUrn(urn), hostports, isSecret);
       if (shared) all.push({ path: "", reason: shared });
       // In a replacement, the engine checks twice.
-      for (const text of warned.has(urn) ? [] : warnings) warn(text);
-      if (warnings.length > 0) warned.add(urn);
+      for (const text of warnings) run.say("warning", text, urn);
       checked.add(urn);
       const kept = keepEqual(kind, olds, inputs);
-      noteProgram();
+      run.hasProgram = true;
       return new messages.CheckResponse()
         .setInputs(inputsToWire(request.getType(), kept, news.secrets))
         .setFailuresList(textsOf(all, (name) => news.secrets.has(name)).map(failureOf));
@@ -233,14 +229,13 @@ function handlersOf(schema: Schema) {
     async diff(request: messages.DiffRequest) {
       const kind = kindOf(request.getType());
       const { values: state } = fromWire(request.getOlds());
-      const { values: inputs } = fromWire(request.getNews());
+      const { values: inputs, secrets } = fromWire(request.getNews());
       const { values: olds } = fromWire(request.getOldInputs());
-      // Fail in the plan when the object belongs to another service.
-      noteInState(kind, account(), request.getId(), state);
+      const [id, urn] = [request.getId(), request.getUrn()];
       // An import is diffed, too. A refresh without a program is not, nor an old name of a resource.
-      if (checked.has(request.getUrn())) refuseOwned(request);
+      if (checked.has(urn)) noteOwner(request);
       if (connection === defaultConnection) refuseConnection(state);
-      notePlanned(kind, request.getId(), state, inputs);
+      noteDiff(kind, account(), id, state, inputs);
       const replaces = kind.replaces(state, inputs);
       const paths = detailedDiff(kind, withoutOthers(kind, olds), inputs, replaces);
       const changed = [...new Set([...paths.keys()].map(propertyOf))];
@@ -249,8 +244,9 @@ function handlersOf(schema: Schema) {
         changed.every((name) => propertiesOf(kind).includes(name)) &&
         isUnchanged(kind, state, inputs);
       const isChanged = changed.length > 0 && !isSame;
-      if (isChanged) await askBeforeUpdate(kind, account(), request.getId(), state, inputs);
-      await judgeAccount(kind, account(), request.getId(), state, isChanged);
+      if (isChanged) await askBeforeUpdate(resource(kind, urn, inputs, secrets), id, state);
+      // Fail in the plan when the object may belong to another account.
+      await judgeAccount(kind, account(), id, state, isChanged);
       // A dynamic provider has written this state: an update without changes rewrites it.
       if (!isChanged) return diffResponse("__provider" in state ? ["__provider"] : []);
       const response = diffResponse(changed)
@@ -265,18 +261,17 @@ function handlersOf(schema: Schema) {
     async create(request: messages.CreateRequest) {
       const kind = kindOf(request.getType());
       const { values: inputs, secrets } = fromWire(request.getProperties());
-      await askBefore(kind, account(), inputs, true);
+      await askBefore(resource(kind, request.getUrn(), inputs, secrets), true);
       if (request.getPreview()) {
         const known = { ...inputs, ...kind.derived?.(inputs) };
         const planned = plannedOutputs(kind, outputsOf(request.getType()), known);
         const outputs = { ...planned, ...accountState(account()) };
         return new messages.CreateResponse().setProperties(toWire(outputs, secrets));
       }
-      noteUpdate();
-      const service = client(request.getTimeout(), secretTexts(kind, secrets, inputs));
-      const created = await create(kind, service, inputs, request.getUrn());
-      const { id, state, problem, warning } = created;
-      if (warning) warn(warning);
+      run.isUpdate = true;
+      const service = operation(request.getTimeout(), secretTexts(kind, secrets, inputs));
+      const { id, state, problem, warning } = await create(kind, service, inputs);
+      run.say("warning", warning, "resource");
       const stored = { ...state, ...storedSettings(kind, inputs), ...accountState(service) };
       const outputs = toWire(stored, secrets);
       if (!problem) return new messages.CreateResponse().setId(id).setProperties(outputs);
@@ -297,12 +292,12 @@ function handlersOf(schema: Schema) {
       const stored = "uri" in props.values ? props.values : undefined;
       const id = stored
         ? request.getId()
-        : await idToImport(kind, client(request.getTimeout()), request.getId());
+        : await idToImport(kind, operation(request.getTimeout()).client, request.getId());
       const texts = secretTexts(kind, props.secrets, props.values);
-      const service = clientOf(kind, id, props.values, request.getTimeout(), texts);
+      const service = operationOn(kind, id, props.values, request.getTimeout(), texts);
       const found = await read(kind, service, id, stored);
       if (!found) return new messages.ReadResponse();
-      if (!stored) claim(account().baseUrl.href, id);
+      if (!stored) run.imported.add(service.object(kind, id));
       const inputs = stored
         ? withDrift(kind, stored, found, withoutOthers(kind, given.values))
         : importedInputs(kind, found);
@@ -326,10 +321,10 @@ function handlersOf(schema: Schema) {
         const outputs = { ...planned, ...accountState(account()) };
         return new messages.UpdateResponse().setProperties(toWire(outputs, [...secrets, ...old]));
       }
-      noteUpdate();
+      run.isUpdate = true;
       const id = request.getId();
       const texts = secretTexts(kind, [...secrets, ...old], inputs, state);
-      const service = clientOf(kind, id, state, request.getTimeout(), texts);
+      const service = operationOn(kind, id, state, request.getTimeout(), texts);
       const found = await update(kind, service, id, state, inputs);
       const outputs = { ...found, ...storedSettings(kind, inputs), ...accountState(service) };
       return new messages.UpdateResponse().setProperties(toWire(outputs, [...secrets, ...old]));
@@ -339,8 +334,9 @@ function handlersOf(schema: Schema) {
       const kind = kindOf(request.getType());
       const id = request.getId();
       const { values: state, secrets } = fromWire(request.getProperties());
+      run.isUpdate = true;
       const texts = secretTexts(kind, secrets, state);
-      const service = clientOf(kind, id, state, request.getTimeout(), texts);
+      const service = operationOn(kind, id, state, request.getTimeout(), texts);
       await remove(kind, service, id, state);
       return new Empty();
     },
@@ -354,7 +350,7 @@ function handlersOf(schema: Schema) {
       const described = schema.functions[token];
       if (!lookup || !described) throw new Error(`there is no function ${token}`);
       const { values: args, secrets } = fromWire(request.getArgs());
-      const result = await lookup(() => client(), args, { isSecret: secrets.size > 0 });
+      const result = await lookup(() => operation().client, args, { isSecret: secrets.size > 0 });
       const [name = ""] = Object.keys(described.outputs.properties);
       const outputs = Array.isArray(result) ? { [name]: result } : (result as Properties);
       return new messages.InvokeResponse().setReturn(toWire(outputs));
@@ -362,8 +358,11 @@ function handlersOf(schema: Schema) {
 
     /** The engine calls this at the end of every run, too. */
     async cancel() {
-      await endRun();
-      cancel();
+      try {
+        await end();
+      } finally {
+        cancel();
+      }
       return new Empty();
     },
 
@@ -371,7 +370,7 @@ function handlersOf(schema: Schema) {
     async *list(request: messages.ListRequest) {
       const kind = kindOf(request.getToken());
       let left = request.getLimit() || Number.POSITIVE_INFINITY;
-      for await (const object of kind.endpoints.list(client())) {
+      for await (const object of kind.endpoints.list(operation().client)) {
         if (left-- <= 0) break;
         const { id, description } = object as { id: string; description?: string };
         const result = new messages.ListResponse.Result().setId(id).setName(description || id);
@@ -379,14 +378,6 @@ function handlersOf(schema: Schema) {
       }
     },
   };
-}
-
-/** Says what is known at the end of a run, once. Engines before 3.250 end the process without `cancel`. */
-export async function endRun(): Promise<void> {
-  tellServices();
-  warnOfPlan();
-  await endCreates();
-  await allShown();
 }
 
 function secretsIn(properties: SchemaProperties): string[] {
@@ -479,11 +470,10 @@ interface Source {
  */
 function differentAccount(olds: Properties, settings: Settings): string[] {
   if (settings.sameAccount) return [];
-  const { baseUrl, apiKey } = olds;
-  const isKnownUrl = URL.canParse(String(baseUrl));
-  const isMoved = isKnownUrl && !isOwnOrigin(new URL(String(baseUrl)).origin, settings);
-  const isOther = typeof apiKey === "string" && apiKey !== settings.apiKey;
-  return [...(isMoved ? ["baseUrl"] : []), ...(isOther ? ["apiKey"] : [])];
+  const keys = ["baseUrl", "apiKey"] as const;
+  const given = (key: (typeof keys)[number]) =>
+    key === "baseUrl" ? String(olds[key]).replace(/\/+$/, "") : olds[key];
+  return keys.filter((key) => typeof olds[key] === "string" && given(key) !== settings[key]);
 }
 
 /**

@@ -7,8 +7,7 @@ import type { ErrorResourceInitFailed } from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
 import { Any } from "google-protobuf/google/protobuf/any_pb";
 import { plainMessage } from "../client/plain";
-import { answering } from "../provider/engine";
-import { showWith } from "../provider/log";
+import type { Show } from "../provider/log";
 
 /** The URN of the operation in progress: messages about it name its resource. */
 const urnOf = new AsyncLocalStorage<string>();
@@ -69,7 +68,7 @@ function answered(
 ): grpc.handleUnaryCall<AnyRequest, unknown> {
   return ({ request }, callback) => {
     const urn = request.getUrn?.() ?? "";
-    const work = urnOf.run(urn, () => answering(() => handle(request)));
+    const work = urnOf.run(urn, async () => handle(request));
     const answer = work.finally(allShown);
     answer.then(
       (response) => callback(null, response),
@@ -105,11 +104,11 @@ function grpcError(error: Error): grpc.ServiceError {
 }
 
 /** Shows messages through the engine, which shows nothing of a plugin's stderr. */
-export function showThroughEngine(address: string): void {
+export function throughEngine(address: string): Show {
   const engine = new EngineClient(address, grpc.credentials.createInsecure(), channelOptions);
-  showWith((severity, text, about) => {
+  return (severity, text, about) => {
     const level = severity === "warning" ? LogSeverity.WARNING : LogSeverity.INFO;
-    const urn = about === "resource" ? (urnOf.getStore() ?? "") : "";
+    const urn = { run: "", resource: urnOf.getStore() ?? "" }[about] ?? about;
     const request = new LogRequest().setSeverity(level).setMessage(text).setUrn(urn);
     // An engine that does not answer has ended, and nobody reads the message.
     const isShown = new Promise<void>((resolve) =>
@@ -119,5 +118,5 @@ export function showThroughEngine(address: string): void {
     );
     unshown.add(isShown);
     void isShown.then(() => unshown.delete(isShown));
-  });
+  };
 }

@@ -3,9 +3,8 @@ import { readFileSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import type { SettingKey } from "../client/advice";
 import type { Client, ClientOptions } from "../client/client";
-import { type Connection, defaultConnection, waysToSet } from "../client/settings";
+import { type Connection, waysToSet } from "../client/settings";
 import { cancelSignal, sendForEngine } from "./engine";
-import { inform } from "./log";
 import { nearest } from "./values/nearest";
 import { whyDamaged, whyNoBlock } from "./values/notPem";
 
@@ -20,54 +19,40 @@ export type ConfigReader = (key: string) => string | undefined;
 /** The settings of a connection, which a user gives. */
 export interface Settings extends Omit<ClientOptions, "nameOf" | "tell" | "send" | "signal"> {
   /**
-   * Other origins that the service has: that of a gateway, or the old one after a move. A list with
-   * commas.
-   */
-  acceptedOrigins?: string;
-  /**
-   * Whether the API key is a new one of the account that the state was made with. Give it for one
-   * run only.
+   * Whether the base URL and the API key are those of the account that the state was made with, in spite
+   * of a change. Give it for one run only.
    */
   sameAccount?: boolean;
+  /**
+   * Whether a create takes an object that equals it and that no resource has. Give it for one run only.
+   */
+  takeEqual?: boolean;
   /** Whether a plan does not ask the service. */
   offlinePlan?: boolean;
 }
 
-const clients = new Map<string, Client>();
-const contexts = new WeakMap<Client, { connection: Connection; settings: Settings }>();
-
 /**
- * The client of a connection. A process has one client for each account, so that all requests of
- * the account share its limit.
+ * A client of a connection.
  *
  * A connection is a config namespace: `tlsedge-staging` reads `tlsedge-staging:apiKey` or, if
  * config does not set that, `TLSEDGE_STAGING_API_KEY`.
  *
  * @param config Undefined outside a stack: then only the environment is read.
+ * @param tell Shows a message when requests take long.
  * @throws ConfigurationError that names every missing or malformed setting.
  */
 export function connect(
   connection: Connection,
   config?: ConfigReader,
   env: NodeJS.ProcessEnv = process.env,
+  tell?: (message: string) => void,
 ): Client {
   const settings = readSettings(connection, config, env);
-  const account = JSON.stringify(settings);
-  const known = clients.get(account);
-  if (known) return known;
   // Loaded only when needed: a program without lookups makes no request.
   const { Client } = require("../client/client") as typeof import("../client/client");
   const nameOf = (key: SettingKey) => whereSet(connection, key, config, env);
-  const client = new Client({
-    ...settings,
-    nameOf,
-    tell: (text) => inform(text),
-    send: sendForEngine,
-    signal: cancelSignal,
-  });
-  clients.set(account, client);
-  contexts.set(client, { connection, settings });
-  return client;
+  const given = { nameOf, send: sendForEngine, signal: cancelSignal };
+  return new Client({ ...settings, ...given, ...(tell && { tell }) });
 }
 
 /**
@@ -108,19 +93,6 @@ function valuesOf(
     inEnv,
     howToSet: isOwn ? `set ${configKey}, because that provider sets baseUrl` : howToSet,
   };
-}
-
-/** The connection and the settings of a client, which {@link connect} has made. */
-export function contextOf({ account }: Client) {
-  return contexts.get(account) ?? { connection: defaultConnection, settings: undefined };
-}
-
-/** Whether an origin is that of the service, by its settings. */
-export function isOwnOrigin(
-  origin: string,
-  { baseUrl, acceptedOrigins = "" }: Pick<Settings, "baseUrl" | "acceptedOrigins">,
-): boolean {
-  return origin === new URL(baseUrl).origin || acceptedOrigins.split(",").includes(origin);
 }
 
 /** Why an API key must be a secret in the config. */
@@ -168,8 +140,8 @@ export function readSettings(
     timeoutSeconds: read("timeoutSeconds"),
     maxRetries: read("maxRetries"),
     requestsPerMinute: read("requestsPerMinute"),
-    acceptedOrigins: read("acceptedOrigins"),
     sameAccount: read("sameAccount"),
+    takeEqual: read("takeEqual"),
     offlinePlan: read("offlinePlan"),
   };
   if (problems.length > 0) throw new ConfigurationError(problems.join("; "));
@@ -179,7 +151,7 @@ export function readSettings(
 /** Why the settings of a connection can't be used; undefined when they can. */
 export function problemOfSettings(
   connection: Connection,
-  config: ConfigReader,
+  config: ConfigReader | undefined,
 ): string | undefined {
   try {
     readSettings(connection, config, process.env);
@@ -257,8 +229,8 @@ const settingChecks = {
   timeoutSeconds: { name: "timeout", check: between(1, 86_400) },
   maxRetries: { name: "number of retries", check: between(0, 1000) },
   requestsPerMinute: { name: "number of requests per minute", check: between(0, 1_000_000) },
-  acceptedOrigins: { name: "list of accepted origins", check: checkOrigins },
   sameAccount: { name: "answer whether the account is the same", check: checkBoolean },
+  takeEqual: { name: "choice to take equal objects", check: checkBoolean },
   offlinePlan: { name: "choice of a plan without questions", check: checkBoolean },
 };
 
@@ -272,7 +244,7 @@ function shown(key: Key, value: string): string {
   if (key === "caFile") {
     return /^[^\n]{1,255}\.(pem|crt|cer|ca)$/i.test(value) ? ` (${value})` : "";
   }
-  if (key !== "baseUrl" && key !== "acceptedOrigins") return "";
+  if (key !== "baseUrl") return "";
   const bare = value.replace(/^([a-z]+:\/\/)?.*@/is, "$1").replace(/[?#].*/s, "");
   // Show only what looks like a URL or a host name: anything else may be a misplaced API key.
   return /^[a-z]+:\/|^[a-z0-9.-]+[.:][a-z0-9/.-]+$/.test(bare) ? ` (${bare})` : "";
@@ -288,13 +260,6 @@ function checkBaseUrl(value: string): string | Invalid {
     return new Invalid("must have only https://, a host and a path");
   }
   return url.href.replace(/\/+$/, "");
-}
-
-function checkOrigins(value: string): string | Invalid {
-  const urls = value.split(",").map((one) => (URL.canParse(one) ? new URL(one) : undefined));
-  return urls.every((url) => url?.host && !url.host.includes(";"))
-    ? urls.map((url) => url?.origin).join(",")
-    : new Invalid("must be URLs such as https://api.example.com, with commas between them");
 }
 
 function checkBoolean(value: string): boolean | Invalid {
@@ -315,12 +280,8 @@ function checkApiKey(value: string): string | Invalid {
 
 const isPem = (text: string) => text.includes("-----BEGIN ");
 
-/** The CA files that are good: each operation reads the settings, and a client reads its file once. */
-const goodCaFiles = new Set<string>();
-
 function checkCaFile(value: string): string | Invalid {
   if (isPem(value)) return new Invalid("is PEM text, but must be the path of a file");
-  if (goodCaFiles.has(value)) return value;
   let text: string;
   try {
     text = readFileSync(value, "utf8");
@@ -333,7 +294,6 @@ function checkCaFile(value: string): string | Invalid {
   if (start < 0) return new Invalid(whyNoBlock(text, "certificate"));
   try {
     new X509Certificate(text.slice(start));
-    goodCaFiles.add(value);
     return value;
   } catch {
     return new Invalid(whyDamaged(text, "holds a certificate that can't be parsed"));

@@ -1,25 +1,21 @@
 import { isDeepStrictEqual } from "node:util";
 import type { dynamic } from "@pulumi/pulumi";
 import * as v from "valibot";
-import type { Client } from "../client/client";
 import { plainMessage } from "../client/plain";
 import { defaultConnection } from "../client/settings";
-import { type AccountState, accountState, judgeAccount } from "./account";
-import { type ConfigReader, connect, overruled, problemOfSettings } from "./connection";
 import {
   adopt,
-  adoptions,
   checkImportOption,
-  deleteUnlessAdopted,
   findToAdopt,
   importKey,
-  noteChecked,
+  noteAdoption,
   problemsOfAdoption,
   refuseOwned,
   secretsKey,
-} from "./creates/adoption";
-import { endCreates } from "./creates/createOnce";
-import { answering, exitWithEngine } from "./engine";
+} from "./adopt";
+import { problemOfSettings } from "./connection";
+import { create } from "./create";
+import { exitWithEngine } from "./engine";
 import {
   driftOf,
   inputsOf,
@@ -30,31 +26,27 @@ import {
   settingsOf,
 } from "./kind";
 import { idToImport, isNamed, kinds } from "./kinds";
-import { inform, once, warn } from "./log";
-import {
-  askBefore,
-  askBeforeUpdate,
-  noteDeployed,
-  noteProgram,
-  noteService,
-  noteUpdate,
-  tellServices,
-  warnOfPlan,
-} from "./plan";
+import { type AccountState, accountState, judgeAccount } from "./marks";
+import { askBefore, askBeforeUpdate, noteDeployed } from "./plan";
+import { currentRun, finishRun } from "./process";
 import { defined, type Properties, pick, unknownValue, withOneMarker } from "./properties";
 import {
   check,
-  create,
   incomplete,
+  noteDiff,
   noteInState,
-  notePlanned,
   read,
+  remove,
   secretTexts,
   textsOf,
   update,
 } from "./resource";
+import type { Account } from "./run";
 import { type Timed, type Timeouts, timeoutsKey } from "./timeouts";
 import { problemsOfShape, prune } from "./values/shape";
+
+/** Whether this process is prepared: the engine configures each provider. */
+let isPrepared = false;
 
 /** The provider of TLS edges. Every state names this export, so it is never renamed. */
 export const tlsEdge = dynamicProvider(kinds.TLSEdge);
@@ -66,53 +58,58 @@ export const tlsCertificate = dynamicProvider(kinds.TLSCertificate);
  * here for all resources: unknown values, deleted objects, and the result of a refresh.
  */
 function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
-  let config: ConfigReader = () => undefined;
   const { entries } = kind.schema;
   /** A program of these providers may also name a config namespace. */
   const schema = { ...kind.schema, entries: { ...entries, connection: v.optional(v.string()) } };
-  const account = (properties: Properties): Client => connect(connectionOf(properties), config);
-  /** The client of an operation that makes requests. */
-  const client = (properties: Properties, operation?: Timed, state: Properties = {}): Client => {
-    const connected = account(properties);
-    once(warn, overruled(connectionOf(properties), config, process.env));
+  const accountOf = (properties: Properties): Account =>
+    currentRun().account(connectionOf(properties));
+  /** The account for an operation that makes requests. */
+  const operation = (properties: Properties, timed?: Timed, state: Properties = {}): Account => {
+    const account = accountOf(properties);
+    currentRun().sayOverruled(connectionOf(properties));
     const timeouts = (properties[timeoutsKey] ?? {}) as Timeouts;
     const names = (properties[secretsKey] ?? []) as string[];
     const secrets = secretTexts(kind, names, properties, state);
-    return connected.operation(operation && timeouts[operation], secrets);
+    return account.operation(timed && timeouts[timed], secrets);
   };
-  /** {@link client} for an object in state. */
-  const clientOf = (id: string, timed: Timed, state: Properties, properties = state): Client => {
-    const operation = client(properties, timed, state);
-    noteInState(kind, operation, id, state);
-    return operation;
+  /** {@link operation} on an object in state. */
+  const operationOn = (
+    id: string,
+    timed: Timed,
+    state: Properties,
+    properties = state,
+  ): Account => {
+    const account = operation(properties, timed, state);
+    noteInState(kind, account, id, state);
+    return account;
+  };
+  const resource = (inputs: Properties) => {
+    const isSecret = ((inputs[secretsKey] ?? []) as string[]).includes("hostports");
+    return { account: accountOf(inputs), kind, inputs, isSecret };
   };
   /** Reads the object to adopt, unless the inputs have problems. A failure becomes a problem. */
   const readToAdopt = async (wanted: unknown, inputs: Properties, problems: Problem[]) => {
     if (typeof wanted !== "string" || problems.length > 0) return undefined;
     try {
-      noteService(account(inputs), false);
-      const id = await idToImport(kind, client(inputs), wanted);
-      refuseOwned(kind, client(inputs), id, wanted);
-      return { id, state: await findToAdopt(kind, client(inputs), id, inputs) };
+      const account = operation(inputs);
+      account.memory.isUsed = true;
+      const id = await idToImport(kind, account.client, wanted);
+      refuseOwned(kind, account, id, wanted);
+      return { id, state: await findToAdopt(kind, operation(inputs), id, inputs) };
     } catch (error) {
       problems.push({ path: "", reason: (error as Error).message });
       return undefined;
     }
   };
-  const checkAdoption = (
-    id: string,
-    found: Properties,
-    inputs: Properties,
-    problems: Problem[],
-  ) => {
-    problems.push(...problemsOfAdoption(kind, id, found, inputs));
-    if (problems.length === 0) noteChecked(kind, id);
+  const checkAdoption = (id: string, found: Properties, inputs: Properties, all: Problem[]) => {
+    all.push(...problemsOfAdoption(kind, id, found, inputs));
+    if (all.length === 0) noteAdoption(currentRun(), kind, id);
   };
   /** Asks the service before a create, unless the inputs have problems. A failure becomes one. */
   const askFor = async (inputs: Properties, problems: Problem[]) => {
     if (problems.length > 0) return;
     try {
-      await askBefore(kind, account(inputs), inputs, true);
+      await askBefore(resource(inputs), true);
     } catch (error) {
       problems.push({ path: "", reason: (error as Error).message });
     }
@@ -120,15 +117,11 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
   return {
     // Don't await here: Pulumi uses a provider before this promise settles.
     configure: async (request) => {
-      config = (key) => request.config.get(key);
+      currentRun().config = (key) => request.config.get(key);
+      if (isPrepared) return;
+      isPrepared = true;
       printOthers();
-      void exitWithEngine(async () => {
-        await endCreates();
-        // Only now is it known that no other adoption follows.
-        once(inform, adoptions());
-        tellServices();
-        warnOfPlan();
-      });
+      void exitWithEngine(finishRun);
     },
 
     check: (olds: Properties = {}, raw: Properties = {}) =>
@@ -144,12 +137,14 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
         const news = prune({ schema }, given, olds);
         const problems = [
           ...problemsOfShape({ schema }, news),
-          ...problemsOfConnection(connectionOf(news), config),
+          ...problemsOfConnection(connectionOf(news)),
         ];
-        const found = isNew ? await readToAdopt(wanted, news, problems) : undefined;
+        const found = isNew
+          ? await readToAdopt(wanted, { ...news, [secretsKey]: secrets }, problems)
+          : undefined;
         // In an adoption, the object's inputs take the place of the old inputs.
         const before = isNew ? found && inputsOf(kind, found.state) : olds;
-        const checked = check(kind, news, before);
+        const checked = check(currentRun(), kind, news, before);
         problems.push(...checked.problems);
         // The inputs are the only way into a plan, so they have what follows from them.
         const derived = kind.derived?.(checked.inputs, before);
@@ -162,9 +157,9 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
           [secretsKey]: secrets,
         };
         if (found) checkAdoption(found.id, found.state, toAdopt, problems);
-        else if (isNew) await askFor(inputs, problems);
-        noteProgram();
-        noteDeployed(olds);
+        else if (isNew) await askFor({ ...inputs, [secretsKey]: secrets }, problems);
+        currentRun().hasProgram = true;
+        noteDeployed(currentRun(), olds);
         const kept = {
           [importKey]: wanted,
           [secretsKey]: keptNames(kind, secrets),
@@ -180,26 +175,29 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
       toldOnce(async () => {
         // The plugin stores no connection: its accounts are explicit providers.
         const isOwn = state.__provider !== undefined;
-        // Fail in the plan when the object belongs to another service, or to another account.
-        const service = account(isOwn ? state : inputs);
-        noteInState(kind, service, id, state);
-        notePlanned(kind, id, state, inputs);
+        const account = accountOf(isOwn ? state : inputs);
+        noteDiff(kind, account, id, state, inputs);
         const replaces = kind.replaces(state, inputs);
         if (isOwn && connectionOf(state) !== connectionOf(inputs)) replaces.push("connection");
         const isOwnName = (wanted: unknown) => isNamed(kind, id, state, wanted);
-        checkImportOption(kind, () => account(inputs), id, inputs, replaces, isOwnName);
+        checkImportOption(kind, () => accountOf(inputs), id, inputs, {
+          replaces,
+          isOwn: isOwnName,
+        });
         // An update without changes stores what the plugin does not: Pulumi needs `__provider`.
         const isSame =
           replaces.length === 0 &&
           isOwn &&
+          state[importKey] === inputs[importKey] &&
           isDeepStrictEqual(storedSettings(kind, state), storedSettings(kind, inputs)) &&
           isUnchanged(kind, state, inputs);
+        // Fail in the plan when the object may belong to another account.
         if (isSame) {
-          await judgeAccount(kind, service, id, state, false);
+          await judgeAccount(kind, account, id, state, false);
           return { changes: false };
         }
-        await askBeforeUpdate(kind, account(inputs), id, state, inputs);
-        await judgeAccount(kind, service, id, state, true);
+        await askBeforeUpdate(resource(inputs), id, state);
+        await judgeAccount(kind, account, id, state, true);
         if (replaces.length > 0) return { replaces };
         // The engine itself compares the inputs: so `replaceOnChanges` and `ignoreChanges` work, and
         // fields that the program does not set are no change.
@@ -208,13 +206,13 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
 
     create: (inputs: Properties) =>
       toldOnce(async () => {
-        noteUpdate();
+        currentRun().isUpdate = true;
         const { [importKey]: wanted, ...rest } = inputs;
-        const service = client(inputs, "create");
+        const service = operation(inputs, "create");
         const { id, state, problem, warning } = await (typeof wanted === "string"
-          ? adopt(kind, service, await idToImport(kind, service, wanted), rest)
+          ? adopt(kind, service, await idToImport(kind, service.client, wanted), rest)
           : create(kind, service, inputs));
-        if (warning) warn(warning);
+        currentRun().say("warning", warning, "resource");
         const outs = { ...state, ...storedOf(kind, inputs), ...accountState(service) };
         if (!problem) return { id, outs };
         // The engine stores these properties in spite of the error; the next update completes them.
@@ -227,7 +225,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
       toldOnce(async () => {
         // In a program's `get`, no properties are stored yet.
         const stored = "uri" in props ? props : undefined;
-        const service = clientOf(id, "read", props);
+        const service = operationOn(id, "read", props);
         const found = await read(kind, service, id, stored);
         if (found) return { id, ...refreshed(kind, props, found, accountState(service)) };
         if (stored) return { id: "" };
@@ -237,14 +235,17 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
 
     update: (id: string, stored: Properties, inputs: Properties) =>
       toldOnce(async () => {
-        noteUpdate();
-        const service = clientOf(id, "update", stored, inputs);
+        currentRun().isUpdate = true;
+        const service = operationOn(id, "update", stored, inputs);
         const found = await update(kind, service, id, stored, inputs);
         return { outs: { ...found, ...storedOf(kind, inputs), ...accountState(service) } };
       }),
 
     delete: (id: string, state: Properties) =>
-      toldOnce(() => deleteUnlessAdopted(kind, clientOf(id, "delete", state), id, state)),
+      toldOnce(() => {
+        currentRun().isUpdate = true;
+        return remove(kind, operationOn(id, "delete", state), id, state);
+      }),
   };
 }
 
@@ -275,7 +276,7 @@ const told = "[the engine shows this error of pulumi-tlsedge]";
  */
 async function toldOnce<T>(work: () => Promise<T>): Promise<T> {
   try {
-    return await answering(work);
+    return await work();
   } catch (error) {
     if (error instanceof Error) {
       Object.assign(error, { message: plainMessage(error.message), stack: "" });
@@ -286,12 +287,8 @@ async function toldOnce<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-let isFiltered = false;
-
 /** Leaves out of what this process prints the errors that the engine shows. */
 function printOthers(): void {
-  if (isFiltered) return;
-  isFiltered = true;
   const print = console.error;
   console.error = (...parts: unknown[]) => {
     if (!String(parts[0]).startsWith(told)) print(...parts);
@@ -320,7 +317,7 @@ function storedSettings(kind: Kind, from: Properties): Properties {
  * resource: so state has them from the next create or update on.
  */
 function storedOf(kind: Kind, from: Properties): Properties {
-  const others = defined(pick(from, [timeoutsKey, secretsKey]));
+  const others = defined(pick(from, [timeoutsKey, secretsKey, importKey]));
   return { ...storedSettings(kind, from), ...others };
 }
 
@@ -328,9 +325,9 @@ function connectionOf(properties: Properties): string {
   return String(properties.connection ?? defaultConnection);
 }
 
-function problemsOfConnection(connection: string, config: ConfigReader): Problem[] {
-  const reason = problemOfSettings(connection, config);
+function problemsOfConnection(connection: string): Problem[] {
+  const reason = problemOfSettings(connection, currentRun().config);
   if (reason) return [{ path: "", reason }];
-  once(warn, overruled(connection, config, process.env));
+  currentRun().sayOverruled(connection);
   return [];
 }

@@ -8,27 +8,13 @@ const cancelled = new AbortController();
 /** Aborted when the user has cancelled the update, or the engine has exited. */
 export const cancelSignal: AbortSignal = cancelled.signal;
 
-/** Ends all waits and reads of this process. A write in flight still gets its answer. */
-export function cancel(): void {
-  cancelled.abort(new Error("the update was cancelled"));
+/**
+ * Ends all waits and reads of this process, and sends no other request. A write in flight still gets its
+ * answer.
+ */
+export function cancel(reason = "the update was cancelled"): void {
+  cancelled.abort(new Error(reason));
 }
-
-/** The engine's calls: how many came so far, and how many of them this process still works on. */
-export const calls = { total: 0, open: 0 };
-
-/** Works on one call of the engine. */
-export async function answering<T>(work: () => T | Promise<T>): Promise<T> {
-  calls.total += 1;
-  calls.open += 1;
-  try {
-    return await work();
-  } finally {
-    calls.open -= 1;
-  }
-}
-
-let isWatched = false;
-let hasExited = false;
 
 /** The engine's address, which is the last argument of a provider's process. */
 export function engineAddress(): string {
@@ -37,7 +23,7 @@ export function engineAddress(): string {
 }
 
 /** Port of the engine that started this process as a provider; 0 in any other process. */
-export function enginePort(): number {
+function enginePort(): number {
   return Number(engineAddress().split(":")[1] ?? 0);
 }
 
@@ -59,22 +45,13 @@ export function isEngineAlive(port = enginePort()): Promise<boolean> {
   });
 }
 
-/** Whether a process of this machine is alive, even one of another user. */
-export function isProcessAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
-}
-
 /**
  * Sends a request to the service, unless the engine has exited and can't store the result.
  *
- * @throws Error when the engine has exited.
+ * @throws Error when the engine has exited, or the user has cancelled the update.
  */
 export async function sendForEngine<T>(send: () => Promise<T>): Promise<T> {
-  if (hasExited) throw new Error("the engine has exited: this request is not sent");
+  cancelSignal.throwIfAborted();
   return send();
 }
 
@@ -88,8 +65,7 @@ export async function sendForEngine<T>(send: () => Promise<T>): Promise<T> {
  * @param onOrderlyEnd Called when the engine ends this process in order, before it exits.
  */
 export async function exitWithEngine(onOrderlyEnd: () => Promise<void>): Promise<void> {
-  if (isWatched || enginePort() === 0) return;
-  isWatched = true;
+  if (enginePort() === 0) return;
   // In an orderly exit, the engine sends SIGINT after it has stored all answers. On Windows it sends
   // SIGBREAK, which never comes elsewhere.
   for (const signal of ["SIGINT", "SIGBREAK"] as const) {
@@ -104,8 +80,7 @@ export async function exitWithEngine(onOrderlyEnd: () => Promise<void>): Promise
   // stderr again, which would be an endless loop.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   while (await isEngineAlive()) await setTimeout(checkEveryMs, undefined, { ref: false });
-  hasExited = true;
-  cancel();
+  cancel("the engine has exited: this request is not sent");
   process.exitCode = 1;
   // Not documented; without it, the process stays.
   const { _getActiveHandles: handles } = process as { _getActiveHandles?: () => unknown[] };

@@ -1,226 +1,234 @@
-import { EventEmitter, once } from "node:events";
+import { once } from "node:events";
 import { setTimeout } from "node:timers/promises";
-import type { Client } from "../client/client";
-import type { Endpoints } from "../client/endpoints";
-import { type Attempted, ServiceError } from "../client/errors";
+import { ServiceError } from "../client/errors";
+import type { ServiceObject } from "../client/fields";
 import { lowerCase } from "./declaredHostports";
-import { calls, cancelSignal } from "./engine";
-import { type Listed, named } from "./plan";
-import { hasUnknown } from "./properties";
+import { cancelSignal } from "./engine";
+import type { Kind } from "./kind";
+import { type Listed, named } from "./objects";
+import { hasUnknown, type Properties } from "./properties";
+import type { Account, Run } from "./run";
 
-/** The lists of hostports that the program of this run declares. */
-const declared = new Set<string>();
-/** By the id of an edge: the hostports that this run removes from it, in lower case. */
-const plans = new Map<string, Set<string>>();
-/** The ids of the edges that this run has deleted. */
-const deleted = new Set<string>();
-/** Emits the id of an edge that gets a plan or is deleted. */
-const changes = new EventEmitter().setMaxListeners(0);
-
-/**
- * How long a write waits at most until the holder has a plan. The engine may diff the holder after
- * it has started to create the edge that takes the hostport. It diffs ahead, but not far when all its
- * workers are busy. No call says that no diff follows: so the wait ends early when the engine has sent
- * no call for a while and waits for no answer but those of writes that wait here. What may still come
- * then depends on other providers or on the program's own requests.
- */
-const maxGraceMs = 10_000;
-/** In how many parts the grace is divided, and after how many of them without a call it ends early. */
-const [parts, quietParts] = [40, 20];
+/** When a write reads the list while it waits for a hostport, in seconds after it was refused. */
+const readsAt = [1, 3, 7, 15, 20];
+/** For how many seconds a write waits. */
+const longest = 20;
+/** For how many seconds a write waits for an edge of which the engine has asked no diff. */
+const undiffedFor = 5;
 
 /** Notes that the program declares an edge with these hostports. Ignores what is no known list. */
-export function declareHostports(hostports: unknown): void {
-  if (Array.isArray(hostports) && !hasUnknown(hostports)) declared.add(keyOf(hostports));
+export function declareHostports(run: Run, kind: Kind, inputs: Properties): void {
+  const hostports = kind.exclusive && (inputs[kind.exclusive] ?? []);
+  if (Array.isArray(hostports) && !hasUnknown(hostports)) run.declared.add(keyOf(hostports));
 }
 
 /**
- * Plans the change of an edge, from its diff. Ignores a diff to what the program does not declare:
+ * Plans the hostports of an edge, from its diff. Ignores a diff to what the program does not declare:
  * after a refresh the engine diffs to the old inputs, and for a dependent of a replaced resource to
  * unknown ones.
  */
-export function planHostports(id: string, from: unknown, to: unknown): void {
-  if (hasUnknown(to) || !declared.has(keyOf(to as string[]))) return;
-  const keeps = lowerCase(to as string[]);
-  plans.set(id, new Set([...lowerCase(from as string[])].filter((one) => !keeps.has(one))));
-  changes.emit(id);
+export function planHostports(
+  kind: Kind,
+  account: Account,
+  id: string,
+  state: Properties,
+  inputs: Properties,
+): void {
+  const { exclusive } = kind;
+  const { run } = account;
+  if (!exclusive) return;
+  const [from, to] = [state, inputs].map((one) => (one[exclusive] ?? []) as string[]);
+  if (!from || !to || hasUnknown(to) || !run.declared.has(keyOf(to))) return;
+  const kept = lowerCase(to);
+  run.willServe.set(account.object(kind, id), kept);
+  for (const one of lowerCase(from)) if (!kept.has(one)) run.givenUp.add(one);
+  run.changes.emit("edge");
 }
 
-/** Notes that an edge was deleted: a replacement may delete it without a diff. */
-export function noteDeleted(id: string): void {
-  deleted.add(id);
-  changes.emit(id);
+/** Notes that this run has deleted an edge. */
+export function noteDeleted(kind: Kind, account: Account, id: string, state: Properties): void {
+  if (!kind.exclusive) return;
+  const hostports = (state[kind.exclusive] ?? []) as string[];
+  for (const one of lowerCase(hostports)) account.run.givenUp.add(one);
+  noteServed(account.run, account.object(kind, id), []);
 }
 
-/** Begins a run. */
-export function forgetPlans(): void {
-  for (const one of [declared, plans, deleted]) one.clear();
+function noteServed({ serves, changes }: Run, edge: string, hostports: string[]): void {
+  serves.set(edge, lowerCase(hostports));
+  changes.emit("edge");
 }
 
-/** An edge that is created or updated. */
-interface Edge<Wire> {
-  /** Undefined when it is created. */
+/** An edge that serves a wanted hostport. */
+interface Holder {
+  wire: Listed;
+  /** Its name in the memory of the run. */
+  edge: string;
+}
+
+/** What is written: a create has no `id`; its `isSame` compares an edge with what is created. */
+interface Written {
   id?: string;
-  /** The hostports it will serve; undefined when they don't change. */
-  hostports: string[] | undefined;
-  endpoints: Pick<Endpoints<Wire, object>, "get" | "list" | "update">;
-  /** Whether an existing edge has the whole content of the edge that is created. */
-  isSame?(wire: Wire): boolean;
+  body: object;
+  isSame?(wire: ServiceObject): boolean;
 }
 
 /**
- * Creates or updates an edge. The service refuses the write when other edges, the holders, serve
- * wanted hostports. If this run's plan removes these from the holders, they are removed now, and the
- * write is sent again (contract C38). The holders' own updates follow as planned.
+ * Creates or updates an object. If the service refuses a hostport that another edge serves, the holder,
+ * and this run gives it up there, the write waits for that and is sent again (contract C38). It never
+ * writes to the holder.
  *
  * @throws Error that names the holder and says what to do. Other errors are thrown unchanged.
  */
-export async function setHostports<T, Wire extends Listed>(
-  client: Client,
-  edge: Edge<Wire>,
-  write: () => Promise<T>,
-): Promise<T> {
+export async function setHostports<Wire extends ServiceObject>(
+  kind: Kind,
+  account: Account,
+  written: Written,
+  send: () => Promise<Wire>,
+): Promise<Wire> {
+  const { run } = account;
+  const hostports = kind.exclusive && (written.body as Listed)[kind.exclusive];
+  const edge = written.id === undefined ? undefined : account.object(kind, written.id);
+  if (!hostports) return send();
   try {
-    // `take` sends the holder's list as it has read it: no update of the holder may come between.
-    return await (edge.id && edge.hostports ? inTurn(client, write) : write());
+    const wire = await send().catch(async (error) => {
+      const isRefused = error instanceof ServiceError && [400, 409].includes(error.status);
+      if (!isRefused) throw error;
+      await waitForHolders(kind, account, written, lowerCase(hostports), error);
+      return send();
+    });
+    noteServed(run, account.object(kind, wire.id), hostports);
+    return wire;
   } catch (error) {
-    const isRefused = error instanceof ServiceError && [400, 409].includes(error.status);
-    if (!isRefused || !edge.hostports) throw error;
-    const wanted = lowerCase(edge.hostports);
-    const holders = await holdersOf(client, edge, wanted, error);
-    return inTurn(client, () => take(client, edge.endpoints, wanted, holders, write));
+    // After a 404, the update of a new edge is tried again.
+    const { status } = error as Partial<ServiceError>;
+    if (edge && status !== 404) run.notUpdated.add(edge);
+    run.changes.emit("edge");
+    throw error;
+  } finally {
+    if (edge) run.waitsFor.delete(edge);
   }
 }
 
-/**
- * The ids of the edges that serve wanted hostports, which all have plans to remove these. They are
- * found in the list, because the service's refusal does not always name them.
- */
-async function holdersOf<Wire extends Listed>(
-  client: Client,
-  edge: Edge<Wire>,
+/** Waits until no edge serves the wanted hostports, or throws. */
+async function waitForHolders(
+  kind: Kind,
+  account: Account,
+  written: Written,
   wanted: Set<string>,
   error: ServiceError,
-): Promise<string[]> {
-  const holders: { wire: Wire; held: string[] }[] = [];
-  try {
-    for await (const wire of edge.endpoints.list(client)) {
-      const held = (wire.hostports ?? []).filter((one) => wanted.has(one.toLowerCase()));
-      if (held.length > 0 && wire.id !== edge.id) holders.push({ wire, held });
-    }
-  } catch {
-    throw error;
+): Promise<void> {
+  const { run, secondMs } = account;
+  const own = written.id === undefined ? undefined : account.object(kind, written.id);
+  const since = performance.now();
+  const read = async (): Promise<Holder[]> => {
+    const all = await account
+      .objects(kind)
+      .all(secondMs)
+      .catch(() => Promise.reject(error));
+    return all.map((wire) => ({ wire, edge: account.object(kind, wire.id) }));
+  };
+  let all = await read();
+  let hadHolder = false;
+  for (;;) {
+    const holders = all.filter((one) => one.edge !== own && serves(run, one, wanted));
+    // The holder may have been updated after the refusal and before the list was read.
+    const isGivenUp = hadHolder || [...wanted].some((one) => run.givenUp.has(one));
+    if (holders.length === 0 && isGivenUp) return;
+    if (holders.length === 0) throw error;
+    hadHolder = true;
+    noteWaiting(run, own, holders);
+    const seconds = (performance.now() - since) / secondMs;
+    const reasons = holders.map((holder) =>
+      whyNot(account, kind, written, wanted, holder, seconds),
+    );
+    const reason = reasons.find((text) => text !== undefined);
+    if (reason) throw new Error(`${error.message}. ${reason}`);
+    // An edge without a diff gives up nothing: its diff is awaited, not its update.
+    const isPlanned = holders.some(({ edge }) => run.willServe.has(edge));
+    const next = isPlanned ? nextRead(seconds) : undiffedFor;
+    const hasEvent = await hasChanged(run, Math.max(1, (next - seconds) * secondMs));
+    if (isPlanned && !hasEvent) all = await read();
   }
-  // The holder may have been updated after the refusal and before the list was read.
-  const isPlanned = [...wanted].some((one) => [...plans.values()].some((all) => all.has(one)));
-  if (holders.length === 0 && !isPlanned) throw error;
-  const partMs = Math.min(maxGraceMs, client.deadlineMs / 10) / parts;
-  for (const { wire, held } of holders) {
-    const isKnown = plans.has(wire.id) || deleted.has(wire.id);
-    if (!isKnown) await planOf(wire.id, partMs);
-    const kept = held.find((hostport) => !isDropped(wire.id, hostport));
-    if (kept) throw refusal(error, edge, wire);
-  }
-  return holders.map(({ wire }) => wire.id);
 }
 
-/** How many writes wait for a plan. */
-let waiting = 0;
+const nextRead = (seconds: number) => readsAt.find((at) => at > seconds) ?? longest;
 
-/** Waits until an edge gets a plan, or until none is to be expected. */
-async function planOf(id: string, partMs: number): Promise<void> {
+/** Waits for a change of what an edge serves or waits for. False when the time is over. */
+async function hasChanged({ changes }: Run, ms: number): Promise<boolean> {
   const ended = new AbortController();
   const signal = AbortSignal.any([ended.signal, cancelSignal]);
-  const isKnown = once(changes, id, { signal }).catch(() => true);
-  waiting += 1;
-  for (let part = 0, quiet = 0; part < parts && quiet < quietParts; part++) {
-    const { total } = calls;
-    if (await Promise.race([isKnown, setTimeout(partMs)])) break;
-    quiet = calls.total === total && calls.open === waiting ? quiet + 1 : 0;
-  }
-  waiting -= 1;
-  ended.abort();
-}
-
-function isDropped(id: string, hostport: string): boolean {
-  return deleted.has(id) || plans.get(id)?.has(hostport.toLowerCase()) === true;
-}
-
-/** By base URL, because two keys of one account share its edges: the last work. */
-const turns = new Map<string, Promise<unknown>>();
-
-/** Runs one work at a time for each service. */
-function inTurn<T>(client: Client, work: () => Promise<T>): Promise<T> {
-  const { href } = client.baseUrl;
-  const done = (turns.get(href) ?? Promise.resolve()).then(work);
-  turns.set(href, Promise.allSettled([done]));
-  return done;
-}
-
-/**
- * Removes the wanted hostports from the holders, and writes. After a refusal the holders get back
- * what they had; after a lost answer they don't, because the service may still do that request.
- */
-async function take<T, Wire extends Listed>(
-  client: Client,
-  endpoints: Edge<Wire>["endpoints"],
-  wanted: Set<string>,
-  holders: string[],
-  write: () => Promise<T>,
-): Promise<T> {
-  const freed: Listed[] = [];
+  const change = once(changes, "edge", { signal }).then(() => true);
   try {
-    for (const id of holders) {
-      const found = await endpoints.get(client, id).catch(ignoreGone);
-      const all = found?.hostports ?? [];
-      const kept = all.filter((one) => !wanted.has(one.toLowerCase()) || !isDropped(id, one));
-      if (kept.length === all.length) continue;
-      await endpoints.update(client, id, { hostports: kept }).catch(ignoreGone);
-      freed.push({ id, hostports: all });
-    }
-    return await write();
+    return await Promise.race([change, setTimeout(ms, false, { signal })]);
   } catch (error) {
-    const advice =
-      `. It is not known which hostports these edges serve now: ${holders.join(", ")}. ` +
-      "Run `pulumi refresh`, then `pulumi up`";
-    if ((error as Partial<Attempted>).ambiguous) {
-      // The same error, because a create reads its fields.
-      if (holders.length > 0) (error as Error).message += advice;
-      throw error;
-    }
-    const givenBack = await Promise.allSettled(
-      freed.map(({ id, hostports }) =>
-        // With its own deadline: the failed requests may have used up the other one.
-        endpoints.update(client.operation(), id, { hostports }).catch(ignoreGone),
-      ),
-    );
-    const isComplete = givenBack.every(({ status }) => status === "fulfilled");
-    throw isComplete ? error : new Error((error as Error).message + advice);
+    throw cancelSignal.reason ?? error;
+  } finally {
+    ended.abort();
   }
 }
 
-/** A holder that is gone serves nothing. */
-function ignoreGone(error: unknown): undefined {
-  if (error instanceof ServiceError && error.status === 404) return;
-  throw error;
+function noteWaiting({ waitsFor, changes }: Run, own: string | undefined, holders: Holder[]): void {
+  if (own === undefined) return;
+  const isNew = !waitsFor.has(own);
+  waitsFor.set(
+    own,
+    holders.map(({ edge }) => edge),
+  );
+  if (isNew) changes.emit("edge");
 }
 
-function refusal<Wire extends Listed>(
-  error: ServiceError,
-  { id, isSame }: Edge<Wire>,
-  holder: Wire,
-): Error {
-  const edge = `edge ${named(holder)}`;
-  const same =
-    `The ${edge} has exactly this content: if a resource was renamed, give it its old name in the ` +
-    "resource option `aliases`; if no stack has the edge, delete it, or adopt it with the option `import`";
-  const other =
-    `If another stack has the ${edge}, remove the hostport there; if this program gives it up, make ` +
-    "two updates: first remove it, then add it";
-  // With --target-replace and after a taint, the engine asks no provider which comes first.
-  const option = id
-    ? ""
-    : "; if this replaces that edge, set the option `deleteBeforeReplace: true`";
-  return new Error(`${error.message}. ${isSame?.(holder) ? same : other}${option}`);
+/** Whether an edge serves one of the hostports, by the list and by what this run has done since. */
+function serves(run: Run, { edge, wire }: Holder, wanted: Set<string>): boolean {
+  const served = run.serves.get(edge) ?? lowerCase(wire.hostports ?? []);
+  return [...wanted].some((one) => served.has(one));
+}
+
+/** Why a write does not wait for a holder, or no longer; undefined while it waits. */
+function whyNot(
+  account: Account,
+  kind: Kind,
+  { id, isSame }: Written,
+  wanted: Set<string>,
+  { wire, edge }: Holder,
+  seconds: number,
+): string | undefined {
+  const { run } = account;
+  const holder = `edge ${named(wire)}`;
+  const willServe = run.willServe.get(edge);
+  const keeps = willServe && [...wanted].some((one) => willServe.has(one));
+  if (keeps || (!willServe && seconds >= undiffedFor)) {
+    const same =
+      `The ${holder} has exactly this content: if a resource was renamed, give it its old name in the ` +
+      "resource option `aliases`; if no stack has the edge, delete it, or adopt it with the option `import`";
+    const other =
+      `The ${holder} serves it. If another stack has that edge, remove the hostport there. If it is removed from ` +
+      "this program, make two updates: first give that edge `hostports: []`, then remove it";
+    // With --target-replace and after a taint, the engine asks no provider which comes first.
+    const option = id
+      ? ""
+      : "; if this replaces that edge, set the option `deleteBeforeReplace: true`";
+    return (isSame?.(wire) ? same : other) + option;
+  }
+  if (id && waitsInCircle(run, account.object(kind, id), edge)) {
+    return (
+      `The ${holder} waits for a hostport of this edge, too. Make two updates: in the first, one of the two ` +
+      "gives up the hostport and takes no other"
+    );
+  }
+  if (run.notUpdated.has(edge)) {
+    return `The ${holder} would give it up in this update, but its own update failed: see its error`;
+  }
+  if (seconds < longest) return undefined;
+  return (
+    `The ${holder} gives it up in this update, but has not done so in time. Run \`pulumi up\` again; with ` +
+    "`--parallel 1`, first remove the hostport there, then add it here"
+  );
+}
+
+function waitsInCircle(run: Run, own: string, edge: string, seen = new Set<string>()): boolean {
+  if (edge === own || seen.has(edge)) return edge === own;
+  seen.add(edge);
+  return (run.waitsFor.get(edge) ?? []).some((next) => waitsInCircle(run, own, next, seen));
 }
 
 /** Equal for lists that mean the same. */

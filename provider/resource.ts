@@ -1,71 +1,26 @@
-import type { Client } from "../client/client";
 import { ServiceError } from "../client/errors";
-import type { ServiceObject } from "../client/fields";
 import { plainMessage } from "../client/plain";
-import { ifInAccount, isYoung, noteStored, refuseWrite } from "./account";
-import { createOnce, noteManaged } from "./creates/createOnce";
-import { pause } from "./creates/lists";
+import { isKept } from "./adopt";
 import { declareHostports, noteDeleted, planHostports, setHostports } from "./hostports";
-import { type Checked, differences, driftOf, isLike, type Kind, type Problem } from "./kind";
-import { refuseOtherService } from "./origin";
-import { readPaged } from "./pages";
-import { perAccount } from "./perAccount";
-import { noteService } from "./plan";
+import { type Checked, differences, driftOf, type Kind, type Problem } from "./kind";
+import { ifInAccount, isYoung, noteStored, refuseWrite } from "./marks";
+import { pause } from "./objects";
 import { isObject, type Properties, pick } from "./properties";
+import type { Account, Run } from "./run";
 
 /** The operations of a resource: the same for every kind and every protocol. */
 
-/** The result of a create. */
-export interface Created {
-  id: string;
-  state: Properties;
-  /** Why a part of the service's answer can't be used. */
-  problem?: string;
-  /** What the user should check. */
-  warning?: string;
-}
-
 /** Checks what the schema can't express. `olds` are the inputs of the last deployment, if any. */
-export function check(kind: Kind, news: Properties, olds: Properties | undefined): Checked {
+export function check(
+  run: Run,
+  kind: Kind,
+  news: Properties,
+  olds: Properties | undefined,
+): Checked {
   const checked = kind.check(news, olds, new Date());
-  if (kind.exclusive) declareHostports(checked.inputs[kind.exclusive] ?? []);
+  declareHostports(run, kind, checked.inputs);
   return checked;
 }
-
-/** Creates an object, once. An answer with an id is enough: `problem` says what it lacks. */
-export async function create(
-  kind: Kind,
-  client: Client,
-  inputs: Properties,
-  urn?: string,
-): Promise<Created> {
-  const body = kind.toBody(inputs);
-  const isSame = (wire: ServiceObject) => isLike(kind, wire, inputs);
-  const post = (onSend: () => void) =>
-    write(kind, client, { body, isSame }, () => kind.endpoints.create(client, body, onSend));
-  const { wire, ...rest } = await createOnce(kind, client, inputs, urn, post);
-  try {
-    return { id: wire.id, state: kind.toState(wire, inputs), ...rest };
-  } catch (error) {
-    // The object exists, so state must have it: with what was sent.
-    const state = kind.toState({ ...wire, ...body }, inputs);
-    return { id: wire.id, state, problem: (error as Error).message, ...rest };
-  }
-}
-
-/** Writes an object. What only one object can have may still be another's (contract C38). */
-function write<T>(
-  kind: Kind,
-  client: Client,
-  { body, ...edge }: { id?: string; body: object; isSame?(wire: ServiceObject): boolean },
-  send: () => Promise<T>,
-): Promise<T> {
-  const hostports = kind.exclusive && (body as { hostports?: string[] })[kind.exclusive];
-  return setHostports(client, { ...edge, hostports, endpoints: kind.endpoints }, send);
-}
-
-/** By what keeps the reads of an account from an answer: the object whose error tells it. */
-const failuresOf = perAccount(() => new Map<unknown, string>());
 
 /**
  * Reads an object; undefined when it is gone.
@@ -75,15 +30,17 @@ const failuresOf = perAccount(() => new Map<unknown, string>());
  */
 export async function read(
   kind: Kind,
-  client: Client,
+  account: Account,
   id: string,
   known?: Properties,
 ): Promise<Properties | undefined> {
-  const failures = failuresOf(client);
+  const { failures } = account.memory;
   try {
-    const reading = () => readState(kind, client, id, known);
-    const found = await ifInAccount(kind, client, id, known, reading);
+    const reading = async () =>
+      kind.toState(await account.objects(kind).get(account.client, id), known);
+    const found = await ifInAccount(kind, account, id, known, reading);
     failures.clear();
+    if (!found) account.memory.states.delete(id);
     return found;
   } catch (error) {
     const { status, code } = error as Partial<ServiceError>;
@@ -97,22 +54,6 @@ export async function read(
   }
 }
 
-/** Reads the state of an object, perhaps from a page of the list. */
-export async function readState(
-  kind: Kind,
-  client: Client,
-  id: string,
-  known?: Properties,
-): Promise<Properties> {
-  return kind.toState(await readPaged(kind.endpoints, client, id), known);
-}
-
-/** What a plan needs to know of a resource that it keeps: the hostports that an edge gives up. */
-export function notePlanned(kind: Kind, id: string, state: Properties, inputs: Properties): void {
-  const { exclusive } = kind;
-  if (exclusive) planHostports(id, state[exclusive] ?? [], inputs[exclusive] ?? []);
-}
-
 /**
  * Updates an object in place. Gives its new state, in which a drifted property that was not sent
  * keeps its old value, so that a refresh finds the drift.
@@ -122,12 +63,13 @@ export function notePlanned(kind: Kind, id: string, state: Properties, inputs: P
  */
 export async function update(
   kind: Kind,
-  client: Client,
+  account: Account,
   id: string,
   state: Properties,
   inputs: Properties,
 ): Promise<Properties> {
-  await refuseWrite(client, state);
+  const { client } = account;
+  await refuseWrite(account, state);
   const work = async () => {
     const [other] = kind.replaces(state, inputs);
     if (other) throw new Error(`${other} of the ${kind.title} ${id} can't be updated in place`);
@@ -135,7 +77,7 @@ export async function update(
     const body = kind.toBody(Object.fromEntries(changes.map((one) => [one.property, one.sent])));
     const patch = () => kind.endpoints.update(client, id, body);
     const wire = await (changes.length > 0
-      ? write(kind, client, { id, body }, patch)
+      ? setHostports(kind, account, { id, body }, patch)
       : kind.endpoints.get(client, id));
     const found = kind.toState(wire, inputs);
     const drifted = driftOf(kind, state, found).filter(
@@ -148,11 +90,11 @@ export async function update(
       return await work();
     } catch (error) {
       if (!(error instanceof ServiceError && error.status === 404)) throw error;
-      const isNew = isYoung(kind, client, id, state);
-      if (!(await read(kind, client, id, state))) break;
+      const isNew = isYoung(kind, account, id, state);
+      if (!(await read(kind, account, id, state))) break;
       // The 404 is about another object, or the read has found a young one before the update does.
       if (!isNew || tries > 3) throw error;
-      await pause(tries * 1000);
+      await pause(tries * account.secondMs);
     }
   }
   throw new Error(
@@ -162,7 +104,7 @@ export async function update(
 }
 
 /**
- * The texts in the properties that the program has marked as secrets, for {@link Client.operation}. The
+ * The texts in the properties that the program has marked as secrets, for {@link Account.operation}. The
  * client knows a private key from the request.
  *
  * @param names The marked properties.
@@ -181,30 +123,66 @@ function textsIn(value: unknown): string[] {
   return isObject(value) ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** Notes an object in state, which must belong to the service. */
-export function noteInState(kind: Kind, client: Client, id: string, state: Properties): void {
-  refuseOtherService(client, `the ${kind.title} ${id}`, state.uri);
-  noteManaged(id);
+/** Notes an object that the engine has in state. */
+export function noteInState(kind: Kind, account: Account, id: string, state: Properties): void {
+  account.own.add(id);
   // An import and a program's `get` have no state.
   if (state.uri === undefined) return;
-  noteService(client, true);
-  noteStored(kind, client, id, state);
+  account.memory.isKnown = true;
+  account.memory.states.set(id, { kind, state });
+  noteStored(kind, account, id, state);
 }
 
-/** Deletes an object. Succeeds when the object is gone. */
+/**
+ * Notes what a plan needs to know of a resource that it keeps.
+ *
+ * @throws Error when a create of this run has taken the object, with the setting `takeEqual`.
+ */
+export function noteDiff(
+  kind: Kind,
+  account: Account,
+  id: string,
+  state: Properties,
+  inputs: Properties,
+): void {
+  const { run } = account;
+  if (run.taken.has(account.object(kind, id))) {
+    throw new Error(
+      `another resource of this update has taken the ${kind.title} ${id}, which equals it: take that resource out of ` +
+        "the state with `pulumi state delete`, and run the command without TLSEDGE_TAKE_EQUAL",
+    );
+  }
+  noteInState(kind, account, id, state);
+  planHostports(kind, account, id, state, inputs);
+}
+
+/**
+ * Deletes an object. Succeeds when the object is gone. Keeps what a resource has adopted (contract C44) or
+ * taken (C84), with a warning.
+ */
 export async function remove(
   kind: Kind,
-  client: Client,
+  account: Account,
   id: string,
   state: Properties,
 ): Promise<void> {
-  await refuseWrite(client, state);
+  const { run } = account;
+  if (isKept(kind, account, id, state)) {
+    const why = run.taken.has(account.object(kind, id))
+      ? "a resource of this update has taken it"
+      : "a resource has it with the option `import`. To delete or replace it, remove the option and run `pulumi up` first";
+    run.say("warning", `the ${kind.title} ${id} stays on the service, because ${why}`, "resource");
+    return;
+  }
+  await refuseWrite(account, state);
   const deletion = async () => {
-    await kind.endpoints.delete(client, id);
-    noteDeleted(id);
+    await kind.endpoints.delete(account.client, id);
     return true;
   };
-  await ifInAccount(kind, client, id, state, deletion);
+  await ifInAccount(kind, account, id, state, deletion);
+  account.memory.states.delete(id);
+  run.deleted.add(account.object(kind, id));
+  noteDeleted(kind, account, id, state);
 }
 
 /**

@@ -2,9 +2,9 @@ import * as pulumi from "@pulumi/pulumi";
 import type { Client } from "../client/client";
 import { plainMessage } from "../client/plain";
 import { defaultConnection } from "../client/settings";
-import { connect } from "../provider/connection";
 import * as lookups from "../provider/lookup";
 import { defined } from "../provider/properties";
+import { Run } from "../provider/run";
 import { isAsync } from "./args";
 import { type InputOf, pluginToken } from "./kind";
 import { mocks } from "./mocks";
@@ -61,6 +61,9 @@ export async function* askEach<Wire, Args extends { id?: string }, Result extend
   }
 }
 
+/** What the lookups of this program know: its accounts. */
+const program = new Run(stackConfig);
+
 const options: lookups.LookupOptions = {
   settings: ["connection"],
   refusal: (value) =>
@@ -80,7 +83,7 @@ function optionsOf(name: string, args: object): lookups.LookupOptions {
 function connectTo({ connection = defaultConnection }: LookupArgs): Client {
   checkConnection(connection);
   warnOfLookups(connection);
-  return connect(connection, stackConfig);
+  return program.account(connection).client;
 }
 
 /** Changes an error so that Pulumi shows only its message, and Node.js prints no warning. */

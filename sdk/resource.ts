@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { defaultConnection, waysToSet } from "../client/settings";
-import type { AccountState } from "../provider/account";
+import { importKey, secretsKey } from "../provider/adopt";
 import {
   ConfigurationError,
   overruled,
@@ -10,7 +10,7 @@ import {
   readSettings,
   unknownKeys,
 } from "../provider/connection";
-import { importKey, secretsKey } from "../provider/creates/adoption";
+import type { AccountState } from "../provider/marks";
 import { defined, isObject } from "../provider/properties";
 import type { StateNames } from "../provider/state";
 import { millisecondsOf, timeoutsKey } from "../provider/timeouts";

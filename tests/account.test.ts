@@ -3,9 +3,9 @@ import { type Account, type Emulator, makeCertificate, startEmulator } from "../
 import { connect } from "../provider/connection";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import { all, one } from "../provider/lookup";
-import { forgetAccounts } from "../provider/perAccount";
+import { beginRun } from "../provider/process";
 import { lookup } from "../provider/tlsEdge";
-import { pluginProvider } from "./pluginProvider";
+import { pluginProvider, startPlugin } from "./pluginProvider";
 import {
   answer,
   atScript,
@@ -51,7 +51,7 @@ describe("the account that the state was made with", () => {
   }
   const first = (all: Stack[]) => all[0] as Stack;
   const remove = (...all: Stack[]) => {
-    later(emulator);
+    void later(emulator);
     for (const { id } of all) emulator.tlsEdges.delete(id);
   };
   const refresh = (all: Stack[]) => Promise.all(all.map((stack) => stack.refresh()));
@@ -114,17 +114,25 @@ describe("the account that the state was made with", () => {
 
   /** A stack of each kind, through one of the protocols, in a run that asks in its plans, or not. */
   async function throughEach(
-    work: (edges: object, certificates: object, offline: string | undefined) => Promise<void>,
+    work: (
+      edges: object,
+      certificates: object,
+      offline: string | undefined,
+      begin: () => unknown,
+    ) => Promise<void>,
   ): Promise<void> {
     for (const offline of [undefined, "true"]) {
       const undo = setEnv({ TLSEDGE_OFFLINE_PLAN: offline });
-      const plugins = [await pluginProvider("TLSEdge"), await pluginProvider("TLSCertificate")];
+      const plugin = startPlugin();
+      const edges = await pluginProvider("TLSEdge", plugin);
+      const certificates = await pluginProvider("TLSCertificate", plugin);
       try {
-        await work(tlsEdge, tlsCertificate, offline);
-        const [edges, certificates] = plugins.map(({ provider }) => provider);
-        await work(edges as object, certificates as object, offline);
+        await work(tlsEdge, tlsCertificate, offline, beginRun);
+        beginRun();
+        await work(edges.provider, certificates.provider, offline, edges.begin);
       } finally {
-        for (const { close } of plugins) close();
+        edges.close();
+        certificates.close();
         undo();
       }
     }
@@ -150,7 +158,6 @@ describe("the account that the state was made with", () => {
       assert.match(await refused(create(await certificateArgs())), /no write is sent/);
       assert.ok(!asked().includes("POST"));
       assert.deepEqual(other.tlsCertificates.list(), []);
-      forgetAccounts();
     }));
 
   it("C7 C50 nor planned, when the edge is looked at after the certificate", () =>
@@ -161,11 +168,10 @@ describe("the account that the state was made with", () => {
       await plan(certificates);
       if (!offline)
         assert.match(await refused(edge.preview({ description: "a" })), /or the present/);
-      forgetAccounts();
     }));
 
   it("C7 what replaced an object in another account keeps the object from its delete", () =>
-    throughEach(async (_, certificates) => {
+    throughEach(async (_, certificates, __, begin) => {
       const own = emulator.addKey();
       useKey(own);
       const args = await certificateArgs();
@@ -175,7 +181,7 @@ describe("the account that the state was made with", () => {
       useOther();
       await replacement.up(args);
       useKey(own);
-      forgetAccounts();
+      await begin();
       asked();
       assert.equal((await replacement.preview(args)).verdict, "same");
       assert.deepEqual(asked(), []);
@@ -201,7 +207,7 @@ describe("the account that the state was made with", () => {
     await new Stack(tlsEdge).up({ description: "new" });
     assert.equal(asked().filter((method) => method === "POST").length, 1);
     // With a key of another account, nothing is written, and from then on nothing is unchanged.
-    forgetAccounts();
+    beginRun();
     useOther();
     assert.equal((await gone.preview({ description: "0" })).verdict, "same");
     assert.match(await refused(new Stack(tlsEdge).up({ description: "new" })), /no write is sent/);
@@ -213,7 +219,7 @@ describe("the account that the state was made with", () => {
     const undo = setEnv({ TLSEDGE_OFFLINE_PLAN: undefined });
     try {
       const all = await stacks(20);
-      forgetAccounts();
+      beginRun();
       rotate();
       takeRequests(emulator);
       await Promise.all(all.map((stack) => stack.preview({ description: `new ${stack.id}` })));
@@ -360,34 +366,55 @@ describe("the account that the state was made with", () => {
     undo();
   });
 
-  it("C7 C51 a state without a tag needs a witness without one", async () => {
-    const all = (await stacks(3)) as [Stack, Stack, Stack];
-    const [gone, kept, tagged] = all;
-    for (const { state } of [gone, kept]) delete state.accountTag;
-    remove(gone);
-    await tagged.refresh();
-    assert.match(await refused(gone.refresh()), /does not say with which API key/);
-    assert.deepEqual(await refresh([gone, kept]), ["gone", "same"]);
-    assert.equal(kept.state.accountTag, tagged.state.accountTag);
-  });
-
-  it("C25 C51 the tag is no change: not a missing one, nor one of another key", async () => {
-    const [untagged, rotated] = (await stacks(2)) as [Stack, Stack];
-    delete untagged.state.accountTag;
+  it("C7 C25 another mark is no change, and a refresh brings the present one", async () => {
+    const all = await stacks(2);
     rotate();
     asked();
-    for (const [place, stack] of [untagged, rotated].entries()) {
-      assert.equal(await stack.up({ description: `${place}` }), "same");
+    for (const offline of ["true", undefined]) {
+      const undo = setEnv({ TLSEDGE_OFFLINE_PLAN: offline });
+      for (const [place, stack] of all.entries()) {
+        assert.equal(await stack.up({ description: `${place}` }), "same");
+      }
+      undo();
     }
     assert.deepEqual(asked(), []);
-    const undo = setEnv({ TLSEDGE_OFFLINE_PLAN: undefined });
-    for (const [place, stack] of [untagged, rotated].entries()) {
-      assert.equal((await stack.preview({ description: `${place}` })).verdict, "same");
+    const before = first(all).state.accountTag;
+    assert.deepEqual(await refresh(all), ["same", "same"]);
+    assert.notEqual(first(all).state.accountTag, before);
+  });
+
+  it("C7 another base URL of the same service needs no setting: the objects are read there", async () => {
+    const [gone, kept] = (await stacks(2)) as [Stack, Stack];
+    const before = kept.state.accountTag;
+    remove(gone);
+    const undo = setEnv({ TLSEDGE_BASE_URL: emulator.url.replace("localhost", "127.0.0.1") });
+    try {
+      assert.deepEqual(await refresh([gone, kept]), ["gone", "same"]);
+      assert.notEqual(kept.state.accountTag, before);
+      assert.equal(await kept.up({ description: "changed" }), "update");
+    } finally {
+      undo();
     }
-    undo();
-    assert.deepEqual(asked(), []);
-    assert.deepEqual(await refresh([untagged, rotated]), ["same", "same"]);
-    assert.equal(untagged.state.accountTag, rotated.state.accountTag);
+  });
+
+  it("C7 another service drops, deletes and creates nothing, and the error names its base URL", async () => {
+    const [edge] = (await stacks(1)) as [Stack];
+    const other = await startEmulator();
+    const undo = setEnvFor(other);
+    try {
+      const message = await refused(edge.refresh());
+      for (const part of [other.url, "TLSEDGE_BASE_URL", "TLSEDGE_API_KEY", "was deleted"]) {
+        assert.ok(message.includes(part), message);
+      }
+      await refused(edge.up({ description: "changed" }));
+      await refused(edge.destroy());
+      assert.match(await refused(new Stack(tlsEdge).up({})), /no write is sent/);
+      assert.deepEqual(other.tlsEdges.list(), []);
+      assert.ok(other.requests.every(({ method }) => method !== "POST"));
+    } finally {
+      undo();
+      await other.close();
+    }
   });
 
   it("C4 C7 the tag is that of the key, for each kind, and shows no part of it", async () => {

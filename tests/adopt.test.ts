@@ -428,7 +428,7 @@ describe("what adopt writes", () => {
         takeRequests(emulator);
         await stack.up({ ...adoptable.args, __import: id });
         assert.equal(stack.id, id);
-        assert.equal(await stack.up(adoptable.args), "same");
+        assert.equal(await stack.up({ ...adoptable.args, __import: id }), "same");
         assert.ok(takeRequests(emulator).every(({ method }) => method === "GET"));
       } else {
         // Nor would what is told by a refresh be taken.
@@ -461,7 +461,7 @@ describe("what adopt writes", () => {
     for (const { id, args } of certificates) {
       const stack = new Stack(tlsCertificate);
       await stack.up({ ...args, __import: id });
-      assert.equal(await stack.up({ ...args }), "same");
+      assert.equal(await stack.up({ ...args, __import: id }), "same");
     }
     assert.ok(takeRequests(emulator).every(({ method }) => method === "GET"));
   });

@@ -1,11 +1,4 @@
 import assert from "node:assert/strict";
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { text } from "node:stream/consumers";
 import { mock } from "node:test";
 import {
   type Emulator,
@@ -14,15 +7,13 @@ import {
   startEmulator,
 } from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
-import { forgetAccounts } from "../provider/perAccount";
+import { beginRun } from "../provider/process";
 import {
   failureOf,
-  fileWith,
   holdClocks,
   PlanFailure,
   type Properties,
   Stack,
-  setEnv,
   setEnvFor,
   takeRequests,
   unknown,
@@ -66,7 +57,6 @@ describe("adoption", () => {
       const { message } = await failureOf(stack.preview(importing(other, args)), Error);
       assert.ok(message.includes(`manages the TLS edge ${existing.id}`), message);
     }
-    assert.equal(await stack.up(args), "same");
     assert.deepEqual(takeRequests(emulator), []);
   });
 
@@ -95,7 +85,7 @@ describe("adoption", () => {
     for (const { id } of twins) assert.ok(listed.message.includes(id), listed.message);
   });
 
-  it("C40 leaves to the service what the program does, and keeps no more than the id", async () => {
+  it("C40 leaves to the service what the program does", async () => {
     const stack = new Stack(tlsEdge);
     assert.equal(await stack.up(importing(existing.id, args)), "create");
     assert.deepEqual(
@@ -103,10 +93,8 @@ describe("adoption", () => {
       ["GET"],
     );
     assert.equal(stack.id, existing.id);
-    assert.equal(stack.state.__import, undefined);
     assert.equal(await stack.refresh(), "same");
-    assert.equal(await stack.up(args), "same");
-    assert.equal(stack.inputs.__import, undefined);
+    assert.equal(await stack.up(importing(existing.id, args)), "same");
   });
 
   it("C13 C40 what is not known yet is compared when it is", async () => {
@@ -232,13 +220,13 @@ describe("adoption", () => {
     await plan(fingerprint);
     const { message } = await failureOf(plan(owner.id), PlanFailure);
     assert.match(message, /belongs to the import option .* of another resource/);
-    forgetAccounts();
+    beginRun();
     await owner.preview({ certificatePem, privateKeyPem });
     assert.match((await failureOf(plan(fingerprint), PlanFailure)).message, /to another resource/);
     assert.match((await failureOf(plan(owner.id), PlanFailure)).message, /to another resource/);
     const adopting = new Stack(tlsCertificate).up(importing(owner.id, { certificatePem }));
     assert.match((await failureOf(adopting, Error)).message, /to another resource/);
-    forgetAccounts();
+    beginRun();
   });
 
   it("C40 two resources can't adopt the same object", async () => {
@@ -308,153 +296,44 @@ describe("adoption", () => {
     assert.equal(stack.id, existing.id);
   });
 
-  describe("in a later update, after one that was cut off", () => {
-    /** The provider, as another process has it. */
-    function provider() {
-      const isOurs = (name: string) => /\/(provider|client)\/(\w+\/)?\w+\.ts$/.test(name);
-      const loaded = Object.entries(require.cache).filter(([name]) => isOurs(name));
-      const forget = () => {
-        for (const name of Object.keys(require.cache)) {
-          if (isOurs(name)) delete require.cache[name];
-        }
-      };
-      forget();
-      const fresh = require("../provider/dynamic") as typeof import("../provider/dynamic");
-      forget();
-      Object.assign(require.cache, Object.fromEntries(loaded));
-      return fresh;
-    }
-    const continued = (stack: Stack, kind: ConstructorParameters<typeof Stack>[0]) => {
-      const { id, inputs, state } = stack;
-      return Object.assign(new Stack(kind), { id, inputs, state });
-    };
-
-    it("C44 what was adopted is not deleted for the resource that had it before", async () => {
-      const adopting = new Stack(provider().tlsEdge);
-      await adopting.up(importing(existing.id, args));
-      const { tlsEdge: later } = provider();
-      assert.equal(await continued(adopting, later).up(importing(existing.id, args)), "same");
-      await continued(existing, later).destroy();
-      assert.deepEqual(held(), [existing.id]);
-    });
-
-    it("C44 nor for the old resource of a forced replacement", async () => {
-      const pair = await makeCertificate({ commonName: "a.example" });
-      const { certificatePem, privateKeyPem } = pair;
-      const old = new Stack(provider().tlsCertificate);
-      await old.up({ certificatePem, privateKeyPem });
-      const again = importing(old.id, { certificatePem, privateKeyPem });
-      const replacing = new Stack(provider().tlsCertificate);
-      await replacing.up(again);
-      const { tlsCertificate: later } = provider();
-      await continued(replacing, later).up(again);
-      await continued(old, later).destroy();
-      assert.equal(emulator.tlsCertificates.list().length, 1);
-    });
+  it("C44 the state says that it was adopted: no later run deletes it while the option stands", async () => {
+    const adopting = new Stack(tlsEdge);
+    await adopting.up(importing(existing.id, args));
+    beginRun();
+    // As a destroy, or the old provider of `--replace '**'`, does: it gets the state alone.
+    const told = mock.method(console, "error", () => {});
+    await adopting.destroy();
+    assert.match(
+      String(told.mock.calls.at(-1)?.arguments),
+      /stays on the service.*remove the option/,
+    );
+    told.mock.restore();
+    assert.deepEqual(held(), [existing.id]);
   });
 
-  describe("in a run with two provider processes", () => {
-    /** Calls the provider as each line says; tells when a call is over. */
-    const program = `
-      const { tlsEdge } = require("pulumi-tlsedge/provider");
-      require("node:readline").createInterface(process.stdin).on("line", async (line) => {
-        const [method, ...args] = JSON.parse(line);
-        await tlsEdge[method](...args);
-        console.log("over");
-      });`;
-    const processes: ChildProcessWithoutNullStreams[] = [];
+  it("C41 C44 removing the option is an update without a write; then a delete deletes", async () => {
+    const adopting = new Stack(tlsEdge);
+    await adopting.up(importing(existing.id, args));
+    beginRun();
+    takeRequests(emulator);
+    assert.equal(await adopting.up(args), "update");
+    assert.deepEqual(
+      takeRequests(emulator).map(({ method }) => method),
+      ["GET"],
+    );
+    assert.equal(adopting.state.__import, undefined);
+    assert.equal(await adopting.up(args), "same");
+    await adopting.destroy();
+    assert.deepEqual(held(), []);
+  });
 
-    /** A provider process that the engine at this port has started. */
-    function provider(port: number) {
-      const child = spawn(process.execPath, ["-e", program, "provider", `127.0.0.1:${port}`]);
-      processes.push(child);
-      const lines = createInterface(child.stdout);
-      const warnings = text(child.stderr);
-      const call = async (...words: unknown[]) => {
-        child.stdin.write(`${JSON.stringify(words)}\n`);
-        await once(lines, "line");
-      };
-      return {
-        check: () => call("check", {}, { ...importing(existing.id, args), __provider: "" }),
-        delete: () => call("delete", existing.id, existing.state),
-        end: async () => {
-          child.stdin.end();
-          await once(child, "exit");
-          return warnings;
-        },
-      };
-    }
-    afterEach(() => {
-      for (const child of processes.splice(0)) child.kill("SIGKILL");
-    });
-
-    it("C44 one does not delete what the other one adopts", async () => {
-      const [adopting, deleting] = [provider(1), provider(1)];
-      await adopting.check();
-      await deleting.delete();
-      assert.deepEqual(held(), [existing.id]);
-      assert.match(await deleting.end(), /stays/);
-    });
-
-    it("C44 an id that could not be saved is saved with the next one", async () => {
-      const home = mkdtempSync(join(tmpdir(), "tlsedge-home-"));
-      writeFileSync(join(home, "tlsedge"), "");
-      const saving = `
-        const fs = require("node:fs");
-        const folder = require("node:path").dirname(require.resolve("pulumi-tlsedge/provider"));
-        const { isNotedAsAdopted, noteAdopted } = require(folder + "/creates/adoptedObjects");
-        noteAdopted("first");
-        noteAdopted("second");
-        fs.rmSync(process.env.PULUMI_HOME + "/tlsedge");
-        // What can't be removed does not matter.
-        fs.mkdirSync(process.env.PULUMI_HOME + "/tlsedge/adopted/999999999.1", { recursive: true });
-        noteAdopted("second");
-        console.log(isNotedAsAdopted("first"), isNotedAsAdopted("second"));`;
-      const child = spawn(process.execPath, ["-e", saving, "provider", "127.0.0.1:1"], {
-        env: { ...process.env, PULUMI_HOME: home },
-      });
-      try {
-        assert.equal(await text(child.stdout), "true true\n");
-      } finally {
-        rmSync(home, { recursive: true, force: true });
-      }
-    });
-
-    it("C44 every adopted object is noted, and not the last one alone", async () => {
-      const noting = `
-        const folder = require("node:path").dirname(require.resolve("pulumi-tlsedge/provider"));
-        const { isNotedAsAdopted, noteAdopted } = require(folder + "/creates/adoptedObjects");
-        for (const id of ["a", "b", "c"]) noteAdopted(id);
-        console.log(...["a", "b", "c", "d"].map(isNotedAsAdopted));`;
-      const child = spawn(process.execPath, ["-e", noting, "provider", "127.0.0.1:1"]);
-      assert.equal(await text(child.stdout), "true true true false\n");
-    });
-
-    it("one deletes what another run adopts", async () => {
-      const [adopting, deleting] = [provider(1), provider(2)];
-      await adopting.check();
-      await deleting.delete();
-      assert.deepEqual(held(), []);
-    });
-
-    it("one deletes what was adopted in an earlier run, whose engine had the same port", async () => {
-      const earlier = provider(1);
-      await earlier.check();
-      await earlier.end();
-      await provider(1).delete();
-      assert.deepEqual(held(), []);
-    });
-
-    it("C44 it is told where the other one can't be told", async () => {
-      const undo = setEnv({ PULUMI_HOME: fileWith("") });
-      try {
-        const adopting = provider(1);
-        await adopting.check();
-        assert.match(await adopting.end(), /warning: .*replace/);
-      } finally {
-        undo();
-      }
-    });
+  it("C44 what was adopted is not deleted for the resource that had it before, in a later update", async () => {
+    const adopting = new Stack(tlsEdge);
+    await adopting.up(importing(existing.id, args));
+    beginRun();
+    assert.equal(await adopting.up(importing(existing.id, args)), "same");
+    await existing.destroy();
+    assert.deepEqual(held(), [existing.id]);
   });
 
   it("C5 C44 the same id in another account is another object", async () => {

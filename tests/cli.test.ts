@@ -22,7 +22,6 @@ import {
   answer,
   clientOf,
   fileWith,
-  growth,
   reset,
   script,
   settingsFor,
@@ -459,43 +458,6 @@ describe("what the status says", () => {
     const report = statusText(status, { width: 80, colour: false });
     assert.ok(report.includes("\\u001b[31mred=a\\nb\\u202e\\u001b]0;title\\u0007 "), report);
     for (const control of ["\u001b", "\u0007", "\u202e"]) assert.ok(!report.includes(control));
-  });
-
-  it("C91 takes time in proportion to its hostports, certificates and long texts", () => {
-    const display = { width: 100, colour: false };
-    const names = (size: number) => Array.from({ length: size }, (_, n) => `h${n}.a.example`);
-    const ports = (size: number) => names(size).map((name) => `${name}:443`);
-    const text = (parts: Partial<Account>) => statusText(statusOf(account(parts), now), display);
-    const works: [string, number, (size: number) => unknown][] = [
-      ["hostports", 750, (size) => text({ edges: [edgeOf(ports(size))] })],
-      ["a word", 20_000, (size) => text({ tunnels: [{ id: "t", public_url: "x".repeat(size) }] })],
-      ["words", 5000, (size) => text({ edges: [edgeOf(["x ".repeat(size)])] })],
-      [
-        "certificates of one name",
-        150,
-        (size) =>
-          text({
-            edges: [edgeOf(["a.example:443"])],
-            certificates: names(size).map((name) => certificateOf(name, 9, ["a.example", name])),
-          }),
-      ],
-      [
-        "hostports of different certificates",
-        750,
-        (size) =>
-          statusOf(
-            account({
-              edges: [edgeOf(ports(size))],
-              certificates: names(size).map((name) => certificateOf(name, 9, [name])),
-            }),
-            now,
-          ),
-      ],
-    ];
-    for (const [what, size, work] of works) {
-      const times = growth(work, size);
-      assert.ok(times < 9, `${what}: ${times} times`);
-    }
   });
 });
 

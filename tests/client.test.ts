@@ -163,10 +163,10 @@ describe("the client", () => {
       assert.equal(requests[0]?.path, "/v2/tunnels/tn%2F1%20%3F");
     });
 
-    it("C5 has a fingerprint that tells accounts apart and shows nothing of them", () => {
-      const of = (baseUrl: string, key: string) => new Client({ baseUrl, apiKey: key }).fingerprint;
+    it("C5 has a tag that tells accounts apart and shows nothing of them", () => {
+      const of = (baseUrl: string, key: string) => new Client({ baseUrl, apiKey: key }).accountTag;
       const one = of("https://a.example/v2", apiKey);
-      assert.match(one, /^[0-9a-f]{64}$/);
+      assert.match(one, /^[0-9a-f]{16}$/);
       assert.equal(of("https://a.example/v2", apiKey), one);
       for (const other of [
         of("https://b.example/v2", apiKey),
@@ -1197,7 +1197,7 @@ describe("the client", () => {
     });
 
     it("C4 a key in next_page_uri or in the name of a label is not shown", async () => {
-      const quoting = { tls_edges: [], next_page_uri: `?before_id=${apiKey.toUpperCase()}` };
+      const quoting = { tls_edges: [], next_page_uri: `?before_id=${apiKey}` };
       const tunnel = { id: "tn_1", labels: { [`${apiKey}\u001b`]: 5 } };
       const { client, requests } = await scripted([
         answer(200, quoting),

@@ -9,15 +9,10 @@ import {
   makeCertificate,
   startEmulator,
 } from "../emulator/server";
-import {
-  ConfigurationError,
-  connect,
-  overruled,
-  readSettings,
-  unknownKeys,
-} from "../provider/connection";
+import { ConfigurationError, overruled, readSettings, unknownKeys } from "../provider/connection";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
-import { tellServices } from "../provider/plan";
+import { finishRun } from "../provider/process";
+import { Run } from "../provider/run";
 import { nearest } from "../provider/values/nearest";
 import { checkConnection } from "../sdk/resource";
 import { failureOf, fileWith, holdClocks, Stack, setEnv, setEnvFor, ticking } from "./support";
@@ -123,7 +118,7 @@ describe("the settings of a connection", () => {
       assert.ok(far.includes(name), far);
     }
     const known = ["baseUrl", "apiKey", "apiVersion", "versionHeader", "caFile", "timeoutSeconds"];
-    const all = [...known, "maxRetries", "requestsPerMinute", "acceptedOrigins", "sameAccount"];
+    const all = [...known, "maxRetries", "requestsPerMinute", "sameAccount", "takeEqual"];
     assert.equal(of(...all.map((key) => `tlsedge:${key}`)), "");
     // Another namespace is another's: that of a connection is judged when it is used.
     assert.equal(of("tlsedge-staging:baseurl", "app:baseurl"), "");
@@ -171,8 +166,6 @@ describe("the settings of a connection", () => {
     ...inRange("TLSEDGE_TIMEOUT_SECONDS", ["0", "soon", "86401"], "from 1 to 86400"),
     ...inRange("TLSEDGE_MAX_RETRIES", ["-1"], "from 0 to 1000"),
     ...inRange("TLSEDGE_REQUESTS_PER_MINUTE", ["1.5"], "from 0 to 1000000"),
-    ["TLSEDGE_ACCEPTED_ORIGINS", "old", "with commas between them"],
-    ["TLSEDGE_ACCEPTED_ORIGINS", "https://old.example,", "with commas between them"],
     ["TLSEDGE_SAME_ACCOUNT", "perhaps", "must be true or false"],
     ["TLSEDGE_API_KEY", '"tlse_key"', "has quotation marks around it"],
     ["TLSEDGE_API_KEY", "‘tlse_key’", "has quotation marks around it"],
@@ -186,7 +179,6 @@ describe("the settings of a connection", () => {
         "none that HTTP itself has",
       ],
     ),
-    ["TLSEDGE_ACCEPTED_ORIGINS", "https://a;https://b", "with commas between them"],
     ["TLSEDGE_CA_FILE", "ca.pem", `can't be read (ENOENT) from ${process.cwd()}; give an absolute`],
     ["TLSEDGE_CA_FILE", "~/ca.pem", "give an absolute path"],
     [
@@ -254,15 +246,14 @@ describe("the settings of a connection", () => {
       "tlsedge:caFile": caFile,
       "tlsedge:timeoutSeconds": "5",
       "tlsedge:maxRetries": "0",
-      "tlsedge:acceptedOrigins": "https://old.example:8443/v1/, https://gateway.example",
       "tlsedge:sameAccount": "true",
     };
     const settings = read({ ...enough, TLSEDGE_REQUESTS_PER_MINUTE: "60" }, config);
     assert.deepEqual(settings, {
       baseUrl: "https://a.example",
       apiKey: "from-environment",
-      acceptedOrigins: "https://old.example:8443,https://gateway.example",
       sameAccount: true,
+      takeEqual: undefined,
       offlinePlan: undefined,
       apiVersion: "1",
       versionHeader: "Api-Version",
@@ -294,12 +285,13 @@ describe("the settings of a connection", () => {
   it("make one client for each account in a process, so that its limit holds for all", () => {
     const restore = setEnv({ ...enough, TLSEDGE_CA_FILE: undefined });
     try {
-      const client = connect("tlsedge", none);
-      assert.equal(connect("tlsedge", none), client);
+      const run = new Run(none);
+      const { client } = run.account();
+      assert.equal(run.account().client, client);
       const rotated = setEnv({ TLSEDGE_API_KEY: "rotated" });
-      assert.notEqual(connect("tlsedge", none), client);
+      assert.notEqual(run.account().client, client);
       rotated();
-      assert.equal(connect("tlsedge", none), client);
+      assert.equal(run.account().client, client);
       assert.ok(!inspect(client, { depth: 9, showHidden: true }).includes("from-environment"));
     } finally {
       restore();
@@ -425,7 +417,7 @@ describe("a resource's connection", () => {
       await new Stack(tlsCertificate, config).check({});
       await stack.destroy();
       assert.equal(lines().length, 1);
-      tellServices();
+      await finishRun();
       assert.ok(
         !lines()
           .join()

@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import fs, { readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { mock } from "node:test";
 import type { Client } from "../client/client";
 import { ServiceError } from "../client/errors";
@@ -13,12 +11,10 @@ import {
   makeCertificate,
   startEmulator,
 } from "../emulator/server";
-import { connect } from "../provider/connection";
-import { noteManaged } from "../provider/creates/createOnce";
-import { claim, folder, hashOf, isClaimed, startRun } from "../provider/creates/journal";
-import { listOf } from "../provider/creates/lists";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
-import { forgetAccounts } from "../provider/perAccount";
+import { Objects } from "../provider/objects";
+import { beginRun } from "../provider/process";
+import type { Run } from "../provider/run";
 import { tlsEdge as edgeKind } from "../provider/tlsEdge";
 import {
   type Answer,
@@ -50,6 +46,7 @@ describe("a create", () => {
   /** The same account, from another machine. */
   let stranger: Client;
   let told: ReturnType<typeof mock.method<Console, "error">>;
+  let run: Run;
 
   before(async () => {
     emulator = await startEmulator();
@@ -64,8 +61,7 @@ describe("a create", () => {
   });
   beforeEach(() => {
     emulator.reset();
-    forgetAccounts();
-    rmSync(folder(), { recursive: true, force: true });
+    run = beginRun();
     told = mock.method(console, "error", () => {});
     skipPauses();
   });
@@ -293,7 +289,7 @@ describe("a create", () => {
         holdGet(1);
         const created = failureOf(stackOf(kind).up(inputs[kind]), Error);
         await struck();
-        noteManaged(await make(kind));
+        run.account().own.add(await make(kind));
         emulator.faults.clear();
         assert.match((await created).message, /no new object with this content/);
       });
@@ -374,7 +370,7 @@ describe("a create", () => {
         }
       }
     };
-    const list = listOf(stranger, { title: "paged", endpoints: { ...rest, pages: one } } as never);
+    const list = new Objects(stranger, { endpoints: { ...rest, pages: one } } as never);
     const lengths = async (...wanted: number[]) => {
       const looks = wanted.map((length) => list.look(0, ({ wires }) => wires.length >= length));
       return (await Promise.all(looks)).map(({ wires }) => wires.length);
@@ -383,122 +379,66 @@ describe("a create", () => {
     assert.deepEqual(await lengths(1, 1, 2), [1, 2, 2]);
   });
 
-  describe("in a run after one that has lost a create", () => {
-    const looks = () => heard().filter((method) => method === "GET").length;
-    /** A run that loses a create, and ends in disorder. Gives back the file of its record. */
-    async function lostRun(work: Fault["work"]): Promise<string> {
-      lose("tlsEdge", { work, answer: { status: 502 } });
-      // So the run can't find out.
-      emulator.faults.add({ method: "GET", skip: 1, answer: { status: 401 }, times: 6 });
-      await failureOf(stackOf("tlsEdge").up(inputs.tlsEdge), Error);
-      startRun();
-      forgetAccounts();
-      emulator.requests.length = 0;
-      const [name = ""] = readdirSync(join(folder(), "creates"));
-      return join(folder(), "creates", name);
+  describe("in a run after one that was cut off", () => {
+    /** An update that is cut off in its POST: nobody has the object. */
+    async function cutOff(kind: Kind = "tlsEdge"): Promise<string> {
+      const id = await make(kind);
+      run = beginRun();
+      return id;
     }
-    /** As if the POST had been sent then. */
-    const sentBefore = (file: string, hours: number) => {
-      const time = new Date(Date.now() - hours * 3600_000);
-      utimesSync(file, time, time);
+    const taking = <T>(work: () => Promise<T>) => {
+      const undo = setEnv({ TLSEDGE_TAKE_EQUAL: "1" });
+      return work().finally(undo);
     };
 
-    it("C84 another create asks for its mark alone", async () => {
-      await lostRun(true);
-      await stackOf("tlsEdge").up({ ...inputs.tlsEdge, description: "another" });
-      assert.deepEqual(heard(), ["GET", "POST"]);
+    for (const kind of ["tlsEdge", "tlsCertificate"] as const)
+      it(`C84 an equal ${kind} that no resource has is taken with takeEqual alone`, async () => {
+        const orphan = await cutOff(kind);
+        const stack = stackOf(kind);
+        await taking(() => stack.up(inputs[kind]));
+        assert.deepEqual([stack.id, posts()], [orphan, 0]);
+        assert.ok(warnings().some((text) => text.includes(orphan)));
+        assert.equal(await stack.refresh(), "same");
+        const other = stackOf(kind);
+        await other.up(inputs[kind]);
+        assert.deepEqual(ids(kind), [other.id, orphan]);
+      });
+
+    it("C84 takeEqual creates where two are equal, one differs, or a resource has it", async () => {
+      const [one, two] = [await make("tlsEdge"), await cutOff()];
+      const differs = await make("tlsEdge", "differs");
+      const owner = Object.assign(stackOf("tlsEdge"), { id: differs, state: { uri: "x" } });
+      await owner.refresh();
+      await taking(async () => {
+        const made = stackOf("tlsEdge");
+        await made.up(inputs.tlsEdge);
+        await stackOf("tlsEdge").up({ ...inputs.tlsEdge, metadata: "more" });
+        await stackOf("tlsEdge").up({ ...inputs.tlsEdge, description: "differs" });
+        assert.ok(![one, two].includes(made.id));
+      });
+      assert.equal(posts(), 3);
     });
 
-    it("C84 an equal create at another service is no matter of it", async () => {
-      await lostRun(false);
-      const old = { id: "edgtls_1", uri: "x", created_at: "x", description: "d" };
-      const made = { id: "edgtls_2", uri: "x", created_at: "2026-01-01T00:00:00Z" };
-      await atScript([answer(200, { tls_edges: [old] }), answer(201, made)], async (requests) => {
+    it("C84 equal resources take one object at most", async () => {
+      const orphan = await cutOff();
+      const all = [stackOf("tlsEdge"), stackOf("tlsEdge")];
+      await taking(() => Promise.all(all.map((stack) => stack.up(inputs.tlsEdge))));
+      assert.deepEqual(all.map(({ id }) => id).sort(), ids("tlsEdge").sort());
+      assert.ok(ids("tlsEdge").includes(orphan));
+      assert.equal(posts(), 1);
+    });
+
+    it("C84 C36 what was taken is not deleted in this update, and has no second owner", async () => {
+      const orphan = await cutOff();
+      const old = Object.assign(stackOf("tlsEdge"), { id: orphan, state: { uri: "x" } });
+      await taking(async () => {
         await stackOf("tlsEdge").up(inputs.tlsEdge);
-        assert.equal(requests.length, 2);
+        const { message } = await failureOf(old.diff(inputs.tlsEdge as Properties), Error);
+        assert.match(message, /another resource of this update has taken/);
+        await old.destroy();
       });
-    });
-
-    it("C84 a young one is awaited: the service may still be at work", async () => {
-      sentBefore(await lostRun("cleared"), -1);
-      holdGet(6);
-      const created = failureOf(stackOf("tlsEdge").up(inputs.tlsEdge), Error);
-      await struck();
-      emulator.faults.clear();
-      assert.ok((await created).message.includes(ids("tlsEdge")[0] as string));
-    });
-
-    it("C84 an old one is looked for six times, then three times by each run", async () => {
-      const file = await lostRun(false);
-      sentBefore(file, 1);
-      await stackOf("tlsEdge").up(inputs.tlsEdge);
-      assert.equal(looks(), 7);
-      // However young it is.
-      sentBefore(file, -1);
-      startRun();
-      emulator.requests.length = 0;
-      await stackOf("tlsEdge").up(inputs.tlsEdge);
-      assert.equal(looks(), 3);
-      assert.deepEqual(warnings(), []);
-      const said = told.mock.calls.map((call) => String(call.arguments));
-      assert.ok(said.some((text) => /the list does not show it: this run creates one/.test(text)));
-    });
-
-    it("C33 what an error has named is not taken by the next create that loses its answer", async () => {
-      await lostRun(false);
-      // The mark of this run.
-      await stackOf("tlsEdge").up({ ...inputs.tlsEdge, description: "another" });
-      const made = await make("tlsEdge");
-      const { message } = await failureOf(stackOf("tlsEdge").up(inputs.tlsEdge), Error);
-      assert.ok(message.includes(made), message);
-      lose("tlsEdge", { work: "cleared", answer: { status: 503 } });
-      const again = await failureOf(stackOf("tlsEdge").up(inputs.tlsEdge), Error);
-      assert.ok(again.message.includes(made), again.message);
-      emulator.faults.clear();
-      await until(() => ids("tlsEdge").length === 3);
-    });
-
-    it("C84 what another process has just made is not named before its claim can come", async () => {
-      sentBefore(await lostRun(false), 1);
-      const held = (skip: number) => {
-        holdGet(skip);
-        return struck();
-      };
-      const stack = stackOf("tlsEdge");
-      const created = stack.up(inputs.tlsEdge);
-      await held(5);
-      const other = await make("tlsEdge");
-      emulator.faults.clear();
-      await held(0);
-      claim(`${emulator.url}/`, other);
-      emulator.faults.clear();
-      await created;
-      assert.deepEqual(ids("tlsEdge"), [stack.id, other]);
-    });
-
-    it("C84 one whose answer came during the looks is not named by its twin", async () => {
-      const file = await lostRun(true);
-      emulator.faults.add({ method: "GET", skip: 2, answer: "held" });
-      const stack = stackOf("tlsEdge");
-      const created = stack.up(inputs.tlsEdge);
-      await until(() => emulator.faults.list()[0]?.struck === 1);
-      const [made = ""] = ids("tlsEdge");
-      writeFileSync(`${file}.id`, made);
-      emulator.faults.clear();
-      await created;
-      assert.deepEqual(ids("tlsEdge"), [stack.id, made]);
-    });
-
-    it("C84 is named in a warning where its record can't be removed", async () => {
-      await lostRun(true);
-      const [made = ""] = ids("tlsEdge");
-      const stack = stackOf("tlsEdge");
-      const removed = mock.method(fs, "rmSync", () => {
-        throw Object.assign(new Error("EROFS"), { code: "EROFS" });
-      });
-      await stack.up(inputs.tlsEdge).finally(() => removed.mock.restore());
-      assert.ok(warnings().some((text) => text.includes(made)));
-      assert.deepEqual(ids("tlsEdge"), [stack.id, made]);
+      assert.deepEqual(ids("tlsEdge"), [orphan]);
+      assert.ok(warnings().some((text) => text.includes(`${orphan} stays on the service`)));
     });
   });
 
@@ -508,8 +448,8 @@ describe("a create", () => {
       lose("tlsEdge", { answer: isSilent ? "silence" : { status: Number(what) }, work: "cleared" });
       const stack = stackOf("tlsEdge");
       const up = () => stack.up(inputs.tlsEdge);
-      // After the mark and six looks.
-      holdGet(7);
+      // After the mark and five looks.
+      holdGet(6);
       const created = isSilent ? withTimeout(up) : up();
       await struck();
       emulator.faults.clear();
@@ -518,28 +458,6 @@ describe("a create", () => {
       assert.equal(posts(), 1);
     });
   }
-
-  it("C36 claims are kept for 30 days", () => {
-    const claimed = (id: string, days: number) => {
-      claim("https://a.example/", id);
-      const time = new Date(Date.now() - days * 24 * 3600_000);
-      utimesSync(join(folder(), "claims", hashOf(id)), time, time);
-    };
-    claimed("young", 29);
-    claimed("old", 31);
-    // Old files are removed once in 256 claims, by the hash of the id.
-    for (let n = 0; n < 10_000 && isClaimed("old"); n++) claim("https://a.example/", `${n}`);
-    assert.deepEqual([isClaimed("young"), isClaimed("old")], [true, false]);
-  });
-
-  it("C36 a claim whose age is not known stays", () => {
-    // A claim of this id removes old files first.
-    let n = 0;
-    while (!hashOf(`${n}`).startsWith("00")) n++;
-    claim("https://a.example/", `${n}`);
-    mock.method(fs, "statSync", () => undefined);
-    assert.equal(claim("https://a.example/", `${n}`), "another's");
-  });
 
   it("C33 what another machine makes half a minute after the mark is not taken", async () => {
     await stackOf("tlsEdge").up({ description: "marked" });
@@ -561,47 +479,8 @@ describe("a create", () => {
     assert.ok(message.includes(ids("tlsEdge")[0] as string), message);
   });
 
-  it("C33 in a home that can't be written goes on; a lost one is named, not taken", async () => {
-    await stackOf("tlsEdge").up({ description: "first" });
-    mock.method(fs, "writeFileSync", () => {
-      throw Object.assign(new Error("EROFS"), { code: "EROFS" });
-    });
-    lose("tlsEdge", { work: true, answer: "reset", skip: 1 });
-    await stackOf("tlsEdge").up({ description: "second" });
-    const { message } = await failureOf(stackOf("tlsEdge").up(inputs.tlsEdge), Error);
-    assert.ok(message.includes(ids("tlsEdge")[0] as string), message);
-  });
-
-  it("C36 that another process claims just before is named, not taken", async () => {
-    lose("tlsEdge", { work: true, answer: "reset" });
-    emulator.faults.add({ method: "GET", skip: 1, answer: "held" });
-    const created = failureOf(stackOf("tlsEdge").up(inputs.tlsEdge), Error);
-    await struck();
-    const [made = ""] = ids("tlsEdge");
-    claim(`${emulator.url}/`, made);
-    // The claim comes after this process has looked for it.
-    const seen = mock.method(fs, "statSync", () => undefined);
-    emulator.faults.clear();
-    const { message } = await created.finally(() => seen.mock.restore());
-    assert.ok(message.includes(made), message);
-    // The record is unanswered still.
-    assert.equal(readdirSync(join(folder(), "creates")).length, 1);
-  });
-
-  it("C36 that another process has claimed at another base URL is not taken: a gateway", async () => {
-    lose("tlsEdge", { work: true, answer: "reset" });
-    emulator.faults.add({ method: "GET", skip: 1, answer: "held" });
-    const stack = stackOf("tlsEdge");
-    const created = failureOf(stack.up(inputs.tlsEdge), Error);
-    await struck();
-    claim("https://gateway.example/", ids("tlsEdge")[0] as string);
-    emulator.faults.clear();
-    await created;
-    assert.equal(stack.id, "");
-  });
-
   it("C33 the page of the plan's question is no mark when it is old", async () => {
-    await listOf(connect("tlsedge"), edgeKind).ask();
+    await run.account().objects(edgeKind).ask();
     const other = await make("tlsEdge");
     mock.timers.tick(31_000);
     lose("tlsEdge", { work: false, answer: "reset" });
@@ -664,7 +543,7 @@ describe("a create", () => {
 
     it("C33 lists it in the last look only: one more look shows whether it is alone", async () => {
       const [late, one, two] = ["late", "one", "two"].map((name) => edge(`edgtls_${name}`));
-      const looks = Array(5).fill(list());
+      const looks = Array(4).fill(list());
       const looksAlone = [...looks, list(late as object), list(late as object)];
       const alone = await upWith({ hostports }, list(), reset, ...looksAlone);
       assert.deepEqual([alone.id, alone.message], [late?.id, ""]);
@@ -748,7 +627,7 @@ describe("a create", () => {
       [
         "lists others for a while: two that were alone in turn are named, none is taken",
         list(),
-        [list(made), list(made), list(other), ...often(list(other, made))],
+        [list(made), list(other), list(made), ...often(list(other, made))],
         [made.id, other.id],
       ],
       [

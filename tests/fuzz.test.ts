@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { rmSync } from "node:fs";
 import { mock } from "node:test";
 import { inspect } from "node:util";
 import type { dynamic } from "@pulumi/pulumi";
@@ -20,9 +19,8 @@ import {
   type Respond,
   startEmulator,
 } from "../emulator/server";
-import { folder } from "../provider/creates/journal";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
-import { forgetAccounts } from "../provider/perAccount";
+import { beginRun } from "../provider/process";
 import * as sdk from "../sdk";
 import { anyJson, assertInert, holds, hostileText } from "./cases";
 import { failureOf, later, type Properties, Stack, setEnv, setEnvFor, skipPauses } from "./support";
@@ -307,8 +305,7 @@ describe("whatever stands in an answer", () => {
   /** An account and a machine with nothing, as in the first run. */
   function reset() {
     emulator.reset();
-    forgetAccounts();
-    rmSync(folder(), { recursive: true, force: true });
+    beginRun();
   }
 
   /** The next plan copes with what was kept. */
@@ -548,7 +545,7 @@ describe("whatever stands in an answer", () => {
             if (method === "POST") emulator.reset();
             const body = JSON.stringify(rewritten(errorBody, place, standIn(instead)));
             const headers = { "Content-Type": "application/json" };
-            later(emulator);
+            await later(emulator);
             emulator.faults.add({ method, times, answer: { status, headers, body } });
             const error = await outcomeOf(operate(kind));
             if (status === 404 && method !== "POST") return isGone(method, error, before);
@@ -726,7 +723,7 @@ describe("whatever others write", () => {
     await holds(hostileText, 40, async (text) => {
       const stack = new Stack(tlsEdge);
       await stack.up({});
-      later(emulator);
+      await later(emulator);
       // No path has half of a character.
       stack.id = `edgtls_${text.replace(/\p{Surrogate}/gu, "")}`;
       const failed = await failureOf(stack.up({ description: "e" }), Error);

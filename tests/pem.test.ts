@@ -13,7 +13,7 @@ import {
   parseKey,
   parseOrderedChain,
 } from "../provider/values/pem";
-import { growth, setEnv } from "./support";
+import { setEnv } from "./support";
 
 const sha256 = (data: Uint8Array) => createHash("sha256").update(data).digest("hex");
 
@@ -151,29 +151,6 @@ describe("PEM text", () => {
     }
     const long = `${leaf.certificatePem}${"-".repeat(250 * 1024)}`;
     assert.equal(parseChain(long).length, 2);
-  });
-
-  it("C91 a text takes time in proportion to its length", () => {
-    const parts = [
-      "-----BEGIN CERTIFICATE-----\n",
-      "-----END CERTIFICATE-----\n",
-      "-----BEGIN A",
-      "-",
-    ];
-    const failed = (text: string) => {
-      // Often, because one scan is too short to be measured.
-      for (let times = 0; times < 40; times++) assert.throws(() => parseChain(text), PemError);
-    };
-    for (const part of [...parts, `${parts[1]}${parts[0]}`, `${parts[2]} `]) {
-      const times = growth((size) => failed(part.repeat(size / part.length)), 60_000);
-      assert.ok(times < 9, `${times} times for ${JSON.stringify(part)}`);
-    }
-    // What stands beside a key is looked at, too.
-    for (const part of [`${"A".repeat(50)} `, "\n", "- BEGIN ", `-BEGIN ${"A".repeat(50)}`]) {
-      const beside = (size: number) => leaf.privateKeyPem + part.repeat(size / part.length);
-      const times = growth((size) => parseKey(beside(size)), 60_000);
-      assert.ok(times < 9, `${times} times for ${JSON.stringify(part)}`);
-    }
   });
 
   it("C11 a date that can't be read is a PemError, in any certificate of a chain", () => {

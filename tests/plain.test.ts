@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { plain, plainJson, plainMessage, withoutCommands } from "../client/plain";
+import { plain, plainJson, plainMessage } from "../client/plain";
 import { assertInert, holds, hostileText } from "./cases";
-import { growth } from "./support";
 
 describe("a text of others", () => {
   const cases: [string, string][] = [
@@ -48,13 +47,4 @@ describe("a text of others", () => {
     holds(fc.stringMatching(/^[\w .,:;()/-]{0,40}$/), 200, async (text) => {
       if (!/^\s*::[a-z]/i.test(text)) assert.equal(plain(text), text);
     }));
-
-  it("C91 takes time in proportion to its length", () => {
-    for (const part of ["\u001b", ":", "##", "<{", " ", "\n", " ::", "a"]) {
-      for (const made of [plain, plainMessage, withoutCommands, plainJson]) {
-        const times = growth((size) => made(part.repeat(size)), 60_000);
-        assert.ok(times < 9, `${times} times for ${JSON.stringify(part)}`);
-      }
-    }
-  });
 });

@@ -3,13 +3,13 @@ import { mock } from "node:test";
 import { tlsEdges } from "../client/tlsEdge";
 import { type Emulator, startEmulator } from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
-import { forgetAccounts } from "../provider/perAccount";
-import { forgetPlan, warnOfPlan } from "../provider/plan";
+import { beginRun, finishRun } from "../provider/process";
 import {
   answer,
   atScript,
   clientOf,
   failureOf,
+  later,
   PlanFailure,
   type Properties,
   Stack,
@@ -26,7 +26,7 @@ describe("what a plan asks", () => {
   let restore: () => void;
 
   beforeEach(async () => {
-    forgetPlan();
+    beginRun();
     emulator = await startEmulator();
     const undo = [setEnvFor(emulator), setEnv({ TLSEDGE_OFFLINE_PLAN: undefined })];
     restore = () => undo.reverse().forEach((one) => void one());
@@ -51,8 +51,7 @@ describe("what a plan asks", () => {
   async function deployed(): Promise<Stack> {
     const stack = new Stack(tlsEdge);
     await stack.up({ description: "a" });
-    forgetAccounts();
-    forgetPlan();
+    beginRun();
     emulator.requests.splice(0);
     return stack;
   }
@@ -88,8 +87,7 @@ describe("what a plan asks", () => {
     const inputs = JSON.parse(JSON.stringify(stack.inputs));
     stack.inputs = Object.fromEntries(Object.entries(inputs).reverse());
     stack.inputs.tlsTermination = { minVersion: "1.3", enabled: true };
-    forgetAccounts();
-    forgetPlan();
+    beginRun();
     takeRequests(emulator);
     emulator.tlsEdges.patch(stack.id, fields);
     assert.equal(await stack.up(args), "same");
@@ -162,7 +160,7 @@ describe("what a plan asks", () => {
       const args = { description: "twin", hostports: ["taken:443"] };
       await plan();
       await new Stack(tlsEdge).preview({ ...args, connection: "tlsedge-staging" });
-      warnOfPlan();
+      await finishRun();
       assert.deepEqual(
         told.mock.calls.map((call) => `${call.arguments}`).filter((text) => /warning/.test(text)),
         [],
@@ -181,7 +179,7 @@ describe("what a plan asks", () => {
     assert.deepEqual(emulator.requests, []);
   });
 
-  it("C19 names the holders of hostports by id and time, as far as they are known", async () => {
+  it("C19 names the holder of a hostport by id and time, as far as it is known", async () => {
     const hostports = ["Taken:443"];
     const [holder = ""] = await others(
       { description: "hidden", hostports },
@@ -190,19 +188,30 @@ describe("what a plan asks", () => {
     await preview({ hostports: ["taken:443", unknown] });
     await preview({ hostports: unknown });
     const { created_at } = emulator.tlsEdges.get(holder) ?? {};
-    const [warning = "", ...more] = warnings();
+    const [warning = "", ...more] = await warnings();
     const time = new Date(String(created_at)).toISOString();
-    assert.ok(warning.includes(`: ${holder} (created ${time}). `), warning);
+    assert.ok(
+      warning.includes(`taken:443 is served by ${holder} (created ${time}), which`),
+      warning,
+    );
     assert.ok(!warning.includes("hidden"), warning);
     assert.deepEqual(more, []);
-    assert.deepEqual(warnings(), [], "told twice");
+    assert.deepEqual(await warnings(), [], "told twice");
+  });
+
+  it("C10 C19 names no secret hostport", async () => {
+    await others({ description: "other", hostports: ["taken:443"] });
+    await preview({ hostports: ["taken:443"], __secrets: ["hostports"] });
+    const [warning = ""] = await warnings();
+    assert.match(warning, /\[secret\] is served by/);
+    assert.ok(!warning.includes("taken"), warning);
   });
 
   it("C19 names an equal edge that serves the hostports once", async () => {
     const args = { hostports: ["taken:443"], description: "equal" };
     const [equal = ""] = await others(args);
     await preview(args);
-    const [warning = "", ...more] = warnings();
+    const [warning = "", ...more] = await warnings();
     assert.ok(warning.includes(equal) && warning.includes("aliases"), warning);
     assert.deepEqual(more, []);
   });
@@ -216,7 +225,7 @@ describe("what a plan asks", () => {
       { description: "other" },
     );
     await preview({ description: "twin" });
-    const [warning = "", ...more] = warnings();
+    const [warning = "", ...more] = await warnings();
     const [oldest = "", ...named] = twins;
     assert.ok(
       named.every((id) => warning.includes(id)),
@@ -231,13 +240,12 @@ describe("what a plan asks", () => {
     await others({ description: "b" }, { description: "known" });
     const stack = new Stack(tlsEdge);
     await stack.up({ description: "a", hostports: ["moving:443"] });
-    forgetAccounts();
-    forgetPlan();
+    beginRun();
     await stack.preview({ description: "b", hostports: [] });
     await preview({ hostports: ["moving:443"] });
     await preview({ description: "known", hostports: unknown });
     await preview({ description: "a", hostports: ["moving:443"] });
-    assert.deepEqual(warnings(), []);
+    assert.deepEqual(await warnings(), []);
   });
 
   it("C19 tells an edge from a certificate", async () => {
@@ -245,21 +253,36 @@ describe("what a plan asks", () => {
     const { certificate_pem: certificatePem, private_key_pem: privateKeyPem } = made;
     await preview({ hostports: ["a:443"] });
     await new Stack(tlsCertificate).preview({ certificatePem, privateKeyPem });
-    const [warning = "", ...more] = warnings();
+    const [warning = "", ...more] = await warnings();
     assert.match(warning, /TLS certificate/);
     assert.ok(warning.includes(made.id), warning);
     assert.deepEqual(more, []);
   });
 
-  it("C19 names nothing in a run that creates or updates something, whatever it plans", async () => {
-    await others({ description: "equal" });
-    const stack = await deployed();
-    await preview({ description: "equal" });
-    await stack.up({ description: "b" });
-    assert.deepEqual(warnings(), [], "an update");
-    forgetPlan();
-    await preview({ description: "equal" });
-    await new Stack(tlsEdge).up({ description: "c" });
-    assert.deepEqual(warnings(), [], "a create");
+  it("C19 C84 an update warns, too, and not of what it has created or taken", async () => {
+    const [orphan = ""] = await others({ description: "equal" });
+    await new Stack(tlsEdge).up({ description: "equal" });
+    const [warning = "", ...more] = await warnings();
+    assert.ok(warning.includes(orphan) && warning.includes("TLSEDGE_TAKE_EQUAL=1"), warning);
+    assert.deepEqual(more, []);
+  });
+
+  it("C19 names an edge of the state that is gone, where a page shows the whole list", async () => {
+    const [gone, kept] = [new Stack(tlsEdge), new Stack(tlsEdge)];
+    await gone.up({ description: "gone" });
+    await kept.up({ description: "kept" });
+    emulator.tlsEdges.delete(gone.id);
+    const young = new Stack(tlsEdge);
+    await later(emulator);
+    emulator.clocks.createdAt = emulator.clocks.date;
+    await young.up({ description: "young" });
+    beginRun();
+    emulator.tlsEdges.delete(young.id);
+    for (const stack of [gone, kept, young]) await stack.preview(stack.inputs);
+    await plan();
+    const [warning = "", ...more] = await warnings();
+    assert.ok(warning.includes(gone.id) && warning.includes("pulumi refresh"), warning);
+    for (const { id } of [kept, young]) assert.ok(!warning.includes(id), warning);
+    assert.deepEqual(more, []);
   });
 });

@@ -7,7 +7,7 @@ import { servePlugin } from "../plugin/plugin";
 import schema from "../plugin/schema.json";
 import { fromWire } from "../plugin/wire";
 import { fill, type Named } from "../tools/protocol";
-import type { Properties, ResourceProvider } from "./support";
+import { type Properties, type ResourceProvider, runs } from "./support";
 
 /** The URN and the type of a resource of the plugin. */
 export const named = (type: string, name = "name"): Named => ({
@@ -17,11 +17,12 @@ export const named = (type: string, name = "name"): Named => ({
 
 /** The plugin, served in this process. `call` calls one of its methods over gRPC. */
 export async function startPlugin() {
-  const { port, close } = await servePlugin(schema);
+  const { port, endRun, close } = await servePlugin(schema);
   const client = new ResourceProviderClient(`127.0.0.1:${port}`, credentials.createInsecure());
   const methods = client as unknown as Record<string, (...args: unknown[]) => void>;
   return {
     client,
+    endRun,
     call: <Response>(method: string, request: object, fields: Record<string, unknown> = {}) =>
       new Promise<Response>((resolve, reject) => {
         methods[method]?.(
@@ -60,10 +61,13 @@ function plain(struct: Struct | undefined): Properties {
 }
 
 /** The plugin, called over gRPC as a {@link Stack} drives a provider. */
-export async function pluginProvider(type: string) {
-  const { call, close } = await startPlugin();
+export async function pluginProvider(type: string, plugin = startPlugin()) {
+  const { call, close } = await plugin;
   const about = named(type);
-  const configured = call<void>("configure", new messages.ConfigureRequest(), { args: {} });
+  /** A run begins. */
+  const begin = () => call<void>("configure", new messages.ConfigureRequest(), { args: {} });
+  const configured = begin();
+  runs.add(begin);
   const create = (inputs: Properties, isPlan: boolean) =>
     call<messages.CreateResponse>("create", new messages.CreateRequest().setPreview(isPlan), {
       ...about,
@@ -115,5 +119,9 @@ export async function pluginProvider(type: string) {
       await call("delete", new messages.DeleteRequest(), fields);
     },
   };
-  return { provider, close };
+  const end = () => {
+    runs.delete(begin);
+    close();
+  };
+  return { provider, begin, close: end };
 }

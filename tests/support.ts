@@ -21,8 +21,7 @@ import {
   makeServerCertificate,
 } from "../emulator/pki";
 import type { Emulator } from "../emulator/server";
-import { forgetAccounts } from "../provider/perAccount";
-import { warnOfPlan } from "../provider/plan";
+import { beginRun, finishRun } from "../provider/process";
 
 export type Properties = Record<string, unknown>;
 
@@ -100,10 +99,13 @@ export function setEnvFor(emulator: Emulator, prefix?: string): () => void {
   return setEnv({ ...settingsFor(emulator, prefix), PULUMI_HOME: folder });
 }
 
+/** What begins a run, in each provider of this process. */
+export const runs = new Set<() => unknown>([beginRun]);
+
 /** A later run begins, for which what exists at the service is no longer young (contract C39). */
-export function later(emulator: Emulator): void {
+export async function later(emulator: Emulator): Promise<void> {
   emulator.clocks.date += 600_000;
-  forgetAccounts();
+  await Promise.all([...runs].map((begin) => begin()));
 }
 
 /**
@@ -160,12 +162,13 @@ export function takeRequests({ requests }: Emulator) {
   return requests.splice(0).map(({ method, body }) => ({ method, body }));
 }
 
-/** The warnings at the end of a plan. */
-export function planWarnings(): string[] {
+/** The warnings at the end of a run. */
+export async function planWarnings(end = finishRun): Promise<string[]> {
   const told = mock.method(console, "error", () => {});
-  warnOfPlan();
+  await end();
   told.mock.restore();
-  return told.mock.calls.map((call) => String(call.arguments));
+  const lines = told.mock.calls.map((call) => String(call.arguments));
+  return lines.filter((line) => line.startsWith("warning: "));
 }
 
 /** Waits until something is so; gives up in the end, so that a test fails instead of hanging. */
@@ -259,25 +262,6 @@ export async function atScript<T>(
     undo();
     await close();
   }
-}
-
-/**
- * How much more processor time work takes for four times as much: 4 when it is in proportion, 16
- * when it grows with the square. The least of up to ten, because other processes disturb; a figure
- * that leaves no doubt is not taken again.
- */
-export function growth(work: (size: number) => unknown, size: number): number {
-  const cost = (of: number) => {
-    const start = process.cpuUsage();
-    work(of);
-    const { user, system } = process.cpuUsage(start);
-    return user + system;
-  };
-  work(size);
-  const once = Math.max(1, Math.min(cost(size), cost(size), cost(size)));
-  let most = cost(4 * size);
-  for (let tries = 1; tries < 10 && most > 6 * once; tries++) most = Math.min(most, cost(4 * size));
-  return most / once;
 }
 
 /** An error that is expected, of the class that is expected. */

@@ -820,7 +820,7 @@ throughBothDoors("a TLS certificate", (door) => {
       assert.ok(!JSON.stringify(stack.state).includes(body));
       assert.equal("privateKeyPem" in stack.state, false);
       const { id } = stack;
-      later(emulator);
+      await later(emulator);
       emulator.tlsCertificates.delete(id);
       const error = await failureOf(stack.up({ ...args, description: "b" }), Error);
       assert.ok(!inspect(error, { depth: Number.POSITIVE_INFINITY }).includes(body));
@@ -921,7 +921,7 @@ throughBothDoors("a TLS certificate", (door) => {
 
     it("C31 a certificate removed behind the engine's back is gone, and made anew", async () => {
       await stack.up(args);
-      later(emulator);
+      await later(emulator);
       emulator.tlsCertificates.delete(stack.id);
       assert.equal(await stack.refresh(), "gone");
       assert.equal(await stack.up(args), "create");
@@ -929,7 +929,7 @@ throughBothDoors("a TLS certificate", (door) => {
 
     it("C32 deleting what is gone succeeds; updating it names pulumi refresh", async () => {
       await stack.up(args);
-      later(emulator);
+      await later(emulator);
       emulator.tlsCertificates.delete(stack.id);
       const error = await failureOf(stack.up({ ...args, description: "b" }), Error);
       assert.match(error.message, /pulumi refresh/);

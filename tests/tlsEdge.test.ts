@@ -3,7 +3,7 @@ import { mock } from "node:test";
 import type { TLSEdgeWire } from "../client/tlsEdge";
 import { type Emulator, type Respond, startEmulator } from "../emulator/server";
 import { tlsEdge as dynamicEdge } from "../provider/dynamic";
-import { forgetAccounts } from "../provider/perAccount";
+import { beginRun } from "../provider/process";
 import { throughBothDoors } from "./acceptance/doors";
 import { pluginProvider } from "./pluginProvider";
 import {
@@ -664,7 +664,7 @@ throughBothDoors("a TLS edge", (door) => {
       ["a delete", () => stack.destroy(), 0],
     ];
     const youth: [string, { date: number; createdAt: number }, () => void][] = [
-      ["by the service's clock", { date: -86_400_000, createdAt: -86_410_000 }, forgetAccounts],
+      ["by the service's clock", { date: -86_400_000, createdAt: -86_410_000 }, beginRun],
       ["because this run has made it", { date: 0, createdAt: -600_000 }, () => {}],
     ];
     for (const [name, work, left, result] of works) {
@@ -696,7 +696,7 @@ throughBothDoors("a TLS edge", (door) => {
           assert.match(message, /find a new object late.*again two minutes after/);
           assert.ok(message.includes(stack.id));
           // In two minutes it counts as deleted.
-          later(emulator);
+          await later(emulator);
           assert.equal(await stack.refresh(), "gone");
         });
       }
@@ -723,7 +723,7 @@ throughBothDoors("a TLS edge", (door) => {
 
     it("C31 an edge removed behind the engine's back is gone, and made anew", async () => {
       await stack.up(full);
-      later(emulator);
+      await later(emulator);
       emulator.tlsEdges.delete(stack.id);
       assert.equal(await stack.refresh(), "gone");
       assert.equal(await stack.up(full), "create");
@@ -732,7 +732,7 @@ throughBothDoors("a TLS edge", (door) => {
 
     it("C32 deleting what is gone succeeds; updating it names pulumi refresh", async () => {
       await stack.up(full);
-      later(emulator);
+      await later(emulator);
       emulator.tlsEdges.delete(stack.id);
       const error = await failureOf(stack.up({ ...full, description: "new" }), Error);
       assert.match(error.message, /pulumi refresh/);
@@ -742,7 +742,7 @@ throughBothDoors("a TLS edge", (door) => {
 
     it("C32 a 404 about a backend is told as the service says it, while the edge is there", async () => {
       await stack.up(full);
-      later(emulator);
+      await later(emulator);
       const msg = "backend bkdtg_x does not exist";
       const body = JSON.stringify({ error_code: "ERR_1", status_code: 404, msg });
       emulator.faults.add({ method: "PATCH", answer: { status: 404, body } });

@@ -201,7 +201,7 @@ class Source {
 
 /** The Pulumi package schema of the plugin. */
 export function makeSchema() {
-  const source = new Source("sdk/index.ts", "provider/account.ts");
+  const source = new Source("sdk/index.ts", "provider/marks.ts");
   const config = configOf(source);
   return {
     ...metadata(),
@@ -283,7 +283,7 @@ function resourceOf(source: Source, name: string) {
   const state = source.type(`provider/${file}.ts`, `${name}State`);
   const given = source.fields(inputs, "input", source.type("sdk/index.ts", `${name}Args`));
   const outputs = source.fields(state, "output");
-  const account = source.fields(source.type("provider/account.ts", "AccountState"), "output");
+  const account = source.fields(source.type("provider/marks.ts", "AccountState"), "output");
   outputs.properties = { ...account.properties, ...outputs.properties };
   for (const setting of settings.filter((setting) => setting in given.properties)) {
     const { oneOf, ...property } = given.properties[setting] ?? {};

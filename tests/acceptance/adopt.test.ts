@@ -118,7 +118,8 @@ describe("a whole account", () => {
     await project.file("adoption.ts", program.replaceAll(imports, "") + reading);
     await project.setSecret('keys["certificate-constructor"]', keys.get("constructor") ?? "");
     const run = await project.up();
-    assert.deepEqual([run.changes.same, run.requests], [11, ["GET /edges/tls/:id"]]);
+    assert.deepEqual([run.changes.same, run.changes.update], [1, 10]);
+    assert.deepEqual(run.writes, []);
     assert.deepEqual(held(), before);
     const state = await exported();
     assert.ok(!JSON.stringify(state).includes("__import"));

@@ -57,7 +57,7 @@ describe("adoption", () => {
   const assertAlive = () => assert.deepEqual(alive(), ids);
   const assertStay = ({ output }: Run) => {
     for (const object of ["TLS edge edgtls_", "TLS certificate cert_"]) {
-      assert.match(output, new RegExp(`the ${object}\\w+ stays.*import option`));
+      assert.match(output, new RegExp(`the ${object}\\w+ stays.*remove the option`));
     }
   };
 
@@ -174,9 +174,10 @@ describe("adoption", () => {
     await project.up("--expect-no-changes");
   });
 
-  it("C44 destroys what was adopted when it is told to, with --run-program too", async () => {
+  it("C44 is not destroyed while the option stands, with --run-program neither", async () => {
     const run = await project.destroy("--run-program");
-    assert.deepEqual(run.writes.sort(), ["DELETE /edges/tls/:id", "DELETE /tls_certificates/:id"]);
-    assert.deepEqual(alive(), { edge: undefined, certificate: undefined });
+    assert.deepEqual(run.writes, []);
+    assertStay(run);
+    assertAlive();
   });
 });

@@ -23,7 +23,7 @@ describe("a crash", () => {
   });
   after(() => project?.close());
 
-  it("C33 of the provider in a create is named, once, and nothing is made beside it", async () => {
+  it("C84 of the provider in a create: the plan names the object, and the update takes it when told to", async () => {
     const lost: Fault = {
       method: "POST",
       path: "/tls_certificates",
@@ -32,20 +32,26 @@ describe("a crash", () => {
     };
     await project.killed("provider", lost, "up");
     const [orphan = ""] = ids("tlsCertificates");
-    const named = await project.fails("up", "--yes", "--skip-preview");
-    assert.ok(named.output.includes(orphan), named.output);
-    assert.ok(!named.requests.some((request) => request.startsWith("POST")));
-    project.emulator.tlsCertificates.delete(orphan);
+    const { output } = await project.succeeds("preview");
+    assert.ok(output.includes(orphan) && output.includes("TLSEDGE_TAKE_EQUAL=1"), output);
+    project.env.TLSEDGE_TAKE_EQUAL = "1";
   });
 
-  it("C33 of the engine in a create is named where the hostports are taken", async () => {
+  it("C84 of the engine in the next create: the error names the edge that has the hostport", async () => {
     const lost: Fault = { method: "POST", path: "/edges/tls", answer: "silence", work: true };
     await project.killed("engine", lost, "up");
     await project.succeedsQuietly("cancel", "--yes");
+    delete project.env.TLSEDGE_TAKE_EQUAL;
     const [orphan = ""] = ids("tlsEdges");
     const named = await project.fails("up", "--yes", "--skip-preview");
     assert.ok(named.output.includes(orphan), named.output);
-    project.emulator.tlsEdges.delete(orphan);
+    project.env.TLSEDGE_TAKE_EQUAL = "1";
+    const { writes } = await project.up();
+    delete project.env.TLSEDGE_TAKE_EQUAL;
+    assert.deepEqual(writes, []);
+    const { certificate, edge } = await project.exported();
+    assert.deepEqual(ids("tlsCertificates"), [certificate?.id]);
+    assert.deepEqual(ids("tlsEdges"), [edge?.id]);
     await project.refresh("--clear-pending-creates");
   });
 

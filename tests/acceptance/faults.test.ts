@@ -99,33 +99,32 @@ describe("the drawn sequences of tools/faults", () => {
   });
 
   it("C36 see an object that two resources have, or have had one after the other", () => {
-    const [first, second] = [
-      { id: "cert_1", name: "first" },
-      { id: "", name: "second" },
-    ];
-    const judge = (machine: number, messages = "", isApart = machine > 0) => {
-      Object.assign(first, { id: "cert_1" });
-      Object.assign(second, { id: "" });
-      const owners = new Owners(isApart);
-      const stacks = [
-        { all: [first], machine: 0, messages: "" },
-        { all: [second], machine, messages },
+    const judge = (isOneStack: boolean, messages = "") => {
+      const [first, second] = [
+        { id: "cert_1", name: "first" },
+        { id: "", name: "second" },
       ];
+      const owners = new Owners();
+      const stacks = isOneStack
+        ? [{ all: [first, second], messages }]
+        : [
+            { all: [first], messages: "" },
+            { all: [second], messages },
+          ];
       const before = owners.judge(stacks);
       Object.assign(first, { id: "" });
       Object.assign(second, { id: "cert_1" });
       return [...before, ...owners.judge(stacks)].map(({ promise }) => promise);
     };
-    assert.deepEqual(judge(0, "it uses cert_1"), ["shared"]);
-    assert.deepEqual(judge(1), ["shared"]);
-    // Two machines can't know; a machine that one stack has left is no excuse.
-    assert.deepEqual(judge(1, "it uses cert_1"), []);
-    assert.deepEqual(judge(1, "it uses cert_1", false), ["shared"]);
+    assert.deepEqual(judge(true, "it uses cert_1"), ["shared"]);
+    assert.deepEqual(judge(false), ["shared"]);
+    // Two stacks can't know.
+    assert.deepEqual(judge(false, "it uses cert_1"), []);
   });
 
   it("C84 see that a create takes what an earlier one was answered with", () => {
-    const owners = new Owners(false);
-    const stacks = [{ all: [{ id: "cert_1", name: "one" }], machine: 0, messages: "" }];
+    const owners = new Owners();
+    const stacks = [{ all: [{ id: "cert_1", name: "one" }], messages: "" }];
     owners.unstored.add("cert_1");
     assert.deepEqual(
       owners.judge(stacks).map(({ promise }) => promise),

@@ -46,16 +46,22 @@ throughBothDoors("a hostport that moves", (door) => {
 
   const rest = { b: ["left"], c: ["right"] };
 
-  it("C38 goes to a new edge, declared before or after the one that has it, and round three", async () => {
-    const three = { x: ["two"], y: ["three"], z: ["one"] };
+  it("C38 goes to a new edge, declared before or after the one that has it, and along a chain", async () => {
+    const chain = { x: ["two"], y: ["three"], z: [] };
     // More workers than a small machine gets by default.
     const workers = ["--parallel", "16"];
-    await moves({ before: ["old"], a: [], ...three, ...rest, after: ["older"] }, ...workers);
+    await moves({ before: ["old"], a: [], ...chain, ...rest, after: ["older"] }, ...workers);
   });
 
-  it("C38 is exchanged with --parallel 1, where the engine looks one step ahead", async () => {
-    // A third edge could come between the two.
-    await moves({ b: ["right"], c: ["left"] }, "--parallel", "1");
+  it("C38 is exchanged in two updates, and the error says so", async () => {
+    const before = served();
+    const text = edges({ ...before, b: ["right"], c: ["left"] });
+    await project.program(text.join(""));
+    const { output } = await project.fails("up", "--yes", "--skip-preview", "--continue-on-error");
+    assert.match(output, /waits for a hostport of this edge, too. Make two updates/);
+    assert.deepEqual(served(), before);
+    await moves({ b: [], c: ["left"] });
+    await moves({ b: ["right"], c: ["left"] });
   });
 
   it("C37 C38 moves in an update with --refresh, and from an edge that it replaces", async () => {

@@ -18,6 +18,13 @@ const timeoutSeconds = 2;
 /** A key, by its namespace of config: the account's own, its second one, or another account's. */
 export type Key = "tlsedge" | "second" | "other";
 
+/** What a later process has besides the usual settings. */
+export interface Settings {
+  takesEqual?: boolean;
+  /** Whether it has another base URL of the same service. */
+  gateway?: boolean;
+}
+
 /** What all accounts share. */
 export interface Setup {
   /** The folder from which provider processes resolve the package. */
@@ -133,14 +140,16 @@ export class Account {
     return new Client({ baseUrl, apiKey, caFile, requestsPerMinute: 0 });
   }
 
-  /** A new process. Each machine has a home of its own; `key` is for resources without one. */
-  provider(machine: number, key: Key): Promise<Provider> {
+  /** A new process; `key` is for resources without one. */
+  provider(key: Key, { takesEqual, gateway }: Settings = {}): Promise<Provider> {
     const { folder, door } = this.setup;
-    const env = {
-      ...this.env,
-      PULUMI_HOME: `${this.env.PULUMI_HOME}${machine}`,
-      TLSEDGE_API_KEY: this.keys[key],
-    };
+    const env: NodeJS.ProcessEnv = { ...this.env, TLSEDGE_API_KEY: this.keys[key] };
+    for (const name of Object.keys(this.keys)) {
+      const prefix = name.toUpperCase();
+      if (takesEqual) env[`${prefix}_TAKE_EQUAL`] = "1";
+      // The emulator's certificate fits both.
+      if (gateway) env[`${prefix}_BASE_URL`] = this.emulator.url.replace("localhost", "127.0.0.1");
+    }
     return Provider.start(folder, env, door);
   }
 

@@ -2,7 +2,6 @@ import path from "node:path";
 import { tlsEdges } from "../../client/tlsEdge";
 import type { MadeCertificate } from "../../emulator/server";
 import { Project } from "../engine";
-import { nameOf } from "../engineLog";
 import { newFolder } from "../folders";
 import { providerOf } from "../processes";
 import type { Door } from "../protocol";
@@ -19,19 +18,19 @@ const kindOf = (id: string): Kind => (id.startsWith("cert_") ? "tlsCertificate" 
 /** Reads the arguments of its resources from files, so that the program contains no key. */
 const program = `
 const read = (name) => readFileSync(name, "utf8");
-const { description, chain, restricted, adopted = {} } = JSON.parse(read("wanted.json"));
+const { description, chain, restricted } = JSON.parse(read("wanted.json"));
 const certificate = new tlsedge.TLSCertificate("tlsCertificate", {
   description,
   certificatePem: read(chain + "/fullchain.pem"),
   privateKeyPem: read(chain + "/privkey.pem"),
-}, { import: adopted.tlsCertificate });
+});
 // One after the other, so that the requests come in the same order each time.
 new tlsedge.TLSEdge("tlsEdge", {
   description,
   hostports: ["app.example:443"],
   ipRestriction: restricted ? { ipPolicyIds: ["ipp_1"] } : undefined,
   onModuleRemoval: "replace",
-}, { dependsOn: certificate, import: adopted.tlsEdge });`;
+}, { dependsOn: certificate });`;
 
 type Chains = Record<Point["to"]["chain"], MadeCertificate>;
 
@@ -107,7 +106,7 @@ class Crash {
       }
     }
     await this.#kill();
-    await this.#recover(wanted);
+    await this.#recover();
     await this.#judge(wanted);
   }
 
@@ -146,39 +145,23 @@ class Crash {
     return printed;
   }
 
-  async #recover(wanted: object): Promise<void> {
+  async #recover(): Promise<void> {
     const refreshed = await this.#pulumi("refresh", ...go);
     if (refreshed.code !== 0 && refreshed.output.includes("pulumi cancel")) {
       await this.#pulumi("cancel", "--yes");
       await this.#pulumi("refresh", ...go);
     }
     const command = this.point.command === "destroy" ? "destroy" : "up";
-    const first = await this.#pulumi(command, ...go);
-    if (first.code !== 0 && command === "up") await this.#followAdvice(first.output, wanted);
-    else if (first.code !== 0) this.wrong.push(`destroy fails: ${first.output}`);
+    // As the guide says: what equals a resource is from the update that was cut off.
+    await this.#pulumi("preview");
+    if (command === "up") this.project.env.TLSEDGE_TAKE_EQUAL = "1";
+    const { code, output } = await this.#pulumi(command, ...go);
+    delete this.project.env.TLSEDGE_TAKE_EQUAL;
+    if (code !== 0) this.wrong.push(`${command} fails: ${output}`);
     if ((await this.project.state()).pending.length > 0) {
       // The advice of the engine's own warning: without a terminal a refresh keeps pending creates.
       await this.#pulumi("refresh", ...go, "--clear-pending-creates");
     }
-  }
-
-  /** Adopts an object that the error names; deletes it if the state has the resource already. */
-  async #followAdvice(error: string, wanted: object): Promise<void> {
-    const { resources } = await this.project.state();
-    const adopted: Partial<Record<Kind, string>> = {};
-    for (const id of await this.#unmanaged()) {
-      const kind = kindOf(id);
-      if (!error.includes(id)) continue;
-      const isReplacement = resources.some(({ urn }) => nameOf(urn) === kind);
-      this.left.push(`one, which \`up\` named, was ${isReplacement ? "deleted" : "adopted"}`);
-      if (isReplacement) stored(this.project.emulator, kind).delete(id);
-      else adopted[kind] = id;
-    }
-    await this.#declare({ ...wanted, adopted });
-    const { code, output } = await this.#pulumi("up", ...go);
-    if (code !== 0) this.wrong.push(`up fails: ${output}`);
-    // Users remove the import option after one up.
-    await this.#declare(wanted);
   }
 
   #objects(): Wire[] {

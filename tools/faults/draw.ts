@@ -99,12 +99,12 @@ export interface Sequence {
    * same as the others'.
    */
   key: Key;
-  /** Whether each stack has a machine of its own. */
-  isApart: boolean;
   /** What is done to the program of the killed stack. */
   edits: Edit[];
-  /** Whether the second up runs on another machine, as on a CI runner whose disk is gone. */
-  moves: boolean;
+  /** Whether the later ups take equal objects instead of creating them. */
+  takesEqual: boolean;
+  /** Whether the later ups have another base URL of the same service. */
+  gateway: boolean;
   /** The up that runs only the last resource of each stack, as with `--target`. */
   target: 1 | 2 | undefined;
   /** How many equal objects the account has before; they are an hour old. */
@@ -139,8 +139,8 @@ export const words: Record<string, (sequence: Sequence) => boolean> = {
   "the service's clocks are wrong": ({ clocks }) => clocks.date !== 0 || clocks.createdAt !== 0,
   "two keys of one account": ({ key }) => key === "second",
   "two accounts on one host": ({ key }) => key === "other",
-  "a machine for each stack": ({ isApart }) => isApart,
-  "the second `up` on another machine": ({ moves }) => moves,
+  "later `up`s with `takeEqual`": ({ takesEqual }) => takesEqual,
+  "later `up`s at another base URL": ({ gateway }) => gateway,
   "a resource renamed": ({ edits }) => edits.includes("rename"),
   "a resource renamed with an alias, its name given to another": ({ edits }) =>
     edits.includes("alias"),
@@ -190,8 +190,8 @@ function sequences(kind: Kind, run: string, pool: MadeCertificate[]): fc.Arbitra
       programs: fc.constant(programs),
       clocks: rarely({ date: 0, createdAt: 0 }, fc.record({ date: aheadMs, createdAt: aheadMs })),
       key: rarely<Key>("tlsedge", fc.constantFrom("second", "other")),
-      isApart: rarely(false, fc.constant(true)),
-      moves: rarely(false, fc.constant(true)),
+      takesEqual: rarely(false, fc.constant(true)),
+      gateway: rarely(false, fc.constant(true)),
       target: rarely<Sequence["target"]>(undefined, fc.constantFrom(1, 2)),
       olderObjects: fc.constantFrom(0, 0, 0, 1, 2),
       createFaults: fc.array(creates, { minLength: 1, maxLength: 4, size: "max" }),

@@ -12,13 +12,14 @@ import type { Stack } from "./stack";
 export const promises = {
   duplicate: "No create makes two objects, unless an error or a warning names the second.",
   shared:
-    "No two resources get the same object, also one after the other. Where they are on two machines, a warning must name the object.",
-  taken: "No create keeps an object that was the answer to an earlier create.",
+    "No two resources get the same object, also one after the other. Where they are in two stacks, a warning must name the object.",
+  taken:
+    "No create keeps an object that was the answer to an earlier create, without the setting `takeEqual`.",
   resent: "No create sends its POST again after a lost answer.",
   orphan:
-    "An error or a warning names each object that no state has. There are two exceptions: the inputs were edited and the second `up` ran on another machine; and two machines made equal objects, where a warning names the one that was kept.",
+    "An error or a warning names each object that no state has, at the latest in the next plan. There are two exceptions: the inputs were edited since; and two stacks made equal objects at the same time, where a warning names the one that was kept.",
   misleading:
-    "No error names an object that another resource of the machine or another user has. There are two exceptions: the object was created in the second before its provider was killed; and the error says that the update had another key.",
+    "No error names an object that another resource of the stack or another user has. There is one exception: the object was created in the second before its provider was killed.",
   gone: "No fault makes an object look deleted.",
   stuck:
     "When the objects that errors name are adopted or deleted, an `up` without faults succeeds, and a few of them create everything.",
@@ -71,12 +72,9 @@ type Having = Pick<Resource, "id" | "name">;
 export class Owners {
   /** Ids that were answered to a create, and that no state has because the engine was killed. */
   readonly unstored = new Set<string>();
-  /** Whether two machines share an object, which a message names: no machine can know. */
+  /** Whether two stacks share an object, which a message names: neither can know. */
   isExcused = false;
-  readonly #owners = new Map<string, { resource: Having; machine: number }>();
-
-  /** `isApart`: each stack has a machine of its own. */
-  constructor(private readonly isApart: boolean) {}
+  readonly #owners = new Map<string, { resource: Having; stack: object }>();
 
   /** The user gives the object to another resource. */
   release(id: string): void {
@@ -85,19 +83,18 @@ export class Owners {
   }
 
   /** Objects that two resources have had: the first one that is destroyed breaks the other. */
-  judge(stacks: (Pick<Stack, "machine" | "messages"> & { all: Having[] })[]): Broken[] {
+  judge(stacks: (Pick<Stack, "messages"> & { all: Having[] })[]): Broken[] {
     const messages = stacks.map((stack) => stack.messages).join("\n");
     const broken: Broken[] = [];
-    for (const { all, machine } of stacks) {
-      for (const resource of all.filter(({ id }) => id)) {
+    for (const stack of stacks) {
+      for (const resource of stack.all.filter(({ id }) => id)) {
         const { id, name } = resource;
-        const owner = this.#owners.get(id) ?? { resource, machine };
+        const owner = this.#owners.get(id) ?? { resource, stack };
         this.#owners.set(id, owner);
         const text = `${name} has ${id}`;
         if (this.unstored.has(id)) broken.push({ promise: "taken", text });
         if (owner.resource === resource) continue;
-        if (this.isApart && owner.machine !== machine && messages.includes(id))
-          this.isExcused = true;
+        if (owner.stack !== stack && messages.includes(id)) this.isExcused = true;
         else broken.push({ promise: "shared", text: `${text}, as ${owner.resource.name}` });
       }
     }
@@ -156,14 +153,12 @@ export function misleading(
   others: string[],
   unsure: Set<string>,
 ): Broken[] {
-  return stacks.flatMap(({ errors, resources, ids, machine }) => {
-    const before = [...heldBefore].flatMap(([id, one]) => (one.machine === machine ? id : []));
+  return stacks.flatMap((stack) => {
+    const { errors, resources, ids } = stack;
+    const before = [...heldBefore].flatMap(([id, one]) => (one === stack ? id : []));
     const held = [...before, ...ids, ...others].filter((id) => !unsure.has(id));
     return errors.flatMap((error, index) =>
-      error &&
-      !resources[index]?.id &&
-      !error.message.includes("another API key") &&
-      held.some((id) => error.message.includes(id))
+      error && !resources[index]?.id && held.some((id) => error.message.includes(id))
         ? [{ promise: "misleading" as const, text: error.message }]
         : [],
     );

@@ -76,7 +76,7 @@ class Run implements Omit<Result, "words"> {
     private readonly sequence: Sequence,
   ) {
     this.stacks = sequence.programs.map((_, number) => new Stack(account, sequence, number));
-    this.owners = new Owners(sequence.isApart);
+    this.owners = new Owners();
   }
 
   get creates(): number {
@@ -85,20 +85,21 @@ class Run implements Omit<Result, "words"> {
 
   /** Creates everything, with as many ups as that takes, and judges the objects. */
   async create(): Promise<void> {
-    const { createFaults, kill, keepsFaults, clocks, edits, moves, target } = this.sequence;
+    const { createFaults, kill, keepsFaults, clocks, edits, target } = this.sequence;
     this.account.emulator.reset();
     Object.assign(this.account.emulator.clocks, clocks);
     this.#others = await makeOlderObjects(this.account, this.sequence);
     this.#setFaults(kill ? [killFault(this.sequence.kind, kill), ...createFaults] : createFaults);
     const left = await this.#up(this.stacks, target === 1, kill);
     await this.#edit();
-    let unfinished = moves || edits.length > 0 ? this.stacks : this.#unfinished();
+    let unfinished = edits.length > 0 ? this.stacks : this.#unfinished();
     while (unfinished.length > 0 && this.ups < mostUps) {
       const adopted = this.#followAdvice();
       if (keepsFaults && this.ups === 1) this.#setFaults(left);
       this.ups += 1;
       // Another command has another process.
       await Promise.all(unfinished.map((stack) => stack.end()));
+      for (const stack of unfinished) stack.goOn(this.sequence);
       await this.#up(
         unfinished,
         this.ups === target || (this.ups === 2 && edits.includes("alias")),
@@ -116,17 +117,13 @@ class Run implements Omit<Result, "words"> {
 
   /** Does what the sequence says between the first two ups. */
   async #edit(): Promise<void> {
-    const { edits, moves, kill } = this.sequence;
+    const { edits, kill } = this.sequence;
     const stack = this.stacks[kill?.stack ?? 0] as Stack;
     const { program, resources, errors } = stack;
     if (edits.includes("rename")) stack.rename(false);
     if (edits.includes("alias")) stack.rename(true);
     if (edits.includes("edit")) program.filter((_, n) => !resources[n]?.id).forEach(edit);
     if (edits.includes("reorder")) for (const list of [program, resources, errors]) list.reverse();
-    if (!moves || this.#unfinished().length === 0) return;
-    for (const one of this.stacks) one.machine += this.stacks.length;
-    // Nothing on the new machine knows of the objects: only the plan can find them.
-    for (const one of this.stacks) await one.plan();
   }
 
   /** Updates, reads and deletes under faults; in the end the service has what the program says. */
@@ -159,12 +156,16 @@ class Run implements Omit<Result, "words"> {
     if (verdicts.some((verdict) => verdict !== "same")) this.#differs(`${verdicts} in the end`);
   }
 
-  /** On a very busy machine a command may fail without a fault: it runs up to three times. */
+  /**
+   * On a very busy machine a command may fail without a fault: it runs up to three times. Each time is two
+   * minutes later, as the error of a new object that is not found says.
+   */
   async #runWithoutFaults(command: "up" | Step): Promise<string[]> {
     let done: string[][] = [];
     for (let tries = 0; tries < 3; tries++) {
       done = await Promise.all(this.stacks.map((stack) => stack.run(command)));
       if (!this.stacks.some((stack) => stack.hasFailed)) break;
+      this.account.emulator.clocks.date += 120_000;
     }
     this.#judgeErrors();
     return done.flat();
@@ -184,8 +185,8 @@ class Run implements Omit<Result, "words"> {
       ...misleading(stacks, heldBefore, this.#others, this.#unsure),
       ...resent(requests.slice(sentBefore), createsBefore, countCreates(stacks)),
     );
-    // A warning that names a shared object may come after the answer.
-    if (this.sequence.isApart) await Promise.all(stacks.map((stack) => stack.end()));
+    // The warnings of a run come at its end.
+    await Promise.all(stacks.map((stack) => stack.end()));
     this.broken.push(...this.owners.judge(this.stacks));
     return left;
   }
@@ -199,7 +200,7 @@ class Run implements Omit<Result, "words"> {
     this.#unsure = new Set(stack.ids);
     for (const resource of isStored || victim === "provider" ? [] : stack.resources) {
       if (!resource.id || heldBefore.has(resource.id)) continue;
-      this.owners.unstored.add(resource.id);
+      if (!this.sequence.takesEqual) this.owners.unstored.add(resource.id);
       resource.forget();
     }
   }
@@ -252,8 +253,8 @@ class Run implements Omit<Result, "words"> {
     const all = this.#own();
     const held = this.#held();
     const left = all.filter(({ id }) => !held.has(id));
-    // The last output of a process may come after its answer.
-    if (left.length > 0) await Promise.all(this.stacks.map((stack) => stack.end()));
+    // The next plan names what was cut off.
+    for (const stack of left.length > 0 ? this.stacks : []) await stack.plan();
     const knowable = left.filter((object) => !this.#isUnknowable(object));
     const broken = unnamed(this.stacks, knowable, all);
     this.broken.push(...broken);
@@ -262,17 +263,17 @@ class Run implements Omit<Result, "words"> {
     for (const { id } of left) this.#delete(id);
   }
 
-  /** Whether no machine can know that an object was made. */
+  /** Whether no run can know that an object was made. */
   #isUnknowable(object: Wire): boolean {
-    const { moves, edits, isApart, kill } = this.sequence;
-    const isIn = ({ program }: Stack) => program.some((args) => isLike(args, object));
-    // A new machine knows no record, and its plan finds objects by what the program says now.
-    const edited = this.stacks[kill?.stack ?? 0] as Stack;
-    if (moves && edits.includes("edit") && !isIn(edited)) return true;
-    // Two machines can't tell their equal objects apart: the warning of a create that keeps one is all they say.
+    const having = this.stacks.filter(({ program }) =>
+      program.some((args) => isLike(args, object)),
+    );
+    // A plan finds objects by what the program is to create now.
+    const isEdited = this.sequence.edits.includes("edit");
+    if (isEdited && (having.length === 0 || this.killed)) return true;
+    // Two stacks can't tell their equal objects apart: the warning of a create that keeps one is all they say.
     const hasTaken = this.stacks.some(({ messages }) => messages.includes("this create was lost"));
-    const machines = new Set(this.stacks.filter(isIn).map(({ machine }) => machine));
-    return isApart && hasTaken && machines.size > 1;
+    return hasTaken && having.length > 1;
   }
 
   #judgeContent(): void {
@@ -310,11 +311,12 @@ class Run implements Omit<Result, "words"> {
     return new Map(this.stacks.flatMap((stack) => stack.ids.map((id) => [id, stack])));
   }
 
-  /** The objects that this run has made, in both accounts. */
+  /** The objects that this run has made or taken, in both accounts. */
   #own(): Wire[] {
+    const held = this.#held();
     return this.#accounts
       .flatMap((one) => stored(one, this.sequence.kind).list())
-      .filter(({ id }) => !this.#others.includes(id));
+      .filter(({ id }) => !this.#others.includes(id) || held.has(id));
   }
 
   get #accounts() {

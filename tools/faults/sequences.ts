@@ -15,7 +15,7 @@ export interface Numbered extends Result {
 }
 
 /**
- * Draws the sequences of a seed with these numbers and runs them, each on an account and a machine
+ * Draws the sequences of a seed with these numbers and runs them, each on an account
  * of its own. `folder` resolves the package; by default it is the built one of the repository.
  */
 export async function runSequences(

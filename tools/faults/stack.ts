@@ -1,5 +1,5 @@
 import type { Properties, Provider } from "../protocol";
-import type { Account, Key } from "./account";
+import type { Account, Key, Settings } from "./account";
 import type { Sequence, Step } from "./draw";
 import { Resource } from "./resource";
 
@@ -14,8 +14,6 @@ export class Stack {
   readonly dropped: Resource[] = [];
   /** The program's arguments for each resource. */
   program: Properties[];
-  /** The machine on which the next process is started. */
-  machine: number;
   /** For each resource the error of the last command, then those of the dropped ones. */
   errors: (Error | undefined)[] = [];
   /** What the user has read: errors, and what the processes have printed, without the debug log. */
@@ -26,14 +24,15 @@ export class Stack {
   hasCrashed = false;
   #provider: Provider | undefined;
   readonly #key: Key;
+  /** What a later command adds to the settings. */
+  #settings: Settings = {};
 
   constructor(
     private readonly account: Account,
-    { name, kind, programs, key, isApart }: Sequence,
+    { name, kind, programs, key }: Sequence,
     number: number,
   ) {
     const { door } = account;
-    this.machine = isApart ? number : 0;
     // A process of the plugin has one key; dynamic providers have one for each resource.
     this.#key = door === "plugin" && number % 2 === 1 ? key : "tlsedge";
     this.program = (programs[number] ?? []).map((args, index) =>
@@ -101,6 +100,11 @@ export class Stack {
     await this.end();
   }
 
+  /** The user goes on after a command that has failed, perhaps with other settings. */
+  goOn({ takesEqual, gateway }: Sequence): void {
+    this.#settings = { takesEqual, gateway };
+  }
+
   /** Gives a resource another name, without an alias or with one; see `Edit`. */
   rename(hasAlias: boolean): void {
     // Two edges can't serve one hostport.
@@ -138,7 +142,7 @@ export class Stack {
   }
 
   async #start(): Promise<void> {
-    this.#provider ??= await this.account.provider(this.machine, this.#key);
+    this.#provider ??= await this.account.provider(this.#key, this.#settings);
     for (const one of this.all) one.provider = this.#provider;
   }
 

@@ -1,0 +1,226 @@
+import type { Created } from "./create";
+import { differences, type Kind, type Problem } from "./kind";
+import { ifExists } from "./marks";
+import { hasUnknown, type Properties } from "./properties";
+import type { Account, Run } from "./run";
+
+/** The input that has a resource's `import` option. Pulumi hides names that start with `__`. */
+export const importKey = "__import";
+/**
+ * The input that has the names of the arguments that the program has marked as secrets: the engine
+ * takes the marks off before it calls a dynamic provider. State has it, without those that always are.
+ */
+export const secretsKey = "__secrets";
+
+/** What to do about two resources of a program that have one object. */
+const removeImporter =
+  "remove the resource that imports it. If the stack has both already, take that one out of the state first, " +
+  "with `pulumi state delete`, because its removal deletes the object";
+
+/** The problem of two resources of a program that have one object. */
+export const sharedObject = (one: string, other: string, id: string): string =>
+  `the resources "${one}" and "${other}" have the same object, ${id}, which only one resource can manage: ` +
+  removeImporter;
+
+/** How many objects {@link adoptions} names. */
+const mostNamed = 5;
+
+const maxValueLength = 200;
+
+/**
+ * Reads the object that a resource adopts (contract C40).
+ *
+ * @throws Error when the object does not exist.
+ */
+export async function findToAdopt(
+  kind: Kind,
+  account: Account,
+  id: string,
+  inputs: Properties,
+): Promise<Properties> {
+  keep(kind, account, id);
+  account.own.add(id);
+  // Of an object that is adopted, nobody knows what was sent.
+  const unsent = kind.replaces({}, inputs).map((name) => [name, undefined]);
+  const known = { ...inputs, ...Object.fromEntries(unsent) };
+  const reading = account.objects(kind).get(account.client, id);
+  const found = await ifExists(
+    kind,
+    account,
+    reading.then((wire) => kind.toState(wire, known)),
+  );
+  if (!found) {
+    throw new Error(
+      `no ${kind.title} has the id ${id}, which the import option names. If the object was ` +
+        "deleted, remove the option to create a new one. If the id is wrong, correct it: " +
+        "`npx --no pulumi-tlsedge status` lists all ids",
+    );
+  }
+  account.run.toAdopt.set(account.object(kind, id), found);
+  return found;
+}
+
+/** Prevents every delete of an object in this run. */
+function keep(kind: Kind, account: Account, id: string): void {
+  account.run.kept.add(account.object(kind, id));
+}
+
+/**
+ * Refuses to adopt what another resource of the program has. The program compares ids, too, because it
+ * knows the names of both resources.
+ *
+ * @param wanted The import option; undefined in an update.
+ */
+export function refuseOwned(kind: Kind, account: Account, id: string, wanted?: string): void {
+  const { owners } = account.run;
+  const object = account.object(kind, id);
+  const other = owners.get(object);
+  if (other === "" || (other && wanted && other !== wanted)) {
+    throw owned(kind, id, other);
+  }
+  if (wanted && other === undefined) owners.set(object, wanted);
+}
+
+/** Refuses a resource whose object the import option of another one names. */
+function refuseAdopted(kind: Kind, account: Account, id: string): void {
+  const other = account.run.owners.get(account.object(kind, id));
+  if (other) throw owned(kind, id, other);
+}
+
+function owned({ title }: Kind, id: string, option: string): Error {
+  const whose = option ? `the import option ${option} of another resource` : "another resource";
+  return new Error(`the ${title} ${id} belongs to ${whose} of this program: ${removeImporter}`);
+}
+
+/** Notes that an object equals the program, so that it can be adopted. */
+export function noteAdoption({ adopted }: Run, { title }: Kind, id: string): void {
+  adopted.set(`${title} ${id}`, title);
+}
+
+/**
+ * One sentence about the objects that this plan or update adopts, because the engine shows each as a
+ * create. Undefined if there are none.
+ */
+export function adoptions({ adopted, isUpdate }: Run): string | undefined {
+  if (adopted.size === 0) return undefined;
+  const list = new Intl.ListFormat("en-GB");
+  const verb = isUpdate ? (adopted.size === 1 ? "is" : "are") : "will be";
+  const names = [...adopted.keys()].sort().map((name) => `the ${name}`);
+  if (names.length <= mostNamed) return `${list.format(names)} ${verb} adopted without changes`;
+  const titles = [...adopted.values()];
+  const kinds = [...new Set(titles)].sort().map((title) => {
+    const number = titles.filter((one) => one === title).length;
+    return `${number} ${title}${number === 1 ? "" : "s"}`;
+  });
+  return `${names.length} objects ${verb} adopted without changes: ${list.format(kinds)}`;
+}
+
+/**
+ * One problem with a table of the differences between object and inputs; none when they agree. It
+ * shows neither value of a secret argument: the object may have the same secret, or a part of it.
+ */
+export function problemsOfAdoption(
+  kind: Kind,
+  id: string,
+  found: Properties,
+  inputs: Properties,
+): Problem[] {
+  const secrets = (inputs[secretsKey] ?? []) as string[];
+  const rows = differences(kind, found, inputs)
+    .filter(({ wanted }) => !hasUnknown(wanted))
+    .map(({ property, ...values }) => {
+      const [wanted, there] = [values.wanted, values.found].map((value) =>
+        shown(value, secrets.includes(property)),
+      );
+      return `\n  ${property}: ${wanted} / ${there}`;
+    });
+  if (rows.length === 0) return [];
+  const reason =
+    `the ${kind.title} ${id} is not adopted, because it differs from the program ` +
+    `(property: wanted / found):${rows.join("")}\n` +
+    "To adopt it, write the found values into the program, and change them in the next update";
+  return [{ path: "", reason }];
+}
+
+function shown(value: unknown, isSecret: boolean): string {
+  if (value === undefined || value === null || value === "") return "none";
+  if (isSecret) return "[secret]";
+  const text = JSON.stringify(value);
+  return text.length > maxValueLength ? `${text.slice(0, maxValueLength)}…` : text;
+}
+
+/**
+ * Adopts an object without changes: sends no write.
+ *
+ * @throws Error when the object differs, is gone, or was adopted by another resource.
+ */
+export async function adopt(
+  kind: Kind,
+  account: Account,
+  id: string,
+  inputs: Properties,
+): Promise<Created> {
+  const { deleted, toAdopt, adopters } = account.run;
+  const object = account.object(kind, id);
+  const title = `${kind.title} ${id}`;
+  if (deleted.has(object)) {
+    throw new Error(`the ${title} was deleted by this update: remove the import option`);
+  }
+  if (adopters.has(object)) {
+    throw new Error(
+      `the ${title} was adopted by another resource of this update: remove one of the two resources`,
+    );
+  }
+  refuseOwned(kind, account, id);
+  adopters.add(object);
+  // Use the state that the check has just read, if there is one.
+  const state = toAdopt.get(object) ?? (await findToAdopt(kind, account, id, inputs));
+  const [problem] = problemsOfAdoption(kind, id, state, inputs);
+  if (problem) throw new Error(problem.reason);
+  noteAdoption(account.run, kind, id);
+  return { id, state };
+}
+
+/**
+ * Checks a resource that is in state and still has the `import` option (contract C44). The option
+ * must name the resource's own object, and no change may replace that object. Another resource may have
+ * managed the object before, and an interrupted update may have left the delete of that resource to this
+ * run: so nothing in this run deletes the object.
+ *
+ * @param isOwn Whether a value of the option names the resource's own object.
+ * @throws Error that says to remove the option, or to use another resource name.
+ */
+export function checkImportOption(
+  kind: Kind,
+  account: () => Account,
+  id: string,
+  inputs: Properties,
+  { replaces, isOwn }: { replaces: string[]; isOwn(wanted: unknown): boolean },
+): void {
+  const wanted = inputs[importKey];
+  if (wanted === undefined) {
+    if (!account().run.hasProgram) return;
+    refuseAdopted(kind, account(), id);
+    account().run.owners.set(account().object(kind, id), "");
+    return;
+  }
+  if (!isOwn(wanted)) {
+    throw new Error(
+      `the import option names ${wanted}, but this resource already manages the ${kind.title} ${id}: ` +
+        `adopt ${wanted} in a resource with another name, or remove the option`,
+    );
+  }
+  if (replaces.length > 0) {
+    throw new Error(
+      `a change of ${replaces.join(" and ")} replaces the ${kind.title} ${id}, but the import option would ` +
+        "adopt the old object again: remove the option",
+    );
+  }
+  if (account().run.hasProgram) refuseOwned(kind, account(), id);
+  keep(kind, account(), id);
+}
+
+/** Whether a delete keeps an object: this run has adopted or taken it, or its resource has the `import` option. */
+export function isKept(kind: Kind, account: Account, id: string, state: Properties): boolean {
+  return state[importKey] !== undefined || account.run.kept.has(account.object(kind, id));
+}

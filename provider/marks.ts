@@ -1,0 +1,222 @@
+import { type Attempted, ConnectionError, ServiceError } from "../client/errors";
+import { waysToSet } from "../client/settings";
+import type { Kind } from "./kind";
+import { pause } from "./objects";
+import type { Properties } from "./properties";
+import type { Account, Stored } from "./run";
+
+/**
+ * Whose an object is (contract C7). State keeps a mark of the base URL and the API key that an object was
+ * made or last read with. When these have changed, a 404 may mean that the object is gone, or that the
+ * present ones belong to another account. So it counts only when another object with the same mark is
+ * found with the present ones, in this run.
+ */
+
+/** What state stores of the account. */
+export interface AccountState {
+  /** 16 hex characters: equal for all objects made or last read with the same base URL and API key. */
+  accountTag: string | null;
+}
+
+/** What state stores of an account. */
+export function accountState({ mark }: Account): AccountState {
+  return { accountTag: mark };
+}
+
+const titleOf = ({ title }: Kind, id: string) => `${title} ${id}`;
+
+function storedWith({ memory }: Account, mark: unknown): Stored {
+  const nothing = { isReached: false, inFlight: new Set(), known: new Map() };
+  const stored: Stored = memory.stored.get(mark) ?? (nothing as Stored);
+  memory.stored.set(mark, stored);
+  return stored;
+}
+
+/** Notes an object in state, which may show whose the base URL and key are. */
+export function noteStored(kind: Kind, account: Account, id: string, state: Properties): void {
+  const read = () => account.objects(kind).get(account.client.account, id);
+  storedWith(account, state.accountTag).known.set(titleOf(kind, id), read);
+}
+
+/**
+ * The result of the work, or undefined when the object is gone. A wrong base URL and a proxy can
+ * cause a 404 too, so a 404 means that the object is gone only if its list can be read.
+ */
+export async function ifExists<T>(
+  { title, endpoints }: Kind,
+  { client }: Account,
+  work: Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof ServiceError && error.status === 404)) throw error;
+    const { message } = error;
+    await endpoints
+      .pages(client)
+      .next()
+      .catch((cause: Error) => {
+        // An unusable item still shows that the list can be read.
+        if (cause instanceof ConnectionError && cause.field?.includes("[")) return;
+        throw new Error(
+          `${message}. The ${title}s can't be listed either, so this does not mean that the object is gone: ` +
+            `check the base URL and its path (${cause.message})`,
+        );
+      });
+    return undefined;
+  }
+}
+
+/** For how long a service may not find a new object. */
+const youngMs = 120_000;
+/** The seconds before each try on a young object: together a minute. */
+const triesAfter = [0, 1, 2, 4, 8, 15, 15, 15];
+
+/**
+ * Whether a service may find an object late (contract C39): this run has created it, or it is younger
+ * than two minutes by the service's clock.
+ */
+export function isYoung(
+  kind: Kind,
+  account: Account,
+  id: string,
+  state: Properties | undefined,
+): boolean {
+  const ageMs = Date.now() + account.client.clockSkewMs - Date.parse(String(state?.createdAt));
+  return Math.abs(ageMs) < youngMs || account.objects(kind).hasCreated(id);
+}
+
+/**
+ * The result of work on an object in state, or undefined when the object is gone. A young object is
+ * tried again (contract C39).
+ *
+ * @param state The stored state. Without one, as in an import, any 404 means that there is none.
+ * @throws Error when it is not known whether the object is gone. The first one says what to do, the others
+ * name its object.
+ */
+export async function ifInAccount<T>(
+  kind: Kind,
+  account: Account,
+  id: string,
+  state: Properties | undefined,
+  work: () => Promise<T>,
+): Promise<T | undefined> {
+  for (const seconds of triesAfter) {
+    if (seconds > 0) await pause(seconds * account.secondMs);
+    let mayBeDone = false;
+    const tried = work().catch((error: Partial<Attempted>) => {
+      mayBeDone = error.ambiguous === true;
+      throw error;
+    });
+    const found = await ifReached(kind, account, id, state, tried);
+    // To a delete whose first answer was lost, 404 is a success.
+    if (found !== undefined || mayBeDone || !isYoung(kind, account, id, state)) return found;
+  }
+  throw new Error(
+    `the service does not find the ${kind.title} ${id}, which is new: it was asked ` +
+      `${triesAfter.length} times. A service may find a new object late, so the object stays in ` +
+      "the state. If it was deleted, run the command again two minutes after its creation",
+  );
+}
+
+async function ifReached<T>(
+  kind: Kind,
+  account: Account,
+  id: string,
+  state: Properties | undefined,
+  work: Promise<T>,
+): Promise<T | undefined> {
+  const existing = ifExists(kind, account, work);
+  if (!state || state.accountTag === account.mark) return existing;
+  const stored = storedWith(account, state.accountTag);
+  const answered = existing.then((object) => {
+    stored.isReached ||= object !== undefined;
+    return object;
+  });
+  stored.inFlight.add(answered);
+  const found = await answered.finally(() => stored.inFlight.delete(answered));
+  if (found !== undefined) return found;
+  stored.known.delete(titleOf(kind, id));
+  if (account.settings.sameAccount || (await isReached(stored))) return undefined;
+  throw new Error(doubt(account, `the ${titleOf(kind, id)}`, stored));
+}
+
+/**
+ * Judges in a diff an object with another mark, if it has a change or this run writes already. Does
+ * nothing with `offlinePlan`: {@link refuseWrite} follows before a write.
+ *
+ * @throws Error as {@link ifInAccount} and {@link refuseWrite}.
+ */
+export async function judgeAccount(
+  kind: Kind,
+  account: Account,
+  id: string,
+  state: Properties,
+  isChanged: boolean,
+): Promise<void> {
+  const { accountTag } = state;
+  if (account.settings.offlinePlan || !(isChanged || account.memory.isWritten)) return;
+  if (accountTag !== account.mark && !storedWith(account, accountTag).isReached) {
+    const read = () => account.objects(kind).get(account.client.account, id);
+    await ifInAccount(kind, account, id, state, read);
+  }
+  if (isChanged) await refuseWrite(account, state);
+}
+
+/**
+ * Refuses a write, or its plan, while an object that this run has seen in state may belong to another
+ * account. A create would send a key there; a delete would remove what that object replaced.
+ *
+ * @param own The state of the object that is written: the write itself shows whose it is.
+ * @throws Error as {@link ifInAccount}, or that of the request that looks for an object with the same mark.
+ */
+export async function refuseWrite(account: Account, own?: Properties): Promise<void> {
+  account.memory.isWritten = true;
+  if (account.settings.sameAccount) return;
+  for (const [mark, stored] of account.memory.stored) {
+    if (mark === account.mark || (own && mark === own.accountTag)) continue;
+    const [first] = stored.known.keys();
+    const what = stored.explained ?? (first && `the ${first}`);
+    if (!what || (await isReached(stored))) continue;
+    throw new Error(`no write is sent: ${doubt(account, what, stored)}`);
+  }
+}
+
+/** Whether the present settings reach an object with the same mark. */
+async function isReached(stored: Stored): Promise<boolean> {
+  while (!stored.isReached && stored.inFlight.size > 0) {
+    await Promise.allSettled(stored.inFlight);
+  }
+  if (stored.isReached) return true;
+  const [readOne] = stored.known.values();
+  stored.asked ??= readOne?.().then(
+    () => {
+      stored.isReached = true;
+    },
+    (error) => {
+      if (error instanceof ServiceError && error.status === 404) return;
+      // Only a 404 says that this one is not reached: after another failure, ask again.
+      stored.asked = undefined;
+      throw error;
+    },
+  );
+  await stored.asked;
+  return stored.isReached;
+}
+
+function doubt({ connection, client }: Account, what: string, stored: Stored): string {
+  if (stored.explained) {
+    const either = what === stored.explained ? "" : " either";
+    return `${what} was not found${either}: see the first message about ${stored.explained}`;
+  }
+  stored.explained = what;
+  const [base, key] = [waysToSet(connection, "baseUrl"), waysToSet(connection, "apiKey")];
+  const { variable } = waysToSet(connection, "sameAccount");
+  return (
+    `${what} was not found at ${client.baseUrl.href}, and the state was stored with another base URL or API key. ` +
+    "So either it was deleted, or the present ones belong to another account or service. Nothing was done to it. If " +
+    `one is wrong, correct it in ${base.configKey} or ${base.variable}, or in ${key.configKey} or ${key.variable}. If ` +
+    "both are right, run `pulumi refresh`, which reads the other resources, too; if nothing of the stack exists " +
+    `any more, run the command once with ${variable}=1 in the environment`
+  );
+}

@@ -1,0 +1,288 @@
+import { setTimeout } from "node:timers/promises";
+import type { Client } from "../client/client";
+import type { Page } from "../client/endpoints";
+import { ConnectionError } from "../client/errors";
+import type { ServiceObject } from "../client/fields";
+import { cancelSignal } from "./engine";
+import type { Kind } from "./kind";
+
+/** An object of a list, with the fields that are compared with other objects. */
+export interface Listed extends ServiceObject {
+  hostports?: string[] | null;
+}
+
+/** What stood in the list before a POST. */
+export interface Mark {
+  /** The newest ids, and those of this run's last creates. */
+  ids: Set<string>;
+  /** Whether the page that was read before is the whole list. */
+  isWhole: boolean;
+}
+
+/** What a look has read. */
+export interface Look {
+  /** The objects, newest first. */
+  wires: Listed[];
+  /** Whether these are all objects of the list. */
+  isWhole: boolean;
+}
+
+/** The age after which a mark is read again before a POST. */
+const markAgeMs = 30_000;
+/** A POST that has waited longer for the request limit has no mark. */
+const maxMarkAgeMs = 90_000;
+/** How long the read of a mark may take: a create goes on without it. */
+const markDeadlineMs = 10_000;
+/** How many ids of this run's creates a mark has. */
+const markedCreates = 20;
+/** How many pages a look reads at most. */
+const maxPages = 10;
+/**
+ * How old a page may be that answers a read. The engine stores each resource before it asks for the next
+ * ones, so a run takes minutes. What changes in that time is drift, which the next refresh finds.
+ */
+const maxReadAgeMs = 600_000;
+
+/**
+ * The objects of one kind in one account: the only reader of their list. Whoever needs a page at the
+ * same time shares the request.
+ */
+export class Objects {
+  readonly #client: Client;
+  readonly #kind: Kind;
+  #newest: { page: Page<Listed>; readAt: number } | undefined;
+  #reading: Promise<void> | undefined;
+  #asked: Promise<Page<Listed>> | undefined;
+  #whole: { wires: Promise<Listed[]>; readAt: number } | undefined;
+  #pages: Pages | undefined;
+  /** The ids of this run's creates, newest first. */
+  readonly #created: string[] = [];
+  /** The looks that wait for the next round. */
+  #waiting: { isEnough(look: Look): boolean; settle(look: Promise<Look>): void }[] = [];
+  #isLooking = false;
+
+  /** @param client The account's own client: so each request has its own deadline. */
+  constructor(client: Client, kind: Kind) {
+    this.#client = client;
+    this.#kind = kind;
+  }
+
+  /**
+   * The newest page, read once in a run: empty when it has an object that can't be used.
+   *
+   * @throws Error when the list can't be read, the same one each time.
+   */
+  ask(): Promise<Page<Listed>> {
+    this.#asked ??= this.#ask();
+    return this.#asked;
+  }
+
+  async #ask(): Promise<Page<Listed>> {
+    try {
+      if (!this.#newest) await this.#readNewest(this.#client.operation());
+    } catch (error) {
+      const isOfItem = error instanceof ConnectionError && error.field?.includes("[");
+      if (!isOfItem) throw error;
+    }
+    return this.#newest?.page ?? [];
+  }
+
+  /**
+   * Reads the newest page for the mark, unless it is fresh.
+   *
+   * @throws Error when the list can't be read.
+   */
+  async readMark(): Promise<void> {
+    if (this.#ageMs >= markAgeMs) await this.#readNewest(this.#client.operation(markDeadlineMs));
+  }
+
+  get #ageMs(): number {
+    return performance.now() - (this.#newest?.readAt ?? Number.NEGATIVE_INFINITY);
+  }
+
+  #readNewest(client: Client): Promise<void> {
+    const read = async () => {
+      const readAt = performance.now();
+      const { value } = await this.#kind.endpoints.pages(client).next();
+      const page = value ?? Object.assign([], { isLast: true });
+      this.#newest = { page, readAt };
+    };
+    this.#reading ??= read().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  /** What stands in the list now, as far as this run knows; undefined when it was not read. */
+  get mark(): Mark | undefined {
+    if (!this.#newest || this.#ageMs > maxMarkAgeMs) return undefined;
+    const { page } = this.#newest;
+    const created = this.#created.slice(0, markedCreates);
+    return {
+      ids: new Set([...created, ...page.map(({ id }) => id)]),
+      isWhole: page.isLast === true,
+    };
+  }
+
+  noteCreated(id: string): void {
+    this.#created.unshift(id);
+  }
+
+  /** Whether this run has created the object. */
+  hasCreated(id: string): boolean {
+    return this.#created.includes(id);
+  }
+
+  /**
+   * All objects, newest first.
+   *
+   * @param maxAgeMs How old the list may be.
+   * @throws Error when the list can't be read.
+   */
+  all(maxAgeMs: number): Promise<Listed[]> {
+    if (this.#whole && performance.now() - this.#whole.readAt <= maxAgeMs) return this.#whole.wires;
+    const wires = Array.fromAsync(this.#kind.endpoints.list(this.#client.operation()));
+    const whole = { wires, readAt: performance.now() };
+    this.#whole = whole;
+    // What could not be read is not remembered.
+    wires.catch(() => {
+      if (this.#whole === whole) this.#whole = undefined;
+    });
+    return wires;
+  }
+
+  /**
+   * Reads one object as `get` does, perhaps from a page of the list. The engine refreshes many objects at
+   * a time, and services allow few requests a minute. An object that no page has is read by itself: only a
+   * 404 means that the object is gone.
+   *
+   * @param client The client of the operation.
+   */
+  async get(client: Client, id: string): Promise<ServiceObject> {
+    if (!this.#pages?.isCurrent) this.#pages = new Pages(this.#client, this.#kind);
+    const pages = this.#pages;
+    pages.reads += 1;
+    for (;;) {
+      const found = pages.find(id);
+      if (found) return found;
+      if (!pages.isWorthOne) return this.#kind.endpoints.get(client, id);
+      await pages.readNext();
+    }
+  }
+
+  /**
+   * Reads the list from its newest object on, until `isEnough`. Looks that wait at the same time
+   * share their requests.
+   *
+   * @param pauseMs How long the next round waits for more looks.
+   * @throws Error when the list can't be read.
+   */
+  look(pauseMs: number, isEnough: (look: Look) => boolean): Promise<Look> {
+    return new Promise((settle) => {
+      this.#waiting.push({ isEnough, settle });
+      void this.#lookInRounds(pauseMs);
+    });
+  }
+
+  async #lookInRounds(pauseMs: number): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    while (this.#waiting.length > 0) {
+      const round = this.#waiting.splice(0);
+      const look = this.#readUntil((read) => round.every(({ isEnough }) => isEnough(read)));
+      for (const { settle } of round) settle(look);
+      await look.then(() => pause(pauseMs)).catch(() => {});
+    }
+    this.#isLooking = false;
+  }
+
+  async #readUntil(isEnough: (look: Look) => boolean): Promise<Look> {
+    const look: Look = { wires: [], isWhole: false };
+    let pages = 0;
+    // With its own deadline: the lost request may have used up the other one.
+    for await (const page of this.#kind.endpoints.pages(this.#client.operation())) {
+      pages += 1;
+      look.wires.push(...page);
+      // A later page without objects may begin after a deleted one: it does not show the end.
+      look.isWhole = page.isLast === true && (page.length > 0 || pages === 1);
+      if (isEnough(look) || pages === maxPages) break;
+    }
+    return look;
+  }
+}
+
+/** The newest pages of a list, for many reads. Reads a page only where this saves requests. */
+class Pages {
+  /** How many reads have used these pages. */
+  reads = 0;
+  /** How many of them a page has answered. */
+  #hits = 0;
+  readonly #client: Client;
+  /** `client.writes` when the first page was read; any later write makes the pages stale. */
+  readonly #writes: number;
+  readonly #pages: AsyncGenerator<Listed[], void, undefined>;
+  readonly #found = new Map<string, Listed>();
+  readonly #since = performance.now();
+  #pagesRead = 0;
+  #hasEnded = false;
+  #reading: Promise<void> | undefined;
+
+  constructor(client: Client, kind: Kind) {
+    this.#client = client;
+    this.#writes = client.writes;
+    this.#pages = kind.endpoints.pages(client);
+  }
+
+  get isCurrent(): boolean {
+    return this.#writes === this.#client.writes && performance.now() - this.#since < maxReadAgeMs;
+  }
+
+  find(id: string): Listed | undefined {
+    const found = this.isCurrent ? this.#found.get(id) : undefined;
+    if (found) this.#hits += 1;
+    return found;
+  }
+
+  /** A page for each read that a page has answered, and for every second other one. */
+  get isWorthOne(): boolean {
+    if (!this.isCurrent || this.#hasEnded) return false;
+    if (this.#reading) return true;
+    const others = this.reads - this.#hits;
+    return this.#pagesRead < this.#hits + Math.floor(others / 2);
+  }
+
+  readNext(): Promise<void> {
+    this.#reading ??= this.#readPage().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  async #readPage(): Promise<void> {
+    this.#pagesRead += 1;
+    try {
+      const { value, done } = await this.#pages.next();
+      this.#hasEnded = done === true || (value as Page<Listed>).isLast === true;
+      for (const wire of value ?? []) this.#found.set(wire.id, wire);
+    } catch (error) {
+      // If the list can't be read or has an unusable item, the object is read by itself. If the
+      // service does not answer, that read would fail too.
+      if (error instanceof ConnectionError && error.code !== "EBADANSWER") throw error;
+      this.#hasEnded = true;
+    }
+  }
+}
+
+/** A pause that ends with an error when the update is cancelled. */
+export async function pause(ms: number): Promise<void> {
+  await setTimeout(ms, undefined, { signal: cancelSignal }).catch(() => {
+    throw cancelSignal.reason;
+  });
+}
+
+/** An object by its id and creation time. Other texts may be secrets of the program. */
+export function named({ id, created_at }: Pick<Listed, "id" | "created_at">): string {
+  // Not as the service writes it: text in brackets is no part of a time.
+  const time = new Date(created_at);
+  return Number.isNaN(time.getTime()) ? id : `${id} (created ${time.toISOString()})`;
+}

@@ -1,0 +1,24 @@
+import { adoptions } from "./adopt";
+import { endRun } from "./plan";
+import { Run } from "./run";
+
+/** The run that a dynamic provider's process works for. */
+let run = new Run(() => undefined);
+
+/** The run that this process works for. */
+export function currentRun(): Run {
+  return run;
+}
+
+/** Begins a run: a process may serve several, one after the other. */
+export function beginRun(): Run {
+  run = new Run(run.config);
+  return run;
+}
+
+/** Ends a run: says what is only known at its end. */
+export async function finishRun(): Promise<void> {
+  // Only now is it known that no other adoption follows.
+  run.say("info", adoptions(run));
+  await endRun(run);
+}
