@@ -148,7 +148,7 @@ export class Run {
   /** By edge: the edges that its update waits for. */
   readonly waitsFor = new Map<string, string[]>();
   /** Emits `edge` when one of these changes. */
-  readonly changes = new EventEmitter().setMaxListeners(0);
+  readonly changes: EventEmitter = new EventEmitter().setMaxListeners(0);
   /** By connection and settings. */
   readonly #accounts = new Map<string, Account>();
   /** By base URL and key. */

@@ -831,7 +831,7 @@ throughBothDoors("a TLS certificate", (door) => {
       const quoting = {
         metadata: `key: ${der.toString("hex")}`,
         issued_at: `2026 (${der.toString("base64")})`,
-        key_usages: [der.join(" ")],
+        key_usages: [der.toString("base64url")],
       };
       respond = (body, { method }) =>
         method === "POST" ? { ...(body as object), ...quoting } : body;
