@@ -63,9 +63,10 @@ export interface ClientOptions {
   nameOf?: NameOf;
   /** Called with a message when requests take long, at most once in 10 s. */
   tell?: (message: string) => void;
-  /** Called for each try of a request: sends the request, or throws. Default: sends the request. */
-  send?: <T>(request: () => Promise<T>) => Promise<T>;
-  /** Ends waits and reads with the signal's reason. A write in flight still gets its answer. */
+  /**
+   * Ends waits and reads with the signal's reason, and keeps further tries from being sent. A write in
+   * flight still gets its answer.
+   */
   signal?: AbortSignal | undefined;
 }
 
@@ -146,7 +147,7 @@ export class Client {
   /**
    * 16 hex characters that are equal for all clients with the same base URL and API key. State shows
    * them, so a list of guesses must not find the key: API keys are long and random, and scrypt makes
-   * each guess for a short one slow (40 ms here, once a process).
+   * each guess for a short one slow (40 ms here, once a client).
    */
   get accountTag(): string {
     const { base, apiKey } = this.#account;
@@ -357,9 +358,8 @@ function accountOf(options: ClientOptions): Account {
   const nameOf = options.nameOf ?? ((key) => `the option ${key}`);
   const progress = new Progress(options.tell ?? (() => {}));
   const limit = options.requestsPerMinute ?? 120;
-  const { send = (request) => request() } = options;
   const http = axios.create({
-    adapter: (config) => send(() => axios.getAdapter("http")(config)),
+    adapter: "http",
     baseURL: options.baseUrl.replace(/\/+$/, ""),
     headers: {
       Accept: "application/json",

@@ -113,9 +113,10 @@ function handlersOf(schema: Schema) {
   /** Notes which resource of the program has an object; refuses a second one. */
   const noteOwner = (request: messages.DiffRequest) => {
     const [id, urn] = [request.getId(), request.getUrn()];
-    const object = account().object(kindOf(request.getType()), id);
+    const kind = kindOf(request.getType());
+    const object = account().object(kind, id);
     // What was imported has a diff, what a program's `get` has read has none.
-    if (run.imported.has(object)) run.kept.add(object);
+    if (run.imported.has(object)) account().keep(kind, id);
     const other = run.owners.get(object) ?? urn;
     run.owners.set(object, urn);
     if (other === urn) return;

@@ -1,5 +1,6 @@
 import type { Created } from "./create";
 import { differences, type Kind, type Problem } from "./kind";
+import { mostListed } from "./log";
 import { ifExists } from "./marks";
 import { hasUnknown, type Properties } from "./properties";
 import type { Account, Run } from "./run";
@@ -22,9 +23,6 @@ export const sharedObject = (one: string, other: string, id: string): string =>
   `the resources "${one}" and "${other}" have the same object, ${id}, which only one resource can manage: ` +
   removeImporter;
 
-/** How many objects {@link adoptions} names. */
-const mostNamed = 5;
-
 const maxValueLength = 200;
 
 /**
@@ -38,7 +36,7 @@ export async function findToAdopt(
   id: string,
   inputs: Properties,
 ): Promise<Properties> {
-  keep(kind, account, id);
+  account.keep(kind, id);
   account.own.add(id);
   // Of an object that is adopted, nobody knows what was sent.
   const unsent = kind.replaces({}, inputs).map((name) => [name, undefined]);
@@ -58,11 +56,6 @@ export async function findToAdopt(
   }
   account.run.toAdopt.set(account.object(kind, id), found);
   return found;
-}
-
-/** Prevents every delete of an object in this run. */
-function keep(kind: Kind, account: Account, id: string): void {
-  account.run.kept.add(account.object(kind, id));
 }
 
 /**
@@ -106,7 +99,7 @@ export function adoptions({ adopted, isUpdate }: Run): string | undefined {
   const list = new Intl.ListFormat("en-GB");
   const verb = isUpdate ? (adopted.size === 1 ? "is" : "are") : "will be";
   const names = [...adopted.keys()].sort().map((name) => `the ${name}`);
-  if (names.length <= mostNamed) return `${list.format(names)} ${verb} adopted without changes`;
+  if (names.length <= mostListed) return `${list.format(names)} ${verb} adopted without changes`;
   const titles = [...adopted.values()];
   const kinds = [...new Set(titles)].sort().map((title) => {
     const number = titles.filter((one) => one === title).length;
@@ -217,7 +210,7 @@ export function checkImportOption(
     );
   }
   if (account().run.hasProgram) refuseOwned(kind, account(), id);
-  keep(kind, account(), id);
+  account().keep(kind, id);
 }
 
 /** Whether a delete keeps an object: this run has adopted or taken it, or its resource has the `import` option. */

@@ -4,7 +4,7 @@ import { isAbsolute } from "node:path";
 import type { SettingKey } from "../client/advice";
 import type { Client, ClientOptions } from "../client/client";
 import { type Connection, waysToSet } from "../client/settings";
-import { cancelSignal, sendForEngine } from "./engine";
+import { cancelSignal } from "./engine";
 import { nearest } from "./values/nearest";
 import { whyDamaged, whyNoBlock } from "./values/notPem";
 
@@ -17,7 +17,7 @@ export class ConfigurationError extends Error {
 export type ConfigReader = (key: string) => string | undefined;
 
 /** The settings of a connection, which a user gives. */
-export interface Settings extends Omit<ClientOptions, "nameOf" | "tell" | "send" | "signal"> {
+export interface Settings extends Omit<ClientOptions, "nameOf" | "tell" | "signal"> {
   /**
    * Whether the base URL and the API key are those of the account that the state was made with, in spite
    * of a change. Give it for one run only.
@@ -51,7 +51,7 @@ export function connect(
   // Loaded only when needed: a program without lookups makes no request.
   const { Client } = require("../client/client") as typeof import("../client/client");
   const nameOf = (key: SettingKey) => whereSet(connection, key, config, env);
-  const given = { nameOf, send: sendForEngine, signal: cancelSignal };
+  const given = { nameOf, signal: cancelSignal };
   return new Client({ ...settings, ...given, ...(tell && { tell }) });
 }
 
@@ -101,11 +101,16 @@ export function plainKey(connection: Connection): string {
   return `${configKey} is in the stack's config in plain text, and would be in its state: ${inConfig}`;
 }
 
-/** Reads and checks the settings of a connection. Makes no request. */
+/**
+ * Reads and checks the settings of a connection. Makes no request.
+ *
+ * @param goodFiles The CA files that are known to be good, which are not read again.
+ */
 export function readSettings(
   connection: Connection,
   config: ConfigReader | undefined,
   env: NodeJS.ProcessEnv,
+  goodFiles = new Set<string>(),
 ): Settings {
   if (typeof connection === "string" && !/^[a-z][a-z0-9-]*$/.test(connection)) {
     throw new ConfigurationError(
@@ -114,6 +119,7 @@ export function readSettings(
     );
   }
   const problems: string[] = [];
+  const isGood = (key: Key, value: string) => key === "caFile" && goodFiles.has(value);
   const read = <K extends Key>(key: K): Value<K> | undefined => {
     const { name } = settingChecks[key];
     const { variable, configKey, inConfig } = waysToSet(connection, key);
@@ -123,7 +129,7 @@ export function readSettings(
       if (key === "baseUrl" || key === "apiKey") problems.push(`no ${name} is set: ${howToSet}`);
       return undefined;
     }
-    const checked = settingChecks[key].check(value);
+    const checked = isGood(key, value) ? value : settingChecks[key].check(value);
     if (!(checked instanceof Invalid)) return checked as Value<K>;
     const source = `${inStack ? configKey : variable}${shown(key, value)}`;
     // A variable does not override a wrong value in stack config.
@@ -145,6 +151,7 @@ export function readSettings(
     offlinePlan: read("offlinePlan"),
   };
   if (problems.length > 0) throw new ConfigurationError(problems.join("; "));
+  if (settings.caFile) goodFiles.add(settings.caFile);
   return settings;
 }
 
@@ -152,9 +159,10 @@ export function readSettings(
 export function problemOfSettings(
   connection: Connection,
   config: ConfigReader | undefined,
+  goodFiles?: Set<string>,
 ): string | undefined {
   try {
-    readSettings(connection, config, process.env);
+    readSettings(connection, config, process.env, goodFiles);
     return undefined;
   } catch (error) {
     if (error instanceof ConfigurationError) return error.message;

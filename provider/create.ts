@@ -2,7 +2,7 @@ import { ConnectionError, ServiceError } from "../client/errors";
 import type { ServiceObject } from "../client/fields";
 import { cancelSignal } from "./engine";
 import { setHostports } from "./hostports";
-import { isLike, type Kind } from "./kind";
+import { contentOf, isLike, type Kind } from "./kind";
 import { refuseWrite } from "./marks";
 import { type Listed, type Look, type Mark, pause } from "./objects";
 import type { Properties } from "./properties";
@@ -68,12 +68,6 @@ function createdOf(kind: Kind, inputs: Properties, { wire, ...rest }: Creation):
     const state = kind.toState({ ...wire, ...kind.toBody(inputs) }, inputs);
     return { id: wire.id, state, problem: (error as Error).message, ...rest };
   }
-}
-
-/** Equal for inputs and an object that was made from them. */
-function contentOf(kind: Kind, object: object): string | undefined {
-  const key = kind.key(object);
-  return key === undefined ? undefined : JSON.stringify([kind.title, key]);
 }
 
 /** Sends the POST. An answer with an id is enough: the rest of the object can be read later. */
@@ -246,10 +240,11 @@ async function equalToTake(
   );
   const [wire] = equal;
   if (!wire || equal.length > 1) return undefined;
+  const object = account.object(kind, wire.id);
   account.own.add(wire.id);
-  account.run.kept.add(account.object(kind, wire.id));
-  account.run.taken.add(account.object(kind, wire.id));
-  account.run.owners.set(account.object(kind, wire.id), "");
+  account.keep(kind, wire.id);
+  account.run.taken.add(object);
+  account.run.owners.set(object, "");
   const warning =
     `this resource takes the ${kind.title} ${wire.id}, which equals it and which no resource of this run ` +
     "has. If another stack has it, remove this resource from the state with `pulumi state delete`";

@@ -326,7 +326,7 @@ function connectionOf(properties: Properties): string {
 }
 
 function problemsOfConnection(connection: string): Problem[] {
-  const reason = problemOfSettings(connection, currentRun().config);
+  const reason = problemOfSettings(connection, currentRun().config, currentRun().goodFiles);
   if (reason) return [{ path: "", reason }];
   currentRun().sayOverruled(connection);
   return [];

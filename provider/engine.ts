@@ -46,16 +46,6 @@ export function isEngineAlive(port = enginePort()): Promise<boolean> {
 }
 
 /**
- * Sends a request to the service, unless the engine has exited and can't store the result.
- *
- * @throws Error when the engine has exited, or the user has cancelled the update.
- */
-export async function sendForEngine<T>(send: () => Promise<T>): Promise<T> {
-  cancelSignal.throwIfAborted();
-  return send();
-}
-
-/**
  * Lets this process end after its engine has exited. Pulumi itself ends its providers only in an
  * orderly exit of the engine. Writes in flight still get their answers; new requests are not sent.
  * The dynamic providers of all packages share a process, so it is not ended, but ends by itself

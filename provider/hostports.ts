@@ -72,6 +72,12 @@ interface Written {
   isSame?(wire: ServiceObject): boolean;
 }
 
+/** A write that was refused. */
+interface Waiting extends Written {
+  /** The edge that is updated, as the memory of the run names it. */
+  own: string | undefined;
+}
+
 /**
  * Creates or updates an object. If the service refuses a hostport that another edge serves, the holder,
  * and this run gives it up there, the write waits for that and is sent again (contract C38). It never
@@ -87,13 +93,13 @@ export async function setHostports<Wire extends ServiceObject>(
 ): Promise<Wire> {
   const { run } = account;
   const hostports = kind.exclusive && (written.body as Listed)[kind.exclusive];
-  const edge = written.id === undefined ? undefined : account.object(kind, written.id);
+  const own = written.id === undefined ? undefined : account.object(kind, written.id);
   if (!hostports) return send();
   try {
     const wire = await send().catch(async (error) => {
       const isRefused = error instanceof ServiceError && [400, 409].includes(error.status);
       if (!isRefused) throw error;
-      await waitForHolders(kind, account, written, lowerCase(hostports), error);
+      await waitForHolders(kind, account, { ...written, own }, lowerCase(hostports), error);
       return send();
     });
     noteServed(run, account.object(kind, wire.id), hostports);
@@ -101,11 +107,11 @@ export async function setHostports<Wire extends ServiceObject>(
   } catch (error) {
     // After a 404, the update of a new edge is tried again.
     const { status } = error as Partial<ServiceError>;
-    if (edge && status !== 404) run.notUpdated.add(edge);
+    if (own && status !== 404) run.notUpdated.add(own);
     run.changes.emit("edge");
     throw error;
   } finally {
-    if (edge) run.waitsFor.delete(edge);
+    if (own) run.waitsFor.delete(own);
   }
 }
 
@@ -113,12 +119,12 @@ export async function setHostports<Wire extends ServiceObject>(
 async function waitForHolders(
   kind: Kind,
   account: Account,
-  written: Written,
+  written: Waiting,
   wanted: Set<string>,
   error: ServiceError,
 ): Promise<void> {
   const { run, secondMs } = account;
-  const own = written.id === undefined ? undefined : account.object(kind, written.id);
+  const { own } = written;
   const since = performance.now();
   const read = async (): Promise<Holder[]> => {
     const all = await account
@@ -132,15 +138,13 @@ async function waitForHolders(
   for (;;) {
     const holders = all.filter((one) => one.edge !== own && serves(run, one, wanted));
     // The holder may have been updated after the refusal and before the list was read.
-    const isGivenUp = hadHolder || [...wanted].some((one) => run.givenUp.has(one));
+    const isGivenUp = hadHolder || share(wanted, run.givenUp);
     if (holders.length === 0 && isGivenUp) return;
     if (holders.length === 0) throw error;
     hadHolder = true;
     noteWaiting(run, own, holders);
     const seconds = (performance.now() - since) / secondMs;
-    const reasons = holders.map((holder) =>
-      whyNot(account, kind, written, wanted, holder, seconds),
-    );
+    const reasons = holders.map((holder) => whyNot(run, written, wanted, holder, seconds));
     const reason = reasons.find((text) => text !== undefined);
     if (reason) throw new Error(`${error.message}. ${reason}`);
     // An edge without a diff gives up nothing: its diff is awaited, not its update.
@@ -180,22 +184,20 @@ function noteWaiting({ waitsFor, changes }: Run, own: string | undefined, holder
 /** Whether an edge serves one of the hostports, by the list and by what this run has done since. */
 function serves(run: Run, { edge, wire }: Holder, wanted: Set<string>): boolean {
   const served = run.serves.get(edge) ?? lowerCase(wire.hostports ?? []);
-  return [...wanted].some((one) => served.has(one));
+  return share(wanted, served);
 }
 
 /** Why a write does not wait for a holder, or no longer; undefined while it waits. */
 function whyNot(
-  account: Account,
-  kind: Kind,
-  { id, isSame }: Written,
+  run: Run,
+  { own, isSame }: Waiting,
   wanted: Set<string>,
   { wire, edge }: Holder,
   seconds: number,
 ): string | undefined {
-  const { run } = account;
   const holder = `edge ${named(wire)}`;
   const willServe = run.willServe.get(edge);
-  const keeps = willServe && [...wanted].some((one) => willServe.has(one));
+  const keeps = willServe && share(wanted, willServe);
   if (keeps || (!willServe && seconds >= undiffedFor)) {
     const same =
       `The ${holder} has exactly this content: if a resource was renamed, give it its old name in the ` +
@@ -204,12 +206,12 @@ function whyNot(
       `The ${holder} serves it. If another stack has that edge, remove the hostport there. If it is removed from ` +
       "this program, make two updates: first give that edge `hostports: []`, then remove it";
     // With --target-replace and after a taint, the engine asks no provider which comes first.
-    const option = id
+    const option = own
       ? ""
       : "; if this replaces that edge, set the option `deleteBeforeReplace: true`";
     return (isSame?.(wire) ? same : other) + option;
   }
-  if (id && waitsInCircle(run, account.object(kind, id), edge)) {
+  if (own && waitsInCircle(run, own, edge)) {
     return (
       `The ${holder} waits for a hostport of this edge, too. Make two updates: in the first, one of the two ` +
       "gives up the hostport and takes no other"
@@ -230,6 +232,9 @@ function waitsInCircle(run: Run, own: string, edge: string, seen = new Set<strin
   seen.add(edge);
   return (run.waitsFor.get(edge) ?? []).some((next) => waitsInCircle(run, own, next, seen));
 }
+
+/** Whether two sets have an element in common. */
+const share = (one: Set<string>, other: Set<string>) => [...one].some((part) => other.has(part));
 
 /** Equal for lists that mean the same. */
 function keyOf(hostports: string[]): string {

@@ -144,6 +144,12 @@ export function differences(kind: Kind, state: Properties, inputs: Properties): 
     }));
 }
 
+/** Equal for inputs and an object that was made from them; undefined for one that can't be read. */
+export function contentOf(kind: Kind, inputsOrWire: object): string | undefined {
+  const key = kind.key(inputsOrWire);
+  return key === undefined ? undefined : JSON.stringify([kind.title, key]);
+}
+
 /** Whether an object of the service has all that the inputs say, by meaning. */
 export function isLike(kind: Kind, wire: ServiceObject, inputs: Properties): boolean {
   return differences(kind, kind.toState(wire, inputs), inputs).length === 0;

@@ -1,7 +1,7 @@
-import { type Attempted, ConnectionError, ServiceError } from "../client/errors";
+import { type Attempted, ServiceError } from "../client/errors";
 import { waysToSet } from "../client/settings";
 import type { Kind } from "./kind";
-import { pause } from "./objects";
+import { isOfItem, pause } from "./objects";
 import type { Properties } from "./properties";
 import type { Account, Stored } from "./run";
 
@@ -57,7 +57,7 @@ export async function ifExists<T>(
       .next()
       .catch((cause: Error) => {
         // An unusable item still shows that the list can be read.
-        if (cause instanceof ConnectionError && cause.field?.includes("[")) return;
+        if (isOfItem(cause)) return;
         throw new Error(
           `${message}. The ${title}s can't be listed either, so this does not mean that the object is gone: ` +
             `check the base URL and its path (${cause.message})`,

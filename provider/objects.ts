@@ -81,8 +81,7 @@ export class Objects {
     try {
       if (!this.#newest) await this.#readNewest(this.#client.operation());
     } catch (error) {
-      const isOfItem = error instanceof ConnectionError && error.field?.includes("[");
-      if (!isOfItem) throw error;
+      if (!isOfItem(error)) throw error;
     }
     return this.#newest?.page ?? [];
   }
@@ -272,6 +271,10 @@ class Pages {
     }
   }
 }
+
+/** Whether a list was read, but has an item that can't be used. */
+export const isOfItem = (error: unknown): boolean =>
+  error instanceof ConnectionError && error.field?.includes("[") === true;
 
 /** A pause that ends with an error when the update is cancelled. */
 export async function pause(ms: number): Promise<void> {

@@ -1,7 +1,7 @@
 import type { ServiceError } from "../client/errors";
 import { defaultConnection } from "../client/settings";
 import { lowerCase } from "./declaredHostports";
-import { isLike, type Kind } from "./kind";
+import { contentOf, isLike, type Kind } from "./kind";
 import { listed } from "./log";
 import { isYoung, refuseWrite } from "./marks";
 import { type Listed, named } from "./objects";
@@ -9,15 +9,7 @@ import { hasUnknown, isObject, type Properties } from "./properties";
 import type { Account, Planned, Run } from "./run";
 
 /** A resource that the program has, for the plan. */
-export interface Resource {
-  account: Account;
-  kind: Kind;
-  inputs: Properties;
-  /** Its name, where the protocol says it. */
-  name?: string | undefined;
-  /** Whether its hostports are a secret. */
-  isSecret?: boolean;
-}
+export type Resource = Omit<Planned, "isNew">;
 
 /**
  * Asks the service before a resource is created or changed (contract C19): one read for each kind in
@@ -35,7 +27,7 @@ export async function askBefore(resource: Resource, isNew: boolean): Promise<voi
     .ask()
     .catch((error) => reportOnce(account, error));
   if (isNew) await refuseWrite(account);
-  account.run.planned.push({ name: undefined, isSecret: false, ...resource, isNew });
+  account.run.planned.push({ ...resource, isNew });
 }
 
 function reportOnce({ memory }: Account, error: Partial<ServiceError>): never {
@@ -132,12 +124,11 @@ function warningOfHolder(
 }
 
 function equals(kind: Kind, planned: Planned[], others: Listed[]): Listed[] {
-  const contentOf = (object: object) => JSON.stringify(kind.key(object));
   const created = planned
     .filter(({ isNew, inputs }) => isNew && !hasUnknown(inputs))
-    .map(({ inputs }) => ({ inputs, content: contentOf(inputs) }));
+    .map(({ inputs }) => ({ inputs, content: contentOf(kind, inputs) }));
   return others.filter((other) => {
-    const content = created.length > 0 && contentOf(other);
+    const content = created.length > 0 && contentOf(kind, other);
     return created.some((one) => one.content === content && isLike(kind, other, one.inputs));
   });
 }

@@ -10,7 +10,7 @@ export function currentRun(): Run {
   return run;
 }
 
-/** Begins a run: a process may serve several, one after the other. */
+/** Begins a run. An engine starts a process for each run; tests begin several in one. */
 export function beginRun(): Run {
   run = new Run(run.config);
   return run;

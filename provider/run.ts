@@ -16,7 +16,7 @@ export interface Planned {
   /** Whether it is to be created. */
   isNew: boolean;
   /** The resource's name, where the protocol says it. */
-  name: string | undefined;
+  name?: string;
   /** Whether its hostports are a secret. */
   isSecret: boolean;
 }
@@ -91,6 +91,11 @@ export class Account {
     return `${this.client.baseUrl.href} ${title} ${id}`;
   }
 
+  /** Prevents every delete of an object in this run. */
+  keep(kind: Kind, id: string): void {
+    this.run.kept.add(this.object(kind, id));
+  }
+
   /** The ids that resources of this run have at this base URL. */
   get own(): Set<string> {
     return this.run.ownAt(this.client.baseUrl.href);
@@ -104,6 +109,8 @@ export class Account {
 
 /** What one run of the engine knows. It owns all memory of the provider. */
 export class Run {
+  /** The CA files that are known to be good: each operation reads the settings. */
+  readonly goodFiles = new Set<string>();
   /** When it began, by the monotonic clock. */
   readonly since = performance.now();
   /** Whether the engine has checked a resource of the program: a refresh checks none. */
@@ -168,7 +175,7 @@ export class Run {
    * @throws ConfigurationError that names every missing or malformed setting.
    */
   account(connection: Connection = defaultConnection): Account {
-    const settings = readSettings(connection, this.config, process.env);
+    const settings = readSettings(connection, this.config, process.env, this.goodFiles);
     const key = JSON.stringify(settings);
     const known = this.#accounts.get(key);
     if (known) return known;
