@@ -114,13 +114,12 @@ function handlersOf(schema: Schema) {
   const noteOwner = (request: messages.DiffRequest) => {
     const [id, urn] = [request.getId(), request.getUrn()];
     const kind = kindOf(request.getType());
-    const object = account().object(kind, id);
+    const object = account().known(kind, id);
     // What was imported has a diff, what a program's `get` has read has none.
-    if (run.imported.has(object)) account().keep(kind, id);
-    const other = run.owners.get(object) ?? urn;
-    run.owners.set(object, urn);
-    if (other === urn) return;
-    throw new Error(sharedObject(nameInUrn(other), nameInUrn(urn), id));
+    if (object.isImported) object.isKept = true;
+    object.owner ??= urn;
+    if (object.owner === urn) return;
+    throw new Error(sharedObject(nameInUrn(object.owner), nameInUrn(urn), id));
   };
   const outputsOf = (token: string) => Object.keys(schema.resources[token]?.properties ?? {});
   /** Writes inputs. Those that the schema marks are secrets, even if the program gives them plain. */
@@ -298,7 +297,7 @@ function handlersOf(schema: Schema) {
       const service = operationOn(kind, id, props.values, request.getTimeout(), texts);
       const found = await read(kind, service, id, stored);
       if (!found) return new messages.ReadResponse();
-      if (!stored) run.imported.add(service.object(kind, id));
+      if (!stored) service.known(kind, id).isImported = true;
       const inputs = stored
         ? withDrift(kind, stored, found, withoutOthers(kind, given.values))
         : importedInputs(kind, found);

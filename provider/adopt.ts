@@ -1,6 +1,6 @@
 import type { Created } from "./create";
 import { differences, type Kind, type Problem } from "./kind";
-import { mostListed } from "./log";
+import { listed } from "./log";
 import { ifExists } from "./marks";
 import { hasUnknown, type Properties } from "./properties";
 import type { Account, Run } from "./run";
@@ -36,8 +36,9 @@ export async function findToAdopt(
   id: string,
   inputs: Properties,
 ): Promise<Properties> {
-  account.keep(kind, id);
-  account.own.add(id);
+  const object = account.known(kind, id);
+  object.isKept = true;
+  object.isOwn = true;
   // Of an object that is adopted, nobody knows what was sent.
   const unsent = kind.replaces({}, inputs).map((name) => [name, undefined]);
   const known = { ...inputs, ...Object.fromEntries(unsent) };
@@ -54,40 +55,30 @@ export async function findToAdopt(
         "`npx --no pulumi-tlsedge status` lists all ids",
     );
   }
-  account.run.toAdopt.set(account.object(kind, id), found);
+  object.found = found;
   return found;
 }
 
 /**
- * Refuses to adopt what another resource of the program has. The program compares ids, too, because it
- * knows the names of both resources.
+ * Notes whose an object is, and refuses a second resource. The program compares ids, too, because it knows
+ * the names of both resources.
  *
- * @param wanted The import option; undefined in an update.
+ * @param option The `import` option; empty for a resource that has none.
  */
-export function refuseOwned(kind: Kind, account: Account, id: string, wanted?: string): void {
-  const { owners } = account.run;
-  const object = account.object(kind, id);
-  const other = owners.get(object);
-  if (other === "" || (other && wanted && other !== wanted)) {
-    throw owned(kind, id, other);
-  }
-  if (wanted && other === undefined) owners.set(object, wanted);
-}
-
-/** Refuses a resource whose object the import option of another one names. */
-function refuseAdopted(kind: Kind, account: Account, id: string): void {
-  const other = account.run.owners.get(account.object(kind, id));
-  if (other) throw owned(kind, id, other);
-}
-
-function owned({ title }: Kind, id: string, option: string): Error {
-  const whose = option ? `the import option ${option} of another resource` : "another resource";
-  return new Error(`the ${title} ${id} belongs to ${whose} of this program: ${removeImporter}`);
+export function claim(kind: Kind, account: Account, id: string, option: string): void {
+  const object = account.known(kind, id);
+  object.owner ??= option;
+  if (object.owner === option) return;
+  const other = object.owner || option;
+  throw new Error(
+    `the ${kind.title} ${id}, which the import option ${other} names, belongs to another resource ` +
+      `of this program: ${removeImporter}`,
+  );
 }
 
 /** Notes that an object equals the program, so that it can be adopted. */
 export function noteAdoption({ adopted }: Run, { title }: Kind, id: string): void {
-  adopted.set(`${title} ${id}`, title);
+  adopted.add(`the ${title} ${id}`);
 }
 
 /**
@@ -96,16 +87,8 @@ export function noteAdoption({ adopted }: Run, { title }: Kind, id: string): voi
  */
 export function adoptions({ adopted, isUpdate }: Run): string | undefined {
   if (adopted.size === 0) return undefined;
-  const list = new Intl.ListFormat("en-GB");
-  const verb = isUpdate ? (adopted.size === 1 ? "is" : "are") : "will be";
-  const names = [...adopted.keys()].sort().map((name) => `the ${name}`);
-  if (names.length <= mostListed) return `${list.format(names)} ${verb} adopted without changes`;
-  const titles = [...adopted.values()];
-  const kinds = [...new Set(titles)].sort().map((title) => {
-    const number = titles.filter((one) => one === title).length;
-    return `${number} ${title}${number === 1 ? "" : "s"}`;
-  });
-  return `${names.length} objects ${verb} adopted without changes: ${list.format(kinds)}`;
+  const verb = isUpdate ? "adopted" : "will be adopted";
+  return `${verb} without changes: ${listed([...adopted].sort())}`;
 }
 
 /**
@@ -145,6 +128,7 @@ function shown(value: unknown, isSecret: boolean): string {
 /**
  * Adopts an object without changes: sends no write.
  *
+ * @param option The `import` option.
  * @throws Error when the object differs, is gone, or was adopted by another resource.
  */
 export async function adopt(
@@ -152,22 +136,22 @@ export async function adopt(
   account: Account,
   id: string,
   inputs: Properties,
+  option: string,
 ): Promise<Created> {
-  const { deleted, toAdopt, adopters } = account.run;
-  const object = account.object(kind, id);
+  const object = account.known(kind, id);
   const title = `${kind.title} ${id}`;
-  if (deleted.has(object)) {
+  if (object.isDeleted) {
     throw new Error(`the ${title} was deleted by this update: remove the import option`);
   }
-  if (adopters.has(object)) {
+  if (object.isAdopted) {
     throw new Error(
       `the ${title} was adopted by another resource of this update: remove one of the two resources`,
     );
   }
-  refuseOwned(kind, account, id);
-  adopters.add(object);
+  claim(kind, account, id, option);
+  object.isAdopted = true;
   // Use the state that the check has just read, if there is one.
-  const state = toAdopt.get(object) ?? (await findToAdopt(kind, account, id, inputs));
+  const state = object.found ?? (await findToAdopt(kind, account, id, inputs));
   const [problem] = problemsOfAdoption(kind, id, state, inputs);
   if (problem) throw new Error(problem.reason);
   noteAdoption(account.run, kind, id);
@@ -191,10 +175,11 @@ export function checkImportOption(
   { replaces, isOwn }: { replaces: string[]; isOwn(wanted: unknown): boolean },
 ): void {
   const wanted = inputs[importKey];
+  const note = (option: string) => {
+    if (account().run.hasProgram) claim(kind, account(), id, option);
+  };
   if (wanted === undefined) {
-    if (!account().run.hasProgram) return;
-    refuseAdopted(kind, account(), id);
-    account().run.owners.set(account().object(kind, id), "");
+    note("");
     return;
   }
   if (!isOwn(wanted)) {
@@ -209,11 +194,11 @@ export function checkImportOption(
         "adopt the old object again: remove the option",
     );
   }
-  if (account().run.hasProgram) refuseOwned(kind, account(), id);
-  account().keep(kind, id);
+  note(String(wanted));
+  account().known(kind, id).isKept = true;
 }
 
 /** Whether a delete keeps an object: this run has adopted or taken it, or its resource has the `import` option. */
 export function isKept(kind: Kind, account: Account, id: string, state: Properties): boolean {
-  return state[importKey] !== undefined || account.run.kept.has(account.object(kind, id));
+  return state[importKey] !== undefined || account.known(kind, id).isKept === true;
 }

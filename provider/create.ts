@@ -4,7 +4,7 @@ import { cancelSignal } from "./engine";
 import { setHostports } from "./hostports";
 import { contentOf, isLike, type Kind } from "./kind";
 import { refuseWrite } from "./marks";
-import { type Listed, type Look, type Mark, pause } from "./objects";
+import { type ListItem, type Mark, pause } from "./objects";
 import type { Properties } from "./properties";
 import type { Account } from "./run";
 
@@ -50,12 +50,13 @@ const wholeListAgeMs = 30_000;
  * @throws Error when it is not known what a POST has created. Other errors are thrown unchanged.
  */
 export function create(kind: Kind, account: Account, inputs: Properties): Promise<Created> {
-  const content = `${account.client.baseUrl.href} ${contentOf(kind, inputs)}`;
+  const content = contentIn(kind, account, inputs);
   // One after the other: so the object of a sibling is known, and is not taken for a lost one.
   return account.run.inTurn(`create ${content}`, async () => {
     await refuseWrite(account);
     const creation =
-      (await equalToTake(kind, account, inputs)) ?? (await send(kind, account, inputs, content));
+      (await equalToTake(kind, account, inputs, content)) ??
+      (await send(kind, account, inputs, content));
     return createdOf(kind, inputs, creation);
   });
 }
@@ -91,7 +92,7 @@ async function send(
     const creation = await setHostports(kind, account, { body, isSame }, post)
       .then((wire): Creation => ({ wire }))
       .catch(partlyAnswered);
-    refuseOwned(kind, account, creation.wire);
+    noteCreated(kind, account, creation.wire);
     return creation;
   } catch (error) {
     if (!isLost(error)) throw error;
@@ -106,15 +107,15 @@ function partlyAnswered(error: unknown): Creation {
   return { wire, problem: (error as ConnectionError).message };
 }
 
-/** Notes the id that a create was answered with, or refuses it. */
-function refuseOwned(kind: Kind, account: Account, { id }: ServiceObject): void {
-  if (account.own.has(id)) {
+/** Notes the id that a create was answered with, or refuses one that a resource has. */
+function noteCreated(kind: Kind, account: Account, { id }: ServiceObject): void {
+  if (account.known(kind, id).isOwn) {
     throw new Error(
       `the service answered the create of this ${kind.title} with ${id}, which belongs ` +
         "to another resource: find out with `pulumi stack --show-ids` which resource has it",
     );
   }
-  account.own.add(id);
+  account.known(kind, id).isOwn = true;
   account.objects(kind).noteCreated(id);
 }
 
@@ -137,7 +138,7 @@ async function find(
   const doubt = `${lost.error.message}. The service may have created this ${kind.title} nevertheless`;
   const mayBeAnothers = run.lost.has(lost.content);
   run.lost.add(lost.content);
-  let seen: Listed[] = [];
+  let seen: ListItem[] = [];
   let alone: string | undefined;
   let failure: Error | undefined;
   for (const seconds of pausesOf(account, lost.error, () => alone !== undefined)) {
@@ -149,8 +150,7 @@ async function find(
       const own = found.certain && isLike(kind, found.certain, inputs) ? found.certain : undefined;
       if (own && own.id === alone && !mayBeAnothers) {
         run.lost.delete(lost.content);
-        account.own.add(own.id);
-        account.objects(kind).noteCreated(own.id);
+        noteCreated(kind, account, own);
         return { wire: own, warning: warningOf(own.id) };
       }
       alone = own?.id;
@@ -174,26 +174,26 @@ function* pausesOf(account: Account, error: Error, mayBeAlone: () => boolean): G
 
 /** The objects that a lost POST may have created, and the one that it has surely created. */
 async function lookFor(kind: Kind, account: Account, { mark, content }: Lost) {
-  const objects = account.objects(kind);
-  const isMarked = ({ id }: Listed) => mark?.ids.has(id) === true;
-  const isEnough = ({ wires }: Look) => mark?.isWhole !== true && wires.some(isMarked);
-  const { wires, isWhole } = await objects.look(account.secondMs, isEnough);
-  const { href } = account.client.baseUrl;
-  const isCandidate = (wire: Listed) =>
-    !isMarked(wire) && !account.own.has(wire.id) && `${href} ${contentOf(kind, wire)}` === content;
-  if (isWhole && mark?.isWhole) {
-    const candidates = wires.filter(isCandidate);
-    return { candidates, certain: candidates.length === 1 ? candidates[0] : undefined };
-  }
+  const marked = mark?.ids ?? new Set();
+  const { items, isWhole } = await account.objects(kind).list(performance.now(), marked);
+  const isCandidate = (item: ListItem) =>
+    !marked.has(item.id) &&
+    !account.known(kind, item.id).isOwn &&
+    contentIn(kind, account, item) === content;
   // Newest first: what stands before all marked objects is new. What stands between them may be new,
   // too, because a service may not keep the order.
-  const last = wires.findLastIndex(isMarked);
-  const candidates = (last < 0 ? wires : wires.slice(0, last)).filter(isCandidate);
-  const newer = wires.slice(0, Math.max(0, wires.findIndex(isMarked)));
-  const [only] = candidates;
-  const isCertain = candidates.length === 1 && only !== undefined && newer.includes(only);
-  return { candidates, certain: isCertain ? only : undefined };
+  const first = items.findIndex(({ id }) => marked.has(id));
+  const last = items.findLastIndex(({ id }) => marked.has(id));
+  const wasWhole = isWhole && mark?.isWhole === true;
+  const candidates = (wasWhole || last < 0 ? items : items.slice(0, last)).filter(isCandidate);
+  const [only, ...others] = candidates;
+  const isNew = only !== undefined && (wasWhole || items.indexOf(only) < first);
+  return { candidates, certain: isNew && others.length === 0 ? only : undefined };
 }
+
+/** The content of inputs or of an object, with the service that has it. */
+const contentIn = (kind: Kind, { client }: Account, inputsOrWire: object) =>
+  `${client.baseUrl.href} ${contentOf(kind, inputsOrWire)}`;
 
 /** Whether the service may have created the object although the POST failed. */
 function isLost(error: unknown): error is Error {
@@ -211,7 +211,7 @@ const again =
   "Run `pulumi preview`: it warns of each equal object that no resource has. To take one instead of creating " +
   "another, set TLSEDGE_TAKE_EQUAL=1 for one `pulumi up`";
 
-function knownOf(seen: Listed[], mark: Mark | undefined): string {
+function knownOf(seen: ListItem[], mark: Mark | undefined): string {
   const ids = seen.map(({ id }) => id).join(", ");
   if (ids) return `It may be one of these objects with the same content, or none of them: ${ids}`;
   return mark
@@ -229,22 +229,21 @@ async function equalToTake(
   kind: Kind,
   account: Account,
   inputs: Properties,
+  content: string,
 ): Promise<Creation | undefined> {
   if (!account.settings.takeEqual) return undefined;
-  const content = contentOf(kind, inputs);
   const waitedMs = performance.now() - account.run.since;
   await pause(Math.max(0, takesAfter * account.secondMs - waitedMs));
-  const equal = (await account.objects(kind).all(wholeListAgeMs)).filter(
-    (wire) =>
-      !account.own.has(wire.id) && contentOf(kind, wire) === content && isLike(kind, wire, inputs),
+  const { items } = await account.objects(kind).list(performance.now() - wholeListAgeMs);
+  const [wire, ...others] = items.filter(
+    (item) =>
+      !account.known(kind, item.id).isOwn &&
+      contentIn(kind, account, item) === content &&
+      isLike(kind, item, inputs),
   );
-  const [wire] = equal;
-  if (!wire || equal.length > 1) return undefined;
-  const object = account.object(kind, wire.id);
-  account.own.add(wire.id);
-  account.keep(kind, wire.id);
-  account.run.taken.add(object);
-  account.run.owners.set(object, "");
+  if (!wire || others.length > 0) return undefined;
+  const taken = { isOwn: true, isKept: true, isTaken: true, owner: "" };
+  Object.assign(account.known(kind, wire.id), taken);
   const warning =
     `this resource takes the ${kind.title} ${wire.id}, which equals it and which no resource of this run ` +
     "has. If another stack has it, remove this resource from the state with `pulumi state delete`";

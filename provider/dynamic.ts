@@ -6,11 +6,11 @@ import { defaultConnection } from "../client/settings";
 import {
   adopt,
   checkImportOption,
+  claim,
   findToAdopt,
   importKey,
   noteAdoption,
   problemsOfAdoption,
-  refuseOwned,
   secretsKey,
 } from "./adopt";
 import { problemOfSettings } from "./connection";
@@ -94,7 +94,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
       const account = operation(inputs);
       account.memory.isUsed = true;
       const id = await idToImport(kind, account.client, wanted);
-      refuseOwned(kind, account, id, wanted);
+      claim(kind, account, id, wanted);
       return { id, state: await findToAdopt(kind, operation(inputs), id, inputs) };
     } catch (error) {
       problems.push({ path: "", reason: (error as Error).message });
@@ -210,7 +210,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
         const { [importKey]: wanted, ...rest } = inputs;
         const service = operation(inputs, "create");
         const { id, state, problem, warning } = await (typeof wanted === "string"
-          ? adopt(kind, service, await idToImport(kind, service.client, wanted), rest)
+          ? adopt(kind, service, await idToImport(kind, service.client, wanted), rest, wanted)
           : create(kind, service, inputs));
         currentRun().say("warning", warning, "resource");
         const outs = { ...state, ...storedOf(kind, inputs), ...accountState(service) };

@@ -1,16 +1,13 @@
-import { once } from "node:events";
-import { setTimeout } from "node:timers/promises";
 import { ServiceError } from "../client/errors";
 import type { ServiceObject } from "../client/fields";
 import { lowerCase } from "./declaredHostports";
-import { cancelSignal } from "./engine";
 import type { Kind } from "./kind";
-import { type Listed, named } from "./objects";
+import { idAndTime, type ListItem, pause } from "./objects";
 import { hasUnknown, type Properties } from "./properties";
-import type { Account, Run } from "./run";
+import type { Account, KnownObject, Run } from "./run";
 
 /** When a write reads the list while it waits for a hostport, in seconds after it was refused. */
-const readsAt = [1, 3, 7, 15, 20];
+const readsAt = [0, 1, 3, 7, 15, 20];
 /** For how many seconds a write waits. */
 const longest = 20;
 /** For how many seconds a write waits for an edge of which the engine has asked no diff. */
@@ -40,9 +37,8 @@ export function planHostports(
   const [from, to] = [state, inputs].map((one) => (one[exclusive] ?? []) as string[]);
   if (!from || !to || hasUnknown(to) || !run.declared.has(keyOf(to))) return;
   const kept = lowerCase(to);
-  run.willServe.set(account.object(kind, id), kept);
+  account.known(kind, id).willServe = kept;
   for (const one of lowerCase(from)) if (!kept.has(one)) run.givenUp.add(one);
-  run.changes.emit("edge");
 }
 
 /** Notes that this run has deleted an edge. */
@@ -50,19 +46,7 @@ export function noteDeleted(kind: Kind, account: Account, id: string, state: Pro
   if (!kind.exclusive) return;
   const hostports = (state[kind.exclusive] ?? []) as string[];
   for (const one of lowerCase(hostports)) account.run.givenUp.add(one);
-  noteServed(account.run, account.object(kind, id), []);
-}
-
-function noteServed({ serves, changes }: Run, edge: string, hostports: string[]): void {
-  serves.set(edge, lowerCase(hostports));
-  changes.emit("edge");
-}
-
-/** An edge that serves a wanted hostport. */
-interface Holder {
-  wire: Listed;
-  /** Its name in the memory of the run. */
-  edge: string;
+  account.known(kind, id).serves = new Set();
 }
 
 /** What is written: a create has no `id`; its `isSame` compares an edge with what is created. */
@@ -73,9 +57,18 @@ interface Written {
 }
 
 /** A write that was refused. */
-interface Waiting extends Written {
-  /** The edge that is updated, as the memory of the run names it. */
-  own: string | undefined;
+interface Waiting {
+  /** The edge that is updated; undefined for a create. */
+  own: KnownObject | undefined;
+  hostports: Set<string>;
+  isSame: Written["isSame"];
+  error: ServiceError;
+}
+
+/** An edge that may serve a wanted hostport. */
+interface Holder {
+  wire: ListItem;
+  edge: KnownObject;
 }
 
 /**
@@ -88,116 +81,81 @@ interface Waiting extends Written {
 export async function setHostports<Wire extends ServiceObject>(
   kind: Kind,
   account: Account,
-  written: Written,
+  { id, body, isSame }: Written,
   send: () => Promise<Wire>,
 ): Promise<Wire> {
-  const { run } = account;
-  const hostports = kind.exclusive && (written.body as Listed)[kind.exclusive];
-  const own = written.id === undefined ? undefined : account.object(kind, written.id);
-  if (!hostports) return send();
+  const wanted = kind.exclusive && (body as ListItem)[kind.exclusive];
+  if (!wanted) return send();
+  const hostports = lowerCase(wanted);
+  const own = id === undefined ? undefined : account.known(kind, id);
   try {
     const wire = await send().catch(async (error) => {
       const isRefused = error instanceof ServiceError && [400, 409].includes(error.status);
       if (!isRefused) throw error;
-      await waitForHolders(kind, account, { ...written, own }, lowerCase(hostports), error);
+      await waitForHolders(kind, account, { own, hostports, isSame, error });
       return send();
     });
-    noteServed(run, account.object(kind, wire.id), hostports);
+    account.known(kind, wire.id).serves = hostports;
     return wire;
   } catch (error) {
     // After a 404, the update of a new edge is tried again.
-    const { status } = error as Partial<ServiceError>;
-    if (own && status !== 404) run.notUpdated.add(own);
-    run.changes.emit("edge");
+    if (own) own.isNotUpdated = (error as Partial<ServiceError>).status !== 404;
     throw error;
   } finally {
-    if (own) run.waitsFor.delete(own);
+    if (own) own.waitsFor = [];
   }
 }
 
 /** Waits until no edge serves the wanted hostports, or throws. */
-async function waitForHolders(
-  kind: Kind,
-  account: Account,
-  written: Waiting,
-  wanted: Set<string>,
-  error: ServiceError,
-): Promise<void> {
-  const { run, secondMs } = account;
-  const { own } = written;
+async function waitForHolders(kind: Kind, account: Account, waiting: Waiting): Promise<void> {
+  const { secondMs } = account;
+  const { own, hostports, error } = waiting;
   const since = performance.now();
-  const read = async (): Promise<Holder[]> => {
-    const all = await account
-      .objects(kind)
-      .all(secondMs)
-      .catch(() => Promise.reject(error));
-    return all.map((wire) => ({ wire, edge: account.object(kind, wire.id) }));
-  };
-  let all = await read();
-  let hadHolder = false;
-  for (;;) {
-    const holders = all.filter((one) => one.edge !== own && serves(run, one, wanted));
-    // The holder may have been updated after the refusal and before the list was read.
-    const isGivenUp = hadHolder || share(wanted, run.givenUp);
-    if (holders.length === 0 && isGivenUp) return;
-    if (holders.length === 0) throw error;
-    hadHolder = true;
-    noteWaiting(run, own, holders);
+  let items: ListItem[] = [];
+  let reads = 0;
+  for (let holders: Holder[] = []; ; await pause(secondMs / 4)) {
     const seconds = (performance.now() - since) / secondMs;
-    const reasons = holders.map((holder) => whyNot(run, written, wanted, holder, seconds));
+    if (isDue(reads, seconds, holders)) {
+      const list = account.objects(kind).list(performance.now());
+      items = (await list.catch(() => Promise.reject(error))).items;
+      reads += 1;
+    }
+    const hadHolder = holders.length > 0;
+    holders = items
+      .map((wire) => ({ wire, edge: account.known(kind, wire.id) }))
+      .filter((one) => one.edge !== own && serves(one, hostports));
+    if (holders.length === 0) {
+      // The holder may have been updated after the refusal and before the list was read.
+      if (hadHolder || share(hostports, account.run.givenUp)) return;
+      throw error;
+    }
+    if (own) own.waitsFor = holders.map(({ edge }) => edge);
+    const reasons = holders.map((holder) => whyNot(waiting, holder, seconds));
     const reason = reasons.find((text) => text !== undefined);
     if (reason) throw new Error(`${error.message}. ${reason}`);
-    // An edge without a diff gives up nothing: its diff is awaited, not its update.
-    const isPlanned = holders.some(({ edge }) => run.willServe.has(edge));
-    const next = isPlanned ? nextRead(seconds) : undiffedFor;
-    const hasEvent = await hasChanged(run, Math.max(1, (next - seconds) * secondMs));
-    if (isPlanned && !hasEvent) all = await read();
   }
 }
 
-const nextRead = (seconds: number) => readsAt.find((at) => at > seconds) ?? longest;
-
-/** Waits for a change of what an edge serves or waits for. False when the time is over. */
-async function hasChanged({ changes }: Run, ms: number): Promise<boolean> {
-  const ended = new AbortController();
-  const signal = AbortSignal.any([ended.signal, cancelSignal]);
-  const change = once(changes, "edge", { signal }).then(() => true);
-  try {
-    return await Promise.race([change, setTimeout(ms, false, { signal })]);
-  } catch (error) {
-    throw cancelSignal.reason ?? error;
-  } finally {
-    ended.abort();
-  }
-}
-
-function noteWaiting({ waitsFor, changes }: Run, own: string | undefined, holders: Holder[]): void {
-  if (own === undefined) return;
-  const isNew = !waitsFor.has(own);
-  waitsFor.set(
-    own,
-    holders.map(({ edge }) => edge),
-  );
-  if (isNew) changes.emit("edge");
+function isDue(reads: number, seconds: number, holders: Holder[]): boolean {
+  // An edge without a diff gives up nothing: its diff is awaited, not its update.
+  const isPlanned = reads === 0 || holders.some(({ edge }) => edge.willServe);
+  return isPlanned && seconds >= (readsAt[reads] ?? Number.POSITIVE_INFINITY);
 }
 
 /** Whether an edge serves one of the hostports, by the list and by what this run has done since. */
-function serves(run: Run, { edge, wire }: Holder, wanted: Set<string>): boolean {
-  const served = run.serves.get(edge) ?? lowerCase(wire.hostports ?? []);
-  return share(wanted, served);
+function serves({ edge, wire }: Holder, hostports: Set<string>): boolean {
+  return share(hostports, edge.serves ?? lowerCase(wire.hostports ?? []));
 }
 
 /** Why a write does not wait for a holder, or no longer; undefined while it waits. */
 function whyNot(
-  run: Run,
-  { own, isSame }: Waiting,
-  wanted: Set<string>,
+  { own, hostports, isSame }: Waiting,
   { wire, edge }: Holder,
   seconds: number,
 ): string | undefined {
-  const holder = `edge ${named(wire)}`;
-  const willServe = run.willServe.get(edge);
-  const keeps = willServe && share(wanted, willServe);
+  const holder = `edge ${idAndTime(wire)}`;
+  const { willServe } = edge;
+  const keeps = willServe && share(hostports, willServe);
   if (keeps || (!willServe && seconds >= undiffedFor)) {
     const same =
       `The ${holder} has exactly this content: if a resource was renamed, give it its old name in the ` +
@@ -211,13 +169,13 @@ function whyNot(
       : "; if this replaces that edge, set the option `deleteBeforeReplace: true`";
     return (isSame?.(wire) ? same : other) + option;
   }
-  if (own && waitsInCircle(run, own, edge)) {
+  if (own && waitsInCircle(own, edge)) {
     return (
       `The ${holder} waits for a hostport of this edge, too. Make two updates: in the first, one of the two ` +
       "gives up the hostport and takes no other"
     );
   }
-  if (run.notUpdated.has(edge)) {
+  if (edge.isNotUpdated) {
     return `The ${holder} would give it up in this update, but its own update failed: see its error`;
   }
   if (seconds < longest) return undefined;
@@ -227,10 +185,10 @@ function whyNot(
   );
 }
 
-function waitsInCircle(run: Run, own: string, edge: string, seen = new Set<string>()): boolean {
-  if (edge === own || seen.has(edge)) return edge === own;
+function waitsInCircle(own: KnownObject, edge: KnownObject, seen = new Set([own])): boolean {
+  if (seen.has(edge)) return edge === own;
   seen.add(edge);
-  return (run.waitsFor.get(edge) ?? []).some((next) => waitsInCircle(run, own, next, seen));
+  return (edge.waitsFor ?? []).some((next) => waitsInCircle(own, next, seen));
 }
 
 /** Whether two sets have an element in common. */

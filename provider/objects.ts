@@ -7,7 +7,7 @@ import { cancelSignal } from "./engine";
 import type { Kind } from "./kind";
 
 /** An object of a list, with the fields that are compared with other objects. */
-export interface Listed extends ServiceObject {
+export interface ListItem extends ServiceObject {
   hostports?: string[] | null;
 }
 
@@ -19,10 +19,12 @@ export interface Mark {
   isWhole: boolean;
 }
 
-/** What a look has read. */
-export interface Look {
-  /** The objects, newest first. */
-  wires: Listed[];
+/** What was read of a list. */
+export interface List {
+  /** Newest first. */
+  items: ListItem[];
+  /** How many pages were read. */
+  pages: number;
   /** Whether these are all objects of the list. */
   isWhole: boolean;
 }
@@ -35,7 +37,7 @@ const maxMarkAgeMs = 90_000;
 const markDeadlineMs = 10_000;
 /** How many ids of this run's creates a mark has. */
 const markedCreates = 20;
-/** How many pages a look reads at most. */
+/** How many pages are read at most for an object that is newer than a mark. */
 const maxPages = 10;
 /**
  * How old a page may be that answers a read. The engine stores each resource before it asks for the next
@@ -50,16 +52,13 @@ const maxReadAgeMs = 600_000;
 export class Objects {
   readonly #client: Client;
   readonly #kind: Kind;
-  #newest: { page: Page<Listed>; readAt: number } | undefined;
-  #reading: Promise<void> | undefined;
-  #asked: Promise<Page<Listed>> | undefined;
-  #whole: { wires: Promise<Listed[]>; readAt: number } | undefined;
+  #newest: { page: Page<ListItem>; readAt: number } | undefined;
+  #readingNewest: Promise<void> | undefined;
+  #first: Promise<Page<ListItem>> | undefined;
+  #list: { list: Promise<List>; readAt: number } | undefined;
   #pages: Pages | undefined;
   /** The ids of this run's creates, newest first. */
   readonly #created: string[] = [];
-  /** The looks that wait for the next round. */
-  #waiting: { isEnough(look: Look): boolean; settle(look: Promise<Look>): void }[] = [];
-  #isLooking = false;
 
   /** @param client The account's own client: so each request has its own deadline. */
   constructor(client: Client, kind: Kind) {
@@ -72,18 +71,18 @@ export class Objects {
    *
    * @throws Error when the list can't be read, the same one each time.
    */
-  ask(): Promise<Page<Listed>> {
-    this.#asked ??= this.#ask();
-    return this.#asked;
-  }
-
-  async #ask(): Promise<Page<Listed>> {
-    try {
+  newestPage(): Promise<Page<ListItem>> {
+    const read = async () => {
       if (!this.#newest) await this.#readNewest(this.#client.operation());
-    } catch (error) {
-      if (!isOfItem(error)) throw error;
-    }
-    return this.#newest?.page ?? [];
+    };
+    this.#first ??= read().then(
+      () => this.#newest?.page ?? [],
+      (error) => {
+        if (isOfItem(error)) return [];
+        throw error;
+      },
+    );
+    return this.#first;
   }
 
   /**
@@ -103,13 +102,12 @@ export class Objects {
     const read = async () => {
       const readAt = performance.now();
       const { value } = await this.#kind.endpoints.pages(client).next();
-      const page = value ?? Object.assign([], { isLast: true });
-      this.#newest = { page, readAt };
+      this.#newest = { page: value ?? Object.assign([], { isLast: true }), readAt };
     };
-    this.#reading ??= read().finally(() => {
-      this.#reading = undefined;
+    this.#readingNewest ??= read().finally(() => {
+      this.#readingNewest = undefined;
     });
-    return this.#reading;
+    return this.#readingNewest;
   }
 
   /** What stands in the list now, as far as this run knows; undefined when it was not read. */
@@ -133,21 +131,36 @@ export class Objects {
   }
 
   /**
-   * All objects, newest first.
+   * Reads the list from its newest object on: all of it, or until an object with one of the ids.
    *
-   * @param maxAgeMs How old the list may be.
+   * @param since When it was read at the earliest, by the monotonic clock: operations share a later read.
    * @throws Error when the list can't be read.
    */
-  all(maxAgeMs: number): Promise<Listed[]> {
-    if (this.#whole && performance.now() - this.#whole.readAt <= maxAgeMs) return this.#whole.wires;
-    const wires = Array.fromAsync(this.#kind.endpoints.list(this.#client.operation()));
-    const whole = { wires, readAt: performance.now() };
-    this.#whole = whole;
-    // What could not be read is not remembered.
-    wires.catch(() => {
-      if (this.#whole === whole) this.#whole = undefined;
-    });
-    return wires;
+  async list(since: number, until?: Set<string>): Promise<List> {
+    const isEnough = ({ items, pages, isWhole }: List) =>
+      isWhole || (until && (pages >= maxPages || items.some(({ id }) => until.has(id))));
+    // Those who wait for one read share the next one.
+    for (let last = this.#list; last; last = this.#list) {
+      // What could not be read is not remembered.
+      const list = await last.list.catch(() => undefined);
+      if (list && last.readAt >= since && isEnough(list)) return list;
+      if (this.#list === last) break;
+    }
+    this.#list = { readAt: performance.now(), list: this.#readUntil(isEnough) };
+    return this.#list.list;
+  }
+
+  async #readUntil(isEnough: (list: List) => unknown): Promise<List> {
+    const list: List = { items: [], pages: 0, isWhole: false };
+    // With its own deadline: the lost request may have used up the other one.
+    for await (const page of this.#kind.endpoints.pages(this.#client.operation())) {
+      list.pages += 1;
+      list.items.push(...page);
+      // A later page without objects may begin after a deleted one: it does not show the end.
+      list.isWhole = page.isLast === true && (page.length > 0 || list.pages === 1);
+      if (isEnough(list)) break;
+    }
+    return list;
   }
 
   /**
@@ -168,46 +181,6 @@ export class Objects {
       await pages.readNext();
     }
   }
-
-  /**
-   * Reads the list from its newest object on, until `isEnough`. Looks that wait at the same time
-   * share their requests.
-   *
-   * @param pauseMs How long the next round waits for more looks.
-   * @throws Error when the list can't be read.
-   */
-  look(pauseMs: number, isEnough: (look: Look) => boolean): Promise<Look> {
-    return new Promise((settle) => {
-      this.#waiting.push({ isEnough, settle });
-      void this.#lookInRounds(pauseMs);
-    });
-  }
-
-  async #lookInRounds(pauseMs: number): Promise<void> {
-    if (this.#isLooking) return;
-    this.#isLooking = true;
-    while (this.#waiting.length > 0) {
-      const round = this.#waiting.splice(0);
-      const look = this.#readUntil((read) => round.every(({ isEnough }) => isEnough(read)));
-      for (const { settle } of round) settle(look);
-      await look.then(() => pause(pauseMs)).catch(() => {});
-    }
-    this.#isLooking = false;
-  }
-
-  async #readUntil(isEnough: (look: Look) => boolean): Promise<Look> {
-    const look: Look = { wires: [], isWhole: false };
-    let pages = 0;
-    // With its own deadline: the lost request may have used up the other one.
-    for await (const page of this.#kind.endpoints.pages(this.#client.operation())) {
-      pages += 1;
-      look.wires.push(...page);
-      // A later page without objects may begin after a deleted one: it does not show the end.
-      look.isWhole = page.isLast === true && (page.length > 0 || pages === 1);
-      if (isEnough(look) || pages === maxPages) break;
-    }
-    return look;
-  }
 }
 
 /** The newest pages of a list, for many reads. Reads a page only where this saves requests. */
@@ -219,8 +192,8 @@ class Pages {
   readonly #client: Client;
   /** `client.writes` when the first page was read; any later write makes the pages stale. */
   readonly #writes: number;
-  readonly #pages: AsyncGenerator<Listed[], void, undefined>;
-  readonly #found = new Map<string, Listed>();
+  readonly #pages: AsyncGenerator<ListItem[], void, undefined>;
+  readonly #found = new Map<string, ListItem>();
   readonly #since = performance.now();
   #pagesRead = 0;
   #hasEnded = false;
@@ -236,7 +209,7 @@ class Pages {
     return this.#writes === this.#client.writes && performance.now() - this.#since < maxReadAgeMs;
   }
 
-  find(id: string): Listed | undefined {
+  find(id: string): ListItem | undefined {
     const found = this.isCurrent ? this.#found.get(id) : undefined;
     if (found) this.#hits += 1;
     return found;
@@ -261,7 +234,7 @@ class Pages {
     this.#pagesRead += 1;
     try {
       const { value, done } = await this.#pages.next();
-      this.#hasEnded = done === true || (value as Page<Listed>).isLast === true;
+      this.#hasEnded = done === true || (value as Page<ListItem>).isLast === true;
       for (const wire of value ?? []) this.#found.set(wire.id, wire);
     } catch (error) {
       // If the list can't be read or has an unusable item, the object is read by itself. If the
@@ -284,7 +257,7 @@ export async function pause(ms: number): Promise<void> {
 }
 
 /** An object by its id and creation time. Other texts may be secrets of the program. */
-export function named({ id, created_at }: Pick<Listed, "id" | "created_at">): string {
+export function idAndTime({ id, created_at }: Pick<ListItem, "id" | "created_at">): string {
   // Not as the service writes it: text in brackets is no part of a time.
   const time = new Date(created_at);
   return Number.isNaN(time.getTime()) ? id : `${id} (created ${time.toISOString()})`;

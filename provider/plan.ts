@@ -4,7 +4,7 @@ import { lowerCase } from "./declaredHostports";
 import { contentOf, isLike, type Kind } from "./kind";
 import { listed } from "./log";
 import { isYoung, refuseWrite } from "./marks";
-import { type Listed, named } from "./objects";
+import { idAndTime, type ListItem } from "./objects";
 import { hasUnknown, isObject, type Properties } from "./properties";
 import type { Account, Planned, Run } from "./run";
 
@@ -24,7 +24,7 @@ export async function askBefore(resource: Resource, isNew: boolean): Promise<voi
   if (account.settings.offlinePlan) return;
   await account
     .objects(kind)
-    .ask()
+    .newestPage()
     .catch((error) => reportOnce(account, error));
   if (isNew) await refuseWrite(account);
   account.run.planned.push({ ...resource, isNew });
@@ -97,9 +97,9 @@ function sayServices(run: Run): void {
  */
 async function warnOf(account: Account, kind: Kind): Promise<void> {
   const { run } = account;
-  const page = await account.objects(kind).ask();
+  const page = await account.objects(kind).newestPage();
   const planned = run.planned.filter((one) => one.account === account && one.kind === kind);
-  const others = page.filter(({ id }) => !account.own.has(id));
+  const others = page.filter(({ id }) => !account.known(kind, id).isOwn);
   const equal = equals(kind, planned, others);
   for (const other of others.filter((one) => !equal.includes(one))) {
     for (const one of planned) run.say("warning", warningOfHolder(kind, one, other));
@@ -111,19 +111,19 @@ async function warnOf(account: Account, kind: Kind): Promise<void> {
 function warningOfHolder(
   kind: Kind,
   { inputs, name, isSecret }: Planned,
-  other: Listed,
+  other: ListItem,
 ): string | undefined {
   const wanted = known(kind.exclusive && inputs[kind.exclusive]);
   const hostport = [...known(other.hostports)].find((one) => wanted.has(one));
   if (hostport === undefined) return undefined;
   const whose = name === undefined ? "" : `${name}: `;
   return (
-    `${whose}${isSecret ? "[secret]" : hostport} is served by ${named(other)}, which no resource of this run has. ` +
+    `${whose}${isSecret ? "[secret]" : hostport} is served by ${idAndTime(other)}, which no resource of this run has. ` +
     "Remove the hostport there first, or set the resource option `aliases` if a resource was renamed"
   );
 }
 
-function equals(kind: Kind, planned: Planned[], others: Listed[]): Listed[] {
+function equals(kind: Kind, planned: Planned[], others: ListItem[]): ListItem[] {
   const created = planned
     .filter(({ isNew, inputs }) => isNew && !hasUnknown(inputs))
     .map(({ inputs }) => ({ inputs, content: contentOf(kind, inputs) }));
@@ -133,17 +133,17 @@ function equals(kind: Kind, planned: Planned[], others: Listed[]): Listed[] {
   });
 }
 
-function warningOfEqual({ title }: Kind, others: Listed[]): string | undefined {
+function warningOfEqual({ title }: Kind, others: ListItem[]): string | undefined {
   if (others.length === 0) return undefined;
   return (
     `a ${title} equals one that this run creates, and no resource of this run has it: ` +
-    `${listed(others.map(named))}. If an update was cut off, set TLSEDGE_TAKE_EQUAL=1 for one \`pulumi up\`, which takes ` +
+    `${listed(others.map(idAndTime))}. If an update was cut off, set TLSEDGE_TAKE_EQUAL=1 for one \`pulumi up\`, which takes ` +
     "it. If a resource was renamed, set the resource option `aliases`. Delete it only if no stack has it " +
     "(`pulumi stack --show-ids`)"
   );
 }
 
-function warningOfGone(account: Account, kind: Kind, page: Listed[]): string | undefined {
+function warningOfGone(account: Account, kind: Kind, page: ListItem[]): string | undefined {
   const ids = new Set(page.map(({ id }) => id));
   const gone = [...account.memory.states]
     .filter(([, one]) => one.kind === kind && one.state.accountTag === account.mark)

@@ -125,7 +125,7 @@ function textsIn(value: unknown): string[] {
 
 /** Notes an object that the engine has in state. */
 export function noteInState(kind: Kind, account: Account, id: string, state: Properties): void {
-  account.own.add(id);
+  account.known(kind, id).isOwn = true;
   // An import and a program's `get` have no state.
   if (state.uri === undefined) return;
   account.memory.isKnown = true;
@@ -145,8 +145,7 @@ export function noteDiff(
   state: Properties,
   inputs: Properties,
 ): void {
-  const { run } = account;
-  if (run.taken.has(account.object(kind, id))) {
+  if (account.known(kind, id).isTaken) {
     throw new Error(
       `another resource of this update has taken the ${kind.title} ${id}, which equals it: take that resource out of ` +
         "the state with `pulumi state delete`, and run the command without TLSEDGE_TAKE_EQUAL",
@@ -168,7 +167,7 @@ export async function remove(
 ): Promise<void> {
   const { run } = account;
   if (isKept(kind, account, id, state)) {
-    const why = run.taken.has(account.object(kind, id))
+    const why = account.known(kind, id).isTaken
       ? "a resource of this update has taken it"
       : "a resource has it with the option `import`. To delete or replace it, remove the option and run `pulumi up` first";
     run.say("warning", `the ${kind.title} ${id} stays on the service, because ${why}`, "resource");
@@ -181,7 +180,7 @@ export async function remove(
   };
   await ifInAccount(kind, account, id, state, deletion);
   account.memory.states.delete(id);
-  run.deleted.add(account.object(kind, id));
+  account.known(kind, id).isDeleted = true;
   noteDeleted(kind, account, id, state);
 }
 

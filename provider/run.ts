@@ -1,4 +1,3 @@
-import { EventEmitter } from "node:events";
 import type { Client } from "../client/client";
 import { plainMessage } from "../client/plain";
 import { type Connection, defaultConnection } from "../client/settings";
@@ -19,6 +18,34 @@ export interface Planned {
   name?: string;
   /** Whether its hostports are a secret. */
   isSecret: boolean;
+}
+
+/** What a run knows of one object of the service. What is missing does not hold. */
+export interface KnownObject {
+  /** Whether a resource of this run has it. */
+  isOwn?: boolean;
+  /** Its resource in the program, by `import` option or URN; empty for one that has no such option. */
+  owner?: string;
+  /** Whether a resource has adopted or taken it: this run does not delete it. */
+  isKept?: boolean;
+  /** Whether a create has taken it, with the setting `takeEqual`. */
+  isTaken?: boolean;
+  /** Whether it was read without a state: by an import, or by a program's `get`. */
+  isImported?: boolean;
+  /** The state that a check has read to adopt it. */
+  found?: Properties;
+  /** Whether a create has adopted it. */
+  isAdopted?: boolean;
+  /** Whether this run has deleted it. */
+  isDeleted?: boolean;
+  /** Of an edge: the hostports that it will have, by its diff. */
+  willServe?: Set<string>;
+  /** Of an edge: the hostports that this run has given it; none when it is deleted. */
+  serves?: Set<string>;
+  /** Of an edge: whether its update has failed. */
+  isNotUpdated?: boolean;
+  /** Of an edge: the edges that its update waits for. */
+  waitsFor?: KnownObject[];
 }
 
 /** What a run knows of the objects that were stored with one other base URL or key. */
@@ -86,19 +113,9 @@ export class Account {
     return objects;
   }
 
-  /** An object of the service, as the memory of a run names it. */
-  object({ title }: Kind, id: string): string {
-    return `${this.client.baseUrl.href} ${title} ${id}`;
-  }
-
-  /** Prevents every delete of an object in this run. */
-  keep(kind: Kind, id: string): void {
-    this.run.kept.add(this.object(kind, id));
-  }
-
-  /** The ids that resources of this run have at this base URL. */
-  get own(): Set<string> {
-    return this.run.ownAt(this.client.baseUrl.href);
+  /** What this run knows of an object. Two keys of one account share it. */
+  known({ title }: Kind, id: string): KnownObject {
+    return this.run.known(`${this.client.baseUrl.href} ${title} ${id}`);
   }
 
   /** The second of a wait: shorter when the deadline is short. */
@@ -124,43 +141,19 @@ export class Run {
    * alone, which differs from them for ever where the service has rewritten a text.
    */
   readonly deployed = new Set<string>();
-  /** Objects that resources of this run have adopted or taken: this run deletes none of them. */
-  readonly kept = new Set<string>();
-  /** Objects that creates of this run have taken, with the setting `takeEqual`. */
-  readonly taken = new Set<string>();
-  /** By object: the resource of the program that has it. */
-  readonly owners = new Map<string, string>();
-  /** Objects that a check has read to be adopted, with their state. */
-  readonly toAdopt = new Map<string, Properties>();
-  /** Objects that creates of this run have adopted. */
-  readonly adopters = new Set<string>();
-  /** Objects that were read without a state: by an import, or by a program's `get`. */
-  readonly imported = new Set<string>();
-  /** The names of the objects that a plan or update adopts, with their titles. */
-  readonly adopted = new Map<string, string>();
-  /** Objects that this run has deleted. */
-  readonly deleted = new Set<string>();
+  /** The objects that a plan or update adopts. */
+  readonly adopted = new Set<string>();
   /** Creates whose answer was lost and whose object was not found, by content. */
   readonly lost = new Set<string>();
   /** The lists of hostports that the program declares. */
   readonly declared = new Set<string>();
-  /** By edge: the hostports that it will have. */
-  readonly willServe = new Map<string, Set<string>>();
   /** The hostports that this run removes from an edge. */
   readonly givenUp = new Set<string>();
-  /** By edge: the hostports that this run has given it; none when it is deleted. */
-  readonly serves = new Map<string, Set<string>>();
-  /** Edges whose update has failed. */
-  readonly notUpdated = new Set<string>();
-  /** By edge: the edges that its update waits for. */
-  readonly waitsFor = new Map<string, string[]>();
-  /** Emits `edge` when one of these changes. */
-  readonly changes: EventEmitter = new EventEmitter().setMaxListeners(0);
   /** By connection and settings. */
   readonly #accounts = new Map<string, Account>();
   /** By base URL and key. */
   readonly #memories = new Map<string, Memory>();
-  readonly #own = new Map<string, Set<string>>();
+  readonly #objects = new Map<string, KnownObject>();
   readonly #said = new Set<string>();
   readonly #turns = new Map<string, Promise<unknown>>();
 
@@ -193,11 +186,10 @@ export class Run {
     return this.#accounts.values();
   }
 
-  /** The ids that resources of this run have at a base URL: two keys of an account share them. */
-  ownAt(baseUrl: string): Set<string> {
-    const own = this.#own.get(baseUrl) ?? new Set();
-    this.#own.set(baseUrl, own);
-    return own;
+  known(object: string): KnownObject {
+    const known = this.#objects.get(object) ?? {};
+    this.#objects.set(object, known);
+    return known;
   }
 
   /** Shows a message, each one once. Does nothing when the text is undefined. */

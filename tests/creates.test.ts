@@ -15,6 +15,7 @@ import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import { Objects } from "../provider/objects";
 import { beginRun } from "../provider/process";
 import type { Run } from "../provider/run";
+import { tlsCertificate as certificateKind } from "../provider/tlsCertificate";
 import { tlsEdge as edgeKind } from "../provider/tlsEdge";
 import {
   type Answer,
@@ -289,7 +290,12 @@ describe("a create", () => {
         holdGet(1);
         const created = failureOf(stackOf(kind).up(inputs[kind]), Error);
         await struck();
-        run.account().own.add(await make(kind));
+        run
+          .account()
+          .known(
+            { tlsEdge: edgeKind, tlsCertificate: certificateKind }[kind],
+            await make(kind),
+          ).isOwn = true;
         emulator.faults.clear();
         assert.match((await created).message, /no new object with this content/);
       });
@@ -360,8 +366,8 @@ describe("a create", () => {
     assert.equal(ids("tlsEdge").length, 2);
   });
 
-  it("C33 a look that others share reads on until each has read enough", async () => {
-    for (const description of ["a", "b"]) await make("tlsEdge", description);
+  it("C33: a list that others have read is read again when it does not go back far enough", async () => {
+    const [old, young] = [await make("tlsEdge", "a"), await make("tlsEdge", "b")];
     const { pages, ...rest } = edgeKind.endpoints;
     const one = async function* (client: Client) {
       for await (const page of pages(client)) {
@@ -370,13 +376,16 @@ describe("a create", () => {
         }
       }
     };
-    const list = new Objects(stranger, { endpoints: { ...rest, pages: one } } as never);
-    const lengths = async (...wanted: number[]) => {
-      const looks = wanted.map((length) => list.look(0, ({ wires }) => wires.length >= length));
-      return (await Promise.all(looks)).map(({ wires }) => wires.length);
+    const objects = new Objects(stranger, { endpoints: { ...rest, pages: one } } as never);
+    const lengths = async (...until: (string | undefined)[]) => {
+      const lists = until.map((id) => objects.list(began, id ? new Set([id]) : undefined));
+      return (await Promise.all(lists)).map(({ items }) => items.length);
     };
-    // The first look does not wait for the others, which share the second round.
-    assert.deepEqual(await lengths(1, 1, 2), [1, 2, 2]);
+    const began = performance.now();
+    emulator.requests.length = 0;
+    assert.deepEqual(await lengths(young, young), [1, 1]);
+    assert.deepEqual(await lengths(young, old, undefined), [1, 2, 2]);
+    assert.equal(heard().length, 2);
   });
 
   describe("in a run after one that was cut off", () => {
@@ -480,7 +489,7 @@ describe("a create", () => {
   });
 
   it("C33 the page of the plan's question is no mark when it is old", async () => {
-    await run.account().objects(edgeKind).ask();
+    await run.account().objects(edgeKind).newestPage();
     const other = await make("tlsEdge");
     mock.timers.tick(31_000);
     lose("tlsEdge", { work: false, answer: "reset" });

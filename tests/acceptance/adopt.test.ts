@@ -173,11 +173,9 @@ describe(`an account of ${many} edges and ${many} certificates`, () => {
       assert.deepEqual(asked(), reads, command[0]);
       sentences.push(...(output.match(/(?<=^ {4})(?!pulumi:).*adopted.*$/gm) ?? []));
     }
-    const all = `${many} TLS certificates and ${many} TLS edges`;
-    assert.deepEqual(sentences, [
-      `${2 * many} objects will be adopted without changes: ${all}`,
-      `${2 * many} objects are adopted without changes: ${all}`,
-    ]);
+    const all = new RegExp(`^(will be )?adopted without changes: .* and ${2 * many - 5} more$`);
+    assert.equal(sentences.length, 2);
+    for (const sentence of sentences) assert.match(sentence, all);
     assert.equal(held(), before);
   });
 });
