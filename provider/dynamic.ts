@@ -13,7 +13,7 @@ import {
   problemsOfAdoption,
   secretsKey,
 } from "./adopt";
-import { problemOfSettings } from "./connection";
+import { problemOf } from "./connection";
 import { create } from "./create";
 import { exitWithEngine } from "./engine";
 import {
@@ -326,7 +326,7 @@ function connectionOf(properties: Properties): string {
 }
 
 function problemsOfConnection(connection: string): Problem[] {
-  const reason = problemOfSettings(connection, currentRun().config, currentRun().goodFiles);
+  const reason = problemOf(() => currentRun().account(connection));
   if (reason) return [{ path: "", reason }];
   currentRun().sayOverruled(connection);
   return [];

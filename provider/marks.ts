@@ -23,20 +23,21 @@ export function accountState({ mark }: Account): AccountState {
   return { accountTag: mark };
 }
 
-const titleOf = ({ title }: Kind, id: string) => `${title} ${id}`;
-
 function storedWith({ memory }: Account, mark: unknown): Stored {
-  const nothing = { isReached: false, inFlight: new Set(), known: new Map() };
-  const stored: Stored = memory.stored.get(mark) ?? (nothing as Stored);
+  const stored = memory.stored.get(mark) ?? { isReached: false, inFlight: new Set() };
   memory.stored.set(mark, stored);
   return stored;
 }
 
 /** Notes an object in state, which may show whose the base URL and key are. */
 export function noteStored(kind: Kind, account: Account, id: string, state: Properties): void {
-  const read = () => account.objects(kind).get(account.client.account, id);
-  storedWith(account, state.accountTag).known.set(titleOf(kind, id), read);
+  account.memory.states.set(id, { kind, state });
+  storedWith(account, state.accountTag);
 }
+
+/** An object in state with a mark, as far as this run knows: one that was not found is none. */
+const oneWith = ({ memory }: Account, mark: unknown) =>
+  [...memory.states].find(([, { state }]) => state.accountTag === mark);
 
 /**
  * The result of the work, or undefined when the object is gone. A wrong base URL and a proxy can
@@ -126,19 +127,19 @@ async function ifReached<T>(
   state: Properties | undefined,
   work: Promise<T>,
 ): Promise<T | undefined> {
-  const existing = ifExists(kind, account, work);
-  if (!state || state.accountTag === account.mark) return existing;
-  const stored = storedWith(account, state.accountTag);
-  const answered = existing.then((object) => {
-    stored.isReached ||= object !== undefined;
+  const isSame = !state || state.accountTag === account.mark;
+  const stored = isSame ? undefined : storedWith(account, state.accountTag);
+  const answered = ifExists(kind, account, work).then((object) => {
+    if (stored) stored.isReached ||= object !== undefined;
     return object;
   });
-  stored.inFlight.add(answered);
-  const found = await answered.finally(() => stored.inFlight.delete(answered));
+  stored?.inFlight.add(answered);
+  const found = await answered.finally(() => stored?.inFlight.delete(answered));
   if (found !== undefined) return found;
-  stored.known.delete(titleOf(kind, id));
-  if (account.settings.sameAccount || (await isReached(stored))) return undefined;
-  throw new Error(doubt(account, `the ${titleOf(kind, id)}`, stored));
+  account.memory.states.delete(id);
+  if (!stored || account.settings.sameAccount) return undefined;
+  if (await isReached(account, state?.accountTag, stored)) return undefined;
+  throw new Error(doubt(account, `the ${kind.title} ${id}`, stored));
 }
 
 /**
@@ -175,32 +176,35 @@ export async function refuseWrite(account: Account, own?: Properties): Promise<v
   if (account.settings.sameAccount) return;
   for (const [mark, stored] of account.memory.stored) {
     if (mark === account.mark || (own && mark === own.accountTag)) continue;
-    const [first] = stored.known.keys();
-    const what = stored.explained ?? (first && `the ${first}`);
-    if (!what || (await isReached(stored))) continue;
+    const [id, one] = oneWith(account, mark) ?? [];
+    const what = stored.explained ?? (one && `the ${one.kind.title} ${id}`);
+    if (!what || (await isReached(account, mark, stored))) continue;
     throw new Error(`no write is sent: ${doubt(account, what, stored)}`);
   }
 }
 
 /** Whether the present settings reach an object with the same mark. */
-async function isReached(stored: Stored): Promise<boolean> {
+async function isReached(account: Account, mark: unknown, stored: Stored): Promise<boolean> {
   while (!stored.isReached && stored.inFlight.size > 0) {
     await Promise.allSettled(stored.inFlight);
   }
   if (stored.isReached) return true;
-  const [readOne] = stored.known.values();
-  stored.asked ??= readOne?.().then(
-    () => {
-      stored.isReached = true;
-    },
-    (error) => {
-      if (error instanceof ServiceError && error.status === 404) return;
-      // Only a 404 says that this one is not reached: after another failure, ask again.
-      stored.asked = undefined;
-      throw error;
-    },
-  );
-  await stored.asked;
+  const [id, one] = oneWith(account, mark) ?? [];
+  if (id && one) {
+    const read = () => account.objects(one.kind).get(account.client.account, id);
+    stored.request ??= read().then(
+      () => {
+        stored.isReached = true;
+      },
+      (error) => {
+        if (error instanceof ServiceError && error.status === 404) return;
+        // Only a 404 says that this one is not reached: after another failure, try again.
+        stored.request = undefined;
+        throw error;
+      },
+    );
+  }
+  await stored.request;
   return stored.isReached;
 }
 

@@ -40,7 +40,6 @@ export async function read(
       kind.toState(await account.objects(kind).get(account.client, id), known);
     const found = await ifInAccount(kind, account, id, known, reading);
     failures.clear();
-    if (!found) account.memory.states.delete(id);
     return found;
   } catch (error) {
     const { status, code } = error as Partial<ServiceError>;
@@ -129,7 +128,6 @@ export function noteInState(kind: Kind, account: Account, id: string, state: Pro
   // An import and a program's `get` have no state.
   if (state.uri === undefined) return;
   account.memory.isKnown = true;
-  account.memory.states.set(id, { kind, state });
   noteStored(kind, account, id, state);
 }
 

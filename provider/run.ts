@@ -1,7 +1,14 @@
 import type { Client } from "../client/client";
 import { plainMessage } from "../client/plain";
 import { type Connection, defaultConnection } from "../client/settings";
-import { type ConfigReader, connect, overruled, readSettings, type Settings } from "./connection";
+import {
+  type ConfigReader,
+  connect,
+  overruled,
+  readSettings,
+  type Settings,
+  settingsKey,
+} from "./connection";
 import type { Kind } from "./kind";
 import { type Severity, type Show, showOnStderr } from "./log";
 import { Objects } from "./objects";
@@ -54,10 +61,8 @@ export interface Stored {
   isReached: boolean;
   /** Operations that may read one. */
   inFlight: Set<Promise<unknown>>;
-  /** Reads one of them, by title and id. */
-  known: Map<string, () => Promise<unknown>>;
-  /** The one read that looks for one. */
-  asked?: Promise<unknown> | undefined;
+  /** The one request that reads one. */
+  request?: Promise<unknown> | undefined;
   /** The object whose error says what to do. */
   explained?: string;
 }
@@ -126,8 +131,6 @@ export class Account {
 
 /** What one run of the engine knows. It owns all memory of the provider. */
 export class Run {
-  /** The CA files that are known to be good: each operation reads the settings. */
-  readonly goodFiles = new Set<string>();
   /** When it began, by the monotonic clock. */
   readonly since = performance.now();
   /** Whether the engine has checked a resource of the program: a refresh checks none. */
@@ -168,12 +171,13 @@ export class Run {
    * @throws ConfigurationError that names every missing or malformed setting.
    */
   account(connection: Connection = defaultConnection): Account {
-    const settings = readSettings(connection, this.config, process.env, this.goodFiles);
-    const key = JSON.stringify(settings);
+    const { config } = this;
+    const key = settingsKey(connection, config, process.env);
     const known = this.#accounts.get(key);
     if (known) return known;
+    const settings = readSettings(connection, config, process.env);
     const tell = (text: string) => this.show("info", plainMessage(text), "resource");
-    const client = connect(connection, this.config, process.env, tell);
+    const client = connect(connection, config, process.env, tell, settings);
     const whose = `${settings.baseUrl} ${settings.apiKey}`;
     const memory = this.#memories.get(whose) ?? new Memory();
     this.#memories.set(whose, memory);
