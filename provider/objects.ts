@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { setTimeout } from "node:timers/promises";
 import type { Client } from "../client/client";
 import type { Page } from "../client/endpoints";
@@ -174,11 +175,13 @@ export class Objects {
     if (!this.#pages?.isCurrent) this.#pages = new Pages(this.#client, this.#kind);
     const pages = this.#pages;
     pages.reads += 1;
+    // A resource may have a shorter deadline than a page.
+    const late = AbortSignal.timeout(client.leftMs);
     for (;;) {
       const found = pages.find(id);
       if (found) return found;
-      if (!pages.isWorthOne) return this.#kind.endpoints.get(client, id);
-      await pages.readNext();
+      if (!pages.isWorthOne || late.aborted) return this.#kind.endpoints.get(client, id);
+      await Promise.race([pages.readNext(), once(late, "abort")]);
     }
   }
 }

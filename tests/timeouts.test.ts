@@ -46,6 +46,15 @@ describe("the deadlines of a resource", () => {
   };
   const silence = () => emulator.faults.add({ answer: "silence", times: 100 });
 
+  it("C93: a read waits no longer than its deadline for a page of the list", async () => {
+    const stacks = Array.from({ length: 4 }, () => new Stack(tlsEdge));
+    for (const stack of stacks) await stack.up(within("read"));
+    emulator.faults.add({ method: "GET", path: "/edges/tls", answer: "held", times: 100 });
+    // Each is read by itself then.
+    await Promise.all(stacks.map((stack) => stack.refresh()));
+    emulator.faults.clear();
+  });
+
   it("C93 end its reads, updates and deletes, of which state tells the latter", async () => {
     const stack = new Stack(tlsEdge);
     await stack.up({ description: "one", ...within("read", "update", "delete") });
