@@ -226,6 +226,18 @@ describe("a create", () => {
         assert.deepEqual(ids(kind), [stack.id, answered.id]);
       });
 
+      it("C36: waits for the lost create of an equal resource", async () => {
+        lose(kind, { work: true, answer: "reset" });
+        lose(kind, { work: true, answer: "held" });
+        const [lost, other] = [stackOf(kind), stackOf(kind)];
+        const [first, second] = [lost.up(inputs[kind]), other.up(inputs[kind])];
+        await first;
+        await struck("POST");
+        emulator.faults.clear();
+        await second;
+        assert.deepEqual(ids(kind), [other.id, lost.id]);
+      });
+
       it("C36 that may be that of an earlier lost one is named, not taken", async () => {
         lose(kind, { answer: { status: 502 }, work: "cleared" });
         await failureOf(stackOf(kind).up(inputs[kind]), Error);
@@ -386,6 +398,9 @@ describe("a create", () => {
     assert.deepEqual(await lengths(young, young), [1, 1]);
     assert.deepEqual(await lengths(young, old, undefined), [1, 2, 2]);
     assert.equal(heard().length, 2);
+    emulator.faults.add({ answer: { status: 400 } });
+    await failureOf(objects.list(began + 1), ServiceError);
+    assert.equal((await objects.list(began + 1)).items.length, 2);
   });
 
   describe("in a run after one that was cut off", () => {

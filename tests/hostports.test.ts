@@ -9,6 +9,7 @@ import { beginRun } from "../provider/process";
 import {
   clientOf,
   failureOf,
+  holdClocks,
   Stack,
   setEnv,
   setEnvFor,
@@ -224,6 +225,26 @@ describe("a hostport that another edge serves", () => {
     }
   });
 
+  it("C38: what the holder's own update did is known without another list", async () => {
+    // The clock stands still: no later list is due.
+    holdClocks();
+    const holder = await edge(h1, h2);
+    await takenAfter(holder, () => holder.up({ hostports: [h1] }));
+    const lists = emulator.requests.filter(({ path }) => path.includes("?"));
+    assert.equal(lists.length, 2, "the mark, and the holders");
+  });
+
+  it("C38: is waited for until the list was read for the sixth time, after 20 s", async () => {
+    skipPauses();
+    const holder = await edge(h1, h2);
+    await holder.preview({ hostports: [h1] });
+    emulator.requests.length = 0;
+    const { message } = await failureOf(new Stack(tlsEdge).up({ hostports: [h2] }), Error);
+    assert.match(message, /not done so in time/);
+    const lists = emulator.requests.filter(({ path }) => path.includes("?"));
+    assert.equal(lists.length, 1 + 6, "the mark, and the holders");
+  });
+
   describe("within a short deadline", () => {
     let undo: () => void;
     before(() => {
@@ -261,7 +282,8 @@ describe("a hostport that another edge serves", () => {
 
     it("C38 is refused when only a refresh has diffed the holder", async () => {
       // The engine diffs from what was found to the old inputs.
-      await refusalAfter(async ({ id, state }) => tlsEdge.diff?.(id, state, { hostports: [h1] }));
+      const diff = async ({ id, state }: Stack) => tlsEdge.diff?.(id, state, { hostports: [h1] });
+      assert.match(await refusalAfter(diff), /make two updates/);
     });
 
     it("C38 is refused when the holder was diffed to inputs that are not known", async () => {

@@ -285,4 +285,20 @@ describe("what a plan asks", () => {
     for (const { id } of [kept, young]) assert.ok(!warning.includes(id), warning);
     assert.deepEqual(more, []);
   });
+
+  it("C19: does not call an edge gone that a later page may have", async () => {
+    const old = new Stack(tlsEdge);
+    await old.up({ description: "old" });
+    await others(...Array.from({ length: 100 }, () => ({})));
+    await later(emulator);
+    beginRun();
+    await old.preview({ description: "new" });
+    assert.deepEqual(await warnings(), []);
+  });
+
+  it("C19: a refused key is one request, for all resources of a run", async () => {
+    emulator.faults.add({ answer: { status: 401 }, times: 9 });
+    for (let n = 0; n < 3; n++) await failureOf(plan(), PlanFailure);
+    assert.equal(emulator.requests.length, 1);
+  });
 });
