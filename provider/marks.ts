@@ -144,9 +144,9 @@ async function ifReached<T>(
 
 /**
  * Judges in a diff an object with another mark, if it has a change or this run writes already. Does
- * nothing with `offlinePlan`: {@link refuseWrite} follows before a write.
+ * nothing with `offlinePlan`: the write itself shows it then.
  *
- * @throws Error as {@link ifInAccount} and {@link refuseWrite}.
+ * @throws Error as {@link ifInAccount}.
  */
 export async function judgeAccount(
   kind: Kind,
@@ -161,11 +161,10 @@ export async function judgeAccount(
     const read = () => account.objects(kind).get(account.client.account, id);
     await ifInAccount(kind, account, id, state, read);
   }
-  if (isChanged) await refuseWrite(account, state);
 }
 
 /**
- * Refuses a write, or its plan, while an object that this run has seen in state may belong to another
+ * Refuses a create, its plan, or a delete, while an object that this run has seen in state may belong to another
  * account. A create would send a key there; a delete would remove what that object replaced.
  *
  * @param own The state of the object that is written: the write itself shows whose it is.

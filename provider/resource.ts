@@ -68,7 +68,6 @@ export async function update(
   inputs: Properties,
 ): Promise<Properties> {
   const { client } = account;
-  await refuseWrite(account, state);
   const work = async () => {
     const [other] = kind.replaces(state, inputs);
     if (other) throw new Error(`${other} of the ${kind.title} ${id} can't be updated in place`);
