@@ -3,7 +3,8 @@ import MarkdownIt from "markdown-it";
 import { statusHtml } from "../cli/html";
 import { statusMarkdown } from "../cli/markdown";
 import { statusText } from "../cli/report";
-import { type Account, statusOf } from "../cli/status";
+import type { Account } from "../cli/account";
+import { statusOf } from "../cli/status";
 import { hostile, hostileAccount, inDays, now, references, shown, usualAccount } from "./accounts";
 import { setEnv } from "./support";
 
@@ -94,7 +95,10 @@ describe("the report in Markdown", () => {
       );
 
   it("says what is missing", () => {
-    const status = statusOf({ service: "api.example.com" }, now);
+    const status = statusOf(
+      { service: "api.example.com", edges: [], certificates: [], tunnels: [] },
+      now,
+    );
     const report = statusMarkdown(status);
     for (const what of ["edges", "certificates", "hostports", "tunnels"]) {
       assert.match(report, new RegExp(`^No ${what}`, "m"));
