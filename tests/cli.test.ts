@@ -155,8 +155,8 @@ describe("what the status says", () => {
   it("names the edges that each certificate serves, and the hostports without one", () => {
     const addresses = { dns_names: ["192.0.2.9"], ips: ["192.0.2.1"] };
     const certificates = [
-      certificateOf("wild", 5, ["*.x.example", "A.x.example"]),
-      certificateOf("named", 6, ["a.x.example"]),
+      certificateOf("wild", 5, ["*.x.example"]),
+      certificateOf("named", 6, ["A.x.example"]),
       certificateOf("address", 7, [], { subject_alternative_names: addresses }),
       certificateOf("expired", -1, ["y.example"]),
       certificateOf("early", 8, ["y.example"], early),

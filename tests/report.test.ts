@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import MarkdownIt from "markdown-it";
+import type { Account } from "../cli/account";
 import { statusHtml } from "../cli/html";
 import { statusMarkdown } from "../cli/markdown";
 import { statusText } from "../cli/report";
-import type { Account } from "../cli/account";
 import { statusOf } from "../cli/status";
 import { hostile, hostileAccount, inDays, now, references, shown, usualAccount } from "./accounts";
 import { setEnv } from "./support";

@@ -125,9 +125,12 @@ describe("the schema of the plugin", () => {
     const classes = names.map((name) => (sdk as Record<string, unknown>)[name]);
     assert.ok(classes.every((value) => typeof value === "function"));
     assert.deepEqual(Object.keys(providers).sort(), names.map(baseNameOf).sort());
-    assert.deepEqual(Object.values(adoptable)
+    assert.deepEqual(
+      Object.values(adoptable)
         .map(({ resource }) => resource.name)
-        .sort(), names.sort());
+        .sort(),
+      names.sort(),
+    );
   });
 
   describe("beside what the provider gives", () => {
