@@ -18,18 +18,23 @@ const lists = {
   tunnels: tunnels.list,
 } satisfies Partial<Record<keyof Account, (client: Client) => AsyncIterable<unknown>>>;
 
-/** Reads some lists of an account. Says before each what it reads. */
+/** Reads some lists of an account, and shows to a person at a terminal which one it reads. */
 export async function readAccount<Key extends keyof typeof lists>(
   client: Client,
-  keys: readonly Key[],
-  say: (text: string) => void,
+  keys: Key[],
+  stderr: { write(text: string): unknown; isTTY?: boolean },
 ): Promise<Pick<Account, Key | "service">> {
   const found: Partial<Account> = { service: client.baseUrl.host };
-  for (const key of keys) {
-    say(`Reading ${key}…`);
-    const objects: unknown[] = [];
-    for await (const one of lists[key](client)) objects.push(one);
-    Object.assign(found, { [key]: objects });
+  const show = (text: string) => stderr.isTTY && stderr.write(`\r\u001b[K${text}`);
+  try {
+    for (const key of keys) {
+      show(`Reading ${key}…`);
+      const objects: unknown[] = [];
+      for await (const one of lists[key](client)) objects.push(one);
+      Object.assign(found, { [key]: objects });
+    }
+  } finally {
+    show("");
   }
   return found as Account;
 }

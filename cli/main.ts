@@ -54,9 +54,7 @@ async function status(options: StatusOptions, io: IO): Promise<number> {
   const { failOn = [], json, format = json ? "json" : "text" } = options;
   const failWithin = options.failWithin ?? (failOn.includes("expiring") ? defaultDays : undefined);
   const client = clientOf(options, io);
-  const account = await withProgress(io, (say) =>
-    readAccount(client, ["edges", "certificates", "tunnels"], say),
-  );
+  const account = await readAccount(client, ["edges", "certificates", "tunnels"], io.stderr);
   const found = statusOf(account, new Date(), failWithin, failOn);
   const reports = {
     text: () => statusText(found, display(io)),
@@ -77,9 +75,7 @@ interface AdoptOptions extends Options {
 async function adopt(options: AdoptOptions, io: IO): Promise<number> {
   const { out, filter, plugin: isPlugin = false, json } = options;
   const client = clientOf(options, io);
-  const account = await withProgress(io, (say) =>
-    readAccount(client, ["edges", "certificates"], say),
-  );
+  const account = await readAccount(client, ["edges", "certificates"], io.stderr);
   // With the plugin, the stack's config has the settings of the account, and no resource names it.
   const plan = planOf(account, isPlugin ? defaultConnection : options.connection, filter);
   const isEmpty = plan.edges.length + plan.certificates.length === 0;
@@ -100,12 +96,6 @@ async function check(options: Options, io: IO): Promise<number> {
 function clientOf({ connection }: Options, { env }: IO): Client {
   const retries = waysToSet(connection, "maxRetries").variable;
   return connect(connection, undefined, { ...env, [retries]: env[retries] ?? "2" });
-}
-
-/** Shows a person at a terminal what a long work does. */
-async function withProgress<T>({ stderr }: IO, work: (say: (text: string) => void) => Promise<T>) {
-  const say = (text: string) => void (stderr.isTTY && stderr.write(`\r\u001b[K${text}`));
-  return work(say).finally(() => say(""));
 }
 
 function display({ stdout, env }: IO): Display {
