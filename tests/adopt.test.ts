@@ -353,6 +353,7 @@ describe("the command adopt", () => {
     assert.equal(stdout.split("\n")[0], `Service: ${new URL(emulator.url).host}`);
     assert.match(stdout, /2 edges and 1 certificate, 2 skipped\./);
     assert.match(stdout, /import ".\/adoption";/);
+    assert.equal(read("adoption.ts").match(/import: id, protect: true/g)?.length, 2);
     const all = stdout + read("adopted.json") + read("adoption.ts");
     assert.ok(!all.includes(emulator.apiKey) && !read("adopted.json").includes(emulator.url));
   });

@@ -115,17 +115,10 @@ describe("what the status says", () => {
     });
     const [nothing, leaf, service] = certificates;
     const { raw, serialNumber } = new X509Certificate(made.certificatePem);
-    const common = {
-      createdAt: "2025-01-01T00:00:00Z",
-      description: null,
-      environment: null,
-      owner: null,
-      edges: [],
-    };
     assert.deepEqual(leaf, {
-      ...common,
       id: "cert_1",
-      metadata: null,
+      createdAt: "2025-01-01T00:00:00Z",
+      ...{ description: null, metadata: null, environment: null, owner: null, edges: [] },
       subjectCommonName: "leaf",
       ...names,
       notBefore: "2026-02-28T12:00:00Z",
@@ -135,17 +128,10 @@ describe("what the status says", () => {
       fingerprint: createHash("sha256").update(raw).digest("hex"),
     });
     assert.deepEqual(service, {
-      ...common,
-      id: "cert_2",
-      metadata: "m",
-      subjectCommonName: "said",
-      dnsNames: ["said.example"],
-      ips: [],
-      notBefore: "2025-01-01T00:00:00Z",
-      notAfter: inDays(50).toISOString(),
-      daysLeft: 50,
-      serialNumber: "0a",
-      fingerprint: null,
+      ...leaf,
+      ...{ id: "cert_2", metadata: "m", subjectCommonName: "said", serialNumber: "0a" },
+      ...{ dnsNames: ["said.example"], ips: [], fingerprint: null, daysLeft: 50 },
+      ...{ notBefore: "2025-01-01T00:00:00Z", notAfter: inDays(50).toISOString() },
     });
     const { id, createdAt, dnsNames, ips, edges, ...unset } = nothing ?? {};
     assert.deepEqual([id, dnsNames, ips], ["cert_3", [], []]);
@@ -630,9 +616,11 @@ describe("the command", () => {
       }
     });
 
-    it("tries three times where the settings do not say how often", async () => {
-      const env = { TLSEDGE_BASE_URL: "https://localhost:1", TLSEDGE_MAX_RETRIES: undefined };
-      assertFailure(await run("status", env), "3 tries", "ECONNREFUSED", "TLSEDGE_BASE_URL");
+    it("tries three times, or as often as the settings say", async () => {
+      const tried = (TLSEDGE_MAX_RETRIES?: string) =>
+        run("status", { TLSEDGE_BASE_URL: "https://localhost:1", TLSEDGE_MAX_RETRIES });
+      assertFailure(await tried(), "3 tries", "ECONNREFUSED", "TLSEDGE_BASE_URL");
+      assertFailure(await tried("1"), "2 tries");
     });
 
     const mistakes: [string, RegExp][] = [
