@@ -190,17 +190,22 @@ describe("what adopt plans", () => {
   });
 });
 
-describe("what adopt writes", () => {
+describe("adopt", () => {
   let emulator: Emulator;
   let restore: () => void;
   let client: Client;
+  let folder: string;
 
   before(async () => {
     emulator = await startEmulator();
     restore = setEnvFor(emulator);
     client = clientOf(emulator, { requestsPerMinute: 0 });
   });
-  beforeEach(() => emulator.reset());
+  beforeEach(() => {
+    emulator.reset();
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), "tlsedge-adopt-"));
+  });
+  afterEach(() => fs.rmSync(folder, { recursive: true }));
   after(() => {
     restore();
     return emulator.close();
@@ -295,31 +300,13 @@ describe("what adopt writes", () => {
     }
     assert.ok(takeRequests(emulator).every(({ method }) => method === "GET"));
   });
-});
-
-describe("the command adopt", () => {
-  let emulator: Emulator;
-  let folder: string;
-  let settings: NodeJS.ProcessEnv;
-
-  before(async () => {
-    emulator = await startEmulator();
-    settings = { ...settingsFor(emulator), TLSEDGE_MAX_RETRIES: "0" };
-  });
-  beforeEach(() => {
-    emulator.reset();
-    folder = fs.mkdtempSync(path.join(os.tmpdir(), "tlsedge-adopt-"));
-  });
-  afterEach(() => fs.rmSync(folder, { recursive: true }));
-  after(() => emulator.close());
 
   const out = () => path.join(folder, "live edges");
   const adopt = (args: string[] = [], env: Record<string, string | undefined> = {}) =>
-    runCommand(["adopt", "--out", out(), ...args], { ...settings, ...env });
+    runCommand(["adopt", "--out", out(), ...args], { ...settingsFor(emulator), ...env });
   const read = (name: string) => fs.readFileSync(path.join(out(), name), "utf8");
 
   async function seed() {
-    const client = clientOf(emulator, { requestsPerMinute: 0 });
     const certificate = { commonName: "app.example.com" };
     const ids = {
       edge: (await tlsEdges.create(client, { hostports: ["app.example.com:443"] })).id,
