@@ -30,14 +30,17 @@ export async function checksOf(
   version: string,
   env: NodeJS.ProcessEnv,
 ): Promise<Check[]> {
-  let client = undefined as unknown as Client;
+  let client: Client;
   const looks: Record<string, () => string | Promise<string>> = {
     settings() {
       client = connect();
       return `the base URL is ${client.baseUrl.href}, and an API key is set`;
     },
     async service() {
-      await readRoot(client).catch(unlessAnswered);
+      await readRoot(client).catch((error) => {
+        // Any status is an answer of the service. The key has a check of its own.
+        if (!(error instanceof ServiceError)) throw error;
+      });
       return `${client.baseUrl.host} answers, and its certificate is trusted`;
     },
     async key() {
@@ -48,26 +51,21 @@ export async function checksOf(
     versions: () => versions(version, env),
   };
   const checks: Check[] = [];
+  let cause: string | undefined;
   for (const [name, look] of Object.entries(looks)) {
-    // Without a service there is neither a key nor a clock to look at.
-    const cause = checks.find((one) => one.ok === false && one.name !== "key");
-    const isMoot = cause && name !== "versions";
-    if (isMoot) checks.push({ name, ok: null, text: `not looked at: see ${cause.name}` });
-    else {
-      const seen = Promise.resolve().then(look);
-      const [ok, text] = await seen.then(
-        (found) => [true, found] as const,
-        (error: Error) => [false, error.message] as const,
-      );
-      checks.push({ name, ok, text });
+    if (cause && name !== "versions") {
+      checks.push({ name, ok: null, text: `not looked at: see ${cause}` });
+      continue;
+    }
+    try {
+      checks.push({ name, ok: true, text: await look() });
+    } catch (error) {
+      checks.push({ name, ok: false, text: (error as Error).message });
+      // Without settings or a service there is neither a key nor a clock to look at.
+      if (name !== "key") cause = name;
     }
   }
   return checks;
-}
-
-/** Any status is an answer of the service. The key has a check of its own. */
-function unlessAnswered(error: unknown): void {
-  if (!(error instanceof ServiceError)) throw error;
 }
 
 function clock(skewMs: number): string {
@@ -97,16 +95,15 @@ async function versions(own: string, env: NodeJS.ProcessEnv): Promise<string> {
 /** What `check` prints for people. */
 export function checkText(checks: Check[], display: Display): string {
   const lines = checks.map(({ name, ok, text }) => {
-    const [mark, paint] =
-      ok === null
-        ? (["-", "dim"] as const)
-        : ok
-          ? (["ok", "green"] as const)
-          : (["no", "red"] as const);
-    const begin = `${mark.padEnd(3)}${name.padEnd(10)}`;
-    const [first = "", ...rest] = wrapped(plain(text), display.width - begin.length).split("\n");
-    const indented = rest.map((line) => `\n${" ".repeat(begin.length)}${line}`);
-    return painted(begin, paint, display) + first + indented.join("");
+    const [mark, paint] = ok
+      ? ["ok", "green" as const]
+      : ok === null
+        ? ["-"]
+        : ["fail", "red" as const];
+    const begin = `${mark.padEnd(5)}${name.padEnd(10)}`;
+    const indent = " ".repeat(begin.length);
+    const said = wrapped(plain(text), display.width - begin.length).replaceAll("\n", `\n${indent}`);
+    return painted(begin, paint, display) + said;
   });
   return withoutCommands(lines.join("\n"));
 }

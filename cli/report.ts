@@ -1,7 +1,7 @@
 import { plain, withoutCommands } from "../client/plain";
 import type { Status } from "./status";
-import { cell, count, type Display, painted, type Row, section, wrapped } from "./table";
-import { certificateRow, namesCell, whyUnused } from "./tlsCertificate";
+import { cell, count, type Display, painted, plural, type Row, section, wrapped } from "./table";
+import { type CertificateStatus, certificateRow, namesCell, whyUnused } from "./tlsCertificate";
 import { disabledModules, type EdgeStatus, edgeRow } from "./tlsEdge";
 import { tunnelRow } from "./tunnel";
 
@@ -83,38 +83,30 @@ function grouped(edges: EdgeStatus[]): EdgeStatus[] {
 
 /** The numbers of objects, and what is urgent among them. */
 export function totalsOf({ edges, certificates, tunnels, failWithin }: Status): string {
-  const left = certificates.map(({ daysLeft }) => daysLeft);
-  const known = left.filter((days) => days !== null);
   const uncovered = edges.flatMap(({ uncoveredHostports }) => uncoveredHostports).length;
   const disabled = edges.flatMap(disabledModules).length;
-  const ofEdges = [
-    uncovered > 0 && `${count(uncovered, "hostport")} uncovered`,
-    noted(edges.filter(({ weak }) => weak).length, "with weak TLS"),
-    noted(edges.filter(({ open }) => open).length, "open to all"),
-    disabled > 0 && `${count(disabled, "module")} off`,
-  ];
-  const ofCertificates = [
-    failWithin === null
-      ? noted(known.filter((days) => days < 0).length, "expired")
-      : noted(
-          known.filter((days) => days < failWithin).length,
-          `due in ${count(failWithin, "day")}`,
-        ),
-    noted(left.length - known.length, "with no known expiry date"),
-  ];
-  const totals = [
-    count(edges.length, "edge") + inBrackets(ofEdges),
-    count(certificates.length, "certificate") + inBrackets(ofCertificates),
+  const isUrgent = ({ daysLeft }: CertificateStatus) =>
+    daysLeft !== null && daysLeft < (failWithin ?? 0);
+  const urgent = failWithin === null ? "expired" : `due in ${count(failWithin, "day")}`;
+  const notes = (...all: [number, string][]) => {
+    const said = all.filter(([number]) => number > 0).map(([number, text]) => `${number} ${text}`);
+    return said.length > 0 ? ` (${said.join(", ")})` : "";
+  };
+  const ofEdges = notes(
+    [uncovered, `${plural(uncovered, "hostport")} uncovered`],
+    [edges.filter(({ weak }) => weak).length, "with weak TLS"],
+    [edges.filter(({ open }) => open).length, "open to all"],
+    [disabled, `${plural(disabled, "module")} off`],
+  );
+  const ofCertificates = notes(
+    [certificates.filter(isUrgent).length, urgent],
+    [certificates.filter(({ daysLeft }) => daysLeft === null).length, "with no known expiry date"],
+  );
+  return [
+    count(edges.length, "edge") + ofEdges,
+    count(certificates.length, "certificate") + ofCertificates,
     count(tunnels.length, "tunnel"),
-  ];
-  return totals.join(", ");
-}
-
-const noted = (number: number, text: string) => number > 0 && `${number} ${text}`;
-
-function inBrackets(notes: (string | false)[]): string {
-  const text = notes.filter(Boolean).join(", ");
-  return text && ` (${text})`;
+  ].join(", ");
 }
 
 /** What a part says that has no row: `No edges.` */

@@ -1,6 +1,11 @@
-import { isIP, isIPv6 } from "node:net";
+import { isIP } from "node:net";
+import { inputsOf, type Kind } from "../provider/kind";
+import { tlsCertificate } from "../provider/tlsCertificate";
+import { describedBy } from "../provider/tlsCertificateLookup";
+import { type TLSEdgeState, tlsEdge } from "../provider/tlsEdge";
 import { namesCovering } from "../provider/values/pem";
-import type { Lists, ObjectStatus, Reading } from "./kind";
+import type { Account } from "./account";
+import type { ObjectStatus, Stored } from "./object";
 import {
   byUrgency,
   type CertificateStatus,
@@ -10,12 +15,6 @@ import {
 } from "./tlsCertificate";
 import { type EdgeStatus, isPassedOn, readEdge } from "./tlsEdge";
 import { readTunnel, type TunnelStatus } from "./tunnel";
-
-/** All that an account holds, as the service lists it. */
-export interface Account extends Lists {
-  /** The host of the base URL, with its port if that is not 443. */
-  service: string;
-}
 
 /** What may give the exit code 2. */
 export const marks = ["weak", "open", "expiring"] as const;
@@ -43,8 +42,10 @@ export interface Status {
   /** The newest first. */
   tunnels: TunnelStatus[];
   /** Groups of objects that have equal content and different ids; in each the newest first. */
-  twins: { id: string; createdAt: string | null }[][];
+  twins: Twin[][];
 }
+
+type Twin = Pick<ObjectStatus, "id" | "createdAt">;
 
 /**
  * The status of an account.
@@ -59,12 +60,12 @@ export function statusOf(
   failWithin?: number,
   failOn: Mark[] = [],
 ): Status {
-  const edgeReadings = (account.edges ?? []).map(readEdge);
-  const certificateReadings = (account.certificates ?? []).map((wire) =>
-    readCertificate(wire, now),
+  const edgeStates = account.edges.map(
+    (wire) => ({ id: wire.id, ...tlsEdge.toState(wire) }) as Stored<TLSEdgeState>,
   );
-  const edges = edgeReadings.map(({ status }) => status);
-  const certificates = certificateReadings.map(({ status }) => status).sort(byUrgency(now));
+  const leaves = account.certificates.map((wire) => ({ id: wire.id, ...describedBy(wire) }));
+  const edges = edgeStates.map(readEdge);
+  const certificates = leaves.map((leaf) => readCertificate(leaf, now)).sort(byUrgency(now));
   cover(edges, certificates, now);
   const chosen = marks.filter((mark) =>
     mark === "expiring" ? failWithin !== undefined : failOn.includes(mark),
@@ -79,25 +80,32 @@ export function statusOf(
     failing: [...edges.filter(isFailing), ...due].map(({ id }) => id),
     edges,
     certificates,
-    tunnels: (account.tunnels ?? []).map(readTunnel),
-    twins: [...twinsOf(edgeReadings), ...twinsOf(certificateReadings)],
+    tunnels: account.tunnels.map(readTunnel),
+    twins: [
+      // Only one edge can have a hostport, and what can't be parsed can't be compared.
+      ...twinsOf(
+        tlsEdge,
+        edgeStates.filter(({ hostports }) => hostports.length === 0),
+      ),
+      ...twinsOf(
+        tlsCertificate,
+        leaves.filter(({ fingerprint }) => fingerprint),
+      ),
+    ],
   };
 }
 
 /** Adds a value to the list of a key. */
 function add<K, T>(lists: Map<K, T[]>, key: K, value: T): void {
-  const list = lists.get(key);
-  if (list) list.push(value);
-  else lists.set(key, [value]);
+  if (!lists.get(key)?.push(value)) lists.set(key, [value]);
 }
 
-function twinsOf(readings: Reading<ObjectStatus>[]): Status["twins"] {
-  const groups = new Map<string, Status["twins"][number]>();
-  for (const { status, content } of readings) {
-    if (!content) continue;
-    // An empty text is the same as none.
-    const key = JSON.stringify(Object.entries(content).filter(([, value]) => value));
-    add(groups, key, { id: status.id, createdAt: status.createdAt });
+/** Groups of objects that one program would have made. */
+function twinsOf(kind: Kind, states: Twin[]): Twin[][] {
+  const groups = new Map<string, Twin[]>();
+  for (const state of states) {
+    const { id, createdAt } = state;
+    add(groups, JSON.stringify(inputsOf(kind, { ...state })), { id, createdAt });
   }
   return [...groups.values()].filter(({ length }) => length > 1);
 }
@@ -123,15 +131,9 @@ function cover(edges: EdgeStatus[], certificates: CertificateStatus[], now: Date
 
 /** The names that cover a hostport, as keys: an address is no domain that is written like it. */
 function keysOf(hostport: string): string[] {
-  const host = hostport.replace(/:\d+$/, "").replace(/^\[|\]$/g, "");
+  const host = hostport.replace(/:\d+$/, "");
   return isIP(host) ? [addressKey(host)] : namesCovering(host).map(domainKey);
 }
 
 const domainKey = (name: string) => `dns ${name.toLowerCase()}`;
-const addressKey = (address: string) => `ip ${canonical(address)}`;
-
-/** An address in the form that a URL has. One IPv6 address can be written in many ways. */
-function canonical(address: string): string {
-  const url = `https://[${address}]`;
-  return isIPv6(address) && URL.canParse(url) ? new URL(url).hostname : address;
-}
+const addressKey = (address: string) => `ip ${address}`;

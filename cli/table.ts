@@ -35,9 +35,11 @@ export function painted(text: string, paint: Paint | undefined, { colour }: Disp
   return paint && colour ? styleText(paint, text, { validateStream: false }) : text;
 }
 
+/** A noun for a number: `edge` for 1, `edges` for any other. */
+export const plural = (number: number, noun: string) => (number === 1 ? noun : `${noun}s`);
+
 /** A number and its noun: `1 edge`, `2 edges`. */
-export const count = (number: number, noun: string) =>
-  `${number} ${noun}${number === 1 ? "" : "s"}`;
+export const count = (number: number, noun: string) => `${number} ${plural(number, noun)}`;
 
 /** A list in a sentence: `edges, certificates and tunnels`. */
 export const inWords = (parts: string[]) => new Intl.ListFormat("en-GB").format(parts);
@@ -83,41 +85,20 @@ function linesOfRow(row: Line[][], widths: number[], display: Display): string[]
   });
 }
 
-/** A text in lines of at most this width, broken at spaces, and inside wider words. */
-export const wrapped = (text: string, width: number) =>
-  text
-    .split("\n")
-    .flatMap((line) => linesOf(line, width))
-    .join("\n");
+/** A text in lines of at most this width. */
+export const wrapped = (text: string, width: number) => linesOf(text, width).join("\n");
 
+/** A text broken at spaces; a word that is wider than a line, before its dots and colons, too. */
 function linesOf(text: string, width: number): string[] {
-  if (stringWidth(text) <= width) return [text];
-  const lines: string[] = [];
-  let line = "";
-  let room = width;
-  for (const word of text.trim().split(/ +/)) {
-    const parts = stringWidth(word) <= width ? [word] : partsOf(word, width);
-    for (const [index, part] of parts.entries()) {
-      const added = index === 0 && line !== "" ? ` ${part}` : part;
-      room -= stringWidth(added);
-      if (room >= 0 || line === "") line += added;
-      else {
-        lines.push(line);
-        line = part;
-        room = width - stringWidth(part);
-      }
+  const lines = [""];
+  const fits = (part: string) => stringWidth(part.trimEnd()) <= width;
+  for (const word of text.trim().split(/(?<= )(?! )/)) {
+    const parts = fits(word) ? [word] : word.split(/(?=[.:])/);
+    for (const part of parts.flatMap((one) => (fits(one) ? [one] : [...one]))) {
+      const line = lines.at(-1) ?? "";
+      if (fits(line + part)) lines[lines.length - 1] = line + part;
+      else lines.push(part);
     }
   }
-  return [...lines, line];
+  return lines.map((line) => line.trimEnd());
 }
-
-/** The parts of a long word: up to a dot or a colon, or else what people see as one character each. */
-const partsOf = (word: string, width: number) =>
-  word
-    .split(/(?=[.:])/)
-    .flatMap((part) =>
-      stringWidth(part) <= width
-        ? [part]
-        : Array.from(segmenter.segment(part), ({ segment }) => segment),
-    );
-const segmenter = new Intl.Segmenter();

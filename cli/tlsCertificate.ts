@@ -1,16 +1,6 @@
 import { plain } from "../client/plain";
-import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
-import { defined } from "../provider/properties";
-import { tlsCertificate } from "../provider/tlsCertificate";
-import { describedBy } from "../provider/tlsCertificateLookup";
-import {
-  type AdoptableKind,
-  aboutLines,
-  type Candidate,
-  type ObjectStatus,
-  objectStatus,
-  type Reading,
-} from "./kind";
+import type { describedBy } from "../provider/tlsCertificateLookup";
+import { aboutLines, type ObjectStatus, objectStatus, type Stored } from "./object";
 import { cell, count, type Line, type Paint, type Row } from "./table";
 
 /**
@@ -38,35 +28,22 @@ export interface CertificateStatus extends ObjectStatus {
 
 const dayMs = 86_400_000;
 
-/** TLS certificates. */
-export const certificateKind: AdoptableKind = {
-  key: "certificates",
-  noun: "certificate",
-  heading: "certificates",
-  list: tlsCertificates.list,
-  resource: tlsCertificate,
-  candidate,
-};
-
 /** Reads a certificate, as one that serves no edge. */
-export function readCertificate(wire: TLSCertificateWire, now: Date): Reading<CertificateStatus> {
-  const leaf = describedBy(wire);
-  const { subjectAlternativeNames, chainFingerprint: chain } = leaf;
+export function readCertificate(
+  leaf: Stored<ReturnType<typeof describedBy>>,
+  now: Date,
+): CertificateStatus {
   const notAfter = dateOrNull(leaf.notAfter);
-  const { description, metadata } = wire;
   return {
-    status: {
-      ...objectStatus(wire),
-      subjectCommonName: leaf.subjectCommonName || wire.subject_common_name || null,
-      ...subjectAlternativeNames,
-      notBefore: dateOrNull(leaf.notBefore),
-      notAfter,
-      daysLeft: notAfter === null ? null : Math.floor((timeOf(notAfter) - +now) / dayMs),
-      serialNumber: leaf.serialNumber || null,
-      fingerprint: leaf.fingerprint,
-      edges: [],
-    },
-    content: chain ? { description, metadata, chain } : undefined,
+    ...objectStatus(leaf),
+    subjectCommonName: leaf.subjectCommonName || null,
+    ...leaf.subjectAlternativeNames,
+    notBefore: dateOrNull(leaf.notBefore),
+    notAfter,
+    daysLeft: notAfter === null ? null : Math.floor((timeOf(notAfter) - +now) / dayMs),
+    serialNumber: leaf.serialNumber || null,
+    fingerprint: leaf.fingerprint,
+    edges: [],
   };
 }
 
@@ -136,22 +113,4 @@ function expiry(certificate: CertificateStatus, limit: number): Line[] {
   const days = daysLeft !== null && (daysLeft < 0 ? "expired" : `${count(daysLeft, "day")}${due}`);
   const text = [dayOf(notAfter), days].filter(Boolean).join(", ");
   return cell(text, urgencyOf(certificate, limit));
-}
-
-function candidate(wire: TLSCertificateWire): Candidate {
-  const { subjectCommonName, subjectAlternativeNames } = describedBy(wire);
-  const { dnsNames, ips } = subjectAlternativeNames;
-  const all = new Set([subjectCommonName, ...dnsNames, ...ips]);
-  const names = [...all].filter((name) => name !== "");
-  const name = names[0] ?? "";
-  try {
-    const state = tlsCertificate.toState(wire);
-    const { certificatePem, description, metadata } = state;
-    const reason = wire.issued_at
-      ? "the service issued it, and renews it itself: read it with TLSCertificate.get"
-      : undefined;
-    return { names, name, args: defined({ certificatePem, description, metadata }), state, reason };
-  } catch (error) {
-    return { names, name, args: {}, state: {}, reason: (error as Error).message };
-  }
 }

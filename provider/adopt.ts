@@ -52,7 +52,7 @@ export async function findToAdopt(
     throw new Error(
       `no ${kind.title} has the id ${id}, which the import option names. If the object was ` +
         "deleted, remove the option to create a new one. If the id is wrong, correct it: " +
-        "`npx --no pulumi-tlsedge status` lists all ids",
+        "`npx --no -- pulumi-tlsedge status` lists all ids",
     );
   }
   object.found = found;

@@ -1,4 +1,4 @@
-import type { Account } from "../cli/status";
+import type { Account } from "../cli/account";
 import type { TLSCertificateWire } from "../client/tlsCertificate";
 import type { TLSEdgeWire } from "../client/tlsEdge";
 import { makeCertificate } from "../emulator/server";

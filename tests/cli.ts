@@ -16,7 +16,7 @@ export const terminal = (columns = 80) => ({
   getColorDepth: WriteStream.prototype.getColorDepth,
 });
 
-/** Runs `npx --no pulumi-tlsedge` in this process, with pipes unless a stream is given as a terminal. */
+/** Runs `npx --no -- pulumi-tlsedge` in this process, with pipes unless a stream is given as a terminal. */
 export async function runCommand(
   args: string[],
   env: Record<string, string | undefined>,

@@ -4,11 +4,12 @@ import { inspect } from "node:util";
 import type { dynamic } from "@pulumi/pulumi";
 import * as fc from "fast-check";
 import MarkdownIt from "markdown-it";
-import { adoptionOf, adoptionText, planOf } from "../cli/adopt";
+import type { Account } from "../cli/account";
+import { adoptionText, planOf } from "../cli/adopt";
 import { statusHtml } from "../cli/html";
 import { statusMarkdown } from "../cli/markdown";
 import { statusText } from "../cli/report";
-import { type Account, statusOf } from "../cli/status";
+import { statusOf } from "../cli/status";
 import { ConnectionError, ServiceError } from "../client/errors";
 import { plainJson } from "../client/plain";
 import {
@@ -621,7 +622,7 @@ describe("whatever others write", () => {
       const status = statusOf(account, now);
       assertInert(statusText(status, display));
       assertInert(plainJson(status, 2));
-      const adoption = adoptionOf(planOf(account, "tlsedge"), text, [text]);
+      const adoption = { ...planOf(account, "tlsedge"), service: text, files: [text] };
       for (const isPlugin of [false, true]) {
         assertInert(adoptionText(adoption, isPlugin, display));
       }

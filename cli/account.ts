@@ -1,0 +1,40 @@
+import type { Client } from "../client/client";
+import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
+import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
+import { type TunnelWire, tunnels } from "../client/tunnel";
+
+/** All that an account holds, as the service lists it: newest first. */
+export interface Account {
+  /** The host of the base URL, with its port if that is not 443. */
+  service: string;
+  edges: TLSEdgeWire[];
+  certificates: TLSCertificateWire[];
+  tunnels: TunnelWire[];
+}
+
+const lists = {
+  edges: tlsEdges.list,
+  certificates: tlsCertificates.list,
+  tunnels: tunnels.list,
+} satisfies Partial<Record<keyof Account, (client: Client) => AsyncIterable<unknown>>>;
+
+/** Reads some lists of an account, and shows to a person at a terminal which one it reads. */
+export async function readAccount<Key extends keyof typeof lists>(
+  client: Client,
+  keys: Key[],
+  stderr: { write(text: string): unknown; isTTY?: boolean },
+): Promise<Pick<Account, Key | "service">> {
+  const found: Partial<Account> = { service: client.baseUrl.host };
+  const show = (text: string) => stderr.isTTY && stderr.write(`\r\u001b[K${text}`);
+  try {
+    for (const key of keys) {
+      show(`Reading ${key}…`);
+      const objects: unknown[] = [];
+      for await (const one of lists[key](client)) objects.push(one);
+      Object.assign(found, { [key]: objects });
+    }
+  } finally {
+    show("");
+  }
+  return found as Account;
+}
