@@ -26,8 +26,6 @@ export const reasons = {
   hostportMalformed: { status: 400, code: "ERR_TLSE_216" },
   hostportRepeated: { status: 400, code: "ERR_TLSE_217" },
   hostportTaken: { status: 400, code: "ERR_TLSE_218" },
-  moduleNull: { status: 400, code: "ERR_TLSE_219" },
-  moduleAbsent: { status: 404, code: "ERR_TLSE_220" },
   minVersionUpstream: { status: 400, code: "ERR_TLSE_221" },
   mutualTLSUpstream: { status: 400, code: "ERR_TLSE_222" },
   certificateMissing: { status: 400, code: "ERR_TLSE_301" },

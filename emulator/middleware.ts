@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { Context, MiddlewareHandler } from "hono";
 import { Refusal, reasons } from "./errors";
 import type { Env } from "./requests";
@@ -79,21 +78,12 @@ export function sendDate(clocks: Clocks): MiddlewareHandler {
   };
 }
 
-/** Delays every answer. */
-export function delayAnswers(latencyMs: number): MiddlewareHandler {
-  return async (_, next) => {
-    // Unreferenced, so that a closed emulator does not keep its process alive.
-    await delay(latencyMs, undefined, { ref: false });
-    await next();
-  };
-}
-
 /** Passes the body of every response that has one through `respond`. */
 export function rewrite(respond: Respond): MiddlewareHandler {
   return async (c, next) => {
     await next();
     const { status, headers } = c.res;
-    if (status === 204 || c.req.method === "HEAD") return;
+    if (status === 204) return;
     const request = { method: c.req.method, path: target(c), status };
     const body = JSON.stringify(respond(await c.res.json(), request));
     c.res = new Response(body, { status, headers });

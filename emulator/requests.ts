@@ -1,5 +1,5 @@
 import type { HttpBindings } from "@hono/node-server";
-import type { Context, Hono } from "hono";
+import type { Context, Hono, MiddlewareHandler } from "hono";
 import * as v from "valibot";
 import { Refusal, reasons } from "./errors";
 import type { Collection } from "./store";
@@ -57,16 +57,18 @@ function refusalOf(issue: v.BaseIssue<unknown>): Refusal {
   return new Refusal(reasons.fieldInvalid, `${field} is not of type ${expected}.`);
 }
 
-/** Refuses a query parameter that is unknown or given twice. */
-export function refuseParameters(c: Context, known: string[] = []): void {
-  for (const [name, values] of Object.entries(c.req.queries())) {
-    if (!known.includes(name) || values.length > 1) {
-      throw new Refusal(
-        reasons.unknownParameter,
-        `The query parameter ${name} is unknown here, or given twice.`,
-      );
+/** Refuses a query parameter that is unknown or given twice: only the lists have some. */
+export function refuseParameters(lists: string[]): MiddlewareHandler {
+  return (c, next) => {
+    const isList = c.req.method === "GET" && lists.includes(c.req.path);
+    const known = isList ? ["limit", "before_id"] : [];
+    for (const [name, values] of Object.entries(c.req.queries())) {
+      if (known.includes(name) && values.length === 1) continue;
+      const message = `The query parameter ${name} is unknown here, or given twice.`;
+      throw new Refusal(reasons.unknownParameter, message);
     }
-  }
+    return next();
+  };
 }
 
 /** What the routes know of a request. */
@@ -95,20 +97,15 @@ export interface Resource<T extends { id: string }> {
   };
 }
 
-/** The objects of a kind in the account that asks. */
-export function objectsOf<T extends { id: string }>(c: Context<Env>, { name }: Resource<T>) {
-  return c.var.objects[name] as Collection<T>;
-}
-
 /** Serves the operations of a kind (api.md §4), and refuses other methods on its paths. */
 export function serve<T extends { id: string }>(routes: Hono<Env>, resource: Resource<T>): void {
   const { name, path, inList = same, alone = same, write } = resource;
   const one = `${path}/:id` as const;
+  const objectsOf = (c: Context<Env>) => c.var.objects[name] as Collection<T>;
   routes.get(path, (c) => {
-    refuseParameters(c, ["limit", "before_id"]);
     const limit = readLimit(c.req.query("limit"));
     const before = c.req.query("before_id");
-    const objects = objectsOf(c, resource);
+    const objects = objectsOf(c);
     const found = before === undefined ? objects.list() : objects.before(before);
     const page = found.slice(0, limit);
     const uri = `${objects.service.url}${path}`;
@@ -116,22 +113,14 @@ export function serve<T extends { id: string }>(routes: Hono<Env>, resource: Res
     const next_page_uri = page.length < found.length ? `${uri}?${next}` : null;
     return c.json({ [name]: page.map(inList), uri, next_page_uri });
   });
-  routes.get(one, (c) => {
-    refuseParameters(c);
-    return c.json(alone(objectsOf(c, resource).find(c.req.param("id"))));
-  });
+  routes.get(one, (c) => c.json(alone(objectsOf(c).find(c.req.param("id")))));
   if (write) {
-    routes.post(path, async (c) => {
-      refuseParameters(c);
-      return c.json(alone(await write.create(c, objectsOf(c, resource))), 201);
-    });
+    routes.post(path, async (c) => c.json(alone(await write.create(c, objectsOf(c))), 201));
     routes.patch(one, async (c) => {
-      refuseParameters(c);
-      return c.json(alone(await write.update(c, objectsOf(c, resource), c.req.param("id"))));
+      return c.json(alone(await write.update(c, objectsOf(c), c.req.param("id"))));
     });
     routes.delete(one, (c) => {
-      refuseParameters(c);
-      objectsOf(c, resource).delete(c.req.param("id"));
+      objectsOf(c).delete(c.req.param("id"));
       return c.body(null, 204);
     });
   }

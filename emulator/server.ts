@@ -12,7 +12,6 @@ import { Hono } from "hono";
 import { answerError, Refusal, reasons } from "./errors";
 import { Faults, serveFaults } from "./faults";
 import {
-  delayAnswers,
   gate,
   type RecordedRequest,
   type Respond,
@@ -25,7 +24,7 @@ import { type MadeCertificate, makeAuthority, makeServerCertificate } from "./pk
 import { type Env, refuseOtherMethods, refuseParameters, serve } from "./requests";
 import { type Clocks, Collection, DataFile, Service, type Stored } from "./store";
 import { type TLSCertificateWire, tlsCertificates } from "./tlsCertificate";
-import { serveModules, type TLSEdgeWire, tlsEdges } from "./tlsEdge";
+import { type TLSEdgeWire, tlsEdges } from "./tlsEdge";
 import { exampleTunnels, Tunnels, type TunnelWire, tunnels } from "./tunnel";
 import { newId } from "./wire";
 
@@ -40,6 +39,7 @@ export type { Tunnels, TunnelWire } from "./tunnel";
 export type { Made, Ref, Unset } from "./wire";
 
 const hostname = "127.0.0.1";
+const kinds = [tlsEdges, tlsCertificates, tunnels];
 
 /** The options of the emulator. */
 export interface EmulatorOptions {
@@ -53,8 +53,6 @@ export interface EmulatorOptions {
   dataFile?: string;
   /** The bearer key that clients must send. Default: the stored key, else a random one. */
   apiKey?: string;
-  /** Milliseconds by which every answer is delayed. Default 0. */
-  latencyMs?: number;
   /** The initial tunnels, also after `reset`, newest first. Default: two examples. */
   tunnels?: Partial<TunnelWire>[];
   /** Rewrites the body of each response, errors included, to test a client. Default: no change. */
@@ -115,13 +113,12 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
 
   const app = new Hono<Env>();
   app.use(sendDate(service.clocks), record(requests));
-  if (options.latencyMs) app.use(delayAnswers(options.latencyMs));
   if (options.respond) app.use(rewrite(options.respond));
   app.use(gate(accounts), readBodies, faults.strike);
+  app.use(refuseParameters(kinds.map(({ path }) => path)));
   serveFaults(app, faults);
   serveRoot(app, service);
   serve(app, tlsEdges);
-  serveModules(app);
   serve(app, tlsCertificates);
   serve(app, tunnels);
 
@@ -186,8 +183,6 @@ function openAccount(
 /** Serves the root resource (api.md §4.5), and refuses unknown paths. */
 function serveRoot(routes: Hono<Env>, service: Service): void {
   routes.get("/", (c) => {
-    refuseParameters(c);
-    const kinds = [tlsEdges, tlsCertificates, tunnels];
     const uris = kinds.map(({ name, path }) => [name, `${service.url}${path}`]);
     return c.json({ ...Object.fromEntries(uris), uri: service.url });
   });

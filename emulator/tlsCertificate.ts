@@ -8,40 +8,9 @@ import { type Made, newId, type Unset } from "./wire";
 import { alternativeNames, findBlocks, fits, ipOf, keyTypeOf, refuseAsGo, timeOf } from "./x509";
 
 /** A TLS certificate, without its private key (api.md §2.2). */
-export interface TLSCertificateWire extends Made {
-  /** The chain in PEM, leaf first. */
-  certificate_pem: string;
-  /** The leaf's common name. */
-  subject_common_name?: Unset<string>;
-  /** The other names that the leaf is valid for. */
-  subject_alternative_names?: Unset<{ dns_names?: Unset<string[]>; ips?: Unset<string[]> }>;
-  /** When the service issued the certificate, RFC 3339; null for an uploaded one. */
-  issued_at?: Unset<string>;
-  /** Start of validity, RFC 3339. */
-  not_before?: Unset<string>;
-  /** End of validity, RFC 3339. */
-  not_after?: Unset<string>;
-  /** What the key may be used for. */
-  key_usages?: Unset<string[]>;
-  /** The extended key usages. */
-  extended_key_usages?: Unset<string[]>;
-  /** `rsa`, `ecdsa` or `ed25519`. */
-  private_key_type?: Unset<string>;
-  /** The common name of the leaf's issuer. */
-  issuer_common_name?: Unset<string>;
-  /** The leaf's serial number. */
-  serial_number?: Unset<string>;
-  /** The organization in the leaf's subject; empty when absent. */
-  subject_organization?: Unset<string>;
-  /** The organizational unit in the leaf's subject; empty when absent. */
-  subject_organizational_unit?: Unset<string>;
-  /** The locality, such as a city, in the leaf's subject; empty when absent. */
-  subject_locality?: Unset<string>;
-  /** The state or province in the leaf's subject; empty when absent. */
-  subject_province?: Unset<string>;
-  /** The country in the leaf's subject; empty when absent. */
-  subject_country?: Unset<string>;
-}
+export type TLSCertificateWire = Made & { certificate_pem: string } & Partial<
+    ReturnType<typeof fieldsOf>
+  >;
 
 const upload = strictObject({
   ...labels,
@@ -156,7 +125,8 @@ function fieldsOf(leaf: x509.X509Certificate) {
     // Of several common names, Go takes the last.
     subject_common_name: subjectName.getField("CN").at(-1) ?? "",
     subject_alternative_names: { dns_names: named("dns"), ips: named("ip").map(ipOf) },
-    issued_at: null,
+    // Null: a person has uploaded it.
+    issued_at: null as Unset<string>,
     not_before: timeOf(leaf, leaf.notBefore),
     not_after: timeOf(leaf, leaf.notAfter),
     key_usages: keyUsages(leaf.getExtension(x509.KeyUsagesExtension)?.usages ?? 0),

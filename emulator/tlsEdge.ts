@@ -1,17 +1,6 @@
-import type { Hono } from "hono";
 import * as v from "valibot";
 import { Refusal, reasons } from "./errors";
-import {
-  type Env,
-  labels,
-  objectsOf,
-  type Resource,
-  readBody,
-  refuseOtherMethods,
-  refuseParameters,
-  strictObject,
-  withoutUnset,
-} from "./requests";
+import { labels, type Resource, readBody, strictObject, withoutUnset } from "./requests";
 import type { Collection } from "./store";
 import { type Made, newId, type Ref, type Unset } from "./wire";
 
@@ -31,8 +20,6 @@ export interface TLSEdgeWire extends Made {
   /** Where TLS ends, and the lowest TLS version. */
   tls_termination?: Module<{ terminate_at?: Unset<string>; min_version?: Unset<string> }>;
 }
-
-const moduleNames = ["backend", "ip_restriction", "mutual_tls", "tls_termination"] as const;
 
 const enabled = v.optional(v.boolean(), true);
 const id = v.pipe(v.string(), v.nonEmpty());
@@ -54,8 +41,6 @@ const mutation = strictObject({
 });
 type Mutation = v.InferOutput<typeof mutation>;
 
-const mutationBody = v.pipe(v.unknown(), v.transform(refuseNullModules), mutation);
-
 /** TLS edges (api.md §4.1). */
 export const tlsEdges: Resource<TLSEdgeWire> = {
   name: "tls_edges",
@@ -63,7 +48,7 @@ export const tlsEdges: Resource<TLSEdgeWire> = {
   inList: withoutUnset,
   write: {
     async create(c, edges) {
-      const body = await readBody(c, mutationBody);
+      const body = await readBody(c, mutation);
       const blank = {
         ...edges.ref(newId("edgtls")),
         created_at: edges.service.now(),
@@ -78,27 +63,11 @@ export const tlsEdges: Resource<TLSEdgeWire> = {
       return edges.set(applied(edges, blank, body));
     },
     async update(c, edges, id) {
-      const body = await readBody(c, mutationBody);
+      const body = await readBody(c, mutation);
       return edges.set(applied(edges, edges.find(id), body));
     },
   },
 };
-
-/** Serves the delete-module operation, which is not in api.md. */
-export function serveModules(routes: Hono<Env>): void {
-  for (const name of moduleNames) {
-    const path = `${tlsEdges.path}/:id/${name}` as `${string}/:id/${string}`;
-    routes.delete(path, (c) => {
-      refuseParameters(c);
-      const edges = objectsOf(c, tlsEdges);
-      const edge = edges.find(c.req.param("id"));
-      if (!edge[name]) throw new Refusal(reasons.moduleAbsent, `${edge.id} has no ${name}.`);
-      edges.patch(edge.id, { [name]: null });
-      return c.body(null, 204);
-    });
-    refuseOtherMethods(routes, path, "DELETE");
-  }
-}
 
 /** Applies a body to an edge. Refuses a result that is not valid. */
 function applied(edges: Collection<TLSEdgeWire>, edge: TLSEdgeWire, body: Mutation): TLSEdgeWire {
@@ -168,16 +137,4 @@ function isHostport(text: string): boolean {
   const isName = new RegExp(`^(\\*\\.)?${label}(\\.${label})*$`).test(host) && host.length <= 253;
   const isPort = /^[1-9]\d{0,4}$/.test(port) && Number(port) <= 65535;
   return isName && isPort && rest.length === 0;
-}
-
-/** Refuses a null module with a reason: users expect null to remove the module (api.md §4.1). */
-function refuseNullModules(body: unknown): unknown {
-  const named = moduleNames.find(
-    (name) => (body as Record<string, unknown> | null)?.[name] === null,
-  );
-  if (!named) return body;
-  throw new Refusal(
-    reasons.moduleNull,
-    `${named} must not be null: an update can't remove a module, but DELETE on its path can.`,
-  );
 }

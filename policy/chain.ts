@@ -4,20 +4,18 @@ import {
   BasicConstraintsExtension,
   ExtendedKeyUsage,
   ExtendedKeyUsageExtension,
+  type GeneralName,
   PemConverter,
   SubjectAlternativeNameExtension,
   X509Certificate,
 } from "@peculiar/x509";
 
 /**
- * A certificate of a chain. Node.js reads the key, the dates and the signature, as in the provider.
- * The library reads what Node.js 22 does not tell, such as the signature algorithm. A certificate
- * that only one of the two can read is unreadable.
+ * A certificate of a chain. Node.js reads the key and the signature, as in the provider, the library
+ * what Node.js 22 does not tell. A certificate that only one of the two can read is unreadable.
  */
 export class Certificate extends X509Certificate {
   readonly key: KeyObject;
-  readonly begins: Date;
-  readonly expires: Date;
   /** The name or the OID of the signature's hash; of the algorithm when it has no other hash. */
   readonly signedWith: string;
   readonly #node: NodeCertificate;
@@ -27,8 +25,6 @@ export class Certificate extends X509Certificate {
     super(der);
     this.#node = new NodeCertificate(Buffer.from(der));
     this.key = this.#node.publicKey;
-    this.begins = dateOf(this.#node.validFrom);
-    this.expires = dateOf(this.#node.validTo);
     // RFC 5280, 4.1.1.2: nothing signs the second copy of the algorithm, so it must equal the first.
     const { signatureAlgorithm, tbsCertificate } = this.asn;
     if (!tbsCertificate.signature.isEqual(signatureAlgorithm)) {
@@ -38,43 +34,25 @@ export class Certificate extends X509Certificate {
     this.signedWith = hash?.name ?? name;
   }
 
-  /**
-   * The same text for the same key. Of a point on a curve it is the first coordinate, because a
-   * certificate may leave out the second one.
-   */
-  get keyIdentity(): string {
-    const { subjectPublicKey } = this.asn.tbsCertificate.subjectPublicKeyInfo;
-    const bits = Buffer.from(subjectPublicKey);
-    if (this.key.asymmetricKeyType !== "ec") return bits.toString("hex");
-    // SEC 1, 2.3.3: a byte 2 or 3 and one coordinate, or another byte and both.
-    const isCompressed = bits[0] === 2 || bits[0] === 3;
-    return bits.subarray(1, isCompressed ? undefined : (bits.length + 1) / 2).toString("hex");
+  /** The host names and addresses that it is valid for. */
+  get hosts(): readonly GeneralName[] {
+    const names = this.getExtension(SubjectAlternativeNameExtension)?.names.items ?? [];
+    return names.filter(({ type }) => type === "dns" || type === "ip");
   }
 
   /** What makes it no certificate of a server: an end of a sentence about it each. */
   get serverFaults(): string[] {
     const { usages = [] } = this.getExtension(ExtendedKeyUsageExtension) ?? {};
-    const names = this.getExtension(SubjectAlternativeNameExtension)?.names.items ?? [];
     return [
       this.getExtension(BasicConstraintsExtension)?.ca && "it is an authority's certificate",
       !usages.includes(ExtendedKeyUsage.serverAuth) && "its extended key usages lack serverAuth",
-      !names.some(({ type }) => type === "dns" || type === "ip") &&
-        "its subject alternative names have no host name or address",
+      this.hosts.length === 0 && "its subject alternative names have no host name or address",
     ].filter((fault) => typeof fault === "string");
   }
 
   signsItself(): boolean {
     return this.subject === this.issuer && this.#node.verify(this.key);
   }
-}
-
-/** JavaScript would read a year below 100, which Node.js writes with fewer digits, as 2045 or 1945. */
-function dateOf(text: string): Date {
-  const date = new Date(text);
-  if (Number.isNaN(date.getTime()) || !/\d{4} GMT$/.test(text)) {
-    throw new Error("the date can't be read");
-  }
-  return date;
 }
 
 type Chain = [Certificate, ...Certificate[]];
@@ -101,7 +79,6 @@ function parseChain(pem: string): Chain | undefined {
 export function unread(name: string): string {
   return (
     `The chain of the TLS certificate "${name}" can't be read, so this policy can't judge it. ` +
-    "Have the certificate issued again. If an earlier version of pulumi-tlsedge wrote its state, " +
-    "run `pulumi refresh` first."
+    "Have the certificate issued again."
   );
 }

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { type PolicyResource, UnknownValueError, validateResourceOfType } from "@pulumi/policy";
 import { isDefaultProvider, TLSCertificate, TLSEdge } from "pulumi-tlsedge";
-import { readChain, unread } from "./chain";
+import { type Certificate, readChain, unread } from "./chain";
 import { any, each, isOn, resourcePolicy, stackPolicy } from "./policy";
 import { acceptsLess, minimumSchema } from "./tlsEdge";
 
@@ -36,10 +36,7 @@ export const owner = resourcePolicy({
 function namesOwner(metadata: string | undefined, property: string): boolean {
   try {
     const name = JSON.parse(metadata ?? "null")?.[property];
-    // A letter or a digit that can be seen: some letters and spaces can't.
-    return (
-      typeof name === "string" && /(?!\p{Default_Ignorable_Code_Point})[\p{L}\p{N}]/u.test(name)
-    );
+    return typeof name === "string" && name.trim() !== "";
   } catch {
     return false;
   }
@@ -108,8 +105,8 @@ export const hostportCertificate = stackPolicy({
         const covered = any(
           certificates.map((certificate) => () => {
             if (accountOf(certificate) !== account) return false;
-            const leaf = leafOf(certificate.props);
-            return leaf !== undefined && isValid(leaf) && covers(leaf.names, host);
+            const [leaf] = readChain(certificate.props.certificatePem) ?? [];
+            return leaf !== undefined && isValid(leaf) && covers(leaf, host);
           }),
         );
         if (covered) return;
@@ -130,31 +127,20 @@ function accountOf({ props, provider }: PolicyResource): string {
   return props.connection ?? (isExplicit ? provider.urn : "tlsedge");
 }
 
-/**
- * The properties of a leaf; undefined in a state that an earlier version wrote. Reads the chain
- * first, which throws while the chain is unknown.
- */
-function leafOf(certificate: PolicyResource["props"]) {
-  void certificate.certificatePem;
-  const { subjectAlternativeNames: names, notBefore, notAfter } = certificate;
-  return names && { names, notBefore, notAfter };
-}
-
-function isValid({ notBefore, notAfter }: { notBefore: string; notAfter: string }): boolean {
+function isValid({ notBefore, notAfter }: Certificate): boolean {
   const now = Date.now();
-  return Date.parse(notBefore) <= now && now <= Date.parse(notAfter);
+  return notBefore.getTime() <= now && now <= notAfter.getTime();
 }
 
 /**
- * Whether names cover a host (RFC 6125, 6.4). Letter case is ignored. A wildcard is the whole
- * leftmost label and covers one label. An address must be among the addresses. `provider/values/pem.ts`
- * has a similar function, but a policy may import only what a program imports.
+ * Whether a certificate covers a host (RFC 6125, 6.4). Letter case is ignored. A wildcard is the
+ * whole leftmost label and covers one label.
  */
-function covers({ dnsNames, ips }: { dnsNames: string[]; ips: string[] }, host: string): boolean {
-  if (isIP(host)) return ips.includes(host);
+function covers({ hosts }: Certificate, host: string): boolean {
   const wanted = host.toLowerCase();
-  const wildcard = wanted.replace(/^[^.]+/, "*");
-  return dnsNames.some((name) => [wanted, wildcard].includes(name.toLowerCase()));
+  const kind = isIP(wanted) ? "ip" : "dns";
+  const names = [wanted, wanted.replace(/^[^.]+/, "*")];
+  return hosts.some(({ type, value }) => type === kind && names.includes(value.toLowerCase()));
 }
 
 /** No two certificates have the same key. */
@@ -169,7 +155,7 @@ export const keyReuse = stackPolicy({
     each(certificates.sort(byName), (certificate) => {
       const chain = readChain(certificate.props.certificatePem);
       if (!chain) return report(unread(certificate.name), certificate.urn);
-      const key = chain[0].keyIdentity;
+      const key = chain[0].key.export({ type: "spki", format: "der" }).toString("hex");
       const owner = owners.get(key);
       if (!owner) {
         owners.set(key, certificate);

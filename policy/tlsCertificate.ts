@@ -44,16 +44,16 @@ export const certificateExpiry = resourcePolicy({
     const { days } = args.getConfig<{ days: number }>();
     chain.forEach((certificate, index) => {
       if (isRoot(certificate, index)) return;
-      const { begins, expires } = certificate;
+      const { notBefore, notAfter } = certificate;
       const about = `${ordinal(index)} of the TLS certificate "${args.name}"`;
-      if (begins.getTime() > Date.now()) {
+      if (notBefore.getTime() > Date.now()) {
         report(
-          `${about} is not valid before ${begins.toISOString()}. Leave the old one until then.`,
+          `${about} is not valid before ${notBefore.toISOString()}. Leave the old one until then.`,
         );
       }
-      if (expires.getTime() - Date.now() >= days * day) return;
+      if (notAfter.getTime() - Date.now() >= days * day) return;
       report(
-        `${about} expires on ${expires.toISOString()}, in fewer than ${days} days. Renew the ` +
+        `${about} expires on ${notAfter.toISOString()}, in fewer than ${days} days. Renew the ` +
           "certificate, with the authority's present intermediates.",
       );
     });
@@ -95,19 +95,10 @@ export const certificateKey = resourcePolicy({
   }),
 });
 
-/** OpenSSL's names of the known curves, which are at least as strong as P-256. */
+/** The curves that the provider accepts, by OpenSSL's names, except P-224, which is weak. */
 const curveBits: Partial<Record<string, number>> = {
   prime256v1: 256,
-  secp256k1: 256,
-  brainpoolP256r1: 256,
-  brainpoolP256t1: 256,
-  brainpoolP320r1: 320,
-  brainpoolP320t1: 320,
   secp384r1: 384,
-  brainpoolP384r1: 384,
-  brainpoolP384t1: 384,
-  brainpoolP512r1: 512,
-  brainpoolP512t1: 512,
   secp521r1: 521,
 };
 
@@ -117,77 +108,34 @@ function weaknessOf(
   { minRsaBits, minEcdsaBits }: { minRsaBits: number; minEcdsaBits: number },
 ): string | undefined {
   const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key;
-  const { modulusLength, publicExponent, namedCurve = "an unnamed curve" } = details ?? {};
+  const { modulusLength, namedCurve = "an unnamed curve" } = details ?? {};
   if (modulusLength !== undefined && modulusLength < minRsaBits) {
     return `a key of ${modulusLength} bits (${type}), fewer than ${minRsaBits}`;
   }
-  if (publicExponent !== undefined && (publicExponent === 1n || publicExponent % 2n === 0n)) {
-    return "a key whose public exponent is 1 or even (RSA)";
-  }
-  if (type !== "ec") return undefined;
-  const bits = curveBits[namedCurve];
-  if (!bits) return `a key on ${namedCurve}, a curve that this policy does not know`;
-  if (bits >= minEcdsaBits) return undefined;
-  return `a key on ${namedCurve}, a curve of fewer than ${minEcdsaBits} bits`;
+  if (type !== "ec" || (curveBits[namedCurve] ?? 0) >= minEcdsaBits) return undefined;
+  return `a key on ${namedCurve}, which is weaker than a curve of ${minEcdsaBits} bits`;
 }
 
-/** No signature uses a broken hash. */
+/** Every signature has a good hash. */
 export const certificateSignature = resourcePolicy({
   name: "certificate-signature",
-  description:
-    "No certificate of a chain is signed with SHA-1, MD5, MD4 or MD2, or with an algorithm that " +
-    "the policy does not know.",
+  description: "Each certificate of a chain is signed with SHA-256, SHA-384, SHA-512 or Ed25519.",
   severity: "critical",
   enforcementLevel: "mandatory",
   validateResource: judging((chain, { name }, report) => {
     chain.forEach((certificate, index) => {
-      const weakness = weaknessOfSignature(certificate);
-      if (!weakness || isRoot(certificate, index)) return;
+      const { signedWith } = certificate;
+      if (goodSignatures.includes(signedWith) || isRoot(certificate, index)) return;
       report(
-        `${ordinal(index)} of the TLS certificate "${name}" is signed with ${weakness}. ` +
+        `${ordinal(index)} of the TLS certificate "${name}" is signed with ${signedWith}. ` +
           "Have it issued again, signed with SHA-256 or better.",
       );
     });
   }),
 });
 
-/** SHA-2, and algorithms with a hash of their own. Those without a name have only an OID. */
-const goodSignatures = [
-  "SHA-256",
-  "SHA-384",
-  "SHA-512",
-  "Ed25519",
-  "EdDSA", // Ed448.
-  "ML-DSA-44",
-  "ML-DSA-65",
-  "ML-DSA-87",
-  "1.2.840.113549.1.1.14", // sha224WithRSAEncryption.
-  "1.2.840.10045.4.3.1", // ecdsa-with-SHA224.
-  "2.16.840.1.101.3.4.2.4", // SHA-224, in RSASSA-PSS.
-];
-
-/** The broken hashes, by the library's names or, for what WebCrypto does not name, by OID. */
-const brokenHashes: Partial<Record<string, string>> = {
-  "SHA-1": "SHA-1",
-  // RSASSA-PSS without parameters: RFC 8017, A.2.3.
-  "RSA-PSS": "SHA-1",
-  // RFC 8017, appendix C, and earlier versions of it: md2WithRSAEncryption and so on.
-  "1.2.840.113549.1.1.2": "MD2",
-  "1.2.840.113549.1.1.3": "MD4",
-  "1.2.840.113549.1.1.4": "MD5",
-  // RFC 3279: id-dsa-with-sha1.
-  "1.2.840.10040.4.3": "SHA-1",
-  // From the OIW: md5WithRSA, dsaWithSHA1, sha1WithRSA.
-  "1.3.14.3.2.3": "MD5",
-  "1.3.14.3.2.27": "SHA-1",
-  "1.3.14.3.2.29": "SHA-1",
-};
-
-/** What is weak in a signature, if anything. What this policy does not know counts as weak. */
-function weaknessOfSignature({ signedWith }: Certificate): string | undefined {
-  if (goodSignatures.includes(signedWith)) return undefined;
-  return brokenHashes[signedWith] ?? `an algorithm (${signedWith}) that this policy does not know`;
-}
+/** Another algorithm counts as broken. */
+const goodSignatures = ["SHA-256", "SHA-384", "SHA-512", "Ed25519"];
 
 /** A chain has its intermediates. */
 export const certificateChain = resourcePolicy({

@@ -1,13 +1,12 @@
 import "reflect-metadata";
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { createPrivateKey, webcrypto, X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import fs from "node:fs";
 import https from "node:https";
 import path from "node:path";
 import { text } from "node:stream/consumers";
-import { setImmediate } from "node:timers/promises";
 import * as x509 from "@peculiar/x509";
 import type { TLSCertificateWire } from "../client/tlsCertificate";
 import type { TLSEdgeWire } from "../client/tlsEdge";
@@ -15,11 +14,13 @@ import type { TunnelWire } from "../client/tunnel";
 import {
   type Emulator,
   type EmulatorOptions,
+  type MadeCertificate,
   makeCertificate,
   reasons,
   startEmulator,
 } from "../emulator/server";
 import { newFolder } from "../tools/folders";
+import { until } from "./support";
 
 /** The fields of every kind of answer: which are there is what the tests are about. */
 type Body = Required<TLSEdgeWire & TLSCertificateWire & TunnelWire> & {
@@ -35,6 +36,7 @@ type Body = Required<TLSEdgeWire & TLSCertificateWire & TunnelWire> & {
 type Answer = Awaited<ReturnType<typeof send>>;
 type Headers = Record<string, string | undefined>;
 type Reason = keyof typeof reasons;
+type Four<T> = [T, T, T, T];
 
 const agent = new https.Agent({ keepAlive: true });
 let emulator: Emulator;
@@ -101,80 +103,62 @@ describe("the emulator", () => {
     it("is served at its root (api.md 4.5) to a client that trusts the CA", async () => {
       const [error] = await once(https.get(emulator.url, { agent: false }), "error");
       assert.equal(error.code, "UNABLE_TO_VERIFY_LEAF_SIGNATURE");
-      const root = await get(emulator.url.replace("localhost", "127.0.0.1"));
+      const url = emulator.url.replace("localhost", "127.0.0.1");
+      const headers = { "Service-Version": undefined, "SERVICE-version": "0" };
+      const { body: root } = await send("GET", url, undefined, headers);
       const uris = [edges, certificates, "/tunnels"].map((to) => `${emulator.url}${to}`);
       assert.deepEqual([root.tls_edges, root.tls_certificates, root.tunnels], uris);
     });
 
-    for (const [reason, method, url, body, headers] of [
-      ["keyRefused", "GET", "/tunnels", undefined, { Authorization: undefined }],
-      ["keyRefused", "GET", "/tunnels", undefined, { Authorization: "Bearer x" }],
-      ["versionRefused", "GET", "/", undefined, { "Service-Version": undefined }],
-      ["versionRefused", "GET", "/", undefined, { "Service-Version": "3" }],
-      ["unknownPath", "GET", "/edges/http"],
-      ["wrongMethod", "PUT", edges, {}],
-      ["wrongMethod", "POST", "/tunnels", {}],
-      ["wrongMethod", "DELETE", "/tunnels/tn_x"],
-      ["contentType", "POST", edges, "{}", { "Content-Type": undefined }],
-      ["contentType", "POST", edges, "{}", { "Content-Type": "text/json" }],
-      ["bodyNotJSON", "POST", edges, "{"],
-      ["fieldInvalid", "POST", edges, []],
-      ["bodyTooLarge", "POST", edges, { metadata: "m".repeat(2 ** 20) }],
-      ["unknownParameter", "GET", "/edges/tls?page=2"],
-      ["unknownParameter", "POST", "/edges/tls?limit=2", {}],
-      ["unknownParameter", "DELETE", "/edges/tls/edgtls_x?limit=2"],
-      ["unknownParameter", "GET", "/tunnels?limit=2&limit=2"],
-      ["limitInvalid", "GET", "/edges/tls?limit=0"],
-      ["limitInvalid", "GET", "/tunnels?limit=101"],
-      ["limitInvalid", "GET", "/tunnels?limit=1e1"],
-      ["limitInvalid", "GET", "/tls_certificates?limit=ten"],
-      ["beforeIdUnknown", "GET", "/edges/tls?before_id=edgtls_x"],
-      ["notFound", "GET", "/edges/tls/edgtls_x"],
-      ["notFound", "PATCH", "/edges/tls/edgtls_x", {}],
-      ["notFound", "DELETE", "/edges/tls/edgtls_x"],
-      ["notFound", "DELETE", "/edges/tls/edgtls_x/backend"],
-      ["unknownPath", "DELETE", "/edges/tls/edgtls_x/logging"],
-      ["notFound", "GET", "/tls_certificates/cert_x"],
-      ["notFound", "GET", "/tunnels/tn_x"],
-    ] as [Reason, string, string, unknown?, Headers?][]) {
-      const sent = JSON.stringify([body, headers]).slice(0, 50);
-      it(`is refused as ${reason}: ${method} ${url} ${sent}`, async () => {
+    it("is refused, with a reason", async () => {
+      for (const [reason, method, url, body, headers] of [
+        ["keyRefused", "GET", "/tunnels", undefined, { Authorization: undefined }],
+        ["keyRefused", "GET", "/tunnels", undefined, { Authorization: "Bearer x" }],
+        ["versionRefused", "GET", "/", undefined, { "Service-Version": undefined }],
+        ["versionRefused", "GET", "/", undefined, { "Service-Version": "3" }],
+        ["unknownPath", "GET", "/edges/http"],
+        ["unknownPath", "DELETE", "/edges/tls/edgtls_x/backend"],
+        ["wrongMethod", "PUT", edges, {}],
+        ["wrongMethod", "POST", "/tunnels", {}],
+        ["wrongMethod", "DELETE", "/tunnels/tn_x"],
+        ["contentType", "POST", edges, "{}", { "Content-Type": undefined }],
+        ["contentType", "POST", edges, "{}", { "Content-Type": "text/json" }],
+        ["bodyNotJSON", "POST", edges, "{"],
+        ["fieldInvalid", "POST", edges, []],
+        ["bodyTooLarge", "POST", edges, { metadata: "m".repeat(2 ** 20) }],
+        ["unknownParameter", "GET", "/edges/tls?page=2"],
+        ["unknownParameter", "POST", "/edges/tls?limit=2", {}],
+        ["unknownParameter", "DELETE", "/edges/tls/edgtls_x?limit=2"],
+        ["unknownParameter", "GET", "/tunnels?limit=2&limit=2"],
+        ["limitInvalid", "GET", "/edges/tls?limit=0"],
+        ["limitInvalid", "GET", "/tunnels?limit=101"],
+        ["limitInvalid", "GET", "/tls_certificates?limit=1e1"],
+        ["beforeIdUnknown", "GET", "/edges/tls?before_id=edgtls_x"],
+        ["notFound", "GET", "/edges/tls/edgtls_x"],
+        ["notFound", "PATCH", "/edges/tls/edgtls_x", {}],
+        ["notFound", "DELETE", "/edges/tls/edgtls_x"],
+        ["notFound", "GET", "/tls_certificates/cert_x"],
+        ["notFound", "GET", "/tunnels/tn_x"],
+      ] as [Reason, string, string, unknown?, Headers?][]) {
         await refused(reason, method, url, body, headers);
-      });
-    }
-
-    it("may have any version, in a header of any case, and a charset", async () => {
-      const type = "application/json; charset=utf-8";
-      for (const version of ["0", "1", "2"]) {
-        const versions = { "Service-Version": undefined, "SERVICE-version": version };
-        const { status } = await send("POST", edges, {}, { ...versions, "Content-Type": type });
-        assert.equal(status, 201);
       }
+      // The message of JSON.parse would quote the text, which may be a key.
+      const { body } = await refused("bodyNotJSON", "POST", edges, "hunter2");
+      assert.doesNotMatch(body.msg, /hunter/);
     });
 
-    it("is recorded with its status, without a key", async () => {
-      await send("GET", "/tunnels?limit=1");
+    it("is recorded with its status, without a key, and its body only with a valid key", async () => {
       await send("POST", "/tls_certificates?x=1", { private_key_pem: "secret" });
-      await send("GET", "/tunnels", undefined, { Authorization: "Bearer wrong" });
-      const seen = emulator.requests.map(({ method, path, status }) => [method, path, status]);
+      await send("POST", edges, { description: "d" }, { Authorization: "Bearer wrong" });
+      const seen = emulator.requests.map(({ method, path, status, body }) => {
+        return [method, path, status, body];
+      });
       assert.deepEqual(seen, [
-        ["GET", "/tunnels?limit=1", 200],
-        ["POST", "/tls_certificates?x=1", 400],
-        ["GET", "/tunnels", 401],
+        ["POST", "/tls_certificates?x=1", 400, { private_key_pem: "(not recorded)" }],
+        ["POST", edges, 401, undefined],
       ]);
       assert.equal(emulator.requests[0]?.headers["service-version"], "2");
       assert.doesNotMatch(JSON.stringify(emulator.requests), /secret|[Bb]earer/);
-    });
-
-    it("with a wrong key is refused before its body is read", async () => {
-      const headers = { Authorization: "Bearer wrong", "Content-Length": 60 * 1024 * 1024 };
-      const options = { method: "POST", ca: emulator.ca, headers, agent: false };
-      const request = https.request(`${emulator.url}/edges/tls`, options);
-      request.flushHeaders(); // Nothing of the body is sent.
-      const [response] = await once(request, "response");
-      request.on("error", () => {}).destroy();
-      const [{ body, status } = {}] = emulator.requests;
-      assert.deepEqual([response.statusCode, body, status], [401, undefined, 401]);
     });
   });
 
@@ -240,15 +224,11 @@ describe("the emulator", () => {
       assert.deepEqual((await send("PATCH", edge.uri, {})).body, answer.body);
     });
 
-    it("lose a module only by its own deletion", async () => {
-      const edge = await made(edges, { mutual_tls: {}, backend: {} });
-      await refused("moduleNull", "PATCH", edge.uri, { mutual_tls: null });
+    it("keep mutual TLS when an update passes TLS through, which is refused", async () => {
+      const edge = await made(edges, { mutual_tls: {} });
       const tls_termination = { terminate_at: "upstream" };
       await refused("mutualTLSUpstream", "PATCH", edge.uri, { tls_termination });
-      const removed = await send("DELETE", `${edge.uri}/mutual_tls`);
-      assert.deepEqual([removed.status, removed.text], [204, ""]);
-      assert.deepEqual(await get(edge.uri), { ...edge, mutual_tls: null });
-      await refused("moduleAbsent", "DELETE", `${edge.uri}/mutual_tls`);
+      assert.deepEqual(await get(edge.uri), edge);
     });
 
     it("own their hostports, in any letter case, until they give them up", async () => {
@@ -273,14 +253,13 @@ describe("the emulator", () => {
         { description: 1 },
         { metadata: null },
         { hostports: "a.example.com:443" },
-        { backend: [] },
+        ...[{ backend: [] }, { backend: null }],
         { backend: { enabled: "true" } },
         { ip_restriction: { ip_policy_ids: [""] } },
         { tls_termination: { terminate_at: "agent" } },
         { tls_termination: { min_version: "1.4" } },
       ],
       fieldTooLong: [{ description: "é".repeat(128) }, { metadata: `${"é".repeat(2048)}e` }],
-      moduleNull: [{ backend: null }, { mutual_tls: null }],
       hostportMalformed: [
         ...["a.example.com", ":443", "https://a.example:443", "a.example.com:443:1"],
         ...["a.example.com:0", "a.example.com:65536", `${"a.".repeat(126)}aa:443`],
@@ -300,38 +279,33 @@ describe("the emulator", () => {
     }
   });
 
-  describe("lists", () => {
-    /** Makes so many edges, and gives the pages; after each page the two newest are deleted. */
-    const pages = async (count: number, query: string) => {
+  it("lists from newest to oldest, page by page, also when objects are deleted meanwhile", async () => {
+    for (const [count, query] of [
+      [101, ""],
+      [6, "?limit=2"],
+    ] as const) {
+      emulator.reset();
       for (let n = 0; n < count; n++) await made(edges, {});
       const ids = emulator.tlsEdges.list().map((edge) => edge.id);
-      const found: string[][] = [];
+      const size = Number(query.slice(-1)) || 100;
       for (let next: string | null = `${edges}${query}`; next; ) {
         const { uri, tls_edges, next_page_uri }: Body = await get(next);
         assert.equal(uri, `${emulator.url}/edges/tls`);
-        found.push(tls_edges.map((edge) => edge.id));
+        assert.deepEqual(
+          tls_edges.map((edge) => edge.id),
+          ids.splice(0, size),
+        );
+        assert.equal(next_page_uri === null, ids.length === 0);
         next = next_page_uri;
         for (const { id } of emulator.tlsEdges.list().slice(0, 2)) emulator.tlsEdges.delete(id);
       }
-      return { ids, found };
-    };
-
-    it("are from newest to oldest, 100 at a time; empty ones have no next page", async () => {
-      const { ids, found } = await pages(101, "");
-      assert.deepEqual(found, [ids.slice(0, 100), ids.slice(100)]);
-      const uri = `${emulator.url}/tls_certificates`;
-      assert.deepEqual(await get(uri), { tls_certificates: [], uri, next_page_uri: null });
-    });
-
-    it("keep the limit, miss nothing that is deleted meanwhile, and end without an empty page", async () => {
-      const { ids, found } = await pages(6, "?limit=2");
-      assert.deepEqual(found, [ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)]);
-    });
+    }
+    const uri = `${emulator.url}/tls_certificates`;
+    assert.deepEqual(await get(uri), { tls_certificates: [], uri, next_page_uri: null });
   });
 
   describe("TLS certificates", () => {
-    type Made = Awaited<ReturnType<typeof makeCertificate>>;
-    let [root, leaf, other, rsa] = [] as unknown as [Made, Made, Made, Made];
+    let [root, leaf, ed25519, rsa] = [] as unknown as Four<MadeCertificate>;
     const day = (text: string) => new Date(`${text}T00:00:00Z`);
     const names = { dns_names: ["app.example.com", "*.app.example.com"] };
 
@@ -350,11 +324,11 @@ describe("the emulator", () => {
         notAfter: day("2027-01-01"),
         issuer: await makeCertificate({ commonName: "Inter", isCa: true, issuer: root }),
       });
-      other = await makeCertificate({ commonName: "ed25519", keyType: "ed25519" });
+      ed25519 = await makeCertificate({ commonName: "ed25519", keyType: "ed25519" });
       rsa = await makeCertificate({ commonName: "rsa", keyType: "rsa" });
     });
 
-    const upload = (from: Made, changes: object = {}) => ({
+    const upload = (from: MadeCertificate, changes: object = {}) => ({
       certificate_pem: from.certificatePem,
       private_key_pem: from.privateKeyPem,
       ...changes,
@@ -389,40 +363,26 @@ describe("the emulator", () => {
     });
 
     it("leave absent parts of the subject empty, for other types of key", async () => {
-      for (const pair of [rsa, other]) {
+      for (const pair of [rsa, ed25519]) {
         const answer = await made(certificates, upload(pair));
-        const { private_key_type, issuer_common_name, subject_organization } = answer;
-        assert.deepEqual([private_key_type, issuer_common_name], [pair.keyType, pair.keyType]);
-        assert.equal(subject_organization, "");
+        assert.deepEqual(
+          [answer.private_key_type, answer.subject_organization],
+          [pair.keyType, ""],
+        );
         assert.deepEqual(answer.subject_alternative_names, { dns_names: [], ips: [] });
       }
     });
 
-    /** A certificate and its key, signed by nobody that the service asks. */
-    const special = async (options: object, change = (der: Buffer) => der) => {
-      const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
-      const { subtle } = webcrypto;
-      const keys = await subtle.generateKey(algorithm, true, ["sign", "verify"]);
-      const signed = await x509.X509CertificateGenerator.createSelfSigned({ keys, ...options });
-      const key = await subtle.exportKey("pkcs8", keys.privateKey);
-      return {
-        certificate_pem: block("CERTIFICATE", change(Buffer.from(signed.rawData))),
-        private_key_pem: block("PRIVATE KEY", Buffer.from(key)),
-      };
-    };
-    const block = (label: string, der: Buffer) =>
-      `-----BEGIN ${label}-----\n${der.toString("base64")}\n-----END ${label}-----\n`;
-    const derOf = (pem: string) => Buffer.from(pem.replace(/-----.*-----|\s/g, ""), "base64");
-    /** The same bytes with others at the place where `find` ends. */
-    const patched = (der: Buffer, find: string | Buffer, bytes: number[]) => {
-      const copy = Buffer.from(der);
-      assert.ok(der.includes(find));
-      copy.set(bytes, der.indexOf(find) + Buffer.from(find).length);
-      return copy;
-    };
-    const hex = (text: string) => Buffer.from(text, "hex");
-    const extension = (id: string, isCritical: boolean, value: string) =>
-      new x509.Extension(id, isCritical, hex(value));
+    it("update only their description and metadata", async () => {
+      const certificate = await made(certificates, upload(leaf, { description: "d" }));
+      const updated = await send("PATCH", certificate.uri, { description: "", metadata: "m" });
+      const { description, ...rest } = certificate;
+      assert.deepEqual(await get(certificate.uri), updated.body);
+      assert.deepEqual([description, updated.body], ["d", { ...rest, metadata: "m" }]);
+      for (const field of ["certificate_pem", "private_key_pem", "serial_number"]) {
+        await refused("unknownField", "PATCH", certificate.uri, { [field]: "x" });
+      }
+    });
 
     it("have the fields that Go reads, where others read them otherwise", async () => {
       const ips = "3018871000000000000000000000ffff010203048704ff020304";
@@ -440,30 +400,20 @@ describe("the emulator", () => {
       const { not_before, not_after } = answer;
       assert.deepEqual([not_before, not_after], ["0001-01-01T00:00:00Z", "2070-01-01T00:00:00Z"]);
       assert.deepEqual(answer.subject_alternative_names?.ips, ["1.2.3.4", "255.2.3.4"]);
-      const high = await made(certificates, await special({ serialNumber: "ff01" }));
-      assert.equal(high.serial_number, "ff01");
-    });
-
-    it("are refused where Go refuses them", async () => {
-      const twice = ["00", "01"].map((value) => extension("1.2.3", false, `0401${value}`));
-      const negative = (der: Buffer) => patched(der, hex("a003020102"), [2, 1, 0xfb]);
-      const p192 = (der: Buffer) => patched(der, hex("06082a8648ce3d0301"), [1]);
-      for (const [reason, extensions, change] of [
-        ["certificateUnparsable", [], negative],
-        ["certificateUnparsable", [extension("2.5.29.17", false, "30038201e4")]], // Not ASCII.
-        ["certificateUnparsable", [extension("1.3.6.1.5.5.7.1.1", true, "3000")]],
-        ["certificateUnparsable", twice],
-        ["keyTypeUnsupported", [], p192],
-      ] as const) {
-        const body = await special({ serialNumber: "01", extensions }, change);
-        await refused(reason, "POST", certificates, body);
-      }
     });
 
     it("take a key in each form that Go reads, and no damaged key", async () => {
       for (const [from, type] of [[rsa, "pkcs1"] as const, [leaf, "sec1"] as const]) {
         const key = createPrivateKey(from.privateKeyPem);
         const old = key.export({ type, format: "der" });
+        for (const private_key_pem of [
+          block("PRIVATE KEY", old),
+          block("ANY PRIVATE KEY", derOf(from.privateKeyPem)),
+          `text\r\n${from.privateKeyPem.replaceAll("\n", " \r\n\r\n")}`,
+          `${block("EC PARAMETERS", old)}${from.privateKeyPem}`,
+        ]) {
+          await made(certificates, upload(from, { private_key_pem }));
+        }
         const { d, p, q, dp, dq, qi } = key.export({ format: "jwk" });
         const damaged = [d, p, q, dp, dq, qi].flatMap((text) => {
           if (!text) return [];
@@ -471,50 +421,18 @@ describe("the emulator", () => {
           const last = (bytes.at(-1) ?? 0) ^ 4;
           return block("PRIVATE KEY", patched(old, bytes.subarray(0, -1), [last]));
         });
-        for (const [status, keys] of [
-          [
-            201,
-            [
-              block("PRIVATE KEY", old),
-              block("ANY PRIVATE KEY", derOf(from.privateKeyPem)),
-              `text\r\n${from.privateKeyPem.replaceAll("\n", " \r\n\r\n")}`,
-              `${block("EC PARAMETERS", old)}${from.privateKeyPem}`,
-            ],
-          ],
-          [400, [`\ufeff${from.privateKeyPem}`, block("KEY", old), ...damaged]],
-        ] as const) {
-          for (const private_key_pem of keys) {
-            const body = upload(from, { private_key_pem });
-            assert.equal((await send("POST", certificates, body)).status, status);
-          }
+        for (const private_key_pem of [
+          `\ufeff${from.privateKeyPem}`,
+          block("KEY", old),
+          ...damaged,
+        ]) {
+          const body = upload(from, { private_key_pem });
+          assert.equal((await send("POST", certificates, body)).status, 400);
         }
       }
     });
 
-    it("uploaded twice are two, and deleted one by one", async () => {
-      const [one, two] = [
-        await made(certificates, upload(leaf)),
-        await made(certificates, upload(leaf)),
-      ];
-      assert.notEqual(one.id, two.id);
-      assert.equal((await send("DELETE", one.uri)).status, 204);
-      await refused("notFound", "GET", one.uri);
-      assert.deepEqual(await get(two.uri), two);
-    });
-
-    it("update only their description and metadata", async () => {
-      const certificate = await made(certificates, upload(leaf, { description: "d" }));
-      const updated = await send("PATCH", certificate.uri, { description: "", metadata: "m" });
-      const { description, ...rest } = certificate;
-      assert.deepEqual(await get(certificate.uri), updated.body);
-      assert.deepEqual([description, updated.body], ["d", { ...rest, metadata: "m" }]);
-      for (const field of ["certificate_pem", "private_key_pem", "serial_number"]) {
-        await refused("unknownField", "PATCH", certificate.uri, { [field]: "x" });
-      }
-      await refused("fieldTooLong", "PATCH", certificate.uri, { description: "é".repeat(128) });
-    });
-
-    for (const [reason, changes] of Object.entries({
+    const refusals: Partial<Record<Reason, () => Promise<object>[] | object[]>> = {
       certificateMissing: () => [{ certificate_pem: undefined }],
       certificateUnparsable: () => [
         { certificate_pem: leaf.certificatePem.replaceAll("CERTIFICATE", "X509 CERTIFICATE") },
@@ -522,29 +440,36 @@ describe("the emulator", () => {
         { certificate_pem: block("CERTIFICATE", Buffer.alloc(3)) },
         { certificate_pem: `${leaf.certificatePem}-----BEGIN CERTIFICATE-----` },
         { certificate_pem: `${leaf.certificatePem}${leaf.privateKeyPem}` },
+        // Go alone refuses a negative serial number, a name that is not ASCII, a critical
+        // extension that must not be critical, and an extension that is there twice.
+        special({}, (der) => patched(der, hex("a003020102"), [2, 1, 0xfb])),
+        special({ extensions: [extension("2.5.29.17", false, "30038201e4")] }),
+        special({ extensions: [extension("1.3.6.1.5.5.7.1.1", true, "3000")] }),
+        special({ extensions: ["00", "01"].map((to) => extension("1.2.3", false, `0401${to}`)) }),
       ],
       keyMissing: () => [{ private_key_pem: undefined }],
       keyUnparsable: () => [{ private_key_pem: "hunter2" }],
       keyEncrypted: () => [{ private_key_pem: block("ENCRYPTED PRIVATE KEY", Buffer.alloc(3)) }],
       keyTypeUnsupported: () => {
-        const ed448 = patched(derOf(other.certificatePem), hex("302a300506032b65"), [0x71]);
-        return [{ certificate_pem: block("CERTIFICATE", ed448) }];
+        const ed448 = patched(derOf(ed25519.certificatePem), hex("302a300506032b65"), [0x71]);
+        const p192 = (der: Buffer) => patched(der, hex("06082a8648ce3d0301"), [1]);
+        return [{ certificate_pem: block("CERTIFICATE", ed448) }, special({}, p192)];
       },
-      keyMismatch: () => [{ private_key_pem: other.privateKeyPem }],
+      keyMismatch: () => [{ private_key_pem: ed25519.privateKeyPem }],
       // Each certificate must be signed by the next one, also when all are there.
       chainOutOfOrder: () => {
         const [first, issuer] = leaf.certificatePem.split(/(?<=END CERTIFICATE-----\n)/);
         return [
-          { certificate_pem: `${leaf.certificatePem}${other.certificatePem}` },
+          { certificate_pem: `${leaf.certificatePem}${ed25519.certificatePem}` },
           { certificate_pem: `${first}${root.certificatePem}${issuer}` },
         ];
       },
-      unknownField: () => [{ name: "x" }],
-      fieldTooLong: () => [{ metadata: "m".repeat(4097) }],
-    })) {
+    };
+    for (const [reason, changes] of Object.entries(refusals)) {
       it(`are refused as ${reason}, and the answer has no key`, async () => {
         for (const one of changes()) {
-          const answer = await refused(reason as Reason, "POST", certificates, upload(leaf, one));
+          const body = upload(leaf, await one);
+          const answer = await refused(reason as Reason, "POST", certificates, body);
           assert.doesNotMatch(answer.text, /PRIVATE KEY|hunter2/);
           assert.deepEqual(emulator.tlsCertificates.list(), []);
         }
@@ -565,30 +490,25 @@ describe("the emulator", () => {
 
   it("has tunnels that go online and offline, and are the newest again", async () => {
     const newest = async () => (await get("/tunnels?limit=1")).tunnels[0];
-    emulator.tunnels.online({ id: "tn_mine", labels: { app: "web" } });
-    const { id, labels } = (await newest()) ?? {};
-    assert.deepEqual([id, labels], ["tn_mine", { app: "web" }]);
+    emulator.tunnels.online({ id: "tn_mine" });
     emulator.tunnels.delete("tn_mine");
     await refused("notFound", "GET", "/tunnels/tn_mine");
     emulator.tunnels.online({});
-    const { public_url } = emulator.tunnels.online({ id: "tn_mine", proto: "tcp" });
-    assert.match(String(public_url), /^tcp:.*:\d+$/);
-    assert.equal((await newest())?.id, "tn_mine");
+    emulator.tunnels.online({ id: "tn_mine", proto: "tcp" });
+    assert.match((await newest())?.public_url ?? "", /^tcp:.*:\d+$/);
   });
 
   it("keeps accounts apart, and knows every key of an account", async () => {
     const other = emulator.addAccount();
     const as = (key: string) => ({ Authorization: `Bearer ${key}` });
     const body = { hostports: ["a.example.com:443"] };
-    const { id, uri } = await made(edges, body);
+    const { uri } = await made(edges, body);
     assert.equal((await send("GET", uri, undefined, as(emulator.addKey()))).status, 200);
     for (const key of [other.apiKey, other.addKey()]) {
       await refused("notFound", "GET", uri, undefined, as(key));
     }
     const second = await send("POST", edges, body, as(other.apiKey));
-    assert.equal(second.status, 201);
-    assert.deepEqual(other.tlsEdges.list(), [second.body]);
-    assert.deepEqual([emulator.tlsEdges.list().length, emulator.tlsEdges.get(id)?.id], [1, id]);
+    assert.deepEqual([second.status, other.tlsEdges.list()], [201, [second.body]]);
   });
 
   it("has clocks that can be wrong, each by itself, until it is reset", async () => {
@@ -596,93 +516,50 @@ describe("the emulator", () => {
     const hoursAhead = async () => {
       const { body, headers } = await send("POST", edges, {});
       return [String(headers.date), body.created_at ?? ""].map((time) => {
-        return Math.round((Date.parse(time) - Date.now()) / 3_600_000);
+        return Math.abs(Math.round((Date.parse(time) - Date.now()) / 3_600_000));
       });
     };
-    Object.assign(emulator.clocks, { date: 5 * 3_600_000, createdAt: -9 * 3_600_000 });
-    assert.deepEqual(await hoursAhead(), [5, -9]);
+    Object.assign(emulator.clocks, { date: 5 * 3_600_000, createdAt: 9 * 3_600_000 });
+    assert.deepEqual(await hoursAhead(), [5, 9]);
     // A fault's answer comes through the same gateway.
     emulator.faults.add({ answer: { status: 503, body: "{}" } });
     assert.equal((await hoursAhead())[0], 5);
     emulator.reset();
-    assert.deepEqual((await hoursAhead()).map(Math.abs), [0, 0]);
-  });
-
-  it("has a list that lacks what was made after the fault was set", async () => {
-    const known = (await made(edges, {})).id;
-    emulator.faults.add({ method: "GET", path: "/edges/tls", answer: "stale" });
-    const { id } = await made(edges, {});
-    const listed = async () => (await get(edges)).tls_edges.map((one) => one.id);
-    assert.deepEqual(await listed(), [known]);
-    assert.deepEqual(await listed(), [id, known]);
-  });
-
-  it("does the work of a failed request late: after a time, or once the faults are cleared", async () => {
-    const answer = { status: 504 };
-    emulator.faults.add({ method: "POST", answer, work: { afterMs: 1 } });
-    emulator.faults.add({ method: "POST", answer, work: "cleared" });
-    const count = () => emulator.tlsEdges.list().length;
-    const until = async (wanted: number) => {
-      while (count() < wanted) await setImmediate();
-    };
-    assert.equal((await send("POST", edges, {})).status, 504);
-    await until(1);
-    assert.equal((await send("POST", edges, {})).status, 504);
-    assert.equal(count(), 1);
-    emulator.faults.clear();
-    await until(2);
-  });
-
-  it("changes and deletes what is there, with no request recorded", async () => {
-    const edge = await made(edges, { backend: {}, description: "d" });
-    emulator.tlsEdges.patch(edge.id, { backend: null, description: "drifted" });
-    assert.deepEqual(await get(edge.uri), { ...edge, backend: null, description: "drifted" });
-    emulator.tlsEdges.delete(edge.id);
-    assert.equal(emulator.tlsEdges.get(edge.id), undefined);
-    assert.throws(() => emulator.tlsEdges.patch(edge.id, {}));
-    assert.throws(() => emulator.tlsEdges.delete(edge.id));
-    assert.equal(emulator.requests.length, 2);
+    assert.deepEqual(await hoursAhead(), [0, 0]);
   });
 
   describe("its options", () => {
     const folder = newFolder();
     afterEach(() => restart());
 
-    it("rewrite responses, errors included, delay them, and take a key and tunnels", async () => {
+    it("rewrite responses, errors included, and take a key and tunnels", async () => {
       const respond: EmulatorOptions["respond"] = (body, details) => ({ ...Object(body), details });
-      const tunnels = [{ id: "tn_2" }, { id: "tn_1" }];
-      await restart({ respond, latencyMs: 60, apiKey: "tlse_mine", tunnels });
-      const start = performance.now();
-      const headers = { Authorization: "Bearer tlse_mine" };
-      const { body, status } = await send("GET", "/tunnels/tn_x", undefined, headers);
-      assert.ok(performance.now() - start >= 55);
-      assert.deepEqual([status, body.error_code], [404, reasons.notFound.code]);
+      await restart({ respond, apiKey: "tlse_mine", tunnels: [{ id: "tn_2" }, { id: "tn_1" }] });
+      assert.equal(emulator.apiKey, "tlse_mine");
+      const { body } = await send("GET", "/tunnels/tn_x");
+      assert.equal(body.error_code, reasons.notFound.code);
       assert.deepEqual(body.details, { method: "GET", path: "/tunnels/tn_x", status: 404 });
       assert.equal((await get("/tunnels")).tunnels.map(({ id }) => id).join(), "tn_2,tn_1");
     });
 
     it("keep data, port, CA and key in a file that only its owner can read", async () => {
-      const dataFile = path.join(folder, "data.db");
+      const dataFile = path.join(folder, "data.jsonl");
       await restart({ dataFile });
       const first = emulator;
-      emulator.reset();
       const metadata = JSON.stringify({ uri: `${first.url}/mine` });
       const [edge, gone] = [await made(edges, { metadata }), await made(edges, {})];
       await send("PATCH", edge.uri, { backend: { backend_id: "bkdtg_1" } });
       await send("DELETE", gone.uri);
       const tunnels = emulator.tunnels.list();
-      const pair = await makeCertificate({ commonName: "kept" });
-      const body = { certificate_pem: pair.certificatePem, private_key_pem: pair.privateKeyPem };
-      await made(certificates, body);
       await restart({ dataFile });
       const { url, ca, apiKey } = emulator;
       assert.deepEqual([url, ca, apiKey], [first.url, first.ca, first.apiKey]);
       assert.deepEqual(emulator.tunnels.list(), tunnels);
-      assert.equal(emulator.tlsCertificates.list().length, 1);
-      // Its place is known, too.
+      // The place of a deleted one is known, too.
       assert.equal((await get(`/edges/tls?before_id=${gone.id}`)).tls_edges.length, 1);
       assert.equal(fs.statSync(dataFile).mode & 0o077, 0);
       await emulator.close();
+      // Where the port is taken, it serves on another one, and each uri has that.
       const port = Number(new URL(url).port);
       const taken = await startEmulator({ port });
       await assert.rejects(startEmulator({ port }), { code: "EADDRINUSE" });
@@ -692,28 +569,23 @@ describe("the emulator", () => {
       const ref = { id: "bkdtg_1", uri: `${emulator.url}/backends/bkdtg_1` };
       const uri = `${emulator.url}/edges/tls/${edge.id}`;
       assert.deepEqual(await get(uri), { ...edge, uri, backend: { enabled: true, backend: ref } });
-      const secret = pair.privateKeyPem.split("\n")[1] ?? "";
-      assert.equal(fs.readFileSync(dataFile).includes(secret), false);
     });
 
     it("refuse a file that has something else, and take the rights of others from an empty one", async () => {
-      const dataFile = path.join(folder, "other.db");
-      for (const text of ["mine", "mine\n", "{}\nmine\n"]) {
-        fs.writeFileSync(dataFile, text);
-        await assert.rejects(startEmulator({ dataFile }), /delete it/);
-        assert.equal(fs.readFileSync(dataFile, "utf8"), text);
-      }
+      const dataFile = path.join(folder, "other.jsonl");
+      fs.writeFileSync(dataFile, "{}\nmine\n", { mode: 0o644 });
+      await assert.rejects(startEmulator({ dataFile }), /delete it/);
+      assert.equal(fs.readFileSync(dataFile, "utf8"), "{}\nmine\n");
       fs.writeFileSync(dataFile, "");
-      fs.chmodSync(dataFile, 0o644);
       await restart({ dataFile });
       assert.equal(fs.statSync(dataFile).mode & 0o777, 0o600);
     });
   });
 
   it("closes with requests in flight, and twice", async () => {
-    await restart({ latencyMs: 600_000 });
+    emulator.faults.add({ answer: "silence" });
     const cut = assert.rejects(send("GET", "/"), { code: "ECONNRESET" });
-    while (emulator.requests.length === 0) await setImmediate();
+    await until(() => emulator.faults.list()[0]?.struck === 1);
     await Promise.all([emulator.close(), emulator.close()]);
     await cut;
     await assert.rejects(send("GET", "/"), { code: "ECONNREFUSED" });
@@ -721,15 +593,12 @@ describe("the emulator", () => {
   });
 
   describe("on the command line", () => {
-    const started: ChildProcess[] = [];
     const cwd = newFolder();
     const inFolder = (...names: string[]) => path.join(cwd, ...names);
     const modeOf = (file: string) => fs.statSync(file).mode & 0o777;
     const start = (...args: string[]) => {
       const main = path.join(__dirname, "../emulator/dist/main.js");
-      const child = spawn(process.execPath, [main, ...args], { cwd });
-      started.push(child);
-      return child;
+      return spawn(process.execPath, [main, ...args], { cwd, timeout: 60_000 });
     };
     const ended = async (child: ReturnType<typeof start>) => {
       const streams = [text(child.stdout), text(child.stderr)] as const;
@@ -745,9 +614,6 @@ describe("the emulator", () => {
       assert.deepEqual([code, errors], [0, ""]);
       return output;
     };
-    after(() => {
-      for (const child of started) child.kill("SIGKILL");
-    });
 
     it("prints what to export, and keeps address, key and CA in a folder", async () => {
       const output = await served();
@@ -786,8 +652,7 @@ describe("the emulator", () => {
     });
 
     it("refuses a typo with 2, a taken port with 1", async () => {
-      const noFolder = ["certificate", "a.example.com"];
-      for (const args of [["--prot", "1"], ["--port", "x"], ["extra"], ["certificate"], noFolder]) {
+      for (const args of [["--port", "x"], ["extra"], ["certificate", "a.example.com"]]) {
         assert.equal((await ended(start(...args))).code, 2);
       }
       const { code, errors } = await ended(start("--port", new URL(emulator.url).port));
@@ -795,3 +660,35 @@ describe("the emulator", () => {
     });
   });
 });
+
+const hex = (text: string) => Buffer.from(text, "hex");
+
+const block = (label: string, der: Buffer) =>
+  `-----BEGIN ${label}-----\n${der.toString("base64")}\n-----END ${label}-----\n`;
+
+const derOf = (pem: string) => Buffer.from(pem.replace(/-----.*-----|\s/g, ""), "base64");
+
+/** The same bytes with others at the place where `find` ends. */
+function patched(der: Buffer, find: string | Buffer, bytes: number[]): Buffer {
+  const copy = Buffer.from(der);
+  assert.ok(der.includes(find));
+  copy.set(bytes, der.indexOf(find) + Buffer.from(find).length);
+  return copy;
+}
+
+const extension = (id: string, isCritical: boolean, value: string) =>
+  new x509.Extension(id, isCritical, hex(value));
+
+/** An upload of a certificate that signs itself, with its bytes changed afterwards. */
+async function special(options: object, change = (der: Buffer) => der) {
+  const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
+  const { subtle } = webcrypto;
+  const keys = await subtle.generateKey(algorithm, true, ["sign", "verify"]);
+  const all = { keys, serialNumber: "01", ...options };
+  const signed = await x509.X509CertificateGenerator.createSelfSigned(all);
+  const key = await subtle.exportKey("pkcs8", keys.privateKey);
+  return {
+    certificate_pem: block("CERTIFICATE", change(Buffer.from(signed.rawData))),
+    private_key_pem: block("PRIVATE KEY", Buffer.from(key)),
+  };
+}
