@@ -119,7 +119,9 @@ function weaknessOf(
 /** Every signature has a good hash. */
 export const certificateSignature = resourcePolicy({
   name: "certificate-signature",
-  description: "Each certificate of a chain is signed with SHA-256, SHA-384, SHA-512 or Ed25519.",
+  description:
+    "Each certificate of a chain is signed with SHA-256, SHA-384 or SHA-512, or with an algorithm that has " +
+    "a good hash of its own: Ed25519, Ed448, ML-DSA.",
   severity: "critical",
   enforcementLevel: "mandatory",
   validateResource: judging((chain, { name }, report) => {
@@ -134,8 +136,11 @@ export const certificateSignature = resourcePolicy({
   }),
 });
 
-/** Another algorithm counts as broken. */
-const goodSignatures = ["SHA-256", "SHA-384", "SHA-512", "Ed25519"];
+/** Another algorithm counts as broken. EdDSA is the library's name of Ed448. */
+const goodSignatures = [
+  ...["SHA-256", "SHA-384", "SHA-512", "Ed25519", "EdDSA"],
+  ...["ML-DSA-44", "ML-DSA-65", "ML-DSA-87"],
+];
 
 /** A chain has its intermediates. */
 export const certificateChain = resourcePolicy({

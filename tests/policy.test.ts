@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { generateKeyPairSync, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { mock } from "node:test";
 import {
   BasicConstraintsExtension,
   ExtendedKeyUsageExtension,
@@ -13,6 +14,7 @@ import {
   type PolicyResource,
   type ResourceValidation,
   type ResourceValidationArgs,
+  type StackValidationPolicy,
   UnknownValueError,
   unknownCheckingProxy,
 } from "@pulumi/policy";
@@ -20,6 +22,7 @@ import * as fc from "fast-check";
 import { type CertificateOptions, makeCertificate } from "../emulator/pki";
 import { main } from "../policy/check";
 import * as pack from "../policy/index";
+import { withWarning } from "../policy/settings";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import { tlsCertificate as certificateKind } from "../provider/tlsCertificate";
 import { TLSCertificate, TLSEdge } from "../sdk";
@@ -502,6 +505,18 @@ describe("policies", () => {
 });
 
 describe("the policy pack", () => {
+  it("C70: warns once of a setting that a policy does not have", async () => {
+    const print = mock.method(console, "error", () => {});
+    const policy = withWarning(pack.keyReuse) as StackValidationPolicy;
+    const args = { resources: [], getConfig: () => ({ days: 14 }) } as never;
+    for (let n = 0; n < 2; n++) await policy.validateStack(args, assert.fail);
+    print.mock.restore();
+    assert.deepEqual(
+      print.mock.calls.map((call) => call.arguments[0]),
+      ["warning: the policy key-reuse has no setting days: it has none"],
+    );
+  });
+
   it("C70 has the levels and settings of baseline.json, and a profile that makes all mandatory", () => {
     const own = policies.map((policy) => {
       const { name, enforcementLevel } = policy;
