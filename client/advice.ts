@@ -1,3 +1,5 @@
+import { type Attempted, ConnectionError, ServiceError } from "./errors";
+import type { NoAnswer, Outcome } from "./outcome";
 import { proxyVariable } from "./proxy";
 
 /** The settings that an error may name. */
@@ -6,64 +8,71 @@ export type SettingKey = "baseUrl" | "apiKey" | "caFile" | "timeoutSeconds" | "r
 /** The user's name for a setting, such as `TLSEDGE_API_KEY` or `tlsedge:apiKey`. */
 export type NameOf = (key: SettingKey) => string;
 
-/** Names the setting that gives an operation more time. */
-export function moreTime(nameOf: NameOf): string {
-  return ` (ETIMEDOUT): ${nameOf("timeoutSeconds")} sets the deadline of an operation`;
+/** What an error message needs besides the outcome and the tries. */
+interface Context {
+  nameOf: NameOf;
+  /** The service that the request was sent to: the key may be one of another service. */
+  host: string;
+  /** Whether the path names one object: then 404 means that the object is gone. */
+  isItem: boolean;
+  /** Makes a text of the service fit to be shown: short, plain and without secrets. */
+  shown: (text: string) => string;
 }
 
-/** What to check when a proxy, not the service, may have answered. */
-export function notTheService(nameOf: NameOf): string {
-  return (
-    "If something other than the service answered, such as a proxy, check the base URL in " +
-    `${nameOf("baseUrl")} and the proxy`
+/** The error for an outcome that is not a success. */
+export function errorOf(
+  outcome: Outcome,
+  tries: Attempted,
+  context: Context,
+): ServiceError | ConnectionError {
+  if (outcome.status === undefined) {
+    // The message may quote the server, such as the names in its certificate.
+    const message = context.shown(outcome.message) || outcome.code;
+    const reason = whyNoAnswer({ ...outcome, message }, context.nameOf);
+    return new ConnectionError(reason, { ...tries, code: outcome.code });
+  }
+  const { status, json } = outcome;
+  const body = json as Record<string, unknown> | null | undefined;
+  const details = body?.details as { operation_id?: unknown } | null | undefined;
+  const shown = (value: unknown) => (typeof value === "string" ? context.shown(value) : undefined);
+  const ids = { code: shown(body?.error_code), operationId: shown(details?.operation_id) };
+  return new ServiceError(
+    shown(body?.msg) ?? "",
+    { ...tries, status, ...ids },
+    advise(status, context),
   );
 }
 
-/**
- * Why a request got no answer, and what to do.
- *
- * @param maxRetryMs How long a failed connection is retried, in milliseconds; may be infinite.
- */
-export function explain(
-  { code, message, wasSent }: { code: string; message: string; wasSent: boolean },
-  nameOf: NameOf,
-  maxRetryMs: number,
-): string {
-  if (code === "ETIMEDOUT" && wasSent) return `no answer in time${moreTime(nameOf)}`;
+/** Why a request got no answer, and what to do. */
+function whyNoAnswer({ code, message, wasSent }: NoAnswer, nameOf: NameOf): string {
+  if (code === "ETIMEDOUT" && wasSent) {
+    const setting = nameOf("timeoutSeconds");
+    return `no answer in time (ETIMEDOUT): ${setting} sets the deadline of an operation`;
+  }
   if (/CERT|SIGNATURE|ISSUER/.test(code)) {
     return (
       `the service's certificate is not trusted (${code}: ${message}). If a private authority ` +
       `signed it, give that authority's PEM file in ${nameOf("caFile")}`
     );
   }
-  if (wasSent || code === "EPROXY") return message || code;
-  const reason = code === "ETIMEDOUT" ? "no connection in time" : message || code;
-  const seconds = maxRetryMs / 1000;
-  const limit = Number.isFinite(seconds)
-    ? `. Before the first write, a failed connection is retried for at most ${seconds} s`
-    : "";
+  if (wasSent || code === "EPROXY") return message;
+  const reason = code === "ETIMEDOUT" ? "no connection in time" : message;
   const proxy = proxyVariable();
   const network = proxy
     ? `, the network and the proxy in ${proxy} (http:// or https://)`
     : " and the network";
-  return `${reason}${limit}. Check the base URL in ${nameOf("baseUrl")}${network}`;
+  return `${reason}. Check the base URL in ${nameOf("baseUrl")}${network}`;
 }
 
-/**
- * What to do about an error status; empty when the service's own message is enough.
- *
- * @param host The service that answered: the key may be one of another service.
- */
-export function advise(status: number, nameOf: NameOf, isItem: boolean, host: string): string {
+/** What to do about an error status; empty when the service's own message is enough. */
+function advise(status: number, { nameOf, host, isItem }: Context): string {
   if (status === 401 || status === 403) {
     return `Check the API key in ${nameOf("apiKey")} (the service is ${host})`;
   }
   if (status === 404 && !isItem) return `Check the base URL in ${nameOf("baseUrl")} and its path`;
   if (status === 429) {
-    return (
-      "The account's request limit is used up: wait a minute, or lower " +
-      nameOf("requestsPerMinute")
-    );
+    const setting = nameOf("requestsPerMinute");
+    return `The account's request limit is used up: wait a minute, or lower ${setting}`;
   }
   if (status >= 500) return "The service, or a proxy before it, failed: try again later";
   if (status >= 300 && status < 400) {

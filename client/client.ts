@@ -1,43 +1,33 @@
 import { scryptSync } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Agent } from "node:https";
-import type { Socket } from "node:net";
-import { setTimeout } from "node:timers/promises";
 import { debuglog } from "node:util";
-import axios, { type AxiosError, type AxiosInstance } from "axios";
-import type { InferOutput } from "valibot";
-import { moreTime, type NameOf, notTheService } from "./advice";
+import axios, { type AxiosInstance } from "axios";
+import * as v from "valibot";
+import { errorOf, type NameOf } from "./advice";
 import { type AnswerSchema, readAnswer } from "./answer";
 import { type Attempted, ConnectionError } from "./errors";
-import {
-  canRetry,
-  errorOf,
-  isLost,
-  isSuccess,
-  isTransient,
-  type Outcome,
-  pauseMs,
-} from "./outcome";
-import { Deadline, Pace } from "./pace";
+import { canRetry, isSuccess, mayBeDone, type NoAnswer, type Outcome, pauseMs } from "./outcome";
+import { Deadline, Pace, pause } from "./pace";
 import { plain } from "./plain";
-import { Progress } from "./progress";
 import { isOtherProxy, proxyVariable } from "./proxy";
 import { withoutApiKey, withoutArguments, withoutPrivateKeys } from "./redact";
 
 const debug = debuglog("tlsedge");
 
 const attemptTimeoutMs = 30_000;
+/** How long a connection is kept for the next request. */
 const maxIdleMs = 1000;
 /** How much of an answer is read, after decompression. */
 const maxAnswerBytes = 32 * 1024 * 1024;
-/** A shorter API key may be part of a name by chance, and state must have that name as it is. */
-const minKeyInAnswer = 16;
-/** How much of an unusable answer an error keeps. */
-const maxUsableLength = 1024 * 1024;
 /** How much of a text of the service is shown. */
 const maxShownLength = 1000;
 /** How long a failed connection is retried before the first write, for example in a plan. */
 const maxRetryMsBeforeWrite = 10_000;
+/** A longer pause before a retry is reported, and so is the third try. */
+const longPauseMs = 10_000;
+/** The time between two reports. */
+const betweenReportsMs = 10_000;
 
 /** What a {@link Client} needs to reach one account of the service. */
 export interface ClientOptions {
@@ -76,15 +66,13 @@ interface Account {
   http: AxiosInstance;
   base: URL;
   apiKey: string;
-  /** Cuts the API key out of a text. */
-  withoutApiKey: (text: string) => string;
   accountTag?: string;
   deadlineMs: number;
   maxRetries: number;
   pace: Pace;
   clockSkewMs: number;
   writes: number;
-  progress: Progress;
+  report: (message: string) => void;
   signal: AbortSignal | undefined;
 }
 
@@ -190,11 +178,11 @@ export class Client {
    * @param options `isItem`: whether the path names one object, so that 404 means that the object
    * is gone. Default true.
    */
-  get<S extends AnswerSchema>(
+  get<Wire>(
     path: string,
-    answer: S,
+    answer: AnswerSchema<Wire>,
     { isItem = true }: { isItem?: boolean } = {},
-  ): Promise<InferOutput<S>> {
+  ): Promise<Wire> {
     return this.#send({ method: "GET", path, isItem }, answer);
   }
 
@@ -203,111 +191,99 @@ export class Client {
    *
    * @param onSend Called before the first try, after the wait for the rate limit.
    */
-  post<S extends AnswerSchema>(
+  post<Wire>(
     path: string,
     body: object,
-    answer: S,
+    answer: AnswerSchema<Wire>,
     onSend?: () => void,
-  ): Promise<InferOutput<S>> {
+  ): Promise<Wire> {
     return this.#send({ method: "POST", path, body, isItem: false, onSend }, answer);
   }
 
   /** Updates the object at a path, and reads it if the service answers without it. */
-  patch<S extends AnswerSchema>(path: string, body: object, answer: S): Promise<InferOutput<S>> {
+  patch<Wire>(path: string, body: object, answer: AnswerSchema<Wire>): Promise<Wire> {
     return this.#send({ method: "PATCH", path, body, isItem: true }, answer);
   }
 
   /** Deletes the object at a path. A success may have any JSON body, or none. */
   async delete(path: string): Promise<void> {
-    const { json, attempted } = await this.#request({ method: "DELETE", path, isItem: true });
-    if (json === undefined)
-      throw ConnectionError.unusable(
-        attempted,
-        `the answer is not JSON. ${notTheService(this.#account.nameOf)}`,
-        { ambiguous: true },
-      );
+    const json = v.custom<unknown>((body) => body !== undefined);
+    await this.#send({ method: "DELETE", path, isItem: true }, json);
   }
 
-  async #send<S extends AnswerSchema>(request: Request, schema: S): Promise<InferOutput<S>> {
-    const { json, attempted } = await this.#request(request);
-    if (json === null && request.method === "PATCH") {
+  async #send<Wire>(request: Request, schema: AnswerSchema<Wire>): Promise<Wire> {
+    const { method } = request;
+    const { json, tries } = await this.#request(request);
+    if (json === null && method === "PATCH") {
       return this.get(request.path, schema).catch((error) => {
         throw Object.assign(error, { ambiguous: true });
       });
     }
     const read = readAnswer(schema, json);
     if ("answer" in read) return read.answer;
-    const { reason, usable } = read.unusable;
     // A label's name in a path is a text of the service.
     const field = this.#shown(read.unusable.field);
     const what = field
-      ? `field ${field} of the answer ${reason}`
+      ? `field ${field} of the answer ${read.unusable.reason}`
       : "the answer is not a JSON object";
-    // Without its list, a page is perhaps the answer of another service.
-    const isForeign =
-      !field || (request.method === "GET" && !request.isItem && !field.includes("["));
-    const advice = isForeign ? `. ${notTheService(this.#account.nameOf)}` : "";
-    throw ConnectionError.unusable(attempted, what + advice, {
-      field: field || undefined,
-      // Of a big answer the id alone.
-      usable: JSON.stringify(usable).length > maxUsableLength ? { id: usable.id } : usable,
-      ambiguous: request.method !== "GET",
-    });
+    const advice =
+      "If something other than the service answered, such as a proxy, check the base URL in " +
+      `${this.#account.nameOf("baseUrl")} and the proxy`;
+    throw ConnectionError.unusable(
+      {
+        ...tries,
+        ...(field && { field }),
+        // The id is checked first: when another field is wrong, it is right.
+        ...(field && field !== "id" && { id: (json as { id?: string }).id }),
+        ambiguous: method !== "GET",
+      },
+      `${what}. ${advice}`,
+    );
   }
 
   /** Sends a request until it succeeds, can't be retried, or reaches its deadline. */
-  async #request(request: Request): Promise<{ json: unknown; attempted: Attempted }> {
-    const { nameOf, deadlineMs, maxRetries, progress, signal } = this.#account;
+  async #request(request: Request): Promise<{ json: unknown; tries: Attempted }> {
+    const { nameOf, deadlineMs, maxRetries, pace, signal, report } = this.#account;
     const { method, isItem } = request;
     // The query may be that of the service's next_page_uri.
     const path = this.#shown(request.path);
     const deadline = this.#deadline ?? new Deadline(deadlineMs);
-    const attempted = { method, path, attempts: 0, elapsedMs: 0, ambiguous: false };
+    const tries = { method, path, attempts: 0, elapsedMs: 0, ambiguous: false };
+    const shown = (text: string) => this.#shown(text);
+    const context = { nameOf, host: this.baseUrl.host, isItem, shown };
     if (deadline.leftMs <= 0) {
-      const reason = `no time is left${moreTime(nameOf)}`;
-      throw new ConnectionError(reason, { ...attempted, code: "ETIMEDOUT" });
+      throw errorOf({ code: "ETIMEDOUT", message: "", wasSent: true }, tries, context);
     }
     let startedAt: number | undefined;
-    let lastStatus: number | undefined;
     for (;;) {
-      const release = await deadline.waitFor(unlessAborted(signal, this.#account.pace.turn()));
+      await deadline.waitFor(pace.turn());
       startedAt ??= performance.now();
-      attempted.attempts += 1;
-      const outcome = await this.#try(request, attempted, deadline).finally(release);
-      attempted.elapsedMs = Math.round(performance.now() - startedAt);
-      if (isSuccess(outcome)) return { json: outcome.json, attempted };
-      attempted.ambiguous ||= method !== "GET" && isLost(outcome);
-      lastStatus = outcome.status ?? lastStatus;
-      const maxRetryMs = this.#maxRetryMs(outcome);
-      const leftMs = Math.min(deadline.leftMs, maxRetryMs - attempted.elapsedMs);
-      const pause = pauseMs(outcome, attempted.attempts, this.clockSkewMs);
-      const mayRetry = canRetry(method, outcome) && attempted.attempts <= maxRetries;
-      if (!mayRetry || pause >= leftMs) {
-        throw errorOf(
-          outcome,
-          { ...attempted, lastStatus },
-          {
-            nameOf,
-            host: this.baseUrl.host,
-            isItem,
-            shown: (text) => this.#shown(text),
-            // Named in the error only if it ended the retries.
-            maxRetryMs: mayRetry ? maxRetryMs : Number.POSITIVE_INFINITY,
-          },
-        );
+      tries.attempts += 1;
+      const outcome = await this.#try(request, tries, deadline);
+      tries.elapsedMs = Math.round(performance.now() - startedAt);
+      if (isSuccess(outcome)) return { json: outcome.json, tries };
+      tries.ambiguous ||= method !== "GET" && mayBeDone(outcome);
+      const leftMs = Math.min(deadline.leftMs, this.#maxRetryMs(outcome) - tries.elapsedMs);
+      const ms = pauseMs(outcome, tries.attempts, this.clockSkewMs);
+      if (!canRetry(method, outcome) || tries.attempts > maxRetries || ms >= leftMs) {
+        throw errorOf(outcome, tries, context);
       }
-      debug("%s %s: retry in %d ms", method, path, pause);
-      progress.retrying(attempted, outcome, pause, leftMs);
-      await unlessAborted(signal, setTimeout(pause, undefined, { signal }));
+      debug("%s %s: retry in %d ms", method, path, ms);
+      if (tries.attempts > 1 || ms >= longPauseMs) {
+        const cause = outcome.code ? `no answer (${outcome.code})` : `status ${outcome.status}`;
+        const seconds = Math.ceil(leftMs / 1000);
+        report(`${method} ${path} got ${cause}; trying again, for ${seconds} s at most`);
+      }
+      await pause(ms, signal);
     }
   }
 
   /** Sends a request once. */
-  async #try(request: Request, attempted: Attempted, deadline: Deadline): Promise<Outcome> {
-    const { progress, signal } = this.#account;
-    const { method, path, attempts } = attempted;
+  async #try(request: Request, tries: Attempted, deadline: Deadline): Promise<Outcome> {
+    const { signal } = this.#account;
+    const { method, path, attempts } = tries;
+    signal?.throwIfAborted();
     const startedAt = performance.now();
-    const stopWaiting = progress.waiting(attempted, () => deadline.leftMs);
     this.#countWrite(method);
     try {
       if (attempts === 1) request.onSend?.();
@@ -318,17 +294,17 @@ export class Client {
       const took = Math.round(performance.now() - startedAt);
       const { status, code } = outcome;
       debug("%s %s %s %d ms, attempt %d", method, path, status ?? code, took, attempts);
-      this.#updateClock(outcome.headers?.date);
+      const date = Date.parse(String(outcome.headers?.date));
+      if (!Number.isNaN(date)) this.#account.clockSkewMs = date - Date.now();
       return outcome;
     } finally {
-      stopWaiting();
       this.#countWrite(method);
     }
   }
 
   /** How long a request may be retried after this outcome, in milliseconds. */
-  #maxRetryMs(outcome: Outcome): number {
-    const isConnected = outcome.status !== undefined || outcome.wasSent;
+  #maxRetryMs({ status, wasSent }: { status?: number; wasSent?: boolean }): number {
+    const isConnected = status !== undefined || wasSent;
     return isConnected || this.writes > 0 ? Number.POSITIVE_INFINITY : maxRetryMsBeforeWrite;
   }
 
@@ -336,16 +312,11 @@ export class Client {
     if (method !== "GET") this.#account.writes += 1;
   }
 
-  #updateClock(date: unknown): void {
-    const time = Date.parse(String(date));
-    if (!Number.isNaN(time)) this.#account.clockSkewMs = time - Date.now();
-  }
-
   /** A text of the service as messages show it: plain, without secrets, and not too long. */
   #shown(text: string): string {
+    // Cut the secrets before the text is shortened: the start of one is not recognized.
     const open = withoutArguments(this.#secrets)(text.slice(0, 8 * maxShownLength));
-    // Cut the key before the text is shortened: the start of a key is not recognized.
-    return this.#account.withoutApiKey(plain(open)).slice(0, maxShownLength);
+    return plain(open).slice(0, maxShownLength);
   }
 }
 
@@ -356,8 +327,13 @@ function accountOf(options: ClientOptions): Account {
   }
   debug("the service is %s", base.host);
   const nameOf = options.nameOf ?? ((key) => `the option ${key}`);
-  const progress = new Progress(options.tell ?? (() => {}));
   const limit = options.requestsPerMinute ?? 120;
+  let reportedAt = Number.NEGATIVE_INFINITY;
+  const report = (message: string) => {
+    if (performance.now() - reportedAt < betweenReportsMs) return;
+    reportedAt = performance.now();
+    options.tell?.(message);
+  };
   const http = axios.create({
     adapter: "http",
     baseURL: options.baseUrl.replace(/\/+$/, ""),
@@ -366,8 +342,11 @@ function accountOf(options: ClientOptions): Account {
       Authorization: `Bearer ${options.apiKey}`,
       [options.versionHeader ?? "Service-Version"]: options.apiVersion ?? "2",
     },
-    httpsAgent: new FreshAgent({
+    httpsAgent: new Agent({
       keepAlive: true,
+      // A balancer may close an idle connection just when a POST is sent on it, and the answer would be
+      // lost. A request in flight has other timeouts: axios turns this one off.
+      timeout: maxIdleMs,
       maxSockets: 16,
       // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED=0 changes the default.
       rejectUnauthorized: true,
@@ -380,57 +359,29 @@ function accountOf(options: ClientOptions): Account {
     responseType: "text",
     transformResponse: (body: unknown) => body,
   });
+  const reportWait = (ms: number) =>
+    report(
+      `the limit of ${limit} requests a minute is reached: a request waits ${Math.ceil(ms / 1000)} s. ` +
+        `${nameOf("requestsPerMinute")} sets the limit`,
+    );
   return {
     nameOf,
     http,
     base,
     apiKey: options.apiKey,
-    withoutApiKey: withoutApiKey(options.apiKey),
     deadlineMs: (options.timeoutSeconds ?? 120) * 1000,
     maxRetries: options.maxRetries ?? 8,
+    pace: new Pace(limit, reportWait, options.signal),
     clockSkewMs: 0,
     writes: 0,
-    progress,
+    report,
     signal: options.signal,
-    pace: new Pace(
-      limit,
-      (waiting) =>
-        progress.report(
-          `the limit of ${limit} requests a minute is reached; requests that wait: ${waiting}. ` +
-            `${nameOf("requestsPerMinute")} sets the limit`,
-        ),
-      options.signal,
-    ),
   };
-}
-
-/**
- * Keeps no connection that is idle for more than a second. A balancer may close an idle connection
- * just when a POST is sent on it, and the answer to that POST would be lost.
- */
-class FreshAgent extends Agent {
-  override keepSocketAlive(socket: Socket): boolean {
-    const isKept = super.keepSocketAlive(socket) as unknown as boolean;
-    // The agent destroys a free socket that times out. A request in flight has other timeouts.
-    socket.setTimeout(maxIdleMs);
-    return isKept;
-  }
-}
-
-/** Waits for a promise. Throws the signal's reason as soon as the signal is aborted. */
-function unlessAborted<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
-  if (!signal) return work;
-  signal.throwIfAborted();
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    signal.addEventListener("abort", abort);
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-  });
 }
 
 /** Sends a request once and waits for the answer, without keys in it, until the signal is aborted. */
 async function send(
-  { http, apiKey, withoutApiKey }: Account,
+  { http, apiKey }: Account,
   { method, path, body }: Request,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -444,42 +395,30 @@ async function send(
     });
     // The service answers through TLS. A proxy that does not connect to it has passed nothing on.
     if (request?.socket && !request.socket.encrypted) {
-      const code = isTransient(status) ? "ECONNREFUSED" : "EPROXY";
-      return notSent(code, `refuses the connection with status ${status}`);
+      return ofProxy(`refuses the connection with status ${status}`);
     }
-    const text = apiKey.length < minKeyInAnswer ? data : withoutApiKey(data);
-    const answer = { status, headers, json: parseJson(text, body) };
-    const isCut = answer.json === undefined && data.trimStart().startsWith("{");
-    if (!isSuccess(answer) || !isCut) return answer;
-    return { code: "ECONNRESET", message: "the answer was cut off", wasSent: true };
+    return { status, headers, json: parseJson(withoutApiKey(data, apiKey), body) };
   } catch (error) {
-    return failureOf(error);
+    // The error has the URL, and with it the password. Our own URL was parsed before.
+    if ((error as NodeJS.ErrnoException).code === "ERR_INVALID_URL") {
+      return ofProxy("has a malformed URL: write http://host:port");
+    }
+    if (!axios.isAxiosError(error)) throw error;
+    // Node.js sends no part of a request before the TLS handshake has authorized the server.
+    const wasSent = error.request?.socket?.authorized === true;
+    const { code = "EUNKNOWN", message } = error;
+    if (message.startsWith("maxContentLength")) {
+      return { code: "EBADANSWER", message: "the answer has more than 32 MiB", wasSent };
+    }
+    return { code: codes[code] ?? code, message, wasSent };
   }
 }
 
-/** What is known of a request that got no answer. */
-function failureOf(error: unknown): Outcome {
-  // The error has the URL, and with it the password. Our own URL was parsed before.
-  if ((error as NodeJS.ErrnoException).code === "ERR_INVALID_URL") {
-    return notSent("EPROXY", "has a malformed URL: write http://host:port");
-  }
-  if (!axios.isAxiosError(error)) throw error;
-  // Node.js sends no part of a request before the TLS handshake has authorized the server.
-  const wasSent = error.request?.socket?.authorized === true;
-  if (error.message.startsWith("maxContentLength")) {
-    return { code: "EBADANSWER", message: "the answer has more than 32 MiB", wasSent: true };
-  }
-  return { code: codeOf(error), message: error.message, wasSent };
-}
+/** Node's codes for those of axios. */
+const codes: Record<string, string> = { ERR_CANCELED: "ETIMEDOUT", ERR_BAD_RESPONSE: "ECONNRESET" };
 
-function notSent(code: string, message: string): Outcome {
-  return { code, message: `the proxy in ${proxyVariable()} ${message}`, wasSent: false };
-}
-
-/** Node's code for an error of axios. */
-function codeOf({ code = "EUNKNOWN" }: AxiosError): string {
-  if (code === "ERR_CANCELED") return "ETIMEDOUT";
-  return code === "ERR_BAD_RESPONSE" ? "ECONNRESET" : code;
+function ofProxy(what: string): NoAnswer {
+  return { code: "EPROXY", message: `the proxy in ${proxyVariable()} ${what}`, wasSent: false };
 }
 
 /**

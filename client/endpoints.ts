@@ -1,7 +1,8 @@
-import { any, array, check, nullish, object, pipe, string } from "valibot";
-import type { SchemaOf } from "./answer";
+import { array, nullish, string } from "valibot";
+import type { AnswerSchema } from "./answer";
 import type { Client } from "./client";
 import { ConnectionError } from "./errors";
+import { object } from "./fields";
 import { holdsPrivateKey } from "./redact";
 
 /** The endpoints of one kind of resource: a verb, a path and two types each (api.md §4). */
@@ -33,15 +34,14 @@ export type Page<Wire> = Wire[] & {
 export function endpointsOf<Wire, Create extends object, Update extends object = Create>(
   path: string,
   collection: string,
-  schema: SchemaOf<Wire>,
+  schema: AnswerSchema<Wire>,
 ): Endpoints<Wire, Create, Update> {
-  const at = (id: string) => pathOfId(path, id);
   const pages = (client: Client) => pagesOf(client, path, collection, schema);
   return {
     create: (client, body, onSend) => client.post(path, body, schema, onSend),
-    get: async (client, id) => client.get(at(id), schema),
-    update: async (client, id, body) => client.patch(at(id), body, schema),
-    delete: async (client, id) => client.delete(at(id)),
+    get: async (client, id) => client.get(pathOfId(path, id), schema),
+    update: async (client, id, body) => client.patch(pathOfId(path, id), body, schema),
+    delete: async (client, id) => client.delete(pathOfId(path, id)),
     async *list(client) {
       for await (const page of pages(client)) yield* page;
     },
@@ -56,11 +56,9 @@ export function endpointsOf<Wire, Create extends object, Update extends object =
  * The message does not quote it.
  */
 function pathOfId(path: string, id: string): string {
-  const isBroken = /\p{Surrogate}/u.test(id);
-  if (id === "" || id === "." || id === ".." || isBroken || holdsPrivateKey(id)) {
+  if (["", ".", ".."].includes(id) || holdsPrivateKey(id)) {
     throw new TypeError(
-      "this is not the id of an object: it is empty, . or .., or it holds a private key or half of " +
-        "a character",
+      "this is not the id of an object: it is empty, . or .., or it holds a private key",
     );
   }
   return `${path}/${encodeURIComponent(id)}`;
@@ -68,45 +66,33 @@ function pathOfId(path: string, id: string): string {
 
 /** How many pages of a list are read: a service may name a next page without end. */
 const mostPages = 1000;
-/** How many items of a page are read: api.md allows 100. */
-const mostItems = 1000;
 
 /** The pages of a list (api.md §4.4). */
 async function* pagesOf<Wire>(
   client: Client,
   path: string,
   collection: string,
-  schema: SchemaOf<Wire>,
+  schema: AnswerSchema<Wire>,
 ): AsyncGenerator<Page<Wire>, void, undefined> {
-  const isShort = (items: unknown) => !Array.isArray(items) || items.length <= mostItems;
-  const items = pipe(any(), check(isShort, `has more than ${mostItems} items`), array(schema));
-  const page = object({ [collection]: items, next_page_uri: nullish(string()) });
-  const seen = new Set<string>();
-  let next: string | undefined = `${path}?limit=100`;
-  while (next) {
-    seen.add(next);
-    const answer: Record<string, unknown> = await client.get(next, page, { isItem: false });
-    yield Object.assign(answer[collection] as Wire[], { isLast: !answer.next_page_uri });
-    next = nextPage(path, answer.next_page_uri as string | null | undefined);
-    if (next && seen.has(next)) {
-      throw ConnectionError.unusable({ method: "GET", path }, "the pages of the list form a loop");
+  const page = object({ [collection]: array(schema), next_page_uri: nullish(string()) });
+  let query: string | undefined = "?limit=100";
+  for (let pages = 0; query; pages++) {
+    if (pages === mostPages) {
+      throw ConnectionError.unusable({ path }, `the list has more than ${mostPages} pages`);
     }
-    if (next && seen.size === mostPages) {
-      const reason = `the list has more than ${mostPages} pages`;
-      throw ConnectionError.unusable({ method: "GET", path }, reason);
-    }
+    const answer: Record<string, unknown> = await client.get(path + query, page, { isItem: false });
+    const next = answer.next_page_uri as string | null | undefined;
+    yield Object.assign(answer[collection] as Wire[], { isLast: !next });
+    query = next ? queryOf(path, next) : undefined;
   }
 }
 
 /**
- * The next page, at our own base URL and path: only the query of `next_page_uri` is followed. So the
- * API key goes nowhere else, and a gateway with a base URL of its own works.
+ * Only the query of `next_page_uri` is followed, at our own base URL and path. So the API key goes
+ * nowhere else, and a gateway with a base URL of its own works.
  */
-function nextPage(path: string, next: string | null | undefined): string | undefined {
-  if (!next) return undefined;
+function queryOf(path: string, next: string): string {
   const search = URL.canParse(next, "https://any") ? new URL(next, "https://any").search : "";
-  if (search) return path + search;
-  throw ConnectionError.unusable({ method: "GET", path }, "next_page_uri has no query", {
-    field: "next_page_uri",
-  });
+  if (search) return search;
+  throw ConnectionError.unusable({ path, field: "next_page_uri" }, "next_page_uri has no query");
 }

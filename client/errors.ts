@@ -18,17 +18,27 @@ export interface Attempted {
   ambiguous: boolean;
 }
 
-/** The service answered with a status that is not a success. */
-export class ServiceError extends Error implements Attempted {
-  /** Identifies the class where several copies of this package are loaded. */
-  override readonly name = "ServiceError";
-  /** The HTTP method. */
+/** What both errors of a request have. */
+export class RequestError extends Error implements Attempted {
   declare readonly method: string;
-  /** The path, below the base URL. */
   declare readonly path: string;
   declare readonly attempts: number;
   declare readonly elapsedMs: number;
   declare readonly ambiguous: boolean;
+
+  constructor(what: string, reason: string, fields: Attempted) {
+    const { method, path, attempts, elapsedMs } = fields;
+    const tries = attempts > 1 ? ` after ${attempts} tries` : "";
+    const time = elapsedMs >= 1000 ? ` in ${Math.round(elapsedMs / 1000)} s` : "";
+    super(`${method} ${path} ${what}${tries}${time}: ${reason}`);
+    Object.assign(this, fields);
+  }
+}
+
+/** The service answered with a status that is not a success. */
+export class ServiceError extends RequestError {
+  /** Identifies the class where several copies of this package are loaded. */
+  override readonly name = "ServiceError";
   /** The HTTP status. */
   declare readonly status: number;
   /** The service's own code for the cause, if the answer has one. */
@@ -42,63 +52,32 @@ export class ServiceError extends Error implements Attempted {
     advice: string,
   ) {
     const ids = [fields.code, fields.operationId].filter(Boolean).join(", ");
-    super(
-      `${fields.method} ${fields.path} failed with status ${fields.status}${effort(fields)}: ` +
-        `${reason || "no reason given"}${ids && ` (${ids})`}${advice && `. ${advice}`}`,
-    );
-    Object.assign(this, fields);
+    const why = `${reason || "no reason given"}${ids && ` (${ids})`}${advice && `. ${advice}`}`;
+    super(`failed with status ${fields.status}`, why, fields);
   }
 }
 
 /** No usable answer: no connection, no answer in time, or an answer that does not match api.md. */
-export class ConnectionError extends Error implements Attempted {
+export class ConnectionError extends RequestError {
   /** Identifies the class where several copies of this package are loaded. */
   override readonly name = "ConnectionError";
-  /** The HTTP method. */
-  declare readonly method: string;
-  /** The path, below the base URL. */
-  declare readonly path: string;
-  declare readonly attempts: number;
-  declare readonly elapsedMs: number;
   /** Node's code for the cause, such as `ECONNREFUSED`, `ETIMEDOUT` or `EBADANSWER`. */
   declare readonly code: string;
-  declare readonly ambiguous: boolean;
   /** In an `EBADANSWER`: the path of the unusable field, such as `tls_edges[3].id`. */
   declare readonly field: string | undefined;
-  /** In an `EBADANSWER`: the known fields that are usable. */
-  declare readonly usable: Record<string, unknown> | undefined;
-  /** The status of the last try that got an answer, if any did. */
-  declare readonly lastStatus: number | undefined;
+  /** In an `EBADANSWER`: the id of the object, if the answer has one. */
+  declare readonly id: string | undefined;
 
-  constructor(
-    reason: string,
-    fields: Attempted & {
-      code: string;
-      field?: string;
-      usable?: Record<string, unknown>;
-      lastStatus?: number;
-    },
-  ) {
-    const last = fields.lastStatus ? ` (an earlier try got status ${fields.lastStatus})` : "";
-    super(
-      `${fields.method} ${fields.path} got no usable answer${effort(fields)}: ${reason}${last}`,
-    );
-    Object.assign(this, fields);
+  constructor(reason: string, fields: Attempted & { code: string; field?: string; id?: string }) {
+    super("got no usable answer", reason, fields);
   }
 
   /** The error for an answer that does not match api.md. */
   static unusable(
-    request: { method: string; path: string; attempts?: number; elapsedMs?: number },
+    fields: Partial<Attempted> & { path: string; field?: string; id?: string },
     reason: string,
-    more: { field?: string; usable?: Record<string, unknown>; ambiguous?: boolean } = {},
   ): ConnectionError {
-    const fields = { attempts: 1, elapsedMs: 0, ambiguous: false, ...request, ...more };
-    return new ConnectionError(reason, { ...fields, code: "EBADANSWER" });
+    const defaults = { method: "GET", attempts: 1, elapsedMs: 0, ambiguous: false };
+    return new ConnectionError(reason, { ...defaults, ...fields, code: "EBADANSWER" });
   }
-}
-
-/** How many tries were made and how long they took, for messages. */
-function effort({ attempts, elapsedMs }: Attempted): string {
-  const tries = attempts > 1 ? ` after ${attempts} tries` : "";
-  return elapsedMs >= 1000 ? `${tries} in ${Math.round(elapsedMs / 1000)} s` : tries;
 }

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { SchemaOf } from "./answer";
+import type { AnswerSchema } from "./answer";
 
 /** A value that may be null or missing in an answer. */
 export type Unset<T> = T | null | undefined;
@@ -12,53 +12,56 @@ export interface Ref {
   uri: string;
 }
 
-/** The fields of every edge and certificate. */
-export interface ServiceObject extends Ref {
-  /** When the service created the object, RFC 3339 in UTC. */
-  created_at: string;
-  /** For people; at most 255 bytes of UTF-8. */
-  description?: Unset<string>;
-  /** For machines; at most 4096 bytes of UTF-8. */
-  metadata?: Unset<string>;
-}
+/** What an answer with these fields holds. valibot's own type loses the comments of the fields. */
+export type FieldsOf<E extends v.ObjectEntries> = {
+  [Name in keyof E as undefined extends v.InferOutput<E[Name]> ? never : Name]: v.InferOutput<
+    E[Name]
+  >;
+} & {
+  [Name in keyof E as undefined extends v.InferOutput<E[Name]> ? Name : never]?: v.InferOutput<
+    E[Name]
+  >;
+};
 
-/** A schema for each field of a type, and for no other. */
-export type EntriesOf<Wire> = { [Field in keyof Wire]-?: v.GenericSchema<unknown, Wire[Field]> };
-
-/** The schema of an answer. */
-export const answer = <Wire>(entries: EntriesOf<Wire>) =>
-  v.object(entries as unknown as v.ObjectEntries) as unknown as SchemaOf<Wire>;
-
-/** The schema of an object in an answer; the object may be unset. */
-export const part = <Wire>(entries: EntriesOf<Wire>) => v.nullish(noList(answer(entries)));
+/** The schema of an object in an answer: its known fields. Others are ignored (api.md §9). */
+export const object = <Entries extends v.ObjectEntries>(
+  entries: Entries,
+): AnswerSchema<FieldsOf<Entries>> => noList(v.object(entries)) as never;
 
 /** Refuses a list, which valibot accepts as an object. */
-export const noList = <Wire>(schema: v.GenericSchema<unknown, Wire>) =>
+export const noList = <Wire>(schema: AnswerSchema<Wire>): AnswerSchema<Wire> =>
   v.pipe(
     v.any(),
-    v.check((value) => !Array.isArray(value), "is a list, not an object"),
+    v.check((value) => !Array.isArray(value), "is a list"),
     schema,
   );
 
-/** The schema of a {@link Ref}. */
-export const ref = answer<Ref>({ id: v.string(), uri: v.string() });
 /** A string that may be unset. */
 export const text = v.nullish(v.string());
 /** A list of strings that may be unset. */
 export const texts = v.nullish(v.array(v.string()));
+const ref: AnswerSchema<Ref> = object({ id: v.string(), uri: v.string() });
+/** A reference that may be unset. */
+export const oneRef = v.nullish(ref);
 /** One reference or a list of them: api.md shows one, services send a list. */
 export const refs = v.nullish(v.union([ref, v.array(ref)]));
-/** Whether a module is applied; null means true. */
-export const enabled = v.nullish(v.boolean());
 
-/** The schemas of the fields that every edge and certificate has. */
-export const serviceObject: EntriesOf<ServiceObject> = {
+/** The fields of every edge and certificate. */
+export const serviceObject = {
+  /** Assigned by the service, opaque. */
   id: v.pipe(v.string(), v.nonEmpty("is empty"), v.maxLength(1000, "is too long")),
+  /** The URI of the object on the service. */
   uri: v.string(),
+  /** When the service created the object, RFC 3339 in UTC. */
   created_at: v.pipe(
     v.string(),
     v.check((time) => !Number.isNaN(Date.parse(time)), "is not a time"),
   ),
+  /** For people; at most 255 bytes of UTF-8. */
   description: text,
+  /** For machines; at most 4096 bytes of UTF-8. */
   metadata: text,
 };
+
+/** An edge or a certificate, with the fields that both have. */
+export interface ServiceObject extends FieldsOf<typeof serviceObject> {}

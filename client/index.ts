@@ -10,4 +10,4 @@ export type { NameOf, SettingKey } from "./advice";
 export type { AnswerSchema } from "./answer";
 export { Client, type ClientOptions } from "./client";
 export type { Endpoints, Page } from "./endpoints";
-export type { Ref, ServiceObject, Unset } from "./fields";
+export type { FieldsOf, Ref, ServiceObject, Unset } from "./fields";

@@ -1,70 +1,40 @@
 import { setTimeout } from "node:timers/promises";
 
-const windowMs = 60_000;
+/** A minute, and a second more: some requests reach the service faster than earlier ones. */
+const windowMs = 61_000;
 
-/**
- * Limits how many requests of an account start in any 60 seconds, in the order of the calls. The
- * service counts a request when it arrives, at an unknown time before its answer. So a request
- * counts here until 60 seconds after its answer.
- */
+/** A pause that ends with the signal's reason when the signal is aborted. */
+export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  await setTimeout(ms, undefined, { signal }).catch(() => {
+    throw signal?.reason;
+  });
+}
+
+/** Limits how many requests of an account start in a minute, in the order of the calls. */
 export class Pace {
-  #taken = 0;
-  /** When each answered request stops counting, earliest first. */
-  readonly #freeAt: number[] = [];
-  #queue = Promise.resolve();
-  #waiting = 0;
-  #onAnswer = () => {};
+  /** When the last requests start, as many as may start in a minute. */
+  readonly #starts: number[] = [];
 
   /**
-   * 0 requests a minute means no limit. `onWait` is called for each request that must wait. The
-   * signal ends all waits: an open timer would keep the process.
+   * 0 requests a minute means no limit. `onWait` is called for each request that must wait, with the
+   * milliseconds. The signal ends all waits.
    */
   constructor(
     readonly requestsPerMinute: number,
-    readonly onWait: (waiting: number) => void,
+    readonly onWait: (ms: number) => void,
     readonly signal?: AbortSignal,
   ) {}
 
-  /** Resolves when the request may start, with a function to call after its answer. */
-  async turn(): Promise<() => void> {
-    if (this.requestsPerMinute === 0) return () => {};
-    if (this.#waiting === 0 && this.#isFree()) {
-      this.#taken += 1;
-    } else {
-      this.#waiting += 1;
-      this.onWait(this.#waiting);
-      this.#queue = this.#queue.then(() => this.#takeWhenFree());
-      await this.#queue;
-    }
-    return () => {
-      this.#freeAt.push(performance.now() + windowMs);
-      this.#onAnswer();
-    };
-  }
-
-  #isFree(): boolean {
-    while ((this.#freeAt[0] ?? Number.POSITIVE_INFINITY) <= performance.now()) {
-      this.#freeAt.shift();
-      this.#taken -= 1;
-    }
-    return this.#taken < this.requestsPerMinute;
-  }
-
-  async #takeWhenFree(): Promise<void> {
-    while (!this.#isFree()) {
-      const [next] = this.#freeAt;
-      const { signal } = this;
-      if (next !== undefined) await setTimeout(next - performance.now(), undefined, { signal });
-      else await this.#nextAnswer();
-    }
-    this.#taken += 1;
-    this.#waiting -= 1;
-  }
-
-  #nextAnswer(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#onAnswer = resolve;
-    });
+  /** Resolves when the request may start. */
+  async turn(): Promise<void> {
+    if (this.requestsPerMinute === 0) return;
+    const now = performance.now();
+    const isFull = this.#starts.length === this.requestsPerMinute;
+    const freeAt = isFull ? Number(this.#starts.shift()) + windowMs : now;
+    this.#starts.push(Math.max(now, freeAt));
+    if (freeAt <= now) return;
+    this.onWait(freeAt - now);
+    await pause(freeAt - now, this.signal);
   }
 }
 
@@ -80,10 +50,9 @@ export class Deadline {
   }
 
   /** Waits for the rate limit. This time does not count. */
-  async waitFor<T>(turn: Promise<T>): Promise<T> {
+  async waitFor(turn: Promise<void>): Promise<void> {
     const left = this.leftMs;
-    const taken = await turn;
+    await turn;
     this.#endsAt = performance.now() + left;
-    return taken;
   }
 }

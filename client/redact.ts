@@ -1,42 +1,31 @@
 /** A shorter API key is not cut: other words may contain it by chance. */
 const minKeyLength = 8;
-/** A shorter word of a secret argument is not cut: texts without it would have it by chance. */
-const minWordLength = 4;
+/** A shorter part of a secret argument is not cut: texts without it would have it by chance. */
+const minPartLength = 4;
 
 const cut = "[secret]";
 
-/** Gives a function that cuts an API key, as it is, out of a text. */
-export function withoutApiKey(apiKey: string): (text: string) => string {
-  return (text) => (apiKey.length < minKeyLength ? text : text.replaceAll(apiKey, cut));
-}
+/** Cuts an API key, as it is, out of a text. */
+export const withoutApiKey = (text: string, apiKey: string) =>
+  apiKey.length < minKeyLength ? text : text.replaceAll(apiKey, cut);
 
 /**
  * Gives a function that cuts the secret arguments of a resource out of a text of the service: each as a
- * whole, and each of their words, because a service may quote a part, or write it in another way.
+ * whole, its parts, such as the host of a hostport, and its words, because a service may quote a part.
  */
 export function withoutArguments(secrets: string[]): (text: string) => string {
   // The words of a PEM marker are those of any message about a certificate.
-  const texts = secrets.flatMap((secret) => secret.split(/-----[A-Z0-9 ]+-----/));
-  // A host without its port, or a text in JSON.
+  const texts = secrets.flatMap((secret) => secret.split(/-----[A-Z0-9 ]+-----/)).filter(Boolean);
   const parts = texts.flatMap((text) => text.split(/[\s:,"'{}]+/));
-  const known = [
-    ...texts.filter(Boolean),
-    ...parts.filter(({ length }) => length >= minWordLength),
-  ];
-  if (known.length === 0) return (text) => text;
-  const whole = new RegExp(`(?<![\\p{L}\\p{N}_])(?:${anyOf(known)})(?![\\p{L}\\p{N}_])`, "giu");
-  const words = new Set(known.flatMap((text) => text.toLowerCase().match(word) ?? []));
-  const isSecret = (one: string) => one.length >= minWordLength && words.has(one.toLowerCase());
-  return (text) => text.replace(whole, cut).replace(word, (one) => (isSecret(one) ? cut : one));
-}
-
-/** A word, or the escape of a line break or tab before one. */
-const word = /\\[nrt]|[\p{L}\p{N}_]+/gu;
-
-/** A pattern for any of the texts, the longest first. */
-function anyOf(texts: string[]): string {
-  const escaped = texts.map((text) => text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&"));
-  return escaped.sort((a, b) => b.length - a.length).join("|");
+  const words = parts.flatMap((part) => part.match(/[\p{L}\p{N}_]+/gu) ?? []);
+  const known = [...parts, ...words].filter(({ length }) => length >= minPartLength);
+  const longestFirst = [...new Set([...texts, ...known])].sort((a, b) => b.length - a.length);
+  if (longestFirst.length === 0) return (text) => text;
+  const escaped = longestFirst.map((text) => text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&"));
+  // A word also begins after the escape of a line break.
+  const start = "(?<=^|[^\\p{L}\\p{N}_]|\\\\[nrt])";
+  const secret = new RegExp(`${start}(?:${escaped.join("|")})(?![\\p{L}\\p{N}_])`, "giu");
+  return (text) => text.replace(secret, cut);
 }
 
 /** Whether a text holds a private key in PEM, also with lost line breaks or typographic hyphens. */

@@ -101,10 +101,8 @@ async function send(
 }
 
 function partlyAnswered(error: unknown): Creation {
-  const usable = error instanceof ConnectionError ? error.usable : undefined;
-  if (!usable?.id) throw error;
-  const wire = { uri: "", created_at: "", ...usable } as unknown as ServiceObject;
-  return { wire, problem: (error as ConnectionError).message };
+  if (!(error instanceof ConnectionError && error.id)) throw error;
+  return { wire: { id: error.id, uri: "", created_at: "" }, problem: error.message };
 }
 
 /** Notes the id that a create was answered with, or refuses one that a resource has. */

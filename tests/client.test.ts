@@ -3,31 +3,23 @@ import { execFile } from "node:child_process";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import dns from "node:dns";
 import { once } from "node:events";
-import {
-  type ClientRequest,
-  createServer,
-  type IncomingMessage,
-  type ServerResponse,
-} from "node:http";
+import { type ClientRequest, createServer, type IncomingMessage } from "node:http";
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { mock } from "node:test";
-import timers from "node:timers/promises";
 import { inspect, promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import * as v from "valibot";
 import { Client, type ClientOptions } from "../client/client";
-import { ConnectionError, ServiceError } from "../client/errors";
+import { ConnectionError, RequestError, ServiceError } from "../client/errors";
 import { Deadline, Pace } from "../client/pace";
 import { tlsCertificates } from "../client/tlsCertificate";
 import { tlsEdges } from "../client/tlsEdge";
 import { tunnels } from "../client/tunnel";
-import { type Emulator, startEmulator } from "../emulator/server";
 import {
   type Answer,
   answer,
   failureOf,
-  fileWith,
   holdClocks,
   holdTimeouts,
   reset,
@@ -43,33 +35,18 @@ const apiKey = "key-that-nobody-may-see";
 const path = "/edges/tls";
 const edge = { id: "edgtls_1", uri: "https://x/edgtls_1", created_at: "2026-01-01T00:00:00Z" };
 const anything = v.object({});
-const json = { "Content-Type": "application/json" };
-const retryNow = { "Retry-After": "0" };
 
-let server: Script | undefined;
+const create = (client: Client, body = {}) => tlsEdges.create(client, body);
+const get = (client: Client) => tlsEdges.get(client, "edgtls_1");
+const update = (client: Client) => tlsEdges.update(client, "edgtls_1", { metadata: "m" });
+const remove = (client: Client) => tlsEdges.delete(client, "edgtls_1");
+const listAll = (client: Client) => Array.fromAsync(tlsEdges.list(client));
 
-/** A scripted server and a client of it. */
-async function scripted(answers: Answer[], options: Partial<ClientOptions> = {}) {
-  await server?.close();
-  server = await script(...answers);
-  const { url: baseUrl, caFile, requests } = server;
-  const client = new Client({ baseUrl, caFile, apiKey, requestsPerMinute: 0, ...options });
-  return { client, requests, url: baseUrl };
-}
+/** Everything of an error that a log could show. */
+const shown = (error: Error) =>
+  inspect(error, { depth: null, showHidden: true }) + JSON.stringify(error);
 
-/** The longest pauses that may be drawn. */
-const drawLongest = () => void mock.method(Math, "random", () => 1);
-
-/** Sends half of an answer, then cuts the connection. */
-const cut: Answer = (response) => {
-  response.writeHead(200, { "Content-Length": "100" });
-  response.write('{"id":"edgtls_1",', () => response.socket?.destroy());
-};
-
-/** What is no HTTP. */
-const garbage: Answer = (response) => void response.socket?.end("nonsense\r\n\r\n");
-
-/** A TCP server; gives back its URL and what closes it. */
+/** A TCP server. */
 async function listening(onConnection: (socket: Socket) => void) {
   const server = createTcpServer(onConnection).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -77,33 +54,27 @@ async function listening(onConnection: (socket: Socket) => void) {
   return { url: `https://localhost:${port}`, close: () => server.close() };
 }
 
-/** Keeps what a client tells the person who waits. */
-const listener = () => {
-  const told: string[] = [];
-  return { told, tell: (message: string) => void told.push(message) };
-};
-
-/** Everything of an error that a log could show. */
-const shown = (error: Error) =>
-  inspect(error, { depth: Number.POSITIVE_INFINITY, showHidden: true }) + JSON.stringify(error);
-
 describe("the client", () => {
-  let emulator: Emulator;
-  const emulated = (options: Partial<ClientOptions> = {}) =>
-    new Client({
-      baseUrl: emulator.url,
-      apiKey: emulator.apiKey,
-      caFile: fileWith(emulator.ca),
-      requestsPerMinute: 0,
-      ...options,
-    });
+  let server: Script | undefined;
 
-  before(async () => {
-    emulator = await startEmulator({ apiKey });
-  });
+  /** A client of a server that gives these answers. */
+  async function scripted(answers: Answer[], options: Partial<ClientOptions> = {}) {
+    await server?.close();
+    server = await script(...answers);
+    const { url: baseUrl, caFile, requests } = server;
+    const client = new Client({ baseUrl, caFile, apiKey, requestsPerMinute: 0, ...options });
+    return { client, requests, url: baseUrl, caFile };
+  }
+
+  /** A URL at which nothing listens. */
+  async function refusing() {
+    const gone = await listening(() => {});
+    gone.close();
+    return gone.url;
+  }
+
   beforeEach(() => {
-    emulator.reset();
-    // Full jitter may draw no wait at all: it always does here, so that no test waits.
+    // Full jitter draws no pause, so that no test waits.
     mock.method(Math, "random", () => 0);
   });
   afterEach(async () => {
@@ -111,44 +82,35 @@ describe("the client", () => {
     await server?.close();
     server = undefined;
   });
-  after(() => emulator.close());
 
-  describe("what it sends", () => {
-    it("is the bearer key, the version, and JSON", async () => {
+  describe("a request", () => {
+    it("has the bearer key, the version, and JSON", async () => {
       const { client, requests } = await scripted([answer(201, edge), answer(200, edge)]);
-      await tlsEdges.create(client, { description: "d" });
-      await tlsEdges.get(client, "edgtls_1");
-      const [post, get] = requests;
-      assert.equal(post?.headers.authorization, `Bearer ${apiKey}`);
-      assert.equal(post?.headers["service-version"], "2");
-      assert.equal(post?.headers["content-type"], "application/json");
-      assert.equal(post?.headers.accept, "application/json");
-      assert.deepEqual(JSON.parse(post?.body ?? ""), { description: "d" });
-      assert.equal(get?.headers["content-type"], undefined);
+      await create(client, { description: "d" });
+      await get(client);
+      const [posted, read] = requests;
+      const { authorization, accept, ...headers } = posted?.headers ?? {};
+      assert.deepEqual([authorization, accept], [`Bearer ${apiKey}`, "application/json"]);
+      assert.equal(headers["service-version"], "2");
+      assert.equal(headers["content-type"], "application/json");
+      assert.equal(posted?.body, '{"description":"d"}');
+      assert.equal(read?.headers["content-type"], undefined);
     });
 
-    it("C2 has the version and its header as configured", async () => {
-      const { client, requests } = await scripted([answer(200, edge)], {
-        apiVersion: "1",
-        versionHeader: "Api-Version",
-      });
-      await tlsEdges.get(client, "edgtls_1");
+    it("C2: has the version and its header as configured", async () => {
+      const options = { apiVersion: "1", versionHeader: "Api-Version" };
+      const { client, requests } = await scripted([answer(200, edge)], options);
+      await get(client);
       assert.equal(requests[0]?.headers["api-version"], "1");
       assert.equal(requests[0]?.headers["service-version"], undefined);
     });
 
-    it("C32 goes to no other path by an id that is none", async () => {
+    it("C32: goes to no other path by a text that is no id", async () => {
       const { client, requests } = await scripted([]);
       const key = "-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMG\n-----END PRIVATE KEY-----";
-      for (const id of ["", ".", "..", "edgtls_\ud83d", "\udc00", key]) {
-        for (const ask of [
-          () => tlsEdges.get(client, id),
-          () => tlsEdges.update(client, id, {}),
-          () => tlsEdges.delete(client, id),
-          () => tunnels.get(client, id),
-        ]) {
-          const error = await failureOf(ask(), TypeError);
-          assert.match(error.message, /^this is not the id of an object/);
+      for (const id of ["", ".", "..", key]) {
+        for (const work of [tlsEdges.get, tlsEdges.delete, tunnels.get]) {
+          const error = await failureOf(work(client, id) as Promise<unknown>, TypeError);
           assert.ok(!error.message.includes("MIGH"));
         }
       }
@@ -156,169 +118,116 @@ describe("the client", () => {
     });
 
     it("keeps the path of the base URL and escapes an id", async () => {
-      server = await script(answer(200, edge));
-      const { url, caFile, requests } = server;
-      const client = new Client({ baseUrl: `${url}/v2/`, caFile, apiKey });
-      await tunnels.get(client, "tn/1 ?");
+      const { url, caFile, requests } = await scripted([answer(200, edge)]);
+      await tunnels.get(new Client({ baseUrl: `${url}/v2/`, caFile, apiKey }), "tn/1 ?");
       assert.equal(requests[0]?.path, "/v2/tunnels/tn%2F1%20%3F");
     });
 
-    it("C5 has a tag that tells accounts apart and shows nothing of them", () => {
-      const of = (baseUrl: string, key: string) => new Client({ baseUrl, apiKey: key }).accountTag;
-      const one = of("https://a.example/v2", apiKey);
-      assert.match(one, /^[0-9a-f]{16}$/);
-      assert.equal(of("https://a.example/v2", apiKey), one);
-      for (const other of [
-        of("https://b.example/v2", apiKey),
-        of("https://a.example/v3", apiKey),
-        of("https://a.example/v2", "another-key"),
-      ]) {
-        assert.notEqual(other, one);
+    it("C3: goes over HTTPS only", () => {
+      const make = () => new Client({ baseUrl: "http://127.0.0.1", apiKey });
+      assert.throws(make, (error: Error) => !shown(error).includes(apiKey));
+    });
+
+    it("C7: belongs to an account whose tag tells it from others", () => {
+      const tagOf = (baseUrl: string, key: string) =>
+        new Client({ baseUrl, apiKey: key }).accountTag;
+      const tag = tagOf("https://a.example/v2", apiKey);
+      assert.match(tag, /^[0-9a-f]{16}$/);
+      assert.equal(tagOf("https://a.example/v2", apiKey), tag);
+      assert.notEqual(tagOf("https://a.example/v3", apiKey), tag);
+      assert.notEqual(tagOf("https://a.example/v2", "another-key"), tag);
+    });
+  });
+
+  describe("an error of the service", () => {
+    it("has every field that the service gave", async () => {
+      const details = { operation_id: "op_7" };
+      const body = { error_code: "ERR_TLSE_218", status_code: 400, msg: "taken", details };
+      const { client } = await scripted([answer(400, body)]);
+      const { elapsedMs, ...fields } = await failureOf(create(client), ServiceError);
+      assert.ok(Number.isInteger(elapsedMs));
+      assert.deepEqual(fields, {
+        ...{ method: "POST", path, attempts: 1, ambiguous: false, status: 400 },
+        ...{ code: "ERR_TLSE_218", operationId: "op_7", name: "ServiceError" },
+      });
+    });
+
+    it("keeps its status, whatever its body is", async () => {
+      const bodies = ["<html>", "", "[1]", "null", '{"msg":7,"error_code":{},"details":"x"}'];
+      const { client } = await scripted(bodies.map((body) => answer(400, body)));
+      for (const body of bodies) {
+        const error = await failureOf(get(client), ServiceError);
+        assert.deepEqual([error.status, error.code ?? error.operationId], [400, undefined], body);
       }
     });
 
-    it("C3 goes over HTTPS only", () => {
-      assert.throws(
-        () => new Client({ baseUrl: "http://127.0.0.1", apiKey }),
-        (error: Error) => error instanceof TypeError && !shown(error).includes(apiKey),
-      );
+    it("names the setting to look at", async () => {
+      const settings = { 401: "apiKey", 403: "apiKey", 429: "requestsPerMinute", 308: "baseUrl" };
+      for (const [status, setting] of Object.entries(settings)) {
+        const { client } = await scripted([answer(Number(status), {})], { maxRetries: 0 });
+        const { message } = await failureOf(get(client), ServiceError);
+        assert.ok(message.includes(`the option ${setting}`), message);
+        assert.equal(message.includes(client.baseUrl.host), setting === "apiKey");
+      }
+    });
+
+    it("asks for the base URL after a 404 only where no object was asked for", async () => {
+      const { client } = await scripted(Array(5).fill(answer(404, "<html>")));
+      for (const [work, isAsked] of [
+        ...([create, listAll] as const).map((one) => [one, true] as const),
+        ...([get, update, remove] as const).map((one) => [one, false] as const),
+      ]) {
+        const { message } = await failureOf<Error>(work(client), ServiceError);
+        assert.equal(message.includes("base URL in the option baseUrl"), isAsked, message);
+      }
     });
   });
 
-  describe("an answer that is an error", () => {
-    it("becomes a ServiceError with every field that the service gave", async () => {
-      const body = {
-        error_code: "ERR_TLSE_218",
-        status_code: 400,
-        msg: "taken",
-        details: { operation_id: "op_7" },
-      };
-      const { client } = await scripted([answer(400, body)]);
-      const error = await failureOf(tlsEdges.create(client, {}), ServiceError);
-      const { elapsedMs, ...fields } = error;
-      assert.ok(Number.isInteger(elapsedMs));
-      assert.deepEqual(
-        { ...fields },
-        {
-          method: "POST",
-          path,
-          attempts: 1,
-          ambiguous: false,
-          status: 400,
-          code: "ERR_TLSE_218",
-          operationId: "op_7",
-          name: "ServiceError",
-        },
-      );
-      assert.ok(error.message.includes("taken"));
-    });
-
-    for (const [kind, body] of [
-      ["HTML", "<html><body>Bad gateway</body></html>"],
-      ["empty", ""],
-      ["a JSON list", "[1]"],
-      ["JSON null", "null"],
-      ["JSON of other types", '{"msg":7,"error_code":{},"details":"x"}'],
-    ] as const) {
-      it(`whose body is ${kind} keeps its status`, async () => {
-        const { client } = await scripted([answer(400, body)]);
-        const error = await failureOf(tlsEdges.get(client, "edgtls_1"), ServiceError);
-        assert.equal(error.status, 400);
-        assert.equal(error.code, undefined);
-        assert.equal(error.operationId, undefined);
-        assert.equal(error.path, `${path}/edgtls_1`);
-      });
-    }
-
-    for (const [status, setting] of [
-      [401, "the option apiKey"],
-      [403, "the option apiKey"],
-      [429, "the option requestsPerMinute"],
-      [308, "the option baseUrl"],
-    ] as const) {
-      it(`of ${status} names the setting to look at`, async () => {
-        const { client } = await scripted([answer(status, {})], { maxRetries: 0 });
-        const { message } = await failureOf(tlsEdges.get(client, "edgtls_1"), ServiceError);
-        assert.ok(message.includes(setting), message);
-        if (setting.endsWith("apiKey")) assert.ok(message.includes(client.baseUrl.host), message);
-      });
-    }
-
-    it("of 404 asks for the base URL where no item was asked for", async () => {
-      const missing = answer(404, "<html>Not found</html>");
-      const { client } = await scripted(Array<Answer>(5).fill(missing));
-      const said = async (work: Promise<unknown>) => (await failureOf(work, ServiceError)).message;
-      const advice = /base URL in the option baseUrl/;
-      assert.match(await said(tlsEdges.create(client, {})), advice);
-      assert.match(await said(tlsEdges.list(client).next()), advice);
-      assert.doesNotMatch(await said(tlsEdges.get(client, "edgtls_1")), advice);
-      assert.doesNotMatch(await said(tlsEdges.update(client, "edgtls_1", {})), advice);
-      assert.doesNotMatch(await said(tlsEdges.delete(client, "edgtls_1")), advice);
-    });
-  });
-
-  it("C33 the service's clock is known from the last answer that tells it", async () => {
+  it("C39: knows the service's clock from the last answer that tells it", async () => {
     const at = (date: string) => answer(200, edge, { Date: date });
     const { client } = await scripted([at("Wed, 21 Oct 2065 07:28:00 GMT"), at("soon")]);
     holdClocks([], Date.parse("2065-10-21T07:00:00Z"));
     assert.equal(client.clockSkewMs, 0);
     for (let n = 0; n < 2; n++) {
-      await tlsEdges.get(client, "edgtls_1").catch(() => {});
+      await get(client).catch(() => {});
       assert.equal(client.clockSkewMs, 28 * 60_000);
     }
   });
 
-  it("C22 an update that is answered without the object reads it; if that fails, it may be done", async () => {
-    const changed = { ...edge, description: "new" };
-    const none = [answer(204), answer(200)];
-    for (const done of none) {
-      const { client, requests } = await scripted([done, answer(200, changed), done, answer(400)]);
-      const update = () => tlsEdges.update(client, "edgtls_1", { description: "new" });
-      assert.deepEqual(await update(), changed);
-      const error = await failureOf(update(), ServiceError);
-      assert.deepEqual([error.method, error.ambiguous], ["GET", true]);
-      assert.deepEqual(
-        requests.map(({ method }) => method),
-        ["PATCH", "GET", "PATCH", "GET"],
-      );
-    }
+  it("C30: reads after an update that is answered without the object", async () => {
+    const none = answer(204);
+    const { client, requests } = await scripted([none, answer(200, edge), none, answer(400)]);
+    assert.deepEqual(await update(client), edge);
+    // The update may be done.
+    const error = await failureOf(update(client), ServiceError);
+    assert.deepEqual([error.method, error.ambiguous], ["GET", true]);
+    const methods = requests.map(({ method }) => method);
+    assert.deepEqual(methods, ["PATCH", "GET", "PATCH", "GET"]);
   });
 
-  it("a delete is done when a success says nothing, or anything in JSON", async () => {
-    const { client } = await scripted([answer(200), answer(204), answer(202, { id: 7 })]);
-    for (let n = 0; n < 3; n++) await tlsEdges.delete(client, "edgtls_1");
-  });
-
-  it("a delete that a page of HTML answers may not be done", async () => {
-    const { client } = await scripted([answer(200, "<html>Sign in</html>")]);
-    const error = await failureOf(tlsEdges.delete(client, "edgtls_1"), ConnectionError);
-    assert.equal(error.code, "EBADANSWER");
-    assert.equal(error.ambiguous, true);
+  it("C32: takes any JSON, or nothing, for the answer to a delete, but no page of HTML", async () => {
+    const { client } = await scripted([answer(204), answer(202, { id: 7 }), answer(200, "<html>")]);
+    await remove(client);
+    await remove(client);
+    const error = await failureOf(remove(client), ConnectionError);
+    assert.deepEqual([error.code, error.ambiguous], ["EBADANSWER", true]);
   });
 
   describe("a success that can't be used", () => {
-    for (const [kind, body] of [
-      ["HTML", "<html></html>"],
-      ["empty", ""],
-      ["a list", "[]"],
-      ["a string", '"ok"'],
-    ] as const) {
-      it(`because it is ${kind} is an error, ambiguous after a change`, async () => {
+    it("is an error, and a write may be done", async () => {
+      for (const body of ["<html>", "", "[]", '"ok"', '{"id":"edgtls_1","ur']) {
         const { client, requests } = await scripted([answer(201, body), answer(200, body)]);
-        const post = await failureOf(tlsEdges.create(client, {}), ConnectionError);
-        assert.equal(post.code, "EBADANSWER");
-        assert.equal(post.ambiguous, true);
-        const get = await failureOf(tlsEdges.get(client, "edgtls_1"), ConnectionError);
-        assert.equal(get.ambiguous, false);
+        const post = await failureOf(create(client), ConnectionError);
+        assert.deepEqual([post.code, post.ambiguous, post.id], ["EBADANSWER", true, undefined]);
+        assert.equal((await failureOf(get(client), ConnectionError)).ambiguous, false);
         assert.equal(requests.length, 2);
-      });
-    }
-  });
+      }
+    });
 
-  describe("a success whose fields can't be used", () => {
     const fields: [string, object][] = [
       ["id", { id: 7 }],
       ["id", { id: "" }],
+      ["id", { id: "x".repeat(1001) }],
       ["uri", { uri: null }],
       ["created_at", { created_at: "yesterday" }],
       ["description", { description: {} }],
@@ -330,1042 +239,573 @@ describe("the client", () => {
       ["tls_termination.min_version", { tls_termination: { min_version: 1.2 } }],
     ];
     for (const [field, other] of fields) {
-      it(`because of ${field}: ${JSON.stringify(other)} names it, in a list too`, async () => {
+      it(`C62: names its field ${field}, in a list, too: ${inspect(other).slice(0, 60)}`, async () => {
         const wrong = { ...edge, ...other };
-        const { client } = await scripted([
-          answer(200, wrong),
-          answer(200, { tls_edges: [edge, wrong] }),
-        ]);
-        const error = await failureOf(tlsEdges.get(client, "edgtls_1"), ConnectionError);
-        assert.equal(error.code, "EBADANSWER");
-        assert.equal(error.field, field);
+        const list = answer(200, { tls_edges: [edge, wrong] });
+        const { client } = await scripted([answer(201, wrong), list]);
+        const error = await failureOf(create(client), ConnectionError);
+        assert.deepEqual([error.code, error.field], ["EBADANSWER", field]);
         assert.ok(error.message.includes(field), error.message);
-        const list = await failureOf(Array.fromAsync(tlsEdges.list(client)), ConnectionError);
-        assert.equal(list.field, `tls_edges[1].${field}`);
+        // C35: the id is enough.
+        assert.equal(error.id, field === "id" ? undefined : edge.id);
+        const ofList = await failureOf(listAll(client), ConnectionError);
+        assert.deepEqual([ofList.field, ofList.id], [`tls_edges[1].${field}`, undefined]);
       });
     }
 
-    it("C91 of more than 32 MiB is read no further, and not asked for again", async () => {
-      const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024, " "));
-      const whole = gzipSync(
-        Buffer.concat([Buffer.alloc(30 * 1024 * 1024, " "), Buffer.from("{}")]),
-      );
-      const zipped =
-        (body: Buffer): Answer =>
-        (response) => {
-          response.writeHead(200, { ...json, "Content-Encoding": "gzip" });
-          response.end(body);
-        };
-      assert.ok(bomb.length < 300_000);
-      const answers = [zipped(whole), zipped(bomb), zipped(bomb)];
-      const { client, requests } = await scripted(answers);
+    it("C91: is read to 32 MiB, and not asked for again", async () => {
+      const zipped = (mebibytes: number): Answer => {
+        const spaces = Buffer.alloc(mebibytes * 1024 * 1024, " ");
+        const body = gzipSync(Buffer.concat([spaces, Buffer.from("{}")]));
+        return (response) => void response.setHeader("Content-Encoding", "gzip").end(body);
+      };
+      const big = zipped(40);
+      const { client, requests } = await scripted([zipped(30), big, big]);
       assert.deepEqual(await client.get("/", anything), {});
-      for (const [ask, ambiguous] of [
-        [() => client.get("/", anything), false],
-        [() => tlsEdges.create(client, {}), true],
-      ] as const) {
-        const before = process.memoryUsage().rss;
-        const error = await failureOf(ask(), ConnectionError);
-        assert.deepEqual(
-          [error.code, error.ambiguous, error.attempts],
-          ["EBADANSWER", ambiguous, 1],
-        );
+      for (const work of [get, create]) {
+        const error = await failureOf<RequestError>(work(client), ConnectionError);
         assert.match(error.message, /more than 32 MiB/);
-        const grown = process.memoryUsage().rss - before;
-        assert.ok(grown < 150 * 1024 * 1024, `${grown} bytes`);
+        assert.deepEqual([error.attempts, error.ambiguous], [1, work === create]);
       }
       assert.equal(requests.length, 3);
     });
-
-    it("keeps what can be used of it", async () => {
-      const { client } = await scripted([answer(201, { ...edge, description: 7, more: 8 })]);
-      const error = await failureOf(tlsEdges.create(client, {}), ConnectionError);
-      assert.deepEqual(error.usable, edge);
-      assert.equal(error.ambiguous, true);
-    });
-
-    it("C91 keeps of a big one the id alone, and searches no long text", async () => {
-      const big = "x".repeat(2 * 1024 * 1024);
-      const bigs = [{ description: big }, { hostports: Array(30_000).fill(big.slice(0, 90)) }];
-      for (const fields of bigs) {
-        const { client } = await scripted([answer(201, { ...edge, ...fields, uri: 7 })]);
-        const error = await failureOf(tlsEdges.create(client, {}), ConnectionError);
-        assert.deepEqual(error.usable, { id: edge.id });
-      }
-      const { client } = await scripted([answer(201, { ...edge, id: big })]);
-      const error = await failureOf(tlsEdges.create(client, {}), ConnectionError);
-      assert.deepEqual([error.field, error.usable?.id], ["id", undefined]);
-    });
-
-    it("C62 tolerates what api.md says: unknown fields and values, and null for unset", async () => {
-      const { client } = await scripted([
-        answer(200, {
-          ...edge,
-          description: null,
-          metadata: null,
-          hostports: null,
-          backend: null,
-          ip_restriction: { ip_policies: { id: "ipp_1", uri: "x", more: 1 }, more: 2 },
-          mutual_tls: { certificate_authorities: [{ id: "ca_1", uri: "x" }] },
-          tls_termination: { terminate_at: "somewhere", min_version: null },
-          more: { than: "known" },
-        }),
-      ]);
-      const { tls_termination } = await tlsEdges.get(client, "edgtls_1");
-      assert.equal(tls_termination?.terminate_at, "somewhere");
-    });
   });
 
-  describe("an operation", () => {
-    it("C34 has one deadline for all its requests", async () => {
+  it("C62: tolerates unknown fields and values, and null for unset", async () => {
+    const unset = { description: null, metadata: null, hostports: null, backend: null };
+    const refs = {
+      ip_restriction: { ip_policies: { id: "ipp_1", uri: "x", more: 1 }, more: 2 },
+      mutual_tls: { certificate_authorities: [{ id: "ca_1", uri: "x" }] },
+      tls_termination: { terminate_at: "somewhere", min_version: null },
+    };
+    const { client } = await scripted([answer(200, { ...edge, ...unset, ...refs, more: {} })]);
+    assert.equal((await get(client)).tls_termination?.terminate_at, "somewhere");
+  });
+
+  describe("a deadline", () => {
+    it("C34: is one for all requests of an operation", async () => {
       const { client, requests } = await scripted([silence], { timeoutSeconds: 1 });
       const operation = client.operation();
-      await failureOf(tlsEdges.get(operation, "edgtls_1"), ConnectionError);
-      const error = await failureOf(tlsEdges.get(operation, "edgtls_1"), ConnectionError);
-      assert.equal(error.code, "ETIMEDOUT");
-      assert.equal(error.attempts, 0);
-      assert.equal(error.ambiguous, false);
+      await failureOf(get(operation), ConnectionError);
+      const error = await failureOf(update(operation), ConnectionError);
+      const { code, attempts, ambiguous } = error;
+      assert.deepEqual([code, attempts, ambiguous], ["ETIMEDOUT", 0, false]);
       assert.equal(requests.length, 1);
       // Another operation has its own.
-      assert.ok(client.operation().leftMs > 0);
+      assert.equal(client.operation().leftMs, 1000);
     });
 
-    it("C2 C34 goes by no date, which may be set at any time", async () => {
-      mock.timers.enable({ apis: ["Date"], now: 0 });
-      const end = new AbortController();
-      const { told, tell } = listener();
-      const client = emulated({ requestsPerMinute: 1, signal: end.signal, tell });
-      const operation = client.operation();
-      await operation.get("/", anything);
-      mock.timers.setTime(86_400_000);
-      assert.ok(operation.leftMs > 60_000);
-      const waiting = operation.get("/", anything);
-      assert.equal(told.length, 1);
-      end.abort(new Error("the end"));
-      await assert.rejects(waiting, /the end/);
-    });
-
-    it("C34 says how much time is left of it", async () => {
+    it("C34: says how much time is left", async () => {
       const { client } = await scripted([answer(200, edge)], { timeoutSeconds: 30 });
       holdClocks();
       const operation = client.operation();
-      assert.equal(operation.leftMs, 30_000);
-      await tlsEdges.get(operation, "edgtls_1");
+      await get(operation);
       mock.timers.tick(12_000);
       assert.equal(operation.leftMs, 18_000);
       assert.deepEqual([client.leftMs, operation.account.leftMs], [30_000, 30_000]);
     });
 
-    it("C34 has time from its first request on, and none passes while one queues", async () => {
+    it("C34: begins with the first request, and stands still while a request queues", async () => {
       holdClocks([], 0);
       const deadline = new Deadline(1000);
+      const queueUntil = async (time: number) => {
+        const queued = deadline.waitFor(new Promise((resolve) => setImmediate(resolve)));
+        mock.timers.setTime(time);
+        await queued;
+        return deadline.leftMs;
+      };
       mock.timers.setTime(5000);
-      assert.equal(deadline.leftMs, 1000);
-      const queued = deadline.waitFor(new Promise((resolve) => setImmediate(resolve)));
-      mock.timers.setTime(15_000);
-      await queued;
-      assert.equal(deadline.leftMs, 1000);
+      assert.equal(await queueUntil(15_000), 1000);
       mock.timers.setTime(15_400);
-      const again = deadline.waitFor(new Promise((resolve) => setImmediate(resolve)));
-      mock.timers.setTime(25_000);
-      await again;
-      assert.equal(deadline.leftMs, 600);
+      assert.equal(await queueUntil(25_000), 600);
       mock.timers.setTime(25_700);
       assert.equal(deadline.leftMs, -100);
     });
 
-    it("C34 that fails in the end tells how often it was tried, how long, and the last answer", async () => {
-      const gateway = answer(502, "<html>");
-      const { client } = await scripted([gateway, gateway, silence], { timeoutSeconds: 1 });
-      const error = await failureOf(tlsEdges.get(client, "edgtls_1"), ConnectionError);
-      assert.equal(error.code, "ETIMEDOUT");
-      assert.deepEqual([error.attempts, error.ambiguous], [3, false]);
-      assert.equal(error.lastStatus, 502);
+    it("C34: goes by no date, which may be set at any time", async () => {
+      mock.timers.enable({ apis: ["Date"], now: 0 });
+      const deadline = new Deadline(60_000);
+      await deadline.waitFor(Promise.resolve());
+      mock.timers.setTime(86_400_000);
+      assert.ok(deadline.leftMs > 0);
+    });
+
+    it("C34: ends in an error that tells how often and how long it was tried", async () => {
+      const answers = [answer(502), answer(502), silence];
+      const { client } = await scripted(answers, { timeoutSeconds: 1 });
+      const error = await failureOf(update(client), ConnectionError);
+      assert.deepEqual([error.code, error.attempts, error.ambiguous], ["ETIMEDOUT", 3, true]);
       assert.ok(error.elapsedMs >= 900, String(error.elapsedMs));
-      assert.match(error.message, /after 3 tries in \d+ s.*502/);
-    });
-  });
-
-  describe("a person who waits", () => {
-    it("C34 is told what is tried again, once", async () => {
-      const gone = await script();
-      await gone.close();
-      const { told, tell } = listener();
-      const client = new Client({ baseUrl: gone.url, apiKey, maxRetries: 4, tell });
-      await failureOf(tlsEdges.get(client, "edgtls_1"), ConnectionError);
-      assert.equal(told.length, 1);
-      for (const part of ["GET /edges/tls/edgtls_1", "ECONNREFUSED"]) {
-        assert.ok(told[0]?.includes(part), told[0]);
-      }
+      assert.match(error.message, /after 3 tries in \d+ s/);
     });
 
-    const longPause = answer(429, {}, { "Retry-After": "60" });
-    const retries: [string, Answer[], RegExp[]][] = [
-      ["nothing of what goes well at the second try", [answer(502)], []],
-      ["before the third try", [answer(502), answer(502)], [/502/]],
-      ["of a long pause before the second try", [longPause], [/GET \/edges\/tls\/edgtls_1.*429/]],
-    ];
-    for (const [what, failed, said] of retries) {
-      it(`C34 is told ${what}`, async () => {
-        skipPauses();
-        const { told, tell } = listener();
-        const { client } = await scripted([...failed, answer(200, edge)], { tell });
-        await tlsEdges.get(client, "edgtls_1");
-        assert.equal(told.length, said.length);
-        for (const [n, words] of said.entries()) assert.match(told[n] ?? "", words);
-      });
-    }
-
-    it("C34 is told how much time is left, and nothing of it when none is", async () => {
-      const { told, tell } = listener();
-      const { client, requests } = await scripted([answer(502), answer(200, edge)], {
-        requestsPerMinute: 1,
-        timeoutSeconds: 50,
-        tell,
-      });
-      holdClocks(["setTimeout", "setInterval"]);
-      const step = (ms: number) => {
-        mock.timers.tick(ms);
-        return new Promise(setImmediate);
-      };
-      const read = tlsEdges.get(client, "edgtls_1");
-      // The second try waits for its turn.
-      while (told.length === 0) await step(1);
-      for (let seconds = 0; seconds < 60; seconds += 10) await step(10_000);
-      await ticking(read, 1);
-      assert.equal(requests.length, 2);
-      for (const message of told) assert.doesNotMatch(message, /-\d/);
-    });
-
-    it("C34 is told of a try that takes long, and of no time below zero, until it ends", async () => {
-      const { told, tell } = listener();
-      let finish: (() => void) | undefined;
-      const slow: Answer = (response, request) => {
-        finish = () => answer(200, edge)(response, request);
-      };
-      const { client } = await scripted([slow], { timeoutSeconds: 30, tell });
-      holdClocks(["setInterval"]);
-      const read = tlsEdges.get(client, "edgtls_1");
-      while (!finish) await new Promise(setImmediate);
-      for (let seconds = 0; seconds < 50; seconds += 10) mock.timers.tick(10_000);
-      assert.equal(told.length, 5);
-      for (const message of told) assert.doesNotMatch(message, /-\d/);
-      finish();
-      await read;
-      mock.timers.tick(100_000);
-      assert.equal(told.length, 5);
-    });
-
-    it("C2 is told that it is the limit", async () => {
-      const { told, tell } = listener();
-      const client = emulated({ requestsPerMinute: 1, tell });
-      mock.timers.enable({ apis: ["setTimeout"] });
-      await client.get("/", anything);
-      assert.deepEqual(told, []);
-      for (let n = 0; n < 3; n++) void client.get("/", anything);
-      assert.equal(told.length, 1);
-      assert.match(told[0] ?? "", /limit of 1 requests a minute.*requestsPerMinute/);
-      // They wait for a timer that never fires, and not for one that does.
-      await new Promise(setImmediate);
-    });
-
-    it("C2 is told nothing of requests that start together, within the limit", async () => {
-      const { told, tell } = listener();
-      const client = emulated({ requestsPerMinute: 4, tell });
-      await Promise.all([1, 2, 3, 4].map(() => client.get("/", anything)));
-      assert.deepEqual(told, []);
-    });
-  });
-
-  describe("a transient failure", () => {
-    it("C34 429 with no Retry-After is tried again, a POST too", async () => {
-      const { client, requests } = await scripted([answer(429, {}), answer(201, edge)]);
-      assert.equal((await tlsEdges.create(client, { metadata: "m" })).id, "edgtls_1");
-      assert.equal(requests.length, 2);
-      assert.equal(requests[1]?.body, requests[0]?.body);
-      assert.equal(requests[1]?.headers["content-type"], "application/json");
-    });
-
-    const lost: [string, Answer][] = [
-      ...[408, 502, 503, 504, 520, 521, 522, 523, 524].map((status): [string, Answer] => [
-        String(status),
-        answer(status, "<html>"),
-      ]),
-      ["503 with Retry-After", answer(503, "", retryNow)],
-      ["a reset", reset],
-      ["half of the JSON", answer(200, '{"id":"edgtls_1","ur')],
-      ["half of the answer", cut],
-    ];
-    const lostForGood: [string, Answer][] = [
-      ["500", answer(500, "<html>")],
-      ["501", answer(501, "")],
-      ["500 with Retry-After", answer(500, {}, retryNow)],
-      ["302", answer(302, "", { Location: "/" })],
-      ["what is no HTTP", garbage],
-    ];
-    for (const [kind, first] of [...lost, ...lostForGood]) {
-      it(`C33 of ${kind} is not tried again for a POST: it may have done its work`, async () => {
-        const { client, requests } = await scripted([first, answer(201, edge)]);
-        const error = await failureOf(tlsEdges.create(client, {}), Error);
-        assert.equal(requests.length, 1);
-        assert.ok(error instanceof ConnectionError || error instanceof ServiceError);
-        assert.equal(error.ambiguous, true);
-        assert.equal(error.attempts, 1);
-        const [status] = /^\d+/.exec(kind) ?? [];
-        if (status) assert.equal((error as ServiceError).status, Number(status));
-        else if (kind !== "what is no HTTP") assert.equal(error.code, "ECONNRESET");
-      });
-    }
-    for (const [kind, first] of lost) {
-      it(`C34 of ${kind} is tried again for GET, PATCH and DELETE`, async () => {
-        const { client, requests } = await scripted([
-          first,
-          answer(200, edge),
-          first,
-          answer(200, edge),
-          first,
-          (response: ServerResponse) => void response.writeHead(204).end(),
-        ]);
-        await tlsEdges.get(client, "edgtls_1");
-        await tlsEdges.update(client, "edgtls_1", { metadata: "m" });
-        await tlsEdges.delete(client, "edgtls_1");
-        const methods = requests.map(({ method }) => method);
-        assert.deepEqual(methods, ["GET", "GET", "PATCH", "PATCH", "DELETE", "DELETE"]);
-      });
-    }
-
-    for (const status of [400, 401, 403, 404, 405, 409, 413, 422]) {
-      it(`C33 C34 of ${status} is asked once, and leaves no doubt: a POST did nothing`, async () => {
-        const { client, requests } = await scripted(Array(3).fill(answer(status, {})));
-        const post = await failureOf(tlsEdges.create(client, {}), ServiceError);
-        assert.equal(post.ambiguous, false);
-        await failureOf(tlsEdges.get(client, "edgtls_1"), ServiceError);
-        assert.equal(requests.length, 2);
-      });
-    }
-
-    it("C33 a POST that the limit of requests refused did nothing", async () => {
-      const { client } = await scripted([answer(429, {})], { maxRetries: 0 });
-      assert.equal((await failureOf(tlsEdges.create(client, {}), ServiceError)).ambiguous, false);
-    });
-
-    it("C34 500 is not tried again for any method, and a write may be done", async () => {
-      const { client, requests } = await scripted([answer(500), answer(500), answer(500)]);
-      const of = (work: Promise<unknown>) => failureOf(work, ServiceError);
-      assert.equal((await of(tlsEdges.get(client, "edgtls_1"))).ambiguous, false);
-      assert.equal((await of(tlsEdges.update(client, "edgtls_1", {}))).ambiguous, true);
-      assert.equal((await of(tlsEdges.delete(client, "edgtls_1"))).ambiguous, true);
-      assert.equal(requests.length, 3);
-    });
-
-    it("C34 a write may be done when any of its tries was lost, not only the last", async () => {
-      const { client } = await scripted([answer(502), answer(409, {})]);
-      const error = await failureOf(tlsEdges.update(client, "edgtls_1", {}), ServiceError);
-      assert.equal(error.status, 409);
-      assert.equal(error.ambiguous, true);
-    });
-
-    it("C33 a POST that got no answer in time is not sent again, a GET is", async () => {
-      // The time of a try ends when the server has heard it.
-      const late: Answer = holdTimeouts();
-      const { client, requests } = await scripted([late, late, answer(200, edge)]);
-      const error = await failureOf(tlsEdges.create(client, {}), ConnectionError);
-      assert.deepEqual([error.code, error.ambiguous, error.attempts], ["ETIMEDOUT", true, 1]);
-      assert.deepEqual(requests.length, 1);
-      await tlsEdges.get(client, "edgtls_1");
-      assert.equal(requests.length, 3);
-    });
-
-    it("C33 a POST whose connection breaks before the TLS handshake is sent again", async () => {
-      const { client: direct, requests, url } = await scripted([answer(201, edge)]);
-      let connections = 0;
-      const door = await listening((socket) => {
-        connections += 1;
-        if (connections === 1) return socket.destroy();
-        return socket.pipe(connect(Number(new URL(url).port), "127.0.0.1")).pipe(socket);
-      });
-      try {
-        assert.ok(direct);
-        const client = new Client({ baseUrl: door.url, caFile: server?.caFile, apiKey });
-        assert.equal((await tlsEdges.create(client, {})).id, "edgtls_1");
-        assert.deepEqual([connections, requests.length], [2, 1]);
-      } finally {
-        door.close();
-      }
-    });
-
-    it("C33 a POST that waits for a TLS handshake until its deadline was never sent", async () => {
-      const sockets: Socket[] = [];
-      const door = await listening((socket) => void sockets.push(socket));
-      try {
-        const client = new Client({ baseUrl: door.url, apiKey, timeoutSeconds: 1 });
-        const error = await failureOf(tlsEdges.create(client, {}), ConnectionError);
-        assert.equal(error.code, "ETIMEDOUT");
-        assert.equal(error.ambiguous, false);
-      } finally {
-        for (const socket of sockets) socket.destroy();
-        door.close();
-      }
-    });
-
-    for (const code of ["EHOSTUNREACH", "ENETUNREACH", "ECONNREFUSED", "EAI_AGAIN"]) {
-      it(`C33 a POST that ${code} ends after it was sent is lost, a GET is tried again`, async () => {
-        let sent: ClientRequest | undefined;
-        const keep = (message: unknown) => {
-          sent = (message as { request: ClientRequest }).request;
-        };
-        const unreachable: Answer = () =>
-          void sent?.destroy(Object.assign(new Error(`read ${code}`), { code, syscall: "read" }));
-        subscribe("http.client.request.start", keep);
-        try {
-          const { client, requests } = await scripted([
-            unreachable,
-            unreachable,
-            answer(200, edge),
-          ]);
-          const error = await failureOf(tlsEdges.create(client, {}), ConnectionError);
-          assert.deepEqual([error.code, error.ambiguous, error.attempts], [code, true, 1]);
-          await tlsEdges.get(client, "edgtls_1");
-          assert.equal(requests.length, 3);
-        } finally {
-          unsubscribe("http.client.request.start", keep);
-        }
-      });
-    }
-
-    /** The next look-up of a host name fails. */
-    function failNextLookup(code: string) {
-      const real = dns.lookup;
-      const lookup = mock.method(dns, "lookup", (...args: Parameters<typeof dns.lookup>) => {
-        lookup.mock.restore();
-        const [, , callback] = args as unknown as [string, object, (error: Error) => void];
-        const error = Object.assign(new Error(code), { code, syscall: "getaddrinfo" });
-        return real("localhost", {}, () => callback(error));
-      });
-    }
-
-    it("C34 of a name server is tried again for a POST, an unknown host name is not", async () => {
-      const { client, requests } = await scripted([answer(201, edge)]);
-      failNextLookup("ENOTFOUND");
-      const error = await failureOf(tlsEdges.get(client, "edgtls_1"), ConnectionError);
-      assert.deepEqual([error.code, error.attempts, requests.length], ["ENOTFOUND", 1, 0]);
-      assert.match(error.message, /base URL in the option baseUrl/);
-      assert.doesNotMatch(error.message, /10 s/);
-      failNextLookup("EAI_AGAIN");
-      assert.equal((await tlsEdges.create(client, {})).id, "edgtls_1");
-    });
-
-    it("C34 pauses no less than the backoff, whatever Retry-After says", async () => {
-      skipPauses();
-      drawLongest();
-      for (const asked of ["0", "-5", "soon", "", "Wed, 21 Oct 2015 07:28:00 GMT"]) {
-        const limited = answer(429, {}, { "Retry-After": asked });
-        const { client } = await scripted([limited, limited, limited], { maxRetries: 2 });
-        const error = await failureOf(tlsEdges.get(client, "edgtls_1"), ServiceError);
-        assert.equal(error.elapsedMs, 1500, asked);
-      }
-    });
-
-    it("C34 pauses as long as Retry-After says, by the service's clock", async () => {
-      const asked = [
-        { "Retry-After": "5" },
-        { Date: "Wed, 21 Oct 2015 07:28:00 GMT", "Retry-After": "Wed, 21 Oct 2015 07:28:05 GMT" },
-        { Date: "Wed, 21 Oct 2065 07:28:00 GMT", "Retry-After": "Wed, 21 Oct 2065 07:28:05 GMT" },
-      ];
-      skipPauses();
-      for (const headers of asked) {
-        const limited = answer(429, {}, headers);
-        const { client } = await scripted([limited, limited], { maxRetries: 1 });
-        const error = await failureOf(tlsEdges.get(client, "edgtls_1"), ServiceError);
-        assert.equal(error.elapsedMs, 5000);
-      }
-    });
-
-    it("C34 pauses twice as long each time, for 20 s at most, and a drawn part of that", async () => {
-      skipPauses();
-      drawLongest();
-      const busy = answer(502);
-      const { client } = await scripted(Array<Answer>(9).fill(busy));
-      const error = await failureOf(tlsEdges.get(client, "edgtls_1"), ServiceError);
-      assert.equal(error.elapsedMs, 500 + 1000 + 2000 + 4000 + 8000 + 16_000 + 20_000 + 20_000);
-      assert.equal(error.attempts, 9);
-    });
-
-    it("C34 a refused connection is given up within 10 s, unless something was written", async () => {
-      skipPauses();
-      drawLongest();
-      const gone = await script();
-      await gone.close();
-      const client = new Client({ baseUrl: gone.url, apiKey });
-      const get = () => failureOf(tlsEdges.get(client, "edgtls_1"), ConnectionError);
-      const early = await get();
-      assert.equal(early.code, "ECONNREFUSED");
-      assert.ok(early.attempts > 2 && early.elapsedMs <= 10_000, String(early.elapsedMs));
-      assert.match(early.message, /10 s/);
-      const post = await failureOf(tlsEdges.create(client, {}), ConnectionError);
-      assert.deepEqual([post.attempts, post.ambiguous], [9, false]);
-      assert.ok(post.elapsedMs > 10_000, String(post.elapsedMs));
-      const late = await get();
-      assert.equal(late.attempts, 9);
-      assert.doesNotMatch(late.message, /10 s/);
-      const impatient = new Client({ baseUrl: gone.url, apiKey, maxRetries: 1 });
-      const soon = await failureOf(tlsEdges.get(impatient, "edgtls_1"), ConnectionError);
-      assert.equal(soon.attempts, 2);
-      assert.doesNotMatch(soon.message, /10 s/);
-    });
-
-    it("C34 is tried again after any part of a pause", async () => {
-      mock.restoreAll();
-      mock.method(Math, "random", () => 0.001234);
-      const { client, requests } = await scripted([answer(502), answer(200, edge)]);
-      await tlsEdges.get(client, "edgtls_1");
-      assert.equal(requests.length, 2);
-    });
-
-    it("C34 that asks to wait past the deadline is not waited for", async () => {
+    it("C34: is not waited for when Retry-After asks for more", async () => {
       const { client, requests } = await scripted([answer(429, {}, { "Retry-After": "3600" })]);
-      const error = await failureOf(tlsEdges.get(client, "edgtls_1"), ServiceError);
-      assert.equal(error.status, 429);
+      assert.equal((await failureOf(get(client), ServiceError)).status, 429);
       assert.equal(requests.length, 1);
     });
   });
 
-  it("C33 says that a POST is sent when it is, not when it queues, and not of each try", async () => {
-    const { client, requests } = await scripted([answer(200), answer(429), answer(201, edge)], {
+  describe("a person who waits", () => {
+    const longPause = answer(429, {}, { "Retry-After": "60" });
+    const cases: [string, Answer[], RegExp | undefined][] = [
+      ["of no second try", [answer(502)], undefined],
+      ["once of the third try and later ones", Array(4).fill(answer(502)), /502/],
+      ["of a long pause", [longPause], /GET \/edges\/tls\/edgtls_1.*429.*, for 120 s/],
+    ];
+    for (const [what, failures, message] of cases) {
+      it(`C34: is told ${what}`, async () => {
+        skipPauses();
+        const tell = mock.fn<(text: string) => void>();
+        const { client } = await scripted([...failures, answer(200, edge)], { tell });
+        await get(client);
+        assert.equal(tell.mock.callCount(), message ? 1 : 0);
+        if (message) assert.match(String(tell.mock.calls[0]?.arguments), message);
+      });
+    }
+
+    it("C2: is told once that requests wait for the limit", async () => {
+      const tell = mock.fn<(text: string) => void>();
+      const answers = Array(4).fill(answer(200, {}));
+      const { client } = await scripted(answers, { requestsPerMinute: 2, tell });
+      holdClocks(["setTimeout"]);
+      const read = () => client.get("/", anything);
+      await Promise.all([read(), read()]);
+      assert.equal(tell.mock.callCount(), 0);
+      const waiting = [read(), read()];
+      assert.equal(tell.mock.callCount(), 1);
+      const [text] = tell.mock.calls[0]?.arguments ?? [];
+      assert.match(String(text), /limit of 2 requests a minute.*requestsPerMinute/);
+      await ticking(Promise.all(waiting), 1000);
+    });
+  });
+
+  describe("a retry", () => {
+    let endTries: () => void;
+    let sent: ClientRequest | undefined;
+    const keep = (message: unknown) => {
+      sent = (message as { request: ClientRequest }).request;
+    };
+    beforeEach(() => {
+      endTries = holdTimeouts();
+      subscribe("http.client.request.start", keep);
+    });
+    afterEach(() => unsubscribe("http.client.request.start", keep));
+
+    /** The connection breaks with this code after the request was sent. */
+    const breaks = (code: string): Answer => {
+      return () => void sent?.destroy(Object.assign(new Error(`read ${code}`), { code }));
+    };
+    /** Half of an answer. */
+    const cut: Answer = (response) => {
+      response.writeHead(200, { "Content-Length": "100" });
+      response.write('{"id":"edgtls_1",', () => response.socket?.destroy());
+    };
+    const garbage: Answer = (response) => void response.socket?.end("nonsense\r\n\r\n");
+    const withStatus = (...statuses: number[]) =>
+      statuses.map((status): [string, Answer] => [String(status), answer(status, "<html>")]);
+    const codes = ["EHOSTUNREACH", "ENETUNREACH", "ECONNREFUSED", "EAI_AGAIN"];
+
+    const reads = ["GET", "PATCH", "DELETE"];
+    const writes = ["POST", "PATCH", "DELETE"];
+    /** After each failure: which methods are tried again, and which else may be done. */
+    const matrix: { failures: [string, Answer][]; again: string[]; mayBeDone: string[] }[] = [
+      { failures: withStatus(429), again: ["POST", ...reads], mayBeDone: [] },
+      {
+        failures: [
+          ...withStatus(408, 502, 503, 504, 520, 521, 522, 523, 524),
+          ["503 with Retry-After", answer(503, "", { "Retry-After": "0" })],
+          ["a reset", reset],
+          ["half of the answer", cut],
+          ["no answer in time", () => endTries()],
+          ...codes.map((code): [string, Answer] => [`${code} after it was sent`, breaks(code)]),
+        ],
+        again: reads,
+        mayBeDone: ["POST"],
+      },
+      {
+        failures: [
+          ...withStatus(500, 501, 302),
+          ["500 with Retry-After", answer(500, "", { "Retry-After": "0" })],
+          ["what is no HTTP", garbage],
+        ],
+        again: [],
+        mayBeDone: writes,
+      },
+      { failures: withStatus(400, 401, 403, 404, 405, 409, 413, 422), again: [], mayBeDone: [] },
+    ];
+    const works = { POST: create, GET: get, PATCH: update, DELETE: remove };
+    for (const { failures, again, mayBeDone } of matrix) {
+      for (const [name, failure] of failures) {
+        const whom = again.join(", ") || "no method";
+        it(`C33 C34: follows ${name} for ${whom}; done may be: ${mayBeDone}`, async () => {
+          for (const [method, work] of Object.entries(works)) {
+            const { client, requests } = await scripted([failure, answer(200, edge)]);
+            const error = await work(client).then(
+              () => undefined,
+              ({ ambiguous, attempts }: RequestError) => ({ ambiguous, attempts }),
+            );
+            const bodies = requests.map(({ body }) => body);
+            const expected = again.includes(method)
+              ? [undefined, [bodies[0], bodies[0]]]
+              : [{ ambiguous: mayBeDone.includes(method), attempts: 1 }, [bodies[0]]];
+            assert.deepEqual([error, bodies], expected, method);
+          }
+        });
+      }
+    }
+
+    it("C34: leaves in doubt a write of which any try was lost, not only the last", async () => {
+      const { client } = await scripted([answer(502), answer(409, {})]);
+      const error = await failureOf(update(client), ServiceError);
+      assert.deepEqual([error.status, error.ambiguous], [409, true]);
+    });
+
+    it("C33: follows a POST whose connection breaks before the TLS handshake", async () => {
+      const { requests, url, caFile } = await scripted([answer(201, edge)]);
+      let connections = 0;
+      const front = await listening((socket) => {
+        connections += 1;
+        if (connections === 1) return socket.destroy();
+        return socket.pipe(connect(Number(new URL(url).port), "127.0.0.1")).pipe(socket);
+      });
+      await create(new Client({ baseUrl: front.url, caFile, apiKey })).finally(front.close);
+      assert.deepEqual([connections, requests.length], [2, 1]);
+    });
+
+    it("C33: leaves no doubt of a POST that waited for a TLS handshake until its deadline", async () => {
+      mock.restoreAll();
+      const sockets: Socket[] = [];
+      const front = await listening((socket) => void sockets.push(socket));
+      const client = new Client({ baseUrl: front.url, apiKey, timeoutSeconds: 1 });
+      const error = await failureOf(create(client), ConnectionError).finally(() => {
+        for (const socket of sockets) socket.destroy();
+        front.close();
+      });
+      assert.deepEqual([error.code, error.ambiguous], ["ETIMEDOUT", false]);
+    });
+
+    it("C34: follows a failure of a name server, not an unknown host name", async () => {
+      const real = dns.lookup;
+      const failNextLookup = (code: string) => {
+        const lookup = mock.method(dns, "lookup", (...args: unknown[]) => {
+          lookup.mock.restore();
+          const callback = args[2] as (error: Error) => void;
+          real("localhost", {}, () => callback(Object.assign(new Error(code), { code })));
+        });
+      };
+      const { client, requests } = await scripted([answer(201, edge)]);
+      failNextLookup("ENOTFOUND");
+      const error = await failureOf(get(client), ConnectionError);
+      assert.deepEqual([error.code, error.attempts, requests.length], ["ENOTFOUND", 1, 0]);
+      assert.match(error.message, /base URL in the option baseUrl/);
+      failNextLookup("EAI_AGAIN");
+      await create(client);
+    });
+  });
+
+  describe("the pause before a retry", () => {
+    beforeEach(skipPauses);
+    const pausesAfter = async (headers: object, maxRetries: number) => {
+      const { client } = await scripted(Array(9).fill(answer(429, {}, headers)), { maxRetries });
+      return (await failureOf(get(client), ServiceError)).elapsedMs;
+    };
+
+    it("C34: doubles up to 20 s, of which a part is drawn, whatever Retry-After says", async () => {
+      mock.method(Math, "random", () => 1);
+      const all = 500 + 1000 + 2000 + 4000 + 8000 + 16_000 + 20_000 + 20_000;
+      assert.equal(await pausesAfter({}, 8), all);
+      for (const asked of ["0", "-5", "soon", "", "Wed, 21 Oct 2015 07:28:00 GMT"]) {
+        assert.equal(await pausesAfter({ "Retry-After": asked }, 2), 1500, asked);
+      }
+      mock.method(Math, "random", () => 0.001234);
+      assert.equal(await pausesAfter({}, 1), 1);
+    });
+
+    it("C34: is as long as Retry-After says, by the service's clock", async () => {
+      assert.equal(await pausesAfter({ "Retry-After": "5" }, 1), 5000);
+      for (const year of [2015, 2065]) {
+        const at = (second: number) => `Wed, 21 Oct ${year} 07:28:0${second} GMT`;
+        assert.equal(await pausesAfter({ Date: at(0), "Retry-After": at(5) }, 1), 5000);
+      }
+    });
+
+    it("C34: comes for 10 s at most while a connection is refused, until something is written", async () => {
+      mock.method(Math, "random", () => 1);
+      const client = new Client({ baseUrl: await refusing(), apiKey });
+      const early = await failureOf(get(client), ConnectionError);
+      assert.equal(early.code, "ECONNREFUSED");
+      assert.ok(early.attempts > 2 && early.elapsedMs <= 10_000, String(early.elapsedMs));
+      for (const work of [create, get]) {
+        const late = await failureOf<RequestError>(work(client), ConnectionError);
+        assert.deepEqual([late.attempts, late.ambiguous], [9, false]);
+      }
+    });
+  });
+
+  it("C33: says that a POST is sent when it is, not when it queues, and not of each try", async () => {
+    const { client, requests } = await scripted([answer(200, {}), answer(429), answer(201, edge)], {
       requestsPerMinute: 1,
       timeoutSeconds: 86_400,
     });
-    await client.get("/", anything).catch(() => {});
     holdClocks(["setTimeout"]);
+    await client.get("/", anything);
     const sent: number[] = [];
-    const made = client.post(path, {}, anything, () => void sent.push(requests.length));
+    const created = client.post(path, {}, anything, () => void sent.push(requests.length));
     await new Promise(setImmediate);
     assert.deepEqual(sent, []);
-    await ticking(made, 1000);
+    await ticking(created, 1000);
     assert.equal(requests.length, 3);
     assert.deepEqual(sent, [1]);
   });
 
-  describe("when it is cancelled", () => {
+  describe("a cancelled client", () => {
     const reason = new Error("cancelled");
-    const cancellable = (answers: Answer[], options: Partial<ClientOptions> = {}) => {
-      const controller = new AbortController();
-      return scripted(answers, { ...options, signal: controller.signal }).then((made) => ({
-        ...made,
-        cancel: () => controller.abort(reason),
-      }));
-    };
-    /** Calls `then` when the request has come, then answers. */
-    const calling = (then: () => void, late: Answer): Answer => {
+    let controller: AbortController;
+    beforeEach(() => {
+      controller = new AbortController();
+    });
+    const cancellable = (answers: Answer[], options: Partial<ClientOptions> = {}) =>
+      scripted(answers, { ...options, signal: controller.signal });
+    /** Cancels when the request has come, then answers. */
+    const cancelling = (late: Answer): Answer => {
       return (response, request) => {
-        then();
+        controller.abort(reason);
         setImmediate(() => void late(response, request));
       };
     };
 
     it("ends a read in flight, and sends no more", async () => {
-      const { client, requests, cancel } = await cancellable([calling(() => cancel(), silence)]);
-      assert.equal(await failureOf(client.get(path, anything), Error), reason);
-      assert.equal(await failureOf(client.get(path, anything), Error), reason);
+      holdTimeouts();
+      const { client, requests } = await cancellable([cancelling(silence)]);
+      for (const work of [get, update]) {
+        assert.equal(await failureOf<Error>(work(client), Error), reason);
+      }
       assert.equal(requests.length, 1);
     });
 
     it("ends the pause before a retry", async () => {
-      const { client, requests, cancel } = await cancellable([
-        answer(503, {}, { "Retry-After": "60" }),
+      const { client, requests } = await cancellable([
+        cancelling(answer(503, {}, { "Retry-After": "60" })),
       ]);
-      const failed = failureOf(client.get(path, anything), Error);
-      while (requests.length === 0) await timers.setImmediate();
-      setImmediate(cancel);
-      assert.equal(await failed, reason);
+      assert.equal(await failureOf(update(client), Error), reason);
       assert.equal(requests.length, 1);
     });
 
     it("ends the wait for the limit", async () => {
-      const { client, cancel } = await cancellable([answer(200, {})], { requestsPerMinute: 1 });
-      await client.get(path, anything);
-      const failed = failureOf(client.get(path, anything), Error);
-      cancel();
+      const { client } = await cancellable([answer(200, edge)], { requestsPerMinute: 1 });
+      await get(client);
+      const failed = failureOf(get(client), Error);
+      controller.abort(reason);
       assert.equal(await failed, reason);
     });
 
-    it("C33 waits for the answer to a write in flight", async () => {
-      const { client, cancel } = await cancellable([calling(() => cancel(), answer(201, edge))]);
-      assert.deepEqual(await client.post(path, {}, anything), {});
+    it("C33: waits for the answer to a write in flight", async () => {
+      const { client } = await cancellable([cancelling(answer(201, edge))]);
+      assert.deepEqual(await create(client), edge);
     });
   });
 
-  describe("the pace", () => {
-    /** How many of these have their turn. */
-    async function turns(pace: Pace, number: number) {
-      const had: number[] = [];
-      const answered: (() => void)[] = [];
-      for (let n = 0; n < number; n++) {
-        void pace.turn().then((done) => {
-          had.push(n);
-          answered.push(done);
-        });
-      }
-      await settle();
-      return { had, answered };
-    }
-    const settle = () => new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)));
-
-    it("C2 is so many in any 60 seconds from their answers on, the first come first", async () => {
-      holdClocks(["setTimeout"], 0);
-      const waits: number[] = [];
-      const pace = new Pace(3, (waiting) => void waits.push(waiting));
-      const { had, answered } = await turns(pace, 7);
-      assert.deepEqual(had, [0, 1, 2]);
-      assert.deepEqual(waits, [1, 2, 3, 4]);
-      // Nobody's turn comes while nothing is answered.
-      mock.timers.tick(600_000);
-      await settle();
-      assert.deepEqual(had, [0, 1, 2]);
-      answered.splice(0, 1)[0]?.();
-      await settle();
-      mock.timers.tick(1000);
-      for (const done of answered.splice(0)) done();
-      await settle();
-      mock.timers.tick(58_999);
-      await settle();
-      assert.deepEqual(had, [0, 1, 2]);
-      mock.timers.tick(1);
-      await settle();
-      assert.deepEqual(had, [0, 1, 2, 3]);
-      mock.timers.tick(1000);
-      await settle();
-      assert.deepEqual(had, [0, 1, 2, 3, 4, 5]);
-    });
-
-    it("C2 gives a place that nobody waits for to the next that asks", async () => {
-      holdClocks(["setTimeout"], 0);
-      const waits: number[] = [];
-      const pace = new Pace(1, (waiting) => void waits.push(waiting));
-      const { answered } = await turns(pace, 1);
-      answered[0]?.();
-      mock.timers.tick(60_000);
-      assert.deepEqual((await turns(pace, 1)).had, [0]);
-      assert.deepEqual(waits, []);
-    });
+  it("C2: starts so many requests in any minute, in the order of the calls", async () => {
+    holdClocks(["setTimeout"], 0);
+    const waits: number[] = [];
+    const pace = new Pace(3, (ms) => void waits.push(ms));
+    const started: string[] = [];
+    const turn = (name: string) => void pace.turn().then(() => started.push(name));
+    const tick = (ms: number) => {
+      mock.timers.tick(ms);
+      return new Promise(setImmediate);
+    };
+    turn("a");
+    await tick(20_000);
+    for (const name of ["b", "c", "d", "e", "f"]) turn(name);
+    await tick(40_000);
+    assert.equal(started.join(""), "abc");
+    // A second more, because a request may be on its way for longer than another.
+    await tick(1000);
+    assert.equal(started.join(""), "abcd");
+    await tick(20_000);
+    assert.equal(started.join(""), "abcdef");
+    assert.deepEqual(waits, [41_000, 61_000, 61_000]);
+    await tick(100_000);
+    turn("g");
+    assert.equal(waits.length, 3);
   });
 
   describe("a list", () => {
-    const ids = async (client: Client) => (await Array.fromAsync(tlsEdges.list(client))).map(idOf);
-    const idOf = ({ id }: { id: string }) => id;
+    const pageOf = (next_page_uri?: unknown, ...items: object[]) =>
+      answer(200, { tls_edges: items, next_page_uri });
 
-    it("C4 C7 is followed by its query alone, at the base URL: the key goes nowhere else", async () => {
-      const other = await script(answer(200, { tls_edges: [], next_page_uri: null }));
-      try {
-        const nexts = [
-          `${other.url}/edges/tls?before_id=edgtls_1`,
-          `${other.url.replace("https:", "http:")}/v9/other?before_id=edgtls_1`,
-          "//evil/?before_id=edgtls_1",
-          "/edges/tls?before_id=edgtls_1",
-          "?before_id=edgtls_1",
-        ];
-        for (const next_page_uri of nexts) {
-          const { client, requests } = await scripted([
-            answer(200, { tls_edges: [edge], next_page_uri }),
-            answer(200, { tls_edges: [], next_page_uri: null }),
-          ]);
-          assert.deepEqual(await ids(client), ["edgtls_1"]);
-          assert.equal(requests[1]?.path, "/edges/tls?before_id=edgtls_1", next_page_uri);
-        }
-        assert.deepEqual(other.requests, []);
-      } finally {
-        await other.close();
+    it("C4 C7: is followed by its query alone, at the base URL: the key goes nowhere else", async () => {
+      for (const next of [
+        "https://evil.example/edges/tls?before_id=edgtls_1",
+        "http://localhost/v9/other?before_id=edgtls_1",
+        "//evil/?before_id=edgtls_1",
+        "?before_id=edgtls_1",
+      ]) {
+        const { client, requests } = await scripted([pageOf(next, edge), pageOf(null, edge)]);
+        assert.deepEqual(await listAll(client), [edge, edge]);
+        assert.equal(requests[1]?.path, "/edges/tls?before_id=edgtls_1", next);
       }
     });
 
-    it("C91 is refused when it names no other page", async () => {
-      for (const next_page_uri of [7, "https://", "https://any.example/edges/tls", "/edges/tls?"]) {
-        const { client, requests } = await scripted([
-          answer(200, { tls_edges: [edge], next_page_uri }),
-        ]);
-        const error = await failureOf(ids(client), ConnectionError);
+    it("C91: is refused when it names a next page without a query", async () => {
+      for (const next of [7, "https://", "https://any.example/edges/tls", "/edges/tls?"]) {
+        const { client, requests } = await scripted([pageOf(next, edge)]);
+        const error = await failureOf(listAll(client), ConnectionError);
         assert.deepEqual([error.code, error.ambiguous], ["EBADANSWER", false]);
         assert.equal(requests.length, 1);
       }
     });
 
-    it("C91 with more than 1000 items is refused", async () => {
-      const of = (items: number) => answer(200, { tls_edges: Array(items).fill(edge) });
-      const { client } = await scripted([of(1000), of(1001)]);
-      assert.equal((await ids(client)).length, 1000);
-      const error = await failureOf(ids(client), ConnectionError);
-      assert.deepEqual([error.code, error.field], ["EBADANSWER", "tls_edges"]);
-      assert.match(error.message, /more than 1000 items/);
+    it("C91: is left after 1000 pages", async () => {
+      const { client, requests } = await scripted(Array(1001).fill(pageOf("?before_id=x")));
+      const error = await failureOf(listAll(client), ConnectionError);
+      assert.deepEqual([error.code, error.path, requests.length], ["EBADANSWER", path, 1000]);
     });
 
-    it("that goes in a circle is refused", async () => {
-      const to = (page: string) => answer(200, { tls_edges: [], next_page_uri: `${path}?${page}` });
-      const { client, requests } = await scripted([to("a"), to("b"), to("a")]);
-      const error = await failureOf(ids(client), ConnectionError);
-      assert.equal(error.code, "EBADANSWER");
-      assert.equal(requests.length, 3);
-    });
-
-    it("C91 that never ends is left after 1000 pages", async () => {
-      let pages = 0;
-      const endless = await startEmulator({
-        respond: (body, { method }) => {
-          pages += 1;
-          return method === "GET" ? { ...Object(body), next_page_uri: `?before=${pages}` } : body;
-        },
-      });
-      try {
-        // A page of the emulator's own has no such parameter.
-        endless.faults.add({
-          method: "GET",
-          times: 2000,
-          answer: { status: 200, headers: json, body: '{"tls_edges":[]}' },
-        });
-        const { url: baseUrl, ca, apiKey } = endless;
-        const client = new Client({ baseUrl, apiKey, caFile: fileWith(ca), requestsPerMinute: 0 });
-        const error = await failureOf(ids(client), ConnectionError);
-        assert.deepEqual([error.code, error.path, pages], ["EBADANSWER", path, 1000]);
-        assert.match(error.message, /more than 1000 pages/);
-      } finally {
-        await endless.close();
-      }
-    });
-
-    it("with no collection in it is refused, and one with no next page ends", async () => {
-      const { client } = await scripted([
-        answer(200, { edges: [] }),
-        answer(200, { tls_edges: [] }),
-        answer(200, { tls_edges: [edge], next_page_uri: "" }),
-      ]);
-      const { code, message } = await failureOf(ids(client), ConnectionError);
+    it("is refused without its collection, and ends without a next page", async () => {
+      const { client } = await scripted([answer(200, { edges: [] }), pageOf(), pageOf("", edge)]);
+      const { code, message } = await failureOf(listAll(client), ConnectionError);
       assert.equal(code, "EBADANSWER");
       assert.match(message, /base URL in the option baseUrl/);
-      assert.deepEqual(await ids(client), []);
-      assert.deepEqual(await ids(client), ["edgtls_1"]);
+      assert.deepEqual(await listAll(client), []);
+      assert.deepEqual(await listAll(client), [edge]);
     });
   });
 
-  describe("the key and the connection", () => {
-    it("C4 a redirect is not followed, not even on the same origin", async () => {
-      const other = await script(answer(200, edge));
-      try {
-        for (const status of [301, 302, 307, 308]) {
-          const redirect = answer(status, "", { Location: `${other.url}${path}` });
-          const { client, requests } = await scripted([redirect]);
-          const error = await failureOf(tlsEdges.get(client, "edgtls_1"), ServiceError);
-          assert.equal(error.status, status);
-          assert.equal(requests.length, 1);
-        }
-        assert.deepEqual(other.requests, []);
-      } finally {
-        await other.close();
+  describe("a connection", () => {
+    it("C4: follows no redirect, not even on the same origin", async () => {
+      for (const status of [301, 302, 307, 308]) {
+        const { client, requests } = await scripted([answer(status, "", { Location: path })]);
+        assert.equal((await failureOf(get(client), ServiceError)).status, status);
+        assert.equal(requests.length, 1);
       }
     });
 
-    it("C3 an unknown authority is refused, NODE_TLS_REJECT_UNAUTHORIZED=0 or not", async () => {
+    it("C3: is refused by an unknown authority, NODE_TLS_REJECT_UNAUTHORIZED=0 or not", async () => {
       const restore = setEnv({ NODE_TLS_REJECT_UNAUTHORIZED: "0" });
-      // Node warns of the variable: that is its own business.
-      const warn = mock.method(process, "emitWarning", () => {});
-      try {
-        const client = emulated({ caFile: undefined, maxRetries: 2 });
-        const error = await failureOf(tlsEdges.create(client, {}), ConnectionError);
-        assert.match(error.code, /VERIFY|SELF_SIGNED|ISSUER/);
-        assert.equal(error.attempts, 1);
-        assert.equal(error.ambiguous, false);
-        assert.deepEqual(emulator.requests, []);
-      } finally {
-        warn.mock.restore();
-        restore();
-      }
+      mock.method(process, "emitWarning", () => {});
+      const { url, requests } = await scripted([answer(201, edge)]);
+      const client = new Client({ baseUrl: url, apiKey });
+      const error = await failureOf(create(client), ConnectionError).finally(restore);
+      assert.match(error.code, /VERIFY|SELF_SIGNED|ISSUER/);
+      assert.match(error.message, /PEM file in the option caFile/);
+      assert.deepEqual([error.attempts, error.ambiguous, requests.length], [1, false, 0]);
+      assert.ok(!shown(error).includes(apiKey));
     });
 
-    it("C33 a POST goes on no connection that was idle for a second: the client closes it", async () => {
+    it("C33: is closed by the client when it was idle for a second, so no POST goes on it", async () => {
       const sockets: Socket[] = [];
       const kept: Answer = (response, request) => {
         sockets.push(request.socket);
         // A service that would keep it: by the header alone, the client would close it much later.
         answer(201, edge, { "Keep-Alive": "timeout=60" })(response, request);
       };
-      const { client } = await scripted([kept, kept]);
-      await tlsEdges.create(client, {});
-      const [socket] = sockets as [Socket];
+      const { client } = await scripted([kept, kept, kept]);
+      await create(client);
+      await create(client);
+      const [first, second] = sockets as [Socket, Socket];
+      assert.equal(second, first);
       // Only a connection that the client closes ends before it is closed.
       const ended = mock.fn();
-      socket.once("end", ended);
-      await once(socket, "close");
+      first.once("end", ended);
+      await once(first, "close");
       assert.equal(ended.mock.callCount(), 1);
-      await tlsEdges.create(client, {});
-      assert.notEqual(sockets[1], socket);
+      await create(client);
+      assert.notEqual(sockets[2], first);
     });
+  });
 
-    it("C4 the key stands in no error", async () => {
+  describe("what is shown", () => {
+    it("C4: has the API key and the body in no error", async () => {
       const { client } = await scripted(
-        [
-          answer(401, { msg: "no" }),
-          reset,
-          answer(302, "", { Location: "/" }),
-          answer(201, "nonsense"),
-          answer(200, { tls_edges: [], next_page_uri: "https://evil.example/" }),
-          silence,
-        ],
+        [answer(401, { msg: "no" }), reset, answer(201, "nonsense"), silence],
         { timeoutSeconds: 1 },
       );
-      const create = () => tlsEdges.create(client, { metadata: "secret body" });
-      const list = () => tlsEdges.list(client).next();
-      const failures: (() => Promise<unknown>)[] = [create, create, create, create, list, create];
-      for (const fail of failures) {
-        const error = await failureOf(fail(), Error);
-        const text = shown(error);
-        for (const hidden of [apiKey, Buffer.from(apiKey).toString("base64"), "secret body"]) {
-          assert.ok(!text.includes(hidden), text);
-        }
+      for (let n = 0; n < 4; n++) {
+        const error = await failureOf(create(client, { metadata: "secret body" }), RequestError);
+        for (const hidden of [apiKey, "secret body"]) assert.ok(!shown(error).includes(hidden));
         assert.equal(error.cause, undefined);
       }
-      const stranger = emulated({ caFile: undefined });
-      assert.ok(
-        !shown(await failureOf(stranger.get("/", anything), ConnectionError)).includes(apiKey),
-      );
     });
 
-    it("C4 a key that the service quotes from the request is not shown", async () => {
-      const details = { operation_id: `op ${apiKey}` };
-      const { client } = await scripted([answer(400, { error_code: `E ${apiKey}`, details })]);
-      const error = await failureOf(tlsEdges.create(client, {}), ServiceError);
-      assert.deepEqual([error.code, error.operationId], ["E [secret]", "op [secret]"]);
-      assert.ok(!shown(error).includes(apiKey), shown(error));
-    });
-
-    it("C4 C50 a key that the service quotes is in no error and no answer, a partial one either", async () => {
-      const line = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgZmFrZQ";
-      const pem = `-----BEGIN PRIVATE KEY-----\n${line}\n-----END PRIVATE KEY-----`;
-      const body = {
-        certificate_pem: "chain",
-        private_key_pem: pem,
-        metadata: `sha:${"0a".repeat(32)}`,
-      };
-      const id = "cert_2abcdefghijklmnopqrstuvwxyz0";
-      const quoting = {
-        ...{
-          id,
-          uri: `https://api.example.com/tls_certificates/${id}`,
-          created_at: edge.created_at,
-        },
-        ...{
-          certificate_pem: "chain",
-          metadata: body.metadata,
-          description: line,
-          key_usages: [pem],
-        },
-      };
-      const { client } = await scripted([
-        answer(400, { msg: line, error_code: pem, details: { operation_id: `op_1 ${line}` } }),
-        answer(201, { ...quoting, issued_at: 7 }),
-        answer(201, { ...quoting, issuer_common_name: apiKey }),
-        answer(200, { ...quoting, certificate_pem: `chain ${pem}`, description: apiKey }),
-      ]);
-      const create = () => tlsCertificates.create(client, body);
-      const refused = await failureOf(create(), ServiceError);
-      assert.deepEqual([refused.code, refused.operationId], ["[secret]", "op_1 [secret]"]);
-      assert.ok(!shown(refused).includes(line), shown(refused));
-      const unusable = await failureOf(create(), ConnectionError);
-      const { issued_at: _, ...usable } = { ...quoting, issued_at: 7 };
-      const known = { ...usable, description: "[secret]", key_usages: ["[secret]"] };
-      assert.deepEqual(unusable.usable, known);
-      assert.deepEqual(await create(), { ...known, issuer_common_name: "[secret]" });
-      // A later answer has no request with the key: a key in PEM is cut all the same.
-      const found = await tlsCertificates.get(client, id);
-      assert.deepEqual(
-        [found.certificate_pem, found.description, found.key_usages],
-        ["chain [secret]", "[secret]", ["[secret]"]],
-      );
-    });
-
-    it("C50 the secret arguments of an operation are in none of its errors", async () => {
-      const msg = "the hostport s3cret.example.com:443 is taken by edgtls_2";
-      const { client } = await scripted([
-        answer(400, { msg, error_code: "s3cret" }),
-        answer(404, { msg }),
-      ]);
-      const service = client.operation(undefined, ["s3cret.example.com:443"]);
-      const refused = await failureOf(tlsEdges.create(service, {}), ServiceError);
-      assert.match(
-        refused.message,
-        /: the hostport \[secret\] is taken by edgtls_2 \(\[secret\]\)/,
-      );
-      const further = await failureOf(tlsEdges.get(service.operation(), "edgtls_1"), ServiceError);
-      for (const error of [refused, further]) assert.ok(!shown(error).includes("s3cret"));
-    });
-
-    it("C4 a key in next_page_uri or in the name of a label is not shown", async () => {
-      const quoting = { tls_edges: [], next_page_uri: `?before_id=${apiKey}` };
+    it("C4: has no API key that the service quotes, in an error and in an answer", async () => {
       const tunnel = { id: "tn_1", labels: { [`${apiKey}\u001b`]: 5 } };
       const { client, requests } = await scripted([
-        answer(200, quoting),
+        answer(400, { error_code: `E ${apiKey}`, details: { operation_id: `op ${apiKey}` } }),
+        answer(200, { ...edge, description: `see ${apiKey}` }),
+        answer(200, { tls_edges: [], next_page_uri: `?before_id=${apiKey}` }),
         answer(400, {}),
         answer(200, { tunnels: [tunnel] }),
       ]);
-      const error = await failureOf(Array.fromAsync(tlsEdges.list(client)), ServiceError);
-      assert.match(requests[1]?.path ?? "", /before_id=\[secret\]$/);
-      assert.ok(!shown(error).toLowerCase().includes(apiKey));
+      const refused = await failureOf(create(client), ServiceError);
+      assert.deepEqual([refused.code, refused.operationId], ["E [secret]", "op [secret]"]);
+      assert.equal((await get(client)).description, "see [secret]");
+      const listed = await failureOf(listAll(client), ServiceError);
+      assert.match(requests[3]?.path ?? "", /before_id=\[secret\]$/);
       const labelled = await failureOf(tunnels.list(client).next(), ConnectionError);
-      assert.match(labelled.field ?? "", /^tunnels\[0\]\.labels\.\[secret\]\\u001b$/);
-      for (const hidden of [apiKey, "\u001b"]) {
-        assert.ok(!labelled.message.includes(hidden), labelled.message);
-        assert.ok(!labelled.stack?.includes(hidden), labelled.stack);
+      assert.equal(labelled.field, "tunnels[0].labels.[secret]\\u001b");
+      for (const error of [refused, listed, labelled]) {
+        assert.ok(!shown(error).includes(apiKey) && !error.message.includes("\u001b"));
       }
     });
 
-    it("C90 an error shows the texts of the service escaped, in each of its fields", async () => {
-      const acts = "a\u001b[31m\u0007\u202e\n::add-mask::b\r<{%reset%}>##[x]\ud800";
+    it("has 1000 characters at most of a text", async () => {
+      const { client } = await scripted([answer(400, { msg: "x".repeat(5000) })]);
+      assert.ok((await failureOf(get(client), ServiceError)).message.length < 1200);
+    });
+
+    it("C50: has no private key that the service quotes, in an error and in an answer", async () => {
+      const line = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgZmFrZQ";
+      const pem = `-----BEGIN PRIVATE KEY-----\n${line}\n-----END PRIVATE KEY-----`;
+      const metadata = `sha:${"0a".repeat(32)}`;
+      const body = { certificate_pem: "chain", private_key_pem: pem, metadata };
+      const certificate = { ...edge, certificate_pem: "chain", metadata };
       const { client } = await scripted([
-        answer(400, { msg: acts, error_code: acts, details: { operation_id: acts } }),
+        answer(400, { msg: line, error_code: pem, details: { operation_id: `op_1 ${line}` } }),
+        answer(201, { ...certificate, description: line, key_usages: [pem] }),
+        answer(200, { ...certificate, certificate_pem: `chain ${pem}` }),
       ]);
-      const error = await failureOf(client.get("/", anything), ServiceError);
-      const plain =
-        "a\\u001b[31m\\u0007\\u202e\\n::add-mask::b\\r<\\u007b%reset%}>#\\u0023[x]\\ud800";
+      const refused = await failureOf(tlsCertificates.create(client, body), ServiceError);
+      assert.deepEqual([refused.code, refused.operationId], ["[secret]", "op_1 [secret]"]);
+      assert.ok(!shown(refused).includes(line), shown(refused));
+      const hidden = { description: "[secret]", key_usages: ["[secret]"] };
+      const created = await tlsCertificates.create(client, body);
+      assert.deepEqual(created, { ...certificate, ...hidden });
+      // A later answer has no request with the key: a key in PEM is cut all the same.
+      const { certificate_pem } = await tlsCertificates.get(client, "cert_1");
+      assert.equal(certificate_pem, "chain [secret]");
+    });
+
+    it("C50: has no secret argument of the operation", async () => {
+      const msg = "the hostport s3cret.example.com:443 is taken by edgtls_2";
+      const refusal = answer(400, { msg, error_code: "s3cret" });
+      const { client } = await scripted([refusal, refusal]);
+      const operation = client.operation(undefined, ["s3cret.example.com:443"]);
+      for (const one of [operation, operation.operation()]) {
+        const error = await failureOf(create(one), ServiceError);
+        assert.match(
+          error.message,
+          /: the hostport \[secret\] is taken by edgtls_2 \(\[secret\]\)/,
+        );
+        assert.ok(!shown(error).includes("s3cret"));
+      }
+    });
+
+    it("C90: has the texts of the service escaped, in each field of an error", async () => {
+      const msg = "a\u001b[31m\n::add-mask::b <{%reset%}>";
+      const plain = "a\\u001b[31m\\n::add-mask::b <\\u007b%reset%}>";
+      const body = { msg, error_code: msg, details: { operation_id: msg } };
+      const { client } = await scripted([answer(400, body)]);
+      const error = await failureOf(get(client), ServiceError);
       assert.deepEqual([error.code, error.operationId], [plain, plain]);
-      assert.ok(error.message.includes(`: ${plain} (`), error.message);
-      assert.ok(error.stack?.includes(plain));
+      assert.ok(error.stack?.includes(`: ${plain} (`), error.stack);
     });
 
-    it("C4 no part of a key is left where a long reason is cut", async () => {
-      for (let before = 970; before <= 1000; before++) {
-        const msg = `${".".repeat(before)}${apiKey} and more`;
-        const { client } = await scripted([answer(400, { msg })]);
-        const error = await failureOf(tlsEdges.get(client, "edgtls_1"), ServiceError);
-        assert.ok(!error.message.includes(apiKey.slice(0, 2)), error.message.slice(-100));
-        assert.ok(error.message.length < 1200);
-      }
-    });
-
-    /** Does work with a proxy in the environment, or with other variables. */
-    async function through<T>(variables: Record<string, string>, work: () => Promise<T>) {
-      const none = { HTTPS_PROXY: undefined, https_proxy: undefined, ALL_PROXY: undefined };
-      const restore = setEnv({ ...none, NO_PROXY: undefined, no_proxy: undefined, ...variables });
-      return work().finally(restore);
-    }
-
-    /** Does work through a proxy that answers CONNECT. */
-    async function atProxy(
-      answer: (request: IncomingMessage, socket: Duplex) => void,
-      work: () => Promise<void>,
-      heard: string[] = [],
-    ) {
-      const proxy = createServer((_request, response) => {
-        heard.push("a request in clear");
-        response.writeHead(500).end();
-      });
-      proxy.on("connect", (request, socket) => {
-        heard.push(`${request.method} ${request.url} ${Object.keys(request.headers)}`);
-        answer(request, socket);
-      });
-      proxy.listen(0, "127.0.0.1");
-      await once(proxy, "listening");
-      const { port } = proxy.address() as AddressInfo;
-      await through({ HTTPS_PROXY: `http://127.0.0.1:${port}` }, work).finally(() => {
-        proxy.closeAllConnections();
-        proxy.close();
-      });
-    }
-
-    it("C4 a proxy hears the name of the service, and nothing of what is said to it", async () => {
-      const { client, requests, url } = await scripted([answer(200, edge), reset]);
-      const heard: string[] = [];
-      const pass = (request: IncomingMessage, socket: Duplex) => {
-        const [, port] = (request.url ?? "").split(":");
-        const through = connect(Number(port), "127.0.0.1", () => {
-          socket.write("HTTP/1.1 200 Connection Established\r\n\r\n");
-          through.pipe(socket).pipe(through);
-        });
-        through.on("error", () => socket.destroy());
-        socket.on("error", () => through.destroy());
-      };
-      const work = async () => {
-        await tlsEdges.get(client, "edgtls_1");
-        // What goes through a proxy is lost as easily.
-        const error = await failureOf(tlsEdges.create(client, {}), ConnectionError);
-        assert.deepEqual([error.code, error.ambiguous], ["ECONNRESET", true]);
-      };
-      await atProxy(pass, work, heard);
-      assert.equal(requests[0]?.headers.authorization, `Bearer ${apiKey}`);
-      assert.equal(heard.length, 2, heard.join());
-      for (const one of heard) {
-        assert.ok(one.startsWith(`CONNECT ${new URL(url).host} `), one);
-        assert.ok(!/authorization/i.test(one), one);
-      }
-    });
-
-    it("C33 a proxy that refuses the connection has passed nothing on", async () => {
-      const gone = await listening(() => {});
-      gone.close();
-      const { client, requests } = await scripted([answer(201, edge)], { maxRetries: 1 });
-      await through({ HTTPS_PROXY: gone.url.replace("https:", "http:") }, async () => {
-        const error = await failureOf(tlsEdges.create(client, {}), ConnectionError);
-        assert.deepEqual([error.code, error.ambiguous, error.attempts], ["ECONNREFUSED", false, 2]);
-        assert.match(error.message, /the network and the proxy in HTTPS_PROXY/);
-        assert.equal(requests.length, 0);
-      });
-    });
-
-    const refusals: [number, string, number][] = [
-      [503, "ECONNREFUSED", 2],
-      [429, "ECONNREFUSED", 2],
-      [204, "EPROXY", 1],
-      [403, "EPROXY", 1],
-      [404, "EPROXY", 1],
-      [407, "EPROXY", 1],
-      [500, "EPROXY", 1],
-    ];
-    for (const [status, code, attempts] of refusals) {
-      it(`C33 a proxy that answers CONNECT with ${status} has passed nothing on`, async () => {
-        const { client, requests } = await scripted([], { maxRetries: 1 });
-        const refuse = (_: unknown, socket: Duplex) =>
-          void socket.end(`HTTP/1.1 ${status} No\r\nContent-Length: 0\r\n\r\n`);
-        const works = [
-          () => tlsEdges.create(client, {}),
-          () => tlsEdges.delete(client, "edgtls_1"),
-          () => tlsEdges.get(client, "edgtls_1"),
-        ];
-        await atProxy(refuse, async () => {
-          for (const work of works) {
-            const error = await failureOf<ConnectionError>(work(), ConnectionError);
-            const found = [error.code, error.ambiguous, error.attempts];
-            assert.deepEqual(found, [code, false, attempts], error.message);
-            assert.ok(error.message.includes(`the proxy in HTTPS_PROXY refuses`), error.message);
-            assert.ok(error.message.includes(`status ${status}`), error.message);
-          }
-        });
-        assert.equal(requests.length, 0);
-      });
-    }
-
-    it("C1 C4 a malformed proxy is named by its variable, without its password", async () => {
-      for (const name of ["HTTPS_PROXY", "ALL_PROXY"]) {
-        const { client } = await scripted([]);
-        await through({ [name]: "http://me:hunter2@proxy:99999" }, async () => {
-          const error = await failureOf(tlsEdges.create(client, {}), ConnectionError);
-          assert.deepEqual([error.code, error.ambiguous, error.attempts], ["EPROXY", false, 1]);
-          assert.ok(
-            error.message.includes(`the proxy in ${name} has a malformed URL`),
-            error.message,
-          );
-          assert.ok(!inspect(error, { depth: null, showHidden: true }).includes("hunter2"));
-        });
-      }
-    });
-
-    it("C2 a SOCKS proxy for all programs is left out", async () => {
-      await through({ ALL_PROXY: "socks5://127.0.0.1:9" }, async () => {
-        const { client, requests } = await scripted([answer(200, edge)]);
-        await tlsEdges.get(client, "edgtls_1");
-        assert.equal(requests.length, 1);
-      });
-    });
-
-    it("C34 NODE_DEBUG=tlsedge logs what was retried and why, with no key and no body", async () => {
-      const said = "said by the service \u001b[31m";
-      const { url, requests } = await scripted([
-        answer(429, { msg: said }, retryNow),
+    it("C34: is in NODE_DEBUG=tlsedge what was retried and why, with no key and no body", async () => {
+      const { url, requests, caFile } = await scripted([
+        answer(429, { msg: "a reason \u001b[31m" }, { "Retry-After": "0" }),
         answer(201, edge),
         answer(200, { tls_edges: [], next_page_uri: `?before_id=${apiKey}` }),
         answer(200, { tls_edges: [] }),
@@ -1376,19 +816,119 @@ describe("the client", () => {
         const client = new Client({ ...JSON.parse(process.argv[1]), requestsPerMinute: 0 });
         tlsEdges.create(client, { metadata: "secret body" })
           .then(() => Array.fromAsync(tlsEdges.list(client)));`;
-      const options = JSON.stringify({ baseUrl: url, apiKey, caFile: server?.caFile });
       // Node.js reads the variable when it starts.
       const env = { ...process.env, NODE_DEBUG: "tlsedge" };
-      const args = ["-e", program, options];
+      const args = ["-e", program, JSON.stringify({ baseUrl: url, apiKey, caFile })];
       const { stderr: logged } = await promisify(execFile)(process.execPath, args, { env });
       assert.equal(requests.length, 4);
       assert.equal(logged.trim().split("\n").length, 6, logged);
-      assert.match(logged, /the service is/);
-      assert.match(logged, /429/);
-      assert.match(logged, /201/);
-      for (const hidden of [apiKey, "secret body", "said by", "Bearer", "\u001b"]) {
+      for (const part of ["the service is", "429", "201"]) assert.ok(logged.includes(part), logged);
+      for (const hidden of [apiKey, "secret body", "a reason", "Bearer", "\u001b"]) {
         assert.ok(!logged.includes(hidden), logged);
       }
+    });
+  });
+
+  describe("a proxy", () => {
+    /** Does work with these variables in the environment, and no other proxy. */
+    async function withProxy(variables: Record<string, string>, work: () => Promise<void>) {
+      const none = { HTTPS_PROXY: undefined, https_proxy: undefined, ALL_PROXY: undefined };
+      const restore = setEnv({ ...none, NO_PROXY: undefined, no_proxy: undefined, ...variables });
+      await work().finally(restore);
+    }
+
+    /** Does work through a proxy; gives back what the proxy was sent. */
+    async function throughProxy(
+      onConnect: (request: IncomingMessage, socket: Duplex) => void,
+      work: () => Promise<void>,
+    ) {
+      const received: string[] = [];
+      const proxy = createServer((_request, response) => {
+        received.push("a request in clear");
+        response.writeHead(500).end();
+      });
+      proxy.on("connect", (request, socket) => {
+        received.push(`${request.method} ${request.url} ${Object.keys(request.headers)}`);
+        onConnect(request, socket);
+      });
+      await once(proxy.listen(0, "127.0.0.1"), "listening");
+      const { port } = proxy.address() as AddressInfo;
+      await withProxy({ HTTPS_PROXY: `http://127.0.0.1:${port}` }, work).finally(() => {
+        proxy.closeAllConnections();
+        proxy.close();
+      });
+      return received;
+    }
+
+    it("C4: gets the name of the service, and nothing of what is sent to it", async () => {
+      const { client, requests, url } = await scripted([answer(200, edge), reset]);
+      const pass = (request: IncomingMessage, socket: Duplex) => {
+        const through = connect(Number(request.url?.split(":")[1]), "127.0.0.1", () => {
+          socket.write("HTTP/1.1 200 Connection Established\r\n\r\n");
+          through.pipe(socket).pipe(through);
+        });
+        through.on("error", () => socket.destroy());
+        socket.on("error", () => through.destroy());
+      };
+      const received = await throughProxy(pass, async () => {
+        await get(client);
+        // What goes through a proxy is lost as easily.
+        const error = await failureOf(create(client), ConnectionError);
+        assert.deepEqual([error.code, error.ambiguous], ["ECONNRESET", true]);
+      });
+      assert.equal(requests[0]?.headers.authorization, `Bearer ${apiKey}`);
+      assert.equal(received.length, 2);
+      for (const one of received) {
+        assert.ok(one.startsWith(`CONNECT ${new URL(url).host} `) && !/authorization/i.test(one));
+      }
+    });
+
+    for (const status of [204, 403, 407, 503]) {
+      it(`C33: that answers CONNECT with ${status} has passed nothing on`, async () => {
+        const { client, requests } = await scripted([]);
+        const refuse = (_: unknown, socket: Duplex) =>
+          void socket.end(`HTTP/1.1 ${status} No\r\nContent-Length: 0\r\n\r\n`);
+        await throughProxy(refuse, async () => {
+          for (const work of [create, remove, get]) {
+            const error = await failureOf<ConnectionError>(work(client), ConnectionError);
+            const { code, ambiguous, attempts } = error;
+            assert.deepEqual([code, ambiguous, attempts], ["EPROXY", false, 1]);
+            assert.ok(error.message.includes(`the proxy in HTTPS_PROXY refuses`), error.message);
+            assert.ok(error.message.includes(`status ${status}`), error.message);
+          }
+        });
+        assert.equal(requests.length, 0);
+      });
+    }
+
+    it("C33: that is not there has passed nothing on, and is named", async () => {
+      const { client } = await scripted([answer(201, edge)], { maxRetries: 1 });
+      const gone = (await refusing()).replace("https:", "http:");
+      await withProxy({ HTTPS_PROXY: gone }, async () => {
+        const error = await failureOf(create(client), ConnectionError);
+        assert.deepEqual([error.code, error.ambiguous, error.attempts], ["ECONNREFUSED", false, 2]);
+        assert.match(error.message, /the network and the proxy in HTTPS_PROXY/);
+      });
+    });
+
+    it("C1 C4: whose URL is malformed is named by its variable, without its password", async () => {
+      for (const name of ["HTTPS_PROXY", "ALL_PROXY"]) {
+        const { client } = await scripted([]);
+        await withProxy({ [name]: "http://me:hunter2@proxy:99999" }, async () => {
+          const error = await failureOf(create(client), ConnectionError);
+          assert.deepEqual([error.code, error.ambiguous, error.attempts], ["EPROXY", false, 1]);
+          assert.ok(error.message.includes(`the proxy in ${name} has a malformed URL`));
+          assert.ok(!shown(error).includes("hunter2"));
+        });
+      }
+    });
+
+    it("C2: is left out when it is a SOCKS proxy for all programs", async () => {
+      await withProxy({ ALL_PROXY: "socks5://127.0.0.1:9" }, async () => {
+        const { client, requests } = await scripted([answer(200, edge)]);
+        await get(client);
+        assert.equal(requests.length, 1);
+      });
     });
   });
 });

@@ -84,7 +84,7 @@ throughBothDoors("a service that fails", (door) => {
 
     const run = await project.up();
     const ofObjects = run.requests.filter((one) => !one.endsWith("?limit=100"));
-    assert.deepEqual(ofObjects.sort(), ["GET /edges/tls/:id", "POST /tls_certificates"]);
+    assert.deepEqual(ofObjects.sort(), ["PATCH /edges/tls/:id", "POST /tls_certificates"]);
     assert.equal((await project.exported()).recorded?.outputs.uri, made.uri);
     assert.deepEqual([edges().length, certificates().length], [2, 2]);
   });
