@@ -6,7 +6,7 @@ import type { Client, ClientOptions } from "../client/client";
 import { type Connection, waysToSet } from "../client/settings";
 import { cancelSignal } from "./engine";
 import { nearest } from "./values/nearest";
-import { whyDamaged, whyNoBlock } from "./values/notPem";
+import { whyNoBlock, whyUnusable } from "./values/notPem";
 
 /** A setting is missing or malformed. The message says how to set it. */
 export class ConfigurationError extends Error {
@@ -304,7 +304,9 @@ function checkCaFile(value: string): string | Invalid {
     new X509Certificate(text.slice(start));
     return value;
   } catch {
-    return new Invalid(whyDamaged(text, "holds a certificate that can't be parsed"));
+    return new Invalid(
+      whyUnusable(text, "holds a certificate that can't be parsed: copy the whole file again"),
+    );
   }
 }
 

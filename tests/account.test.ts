@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Account, type Emulator, makeCertificate, startEmulator } from "../emulator/server";
 import { connect } from "../provider/connection";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
-import { all, one } from "../provider/lookup";
+import { findAll, findOne } from "../provider/lookup";
 import { beginRun } from "../provider/process";
 import { lookup } from "../provider/tlsEdge";
 import { pluginProvider, startPlugin } from "./pluginProvider";
@@ -263,8 +263,8 @@ describe("the account that the state was made with", () => {
     const [made] = await stacks(1);
     await made?.refresh();
     await made?.up({ description: "changed" });
-    await one(lookup)(() => connect("tlsedge"), { id: made?.id as string });
-    await all(lookup)(() => connect("tlsedge"), {});
+    await findOne(lookup)(() => connect("tlsedge"), { id: made?.id as string });
+    await findAll(lookup)(() => connect("tlsedge"), {});
     const [loose] = await stacks(1);
     const adopted = new Stack(tlsEdge);
     await adopted.up({ __import: loose?.id, description: "0" });
@@ -298,7 +298,7 @@ describe("the account that the state was made with", () => {
     const judged = gone.refresh();
     // Once a page, a read and the list are answered, only the held read is missing.
     await until(() => emulator.requests.filter(({ status }) => status).length >= 3);
-    await all(lookup)(() => connect("tlsedge"), {});
+    await findAll(lookup)(() => connect("tlsedge"), {});
     emulator.faults.clear();
     assert.deepEqual([await looking, await judged], ["same", "gone"]);
   });
