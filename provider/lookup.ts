@@ -189,7 +189,7 @@ async function findMatching<Wire, Filter extends object, Result extends { id: st
   const matching = account.filter((wire) => kind.matches(wire, filter));
   const [first] = matching;
   if (first && matching.length === 1) return kind.result(first);
-  const asked = isSecret
+  const shownFilter = isSecret
     ? `the filter by ${Object.keys(filter).join(", ")} ([secret])`
     : JSON.stringify(filter);
   const candidates = first ? matching : account;
@@ -204,8 +204,8 @@ async function findMatching<Wire, Filter extends object, Result extends { id: st
   const list = lines.join("") || " none";
   throw new LookupError(
     first
-      ? `${matching.length} ${kind.title}s match ${asked}: use a narrower filter or an id:${list}`
-      : `no ${kind.title} matches ${asked}. The account has:${list}`,
+      ? `${matching.length} ${kind.title}s match ${shownFilter}: use a narrower filter or an id:${list}`
+      : `no ${kind.title} matches ${shownFilter}. The account has:${list}`,
   );
 }
 

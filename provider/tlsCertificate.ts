@@ -110,9 +110,13 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
     const expired = isNew ? expiryOf(endOf(chain), undefined, now) : undefined;
     if (expired) problems.push({ path: "certificatePem", reason: expired });
     // A key in another encoding that matches the same leaf is no change.
-    const kept = !isNew && key ? olds?.privateKeyPem : undefined;
+    const deployedKey = !isNew && key ? olds?.privateKeyPem : undefined;
     return {
-      inputs: defined({ ...news, certificatePem: pem, privateKeyPem: kept ?? privateKeyPem }),
+      inputs: defined({
+        ...news,
+        certificatePem: pem,
+        privateKeyPem: deployedKey ?? privateKeyPem,
+      }),
       problems,
       warnings: expired ? [] : warningsOf(chain, news.renewBeforeDays, now),
     };

@@ -157,9 +157,9 @@ export const tlsEdge: Kind<TLSEdgeWire> = {
   },
 
   toBody(properties): TLSEdgeMutation {
-    const given = properties as TLSEdgeInputs;
-    const { description, metadata, hostports } = given;
-    const { backend, ipRestriction, mutualTls, tlsTermination } = given;
+    const inputs = properties as TLSEdgeInputs;
+    const { description, metadata, hostports } = inputs;
+    const { backend, ipRestriction, mutualTls, tlsTermination } = inputs;
     return defined({
       description,
       metadata,
@@ -182,7 +182,7 @@ export const tlsEdge: Kind<TLSEdgeWire> = {
   },
 
   toState(wire, known = {}) {
-    const given = withoutDefaults(known);
+    const before = withoutDefaults(known);
     const found: Omit<TLSEdgeState, "tlsTermination"> & { tlsTermination: Properties | null } = {
       ...serviceState(wire),
       hostports: wire.hostports ?? [],
@@ -198,16 +198,16 @@ export const tlsEdge: Kind<TLSEdgeWire> = {
       ),
     };
     // What means the same keeps its form, such as the order of a list.
-    const kept = Object.entries(found).map(([property, value]) => {
-      const old = given[property];
+    const properties = Object.entries(found).map(([property, value]) => {
+      const old = before[property];
       return [property, old && value && tlsEdge.same(property, old, value) ? old : value];
     });
-    const wanted = given.tlsTermination;
+    const wanted = before.tlsTermination;
     const defaults = Object.keys(found.tlsTermination ?? {})
       .filter((field) => isObject(wanted) && wanted[field] === undefined && field !== "enabled")
       .map((field) => `tlsTermination.${field}`);
     return {
-      ...Object.fromEntries(kept),
+      ...Object.fromEntries(properties),
       ...(defaults.length > 0 && { [defaultsKey]: defaults }),
     };
   },
@@ -258,10 +258,10 @@ function disabled(module: unknown, { mutualTls }: Properties): Properties | unde
 function withoutDefaults({ [defaultsKey]: defaults = [], ...state }: Properties): Properties {
   const { tlsTermination } = state;
   if (!isObject(tlsTermination)) return state;
-  const given = Object.entries(tlsTermination).filter(
+  const fields = Object.entries(tlsTermination).filter(
     ([field]) => !(defaults as string[]).includes(`tlsTermination.${field}`),
   );
-  return { ...state, tlsTermination: Object.fromEntries(given) };
+  return { ...state, tlsTermination: Object.fromEntries(fields) };
 }
 
 /** Whether a value is set and is not a disabled module. */

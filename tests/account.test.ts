@@ -417,6 +417,18 @@ describe("the account that the state was made with", () => {
     }
   });
 
+  it("C7 another path of the same origin and key is another service: nothing is dropped", async () => {
+    const [edge] = (await stacks(1)) as [Stack];
+    const undo = setEnv({ TLSEDGE_BASE_URL: `${emulator.url}/t2` });
+    try {
+      assert.ok((await refused(edge.refresh())).includes("/t2"));
+      await refused(edge.destroy());
+    } finally {
+      undo();
+    }
+    assert.equal(await edge.refresh(), "same");
+  });
+
   it("C4 C7 the tag is that of the key, for each kind, and shows no part of it", async () => {
     const [edge] = (await stacks(1)) as [Stack];
     const certificate = new Stack(tlsCertificate);

@@ -156,6 +156,7 @@ describe("a lookup by what people know", () => {
           ["getTLSEdge", { metadata: {} }, /metadata .*empty/],
           ["getTLSEdges", { metadata: {} }, /metadata .*empty/],
           ["getTunnels", { publicUrl: "" }, /publicUrl .*empty/],
+          ["getTLSEdges", { description: "-----BEGIN PRIVATE KEY-----" }, /holds a private key/],
           ["getTLSEdges", { hostports: "a.example.com:443" }, /hostports: .*did you mean hostport/],
         ] as const) {
           await assert.rejects(ask(name, args), said);

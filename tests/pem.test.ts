@@ -106,20 +106,21 @@ describe("the inputs of a TLS certificate", () => {
         passphrase: "x",
       }),
     );
-  const evenExponent = () => {
-    const hex = new X509Certificate(rsa.certificatePem).raw.toString("hex");
-    const even = hex.replace("0203010001", "0203010002");
-    return new X509Certificate(Buffer.from(even, "hex")).toString();
-  };
   const second = (change: (pem: string) => string) => (pem: string) =>
     blocks(pem)[0] + change(blocks(pem)[1] ?? "");
-  const badMonth = (from: string, to: string) => (pem: string) => {
+  /** A chain whose leaf has other bytes, in hex. */
+  const leafWith = (change: (hex: string) => string) => (pem: string) => {
     const [first, ...others] = blocks(pem);
-    const [a, b] = [from, to].map((text) => Buffer.from(text).toString("hex")) as [string, string];
-    const hex = new X509Certificate(String(first)).raw.toString("hex").replace(a, b);
+    const hex = change(new X509Certificate(String(first)).raw.toString("hex"));
     const body = Buffer.from(hex, "hex").toString("base64");
     return `-----BEGIN CERTIFICATE-----\n${body}\n-----END CERTIFICATE-----\n${others.join("")}`;
   };
+  const otherEnd = (hex: string) => hex.slice(0, -1) + (hex.endsWith("0") ? "1" : "0");
+  const hexOf = (text: string) => Buffer.from(text).toString("hex");
+  const month = (from: string, to: string) =>
+    leafWith((hex) => hex.replace(hexOf(from), hexOf(to)));
+  const evenExponent = () =>
+    leafWith((hex) => hex.replace("0203010001", "0203010002"))(rsa.certificatePem);
   const outside = /lines of PEM outside its complete blocks \(1\)/;
   const curves = /certificate 1 has a key that .* P-224, P-256, P-384 or P-521, uncompressed/;
 
@@ -142,11 +143,13 @@ describe("the inputs of a TLS certificate", () => {
       ["no PEM", () => "garbage", /PEM/],
       ["cut off in its second block", cutOff, /cut off/],
       ["damaged", broken, /certificate 1 /],
+      ["a stray character", (pem) => pem.replace(/\n.{9}/, "$&!"), /certificate 1 can't be parsed/],
+      ["a wrong signature", leafWith(otherEnd), /2 did not sign certificate 1/],
       ["with a key in it", (pem) => pem + leaf.privateKeyPem, /PRIVATE KEY block/],
       ["a path", () => "./certs/app.pem", /path of a file/],
       ["a path of Windows", () => "C:\\app.crt", /path of/],
-      ["a start in month 99", badMonth("260308063000Z", "269908063000Z"), /1 has a date/],
-      ["an end in month 99", badMonth("361102055959Z", "369902055959Z"), /1 has a date/],
+      ["a start in month 99", month("260308063000Z", "269908063000Z"), /1 has a date/],
+      ["an end in month 99", month("361102055959Z", "369902055959Z"), /1 has a date/],
       ["reversed", (pem) => blocks(pem).reverse().join(""), /1 signed .* 2, .* reverse order/],
       ["with a stranger", (pem) => pem + rsa.certificatePem, /3 did not sign certificate 2/],
       [

@@ -648,13 +648,6 @@ throughBothDoors("a TLS edge", (door) => {
       assert.deepEqual(methods(), ["GET"]);
     });
 
-    it("C36 two edges with the same content are two objects", async () => {
-      const twin = new Stack(tlsEdge);
-      await Promise.all([stack.up({ metadata: "m" }), twin.up({ metadata: "m" })]);
-      assert.notEqual(stack.id, twin.id);
-      assert.equal(emulator.tlsEdges.list().length, 2);
-    });
-
     if (door === "dynamic")
       it("C43 a read that knows the id alone tells everything, and no inputs", async () => {
         await stack.up({ ...full, tlsTermination: {} });
