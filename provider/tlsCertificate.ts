@@ -181,17 +181,16 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
     const leaf = describeChain(chain);
     const certificatePem = formatChain(chain);
     const found: TLSCertificateState = { ...unparsedState(wire), ...leaf, certificatePem };
-    const isKnown = known.certificatePem === certificatePem;
-    const before = isKnown ? chain : parsedChain(known.certificatePem);
+    const before = parsedChain(known.certificatePem);
     const isSameLeaf = before?.[0]?.fingerprint256 === chain[0]?.fingerprint256;
     const sent = known[sentKey] ?? (before && chainFingerprint(before));
     const isOther = isSameLeaf && sent !== leaf.chainFingerprint;
     return isOther ? { ...found, [sentKey]: sent } : { ...found };
   },
 
-  key(given: Partial<TLSCertificateInputs & TLSCertificateWire>) {
-    const [leaf] = parsedChain(given.certificatePem ?? given.certificate_pem) ?? [];
-    return leaf && [leaf.fingerprint256, given.description || "", given.metadata || ""];
+  key(source: Partial<TLSCertificateInputs & TLSCertificateWire>) {
+    const [leaf] = parsedChain(source.certificatePem ?? source.certificate_pem) ?? [];
+    return leaf && [leaf.fingerprint256, source.description || "", source.metadata || ""];
   },
   names: ({ fingerprint }) => [fingerprint as string],
   nameIn: fingerprintIn,

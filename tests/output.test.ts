@@ -240,7 +240,7 @@ describe("what a plan says of a replaced certificate", () => {
         return makeCertificate({ commonName: "a.example", notAfter });
       }),
     );
-    const severity = (...[state, inputs]: object[]) =>
+    const severity = (state: object = {}, inputs: object = {}) =>
       tlsCertificate.remark?.({ ...state }, { ...inputs })?.severity;
     assert.deepEqual([severity(late, early), severity(early, late)], ["warning", "info"]);
   });

@@ -106,6 +106,8 @@ describe("the inputs of a TLS certificate", () => {
         passphrase: "x",
       }),
     );
+  const keyOfX25519 = () =>
+    leafWith((hex) => hex.replace("06032b6570032100", "06032b656e032100"))(ed25519.certificatePem);
   const second = (change: (pem: string) => string) => (pem: string) =>
     blocks(pem)[0] + change(blocks(pem)[1] ?? "");
   /** A chain whose leaf has other bytes, in hex. */
@@ -134,6 +136,7 @@ describe("the inputs of a TLS certificate", () => {
       ["no second BEGIN", second(replaced("-----BEGIN CERTIFICATE-----\n", "")), outside],
       ["another curve", () => fixture("secp256k1"), curves],
       ["a compressed key", () => fixture("compressedKey"), curves],
+      ["an X25519 key", keyOfX25519, curves],
       ["an even exponent", evenExponent, /RSA with an exponent/],
       ["PKCS#12 in base64", () => `MIILHwIBAzCC${"A".repeat(200)}`, /PKCS#12/],
       ["PKCS#7 of openssl", replaced("CERTIFICATE", "PKCS #7 SIGNED DATA"), /openssl pkcs7/],

@@ -33,6 +33,11 @@ const full = {
   tlsTermination: { terminateAt: "edge", minVersion: "1.3" },
 };
 
+/** The module of an answer. */
+const termination = (enabled: boolean, terminate_at: string, min_version: string | null) => ({
+  tls_termination: { enabled, terminate_at, min_version },
+});
+
 throughBothDoors("a TLS edge", (door) => {
   let tlsEdge = dynamicEdge as ResourceProvider;
   let close = () => {};
@@ -190,34 +195,36 @@ throughBothDoors("a TLS edge", (door) => {
       assert.deepEqual(found()?.hostports, ["a.example.com:443"]);
     });
 
-    const patches: [string, Properties, Properties][] = [
-      ["description", { description: "new" }, { description: "new" }],
-      ["description", { description: undefined }, { description: "" }],
-      ["metadata", { metadata: "" }, { metadata: "" }],
-      ["hostports", { hostports: undefined }, { hostports: [] }],
+    const ids = ["ca_1", "ca_2"];
+    const upstream = { terminateAt: "upstream" };
+    const patches: [change: Properties, body: Properties][] = [
+      [{ description: "new" }, { description: "new" }],
+      [{ description: undefined }, { description: "" }],
+      [{ metadata: "" }, { metadata: "" }],
+      [{ hostports: undefined }, { hostports: [] }],
+      [{ backend: { backendId: "b" } }, { backend: { enabled: true, backend_id: "b" } }],
       [
-        "backend",
-        { backend: { backendId: "bkdtg_2" } },
-        { backend: { enabled: true, backend_id: "bkdtg_2" } },
+        { ipRestriction: { ipPolicyIds: ["i"] } },
+        { ip_restriction: { enabled: true, ip_policy_ids: ["i"] } },
       ],
       [
-        "ipRestriction",
-        { ipRestriction: { ipPolicyIds: ["ipp_1"] } },
-        { ip_restriction: { enabled: true, ip_policy_ids: ["ipp_1"] } },
+        { mutualTls: { enabled: false, certificateAuthorityIds: ids } },
+        { mutual_tls: { enabled: false, certificate_authority_ids: ids } },
       ],
       [
-        "mutualTls",
-        { mutualTls: { ...full.mutualTls, enabled: false } },
-        { mutual_tls: { enabled: false, certificate_authority_ids: ["ca_1", "ca_2"] } },
-      ],
-      [
-        "tlsTermination",
         { tlsTermination: { terminateAt: "edge", minVersion: "1.2" } },
         { tls_termination: { enabled: true, terminate_at: "edge", min_version: "1.2" } },
       ],
+      [
+        { tlsTermination: upstream, mutualTls: undefined },
+        {
+          mutual_tls: { enabled: false, certificate_authority_ids: ids },
+          tls_termination: { enabled: true, terminate_at: "upstream" },
+        },
+      ],
     ];
-    for (const [property, change, body] of patches) {
-      it(`C22 changing ${property} sends ${JSON.stringify(body)} and nothing else`, async () => {
+    for (const [change, body] of patches) {
+      it(`C22 a change to ${JSON.stringify(change)} sends ${JSON.stringify(body)} and nothing else`, async () => {
         await stack.up(full);
         heard();
         assert.equal(await stack.up({ ...full, ...change }), "update");
@@ -238,9 +245,7 @@ throughBothDoors("a TLS edge", (door) => {
       const args = { ...rest, tlsTermination: { terminateAt: "edge" } };
       await stack.up(args);
       assert.equal(found()?.tls_termination?.min_version, "1.2");
-      emulator.tlsEdges.patch(stack.id, {
-        tls_termination: { enabled: true, terminate_at: "edge", min_version: "1.0" },
-      });
+      emulator.tlsEdges.patch(stack.id, termination(true, "edge", "1.0"));
       assert.equal(await stack.refresh(), "same", "the program has no say in it");
       const now = { enabled: true, terminateAt: "edge", minVersion: "1.0" };
       assert.deepEqual(stack.state.tlsTermination, now);
@@ -372,9 +377,7 @@ throughBothDoors("a TLS edge", (door) => {
       it(`C31 drift from enabled: ${enabled} brings nothing that is left to the service`, async () => {
         const args = { tlsTermination: { terminateAt: "edge", enabled } };
         await stack.up(args);
-        emulator.tlsEdges.patch(stack.id, {
-          tls_termination: { enabled: !enabled, terminate_at: "edge", min_version: "1.2" },
-        });
+        emulator.tlsEdges.patch(stack.id, termination(!enabled, "edge", "1.2"));
         assert.equal(await stack.refresh(), "drifted");
         assert.deepEqual(stack.inputs.tlsTermination, { enabled: !enabled, terminateAt: "edge" });
         assert.equal(await stack.up(args), "update");
@@ -479,33 +482,24 @@ throughBothDoors("a TLS edge", (door) => {
     });
 
     const policies = (ids: string[]) => ids.map((id) => ({ id, uri: `https://x/${id}` }));
+    const backend = (id: string, enabled = true) => ({
+      backend: { enabled, backend: { id, uri: "https://x/b" } },
+    });
     const drifts: [string, Partial<TLSEdgeWire>][] = [
       ["description", { description: "by hand" }],
       ["description unset", { description: "" }],
       ["metadata", { metadata: "by hand" }],
       ["hostports", { hostports: ["c.example.com:443"] }],
-      ["backend", { backend: { enabled: true, backend: { id: "bkdtg_2", uri: "https://x/b" } } }],
-      ["backend off", { backend: { enabled: false, backend: { id: "bkdtg_1", uri: "x" } } }],
+      ["backend", backend("bkdtg_2")],
+      ["backend off", backend("bkdtg_1", false)],
       ["backend removed", { backend: null }],
       ["ipRestriction", { ip_restriction: { enabled: true, ip_policies: policies(["ipp_9"]) } }],
       ["ipRestriction removed", { ip_restriction: null }],
       ["mutualTls", { mutual_tls: { enabled: true, certificate_authorities: policies(["ca_1"]) } }],
-      [
-        "terminateAt",
-        { tls_termination: { enabled: true, terminate_at: "upstream", min_version: null } },
-      ],
-      [
-        "a terminateAt of tomorrow",
-        { tls_termination: { enabled: true, terminate_at: "agent", min_version: null } },
-      ],
-      [
-        "minVersion",
-        { tls_termination: { enabled: true, terminate_at: "edge", min_version: "1.0" } },
-      ],
-      [
-        "tlsTermination off",
-        { tls_termination: { enabled: false, terminate_at: "edge", min_version: "1.3" } },
-      ],
+      ["terminateAt", termination(true, "upstream", null)],
+      ["a terminateAt of tomorrow", termination(true, "agent", null)],
+      ["minVersion", termination(true, "edge", "1.0")],
+      ["tlsTermination off", termination(false, "edge", "1.3")],
     ];
     for (const [kind, fields] of drifts) {
       it(`C31 drift in ${kind} is found by refresh and put right by up`, async () => {
