@@ -521,6 +521,15 @@ throughBothDoors("a TLS edge", (door) => {
       });
     }
 
+    it("C25 a disabled module that someone added is no drift", async () => {
+      await stack.up({});
+      emulator.tlsEdges.patch(stack.id, {
+        ip_restriction: { enabled: false, ip_policies: policies(["ipp_1"]) },
+      });
+      assert.equal(await stack.refresh(), "same");
+      assert.equal(await stack.up({}), "same");
+    });
+
     it("C31 a module that someone added is drift, and up switches it off", async () => {
       await stack.up({});
       emulator.tlsEdges.patch(stack.id, {
