@@ -43,6 +43,7 @@ import {
 } from "./resource";
 import type { Account } from "./run";
 import { type Timed, type Timeouts, timeoutsKey } from "./timeouts";
+import { text } from "./values/inputs";
 import { problemsOfShape, prune } from "./values/shape";
 
 /** Whether this process is prepared: the engine configures each provider. */
@@ -60,7 +61,7 @@ export const tlsCertificate = dynamicProvider(kinds.TLSCertificate);
 function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
   const { entries } = kind.schema;
   /** A program of these providers may also name a config namespace. */
-  const schema = { ...kind.schema, entries: { ...entries, connection: v.optional(v.string()) } };
+  const schema = { ...kind.schema, entries: { ...entries, connection: v.optional(text) } };
   const accountOf = (properties: Properties): Account =>
     currentRun().account(connectionOf(properties));
   /** The account for an operation that makes requests. */

@@ -11,10 +11,8 @@ export interface Problem {
   path: string;
   /** What is wrong and what to do. Never contains the value, which may be a secret. */
   reason: string;
-  /** The reason with a value in it. It is shown if the property that has the value is no secret. */
-  quoting?: { property: string; reason: string };
-  /** The path of the missing property that this one was meant to be: its name is misspelt. */
-  meant?: string;
+  /** The property's value for people. It is shown before the reason if the property is no secret. */
+  value?: string | undefined;
 }
 
 /** The result of a check of inputs. */

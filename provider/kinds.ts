@@ -1,6 +1,6 @@
 import type { Client } from "../client/client";
 import type { Kind } from "./kind";
-import { all, type Lookup, type LookupKind, one } from "./lookup";
+import { findAll, findOne, type Lookup, type LookupKind } from "./lookup";
 import type { Properties } from "./properties";
 import { tlsCertificate } from "./tlsCertificate";
 import * as tlsCertificateLookup from "./tlsCertificateLookup";
@@ -18,17 +18,12 @@ export const lookups: Readonly<Record<string, Lookup<Properties, object>>> = {
 };
 
 /** `getTunnel`, which finds one object, and `getTunnels`, which finds all that match. */
-function lookupsOf<
-  Wire,
-  Args extends { id?: string },
-  Result extends { id: string },
-  ListArgs extends Omit<Args, "id">,
->(
+function lookupsOf<Wire, Filter extends object, Result extends { id: string }>(
   name: string,
-  kind: LookupKind<Wire, Args, Result, ListArgs>,
+  kind: LookupKind<Wire, Filter, Result>,
 ): Record<string, Lookup<Properties, object>> {
   // Each checks its arguments.
-  const lookups = { [`get${name}`]: one(kind), [`get${name}s`]: all(kind) };
+  const lookups = { [`get${name}`]: findOne(kind), [`get${name}s`]: findAll(kind) };
   return lookups as Record<string, Lookup<Properties, object>>;
 }
 

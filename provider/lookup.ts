@@ -1,7 +1,7 @@
 import type { Client } from "../client/client";
 import { ServiceError } from "../client/errors";
 import { plain } from "../client/plain";
-import { isObject, type Properties } from "./properties";
+import { isObject, type Properties, pick } from "./properties";
 import { fingerprintIn } from "./values/pem";
 import { misplacedKeys, wrongForm } from "./values/shape";
 
@@ -56,27 +56,20 @@ export function objectIn(text: string): Map<string, unknown> {
 }
 
 /** One kind of object that can be looked up. */
-export interface LookupKind<
-  Wire,
-  Args extends { id?: string },
-  Result extends { id: string },
-  ListArgs extends Omit<Args, "id"> = Omit<Args, "id">,
-> {
+export interface LookupKind<Wire, Filter extends object, Result extends { id: string }> {
   /** For messages: "TLS edge". */
   title: string;
   /** Every filter with its type. */
-  filters: { [F in keyof Omit<Args, "id">]-?: ArgType };
-  /** Every filter that only the lookup of all objects has. */
-  listFilters?: { [F in keyof Omit<ListArgs, keyof Args>]-?: ArgType };
+  filters: { [F in keyof Filter]-?: ArgType };
+  /** The filters that only the lookup of all objects has. */
+  listFilters?: readonly (keyof Filter)[];
   get(client: Client, id: string): Promise<Wire>;
   /** All objects, newest first, page by page. */
   list(client: Client): AsyncIterable<Wire>;
   result(wire: Wire): Result;
-  matches(wire: Wire, filter: Omit<Args, "id"> & Partial<ListArgs>): boolean;
+  matches(wire: Wire, filter: Filter): boolean;
   /** Describes an object in an error's list of candidates, without its id. */
   label(result: Result): string;
-  /** When no object matches, the error lists all objects below this heading. Default: no list. */
-  all?: string;
 }
 
 /** What depends on who calls a lookup. */
@@ -104,57 +97,33 @@ export type Lookup<Args, Result> = (
 ) => Promise<Result>;
 
 /** The lookup of all matching objects. */
-export function all<
-  Wire,
-  Args extends { id?: string },
-  Result extends { id: string },
-  ListArgs extends Omit<Args, "id">,
->(kind: LookupKind<Wire, Args, Result, ListArgs>): Lookup<ListArgs, Result[]> {
+export function findAll<Wire, Filter extends object, Result extends { id: string }>(
+  kind: LookupKind<Wire, Filter, Result>,
+): Lookup<Filter, Result[]> {
   return (client, args, options) => Array.fromAsync(stream(kind, client, args, options));
 }
 
 /** All matching objects. Holds one page at a time. */
-export async function* stream<
-  Wire,
-  Args extends { id?: string },
-  Result extends { id: string },
-  ListArgs extends Omit<Args, "id">,
->(
-  kind: LookupKind<Wire, Args, Result, ListArgs>,
+export async function* stream<Wire, Filter extends object, Result extends { id: string }>(
+  kind: LookupKind<Wire, Filter, Result>,
   client: () => Client,
-  args: ListArgs,
+  args: Filter,
   options: LookupOptions = {},
 ): AsyncGenerator<Result, void, undefined> {
-  checkArgs(kind.title, { ...kind.filters, ...kind.listFilters }, args, options);
+  checkArgs(kind.title, kind.filters, args, options);
   if (options.instead) return yield* listIn<Result>(await options.instead());
+  const filter = filterIn(kind, args);
   for await (const wire of kind.list(client())) {
-    if (kind.matches(wire, args)) yield kind.result(wire);
+    if (kind.matches(wire, filter)) yield kind.result(wire);
   }
 }
 
-/** The lookup of one object: by id, or the only one that matches. */
-export function one<
-  Wire,
-  Args extends { id?: string },
-  Result extends { id: string },
-  ListArgs extends Omit<Args, "id">,
->(kind: LookupKind<Wire, Args, Result, ListArgs>): Lookup<Args, Result> {
-  return async (client, args, options = {}) => {
-    const { title, filters } = kind;
-    checkArgs(title, { id: "a string", ...filters }, args, options);
-    const { isSecret = false } = options;
-    const { id } = args;
-    const given = Object.entries(args).filter(
-      ([name, value]) => name in filters && value !== undefined,
-    );
-    const filter = Object.fromEntries(given);
-    if (id === undefined && given.length === 0) {
-      throw new LookupError(`the lookup of a ${title} needs an id or a filter`);
-    }
-    if (options.instead) return options.instead() as Promise<Result>;
-    if (id !== undefined) return byId(kind, client(), id, isSecret);
-    return byFilter(kind, client(), args, filter, isSecret);
-  };
+/** The filters that are set among the arguments. */
+function filterIn<Filter extends object>(
+  { filters }: Pick<LookupKind<never, Filter, never>, "filters">,
+  args: object,
+): Filter {
+  return pick(args as Properties, Object.keys(filters)) as Filter;
 }
 
 /** The list in the answer of a function of the plugin: its only property. */
@@ -166,8 +135,31 @@ function listIn<Result>(answer: object): Result[] {
   );
 }
 
-async function byId<Wire, Args extends { id?: string }, Result extends { id: string }>(
-  kind: LookupKind<Wire, Args, Result>,
+/** The lookup of one object: by id, or the only one that matches. */
+export function findOne<Wire, Filter extends object, Result extends { id: string }>(
+  kind: LookupKind<Wire, Filter, Result>,
+): Lookup<Filter & { id?: string }, Result> {
+  const { title, filters, listFilters = [] } = kind;
+  const types = Object.entries({ id: "a string", ...filters } as Record<string, ArgType>).filter(
+    ([name]) => !listFilters.includes(name as keyof Filter),
+  );
+  return async (client, args, options = {}) => {
+    checkArgs(title, Object.fromEntries(types), args, options);
+    const { id } = args;
+    const filter = filterIn(kind, args);
+    if (id === undefined && Object.keys(filter).length === 0) {
+      throw new LookupError(`the lookup of a ${title} needs an id or a filter`);
+    }
+    if (options.instead) return options.instead() as Promise<Result>;
+    const { isSecret = false } = options;
+    return id === undefined
+      ? findMatching(kind, client(), filter, isSecret)
+      : getById(kind, client(), id, isSecret);
+  };
+}
+
+async function getById<Wire, Filter extends object, Result extends { id: string }>(
+  kind: LookupKind<Wire, Filter, Result>,
   client: Client,
   id: string,
   isSecret: boolean,
@@ -187,64 +179,38 @@ async function byId<Wire, Args extends { id?: string }, Result extends { id: str
   }
 }
 
-async function byFilter<Wire, Args extends { id?: string }, Result extends { id: string }>(
-  kind: LookupKind<Wire, Args, Result>,
+async function findMatching<Wire, Filter extends object, Result extends { id: string }>(
+  kind: LookupKind<Wire, Filter, Result>,
   client: Client,
-  args: Args,
-  filter: Properties,
+  filter: Filter,
   isSecret: boolean,
 ): Promise<Result> {
-  const matching = new Candidates<Result>();
-  const others = new Candidates<Result>();
-  for await (const wire of kind.list(client)) {
-    if (kind.matches(wire, args)) matching.add(() => kind.result(wire));
-    else if (kind.all) others.add(() => kind.result(wire));
-  }
-  const [first] = matching.listed;
-  if (first && matching.count === 1) return first;
+  const account = await Array.fromAsync(kind.list(client));
+  const matching = account.filter((wire) => kind.matches(wire, filter));
+  const [first] = matching;
+  if (first && matching.length === 1) return kind.result(first);
   const shownFilter = isSecret
     ? `the filter by ${Object.keys(filter).join(", ")} ([secret])`
     : JSON.stringify(filter);
-  // A label may contain a value of the filter.
-  const label = (one: Result) => (isSecret ? "" : ` (${kind.label(one)})`);
-  if (first) {
-    throw new LookupError(
-      `${matching.count} ${kind.title}s match ${shownFilter}: use a narrower filter or an id:` +
-        matching.list(label),
-    );
-  }
-  const none = `no ${kind.title} matches ${shownFilter}`;
-  if (!kind.all) throw new LookupError(none);
-  const available = others.count > 0 ? `${kind.all}:${others.list(label)}` : `${kind.all}: none`;
-  throw new LookupError(`${none}. ${available}`);
+  const candidates = first ? matching : account;
+  const lines = candidates.slice(0, maxCandidates).map((wire) => {
+    const result = kind.result(wire);
+    // A label may contain a value of the filter.
+    const text = isSecret ? result.id : `${result.id} (${kind.label(result)})`;
+    return `\n  ${plain(text.slice(0, maxLineLength))}`;
+  });
+  const rest = candidates.length - lines.length;
+  if (rest > 0) lines.push(`\n  and ${rest} more`);
+  const list = lines.join("") || " none";
+  throw new LookupError(
+    first
+      ? `${matching.length} ${kind.title}s match ${shownFilter}: use a narrower filter or an id:${list}`
+      : `no ${kind.title} matches ${shownFilter}. The account has:${list}`,
+  );
 }
 
 const maxCandidates = 10;
 const maxLineLength = 1000;
-
-/** The first few objects, and the number of all. */
-class Candidates<Result extends { id: string }> {
-  readonly listed: Result[] = [];
-  count = 0;
-
-  add(result: () => Result): void {
-    this.count += 1;
-    if (this.count <= maxCandidates) this.listed.push(result());
-  }
-
-  list(label: (result: Result) => string): string {
-    const lines = this.listed
-      .map((one) => `\n  ${plain((one.id + label(one)).slice(0, maxLineLength))}`)
-      .join("");
-    const rest = this.count - this.listed.length;
-    return rest > 0 ? `${lines}\n  and ${rest} more` : lines;
-  }
-}
-
-/** Whether a filter is empty, such as an unset config value. It would match every object. */
-function isEmpty(value: unknown): boolean {
-  return value === "" || (isObject(value) && Object.keys(value).length === 0);
-}
 
 /** Refuses invalid arguments: a JavaScript program may pass anything. */
 function checkArgs(
@@ -256,8 +222,6 @@ function checkArgs(
   const own = settings.map((name) => [name, "a string"] as const);
   const problem = problemOf({ ...filters, ...Object.fromEntries(own) }, args, refusal);
   if (problem) throw new LookupError(`the lookup of a ${title}: ${problem}`);
-  const empty = Object.keys(filters).find((name) => isEmpty((args as Properties)[name]));
-  if (empty) throw new LookupError(`the ${empty} in the lookup of a ${title} is empty`);
 }
 
 function problemOf(
@@ -274,6 +238,8 @@ function problemOf(
     const parts = isObject(value) ? Object.values(value) : [];
     const refused = [value, ...parts].map(refusal).find((reason) => reason !== undefined);
     if (refused) return `${name} ${refused}`;
+    // An unset config value, for example: it would match every object.
+    if (value === "" || (isObject(value) && parts.length === 0)) return `${name} is empty`;
     if (value !== undefined && !isA[type](value)) return `${name} must be ${type}`;
   }
   const [misplaced] = misplacedKeys(args);

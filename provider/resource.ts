@@ -181,21 +181,16 @@ export async function remove(
   noteDeleted(kind, account, id, state);
 }
 
-/**
- * The texts of the problems of the inputs, for the engine. A misspelt property is reported once, not
- * as missing, too.
- */
+/** The texts of the problems of the inputs, for the engine. */
 export function textsOf(
   problems: readonly Problem[],
   isSecret: (property: string) => boolean,
 ): string[] {
-  const meant = new Set(problems.map((problem) => problem.meant));
-  return problems
-    .filter(({ path }) => !path || !meant.has(path))
-    .map(({ path, reason, quoting }) => {
-      const text = quoting && !isSecret(quoting.property) ? quoting.reason : reason;
-      return plainMessage(path ? `${path}: ${text}` : text);
-    });
+  return problems.map(({ path, reason, value }) => {
+    const [property = ""] = path.split(/[.[]/, 1);
+    const text = value === undefined || isSecret(property) ? reason : `${value} ${reason}`;
+    return plainMessage(path ? `${path}: ${text}` : text);
+  });
 }
 
 /** The error of a create whose object is in the state, but not complete. */

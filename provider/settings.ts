@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import * as v from "valibot";
-import { whyDamaged, whyNoBlock } from "./values/notPem";
+import { whyNoBlock, whyUnusable } from "./values/notPem";
 
 /** The checks of the settings. No reason has the value, which may be an API key. */
 
@@ -75,7 +75,7 @@ function problemOfCaFile(path: string): string | undefined {
     new X509Certificate(pem.slice(start));
     return undefined;
   } catch {
-    return whyDamaged(pem, "holds a certificate that can't be parsed");
+    return whyUnusable(pem, "holds a certificate that can't be parsed: copy the whole file again");
   }
 }
 

@@ -7,7 +7,7 @@ import type { Kind, Problem } from "./kind";
 import { listed } from "./log";
 import { defined, type Properties, pick, unknownValue } from "./properties";
 import { type NamesOf, type ServiceState, serviceNames, serviceState } from "./state";
-import { description, metadata } from "./values/inputs";
+import { description, metadata, text } from "./values/inputs";
 import {
   type ChainState,
   chainFingerprint,
@@ -19,7 +19,6 @@ import {
   formatChain,
   formatKey,
   isConsistent,
-  keyType,
   PemError,
   parseChain,
   parseKey,
@@ -30,11 +29,11 @@ import {
 export const schema = v.strictObject({
   description,
   metadata,
-  certificatePem: v.string(),
-  privateKeyPem: v.optional(v.string()),
+  certificatePem: text,
+  privateKeyPem: v.optional(text),
   renewBeforeDays: v.optional(
     v.pipe(
-      v.number(),
+      v.number("must be a number, without quotes"),
       v.check(
         (days) => Number.isInteger(days) && days >= 1 && days <= 3650,
         "must be a whole number from 1 to 3650",
@@ -91,23 +90,33 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
       privateKeyPem !== undefined &&
       olds?.certificatePem === certificatePem &&
       olds?.privateKeyPem === privateKeyPem;
-    const parse = isChecked ? parseChain : parseOrderedChain;
-    const chain = attempt(problems, "certificatePem", certificatePem, parse);
-    const key = isChecked ? undefined : attempt(problems, "privateKeyPem", privateKeyPem, parseKey);
+    const chain = attempt(certificatePem, isChecked ? parseChain : parseOrderedChain, (reason) =>
+      problems.push({ path: "certificatePem", reason }),
+    );
+    const key = isChecked
+      ? undefined
+      : attempt(privateKeyPem, parseKey, (reason) =>
+          problems.push({ path: "privateKeyPem", reason }),
+        );
     if (!chain) return { inputs: news, problems };
-    // An existing certificate may have expired and, after a refresh, may have no key in the inputs.
     const pem = formatChain(chain);
+    // An existing certificate may have expired and, after a refresh, may have no key in the inputs.
     const isNew = !tlsCertificate.same("certificatePem", olds?.certificatePem, pem);
-    problems.push(...problemsOfKey(chain, key, isNew && privateKeyPem === undefined));
+    if (isNew && privateKeyPem === undefined) {
+      const reason = "is missing: a new certificate needs its key";
+      problems.push({ path: "privateKeyPem", reason });
+    }
+    if (key) problems.push(...problemsOfKey(chain, key));
     const expired = isNew ? expiryOf(endOf(chain), undefined, now) : undefined;
     if (expired) problems.push({ path: "certificatePem", reason: expired });
+    // A key in another encoding that matches the same leaf is no change.
+    const deployedKey = !isNew && key ? olds?.privateKeyPem : undefined;
     return {
-      inputs: {
+      inputs: defined({
         ...news,
         certificatePem: pem,
-        // A key in another encoding that matches the same leaf is no change.
-        ...(!isNew && key && olds?.privateKeyPem ? { privateKeyPem: olds.privateKeyPem } : {}),
-      },
+        privateKeyPem: deployedKey ?? privateKeyPem,
+      }),
       problems,
       warnings: expired ? [] : warningsOf(chain, news.renewBeforeDays, now),
     };
@@ -152,7 +161,9 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
 
   shown(property, value) {
     const chain = property === "certificatePem" ? parsedChain(value) : undefined;
-    return chain ? summary(chain) : value;
+    if (!chain) return value;
+    const leaf = describeChain(chain);
+    return `${labelOf(leaf)}, chain fingerprint ${leaf.chainFingerprint}`;
   },
 
   toBody({ description, metadata, certificatePem, privateKeyPem }) {
@@ -170,119 +181,102 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
     const leaf = describeChain(chain);
     const certificatePem = formatChain(chain);
     const found: TLSCertificateState = { ...unparsedState(wire), ...leaf, certificatePem };
-    const isKnown = known.certificatePem === certificatePem;
-    const before = isKnown ? chain : parsedChain(known.certificatePem);
+    const before = parsedChain(known.certificatePem);
     const isSameLeaf = before?.[0]?.fingerprint256 === chain[0]?.fingerprint256;
     const sent = known[sentKey] ?? (before && chainFingerprint(before));
     const isOther = isSameLeaf && sent !== leaf.chainFingerprint;
     return isOther ? { ...found, [sentKey]: sent } : { ...found };
   },
 
-  key(given: Partial<TLSCertificateInputs & TLSCertificateWire>) {
-    const [leaf] = parsedChain(given.certificatePem ?? given.certificate_pem) ?? [];
-    return leaf && [leaf.fingerprint256, given.description || "", given.metadata || ""];
+  key(source: Partial<TLSCertificateInputs & TLSCertificateWire>) {
+    const [leaf] = parsedChain(source.certificatePem ?? source.certificate_pem) ?? [];
+    return leaf && [leaf.fingerprint256, source.description || "", source.metadata || ""];
   },
   names: ({ fingerprint }) => [fingerprint as string],
   nameIn: fingerprintIn,
 };
 
-/** Parses a known value. A PemError becomes a problem. */
+/** Parses a known text; undefined for another value, and for PEM that is invalid. */
 function attempt<T>(
-  problems: Problem[],
-  path: string,
   value: unknown,
   parse: (text: string) => T,
+  report: (reason: string) => unknown = () => {},
 ): T | undefined {
   if (typeof value !== "string" || value === unknownValue) return undefined;
   try {
     return parse(value);
   } catch (error) {
     if (!(error instanceof PemError)) throw error;
-    problems.push({ path, reason: error.message });
+    report(error.message);
     return undefined;
   }
 }
 
-function problemsOfKey(
-  chain: X509Certificate[],
-  key: KeyObject | undefined,
-  missing: boolean,
-): Problem[] {
-  const problems: Problem[] = [];
-  const leaf = chain[0] as X509Certificate;
-  if (keyType(leaf) === undefined) {
-    problems.push({
-      path: "certificatePem",
-      reason: "the leaf's key must be rsa, ecdsa or ed25519",
-    });
-  }
-  if (missing) {
-    problems.push({ path: "privateKeyPem", reason: "is missing: a new certificate needs its key" });
-  }
-  if (key && !isConsistent(key)) {
-    const reason = "is damaged: its parts do not fit each other. Copy the whole file again";
-    problems.push({ path: "privateKeyPem", reason });
-  } else if (key && !leaf.checkPrivateKey(key)) {
-    const owner = chain.findIndex((certificate) => certificate.checkPrivateKey(key)) + 1;
-    const others =
-      leaf.ca && !leaf.checkIssued(leaf)
-        ? "The first certificate is an authority's: give the whole chain, leaf first (fullchain.pem of certbot, " +
-          "not chain.pem)"
-        : "Give the key that the certificate was requested with, or the certificate of this key";
-    const advice = owner
-      ? `It is the key of certificate ${owner}: the leaf comes first, and its key is needed`
-      : others;
-    const what = "is not the key of the leaf certificate";
-    problems.push({
-      path: "privateKeyPem",
-      reason: `${what}. ${advice}`,
-      quoting: { property: "certificatePem", reason: `${what}, ${described(leaf)}. ${advice}` },
-    });
-  }
-  return problems;
+/** A known chain; undefined when it can't be parsed. */
+export function parsedChain(certificatePem: unknown): X509Certificate[] | undefined {
+  return attempt(certificatePem, parseChain);
 }
 
-/** What a certificate is for, to tell it from others. */
-function described(certificate: X509Certificate): string {
-  const leaf = describeChain([certificate]);
-  return `which is for ${listed(namesOf(leaf))} (serial ${leaf.serialNumber})`;
+function problemsOfKey(chain: X509Certificate[], key: KeyObject): Problem[] {
+  const leaf = chain[0] as X509Certificate;
+  if (!isConsistent(key)) {
+    const reason = "is damaged: its parts do not fit each other. Copy the whole file again";
+    return [{ path: "privateKeyPem", reason }];
+  }
+  if (leaf.checkPrivateKey(key)) return [];
+  const described = describeChain(chain);
+  return [
+    {
+      path: "certificatePem",
+      value: `${listed(namesOf(described))} (serial ${described.serialNumber})`,
+      reason: `does not fit privateKeyPem, which is not the key of the leaf. ${adviceOnKey(chain, key)}`,
+    },
+  ];
+}
+
+/** What to do about a key that is not the leaf's. */
+function adviceOnKey(chain: X509Certificate[], key: KeyObject): string {
+  const owner = chain.findIndex((certificate) => certificate.checkPrivateKey(key)) + 1;
+  if (owner > 0) {
+    return `It is the key of certificate ${owner}: the leaf comes first, and its key is needed`;
+  }
+  const leaf = chain[0] as X509Certificate;
+  return leaf.ca && !leaf.checkIssued(leaf)
+    ? "The first certificate is an authority's: give the whole chain, leaf first (fullchain.pem of certbot, " +
+        "not chain.pem)"
+    : "Give the key that the certificate was requested with, or the certificate of this key";
 }
 
 /** The names that a certificate is for: its common name only when it has no others. */
-function namesOf({
-  subjectAlternativeNames,
-  subjectCommonName,
-}: Pick<ChainState, "subjectAlternativeNames" | "subjectCommonName">): string[] {
+function namesOf({ subjectAlternativeNames, subjectCommonName }: ChainState): string[] {
   const names = [...subjectAlternativeNames.dnsNames, ...subjectAlternativeNames.ips];
   return names.length > 0 ? names : [subjectCommonName];
 }
 
-/** A short description of a chain, shown in place of its PEM. */
-function summary(chain: X509Certificate[]): string {
-  const leaf = describeChain(chain);
-  return `${labelOf(leaf)}, until ${leaf.notAfter}, chain fingerprint ${leaf.chainFingerprint}`;
-}
-
-/** The name of a certificate. Many certificates have names only in the SANs. */
-function labelOf({ subjectCommonName, subjectAlternativeNames, serialNumber }: ChainState): string {
-  const { dnsNames, ips } = subjectAlternativeNames;
-  return subjectCommonName || dnsNames[0] || ips[0] || serialNumber;
+/** The name and the end of a certificate. Many certificates have names only in the SANs. */
+export function labelOf(
+  leaf: Pick<
+    ChainState,
+    "subjectCommonName" | "subjectAlternativeNames" | "serialNumber" | "notAfter"
+  >,
+): string {
+  const { dnsNames, ips } = leaf.subjectAlternativeNames;
+  const name = leaf.subjectCommonName || dnsNames[0] || ips[0] || leaf.serialNumber;
+  return `${name}, until ${leaf.notAfter}`;
 }
 
 const dayOf = ({ notAfter }: ChainState) => notAfter.slice(0, 10);
 
 /** Which names a certificate gains and loses. */
 function renamed(before: ChainState, after: ChainState): string {
-  const [had, has] = [before, after].map((leaf) =>
-    namesOf(leaf).map((name) => name.toLowerCase()),
-  ) as [string[], string[]];
-  const [old, wanted] = [new Set(had), new Set(has)];
-  const added = has.filter((name) => !old.has(name));
-  const removed = had.filter((name) => !wanted.has(name));
-  const changes = [
-    ...(added.length > 0 ? [`added: ${listed(added)}`] : []),
-    ...(removed.length > 0 ? [`removed: ${listed(removed)}`] : []),
-  ];
+  const [had, has] = [before, after].map(
+    (leaf) => new Set(namesOf(leaf).map((name) => name.toLowerCase())),
+  ) as [Set<string>, Set<string>];
+  const added = [...has].filter((name) => !had.has(name));
+  const removed = [...had].filter((name) => !has.has(name));
+  const changes = Object.entries({ added, removed })
+    .filter(([, names]) => names.length > 0)
+    .map(([change, names]) => `${change}: ${listed(names)}`);
   return changes.length > 0 ? `names ${changes.join(", ")}` : "same names";
 }
 
@@ -317,17 +311,6 @@ export function warningsOf(
 function chainOf(certificatePem: unknown): string | undefined {
   const chain = parsedChain(certificatePem);
   return chain && chainFingerprint(chain);
-}
-
-/** A known chain; undefined when it can't be parsed. */
-export function parsedChain(certificatePem: unknown): X509Certificate[] | undefined {
-  if (typeof certificatePem !== "string" || certificatePem === unknownValue) return undefined;
-  try {
-    return parseChain(certificatePem);
-  } catch (error) {
-    if (error instanceof PemError) return undefined;
-    throw error;
-  }
 }
 
 /** Whether the service has the chain of the inputs, or another with its leaf that was made from it. */

@@ -2,7 +2,7 @@ import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertifica
 import { type LookupKind, matchesObject, type ObjectFilter, objectFilters } from "./lookup";
 import { defined } from "./properties";
 import type { Found } from "./state";
-import { type TLSCertificateState, tlsCertificate, unparsedState } from "./tlsCertificate";
+import { labelOf, type TLSCertificateState, tlsCertificate, unparsedState } from "./tlsCertificate";
 import { covers, fingerprintIn } from "./values/pem";
 
 /**
@@ -47,13 +47,17 @@ export interface TLSCertificateQuery extends TLSCertificateFilter {
 /** How certificates are looked up. */
 export const lookup: LookupKind<
   TLSCertificateWire,
-  TLSCertificateQuery,
-  GetTLSCertificateResult,
-  TLSCertificateListFilter
+  TLSCertificateListFilter,
+  GetTLSCertificateResult
 > = {
   title: "TLS certificate",
-  filters: { domain: "a string", fingerprint: "a SHA-256 fingerprint in hex", ...objectFilters },
-  listFilters: { expiresBefore: "an RFC 3339 time, such as 2027-01-31T00:00:00Z" },
+  filters: {
+    domain: "a string",
+    fingerprint: "a SHA-256 fingerprint in hex",
+    expiresBefore: "an RFC 3339 time, such as 2027-01-31T00:00:00Z",
+    ...objectFilters,
+  },
+  listFilters: ["expiresBefore"],
   ...tlsCertificates,
   result: (wire) =>
     defined({ id: wire.id, ...describedBy(wire) }) as unknown as GetTLSCertificateResult,
@@ -63,9 +67,7 @@ export const lookup: LookupKind<
     (fingerprint === undefined || describedBy(wire).fingerprint === fingerprintIn(fingerprint)) &&
     (expiresBefore === undefined ||
       Date.parse(describedBy(wire).notAfter) < Date.parse(expiresBefore)),
-  label: ({ subjectCommonName, subjectAlternativeNames: names, serialNumber, notAfter }) =>
-    `${subjectCommonName || names.dnsNames[0] || names.ips[0] || serialNumber}, until ${notAfter}`,
-  all: "TLS certificates of the account",
+  label: labelOf,
 };
 
 function coversDomain({ subject_alternative_names: names }: TLSCertificateWire, domain: string) {

@@ -1,19 +1,12 @@
 import * as v from "valibot";
 import type { Ref, Unset } from "../client/fields";
 import { type TLSEdgeMutation, type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
+import { lowerCase } from "./declaredHostports";
 import type { Kind, Problem, Remark } from "./kind";
 import { type LookupKind, matchesObject, type ObjectFilter, objectFilters } from "./lookup";
 import { defined, hasUnknown, isObject, type Properties, unknownValue } from "./properties";
 import { type Found, type NamesOf, type ServiceState, serviceNames, serviceState } from "./state";
-import {
-  description,
-  edgeModule,
-  hostports,
-  id,
-  metadata,
-  minVersion,
-  someIds,
-} from "./values/inputs";
+import { choice, description, edgeModule, hostports, id, metadata, someIds } from "./values/inputs";
 
 /** The inputs of a TLS edge (api.md §4.1). `TLSEdgeArgs` in sdk/tlsEdge.ts describes them. */
 export const schema = v.strictObject({
@@ -24,10 +17,10 @@ export const schema = v.strictObject({
   ipRestriction: edgeModule({ ipPolicyIds: someIds }),
   mutualTls: edgeModule({ certificateAuthorityIds: someIds }),
   tlsTermination: edgeModule({
-    terminateAt: v.optional(v.picklist(["edge", "upstream"])),
-    minVersion: v.optional(minVersion),
+    terminateAt: v.optional(choice("edge", "upstream")),
+    minVersion: v.optional(choice("1.0", "1.1", "1.2", "1.3")),
   }),
-  onModuleRemoval: v.optional(v.picklist(["disable", "replace"])),
+  onModuleRemoval: v.optional(choice("disable", "replace")),
 });
 
 /** The inputs of a TLS edge, all known. */
@@ -164,9 +157,9 @@ export const tlsEdge: Kind<TLSEdgeWire> = {
   },
 
   toBody(properties): TLSEdgeMutation {
-    const given = properties as TLSEdgeInputs;
-    const { description, metadata, hostports } = given;
-    const { backend, ipRestriction, mutualTls, tlsTermination } = given;
+    const inputs = properties as TLSEdgeInputs;
+    const { description, metadata, hostports } = inputs;
+    const { backend, ipRestriction, mutualTls, tlsTermination } = inputs;
     return defined({
       description,
       metadata,
@@ -189,53 +182,40 @@ export const tlsEdge: Kind<TLSEdgeWire> = {
   },
 
   toState(wire, known = {}) {
-    const { backend, ip_restriction: ips, mutual_tls: mutual, tls_termination: tls } = wire;
-    const given = withoutDefaults(known);
-    const found = {
+    const before = withoutDefaults(known);
+    const found: Omit<TLSEdgeState, "tlsTermination"> & { tlsTermination: Properties | null } = {
       ...serviceState(wire),
       hostports: wire.hostports ?? [],
-      backend: backend
-        ? { enabled: backend.enabled ?? true, backendId: backend.backend?.id ?? "" }
-        : null,
-      ipRestriction: ips
-        ? { enabled: ips.enabled ?? true, ipPolicyIds: idsIn(ips.ip_policies) }
-        : null,
-      mutualTls: mutual
-        ? {
-            enabled: mutual.enabled ?? true,
-            certificateAuthorityIds: idsIn(mutual.certificate_authorities),
-          }
-        : null,
-      tlsTermination: tls
-        ? defined({
-            enabled: tls.enabled ?? true,
-            terminateAt: tls.terminate_at,
-            minVersion: tls.min_version,
-          })
-        : null,
+      backend: moduleState(wire.backend, ({ backend }) => ({ backendId: backend?.id ?? "" })),
+      ipRestriction: moduleState(wire.ip_restriction, (module) => ({
+        ipPolicyIds: idsIn(module.ip_policies),
+      })),
+      mutualTls: moduleState(wire.mutual_tls, (module) => ({
+        certificateAuthorityIds: idsIn(module.certificate_authorities),
+      })),
+      tlsTermination: moduleState(wire.tls_termination, (module) =>
+        defined({ terminateAt: module.terminate_at, minVersion: module.min_version }),
+      ),
     };
-    const inOrder = Object.entries(found).map(([property, value]) => [
-      property,
-      inOrderOf(property, given[property], value),
-    ]);
-    const wanted = given.tlsTermination;
-    const defaults = isObject(wanted)
-      ? ["terminateAt", "minVersion"].filter(
-          (field) => field in (found.tlsTermination ?? {}) && wanted[field] === undefined,
-        )
-      : [];
+    // What means the same keeps its form, such as the order of a list.
+    const properties = Object.entries(found).map(([property, value]) => {
+      const old = before[property];
+      return [property, old && value && tlsEdge.same(property, old, value) ? old : value];
+    });
+    const wanted = before.tlsTermination;
+    const defaults = Object.keys(found.tlsTermination ?? {})
+      .filter((field) => isObject(wanted) && wanted[field] === undefined && field !== "enabled")
+      .map((field) => `tlsTermination.${field}`);
     return {
-      ...Object.fromEntries(inOrder),
-      ...(defaults.length > 0 && {
-        [defaultsKey]: defaults.map((field) => `tlsTermination.${field}`),
-      }),
+      ...Object.fromEntries(properties),
+      ...(defaults.length > 0 && { [defaultsKey]: defaults }),
     };
   },
 
   key({ description, metadata, hostports }: Partial<TLSEdgeWire>) {
-    return [description || "", metadata || "", lowerCase(hostports ?? []).sort()];
+    return [description || "", metadata || "", [...lowerCase(hostports ?? [])].sort()];
   },
-  names: ({ hostports }) => lowerCase((hostports ?? []) as string[]),
+  names: ({ hostports }) => [...lowerCase((hostports ?? []) as string[])],
   nameIn: (text) => (/^[^\s/]+:\d+$/.test(text) ? text.toLowerCase() : undefined),
 };
 
@@ -258,6 +238,14 @@ function problemsOfTermination({ tlsTermination, mutualTls }: Properties): Probl
   return problems;
 }
 
+/** A module of an answer. Its fields may be missing (api.md §2.1). */
+function moduleState<Wire extends { enabled?: boolean | null }, Fields extends object>(
+  module: Unset<Wire>,
+  fieldsOf: (module: Wire) => Fields,
+) {
+  return module ? { enabled: module.enabled ?? true, ...fieldsOf(module) } : null;
+}
+
 /** The new value of a module that the program has removed; undefined for no change. */
 function disabled(module: unknown, { mutualTls }: Properties): Properties | undefined {
   if (!isObject(module)) return undefined;
@@ -270,21 +258,10 @@ function disabled(module: unknown, { mutualTls }: Properties): Properties | unde
 function withoutDefaults({ [defaultsKey]: defaults = [], ...state }: Properties): Properties {
   const { tlsTermination } = state;
   if (!isObject(tlsTermination)) return state;
-  const given = Object.entries(tlsTermination).filter(
+  const fields = Object.entries(tlsTermination).filter(
     ([field]) => !(defaults as string[]).includes(`tlsTermination.${field}`),
   );
-  return { ...state, tlsTermination: Object.fromEntries(given) };
-}
-
-/** The value, with each list in the order of the given list if both have the same elements. */
-function inOrderOf(property: string, given: unknown, value: unknown): unknown {
-  if (Array.isArray(given)) return tlsEdge.same(property, given, value) ? given : value;
-  if (!isObject(value) || Array.isArray(value) || !isObject(given)) return value;
-  const parts = Object.entries(value).map(([name, part]) => [
-    name,
-    inOrderOf(property, given[name], part),
-  ]);
-  return Object.fromEntries(parts);
+  return { ...state, tlsTermination: Object.fromEntries(fields) };
 }
 
 /** Whether a value is set and is not a disabled module. */
@@ -297,12 +274,10 @@ function canonical(property: string, value: unknown): string {
   const isUnset = value === undefined || value === null || value === "";
   if (isUnset || (Array.isArray(value) && value.length === 0)) return "";
   return JSON.stringify(value, (_key, part) => {
-    if (Array.isArray(part)) return (property === "hostports" ? lowerCase(part) : [...part]).sort();
+    if (Array.isArray(part)) return [...(property === "hostports" ? lowerCase(part) : part)].sort();
     return isObject(part) ? Object.fromEntries(Object.entries(part).sort()) : part;
   });
 }
-
-const lowerCase = (texts: unknown[]) => texts.map((text) => String(text).toLowerCase());
 
 /** The ids in one reference or a list of them (api.md §2.1). */
 const idsIn = (refs: Unset<Ref | Ref[]>) => [refs ?? []].flat().map(({ id }) => id);
@@ -323,15 +298,14 @@ export interface TLSEdgeQuery extends TLSEdgeFilter {
 }
 
 /** How edges are looked up. */
-export const lookup: LookupKind<TLSEdgeWire, TLSEdgeQuery, GetTLSEdgeResult> = {
+export const lookup: LookupKind<TLSEdgeWire, TLSEdgeFilter, GetTLSEdgeResult> = {
   title: tlsEdge.title,
   filters: { hostport: "a string", ...objectFilters },
   ...tlsEdges,
   result: (wire) =>
     defined({ id: wire.id, ...tlsEdge.toState(wire) }) as unknown as GetTLSEdgeResult,
   matches: (wire, { hostport, ...filter }) =>
-    (hostport === undefined || lowerCase(wire.hostports ?? []).includes(hostport.toLowerCase())) &&
+    (hostport === undefined || lowerCase(wire.hostports ?? []).has(hostport.toLowerCase())) &&
     matchesObject(wire, filter),
   label: ({ hostports, description }) => hostports.join(", ") || description || "no hostports",
-  all: "TLS edges of the account",
 };

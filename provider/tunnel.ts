@@ -66,17 +66,16 @@ function result(wire: TunnelWire): GetTunnelResult {
   };
 }
 
-const scalars = ["publicUrl", "metadata", "proto", "region", "forwardsTo"] as const;
-
-function matches(tunnel: GetTunnelResult, wanted: TunnelFilter): boolean {
+function matches(tunnel: GetTunnelResult, { labels = {}, ...fields }: TunnelFilter): boolean {
   return (
-    scalars.every((field) => wanted[field] === undefined || wanted[field] === tunnel[field]) &&
-    Object.entries(wanted.labels ?? {}).every(([label, value]) => tunnel.labels?.[label] === value)
+    Object.entries(fields).every(
+      ([field, value]) => tunnel[field as keyof typeof fields] === value,
+    ) && Object.entries(labels).every(([label, value]) => tunnel.labels?.[label] === value)
   );
 }
 
 /** How tunnels are looked up. */
-export const lookup: LookupKind<TunnelWire, TunnelQuery, GetTunnelResult> = {
+export const lookup: LookupKind<TunnelWire, TunnelFilter, GetTunnelResult> = {
   title: "tunnel",
   filters: {
     publicUrl: "a string",
@@ -93,5 +92,4 @@ export const lookup: LookupKind<TunnelWire, TunnelQuery, GetTunnelResult> = {
     const name = publicUrl ?? (labels ? JSON.stringify(labels) : "no URL");
     return forwardsTo ? `${name} → ${forwardsTo}` : name;
   },
-  all: "Tunnels online",
 };

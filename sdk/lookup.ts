@@ -49,10 +49,10 @@ export function askOutput<Args, Result>(
 }
 
 /** All matching objects, one by one. */
-export async function* askEach<Wire, Args extends { id?: string }, Result extends { id: string }>(
+export async function* askEach<Wire, Filter extends object, Result extends { id: string }>(
   name: string,
-  kind: lookups.LookupKind<Wire, Args, Result>,
-  args: Omit<Args, "id"> & LookupArgs,
+  kind: lookups.LookupKind<Wire, Filter, Result>,
+  args: Filter & LookupArgs,
 ): AsyncGenerator<Result, void, undefined> {
   try {
     yield* lookups.stream(kind, () => connectTo(args), args, optionsOf(name, args));

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { all, one } from "../provider/lookup";
+import { findAll, findOne } from "../provider/lookup";
 import { stateNames, type TLSCertificateState } from "../provider/tlsCertificate";
 import {
   type GetTLSCertificateResult,
@@ -112,7 +112,7 @@ export interface GetTLSCertificateArgs extends TLSCertificateQuery, LookupArgs {
 export async function getTLSCertificates(
   args: GetTLSCertificatesArgs = {},
 ): Promise<GetTLSCertificateResult[]> {
-  return ask("getTLSCertificates", all(lookup), args);
+  return ask("getTLSCertificates", findAll(lookup), args);
 }
 
 /**
@@ -125,19 +125,19 @@ export async function getTLSCertificates(
 export async function getTLSCertificate(
   args: GetTLSCertificateArgs,
 ): Promise<GetTLSCertificateResult> {
-  return ask("getTLSCertificate", one(lookup), args);
+  return ask("getTLSCertificate", findOne(lookup), args);
 }
 
 /** {@link getTLSCertificate} for arguments that are outputs. An error shows no secret value. */
 export function getTLSCertificateOutput(
   args: InputOf<GetTLSCertificateArgs>,
 ): pulumi.Output<GetTLSCertificateResult> {
-  return askOutput("getTLSCertificate", one(lookup), args);
+  return askOutput("getTLSCertificate", findOne(lookup), args);
 }
 
 /** {@link getTLSCertificates} for arguments that are outputs. */
 export function getTLSCertificatesOutput(
   args: InputOf<GetTLSCertificatesArgs> = {},
 ): pulumi.Output<GetTLSCertificateResult[]> {
-  return askOutput("getTLSCertificates", all(lookup), args);
+  return askOutput("getTLSCertificates", findAll(lookup), args);
 }

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { all, one } from "../provider/lookup";
+import { findAll, findOne } from "../provider/lookup";
 import {
   type BackendState,
   type GetTLSEdgeResult,
@@ -157,7 +157,7 @@ export interface GetTLSEdgeArgs extends TLSEdgeQuery, LookupArgs {}
 
 /** All matching edges of the account, newest first. */
 export async function getTLSEdges(args: GetTLSEdgesArgs = {}): Promise<GetTLSEdgeResult[]> {
-  return ask("getTLSEdges", all(lookup), args);
+  return ask("getTLSEdges", findAll(lookup), args);
 }
 
 /**
@@ -168,17 +168,17 @@ export async function getTLSEdges(args: GetTLSEdgesArgs = {}): Promise<GetTLSEdg
  * const { id } = await getTLSEdge({ hostport: "app.example.com:443" });
  */
 export async function getTLSEdge(args: GetTLSEdgeArgs): Promise<GetTLSEdgeResult> {
-  return ask("getTLSEdge", one(lookup), args);
+  return ask("getTLSEdge", findOne(lookup), args);
 }
 
 /** {@link getTLSEdge} for arguments that are outputs. An error shows no secret value. */
 export function getTLSEdgeOutput(args: InputOf<GetTLSEdgeArgs>): pulumi.Output<GetTLSEdgeResult> {
-  return askOutput("getTLSEdge", one(lookup), args);
+  return askOutput("getTLSEdge", findOne(lookup), args);
 }
 
 /** {@link getTLSEdges} for arguments that are outputs. */
 export function getTLSEdgesOutput(
   args: InputOf<GetTLSEdgesArgs> = {},
 ): pulumi.Output<GetTLSEdgeResult[]> {
-  return askOutput("getTLSEdges", all(lookup), args);
+  return askOutput("getTLSEdges", findAll(lookup), args);
 }

@@ -1,5 +1,5 @@
 import type * as pulumi from "@pulumi/pulumi";
-import { all, one } from "../provider/lookup";
+import { findAll, findOne } from "../provider/lookup";
 import {
   type GetTunnelResult,
   lookup,
@@ -32,7 +32,7 @@ export async function* streamTunnels(
 
 /** All matching tunnels that are online, newest first, from any number of pages. */
 export async function getTunnels(args: GetTunnelsArgs = {}): Promise<GetTunnelResult[]> {
-  return ask("getTunnels", all(lookup), args);
+  return ask("getTunnels", findAll(lookup), args);
 }
 
 /**
@@ -44,17 +44,17 @@ export async function getTunnels(args: GetTunnelsArgs = {}): Promise<GetTunnelRe
  * const { publicUrl } = await getTunnel({ labels: { app: "web", env: "prod" } });
  */
 export async function getTunnel(args: GetTunnelArgs): Promise<GetTunnelResult> {
-  return ask("getTunnel", one(lookup), args);
+  return ask("getTunnel", findOne(lookup), args);
 }
 
 /** {@link getTunnel} for arguments that are outputs. An error shows no secret value. */
 export function getTunnelOutput(args: InputOf<GetTunnelArgs>): pulumi.Output<GetTunnelResult> {
-  return askOutput("getTunnel", one(lookup), args);
+  return askOutput("getTunnel", findOne(lookup), args);
 }
 
 /** {@link getTunnels} for arguments that are outputs. */
 export function getTunnelsOutput(
   args: InputOf<GetTunnelsArgs> = {},
 ): pulumi.Output<GetTunnelResult[]> {
-  return askOutput("getTunnels", all(lookup), args);
+  return askOutput("getTunnels", findAll(lookup), args);
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Account, type Emulator, makeCertificate, startEmulator } from "../emulator/server";
 import { connect } from "../provider/connection";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
-import { all, one } from "../provider/lookup";
+import { findAll, findOne } from "../provider/lookup";
 import { beginRun } from "../provider/process";
 import { lookup } from "../provider/tlsEdge";
 import { pluginProvider, startPlugin } from "./pluginProvider";
@@ -263,8 +263,8 @@ describe("the account that the state was made with", () => {
     const [made] = await stacks(1);
     await made?.refresh();
     await made?.up({ description: "changed" });
-    await one(lookup)(() => connect("tlsedge"), { id: made?.id as string });
-    await all(lookup)(() => connect("tlsedge"), {});
+    await findOne(lookup)(() => connect("tlsedge"), { id: made?.id as string });
+    await findAll(lookup)(() => connect("tlsedge"), {});
     const [loose] = await stacks(1);
     const adopted = new Stack(tlsEdge);
     await adopted.up({ __import: loose?.id, description: "0" });
@@ -298,7 +298,7 @@ describe("the account that the state was made with", () => {
     const judged = gone.refresh();
     // Once a page, a read and the list are answered, only the held read is missing.
     await until(() => emulator.requests.filter(({ status }) => status).length >= 3);
-    await all(lookup)(() => connect("tlsedge"), {});
+    await findAll(lookup)(() => connect("tlsedge"), {});
     emulator.faults.clear();
     assert.deepEqual([await looking, await judged], ["same", "gone"]);
   });
@@ -415,6 +415,18 @@ describe("the account that the state was made with", () => {
       undo();
       await other.close();
     }
+  });
+
+  it("C7 another path of the same origin and key is another service: nothing is dropped", async () => {
+    const [edge] = (await stacks(1)) as [Stack];
+    const undo = setEnv({ TLSEDGE_BASE_URL: `${emulator.url}/t2` });
+    try {
+      assert.ok((await refused(edge.refresh())).includes("/t2"));
+      await refused(edge.destroy());
+    } finally {
+      undo();
+    }
+    assert.equal(await edge.refresh(), "same");
   });
 
   it("C4 C7 the tag is that of the key, for each kind, and shows no part of it", async () => {

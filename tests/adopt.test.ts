@@ -129,7 +129,7 @@ describe("what adopt plans", () => {
     const upstream = { terminate_at: "upstream" };
     const off = { enabled: false, certificate_authorities: [{ id: "ca_1", uri: "" }] };
     const edges: [Partial<TLSEdgeWire>, RegExp][] = [
-      [{ hostports: ["[::1]:443"] }, /^hostports\[0\]: is an IPv6 address/],
+      [{ hostports: ["[::1]:443"] }, /^hostports\[0\]: has more than one colon/],
       [{ description: "é".repeat(128) }, /^description: .*255 bytes/],
       [
         { ip_restriction: { enabled: true, ip_policies: [] } },

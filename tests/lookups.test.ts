@@ -150,12 +150,13 @@ describe("a lookup by what people know", () => {
             /expiresBefore must be .*RFC 3339/,
           ],
           ["getTLSCertificates", { expiresBefore: "2027-02-31T25:00:00Z" }, /RFC 3339/],
-          ["getTLSCertificate", { expiresBefore: inDays(1) }, /expiresBefore/],
+          ["getTLSCertificate", { expiresBefore: inDays(1) }, /expiresBefore: no such filter/],
           ["getTLSCertificate", { fingerprint: "abc" }, /fingerprint must be .*SHA-256/],
           ["getTLSEdges", { metadata: '{"owner":"web"}' }, /metadata must be an object/],
           ["getTLSEdge", { metadata: {} }, /metadata .*empty/],
           ["getTLSEdges", { metadata: {} }, /metadata .*empty/],
           ["getTunnels", { publicUrl: "" }, /publicUrl .*empty/],
+          ["getTLSEdges", { description: "-----BEGIN PRIVATE KEY-----" }, /holds a private key/],
           ["getTLSEdges", { hostports: "a.example.com:443" }, /hostports: .*did you mean hostport/],
         ] as const) {
           await assert.rejects(ask(name, args), said);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
 import { unknownValue } from "../provider/properties";
 import { tlsCertificate } from "../provider/tlsCertificate";
+import { tlsEdge } from "../provider/tlsEdge";
 import { newFolder, repository } from "../tools/folders";
 import { type CallError, type Properties, Provider } from "../tools/protocol";
 import { settingsFor } from "./support";
@@ -232,9 +233,58 @@ describe("what a plan says of a replaced certificate", () => {
     );
   });
 
+  it("C23 warns of one that expires earlier than the one before", async () => {
+    const [early, late] = await Promise.all(
+      [30, 60].map((days) => {
+        const notAfter = new Date(Date.now() + days * 86_400_000);
+        return makeCertificate({ commonName: "a.example", notAfter });
+      }),
+    );
+    const severity = (state: object = {}, inputs: object = {}) =>
+      tlsCertificate.remark?.({ ...state }, { ...inputs })?.severity;
+    assert.deepEqual([severity(late, early), severity(early, late)], ["warning", "info"]);
+  });
+
   it("C13 is nothing where a chain is not known", async () => {
     const state = await of([]);
     assert.equal(remark(state, { certificatePem: unknownValue }), "");
     assert.equal(remark({ certificatePem: "no PEM" }, state), "");
   });
+});
+
+describe("what a plan says of an edge that loses a module", () => {
+  const state = {
+    backend: { enabled: true, backendId: "b" },
+    ipRestriction: { enabled: true, ipPolicyIds: ["i"] },
+    mutualTls: { enabled: true, certificateAuthorityIds: ["c"] },
+    tlsTermination: { enabled: true, terminateAt: "edge" },
+  };
+  const { backend: _, ipRestriction, ...others } = state;
+  const off = { ...ipRestriction, enabled: false };
+  const rows: [what: string, inputs: Properties, said: RegExp][] = [
+    [
+      "its backend",
+      { ...others, ipRestriction },
+      /^without its backend, its traffic ends; .*disabled/,
+    ],
+    [
+      "its IP restriction",
+      { ...state, ipRestriction: undefined },
+      /ipRestriction, clients from every/,
+    ],
+    [
+      "an IP restriction that is off",
+      { ...state, ipRestriction: off },
+      /every address may connect$/,
+    ],
+    ["mutual TLS", { ...state, mutualTls: undefined }, /mutualTls, clients need no certificate;/],
+    ["two", others, /^without its backend, .*, and without its ipRestriction, /],
+    ["nothing", { ...state, tlsTermination: undefined }, /^$/],
+    ["what is not known", { ...state, backend: unknownValue }, /^$/],
+  ];
+  for (const [what, inputs, said] of rows) {
+    it(`C23 warns: ${what}`, () => {
+      assert.match(tlsEdge.remark?.(state, inputs)?.text ?? "", said);
+    });
+  }
 });

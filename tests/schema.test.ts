@@ -7,7 +7,7 @@ import schema from "../plugin/schema.json";
 import { connect } from "../provider/connection";
 import * as providers from "../provider/dynamic";
 import { kinds, lookups } from "../provider/kinds";
-import { all } from "../provider/lookup";
+import { findAll } from "../provider/lookup";
 import { defined } from "../provider/properties";
 import { schema as certificateInputs } from "../provider/tlsCertificate";
 import { schema as edgeInputs } from "../provider/tlsEdge";
@@ -180,7 +180,7 @@ describe("the schema of the plugin", () => {
 
     it("C60 C61 has each property of what a lookup finds", async () => {
       const asked = { getTLSEdge: edges.id, getTLSCertificate: certificates.id };
-      const [tunnel] = await all(tunnels)(client, {});
+      const [tunnel] = await findAll(tunnels)(client, {});
       const ids: Record<string, string> = { ...asked, getTunnel: tunnel?.id ?? "" };
       assert.deepEqual(
         Object.keys(schema.functions),

@@ -8,7 +8,6 @@ import { throughBothDoors } from "./acceptance/doors";
 import { pluginProvider } from "./pluginProvider";
 import {
   answer,
-  atScript,
   failureOf,
   later,
   type Properties,
@@ -33,6 +32,11 @@ const full = {
   mutualTls: { certificateAuthorityIds: ["ca_1", "ca_2"] },
   tlsTermination: { terminateAt: "edge", minVersion: "1.3" },
 };
+
+/** The module of an answer. */
+const termination = (enabled: boolean, terminate_at: string, min_version: string | null) => ({
+  tls_termination: { enabled, terminate_at, min_version },
+});
 
 throughBothDoors("a TLS edge", (door) => {
   let tlsEdge = dynamicEdge as ResourceProvider;
@@ -71,58 +75,24 @@ throughBothDoors("a TLS edge", (door) => {
   }
 
   describe("its inputs", () => {
-    const limits: [string, number][] = [
-      ["description", 255],
-      ["metadata", 4096],
-    ];
-    for (const [property, limit] of limits) {
-      it(`C10 ${property} may have ${limit} bytes of UTF-8 and not one more`, async () => {
-        const emoji = "😀".repeat(Math.floor(limit / 4));
-        const rest = "x".repeat(limit - Buffer.byteLength(emoji));
-        for (const text of ["x".repeat(limit), emoji + rest]) {
-          assert.equal(Buffer.byteLength(text), limit);
-          assert.deepEqual(await reasons({ [property]: text }), []);
-          const [reason = "", ...more] = await reasons({ [property]: `${text}y` });
-          assert.ok(reason.startsWith(`${property}: `), reason);
-          assert.ok(reason.includes(String(limit)), reason);
-          assert.ok(!reason.includes(text.slice(0, 8)), reason);
-          assert.deepEqual(more, []);
-        }
-      });
-    }
-
-    it("C12 minVersion with terminateAt upstream is refused, so is mutualTls", async () => {
+    it("C12 C13 minVersion with terminateAt upstream is refused, so is mutualTls, if they are known", async () => {
       const upstream = { terminateAt: "upstream" };
-      assert.deepEqual(await reasons({ tlsTermination: upstream }), []);
-      const withVersion = await reasons({ tlsTermination: { ...upstream, minVersion: "1.2" } });
-      assert.equal(withVersion.length, 1);
-      assert.ok(withVersion[0]?.startsWith("tlsTermination.minVersion: "));
-      const withMutual = await reasons({ tlsTermination: upstream, mutualTls: full.mutualTls });
-      assert.equal(withMutual.length, 1);
-      assert.ok(withMutual[0]?.startsWith("mutualTls: "));
-    });
-
-    const deep: [string, Properties][] = [
-      ["a scalar", { description: unknown, metadata: unknown }],
-      ["a list", { hostports: unknown }],
-      ["an element of a list", { hostports: [unknown, "a.example.com:443", unknown] }],
-      ["a module", { backend: unknown, mutualTls: unknown, tlsTermination: unknown }],
-      ["a scalar in a module", { backend: { backendId: unknown, enabled: unknown } }],
-      ["a list in a module", { ipRestriction: { ipPolicyIds: unknown } }],
-      ["an element of a list in a module", { ipRestriction: { ipPolicyIds: ["ipp_1", unknown] } }],
-      ["a choice", { tlsTermination: { terminateAt: unknown, minVersion: "1.2" } }],
-      ["a version", { tlsTermination: { terminateAt: "upstream", minVersion: unknown } }],
-      ["mutualTls", { tlsTermination: { terminateAt: "upstream" }, mutualTls: unknown }],
-      ["the removal mode", { onModuleRemoval: unknown }],
-    ];
-    for (const [kind, args] of deep) {
-      it(`C13 ${kind} not known yet passes, and its known siblings are still checked`, async () => {
-        assert.deepEqual(await reasons(args), []);
-        const [reason, ...more] = await reasons({ ...args, typo: 1 });
-        assert.ok(reason?.startsWith("typo: "));
+      const { mutualTls } = full;
+      const rows: [Properties, RegExp | undefined][] = [
+        [{ tlsTermination: upstream }, undefined],
+        [{ tlsTermination: { ...upstream, minVersion: "1.2" } }, /^tlsTermination\.minVersion: /],
+        [{ tlsTermination: upstream, mutualTls }, /^mutualTls: /],
+        [{ tlsTermination: { ...upstream, minVersion: unknown } }, undefined],
+        [{ tlsTermination: upstream, mutualTls: unknown }, undefined],
+        [{ tlsTermination: { terminateAt: unknown, minVersion: "1.2" }, mutualTls }, undefined],
+      ];
+      for (const [args, said] of rows) {
+        const [reason, ...more] = await reasons(args);
+        if (said) assert.match(reason ?? "", said);
+        else assert.equal(reason, undefined);
         assert.deepEqual(more, []);
-      });
-    }
+      }
+    });
 
     for (const [type, marker] of Object.entries(typedUnknowns)) {
       it(`C13 what an SDK marks as an unknown ${type} is unknown, at any depth`, async () => {
@@ -150,23 +120,6 @@ throughBothDoors("a TLS edge", (door) => {
       assert.deepEqual(paths, ["hostports[1]", "backend.enabled", "ipRestriction.ipPolicyIds[1]"]);
     });
 
-    it("C15 a value of a wrong type is refused by its path", async () => {
-      const wrong = await reasons({ description: 5, tlsTermination: { minVersion: 1.2 } });
-      const [first, second] = wrong.sort();
-      assert.match(String(first), /^description: is a number, but must be a string/);
-      assert.match(String(second), /^tlsTermination\.minVersion: .*"1\.2"/);
-    });
-
-    it("C15 every misspelt property is named, with or without a known value", async () => {
-      const wrong = await reasons({
-        hostport: unknown,
-        backends: {},
-        backend: { backendId: "b", port: unknown, id: unknown },
-      });
-      const paths = wrong.map((reason) => reason.split(": ")[0]).sort();
-      assert.deepEqual(paths, ["backend.id", "backend.port", "backends", "hostport"]);
-    });
-
     if (door === "dynamic")
       it("C10 C15 a wrong hostport is shown, unless it is a secret or that is not known", async () => {
         const hostports = ["https://a.example.com"];
@@ -182,11 +135,6 @@ throughBothDoors("a TLS edge", (door) => {
         const { inputs } = await stack.check({ description: "d", __secrets: ["description"] });
         assert.deepEqual(inputs.__secrets, ["description"]);
       });
-
-    it("C15 every usual hostport passes, wildcards too", async () => {
-      const hostports = ["a.example.com:443", "*.example.com:8443", "localhost:1", "x_y.z:65535"];
-      assert.deepEqual(await reasons({ hostports }), []);
-    });
   });
 
   describe("what changes", () => {
@@ -217,6 +165,15 @@ throughBothDoors("a TLS edge", (door) => {
       assert.deepEqual(methods(), ["POST", "GET"]);
     });
 
+    it("C7 C25 a uri that names another origin, as behind a balancer, stands in no way", async () => {
+      respond = (body) => JSON.parse(JSON.stringify(body).replaceAll("https://", "http://"));
+      await stack.up(full);
+      assert.equal(await stack.up(full), "same");
+      assert.equal(await stack.refresh(), "same");
+      await stack.destroy();
+      assert.deepEqual(methods(), ["POST", "GET", "DELETE"]);
+    });
+
     it("C25 null, absent and empty are the same, in the program and in the answer", async () => {
       respond = (body) => {
         const { description, metadata, hostports, mutual_tls, ...edge } = body as TLSEdgeWire;
@@ -238,34 +195,36 @@ throughBothDoors("a TLS edge", (door) => {
       assert.deepEqual(found()?.hostports, ["a.example.com:443"]);
     });
 
-    const patches: [string, Properties, Properties][] = [
-      ["description", { description: "new" }, { description: "new" }],
-      ["description", { description: undefined }, { description: "" }],
-      ["metadata", { metadata: "" }, { metadata: "" }],
-      ["hostports", { hostports: undefined }, { hostports: [] }],
+    const ids = ["ca_1", "ca_2"];
+    const upstream = { terminateAt: "upstream" };
+    const patches: [change: Properties, body: Properties][] = [
+      [{ description: "new" }, { description: "new" }],
+      [{ description: undefined }, { description: "" }],
+      [{ metadata: "" }, { metadata: "" }],
+      [{ hostports: undefined }, { hostports: [] }],
+      [{ backend: { backendId: "b" } }, { backend: { enabled: true, backend_id: "b" } }],
       [
-        "backend",
-        { backend: { backendId: "bkdtg_2" } },
-        { backend: { enabled: true, backend_id: "bkdtg_2" } },
+        { ipRestriction: { ipPolicyIds: ["i"] } },
+        { ip_restriction: { enabled: true, ip_policy_ids: ["i"] } },
       ],
       [
-        "ipRestriction",
-        { ipRestriction: { ipPolicyIds: ["ipp_1"] } },
-        { ip_restriction: { enabled: true, ip_policy_ids: ["ipp_1"] } },
+        { mutualTls: { enabled: false, certificateAuthorityIds: ids } },
+        { mutual_tls: { enabled: false, certificate_authority_ids: ids } },
       ],
       [
-        "mutualTls",
-        { mutualTls: { ...full.mutualTls, enabled: false } },
-        { mutual_tls: { enabled: false, certificate_authority_ids: ["ca_1", "ca_2"] } },
-      ],
-      [
-        "tlsTermination",
         { tlsTermination: { terminateAt: "edge", minVersion: "1.2" } },
         { tls_termination: { enabled: true, terminate_at: "edge", min_version: "1.2" } },
       ],
+      [
+        { tlsTermination: upstream, mutualTls: undefined },
+        {
+          mutual_tls: { enabled: false, certificate_authority_ids: ids },
+          tls_termination: { enabled: true, terminate_at: "upstream" },
+        },
+      ],
     ];
-    for (const [property, change, body] of patches) {
-      it(`C22 changing ${property} sends ${JSON.stringify(body)} and nothing else`, async () => {
+    for (const [change, body] of patches) {
+      it(`C22 a change to ${JSON.stringify(change)} sends ${JSON.stringify(body)} and nothing else`, async () => {
         await stack.up(full);
         heard();
         assert.equal(await stack.up({ ...full, ...change }), "update");
@@ -281,23 +240,15 @@ throughBothDoors("a TLS edge", (door) => {
       }
     });
 
-    if (door === "dynamic")
-      it("C26 the verdict is left to the engine where something changed", async () => {
-        await stack.up(full);
-        const { inputs } = await stack.check({ ...full, description: "new" });
-        const verdict = await tlsEdge.diff(stack.id, stack.state, inputs, stack.inputs);
-        assert.deepEqual(verdict, {});
-      });
-
-    it("a minVersion left out is the service's to choose, and no change", async () => {
+    it("C17 C31 a minVersion left out is the service's to choose, and the state shows it", async () => {
       const { tlsTermination: _, ...rest } = full;
       const args = { ...rest, tlsTermination: { terminateAt: "edge" } };
       await stack.up(args);
       assert.equal(found()?.tls_termination?.min_version, "1.2");
-      emulator.tlsEdges.patch(stack.id, {
-        tls_termination: { enabled: true, terminate_at: "edge", min_version: "1.3" },
-      });
-      assert.equal(await stack.refresh(), "same");
+      emulator.tlsEdges.patch(stack.id, termination(true, "edge", "1.0"));
+      assert.equal(await stack.refresh(), "same", "the program has no say in it");
+      const now = { enabled: true, terminateAt: "edge", minVersion: "1.0" };
+      assert.deepEqual(stack.state.tlsTermination, now);
       assert.equal(await stack.up(args), "same");
     });
 
@@ -334,12 +285,6 @@ throughBothDoors("a TLS edge", (door) => {
       });
     });
 
-    it("C53 holds each text in its place", async () => {
-      await stack.up({ description: "for people", metadata: "for machines" });
-      const { description, metadata } = stack.state;
-      assert.deepEqual([description, metadata], ["for people", "for machines"]);
-    });
-
     it("C53 keeps the program's order of a set that the service tells in another", async () => {
       const args = {
         hostports: ["b.example.com:443", "A.example.com:443"],
@@ -370,16 +315,6 @@ throughBothDoors("a TLS edge", (door) => {
       assert.equal(await stack.up(other), "update");
       assert.equal(found()?.description, "a");
     });
-
-    it("C17 C31 shows what has drifted, what the program leaves to the service too", async () => {
-      await stack.up({ tlsTermination: { terminateAt: "edge" } });
-      emulator.tlsEdges.patch(stack.id, {
-        tls_termination: { enabled: true, terminate_at: "edge", min_version: "1.0" },
-      });
-      assert.equal(await stack.refresh(), "same", "the program has no say in it");
-      const now = { enabled: true, terminateAt: "edge", minVersion: "1.0" };
-      assert.deepEqual(stack.state.tlsTermination, now);
-    });
   });
 
   it("C54 a property that the state does not have is no drift, and a refresh stores it", async () => {
@@ -394,7 +329,7 @@ throughBothDoors("a TLS edge", (door) => {
   describe("a module that the program no longer has", () => {
     const { backend: _, ...without } = full;
 
-    it("C23 is switched off in place, and then equals an absent one", async () => {
+    it("C23 is switched off in place, then equals an absent one, and comes back", async () => {
       await stack.up(full);
       heard();
       assert.equal(await stack.up(without), "update");
@@ -404,32 +339,24 @@ throughBothDoors("a TLS edge", (door) => {
       assert.equal(await stack.refresh(), "same");
       assert.equal(await stack.up(without), "same");
       assert.deepEqual(methods(), ["GET"]);
-    });
-
-    it("C23 comes back when the program has it again", async () => {
-      await stack.up(full);
-      await stack.up(without);
       assert.equal(await stack.up(full), "update");
       assert.equal(found()?.backend?.enabled, true);
     });
 
-    it("C23 upstream, removed, does not stand in the way of client certificates", async () => {
-      await stack.up({ tlsTermination: { terminateAt: "upstream" } });
-      await stack.up({ mutualTls: full.mutualTls });
-      assert.equal(found()?.tls_termination?.enabled, false);
-      assert.equal(found()?.mutual_tls?.enabled, true);
-      assert.equal(await stack.up({ mutualTls: full.mutualTls }), "same");
-    });
-
-    it("C23 upstream, removed before, is put out of the way of client certificates", async () => {
-      await stack.up({ tlsTermination: { terminateAt: "upstream" } });
-      await stack.up({});
-      assert.equal(found()?.tls_termination?.terminate_at, "upstream");
-      heard();
-      await stack.up({ mutualTls: full.mutualTls });
-      assert.deepEqual(methods(), ["PATCH"]);
-      assert.equal(found()?.tls_termination?.terminate_at, "edge");
-      assert.equal(found()?.mutual_tls?.enabled, true);
+    it("C23 upstream, removed at once or before, does not stand in the way of client certificates", async () => {
+      const { mutualTls } = full;
+      for (const between of [undefined, {}]) {
+        stack = new Stack(tlsEdge);
+        await stack.up({ tlsTermination: { terminateAt: "upstream" } });
+        if (between) await stack.up(between);
+        heard();
+        await stack.up({ mutualTls });
+        assert.deepEqual(methods(), ["PATCH"]);
+        const { enabled, terminate_at } = found()?.tls_termination ?? {};
+        assert.deepEqual([enabled, terminate_at], [false, "edge"]);
+        assert.equal(found()?.mutual_tls?.enabled, true);
+        assert.equal(await stack.up({ mutualTls }), "same");
+      }
     });
 
     it("C31 drift in a module that the program has switched off is found", async () => {
@@ -450,9 +377,7 @@ throughBothDoors("a TLS edge", (door) => {
       it(`C31 drift from enabled: ${enabled} brings nothing that is left to the service`, async () => {
         const args = { tlsTermination: { terminateAt: "edge", enabled } };
         await stack.up(args);
-        emulator.tlsEdges.patch(stack.id, {
-          tls_termination: { enabled: !enabled, terminate_at: "edge", min_version: "1.2" },
-        });
+        emulator.tlsEdges.patch(stack.id, termination(!enabled, "edge", "1.2"));
         assert.equal(await stack.refresh(), "drifted");
         assert.deepEqual(stack.inputs.tlsTermination, { enabled: !enabled, terminateAt: "edge" });
         assert.equal(await stack.up(args), "update");
@@ -460,20 +385,16 @@ throughBothDoors("a TLS edge", (door) => {
       });
     }
 
-    it("C23 how modules are removed outlives a refresh that finds drift", async () => {
-      await stack.up({ ...full, onModuleRemoval: "replace" });
+    it("C23 how modules are removed changes nothing at the service, and outlives drift", async () => {
+      const args = { ...full, onModuleRemoval: "replace" };
+      await stack.up(full);
+      heard();
+      assert.equal(await stack.up(args), "update");
+      assert.deepEqual(methods(), ["GET"]);
       emulator.tlsEdges.patch(stack.id, { description: "by hand" });
       assert.equal(await stack.refresh(), "drifted");
       assert.equal(stack.inputs.onModuleRemoval, "replace");
       assert.equal(stack.state.onModuleRemoval, "replace");
-    });
-
-    it("C23 how modules are removed changes with nothing sent to the service", async () => {
-      await stack.up(full);
-      heard();
-      assert.equal(await stack.up({ ...full, onModuleRemoval: "replace" }), "update");
-      assert.deepEqual(methods(), ["GET"]);
-      assert.equal(await stack.up({ ...full, onModuleRemoval: "replace" }), "same");
     });
 
     it("C23 replaces the edge when so told, unless it is off already", async () => {
@@ -495,16 +416,6 @@ throughBothDoors("a TLS edge", (door) => {
       await stack.destroy();
       assert.deepEqual(methods(), ["POST", "GET", "PATCH", "DELETE"]);
       assert.deepEqual(emulator.tlsEdges.list(), []);
-    });
-
-    it("C30 a refused create leaves nothing, and looks up who has the hostport", async () => {
-      await stack.up(full);
-      heard();
-      const twin = new Stack(tlsEdge);
-      skipPauses();
-      await failureOf(twin.up({ hostports: full.hostports }), Error).finally(() => mock.reset());
-      assert.deepEqual(methods(), ["POST", "GET"]);
-      assert.equal(emulator.tlsEdges.list().length, 1);
     });
 
     it("C50 no refusal shows a secret argument: of a create, an update and a delete", async () => {
@@ -550,27 +461,6 @@ throughBothDoors("a TLS edge", (door) => {
       assert.deepEqual(methods(), []);
     });
 
-    it("an update that is refused looks up who else has the hostport", async () => {
-      const other = new Stack(tlsEdge);
-      await other.up({ hostports: ["taken.example.com:443"] });
-      await stack.up({ hostports: ["a.example.com:443"] });
-      const args = { hostports: ["a.example.com:443", "taken.example.com:443"] };
-      skipPauses();
-      const refused = failureOf(stack.up(args), Error).finally(() => mock.reset());
-      const { message } = await refused;
-      assert.ok(message.includes(other.id), message);
-      assert.ok(!message.includes(`edge ${stack.id} serves`), message);
-    });
-
-    it("a refusal stands as it is when who has the hostport can't be looked up", async () => {
-      const refused = answer(409, { msg: "taken", error_code: "ERR_7" });
-      const noLists = answer(403, { msg: "no lists" });
-      await atScript([noLists, refused, noLists], async () => {
-        const { message } = await failureOf(stack.up({ hostports: full.hostports }), Error);
-        assert.match(message, /409: taken \(ERR_7\)$/);
-      });
-    });
-
     it("C31 C32 a 404 from what is not the service is not taken for gone", async () => {
       await stack.up(full);
       const lost = answer(404, "<html>");
@@ -592,33 +482,24 @@ throughBothDoors("a TLS edge", (door) => {
     });
 
     const policies = (ids: string[]) => ids.map((id) => ({ id, uri: `https://x/${id}` }));
+    const backend = (id: string, enabled = true) => ({
+      backend: { enabled, backend: { id, uri: "https://x/b" } },
+    });
     const drifts: [string, Partial<TLSEdgeWire>][] = [
       ["description", { description: "by hand" }],
       ["description unset", { description: "" }],
       ["metadata", { metadata: "by hand" }],
       ["hostports", { hostports: ["c.example.com:443"] }],
-      ["backend", { backend: { enabled: true, backend: { id: "bkdtg_2", uri: "https://x/b" } } }],
-      ["backend off", { backend: { enabled: false, backend: { id: "bkdtg_1", uri: "x" } } }],
+      ["backend", backend("bkdtg_2")],
+      ["backend off", backend("bkdtg_1", false)],
       ["backend removed", { backend: null }],
       ["ipRestriction", { ip_restriction: { enabled: true, ip_policies: policies(["ipp_9"]) } }],
       ["ipRestriction removed", { ip_restriction: null }],
       ["mutualTls", { mutual_tls: { enabled: true, certificate_authorities: policies(["ca_1"]) } }],
-      [
-        "terminateAt",
-        { tls_termination: { enabled: true, terminate_at: "upstream", min_version: null } },
-      ],
-      [
-        "a terminateAt of tomorrow",
-        { tls_termination: { enabled: true, terminate_at: "agent", min_version: null } },
-      ],
-      [
-        "minVersion",
-        { tls_termination: { enabled: true, terminate_at: "edge", min_version: "1.0" } },
-      ],
-      [
-        "tlsTermination off",
-        { tls_termination: { enabled: false, terminate_at: "edge", min_version: "1.3" } },
-      ],
+      ["terminateAt", termination(true, "upstream", null)],
+      ["a terminateAt of tomorrow", termination(true, "agent", null)],
+      ["minVersion", termination(true, "edge", "1.0")],
+      ["tlsTermination off", termination(false, "edge", "1.3")],
     ];
     for (const [kind, fields] of drifts) {
       it(`C31 drift in ${kind} is found by refresh and put right by up`, async () => {
@@ -639,6 +520,15 @@ throughBothDoors("a TLS edge", (door) => {
         assert.equal(await stack.up(full), "same");
       });
     }
+
+    it("C25 a disabled module that someone added is no drift", async () => {
+      await stack.up({});
+      emulator.tlsEdges.patch(stack.id, {
+        ip_restriction: { enabled: false, ip_policies: policies(["ipp_1"]) },
+      });
+      assert.equal(await stack.refresh(), "same");
+      assert.equal(await stack.up({}), "same");
+    });
 
     it("C31 a module that someone added is drift, and up switches it off", async () => {
       await stack.up({});
@@ -759,13 +649,6 @@ throughBothDoors("a TLS edge", (door) => {
       heard();
       await tlsEdge.update(stack.id, stack.state, stack.inputs, stack.inputs);
       assert.deepEqual(methods(), ["GET"]);
-    });
-
-    it("C36 two edges with the same content are two objects", async () => {
-      const twin = new Stack(tlsEdge);
-      await Promise.all([stack.up({ metadata: "m" }), twin.up({ metadata: "m" })]);
-      assert.notEqual(stack.id, twin.id);
-      assert.equal(emulator.tlsEdges.list().length, 2);
     });
 
     if (door === "dynamic")

@@ -32,10 +32,6 @@ const faults: [RegExp, string][] = [
     "holds PKCS#7: convert it with `openssl pkcs7 -print_certs -in … -out …`",
   ],
   [
-    /-----BEGIN (TRUSTED|X509) CERTIFICATE-----/,
-    "holds an old form of PEM: convert it with `openssl x509 -in … -out …`",
-  ],
-  [
     /-----BEGIN [A-Z ]*PUBLIC KEY-----|^(ssh|ecdsa|sk)-\S+ AAAA/,
     "holds a public key, which is neither a certificate nor a private key",
   ],
@@ -47,7 +43,6 @@ const faults: [RegExp, string][] = [
     /-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type:.*ENCRYPTED/m,
     "is encrypted: give the decrypted key (`openssl pkey -in …`)",
   ],
-  [/^PuTTY-User-Key/, "is in the format of PuTTY: convert it with `puttygen … -O private-openssh`"],
   [/^<(!doctype|html|\?xml)/i, "is a web page: download the PEM file again"],
   [/^(77u\/)?(LS0tLS1CRUdJTi|QmFnIEF0dHJp)/, "is PEM text in base64: decode it first"],
   [
@@ -81,18 +76,17 @@ const faults: [RegExp, string][] = [
  */
 export function whyNoBlock(text: string, wanted: string): string {
   const label = wanted.toUpperCase();
-  return why(text) ?? `holds no PEM ${wanted} (-----BEGIN ${label}----- … -----END ${label}-----)`;
+  return whyUnusable(
+    text,
+    `holds no PEM ${wanted} (-----BEGIN ${label}----- … -----END ${label}-----)`,
+  );
 }
 
 /**
- * Why a block can't be parsed, and what to do. Never quotes the text.
+ * Why a text of PEM can't be used, and what to do. Never quotes the text.
  *
- * @param what What the message says where nothing more is known: "can't be parsed".
+ * @param otherwise The answer where nothing more is known.
  */
-export function whyDamaged(text: string, what: string): string {
-  return why(text) ?? `${what}: the text is damaged. Copy the whole file again`;
-}
-
-function why(text: string): string | undefined {
-  return faults.find(([pattern]) => pattern.test(text.trim()))?.[1];
+export function whyUnusable(text: string, otherwise: string): string {
+  return faults.find(([pattern]) => pattern.test(text.trim()))?.[1] ?? otherwise;
 }

@@ -10,7 +10,7 @@ import {
 } from "node:crypto";
 import { isIP, isIPv6 } from "node:net";
 import type { NamesOf } from "../state";
-import { whyDamaged, whyNoBlock } from "./notPem";
+import { whyNoBlock, whyUnusable } from "./notPem";
 
 /** A PEM text is invalid. The message never quotes the text. */
 export class PemError extends Error {
@@ -21,34 +21,25 @@ export class PemError extends Error {
 const maxBytes = 256 * 1024;
 
 /**
- * The blocks of a PEM text, without bytes where they are damaged, and the text outside the blocks. Found
- * in one pass: the service may send any text.
+ * The blocks of a PEM text, without bytes where they are damaged, and the text outside the blocks.
  *
  * @throws PemError when the text is too long, or a block has no end.
  */
 function split(text: string) {
-  const most = `${maxBytes / 1024} kB`;
-  if (Buffer.byteLength(text) > maxBytes) throw new PemError(`is longer than ${most}`);
-  const blocks: { label: string; der: Buffer }[] = [];
-  let outside = "";
-  const begin = /-----BEGIN ([A-Z0-9 #]+)-----/g;
-  let last = 0;
-  for (let match = begin.exec(text); match; match = begin.exec(text)) {
-    const [, label = ""] = match;
-    const end = `-----END ${label}-----`;
-    const at = text.indexOf(end, begin.lastIndex);
-    if (at < 0) break;
-    blocks.push({ label, der: decoded(text.slice(begin.lastIndex, at)) });
-    outside += `${text.slice(last, match.index)}\n`;
-    begin.lastIndex = last = at + end.length;
+  if (Buffer.byteLength(text) > maxBytes) {
+    throw new PemError(`is longer than ${maxBytes / 1024} kB`);
   }
-  if (blocks.length < text.split("-----BEGIN ").length - 1) {
-    throw new PemError(
-      `has a block without an END line (complete blocks: ${blocks.length}): is the text cut off?`,
-    );
-  }
-  return { blocks, outside: outside + text.slice(last) };
+  const [outside = "", ...parts] = text.split("-----BEGIN ");
+  const blocks = parts.map((part) => {
+    // Within a part, so that the work is in proportion to the text, which may be of the service.
+    const found = /^([A-Z0-9 #]+)-----(.*?)-----END \1-----(.*)$/s.exec(part);
+    if (!found) throw new PemError("has a block without an END line: is the text cut off?");
+    const [, label = "", body = "", after = ""] = found;
+    return { label, der: decoded(body), after };
+  });
+  return { blocks, outside: [outside, ...blocks.map(({ after }) => after)].join("\n") };
 }
+type Split = ReturnType<typeof split>;
 
 /** The bytes of a block, as Go reads them: in lines of any length, between which lines may be blank. */
 function decoded(body: string): Buffer {
@@ -63,7 +54,7 @@ const lineOfPem =
   /^[A-Za-z0-9+/]{40,}={0,2}\s*?$|\p{Pd} ?(BEGIN|END) [A-Z ]*(CERTIFICATE|KEY) ?\p{Pd}/mu;
 
 /** Throws when a line of PEM stands outside the blocks, because a damaged block would be left out. */
-function refuseOutside({ blocks, outside }: ReturnType<typeof split>): void {
+function refuseOutside({ blocks, outside }: Split): void {
   if (!lineOfPem.test(outside)) return;
   throw new PemError(
     `has lines of PEM outside its complete blocks (${blocks.length}): ` +
@@ -71,54 +62,67 @@ function refuseOutside({ blocks, outside }: ReturnType<typeof split>): void {
   );
 }
 
+/** Throws where a text has no block of the kind that is wanted. */
+function refuseWithout(wanted: Label, { blocks }: Split, text: string): void {
+  const has = (kind: Label) => blocks.some(({ label }) => label.endsWith(kind.toUpperCase()));
+  if (has(wanted)) return;
+  const other = wanted === "certificate" ? "private key" : "certificate";
+  if (!has(other)) throw new PemError(whyNoBlock(text, wanted));
+  throw new PemError(
+    `holds a ${other}, not a ${wanted}. Are certificatePem and privateKeyPem swapped?`,
+  );
+}
+type Label = "certificate" | "private key";
+
 /**
  * The certificates of a PEM chain, in the order of the text.
  *
  * @throws PemError when there is none, or one can't be parsed.
  */
 export function parseChain(text: string): X509Certificate[] {
-  const { blocks } = split(text);
-  const found = blocks.map(({ label }) => label);
-  if (!found.includes("CERTIFICATE")) {
-    if (found.some((label) => label.endsWith("PRIVATE KEY"))) {
-      throw new PemError(
-        "holds a private key, not a certificate. Are certificatePem and privateKeyPem swapped?",
-      );
+  return chainIn(split(text), text);
+}
+
+function chainIn(found: Split, text: string): X509Certificate[] {
+  refuseWithout("certificate", found, text);
+  return found.blocks.map(({ label, der }, index) => {
+    if (label !== "CERTIFICATE") {
+      throw new PemError(`holds a ${label} block: give certificates only, leaf first`);
     }
-    throw new PemError(whyNoBlock(text, "certificate"));
-  }
-  const other = found.find((label) => label !== "CERTIFICATE");
-  if (other) throw new PemError(`holds a ${other} block: give certificates only, leaf first`);
-  return blocks.map(({ der }, index) => {
+    const certificate = `certificate ${index + 1}`;
     try {
       const parsed = new X509Certificate(der);
       // Node.js parses a date only when it is read.
       const [start, end] = datesOf(parsed);
       if (!Number.isNaN(Number(start) + Number(end))) return parsed;
     } catch {
-      throw new PemError(whyDamaged(text, `certificate ${index + 1} can't be parsed`));
+      throw new PemError(whyUnusable(text, `${certificate} can't be parsed: ${damaged}`));
     }
-    throw new PemError(`certificate ${index + 1} has a date that can't be read`);
+    throw new PemError(`${certificate} has a date that can't be read`);
   });
 }
+const damaged = "the text is damaged. Copy the whole file again";
 
 /**
  * The certificates of a PEM chain, leaf first, each signed by the next.
  *
- * @throws PemError when the chain can't be parsed or is out of order.
+ * @throws PemError when the chain can't be parsed, is out of order, or has a part that is damaged.
  */
 export function parseOrderedChain(text: string): X509Certificate[] {
-  const chain = parseChain(text);
-  refuseOutside(split(text));
-  chain.forEach((certificate, index) => {
-    if (!isReadable(certificate)) {
-      throw new PemError(
-        `certificate ${index + 1} has a key that the service can't read: it must be RSA with an exponent ` +
-          "of 3 to 2147483647, Ed25519, or on the named curve P-224, P-256, P-384 or P-521, uncompressed",
-      );
+  const found = split(text);
+  const chain = chainIn(found, text);
+  refuseOutside(found);
+  const unreadable = chain.findIndex((certificate) => !isReadable(certificate)) + 1;
+  if (unreadable) {
+    throw new PemError(
+      `certificate ${unreadable} has a key that the service can't read: it must be RSA with an exponent ` +
+        "of 3 to 2147483647, Ed25519, or on the named curve P-224, P-256, P-384 or P-521, uncompressed",
+    );
+  }
+  chain.slice(1).forEach((issuer, index) => {
+    if (!isSigned(chain[index] as X509Certificate, issuer)) {
+      throw new PemError(whyNotSigned(chain, index));
     }
-    const issuer = chain[index + 1];
-    if (issuer && !isSigned(certificate, issuer)) throw new PemError(whyNotSigned(chain, index));
   });
   return chain;
 }
@@ -131,30 +135,20 @@ function isSigned(certificate: X509Certificate, issuer: X509Certificate): boolea
 function whyNotSigned(chain: X509Certificate[], index: number): string {
   const [certificate, next] = chain.slice(index) as [X509Certificate, X509Certificate];
   const [one, other] = [`certificate ${index + 1}`, `certificate ${index + 2}`];
-  if (next.fingerprint256 === certificate.fingerprint256) {
-    return `${other} is the same as ${one}: remove one of them`;
-  }
   const advice = "the leaf comes first, then each certificate's issuer";
   if (next.checkIssued(certificate)) {
     return `${one} signed ${other}, so they are in reverse order: ${advice}`;
   }
-  if (isSigned(certificate, certificate)) {
-    return `${one} has signed itself, so it ends the chain: remove what comes after it`;
-  }
-  const at = chain.findIndex((issuer) => isSigned(certificate, issuer));
-  return at < 0
+  const signer = chain.findIndex((issuer) => isSigned(certificate, issuer));
+  if (signer === index) return `${one} has signed itself: remove what comes after it`;
+  return signer < 0
     ? `${other} did not sign ${one}: ${advice}. If the issuer is missing, add it between them`
-    : `certificate ${at + 1} signed ${one}, but ${other} comes after it: ${advice}`;
+    : `certificate ${signer + 1} signed ${one}, but ${other} comes after it: ${advice}`;
 }
 
 /** The chain in the form that state has: blocks only, 64 columns, LF. */
 export function formatChain(chain: X509Certificate[]): string {
-  return chain
-    .map(({ raw }) => {
-      const body = raw.toString("base64").replace(/.{64}(?=.)/g, "$&\n");
-      return `-----BEGIN CERTIFICATE-----\n${body}\n-----END CERTIFICATE-----\n`;
-    })
-    .join("");
+  return chain.join("");
 }
 
 /**
@@ -164,28 +158,19 @@ export function formatChain(chain: X509Certificate[]): string {
  */
 export function parseKey(text: string): KeyObject {
   const found = split(text);
-  const labels = found.blocks.map(({ label }) => label);
-  const keys = found.blocks.filter(({ label }) => label.endsWith("PRIVATE KEY"));
-  if (keys.length === 0) {
-    if (labels.includes("CERTIFICATE")) {
-      throw new PemError(
-        "holds a certificate, not a private key. Are certificatePem and privateKeyPem swapped?",
-      );
-    }
-    throw new PemError(whyNoBlock(text, "private key"));
-  }
-  if (keys.length > 1) throw new PemError("holds more than one private key");
+  refuseWithout("private key", found, text);
+  const [key, ...more] = found.blocks.filter(({ label }) => label.endsWith("PRIVATE KEY"));
+  if (more.length > 0) throw new PemError("holds more than one private key");
   refuseOutside(found);
-  const key = keys[0]?.der as Buffer;
   // Whatever the label says, as Go and OpenSSL do.
   for (const type of ["pkcs8", "pkcs1", "sec1"] as const) {
     try {
-      return createPrivateKey({ key, format: "der", type });
+      return createPrivateKey({ key: key?.der as Buffer, format: "der", type });
     } catch {
       // It may have another form.
     }
   }
-  throw new PemError(whyDamaged(text, "can't be parsed"));
+  throw new PemError(whyUnusable(text, `can't be parsed: ${damaged}`));
 }
 
 /**
@@ -217,15 +202,19 @@ function isConsistentRsa(parts: JsonWebKey): boolean {
   const [d, p, q, ed] = [number("d"), number("p"), number("q"), number("e") * number("d")];
   // Not as literals: the plugin's bundle has to be text that an old Node.js can read.
   const [none, one] = [BigInt(0), BigInt(1)];
-  // A key of more than two primes, which is rare, has others besides p and q.
-  if (number("n") % (p * q) !== none) return false;
-  if (ed % (p - one) !== one || ed % (q - one) !== one) return false;
-  const isFast = number("dp") === d % (p - one) && number("dq") === d % (q - one);
-  return isFast && (number("qi") * q) % p === one;
+  return (
+    // A key of more than two primes, which is rare, has others besides p and q.
+    number("n") % (p * q) === none &&
+    ed % (p - one) === one &&
+    ed % (q - one) === one &&
+    number("dp") === d % (p - one) &&
+    number("dq") === d % (q - one) &&
+    (number("qi") * q) % p === one
+  );
 }
 
 /** `rsa`, `ecdsa` or `ed25519` (api.md §2.2), or undefined for a key that the service refuses. */
-export function keyType(leaf: X509Certificate): string | undefined {
+function keyType(leaf: X509Certificate): string | undefined {
   const type = publicKey(leaf)?.asymmetricKeyType as string;
   return { rsa: "rsa", ec: "ecdsa", ed25519: "ed25519" }[type];
 }
@@ -242,9 +231,10 @@ function publicKey(leaf: X509Certificate): KeyObject | undefined {
 /** Whether Go, in which services of this shape are written, can read the public key. */
 function isReadable(certificate: X509Certificate): boolean {
   const key = publicKey(certificate);
-  const exponent = Number(key?.asymmetricKeyDetails?.publicExponent ?? 3);
+  if (!key || !keyType(certificate)) return false;
+  const exponent = Number(key.asymmetricKeyDetails?.publicExponent ?? 3);
   if (exponent < 3 || exponent > 2 ** 31 - 1 || exponent % 2 === 0) return false;
-  return key?.asymmetricKeyType !== "ec" || namedCurve.test(spki(key).toString("hex"));
+  return key.asymmetricKeyType !== "ec" || namedCurve.test(spki(key).toString("hex"));
 }
 
 /** The start of an SPKI in hex: id-ecPublicKey, the name of a curve that Go knows, an uncompressed point. */
@@ -382,20 +372,15 @@ export function doubtsOf(chain: X509Certificate[], now: Date): string[] {
     const { serialNumber, subjectAltName, raw } = certificate;
     const read = `${serialNumber} ${subjectAltName} ${raw.toString("hex")}`;
     const refused = unreadable.filter(([pattern]) => pattern.test(read)).map(([, what]) => what);
-    const doubts: [boolean, string][] = [
-      [
-        start > now,
-        `is not valid before ${timestamp(start)}, so clients may refuse the connection`,
-      ],
-      [
-        index > 0 && end <= now,
-        `expired on ${timestamp(end)}, so clients may refuse the connection: ask the authority for ` +
-          "its present intermediates",
-      ],
-      [refused.length > 0, `has ${refused.join(", ")}, which the service may refuse`],
-    ];
     const one = index === 0 ? "the leaf certificate" : `certificate ${index + 1} of the chain`;
-    return doubts.filter(([is]) => is).map(([, what]) => `${one} ${what}`);
+    const rejected = "so clients may refuse the connection";
+    return [
+      start > now && `${one} is not valid before ${timestamp(start)}, ${rejected}`,
+      index > 0 &&
+        end <= now &&
+        `${one} expired on ${timestamp(end)}, ${rejected}: ask the authority for its present intermediates`,
+      refused.length > 0 && `${one} has ${refused.join(", ")}, which the service may refuse`,
+    ].filter((doubt) => doubt !== false);
   });
 }
 

@@ -51,126 +51,75 @@ export function misplacedKeys(value: unknown, path = ""): Problem[] {
 
 /** The problems that the schema finds, except those of unknown values. */
 export function problemsOfShape({ schema }: Pick<Kind, "schema">, news: Properties): Problem[] {
-  const rest = structuredClone(news);
-  const unknownNames: Problem[] = [];
-  for (;;) {
-    const issues: BaseIssue<unknown>[] = safeParse(schema, rest).issues ?? [];
-    // valibot names only the first unknown property: remove it to find the next one.
-    const first = issues.find(isUnknownName);
-    const item = first?.path?.at(-1);
-    if (!first || !item) {
-      const known = issues
-        .filter(({ input }) => input !== unknownValue)
-        .map((issue) => problemOfValue(issue, schema));
-      // The path of an unknown name quotes it.
-      const shown = [...unknownNames, ...known].filter(({ path }) => !holdsPrivateKey(path));
-      const misspelt = unknownNames.flatMap(({ path, meant }) => (meant ? path : []));
-      const misplaced = misplacedKeys(news).filter(({ path }) => !misspelt.includes(path));
-      return [...misplaced, ...shown];
-    }
-    unknownNames.push(problemOfName(first, schema));
-    delete (item.input as Properties)[item.key as string];
-  }
+  const misplaced = misplacedKeys(news);
+  const misspelt = problemsOfNames(schema, news);
+  const issues: BaseIssue<unknown>[] = safeParse(schema, news).issues ?? [];
+  const wrong = issues
+    .filter(({ input, expected }) => input !== unknownValue && expected !== "never")
+    // What is missing may be there under a misspelt name.
+    .filter(({ input }) => input !== undefined || misspelt.length === 0)
+    .map(problemOfValue);
+  const refused = new Set(misplaced.map(({ path }) => path));
+  const others = [...misspelt, ...wrong].filter(
+    ({ path }) => !refused.has(path) && !holdsPrivateKey(path),
+  );
+  return [...misplaced, ...others];
 }
 
-/** Whether an issue is about a property that the schema does not have. */
-function isUnknownName(issue: BaseIssue<unknown>): boolean {
-  return issue.type === "strict_object" && issue.expected === "never";
-}
-
-function problemOfName(issue: BaseIssue<unknown>, schema: unknown): Problem {
-  const path = pathOf(issue);
-  const [name = "", ...parents] = namesIn(issue).reverse();
-  const siblings = entriesAt(schema, parents.reverse());
-  const known = Object.keys(siblings);
-  // A program may set a property of a module beside the module.
-  const module = known.find((each) => Object.hasOwn(entriesAt(siblings[each], []), name));
-  if (module) return { path, reason: `no such property: did you mean ${module}.${name}?` };
-  const meant = nearest(name, known);
-  const isMissing = meant && !Object.hasOwn(issue.path?.at(-1)?.input as Properties, meant);
-  return {
-    path,
-    reason: misspelt("property", name, known),
-    ...(isMissing && { meant: [...parents, meant].join(".") }),
-  };
-}
-
-/** The problem of a value. It replaces valibot's own message, which quotes every value. */
-function problemOfValue(issue: BaseIssue<unknown>, schema: unknown): Problem {
-  const path = pathOf(issue);
-  const { kind, input, message, received, type } = issue;
-  if (received === "undefined") return { path, reason: "is missing" };
-  const [property = ""] = namesIn(issue);
-  // Quote no long text, and no text that a user may think of as private.
-  const isQuoted = typeof input === "string" && type.endsWith("check");
-  const value = isQuoted || type === "picklist" ? quoted(input) : undefined;
-  const told = (reason: string, withValue: string): Problem => ({
-    path,
-    reason,
-    ...(value && { quoting: { property, reason: withValue } }),
+/** The names that the schema does not have, at any depth. Valibot reports only the first. */
+function problemsOfNames(schema: unknown, value: unknown, parent = ""): Problem[] {
+  const entries = entriesOf(schema);
+  if (!entries || !isObject(value) || Array.isArray(value)) return [];
+  const known = Object.keys(entries);
+  return Object.entries(value).flatMap(([name, part]) => {
+    const path = parent + name;
+    if (known.includes(name)) return problemsOfNames(entries[name], part, `${path}.`);
+    // A program may set a property of a module beside the module.
+    const module = known.find((other) => Object.hasOwn(entriesOf(entries[other]) ?? {}, name));
+    const reason = module
+      ? `no such property: did you mean ${module}.${name}?`
+      : misspelt("property", name, known);
+    return [{ path, reason }];
   });
-  if (kind === "validation") return told(message, `${value} ${message}`);
-  const must = `must be ${wantedBy(issue, schema)}`;
-  const isWrongType = type !== "picklist" || typeof input !== "string";
-  return told(isWrongType ? `is ${typeOf(input)}, but ${must}` : must, `is ${value}, but ${must}`);
 }
 
-function namesIn(issue: BaseIssue<unknown>): string[] {
-  return (issue.path ?? []).map(({ key }) => String(key));
+/** The properties of an object's schema, inside any `optional` and `pipe`. */
+function entriesOf(schema: unknown): Record<string, unknown> | undefined {
+  type Nested = { entries?: Record<string, unknown>; wrapped?: unknown; pipe?: unknown[] };
+  const { entries, wrapped, pipe } = schema as Nested;
+  return wrapped ? entriesOf(wrapped) : (entries ?? pipe?.map(entriesOf).find(isObject));
 }
 
-/** What a value must be, and how to write it. All lists in the schemas contain strings. */
-function wantedBy(issue: BaseIssue<unknown>, schema: unknown): string {
-  const { input, expected } = issue;
-  if (expected === "number") return "a number, without quotes";
-  if (expected === "boolean") return "true or false, without quotes";
-  if (expected === "Array") {
-    return `a list of strings${typeof input === "string" ? ": put it into brackets" : ""}`;
-  }
-  if (expected === "Object") {
-    const names = Object.keys(entriesAt(schema, namesIn(issue)));
-    return `an object with some of these: ${names.join(", ")}`;
-  }
-  const text = expected === "string" ? "a string" : choices(expected ?? "");
-  if (typeof input === "number") return `${text}: put it into quotes`;
-  if (!isObject(input) || Array.isArray(input)) return text;
+/** How to write a value of a wrong type: by what it must be, and what it is. */
+const advice: [must: RegExp, is: (input: unknown) => boolean, how: string][] = [
+  [/^must be (a string|")/, (input) => typeof input === "number", "put it into quotes"],
+  [/^must be a list/, (input) => typeof input === "string", "put it into brackets"],
   // A Buffer arrives with its bytes by index.
-  if ("0" in input) return `${text}: use readFileSync(path, "utf8")`;
-  return namesIn(issue).at(-1) === "metadata" ? `${text}: convert it to JSON` : text;
+  [
+    /^must be a string/,
+    (input) => isObject(input) && !Array.isArray(input) && "0" in input,
+    'use readFileSync(path, "utf8")',
+  ],
+];
+
+/** The problem of a value. What it must be is the schema's message, because valibot's own quotes it. */
+function problemOfValue(issue: BaseIssue<unknown>): Problem {
+  const { input, kind, message, type } = issue;
+  const path = pathOf(issue);
+  if (input === undefined) return { path, reason: "is missing" };
+  if (kind === "validation" || (type === "picklist" && typeof input === "string")) {
+    return { path, reason: message, value: type.endsWith("bytes") ? undefined : quoted(input) };
+  }
+  const how = advice.find(([must, is]) => must.test(message) && is(input))?.[2];
+  return { path, reason: `is ${typeOf(input)}, but ${message}${how ? `: ${how}` : ""}` };
 }
 
-const maxQuoted = 80;
-
-/**
- * A value for a message, on one line. Undefined for what should not be shown: a list, an object, and
- * a text that may hold a key or a password.
- */
+/** A text for a message, on one line. Undefined for one that may hold a key or a password. */
 function quoted(value: unknown): string | undefined {
-  if (typeof value === "number") return `the number ${value}`;
-  if (typeof value === "boolean") return `${value}`;
   if (typeof value !== "string" || /@|\p{Pd}{3}/u.test(value)) return undefined;
-  const short = value.length > maxQuoted ? `${value.slice(0, maxQuoted)}…` : value;
+  const short = value.length > 80 ? `${value.slice(0, 80)}…` : value;
   // JSON leaves some invisible characters as they are.
   return plain(JSON.stringify(short).replaceAll("\u00a0", "\\u00a0"));
-}
-
-/** `("a" | "b" | "c")` as `"a", "b" or "c"`. */
-function choices(expected: string): string {
-  return expected
-    .replace(/[()]/g, "")
-    .replace(/ \| (?=[^|]*$)/, " or ")
-    .replaceAll(" | ", ", ");
-}
-
-type Nested = { entries?: Record<string, unknown>; wrapped?: unknown; pipe?: unknown[] };
-
-/** The properties of the object at a path of a schema, inside any `optional` and `pipe`. */
-function entriesAt(schema: unknown, path: string[]): Record<string, unknown> {
-  const { entries, wrapped, pipe = [] } = schema as Nested;
-  if (wrapped) return entriesAt(wrapped, path);
-  const own = entries ?? (pipe as Nested[]).find((part) => part.entries)?.entries ?? {};
-  const [first, ...rest] = path;
-  return first === undefined ? own : entriesAt(own[first], rest);
 }
 
 /**
