@@ -26,7 +26,7 @@ import {
   type Kind,
   keepEqual,
   propertiesOf,
-  settingsOf,
+  storedSettings,
 } from "../provider/kind";
 import { idToImport, kinds, lookups } from "../provider/kinds";
 import { type Show, showOnStderr } from "../provider/log";
@@ -37,7 +37,6 @@ import {
   check,
   incomplete,
   noteDiff,
-  noteInState,
   read,
   remove,
   secretTexts,
@@ -94,18 +93,6 @@ function handlersOf(schema: Schema) {
   /** The account for an operation. `seconds` is its deadline by `customTimeouts`; 0 when unset. */
   const operation = (seconds = 0, secrets: string[] = []): Account =>
     account().operation(seconds * 1000 || undefined, secrets);
-  /** {@link operation} on an object in state. */
-  const operationOn = (
-    kind: Kind,
-    id: string,
-    state: Properties,
-    seconds: number,
-    secrets: string[],
-  ): Account => {
-    const given = operation(seconds, secrets);
-    noteInState(kind, given, id, state);
-    return given;
-  };
   const resource = (kind: Kind, urn: string, inputs: Properties, secrets: Set<string>) => {
     const isSecret = secrets.has("hostports");
     return { account: account(), kind, inputs, name: nameInUrn(urn), isSecret };
@@ -269,10 +256,8 @@ function handlersOf(schema: Schema) {
         const outputs = { ...planned, ...accountState(account()) };
         return new messages.CreateResponse().setProperties(toWire(outputs, secrets));
       }
-      run.isUpdate = true;
       const service = operation(request.getTimeout(), secretTexts(kind, secrets, inputs));
-      const { id, state, problem, warning } = await create(kind, service, inputs);
-      run.say("warning", warning, "resource");
+      const { id, state, problem } = await create(kind, service, inputs);
       const stored = { ...state, ...storedSettings(kind, inputs), ...accountState(service) };
       const outputs = toWire(stored, secrets);
       if (!problem) return new messages.CreateResponse().setId(id).setProperties(outputs);
@@ -295,7 +280,7 @@ function handlersOf(schema: Schema) {
         ? request.getId()
         : await idToImport(kind, operation(request.getTimeout()).client, request.getId());
       const texts = secretTexts(kind, props.secrets, props.values);
-      const service = operationOn(kind, id, props.values, request.getTimeout(), texts);
+      const service = operation(request.getTimeout(), texts);
       const found = await read(kind, service, id, stored);
       if (!found) return new messages.ReadResponse();
       if (!stored) run.imported.add(service.object(kind, id));
@@ -322,23 +307,18 @@ function handlersOf(schema: Schema) {
         const outputs = { ...planned, ...accountState(account()) };
         return new messages.UpdateResponse().setProperties(toWire(outputs, [...secrets, ...old]));
       }
-      run.isUpdate = true;
-      const id = request.getId();
       const texts = secretTexts(kind, [...secrets, ...old], inputs, state);
-      const service = operationOn(kind, id, state, request.getTimeout(), texts);
-      const found = await update(kind, service, id, state, inputs);
+      const service = operation(request.getTimeout(), texts);
+      const found = await update(kind, service, request.getId(), state, inputs);
       const outputs = { ...found, ...storedSettings(kind, inputs), ...accountState(service) };
       return new messages.UpdateResponse().setProperties(toWire(outputs, [...secrets, ...old]));
     },
 
     async delete(request: messages.DeleteRequest) {
       const kind = kindOf(request.getType());
-      const id = request.getId();
       const { values: state, secrets } = fromWire(request.getProperties());
-      run.isUpdate = true;
-      const texts = secretTexts(kind, secrets, state);
-      const service = operationOn(kind, id, state, request.getTimeout(), texts);
-      await remove(kind, service, id, state);
+      const service = operation(request.getTimeout(), secretTexts(kind, secrets, state));
+      await remove(kind, service, request.getId(), state);
       return new Empty();
     },
 
@@ -419,11 +399,6 @@ function refuseConnection({ connection = defaultConnection }: Properties): void 
  */
 function withoutOthers({ schema }: Kind, inputs: Properties): Properties {
   return pick(inputs, Object.keys(schema.entries));
-}
-
-/** The settings, which are not sent to the service; null when unset. */
-function storedSettings(kind: Kind, inputs: Properties): Properties {
-  return Object.fromEntries(settingsOf(kind).map((name) => [name, inputs[name] ?? null]));
 }
 
 /**

@@ -94,10 +94,10 @@ export function noteAdoption({ adopted }: Run, { title }: Kind, id: string): voi
  * One sentence about the objects that this plan or update adopts, because the engine shows each as a
  * create. Undefined if there are none.
  */
-export function adoptions({ adopted, isUpdate }: Run): string | undefined {
+export function adoptions({ adopted, adopters }: Run): string | undefined {
   if (adopted.size === 0) return undefined;
   const list = new Intl.ListFormat("en-GB");
-  const verb = isUpdate ? (adopted.size === 1 ? "is" : "are") : "will be";
+  const verb = adopters.size > 0 ? (adopted.size === 1 ? "is" : "are") : "will be";
   const names = [...adopted.keys()].sort().map((name) => `the ${name}`);
   if (names.length <= mostListed) return `${list.format(names)} ${verb} adopted without changes`;
   const titles = [...adopted.values()];

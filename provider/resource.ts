@@ -35,6 +35,7 @@ export async function read(
   known?: Properties,
 ): Promise<Properties | undefined> {
   const { failures } = account.memory;
+  noteInState(kind, account, id, known);
   try {
     const reading = async () =>
       kind.toState(await account.objects(kind).get(account.client, id), known);
@@ -69,6 +70,7 @@ export async function update(
   inputs: Properties,
 ): Promise<Properties> {
   const { client } = account;
+  noteInState(kind, account, id, state);
   await refuseWrite(account, state);
   const work = async () => {
     const [other] = kind.replaces(state, inputs);
@@ -123,10 +125,9 @@ function textsIn(value: unknown): string[] {
   return isObject(value) ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** Notes an object that the engine has in state. */
-export function noteInState(kind: Kind, account: Account, id: string, state: Properties): void {
+/** Notes an object of the run. An import and a program's `get` have no state. */
+function noteInState(kind: Kind, account: Account, id: string, state: Properties = {}): void {
   account.own.add(id);
-  // An import and a program's `get` have no state.
   if (state.uri === undefined) return;
   account.memory.isKnown = true;
   account.memory.states.set(id, { kind, state });
@@ -167,6 +168,7 @@ export async function remove(
   state: Properties,
 ): Promise<void> {
   const { run } = account;
+  noteInState(kind, account, id, state);
   if (isKept(kind, account, id, state)) {
     const why = run.taken.has(account.object(kind, id))
       ? "a resource of this update has taken it"

@@ -115,8 +115,6 @@ export class Run {
   readonly since = performance.now();
   /** Whether the engine has checked a resource of the program: a refresh checks none. */
   hasProgram = false;
-  /** Whether this run creates or changes something: it is no plan. */
-  isUpdate = false;
   /** The resources that are to be created or changed. */
   readonly planned: Planned[] = [];
   /**
