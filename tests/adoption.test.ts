@@ -227,6 +227,10 @@ describe("adoption", () => {
     const adopting = new Stack(tlsCertificate).up(importing(owner.id, { certificatePem }));
     assert.match((await failureOf(adopting, Error)).message, /to another resource/);
     beginRun();
+    await plan(fingerprint);
+    const later = owner.preview({ certificatePem, privateKeyPem });
+    assert.match((await failureOf(later, Error)).message, /to the import option/);
+    beginRun();
   });
 
   it("C40 two resources can't adopt the same object", async () => {
