@@ -458,35 +458,24 @@ function differentAccount(olds: Properties, settings: Settings): string[] {
  */
 function sourceOf(urn: string, values: Properties): Source {
   const name = nameInUrn(urn);
-  const isDefault = isDefaultProvider(name);
-  const connection: Connection = isDefault ? defaultConnection : { provider: name };
-  const settings = new Map(
-    Object.entries(values).map(([key, value]) => [
-      waysToSet(connection, key).configKey,
-      value === undefined || value === null ? undefined : String(value),
-    ]),
-  );
+  const connection: Connection = isDefaultProvider(name) ? defaultConnection : { provider: name };
+  const settings = new Map<string, string>();
+  for (const [key, value] of Object.entries(defined(values))) {
+    settings.set(waysToSet(connection, key).configKey, String(value));
+  }
   return { connection, config: (configKey) => settings.get(configKey) };
 }
 
 /** What the engine adds to a provider's settings. */
 const engineKeys = ["version", "pluginDownloadURL", "__internal"];
 
-function problemsOfConfig(
-  { connection, config }: Source,
-  values: Properties,
-  urn: string,
-): string[] {
-  const keys = Object.keys(values).filter((key) => !engineKeys.includes(key));
-  const reasons: string[] = [];
+function problemsOfConfig({ connection, config }: Source, values: Properties, urn: string) {
+  const configKeys = Object.keys(values)
+    .filter((key) => !engineKeys.includes(key))
+    .map((key) => waysToSet(connection, key).configKey);
   // The namespace with the project's name has the program's own settings, too.
   const isProject = connection === urn.split("::")[1];
-  const configKeys = keys.map((key) => waysToSet(connection, key).configKey);
   const unknown = isProject ? undefined : unknownKeys(connection, configKeys);
-  if (unknown) reasons.push(unknown);
-  if (!hasUnknown(values)) {
-    const problem = problemOfSettings(connection, config);
-    if (problem) reasons.push(problem);
-  }
-  return reasons;
+  const problem = hasUnknown(values) ? undefined : problemOfSettings(connection, config);
+  return [unknown, problem].filter((reason) => reason !== undefined);
 }
