@@ -50,6 +50,17 @@ const areSchemas: [
   Same<Flat<sdk.TLSEdgeArgs>, ArgsOf<Own<TLSEdgeInputs>, "connection" | "onModuleRemoval">>,
 ] = [true, true];
 assert.ok(areSchemas);
+/** C15: the compiler knows the values of each choice. */
+const choices: [
+  Same<sdk.TLSEdgeArgs["onModuleRemoval"], "disable" | "replace" | undefined>,
+  Same<sdk.TLSSiteArgs["minVersion"], pulumi.Input<sdk.TLSVersion> | undefined>,
+  Same<sdk.TLSVersion, "1.0" | "1.1" | "1.2" | "1.3">,
+  Same<
+    sdk.TlsTerminationArgs["terminateAt"],
+    pulumi.Input<"edge" | "upstream" | undefined> | undefined
+  >,
+] = [true, true, true, true];
+assert.ok(choices);
 
 const webs = [
   { id: "tn_1", labels: { app: "web", env: "production" }, region: "eu", metadata: "web-1" },
