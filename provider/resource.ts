@@ -70,7 +70,6 @@ export async function update(
   inputs: Properties,
 ): Promise<Properties> {
   const { client } = account;
-  noteInState(kind, account, id, state);
   await refuseWrite(account, state);
   const work = async () => {
     const [other] = kind.replaces(state, inputs);
