@@ -1,25 +1,26 @@
 import * as pulumi from "@pulumi/pulumi";
 import type * as sdk from "../sdk/index";
 import { pluginToken, typeToken } from "../sdk/kind";
-import { checkArgs, inputsOf, partsOf, type SiteParts, type TLSSiteArgs } from "../sdk/siteParts";
+import {
+  checkArgs,
+  inputsOf,
+  partsOf,
+  type ResourceClass,
+  type SiteParts,
+  type TLSSiteArgs,
+} from "../sdk/siteParts";
 import schema from "./schema.json";
 
 // This file is a program of its own: the plugin runs it in a thread when a program has a component.
 
 const { version } = schema;
 
-type ResourceClass<Args, Outputs> = new (
-  name: string,
-  args: Args | undefined,
-  opts: pulumi.CustomResourceOptions,
-) => Outputs;
-
 /** A resource of the plugin as a child of a component. */
 function resourceOf<Args extends object, Outputs>(token: string): ResourceClass<Args, Outputs> {
   const names = Object.keys(schema.resources[token as keyof typeof schema.resources].properties);
   const outputs = Object.fromEntries(names.map((name) => [name, undefined]));
   const made = class extends pulumi.CustomResource {
-    constructor(name: string, args: Args | undefined, opts: pulumi.CustomResourceOptions) {
+    constructor(name: string, args: Args, opts: pulumi.CustomResourceOptions) {
       super(token, name, { ...outputs, ...args }, { version, ...opts });
     }
   };
@@ -36,7 +37,7 @@ const TLSEdge = resourceOf<sdk.TLSEdgeArgs, sdk.TLSEdge>(pluginToken("TLSEdge"))
 pulumi.runtime.registerResourceModule("tlsedge", "index", {
   version,
   construct: (name: string, type: string, urn: string) =>
-    new (resourceOf<object, pulumi.Resource>(type))(name, undefined, { urn }),
+    new (resourceOf<object, pulumi.Resource>(type))(name, {}, { urn }),
 });
 
 // No transform: in a plugin, Pulumi's SDK takes the marks of secrets from what a transform returns.
@@ -44,7 +45,7 @@ const unprotected = { protect: false };
 const classes = { TLSCertificate, TLSEdge, otherType: typeToken, unprotected };
 
 class TLSSite extends pulumi.ComponentResource {
-  readonly parts: SiteParts<sdk.TLSCertificate, sdk.TLSEdge>;
+  readonly parts: SiteParts;
 
   constructor(name: string, args: TLSSiteArgs, opts: pulumi.ComponentResourceOptions) {
     super(pluginToken("TLSSite"), name, inputsOf(args), opts);
@@ -75,7 +76,7 @@ async function construct(
   if (type !== pluginToken("TLSSite")) throw new Error(`there is no component ${type}`);
   const certificate = await certificateOf(inputs.certificate);
   const args = { ...inputs, certificate } as TLSSiteArgs;
-  checkArgs(name, args, ["connection"]);
+  checkArgs(name, args);
   const { urn, parts } = new TLSSite(name, args, opts);
   return { urn, state: { ...parts } };
 }

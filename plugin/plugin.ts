@@ -26,7 +26,7 @@ import {
   type Kind,
   keepEqual,
   propertiesOf,
-  settingsOf,
+  storedSettings,
 } from "../provider/kind";
 import { idToImport, kinds, lookups } from "../provider/kinds";
 import { type Show, showOnStderr } from "../provider/log";
@@ -37,7 +37,6 @@ import {
   check,
   incomplete,
   noteDiff,
-  noteInState,
   read,
   remove,
   secretTexts,
@@ -94,18 +93,6 @@ function handlersOf(schema: Schema) {
   /** The account for an operation. `seconds` is its deadline by `customTimeouts`; 0 when unset. */
   const operation = (seconds = 0, secrets: string[] = []): Account =>
     account().operation(seconds * 1000 || undefined, secrets);
-  /** {@link operation} on an object in state. */
-  const operationOn = (
-    kind: Kind,
-    id: string,
-    state: Properties,
-    seconds: number,
-    secrets: string[],
-  ): Account => {
-    const given = operation(seconds, secrets);
-    noteInState(kind, given, id, state);
-    return given;
-  };
   const resource = (kind: Kind, urn: string, inputs: Properties, secrets: Set<string>) => {
     const isSecret = secrets.has("hostports");
     return { account: account(), kind, inputs, name: nameInUrn(urn), isSecret };
@@ -268,10 +255,8 @@ function handlersOf(schema: Schema) {
         const outputs = { ...planned, ...accountState(account()) };
         return new messages.CreateResponse().setProperties(toWire(outputs, secrets));
       }
-      run.isUpdate = true;
       const service = operation(request.getTimeout(), secretTexts(kind, secrets, inputs));
-      const { id, state, problem, warning } = await create(kind, service, inputs);
-      run.say("warning", warning, "resource");
+      const { id, state, problem } = await create(kind, service, inputs);
       const stored = { ...state, ...storedSettings(kind, inputs), ...accountState(service) };
       const outputs = toWire(stored, secrets);
       if (!problem) return new messages.CreateResponse().setId(id).setProperties(outputs);
@@ -294,7 +279,7 @@ function handlersOf(schema: Schema) {
         ? request.getId()
         : await idToImport(kind, operation(request.getTimeout()).client, request.getId());
       const texts = secretTexts(kind, props.secrets, props.values);
-      const service = operationOn(kind, id, props.values, request.getTimeout(), texts);
+      const service = operation(request.getTimeout(), texts);
       const found = await read(kind, service, id, stored);
       if (!found) return new messages.ReadResponse();
       if (!stored) service.known(kind, id).isImported = true;
@@ -321,23 +306,18 @@ function handlersOf(schema: Schema) {
         const outputs = { ...planned, ...accountState(account()) };
         return new messages.UpdateResponse().setProperties(toWire(outputs, [...secrets, ...old]));
       }
-      run.isUpdate = true;
-      const id = request.getId();
       const texts = secretTexts(kind, [...secrets, ...old], inputs, state);
-      const service = operationOn(kind, id, state, request.getTimeout(), texts);
-      const found = await update(kind, service, id, state, inputs);
+      const service = operation(request.getTimeout(), texts);
+      const found = await update(kind, service, request.getId(), state, inputs);
       const outputs = { ...found, ...storedSettings(kind, inputs), ...accountState(service) };
       return new messages.UpdateResponse().setProperties(toWire(outputs, [...secrets, ...old]));
     },
 
     async delete(request: messages.DeleteRequest) {
       const kind = kindOf(request.getType());
-      const id = request.getId();
       const { values: state, secrets } = fromWire(request.getProperties());
-      run.isUpdate = true;
-      const texts = secretTexts(kind, secrets, state);
-      const service = operationOn(kind, id, state, request.getTimeout(), texts);
-      await remove(kind, service, id, state);
+      const service = operation(request.getTimeout(), secretTexts(kind, secrets, state));
+      await remove(kind, service, request.getId(), state);
       return new Empty();
     },
 
@@ -420,11 +400,6 @@ function withoutOthers({ schema }: Kind, inputs: Properties): Properties {
   return pick(inputs, Object.keys(schema.entries));
 }
 
-/** The settings, which are not sent to the service; null when unset. */
-function storedSettings(kind: Kind, inputs: Properties): Properties {
-  return Object.fromEntries(settingsOf(kind).map((name) => [name, inputs[name] ?? null]));
-}
-
 /**
  * The inputs of an object that is imported: the engine writes a program from them. A disabled module
  * with an empty list is left out, because the schema refuses an empty list.
@@ -482,35 +457,24 @@ function differentAccount(olds: Properties, settings: Settings): string[] {
  */
 function sourceOf(urn: string, values: Properties): Source {
   const name = nameInUrn(urn);
-  const isDefault = isDefaultProvider(name);
-  const connection: Connection = isDefault ? defaultConnection : { provider: name };
-  const settings = new Map(
-    Object.entries(values).map(([key, value]) => [
-      waysToSet(connection, key).configKey,
-      value === undefined || value === null ? undefined : String(value),
-    ]),
-  );
+  const connection: Connection = isDefaultProvider(name) ? defaultConnection : { provider: name };
+  const settings = new Map<string, string>();
+  for (const [key, value] of Object.entries(defined(values))) {
+    settings.set(waysToSet(connection, key).configKey, String(value));
+  }
   return { connection, config: (configKey) => settings.get(configKey) };
 }
 
 /** What the engine adds to a provider's settings. */
 const engineKeys = ["version", "pluginDownloadURL", "__internal"];
 
-function problemsOfConfig(
-  { connection, config }: Source,
-  values: Properties,
-  urn: string,
-): string[] {
-  const keys = Object.keys(values).filter((key) => !engineKeys.includes(key));
-  const reasons: string[] = [];
+function problemsOfConfig({ connection, config }: Source, values: Properties, urn: string) {
+  const configKeys = Object.keys(values)
+    .filter((key) => !engineKeys.includes(key))
+    .map((key) => waysToSet(connection, key).configKey);
   // The namespace with the project's name has the program's own settings, too.
   const isProject = connection === urn.split("::")[1];
-  const configKeys = keys.map((key) => waysToSet(connection, key).configKey);
   const unknown = isProject ? undefined : unknownKeys(connection, configKeys);
-  if (unknown) reasons.push(unknown);
-  if (!hasUnknown(values)) {
-    const problem = problemOfSettings(connection, config);
-    if (problem) reasons.push(problem);
-  }
-  return reasons;
+  const problem = hasUnknown(values) ? undefined : problemOfSettings(connection, config);
+  return [unknown, problem].filter((reason) => reason !== undefined);
 }

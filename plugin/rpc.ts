@@ -13,8 +13,6 @@ import type { Show } from "../provider/log";
 const urnOf = new AsyncLocalStorage<string>();
 /** Messages on their way to the engine, which shows none that comes after its last operation. */
 const unshown = new Set<Promise<void>>();
-/** How long the engine may take to hear a message. No answer waits longer for its messages. */
-const maxLogMs = 2000;
 
 /** The functions that answer the engine's calls, by the names of the calls. */
 export interface Handlers {
@@ -110,12 +108,8 @@ export function throughEngine(address: string): Show {
     const level = severity === "warning" ? LogSeverity.WARNING : LogSeverity.INFO;
     const urn = { run: "", resource: urnOf.getStore() ?? "" }[about] ?? about;
     const request = new LogRequest().setSeverity(level).setMessage(text).setUrn(urn);
-    // An engine that does not answer has ended, and nobody reads the message.
-    const isShown = new Promise<void>((resolve) =>
-      engine.log(request, new grpc.Metadata(), { deadline: Date.now() + maxLogMs }, () =>
-        resolve(),
-      ),
-    );
+    // An engine that has ended gives an error, and nobody reads the message.
+    const isShown = new Promise<void>((resolve) => engine.log(request, () => resolve()));
     unshown.add(isShown);
     void isShown.then(() => unshown.delete(isShown));
   };

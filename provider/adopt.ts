@@ -76,19 +76,19 @@ export function claim(kind: Kind, account: Account, id: string, option: string):
   );
 }
 
-/** Notes that an object equals the program, so that it can be adopted. */
-export function noteAdoption({ adopted }: Run, { title }: Kind, id: string): void {
-  adopted.add(`the ${title} ${id}`);
+/** Notes that an object equals the program, so that it can be adopted; or that it is. */
+export function noteAdoption({ adopted }: Run, { title }: Kind, id: string, isDone = false): void {
+  adopted.set(`the ${title} ${id}`, isDone);
 }
 
 /**
  * One sentence about the objects that this plan or update adopts, because the engine shows each as a
  * create. Undefined if there are none.
  */
-export function adoptions({ adopted, isUpdate }: Run): string | undefined {
+export function adoptions({ adopted }: Run): string | undefined {
   if (adopted.size === 0) return undefined;
-  const verb = isUpdate ? "adopted" : "will be adopted";
-  return `${verb} without changes: ${listed([...adopted].sort())}`;
+  const verb = [...adopted.values()].includes(true) ? "adopted" : "will be adopted";
+  return `${verb} without changes: ${listed([...adopted.keys()].sort())}`;
 }
 
 /**
@@ -154,7 +154,7 @@ export async function adopt(
   const state = object.found ?? (await findToAdopt(kind, account, id, inputs));
   const [problem] = problemsOfAdoption(kind, id, state, inputs);
   if (problem) throw new Error(problem.reason);
-  noteAdoption(account.run, kind, id);
+  noteAdoption(account.run, kind, id, true);
   return { id, state };
 }
 

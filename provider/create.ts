@@ -14,14 +14,13 @@ export interface Created {
   state: Properties;
   /** Why a part of the service's answer can't be used. */
   problem?: string;
-  /** What the user should check. */
-  warning?: string;
 }
 
 /** What a create knows of its object. */
 interface Creation {
   wire: ServiceObject;
   problem?: string;
+  /** What the user should check. */
   warning?: string;
 }
 
@@ -54,9 +53,10 @@ export function create(kind: Kind, account: Account, inputs: Properties): Promis
   // One after the other: so the object of a sibling is known, and is not taken for a lost one.
   return account.run.inTurn(`create ${content}`, async () => {
     await refuseWrite(account);
-    const creation =
+    const { warning, ...creation } =
       (await equalToTake(kind, account, inputs, content)) ??
       (await send(kind, account, inputs, content));
+    account.run.say("warning", warning, "resource");
     return createdOf(kind, inputs, creation);
   });
 }

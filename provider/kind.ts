@@ -120,6 +120,11 @@ export function settingsOf({ schema, stateNames, secrets = [] }: Kind): string[]
   return inputs.filter((name) => !(name in stateNames || secrets.includes(name)));
 }
 
+/** The settings as state has them, for reads and deletes; null when unset. */
+export function storedSettings(kind: Kind, inputs: Properties): Properties {
+  return Object.fromEntries(settingsOf(kind).map((name) => [name, inputs[name] ?? null]));
+}
+
 /** The inputs that a state corresponds to, without a private key. */
 export function inputsOf(kind: Kind, state: Properties): Properties {
   return defined(pick(kind.withoutDefaults?.(state) ?? state, propertiesOf(kind)));

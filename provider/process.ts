@@ -3,7 +3,7 @@ import { endRun } from "./plan";
 import { Run } from "./run";
 
 /** The run that a dynamic provider's process works for. */
-let run = new Run(() => undefined);
+let run = new Run();
 
 /** The run that this process works for. */
 export function currentRun(): Run {

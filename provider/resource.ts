@@ -35,6 +35,7 @@ export async function read(
   known?: Properties,
 ): Promise<Properties | undefined> {
   const { failures } = account.memory;
+  noteInState(kind, account, id, known);
   try {
     const reading = async () =>
       kind.toState(await account.objects(kind).get(account.client, id), known);
@@ -121,10 +122,9 @@ function textsIn(value: unknown): string[] {
   return isObject(value) ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** Notes an object that the engine has in state. */
-export function noteInState(kind: Kind, account: Account, id: string, state: Properties): void {
+/** Notes an object of the run. An import and a program's `get` have no state. */
+function noteInState(kind: Kind, account: Account, id: string, state: Properties = {}): void {
   account.known(kind, id).isOwn = true;
-  // An import and a program's `get` have no state.
   if (state.uri === undefined) return;
   account.memory.isKnown = true;
   noteStored(kind, account, id, state);
@@ -163,6 +163,7 @@ export async function remove(
   state: Properties,
 ): Promise<void> {
   const { run } = account;
+  noteInState(kind, account, id, state);
   if (isKept(kind, account, id, state)) {
     const why = account.known(kind, id).isTaken
       ? "a resource of this update has taken it"

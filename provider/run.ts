@@ -135,8 +135,6 @@ export class Run {
   readonly since = performance.now();
   /** Whether the engine has checked a resource of the program: a refresh checks none. */
   hasProgram = false;
-  /** Whether this run creates or changes something: it is no plan. */
-  isUpdate = false;
   /** The resources that are to be created or changed. */
   readonly planned: Planned[] = [];
   /**
@@ -144,8 +142,8 @@ export class Run {
    * alone, which differs from them for ever where the service has rewritten a text.
    */
   readonly deployed = new Set<string>();
-  /** The objects that a plan or update adopts. */
-  readonly adopted = new Set<string>();
+  /** The objects that this run adopts: whether a create has done it. */
+  readonly adopted = new Map<string, boolean>();
   /** Creates whose answer was lost and whose object was not found, by content. */
   readonly lost = new Set<string>();
   /** The lists of hostports that the program declares. */

@@ -7,7 +7,7 @@ import { defined } from "../provider/properties";
 import { Run } from "../provider/run";
 import { isAsync } from "./args";
 import { type InputOf, pluginToken } from "./kind";
-import { mocks } from "./mocks";
+import { mocks, withMessageAlone } from "./pulumiFaults";
 import { checkConnection, stackConfig, warnOfLookups } from "./resource";
 
 /** The arguments that every lookup takes. */
@@ -86,20 +86,12 @@ function connectTo({ connection = defaultConnection }: LookupArgs): Client {
   return program.account(connection).client;
 }
 
-/** Changes an error so that Pulumi shows only its message, and Node.js prints no warning. */
+/** Changes an error so that Pulumi shows only its message. */
 function forPulumi(cause: unknown): unknown {
   if (!(cause instanceof Error)) return cause;
+  const isOurs = cause instanceof lookups.LookupError;
   // The trace of an error in a mock says where it is.
-  if (mocks() && !(cause instanceof lookups.LookupError)) return cause;
+  if (mocks() && !isOurs) return cause;
   const message = plainMessage(cause.message);
-  const error = cause instanceof lookups.LookupError ? new LookupError(message) : cause;
-  // Node.js would warn when a program awaits a lookup only after the lookup has failed.
-  if (!process.listeners("rejectionHandled").includes(ignore)) {
-    process.on("rejectionHandled", ignore);
-  }
-  // With this mark Pulumi prints only the message. After the program's end it prints the stack
-  // trace anyway, so the stack trace is the message.
-  return Object.assign(error, { message, __pulumiRunError: true, stack: message });
+  return withMessageAlone(isOurs ? new LookupError(message) : cause, message);
 }
-
-function ignore(): void {}

@@ -15,9 +15,9 @@ import { defined, isObject } from "../provider/properties";
 import type { StateNames } from "../provider/state";
 import { millisecondsOf, timeoutsKey } from "../provider/timeouts";
 import { isAsync } from "./args";
-import { refuseSharedObject } from "./imports";
 import { typeToken } from "./kind";
-import { mocks } from "./mocks";
+import { isConfigSecret, mocks, PausedTraces } from "./pulumiFaults";
+import { refuseSharedImport } from "./shared";
 
 /** What a resource of this package is to the engine. */
 export interface Registered {
@@ -35,93 +35,75 @@ export interface Registered {
  * The registration of a resource, from its constructor. A base class would be less code, but Pulumi
  * takes the fifth frame of the stack for the line of the program, and state has that line.
  *
- * It stops stack traces until {@link done} or {@link failed}: Pulumi takes four for each output of a
- * resource, 15 % of the processor time of a plan (docs/performance.md). The lines of the program that
- * state has do not depend on it.
- *
  * @example
- * const registration = new Registration(registered, args, opts);
+ * const registration = new Registration(registered, name, args, opts);
  * try {
  *   super(registration.token, name, registration.properties, registration.options);
  * } catch (error) {
- *   throw registration.failed(error);
+ *   throw registration.traces.end(error);
  * }
- * registration.done(this, name);
+ * registration.done(this);
  */
 export class Registration {
   readonly token: string;
   /**
-   * A copy of the arguments, the provider's code as text, and a key for each output. Every state has
-   * that text, so it never changes.
+   * The arguments, the provider's code as text, and a key for each output. Every state has that text, so it
+   * never changes.
    */
   readonly properties: pulumi.Inputs;
   /** Without `import`: the engine can't import dynamic resources, so the provider does it. */
   readonly options: pulumi.CustomResourceOptions;
+  readonly traces: PausedTraces;
   readonly #registered: Registered;
-  readonly #imported: string | undefined;
-  readonly #stackTraceLimit = Error.stackTraceLimit;
 
   constructor(
     registered: Registered,
+    name: string,
     args: pulumi.Inputs & { connection?: string },
-    { import: adopted, ...options }: pulumi.CustomResourceOptions,
+    { import: imported, ...options }: pulumi.CustomResourceOptions,
   ) {
-    checkConnection(args.connection ?? defaultConnection);
-    resourceConnections.add(args.connection ?? defaultConnection);
+    const { connection = defaultConnection } = args;
+    const { type, provider, stateNames, secrets = [] } = registered;
+    checkConnection(connection);
+    resourceConnections.add(connection);
     checkResolvable();
-    if (adopted === "") {
+    if (imported === "") {
       throw new pulumi.RunError("the import option is empty: give the id of the object to adopt");
     }
-    const { type, provider, stateNames, secrets = [] } = registered;
-    const given = copied(args);
-    const hidden = asSecrets(given, secrets);
+    if (imported) refuseSharedImport(`${type} ${connection}`, name, imported);
+    const hidden = asSecrets(args, secrets);
     const outputs = [...Object.keys(stateNames), "connection", "accountTag"];
     this.#registered = registered;
-    this.#imported = adopted;
     this.token = typeToken(type);
     this.properties = {
       ...Object.fromEntries(outputs.map((output) => [output, undefined])),
-      ...given,
+      ...args,
       ...hidden,
       ...timeoutsOf(options.customTimeouts),
-      ...(adopted && { [importKey]: adopted }),
-      ...(!options.id && { [secretsKey]: secretsOf(given, Object.keys(hidden)) }),
+      ...(imported && { [importKey]: imported }),
+      // A `get` manages nothing.
+      ...(!options.id && { [secretsKey]: secretsOf(args, Object.keys(hidden)) }),
       __provider: `exports.handler = () => require("pulumi-tlsedge/provider").${provider}`,
     };
     this.options = options;
-    Error.stackTraceLimit = 0;
-  }
-
-  /** Allows traces again; gives the error that Pulumi's constructor has thrown its trace. */
-  failed(error: unknown): unknown {
-    Error.stackTraceLimit = this.#stackTraceLimit;
-    if (error instanceof Error) Error.captureStackTrace(error, this.failed);
-    return error;
+    this.traces = new PausedTraces();
   }
 
   /** Ends the registration of a resource. */
-  done(resource: pulumi.CustomResource, name: string): void {
-    const { type, stateNames, secrets = [] } = this.#registered;
-    const kind = `${type} ${this.properties.connection ?? defaultConnection}`;
-    Error.stackTraceLimit = this.#stackTraceLimit;
-    // A `get` manages nothing.
-    if (!this.options.id) refuseSharedObject(resource, name, kind, this.#imported);
-    traceFailure(resource, this.done);
+  done(resource: pulumi.CustomResource): void {
+    const { stateNames, secrets = [] } = this.#registered;
+    this.traces.end();
+    const outputs = resource as unknown as Record<string, pulumi.Output<unknown>>;
     // Pulumi makes each argument a property. An export of the resource must contain no key.
-    for (const secret of secrets) delete (resource as unknown as Record<string, unknown>)[secret];
-    unsetIsUndefined(resource, stateNames);
+    for (const secret of secrets) delete outputs[secret];
+    // An unset property is null in state, and undefined in a program.
+    const nullable = Object.keys(stateNames).filter((name) => stateNames[name] === "nullable");
+    for (const name of [...nullable, "accountTag"]) {
+      outputs[name] = (outputs[name] as pulumi.Output<unknown>).apply(
+        (value) => value ?? undefined,
+      );
+    }
   }
-}
-
-/** Gives the error of a failed registration its trace: Pulumi makes the error in advance. */
-function traceFailure({ urn }: pulumi.Resource, from: Registration["done"]) {
-  const here = new Error();
-  Error.captureStackTrace(here, from);
-  const registered = (urn as unknown as { promise(): Promise<unknown> }).promise();
-  registered.catch((error) => {
-    const frames = here.stack?.replace(/^.*/, "");
-    if (error instanceof Error && !error.stack?.includes("\n    at ")) error.stack += frames ?? "";
-  });
 }
 
 /** The named arguments that are set, as secrets. */
@@ -158,16 +140,6 @@ function asyncParts(value: unknown): unknown[] {
   return isObject(value) ? Object.values(value).flatMap(asyncParts) : [];
 }
 
-/** A deep copy: Pulumi reads arguments after the constructor, and the program may change them. */
-export function copied<T>(value: T): T {
-  if (Array.isArray(value)) return value.map(copied) as T;
-  if (typeof value !== "object" || value === null) return value;
-  // Outputs, promises and other class instances are not copied.
-  if (Object.getPrototypeOf(value) !== Object.prototype) return value;
-  const parts = Object.entries(value).map(([name, part]) => [name, copied(part)]);
-  return Object.fromEntries(parts) as T;
-}
-
 /** The outputs of a resource: what its state holds, with undefined where state has null. */
 export type Outputs<State> = {
   readonly [Name in keyof (State & StoredState)]-?: pulumi.Output<
@@ -180,24 +152,6 @@ type Unset<Value> = Value extends null ? undefined : Value;
 interface StoredState extends AccountState {
   /** The config namespace of the account. */
   connection: string;
-}
-
-/** Turns null into undefined: an unset property is null in state, and undefined in a program. */
-function unsetIsUndefined(resource: pulumi.CustomResource, stateNames: StateNames): void {
-  const outputs = resource as unknown as Record<string, pulumi.Output<unknown>>;
-  const nullable = Object.keys(stateNames).filter((name) => stateNames[name] === "nullable");
-  for (const name of [...nullable, "accountTag"]) {
-    outputs[name] = (outputs[name] as pulumi.Output<unknown>).apply((value) => value ?? undefined);
-  }
-}
-
-/** Refuses an empty id: with one, Pulumi would create a resource instead of reading one. */
-export function idToGet(type: string, id: pulumi.Input<pulumi.ID>): pulumi.Input<pulumi.ID> {
-  const given = (known: pulumi.ID) => {
-    if (known) return known;
-    throw new pulumi.RunError(`${type}.get needs the id of the ${type} to read`);
-  };
-  return typeof id === "string" || !id ? given(id) : pulumi.output(id).apply(given);
 }
 
 /** Reads a value of the running stack's config. */
@@ -244,11 +198,6 @@ export function warnOfLookups(connection: string): void {
     if (!resourceConnections.has(connection)) console.error(`warning: ${warning}`);
   });
 }
-
-/** Pulumi exports this function but not its type. */
-const { isConfigSecret } = pulumi.runtime as unknown as {
-  isConfigSecret: (key: string) => boolean;
-};
 
 /** The folders from which this package was found. */
 const resolvableFrom = new Set<string>();

@@ -69,26 +69,12 @@ export interface TLSSiteArgs {
   connection?: string;
 }
 
-/** What a site reads of a certificate. */
-type Certificate = Pick<TLSCertificate, "id" | "urn" | "notAfter" | "subjectAlternativeNames"> &
-  pulumi.Resource;
-/** What a site reads of an edge. */
-type Edge = Pick<TLSEdge, "id" | "urn" | "hostports"> & pulumi.Resource;
-
 /** The way to the resources, dynamic providers or the plugin: the classes of a site's children. */
-export interface Classes<C extends Certificate, E extends Edge> {
+export interface Classes {
   /** The class of the certificate. */
-  TLSCertificate: new (
-    name: string,
-    args: TLSCertificateArgs,
-    opts: pulumi.CustomResourceOptions,
-  ) => C;
+  TLSCertificate: ResourceClass<TLSCertificateArgs, TLSCertificate>;
   /** The class of the edge. */
-  TLSEdge: new (
-    name: string,
-    args: TLSEdgeArgs,
-    opts: pulumi.CustomResourceOptions,
-  ) => E;
+  TLSEdge: ResourceClass<TLSEdgeArgs, TLSEdge>;
   /** The type that the child of this name has when it goes the other way: its alias. */
   otherType: (name: string) => string;
   /**
@@ -98,15 +84,18 @@ export interface Classes<C extends Certificate, E extends Edge> {
   unprotected: pulumi.CustomResourceOptions;
 }
 
-/** What a site consists of, and what it tells: its outputs. */
-export interface SiteParts<C extends Certificate, E extends Edge> {
-  /** The certificate of the site. */
-  certificate: C;
-  /** The edge of the site. */
-  edge: E;
-  /** The hostports that the site serves. */
+/** A class of resources. */
+export type ResourceClass<Args, Made> = new (
+  name: string,
+  args: Args,
+  opts: pulumi.CustomResourceOptions,
+) => Made;
+
+/** What a site consists of, and what it tells: its outputs, as `TLSSite` describes them. */
+export interface SiteParts {
+  certificate: TLSCertificate;
+  edge: TLSEdge;
   hostports: pulumi.Output<string[]>;
-  /** When the site's certificate expires, RFC 3339 in UTC. */
   expires: pulumi.Output<string>;
 }
 
@@ -117,12 +106,12 @@ export function inputsOf(args: TLSSiteArgs): pulumi.Inputs {
 }
 
 /** The children of a site. `checkArgs` has accepted the arguments. */
-export function partsOf<C extends Certificate, E extends Edge>(
+export function partsOf(
   site: pulumi.ComponentResource,
   name: string,
   args: TLSSiteArgs,
-  { TLSCertificate, TLSEdge, otherType, unprotected }: Classes<C, E>,
-): SiteParts<C, E> {
+  { TLSCertificate, TLSEdge, otherType, unprotected }: Classes,
+): SiteParts {
   const { connection } = args;
   // Pulumi's name for what the site has from its options or from its parent.
   const { __protect: isProtected } = site as { __protect?: boolean };
@@ -134,8 +123,7 @@ export function partsOf<C extends Certificate, E extends Edge>(
   const child = (type: string) => ({ parent: site, aliases: [{ type: otherType(type) }] });
   // Every state has the type and name of a child. If you change one, give the child an alias.
   const certificate =
-    // The site has the class of its certificate, or a copy of it.
-    (args.certificate as C | undefined) ??
+    args.certificate ??
     new TLSCertificate(
       name,
       { ...about, ...pemOf(name, args), renewBeforeDays: args.renewBeforeDays ?? 21 },
@@ -156,22 +144,15 @@ export function partsOf<C extends Certificate, E extends Edge>(
   return { certificate, edge, hostports: edge.hostports, expires: certificate.notAfter };
 }
 
-const names: Record<keyof TLSSiteArgs, "required" | "optional"> = {
-  hostports: "required",
-  certificate: "optional",
-  certificatePem: "optional",
-  privateKeyPem: "optional",
-  chainFile: "optional",
-  keyFile: "optional",
-  backendId: "required",
-  access: "required",
-  minVersion: "optional",
-  renewBeforeDays: "optional",
-  description: "optional",
-  metadata: "optional",
-  owner: "optional",
-  connection: "optional",
-};
+type Name = keyof TLSSiteArgs;
+const required: readonly Name[] = ["hostports", "backendId", "access"];
+const optional: readonly Name[] = [
+  "minVersion",
+  "renewBeforeDays",
+  "description",
+  "metadata",
+  "owner",
+];
 const accessNames = ["public", "ipPolicyIds", "certificateAuthorityIds"];
 
 /** The arguments that give a certificate: one of these rows. */
@@ -184,29 +165,29 @@ const certificateNames = [
 /**
  * Refuses invalid arguments: a program in JavaScript or YAML may pass anything.
  *
- * @param without Names that this way to the resources does not have.
+ * @param more Names that only this way to the resources has.
  * @throws pulumi.RunError with a sentence.
  */
-export function checkArgs(site: string, args: TLSSiteArgs, without: string[] = []): void {
-  const known = Object.keys(names).filter((name) => !without.includes(name));
+export function checkArgs(site: string, args: TLSSiteArgs, more: readonly Name[] = []): void {
+  const known = [...required, ...certificateNames.flat(), ...optional, ...more];
   const problem =
     wrongForm(args, known, "option") ??
     missing(args) ??
     wrongCertificate(args) ??
     wrongForm(args.access, accessNames, "option", "access.") ??
     wrongAccess(args.access) ??
-    (isAsync(args.metadata) || (isObject(args.metadata ?? {}) && !Array.isArray(args.metadata))
-      ? undefined
-      : "metadata must be an object");
+    wrongMetadata(args);
   if (problem) throw new pulumi.RunError(`the site ${site}: ${problem}`);
 }
 
 function missing(args: TLSSiteArgs): string | undefined {
-  const name = (Object.keys(names) as (keyof TLSSiteArgs)[]).find(
-    (name) => names[name] === "required" && args[name] == null,
-  );
-  if (name === "access") return noAccess;
-  return name && `${name} is missing`;
+  const name = required.find((name) => args[name] == null);
+  return name === "access" ? noAccess : name && `${name} is missing`;
+}
+
+function wrongMetadata({ metadata = {} }: TLSSiteArgs): string | undefined {
+  const isValid = isAsync(metadata) || (isObject(metadata) && !Array.isArray(metadata));
+  return isValid ? undefined : "metadata must be an object";
 }
 
 function wrongCertificate(args: TLSSiteArgs): string | undefined {
@@ -241,50 +222,18 @@ function wrongAccess(access: TLSSiteAccess): string | undefined {
   return isEmpty || (!isPublic && given.length === 0) ? noAccess : undefined;
 }
 
-/** What a certificate is known by while its sites are judged. */
-interface Judged {
-  name: string;
-  edge: Edge;
-}
-
-/** The sites of each certificate that no warning has judged yet. */
-const unjudged = new WeakMap<Certificate, Judged[]>();
-
-/** Warns once for each certificate about the hostports of its sites that it is not valid for. */
-function warnOfUncovered(name: string, certificate: Certificate, edge: Edge): void {
-  const sites = unjudged.get(certificate) ?? [];
-  unjudged.set(certificate, sites);
-  // The first site judges all that are made before the last of them is deployed.
-  if (sites.push({ name, edge }) > 1) return;
-  certificate.subjectAlternativeNames.apply(async (names) => {
-    const found: string[] = [];
-    for (const each of sites) found.push(...(await uncoveredOf(each, names)));
-    unjudged.delete(certificate);
-    const [one] = found;
-    if (!one) return;
-    const text =
-      found.length === 1
-        ? `${one}: clients will refuse the connection`
-        : `${found.length} hostports (${listed(found)}): clients will refuse these connections`;
-    await pulumi.log.warn(plainMessage(`the certificate is not valid for ${text}`), certificate);
-  });
-}
-
-/** The hostports of a site that its certificate is not valid for; none while they are not known. */
-async function uncoveredOf(
-  { name, edge }: Judged,
-  names: SubjectAlternativeNames | undefined,
-): Promise<string[]> {
-  let found: string[] = [];
-  const judged = edge.hostports.apply(async (hostports) => {
+/** Warns about the hostports of a site that its certificate is not valid for. Shows no secret one. */
+function warnOfUncovered(name: string, certificate: TLSCertificate, edge: TLSEdge): void {
+  const { subjectAlternativeNames } = certificate;
+  pulumi.all([edge.hostports, subjectAlternativeNames]).apply(async ([hostports, names]) => {
     const isSecret = await pulumi.isSecret(edge.hostports);
-    found = uncovered(hostports ?? [], names).map((index) =>
+    const found = uncovered(hostports ?? [], names).map((index) =>
       isSecret ? `${name}.hostports[${index}]` : (hostports[index] ?? ""),
     );
+    if (found.length === 0) return;
+    const text = `the certificate is not valid for ${listed(found)}: clients will refuse the connection`;
+    await pulumi.log.warn(plainMessage(text), edge);
   });
-  // Settles when the function has run, and also when the hostports stay unknown: then it never runs.
-  await pulumi.isSecret(judged).catch(() => {});
-  return found;
 }
 
 /** The indexes of the hostports that a certificate with these names is not valid for. */

@@ -12,7 +12,8 @@ import type { ObjectArgs } from "./args";
 import { warnOfChain } from "./chainWarnings";
 import { type InputOf, isOfKind } from "./kind";
 import { ask, askOutput, type LookupArgs } from "./lookup";
-import { idToGet, type Outputs, type Registered, Registration } from "./resource";
+import { idToGet } from "./pulumiFaults";
+import { type Outputs, type Registered, Registration } from "./resource";
 
 export type { GetTLSCertificateResult, SubjectAlternativeNames };
 
@@ -68,13 +69,13 @@ export class TLSCertificate extends pulumi.CustomResource {
   declare readonly id: pulumi.Output<pulumi.ID>;
   constructor(name: string, args: TLSCertificateArgs, opts: pulumi.CustomResourceOptions = {}) {
     // A JavaScript program may pass no arguments: then the provider reports what is missing.
-    const registration = new Registration(registered, { ...args }, opts);
+    const registration = new Registration(registered, name, { ...args }, opts);
     try {
       super(registration.token, name, registration.properties, registration.options);
     } catch (error) {
-      throw registration.failed(error);
+      throw registration.traces.end(error);
     }
-    registration.done(this, name);
+    registration.done(this);
     if (opts.id === undefined) warnOfChain(this, this.certificatePem, args?.renewBeforeDays);
   }
 

@@ -1,33 +1,21 @@
 import * as pulumi from "@pulumi/pulumi";
 import { findAll, findOne } from "../provider/lookup";
 import {
-  type BackendState,
   type GetTLSEdgeResult,
-  type IpRestrictionState,
   lookup,
-  type ModuleState,
-  type MutualTlsState,
   stateNames,
   type TLSEdgeFilter,
   type TLSEdgeQuery,
   type TLSEdgeState,
-  type TlsTerminationState,
 } from "../provider/tlsEdge";
 import type { ObjectArgs } from "./args";
-import { refuseSharedHostports } from "./hostports";
 import { type InputOf, isOfKind } from "./kind";
 import { ask, askOutput, type LookupArgs } from "./lookup";
-import { idToGet, type Outputs, type Registered, Registration } from "./resource";
+import { idToGet } from "./pulumiFaults";
+import { type Outputs, type Registered, Registration } from "./resource";
+import { refuseSharedHostports } from "./shared";
 
-export type {
-  BackendState,
-  GetTLSEdgeResult,
-  IpRestrictionState,
-  ModuleState,
-  MutualTlsState,
-  TLSEdgeState,
-  TlsTerminationState,
-};
+export type { GetTLSEdgeResult };
 
 /** The arguments of a {@link TLSEdge} (api.md §4.1). All are optional. */
 export interface TLSEdgeArgs extends ObjectArgs {
@@ -119,13 +107,13 @@ export class TLSEdge extends pulumi.CustomResource {
     refuseSharedHostports(name, args ?? {}, opts);
     // As an option, not as a result of diff, so that it also applies to a forced replacement.
     const options = pulumi.mergeOptions({ deleteBeforeReplace: true }, opts);
-    const registration = new Registration(registered, { ...args }, options);
+    const registration = new Registration(registered, name, { ...args }, options);
     try {
       super(registration.token, name, registration.properties, registration.options);
     } catch (error) {
-      throw registration.failed(error);
+      throw registration.traces.end(error);
     }
-    registration.done(this, name);
+    registration.done(this);
   }
 
   /**

@@ -1,7 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { pluginToken } from "./kind";
-import { copied } from "./resource";
-import { checkArgs, inputsOf, partsOf, type SiteParts, type TLSSiteArgs } from "./siteParts";
+import { checkArgs, inputsOf, partsOf, type TLSSiteArgs } from "./siteParts";
 import { TLSCertificate } from "./tlsCertificate";
 import { TLSEdge } from "./tlsEdge";
 
@@ -17,7 +16,7 @@ const classes = { TLSCertificate, TLSEdge, otherType: pluginToken, unprotected }
  * TLS version is 1.2, and `access` is required. The certificate is created before the edge, and
  * deleted after it.
  *
- * A plan warns once for each certificate about the hostports that it is not valid for.
+ * A plan warns about the hostports that the certificate is not valid for.
  *
  * The resource option `protect` protects the edge, and not the site's own certificate: a renewal
  * replaces the certificate, and Pulumi replaces nothing that is protected. Pulumi deletes the
@@ -40,24 +39,19 @@ export class TLSSite extends pulumi.ComponentResource {
   static readonly __pulumiType: string = pluginToken("TLSSite");
 
   /** The certificate of the site. */
-  readonly certificate: TLSCertificate;
+  declare readonly certificate: TLSCertificate;
   /** The edge of the site. */
-  readonly edge: TLSEdge;
+  declare readonly edge: TLSEdge;
   /** The hostports that the site serves. */
-  readonly hostports: pulumi.Output<string[]>;
+  declare readonly hostports: pulumi.Output<string[]>;
   /** When the site's certificate expires, RFC 3339 in UTC. */
-  readonly expires: pulumi.Output<string>;
+  declare readonly expires: pulumi.Output<string>;
 
   constructor(name: string, args: TLSSiteArgs, opts?: pulumi.ComponentResourceOptions) {
-    checkArgs(name, args);
-    super(TLSSite.__pulumiType, name, copied(inputsOf(args)), opts);
-    const parts: SiteParts<TLSCertificate, TLSEdge> = partsOf(this, name, args, classes);
-    ({
-      certificate: this.certificate,
-      edge: this.edge,
-      hostports: this.hostports,
-      expires: this.expires,
-    } = parts);
+    checkArgs(name, args, ["connection"]);
+    super(TLSSite.__pulumiType, name, inputsOf(args), opts);
+    const parts = partsOf(this, name, args, classes);
+    Object.assign(this, parts);
     this.registerOutputs(parts);
   }
 }

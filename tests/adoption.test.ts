@@ -7,7 +7,7 @@ import {
   startEmulator,
 } from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
-import { beginRun } from "../provider/process";
+import { beginRun, finishRun } from "../provider/process";
 import {
   failureOf,
   holdClocks,
@@ -59,6 +59,25 @@ describe("adoption", () => {
       assert.ok(message.includes(`manages the TLS edge ${existing.id}`), message);
     }
     assert.deepEqual(takeRequests(emulator), []);
+  });
+
+  it("C40 is told at the end of a plan and of an update", async () => {
+    const said = async () => {
+      const told = mock.method(console, "error", () => {});
+      await finishRun();
+      told.mock.restore();
+      beginRun();
+      return told.mock.calls
+        .map((call) => String(call.arguments))
+        .filter((line) => /adopt/.test(line));
+    };
+    beginRun();
+    const stack = new Stack(tlsEdge);
+    await stack.preview(importing(existing.id, args));
+    const subject = `the TLS edge ${existing.id}`;
+    assert.deepEqual(await said(), [`${subject} will be adopted without changes`]);
+    await stack.up(importing(existing.id, args));
+    assert.deepEqual(await said(), [`${subject} is adopted without changes`]);
   });
 
   it("C40 takes a fingerprint for the id of a certificate", async () => {
@@ -227,6 +246,10 @@ describe("adoption", () => {
     assert.match((await failureOf(plan(owner.id), PlanFailure)).message, /to another resource/);
     const adopting = new Stack(tlsCertificate).up(importing(owner.id, { certificatePem }));
     assert.match((await failureOf(adopting, Error)).message, /to another resource/);
+    beginRun();
+    await plan(fingerprint);
+    const later = owner.preview({ certificatePem, privateKeyPem });
+    assert.match((await failureOf(later, Error)).message, /to the import option/);
     beginRun();
   });
 

@@ -1,21 +1,12 @@
 import assert from "node:assert/strict";
+import { tlsEdges } from "../client/tlsEdge";
 import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
 import { unknownValue } from "../provider/properties";
 import { tlsCertificate } from "../provider/tlsCertificate";
 import { tlsEdge } from "../provider/tlsEdge";
-import { newFolder, repository } from "../tools/folders";
-import { type CallError, type Properties, Provider } from "../tools/protocol";
-import { settingsFor } from "./support";
-
-/** A resource's state, and the inputs that a program has now. */
-interface Change {
-  state: Properties;
-  inputs: Properties;
-}
-
-/** What the classes in `sdk/` store. */
-const textOf = (kind: string) =>
-  `exports.handler = () => require("pulumi-tlsedge/provider").${kind}`;
+import { repository } from "../tools/folders";
+import { Provider } from "../tools/protocol";
+import { clientOf, failureOf, type Properties, settingsFor } from "./support";
 
 for (const door of ["dynamic", "plugin"] as const) {
   describe(`what the process of a provider prints: ${door}`, () => {
@@ -24,61 +15,45 @@ for (const door of ["dynamic", "plugin"] as const) {
 
     beforeEach(async () => {
       emulator = await startEmulator();
-      env = { ...process.env, ...settingsFor(emulator), PULUMI_HOME: newFolder() };
+      env = { ...process.env, ...settingsFor(emulator) };
     });
     afterEach(() => emulator.close());
 
-    const type = {
-      dynamic: (kind: string) => `pulumi-nodejs:dynamic/tlsedge:${kind}`,
-      plugin: (kind: string) => `tlsedge:index:${kind}`,
-    }[door];
-    const resource = (name: string, kind = "TLSEdge") => ({
-      urn: `urn:pulumi:dev::test::${type(kind)}::${name}`,
-      type: type(kind),
-    });
-    const given = (inputs: Properties, kind = "tlsEdge"): Properties => ({
-      ...inputs,
-      ...(door === "dynamic" && { __provider: textOf(kind) }),
-    });
+    const isDynamic = door === "dynamic";
+    const type = `${isDynamic ? "pulumi-nodejs:dynamic/tlsedge" : "tlsedge:index"}:TLSEdge`;
+    const edge = { urn: `urn:pulumi:dev::test::${type}::e`, type };
+    /** What the class in `sdk/` stores. */
+    const __provider = 'exports.handler = () => require("pulumi-tlsedge/provider").tlsEdge';
+    const given = (description: string) => ({ description, ...(isDynamic && { __provider }) });
+
     /** One run of the engine; gives what it has printed at its end. */
-    async function run(work: (provider: Provider) => Promise<void>): Promise<string> {
+    async function run(
+      work: (provider: Provider) => Promise<void>,
+      ends: ("cancel" | "end")[] = ["end"],
+    ): Promise<string> {
       const provider = await Provider.start(repository, env, door);
       try {
         await work(provider);
-        if (door === "plugin") await provider.cancel();
-        await provider.end();
+        for (const end of ends) await provider[end]();
       } finally {
         await provider.kill();
       }
       return provider.printed;
     }
-    const refusal = (work: Promise<unknown>): Promise<string> =>
-      work.then(
-        () => assert.fail("it was not refused"),
-        ({ message }: CallError) => message,
-      );
-    /** The edges of an earlier run. */
-    async function deployed(...all: Properties[]) {
-      const made: { id: string; state: Properties }[] = [];
-      await run(async (provider) => {
-        for (const [index, inputs] of all.entries()) {
-          made.push(await provider.create(resource(`e${index}`), given(inputs)));
-        }
-      });
-      return made;
-    }
-
-    const edges = ["a", "b", "c"].map((description) => ({ description }));
 
     it("C7 explains another service once, and names that error in the others", async () => {
-      const made = await deployed(...edges);
+      const made: { id: string; state: Properties }[] = [];
+      await run(async (provider) => {
+        for (const name of ["a", "b", "c"]) made.push(await provider.create(edge, given(name)));
+      });
       const other = await startEmulator();
       Object.assign(env, settingsFor(other));
       const texts: string[] = [];
       const printed = await run(async (provider) => {
         for (const { id, state } of made) {
-          texts.push(await refusal(provider.read(resource("e"), id, state)));
-          texts.push(await refusal(provider.delete(resource("e"), id, state)));
+          for (const work of [provider.read(edge, id, state), provider.delete(edge, id, state)]) {
+            texts.push((await failureOf(work, Error)).message);
+          }
         }
       });
       await other.close();
@@ -91,114 +66,46 @@ for (const door of ["dynamic", "plugin"] as const) {
       assert.doesNotMatch(printed, /error|edgtls_/i);
     });
 
-    it("says which service it uses when no state shows it, once, and in a plan of a new stack", async () => {
-      const { host } = new URL(emulator.url);
-      const says = (printed: string) => printed.split(`the service is ${host}`).length - 1;
-      const [one, two] = [resource("one"), resource("two")];
-      const of = (description: string) => given({ description });
-      let state: Properties = {};
-      let id = "";
-      const first = await run(async (provider) => {
-        for (const each of [one, two]) await provider.check(each, {}, of("a"));
-        ({ id, state } = await provider.create(one, of("a")));
-        await provider.create(two, of("a"));
-      });
-      assert.equal(says(first), 1, first);
-      const plan = await run(async (provider) => {
-        await provider.check(one, {}, of("a"));
-        if (door === "plugin") await provider.create(one, of("a"), true);
-      });
-      assert.equal(says(plan), 1, plan);
-      const later = await run(async (provider) => {
-        await provider.check(two, {}, of("b"));
-        await provider.create(two, of("b"));
-        await provider.diff(one, id, state, of("b"), of("a"));
-        await provider.update(one, id, state, of("b"), of("a"));
-        await provider.read(one, id, state);
-        await provider.delete(one, id, state);
-      });
-      assert.equal(says(later), 0, later);
-    });
-
-    /** What the diffs of changes say in one run, by their ids. Each is asked twice. */
-    async function saidOf(kind: "TLSEdge" | "TLSCertificate", changes: Record<string, Change>) {
-      const text = kind === "TLSEdge" ? "tlsEdge" : "tlsCertificate";
-      const printed = await run(async (provider) => {
-        for (const [id, { state, inputs }] of Object.entries(changes)) {
-          const of = resource(id, kind);
-          const { backend = null } = state;
-          const old = given(backend ? { backend } : {}, text);
-          const checked = await provider.check(of, old, given(inputs, text));
-          assert.deepEqual(checked.failures, []);
-          for (let times = 0; times < 2; times++) {
-            await provider.diff(of, id, state, checked.inputs, old);
-          }
+    // Engines before 3.250 end a plugin by a signal alone.
+    const ends: ("cancel" | "end")[][] = isDynamic ? [["end"]] : [["end"], ["cancel", "end"]];
+    for (const end of ends) {
+      it(`C19 is once what the plan has found, at its orderly end by ${end}`, async () => {
+        const { id } = await tlsEdges.create(clientOf(emulator), { description: "d" });
+        delete env.TLSEDGE_OFFLINE_PLAN;
+        const printed = await run(async (provider) => {
+          await provider.check(edge, {}, given("d"));
+          if (!isDynamic) await provider.create(edge, given("d"), true);
+        }, end);
+        for (const text of [`${id} (`, `the service is ${new URL(emulator.url).host}`]) {
+          assert.equal(printed.split(text).length, 2, printed);
         }
       });
-      const lines = printed.split("\n");
-      return (id: string) => lines.filter((line) => line.includes(`${id}: `));
     }
-
-    it("C23 warns of an edge that loses its backend, once, and of no other change", async () => {
-      const backend = { backendId: "bkdtg_1" };
-      const off = { ...backend, enabled: false };
-      const [made] = await deployed({ backend, hostports: ["a.example.com:443"] });
-      const { state = {} } = made ?? {};
-      const said = await saidOf("TLSEdge", {
-        unset: { state, inputs: {} },
-        disable: { state, inputs: { onModuleRemoval: "disable" } },
-        replace: { state, inputs: { onModuleRemoval: "replace" } },
-        wasOff: { state: { ...state, backend: off }, inputs: {} },
-        same: { state, inputs: { backend } },
-        switchedOff: { state, inputs: { backend: off } },
-        other: { state, inputs: { backend: { backendId: "bkdtg_2" } } },
-      });
-      const verbs = {
-        unset: "disabled",
-        disable: "disabled",
-        replace: "replaced",
-        switchedOff: "",
-      };
-      for (const [id, verb] of Object.entries(verbs)) {
-        const [line = "", ...more] = said(id);
-        assert.match(line, new RegExp(`backend.*traffic.*${verb}`));
-        assert.deepEqual(more, []);
-      }
-      for (const id of ["wasOff", "same", "other"]) assert.deepEqual(said(id), []);
-    });
-
-    it("C14 says of a replaced certificate in one line when it ends and which names differ", async () => {
-      const day = 86_400_000;
-      const make = async (days: number, ...dnsNames: string[]) => {
-        const notAfter = new Date(Date.now() + days * day);
-        const options = { commonName: "a.example.com", dnsNames, notAfter };
-        const { certificatePem, privateKeyPem } = await makeCertificate(options);
-        return { inputs: { certificatePem, privateKeyPem }, end: isoDay(notAfter) };
-      };
-      const isoDay = (date: Date) => date.toISOString().slice(0, 10);
-      const [old, same, other] = await Promise.all([
-        make(30, "a.example.com", "b.example.com"),
-        make(90, "B.example.com", "a.example.com"),
-        make(60, "a.example.com", "c.example.com", "d.example.com"),
-      ]);
-      let state: Properties = {};
-      await run(async (provider) => {
-        const of = resource("c", "TLSCertificate");
-        ({ state } = await provider.create(of, given(old.inputs, "tlsCertificate")));
-      });
-      const change = ({ inputs }: typeof old): Change => ({ state, inputs });
-      const changes = { same: change(same), other: change(other), old: change(old) };
-      const said = await saidOf("TLSCertificate", changes);
-      const about = (id: string) => `the TLS certificate ${id}: expires ${old.end} → `;
-      assert.deepEqual(said("same"), [`${about("same")}${same.end}, same names`]);
-      assert.deepEqual(said("other"), [
-        `${about("other")}${other.end}, names added: c.example.com, d.example.com, ` +
-          "removed: b.example.com",
-      ]);
-      assert.deepEqual(said("old"), []);
-    });
   });
 }
+
+describe("what a plan says of an edge that loses a module", () => {
+  const [backend, ipRestriction] = [{ backendId: "b" }, { ipPolicyIds: ["i"] }];
+  const mutualTls = { certificateAuthorityIds: ["c"] };
+  const off = { ...backend, enabled: false };
+  const cases: [string, Properties, Properties, RegExp][] = [
+    ["unset", { backend }, {}, /^without its backend, its traffic ends; the module is disabled/],
+    ["replaced", { backend }, { onModuleRemoval: "replace" }, /; the edge is replaced$/],
+    ["switched off", { backend }, { backend: off }, /its traffic ends$/],
+    ["two", { ipRestriction, mutualTls }, {}, /without its ipRestriction.* its mutualTls/],
+    ["off before", { backend: off }, {}, /^$/],
+    ["unchanged", { backend }, { backend }, /^$/],
+    ["another", { backend }, { backend: { backendId: "other" } }, /^$/],
+    ["unknown", { backend }, { backend: unknownValue }, /^$/],
+  ];
+  for (const [what, state, inputs, said] of cases) {
+    it(`C23 ${what}`, () => {
+      const remark = tlsEdge.remark?.(state, inputs);
+      assert.match(remark?.text ?? "", said);
+      assert.ok(!remark || remark.severity === "warning");
+    });
+  }
+});
 
 describe("what a plan says of a replaced certificate", () => {
   const of = async (dnsNames: string[], ips: string[] = []) => {
@@ -207,6 +114,23 @@ describe("what a plan says of a replaced certificate", () => {
   };
   const remark = (state: Properties, inputs: Properties) =>
     tlsCertificate.remark?.(state, inputs)?.text ?? "";
+
+  it("C14 is when it ends and which names differ, in any letter case", async () => {
+    const make = async (notAfter: string, ...dnsNames: string[]) =>
+      makeCertificate({ commonName: "a.example", dnsNames, notAfter: new Date(notAfter) });
+    const old = await make("2035-01-02", "a.example", "b.example");
+    const said = async (...names: string[]) =>
+      remark({ ...old }, { ...(await make("2036-03-04", ...names)) });
+    assert.equal(
+      await said("B.example", "a.example"),
+      "expires 2035-01-02 → 2036-03-04, same names",
+    );
+    assert.equal(
+      await said("a.example", "c.example", "d.example"),
+      "expires 2035-01-02 → 2036-03-04, names added: c.example, d.example, removed: b.example",
+    );
+    assert.equal(remark({ ...old }, { ...old }), "");
+  });
 
   it("C14 has five names of each kind, addresses too", async () => {
     const many = Array.from({ length: 8 }, (_, n) => `n${n}.example`);

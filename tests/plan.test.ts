@@ -172,6 +172,41 @@ describe("what a plan asks", () => {
     }
   });
 
+  it("says once which service it uses, where no state shows it", async () => {
+    const said = async () => {
+      const told = mock.method(console, "error", () => {});
+      await finishRun();
+      told.mock.restore();
+      const lines = told.mock.calls.map((call) => String(call.arguments));
+      return lines.filter((line) => line.includes(`the service is ${new URL(emulator.url).host}`));
+    };
+    await plan();
+    await plan();
+    assert.equal((await said()).length, 1);
+    assert.deepEqual(await said(), []);
+    const stack = await deployed();
+    await stack.preview({ description: "b" });
+    await plan();
+    assert.deepEqual(await said(), []);
+  });
+
+  it("C23 warns of a change once, and not in the diff of a refresh", async () => {
+    const stack = new Stack(tlsEdge);
+    await stack.up({ backend: { backendId: "b" } });
+    beginRun();
+    const told = mock.method(console, "error", () => {});
+    await stack.diff({ onModuleRemoval: "disable" });
+    assert.equal(told.mock.callCount(), 0);
+    for (const _ of [1, 2]) await stack.preview({});
+    told.mock.restore();
+    const [[line] = [], ...more] = told.mock.calls.map((call) => call.arguments);
+    assert.match(
+      String(line),
+      new RegExp(`^warning: the TLS edge ${stack.id}: without its backend`),
+    );
+    assert.deepEqual(more, []);
+  });
+
   it("C19 is not asked with offlinePlan", async () => {
     const undo = setEnv({ TLSEDGE_OFFLINE_PLAN: "true" });
     await plan();

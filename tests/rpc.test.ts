@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
-import { EnginePort, Provider } from "../tools/protocol";
-import { settingsFor, until } from "./support";
+import { Provider } from "../tools/protocol";
+import { settingsFor } from "./support";
 
 describe("a message of the plugin to the engine", () => {
   let emulator: Emulator;
@@ -30,9 +30,9 @@ describe("a message of the plugin to the engine", () => {
     type: "tlsedge:index:TLSCertificate",
   };
   /** A check with a warning: the leaf expires soon. */
-  async function check(env: NodeJS.ProcessEnv, engine?: EnginePort) {
+  async function check(env: NodeJS.ProcessEnv) {
     const all = { ...process.env, ...settingsFor(emulator), ...env };
-    provider = await Provider.start(process.cwd(), all, "plugin", engine);
+    provider = await Provider.start(process.cwd(), all, "plugin");
     const { keyType: _, ...pair } = await makeCertificate({ commonName: "a.example.com" });
     return provider.check(certificate, {}, { ...pair, renewBeforeDays: 3650 });
   }
@@ -45,13 +45,5 @@ describe("a message of the plugin to the engine", () => {
       await provider?.kill();
     }
     assert.equal(open.length, 0);
-  });
-
-  it("that the engine never answers does not hold the plugin's answer", async () => {
-    const engine = await EnginePort.open();
-    engine.answersLogs = false;
-    const { failures } = await check({}, engine);
-    assert.deepEqual(failures, []);
-    await until(() => /renewBeforeDays/.test(provider?.printed ?? ""));
   });
 });

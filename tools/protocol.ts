@@ -51,15 +51,13 @@ export class EnginePort {
   port = 0;
   /** Called with each message that the plugin logs. */
   onLog: (message: string) => void = () => undefined;
-  /** Whether a message gets an answer. */
-  answersLogs = true;
   readonly #server = new Server();
 
   private constructor() {
     this.#server.addService(EngineService, {
       log: ({ request }: { request: LogRequest }, done: sendUnaryData<Empty>) => {
         this.onLog(request.getMessage());
-        if (this.answersLogs) done(null, new Empty());
+        done(null, new Empty());
       },
     });
   }

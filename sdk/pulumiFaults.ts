@@ -1,0 +1,59 @@
+import * as pulumi from "@pulumi/pulumi";
+
+/** What works around faults of Pulumi's SDK and of Node.js in a program, each with its fault. */
+
+/**
+ * Pulumi takes four stack traces for each output of a resource, 15 % of the processor time of a plan
+ * (docs/performance.md). The lines of the program that state has do not depend on these.
+ */
+export class PausedTraces {
+  readonly #limit = Error.stackTraceLimit;
+
+  constructor() {
+    Error.stackTraceLimit = 0;
+  }
+
+  /** Allows traces again; gives an error that was thrown in between its trace. */
+  end<E>(error?: E): E | undefined {
+    Error.stackTraceLimit = this.#limit;
+    if (error instanceof Error) Error.captureStackTrace(error, this.end);
+    return error;
+  }
+}
+
+/**
+ * The mocks of a unit test (`pulumi.runtime.setMocks`); undefined when a program really runs. Pulumi has no
+ * other sign of them: they stand in the monitor that takes the engine's place.
+ */
+export function mocks(): pulumi.runtime.Mocks | undefined {
+  const monitor = pulumi.runtime.getMonitor() as { mocks?: pulumi.runtime.Mocks } | undefined;
+  return monitor?.mocks;
+}
+
+/** Pulumi exports this function but not its type. */
+export const { isConfigSecret } = pulumi.runtime as unknown as {
+  isConfigSecret: (key: string) => boolean;
+};
+
+/** With an empty id, Pulumi would create a resource instead of reading one. */
+export function idToGet(type: string, id: pulumi.Input<pulumi.ID>): pulumi.Input<pulumi.ID> {
+  const given = (known: pulumi.ID) => {
+    if (known) return known;
+    throw new pulumi.RunError(`${type}.get needs the id of the ${type} to read`);
+  };
+  return typeof id === "string" || !id ? given(id) : pulumi.output(id).apply(given);
+}
+
+/**
+ * Pulumi prints only the message of an error with this mark. After the program's end it prints the stack
+ * trace anyway, so the trace is the message.
+ */
+export function withMessageAlone(error: Error, message: string): Error {
+  // Node.js would warn when a program awaits a lookup only after the lookup has failed.
+  if (!process.listeners("rejectionHandled").includes(ignore)) {
+    process.on("rejectionHandled", ignore);
+  }
+  return Object.assign(error, { message, __pulumiRunError: true, stack: message });
+}
+
+function ignore(): void {}

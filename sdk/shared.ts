@@ -1,0 +1,65 @@
+import * as pulumi from "@pulumi/pulumi";
+import { plainMessage } from "../client/plain";
+import { defaultConnection } from "../client/settings";
+import { sharedObject } from "../provider/adopt";
+import { DeclaredHostports } from "../provider/declaredHostports";
+import type { InputOf } from "./kind";
+
+/** What only one resource of a program may have, by connection. */
+class Declared {
+  readonly hostports = new Map<string, DeclaredHostports>();
+  /** By kind, connection and import option: the resource. */
+  readonly importers = new Map<string, string>();
+}
+
+/** By stack: one process may declare several. */
+const declaredIn = new WeakMap<object, Declared>();
+
+/** What the resources of the running stack declare; undefined where there is no stack. */
+function declared(): Declared | undefined {
+  const stack = pulumi.runtime.getStackResource();
+  if (!stack) return undefined;
+  const known = declaredIn.get(stack) ?? new Declared();
+  declaredIn.set(stack, known);
+  return known;
+}
+
+/** Fails the plan when two edges have the same hostport. */
+export function refuseSharedHostports(
+  name: string,
+  args: { hostports?: InputOf<string[] | undefined>; connection?: string },
+  opts: pulumi.CustomResourceOptions,
+): void {
+  const all = declared()?.hostports;
+  const isIgnored = opts.ignoreChanges?.some((path) => /^(\*$|hostports)/.test(path));
+  if (!all || isIgnored) return;
+  const { hostports, connection = defaultConnection } = args;
+  const edges = all.get(connection) ?? new DeclaredHostports();
+  all.set(connection, edges);
+  const problem = (known: unknown, isSecret = false) => {
+    const shared = edges.declare(Symbol(name), name, known, isSecret);
+    return shared && plainMessage(shared);
+  };
+  if (Array.isArray(hostports) && hostports.every((one) => typeof one === "string")) {
+    const shared = problem(hostports);
+    if (shared) throw new pulumi.RunError(shared);
+    return;
+  }
+  const output = pulumi.output(hostports);
+  output.apply(async (known) => {
+    const shared = problem(known, await pulumi.isSecret(output));
+    // What an output throws would fail every program of this process: the Automation API runs several.
+    if (shared) await pulumi.log.error(shared);
+  });
+}
+
+/**
+ * Fails the program when two resources have one import option. The provider compares the objects, too, but
+ * does not know which resource it checks.
+ */
+export function refuseSharedImport(kind: string, name: string, imported: string): void {
+  const importers = declared()?.importers;
+  const other = importers?.get(`${kind} ${imported}`);
+  if (other) throw new pulumi.RunError(sharedObject(other, name, imported));
+  importers?.set(`${kind} ${imported}`, name);
+}
