@@ -316,7 +316,8 @@ export class Client {
   #shown(text: string): string {
     // Cut the secrets before the text is shortened: the start of one is not recognized.
     const open = withoutArguments(this.#secrets)(text.slice(0, 8 * maxShownLength));
-    return plain(open).slice(0, maxShownLength);
+    // JSON may have escaped a part of the key. A shortened key is not recognized.
+    return withoutApiKey(plain(open), this.#account.apiKey).slice(0, maxShownLength);
   }
 }
 

@@ -9,7 +9,7 @@ import { type Endpoints, endpointsOf } from "./endpoints";
 import { type FieldsOf, object, oneRef, refs, serviceObject, text, texts } from "./fields";
 
 /** What each module of an edge has in an answer. */
-const module = {
+const moduleFields = {
   /** Whether the module is applied to traffic; null means true. */
   enabled: v.nullish(v.boolean()),
 };
@@ -21,7 +21,7 @@ const fields = {
   /** The backend behind the edge; unset when not configured. */
   backend: v.nullish(
     object({
-      ...module,
+      ...moduleFields,
       /** The backend itself. */
       backend: oneRef,
     }),
@@ -29,7 +29,7 @@ const fields = {
   /** Who may connect, by source address; unset when not configured. */
   ip_restriction: v.nullish(
     object({
-      ...module,
+      ...moduleFields,
       /** The policies: one, a list or null. */
       ip_policies: refs,
     }),
@@ -37,7 +37,7 @@ const fields = {
   /** Which authorities must sign the client certificates; unset when not configured. */
   mutual_tls: v.nullish(
     object({
-      ...module,
+      ...moduleFields,
       /** The authorities: one, a list or null. */
       certificate_authorities: refs,
     }),
@@ -45,7 +45,7 @@ const fields = {
   /** Where TLS ends: at the edge, or behind it; unset when not configured. */
   tls_termination: v.nullish(
     object({
-      ...module,
+      ...moduleFields,
       /** `edge` or `upstream`; services may add values. */
       terminate_at: text,
       /** Such as `1.2`; null with `upstream`. */

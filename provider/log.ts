@@ -13,7 +13,7 @@ export const showOnStderr: Show = (severity, text) =>
   console.error(severity === "warning" ? `warning: ${text}` : text);
 
 /** How many names a message lists. */
-export const mostListed = 5;
+const mostListed = 5;
 
 /** Some names for a message, and how many more there are. */
 export function listed(names: string[]): string {

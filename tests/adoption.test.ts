@@ -75,9 +75,9 @@ describe("adoption", () => {
     const stack = new Stack(tlsEdge);
     await stack.preview(importing(existing.id, args));
     const subject = `the TLS edge ${existing.id}`;
-    assert.deepEqual(await said(), [`${subject} will be adopted without changes`]);
+    assert.deepEqual(await said(), [`will be adopted without changes: ${subject}`]);
     await stack.up(importing(existing.id, args));
-    assert.deepEqual(await said(), [`${subject} is adopted without changes`]);
+    assert.deepEqual(await said(), [`adopted without changes: ${subject}`]);
   });
 
   it("C40 takes a fingerprint for the id of a certificate", async () => {
@@ -249,7 +249,7 @@ describe("adoption", () => {
     beginRun();
     await plan(fingerprint);
     const later = owner.preview({ certificatePem, privateKeyPem });
-    assert.match((await failureOf(later, Error)).message, /to the import option/);
+    assert.match((await failureOf(later, Error)).message, /to another resource/);
     beginRun();
   });
 
