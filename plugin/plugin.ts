@@ -31,7 +31,7 @@ import {
 import { idToImport, kinds, lookups } from "../provider/kinds";
 import { type Show, showOnStderr } from "../provider/log";
 import { accountState, judgeAccount } from "../provider/marks";
-import { askBefore, askBeforeUpdate, endRun } from "../provider/plan";
+import { endRun, planUpdate, planWrite } from "../provider/plan";
 import { defined, hasUnknown, nameInUrn, type Properties, pick } from "../provider/properties";
 import {
   check,
@@ -231,7 +231,7 @@ function handlersOf(schema: Schema) {
         changed.every((name) => propertiesOf(kind).includes(name)) &&
         isUnchanged(kind, state, inputs);
       const isChanged = changed.length > 0 && !isSame;
-      if (isChanged) await askBeforeUpdate(resource(kind, urn, inputs, secrets), id, state);
+      if (isChanged) await planUpdate(resource(kind, urn, inputs, secrets), id, state);
       // Fail in the plan when the object may belong to another account.
       await judgeAccount(kind, account(), id, state, isChanged);
       // A dynamic provider has written this state: an update without changes rewrites it.
@@ -248,7 +248,7 @@ function handlersOf(schema: Schema) {
     async create(request: messages.CreateRequest) {
       const kind = kindOf(request.getType());
       const { values: inputs, secrets } = fromWire(request.getProperties());
-      await askBefore(resource(kind, request.getUrn(), inputs, secrets), true);
+      await planWrite(resource(kind, request.getUrn(), inputs, secrets), true);
       if (request.getPreview()) {
         const known = { ...inputs, ...kind.derived?.(inputs) };
         const planned = plannedOutputs(kind, outputsOf(request.getType()), known);

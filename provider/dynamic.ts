@@ -27,7 +27,7 @@ import {
 } from "./kind";
 import { idToImport, isNamed, kinds } from "./kinds";
 import { type AccountState, accountState, judgeAccount } from "./marks";
-import { askBefore, askBeforeUpdate, noteDeployed } from "./plan";
+import { noteDeployed, planUpdate, planWrite } from "./plan";
 import { currentRun, finishRun } from "./process";
 import { defined, type Properties, pick, unknownValue, withOneMarker } from "./properties";
 import { failureOf, printOthers, shownOnce } from "./pulumiFaults";
@@ -108,7 +108,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
         ...problemsOfConnection(connectionOf(news)),
       ];
       /** Asks the service, unless the inputs have problems. A failure becomes a problem. */
-      const ask = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+      const attempt = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
         if (problems.length > 0) return undefined;
         return work().catch((error: Error) => {
           problems.push({ path: "", reason: error.message });
@@ -116,7 +116,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
         });
       };
       const found = isNew
-        ? await ask(() => readToAdopt(wanted, { ...news, [secretsKey]: secrets }))
+        ? await attempt(() => readToAdopt(wanted, { ...news, [secretsKey]: secrets }))
         : undefined;
       // In an adoption, the object's inputs take the place of the old inputs.
       const before = isNew ? found && inputsOf(kind, found.state) : olds;
@@ -133,7 +133,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
         problems.push(...problemsOfAdoption(kind, found.id, found.state, toAdopt));
         if (problems.length === 0) noteAdoption(currentRun(), kind, found.id);
       } else if (isNew) {
-        await ask(() => askBefore(resource({ ...inputs, [secretsKey]: secrets }), true));
+        await attempt(() => planWrite(resource({ ...inputs, [secretsKey]: secrets }), true));
       }
       currentRun().hasProgram = true;
       noteDeployed(currentRun(), olds);
@@ -166,7 +166,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
         state[importKey] === inputs[importKey] &&
         isDeepStrictEqual(settingsIn(kind, state), settingsIn(kind, inputs)) &&
         isUnchanged(kind, state, inputs);
-      if (!isSame) await askBeforeUpdate(resource(inputs), id, state);
+      if (!isSame) await planUpdate(resource(inputs), id, state);
       // Fail in the plan when the object may belong to another account.
       await judgeAccount(kind, account, id, state, !isSame);
       if (isSame) return { changes: false };

@@ -18,7 +18,7 @@ export type Resource = Omit<Planned, "isNew">;
  *
  * @throws Error when the list can't be read.
  */
-export async function askBefore(resource: Resource, isNew: boolean): Promise<void> {
+export async function planWrite(resource: Resource, isNew: boolean): Promise<void> {
   const { account, kind } = resource;
   account.memory.isUsed ||= isNew;
   if (account.settings.offlinePlan) return;
@@ -50,20 +50,16 @@ const keyOf = (inputs: Properties): string =>
   );
 
 /**
- * {@link askBefore} a change that a diff has found, and says what the diff does not show. Does nothing
+ * {@link planWrite} a change that a diff has found, and says what the diff does not show. Does nothing
  * in the diff of a refresh, nor when the inputs are those of the last deployment.
  */
-export async function askBeforeUpdate(
-  resource: Resource,
-  id: string,
-  state: Properties,
-): Promise<void> {
+export async function planUpdate(resource: Resource, id: string, state: Properties): Promise<void> {
   const { account, kind, inputs } = resource;
   const { run } = account;
   if (!run.hasProgram || run.deployed.has(keyOf(inputs))) return;
   const remark = kind.remark?.(state, inputs);
   if (remark) run.say(remark.severity, `the ${kind.title} ${id}: ${remark.text}`, "resource");
-  await askBefore(resource, false);
+  await planWrite(resource, false);
 }
 
 /** Says what is known only when all resources of the run are known. */

@@ -155,7 +155,7 @@ export class Run {
   /** By base URL and key. */
   readonly #memories = new Map<string, Memory>();
   readonly #objects = new Map<string, KnownObject>();
-  readonly #said = new Set<string>();
+  readonly #shown = new Set<string>();
   readonly #turns = new Map<string, Promise<unknown>>();
 
   constructor(
@@ -196,8 +196,8 @@ export class Run {
 
   /** Shows a message, each one once. Does nothing when the text is undefined. */
   say(severity: Severity, text: string | undefined, about = "run"): void {
-    if (!text || this.#said.has(`${about} ${text}`)) return;
-    this.#said.add(`${about} ${text}`);
+    if (!text || this.#shown.has(`${about} ${text}`)) return;
+    this.#shown.add(`${about} ${text}`);
     this.show(severity, plainMessage(text), about);
   }
 

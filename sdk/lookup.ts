@@ -25,7 +25,7 @@ export class LookupError extends pulumi.RunError {}
  * @param name The name of the plugin's function, by which mocks know the lookup.
  * @param isSecret Whether the arguments are secrets: then an error shows no value.
  */
-export async function ask<Args, Result>(
+export async function lookUp<Args, Result>(
   name: string,
   lookup: lookups.Lookup<Args, Result>,
   args: Args & LookupArgs,
@@ -38,18 +38,18 @@ export async function ask<Args, Result>(
   }
 }
 
-/** {@link ask} for arguments that are outputs. */
-export function askOutput<Args, Result>(
+/** {@link lookUp} for arguments that are outputs. */
+export function lookUpOutput<Args, Result>(
   name: string,
   lookup: lookups.Lookup<Args, Result>,
   args: InputOf<Args & LookupArgs>,
 ): pulumi.Output<Result> {
   const given = pulumi.output(args) as pulumi.Output<Args & LookupArgs>;
-  return given.apply(async (known) => ask(name, lookup, known, await pulumi.isSecret(given)));
+  return given.apply(async (known) => lookUp(name, lookup, known, await pulumi.isSecret(given)));
 }
 
 /** All matching objects, one by one. */
-export async function* askEach<Wire, Filter extends object, Result extends { id: string }>(
+export async function* lookUpEach<Wire, Filter extends object, Result extends { id: string }>(
   name: string,
   kind: lookups.LookupKind<Wire, Filter, Result>,
   args: Filter & LookupArgs,

@@ -11,7 +11,7 @@ import type { SubjectAlternativeNames } from "../provider/values/pem";
 import type { ObjectArgs } from "./args";
 import { warnOfChain } from "./chainWarnings";
 import { type InputOf, isOfKind } from "./kind";
-import { ask, askOutput, type LookupArgs } from "./lookup";
+import { type LookupArgs, lookUp, lookUpOutput } from "./lookup";
 import { idToGet } from "./pulumiFaults";
 import { type Outputs, type Registered, Registration } from "./resource";
 
@@ -113,7 +113,7 @@ export interface GetTLSCertificateArgs extends TLSCertificateQuery, LookupArgs {
 export async function getTLSCertificates(
   args: GetTLSCertificatesArgs = {},
 ): Promise<GetTLSCertificateResult[]> {
-  return ask("getTLSCertificates", findAll(lookup), args);
+  return lookUp("getTLSCertificates", findAll(lookup), args);
 }
 
 /**
@@ -126,19 +126,19 @@ export async function getTLSCertificates(
 export async function getTLSCertificate(
   args: GetTLSCertificateArgs,
 ): Promise<GetTLSCertificateResult> {
-  return ask("getTLSCertificate", findOne(lookup), args);
+  return lookUp("getTLSCertificate", findOne(lookup), args);
 }
 
 /** {@link getTLSCertificate} for arguments that are outputs. An error shows no secret value. */
 export function getTLSCertificateOutput(
   args: InputOf<GetTLSCertificateArgs>,
 ): pulumi.Output<GetTLSCertificateResult> {
-  return askOutput("getTLSCertificate", findOne(lookup), args);
+  return lookUpOutput("getTLSCertificate", findOne(lookup), args);
 }
 
 /** {@link getTLSCertificates} for arguments that are outputs. */
 export function getTLSCertificatesOutput(
   args: InputOf<GetTLSCertificatesArgs> = {},
 ): pulumi.Output<GetTLSCertificateResult[]> {
-  return askOutput("getTLSCertificates", findAll(lookup), args);
+  return lookUpOutput("getTLSCertificates", findAll(lookup), args);
 }

@@ -10,7 +10,7 @@ import {
 } from "../provider/tlsEdge";
 import type { ObjectArgs } from "./args";
 import { type InputOf, isOfKind } from "./kind";
-import { ask, askOutput, type LookupArgs } from "./lookup";
+import { type LookupArgs, lookUp, lookUpOutput } from "./lookup";
 import { idToGet } from "./pulumiFaults";
 import { type Outputs, type Registered, Registration } from "./resource";
 import { refuseSharedHostports } from "./shared";
@@ -145,7 +145,7 @@ export interface GetTLSEdgeArgs extends TLSEdgeQuery, LookupArgs {}
 
 /** All matching edges of the account, newest first. */
 export async function getTLSEdges(args: GetTLSEdgesArgs = {}): Promise<GetTLSEdgeResult[]> {
-  return ask("getTLSEdges", findAll(lookup), args);
+  return lookUp("getTLSEdges", findAll(lookup), args);
 }
 
 /**
@@ -156,17 +156,17 @@ export async function getTLSEdges(args: GetTLSEdgesArgs = {}): Promise<GetTLSEdg
  * const { id } = await getTLSEdge({ hostport: "app.example.com:443" });
  */
 export async function getTLSEdge(args: GetTLSEdgeArgs): Promise<GetTLSEdgeResult> {
-  return ask("getTLSEdge", findOne(lookup), args);
+  return lookUp("getTLSEdge", findOne(lookup), args);
 }
 
 /** {@link getTLSEdge} for arguments that are outputs. An error shows no secret value. */
 export function getTLSEdgeOutput(args: InputOf<GetTLSEdgeArgs>): pulumi.Output<GetTLSEdgeResult> {
-  return askOutput("getTLSEdge", findOne(lookup), args);
+  return lookUpOutput("getTLSEdge", findOne(lookup), args);
 }
 
 /** {@link getTLSEdges} for arguments that are outputs. */
 export function getTLSEdgesOutput(
   args: InputOf<GetTLSEdgesArgs> = {},
 ): pulumi.Output<GetTLSEdgeResult[]> {
-  return askOutput("getTLSEdges", findAll(lookup), args);
+  return lookUpOutput("getTLSEdges", findAll(lookup), args);
 }

@@ -7,7 +7,7 @@ import {
   type TunnelQuery,
 } from "../provider/tunnel";
 import type { InputOf } from "./kind";
-import { ask, askEach, askOutput, type LookupArgs } from "./lookup";
+import { type LookupArgs, lookUp, lookUpEach, lookUpOutput } from "./lookup";
 
 export type { GetTunnelResult };
 
@@ -27,12 +27,12 @@ export interface GetTunnelArgs extends TunnelQuery, LookupArgs {}
 export async function* streamTunnels(
   args: GetTunnelsArgs = {},
 ): AsyncGenerator<GetTunnelResult, void, undefined> {
-  yield* askEach("getTunnels", lookup, args);
+  yield* lookUpEach("getTunnels", lookup, args);
 }
 
 /** All matching tunnels that are online, newest first, from any number of pages. */
 export async function getTunnels(args: GetTunnelsArgs = {}): Promise<GetTunnelResult[]> {
-  return ask("getTunnels", findAll(lookup), args);
+  return lookUp("getTunnels", findAll(lookup), args);
 }
 
 /**
@@ -44,17 +44,17 @@ export async function getTunnels(args: GetTunnelsArgs = {}): Promise<GetTunnelRe
  * const { publicUrl } = await getTunnel({ labels: { app: "web", env: "prod" } });
  */
 export async function getTunnel(args: GetTunnelArgs): Promise<GetTunnelResult> {
-  return ask("getTunnel", findOne(lookup), args);
+  return lookUp("getTunnel", findOne(lookup), args);
 }
 
 /** {@link getTunnel} for arguments that are outputs. An error shows no secret value. */
 export function getTunnelOutput(args: InputOf<GetTunnelArgs>): pulumi.Output<GetTunnelResult> {
-  return askOutput("getTunnel", findOne(lookup), args);
+  return lookUpOutput("getTunnel", findOne(lookup), args);
 }
 
 /** {@link getTunnels} for arguments that are outputs. */
 export function getTunnelsOutput(
   args: InputOf<GetTunnelsArgs> = {},
 ): pulumi.Output<GetTunnelResult[]> {
-  return askOutput("getTunnels", findAll(lookup), args);
+  return lookUpOutput("getTunnels", findAll(lookup), args);
 }
