@@ -42,7 +42,7 @@ function plainly<Args>(judge: Judge<Args>): Judge<Args> {
  */
 
 /** Whether any test is true. If none is, throws a test's error, because the result is unknown. */
-export function any(tests: (() => boolean)[]): boolean {
+export function someTrue(tests: (() => boolean)[]): boolean {
   const errors: unknown[] = [];
   for (const test of tests) {
     try {
@@ -56,9 +56,9 @@ export function any(tests: (() => boolean)[]): boolean {
 }
 
 /** Judges every item of a list, then throws the first error, if any. */
-export function each<T>(items: readonly T[], judge: (item: T, index: number) => void): void {
+export function judgeEach<T>(items: readonly T[], judge: (item: T, index: number) => void): void {
   // By index, because iterating over the list would stop at the first unknown item.
-  any(
+  someTrue(
     Object.keys(items).map((index) => () => {
       judge(items[Number(index)] as T, Number(index));
       return false;

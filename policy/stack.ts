@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { type PolicyResource, UnknownValueError, validateResourceOfType } from "@pulumi/policy";
 import { isDefaultProvider, TLSCertificate, TLSEdge } from "pulumi-tlsedge";
 import { type Certificate, readChain, unread } from "./chain";
-import { any, each, isOn, resourcePolicy, stackPolicy } from "./policy";
+import { isOn, judgeEach, resourcePolicy, someTrue, stackPolicy } from "./policy";
 import { acceptsLess, minimumSchema } from "./tlsEdge";
 
 /** Edges and certificates name an owner. */
@@ -60,7 +60,7 @@ export const deployedTlsVersion = stackPolicy({
   validateStack({ resources, getConfig }, report) {
     const { minVersion } = getConfig<{ minVersion: string }>();
     const edges = resources.filter((one) => one.isType(TLSEdge) && !declared.has(one.urn));
-    each(edges, ({ name, urn, props: { tlsTermination } }) => {
+    judgeEach(edges, ({ name, urn, props: { tlsTermination } }) => {
       if (!acceptsLess(tlsTermination, minVersion)) return;
       report(
         `The deployed TLS edge "${name}" accepts TLS versions below ${minVersion}, and the program ` +
@@ -92,17 +92,17 @@ export const hostportCertificate = stackPolicy({
   validateStack({ resources }, report) {
     const certificates = resources.filter((resource) => resource.isType(TLSCertificate));
     const edges = resources.filter((resource) => resource.isType(TLSEdge));
-    each(edges, (resource) => {
+    judgeEach(edges, (resource) => {
       const { name, urn, props: edge } = resource;
       const account = accountOf(resource);
-      const endsTls = any([
+      const endsTls = someTrue([
         () => !isOn(edge.tlsTermination),
         () => edge.tlsTermination?.terminateAt !== "upstream",
       ]);
       if (!endsTls) return;
-      each((edge.hostports ?? []) as string[], (hostport, index) => {
+      judgeEach((edge.hostports ?? []) as string[], (hostport, index) => {
         const host = hostport.replace(/:\d+$/, "");
-        const covered = any(
+        const covered = someTrue(
           certificates.map((certificate) => () => {
             if (accountOf(certificate) !== account) return false;
             const [leaf] = readChain(certificate.props.certificatePem) ?? [];
@@ -152,7 +152,7 @@ export const keyReuse = stackPolicy({
   validateStack({ resources }, report) {
     const certificates = resources.filter((resource) => resource.isType(TLSCertificate));
     const owners = new Map<string, PolicyResource>();
-    each(certificates.sort(byName), (certificate) => {
+    judgeEach(certificates.sort(byName), (certificate) => {
       const chain = readChain(certificate.props.certificatePem);
       if (!chain) return report(unread(certificate.name), certificate.urn);
       const key = chain[0].key.export({ type: "spki", format: "der" }).toString("hex");

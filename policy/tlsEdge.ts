@@ -4,7 +4,7 @@ import {
   validateResourceOfType,
 } from "@pulumi/policy";
 import { TLSEdge } from "pulumi-tlsedge";
-import { any, each, isOn, resourcePolicy } from "./policy";
+import { isOn, judgeEach, resourcePolicy, someTrue } from "./policy";
 
 /** The setting of the two policies on TLS versions. */
 export const minimumSchema: PolicyConfigSchema = {
@@ -53,7 +53,7 @@ interface Termination {
  * version, null in a state, is not judged: an edge that ends TLS `upstream` has none (api.md §2.1).
  */
 export function acceptsLess(termination: Termination | null | undefined, minimum: string): boolean {
-  return !any([
+  return !someTrue([
     () => !isOn(termination),
     () => (termination?.minVersion ?? undefined) === undefined,
     () => Number(termination?.minVersion) >= Number(minimum),
@@ -67,7 +67,7 @@ export const edgeAccess = resourcePolicy({
   severity: "high",
   enforcementLevel: "disabled",
   validateResource: validateResourceOfType(TLSEdge, (edge, { name }, report) => {
-    const restricted = any([
+    const restricted = someTrue([
       () => isOn(edge.ipRestriction) && edge.ipRestriction?.ipPolicyIds.length !== 0,
       () => isOn(edge.mutualTls) && edge.mutualTls?.certificateAuthorityIds.length !== 0,
     ]);
@@ -86,7 +86,7 @@ export const edgeModules = resourcePolicy({
   severity: "high",
   enforcementLevel: "advisory",
   validateResource: validateResourceOfType(TLSEdge, (edge, { name }, report) => {
-    each(["ipRestriction", "mutualTls", "tlsTermination"] as const, (module) => {
+    judgeEach(["ipRestriction", "mutualTls", "tlsTermination"] as const, (module) => {
       if (edge[module]?.enabled !== false) return;
       report(
         `${module} of the TLS edge "${name}" is disabled. ` +
