@@ -65,7 +65,7 @@ function createdOf(kind: Kind, inputs: Properties, { wire, ...rest }: Creation):
   try {
     return { id: wire.id, state: kind.toState(wire, inputs), ...rest };
   } catch (error) {
-    // The object exists, so state must have it: with what was sent.
+    // The object exists, so state must have it. The next update completes the rest.
     const state = kind.toState({ ...wire, ...kind.toBody(inputs) }, inputs);
     return { id: wire.id, state, problem: (error as Error).message, ...rest };
   }

@@ -31,13 +31,13 @@ function storedWith({ memory }: Account, mark: unknown): Stored {
 
 /** Notes an object in state, which may show whose the base URL and key are. */
 export function noteStored(kind: Kind, account: Account, id: string, state: Properties): void {
-  account.memory.states.set(id, { kind, state });
+  account.memory.states.set(`${kind.title} ${id}`, { kind, id, state });
   storedWith(account, state.accountTag);
 }
 
 /** An object in state with a mark, as far as this run knows: one that was not found is none. */
 const oneWith = ({ memory }: Account, mark: unknown) =>
-  [...memory.states].find(([, { state }]) => state.accountTag === mark);
+  [...memory.states.values()].find(({ state }) => state.accountTag === mark);
 
 /**
  * The result of the work, or undefined when the object is gone. A wrong base URL and a proxy can
@@ -136,7 +136,7 @@ async function ifReached<T>(
   stored?.inFlight.add(answered);
   const found = await answered.finally(() => stored?.inFlight.delete(answered));
   if (found !== undefined) return found;
-  account.memory.states.delete(id);
+  account.memory.states.delete(`${kind.title} ${id}`);
   if (!stored || account.settings.sameAccount) return undefined;
   if (await isReached(account, state?.accountTag, stored)) return undefined;
   throw new Error(doubt(account, `the ${kind.title} ${id}`, stored));
@@ -175,8 +175,8 @@ export async function refuseWrite(account: Account, own?: Properties): Promise<v
   if (account.settings.sameAccount) return;
   for (const [mark, stored] of account.memory.stored) {
     if (mark === account.mark || (own && mark === own.accountTag)) continue;
-    const [id, one] = oneWith(account, mark) ?? [];
-    const what = stored.explained ?? (one && `the ${one.kind.title} ${id}`);
+    const one = oneWith(account, mark);
+    const what = stored.explained ?? (one && `the ${one.kind.title} ${one.id}`);
     if (!what || (await isReached(account, mark, stored))) continue;
     throw new Error(`no write is sent: ${doubt(account, what, stored)}`);
   }
@@ -188,9 +188,9 @@ async function isReached(account: Account, mark: unknown, stored: Stored): Promi
     await Promise.allSettled(stored.inFlight);
   }
   if (stored.isReached) return true;
-  const [id, one] = oneWith(account, mark) ?? [];
-  if (id && one) {
-    const read = () => account.objects(one.kind).get(account.client.account, id);
+  const one = oneWith(account, mark);
+  if (one) {
+    const read = () => account.objects(one.kind).get(account.client.account, one.id);
     stored.request ??= read().then(
       () => {
         stored.isReached = true;
@@ -219,7 +219,7 @@ function doubt({ connection, client }: Account, what: string, stored: Stored): s
     `${what} was not found at ${client.baseUrl.href}, and the state was stored with another base URL or API key. ` +
     "So either it was deleted, or the present ones belong to another account or service. Nothing was done to it. If " +
     `one is wrong, correct it in ${base.configKey} or ${base.variable}, or in ${key.configKey} or ${key.variable}. If ` +
-    "both are right, run `pulumi refresh`, which reads the other resources, too; if nothing of the stack exists " +
-    `any more, run the command once with ${variable}=1 in the environment`
+    "both are right, run `pulumi refresh`, which reads the other resources, too; if that says the same, run the " +
+    `command once with ${variable}=1 in the environment`
   );
 }

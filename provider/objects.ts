@@ -176,7 +176,7 @@ export class Objects {
     const pages = this.#pages;
     pages.reads += 1;
     // A resource may have a shorter deadline than a page.
-    const late = AbortSignal.timeout(client.leftMs);
+    const late = AbortSignal.timeout(Math.max(0, client.leftMs));
     for (;;) {
       const found = pages.find(id);
       if (found) return found;

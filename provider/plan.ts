@@ -56,10 +56,10 @@ const keyOf = (inputs: Properties): string =>
 export async function planUpdate(resource: Resource, id: string, state: Properties): Promise<void> {
   const { account, kind, inputs } = resource;
   const { run } = account;
-  if (!run.hasProgram || run.deployed.has(keyOf(inputs))) return;
+  if (!run.hasProgram) return;
   const remark = kind.remark?.(state, inputs);
   if (remark) run.say(remark.severity, `the ${kind.title} ${id}: ${remark.text}`, "resource");
-  await planWrite(resource, false);
+  if (!run.deployed.has(keyOf(inputs))) await planWrite(resource, false);
 }
 
 /** Says what is known only when all resources of the run are known. */
@@ -141,10 +141,10 @@ function warningOfEqual({ title }: Kind, others: ListItem[]): string | undefined
 
 function warningOfGone(account: Account, kind: Kind, page: ListItem[]): string | undefined {
   const ids = new Set(page.map(({ id }) => id));
-  const gone = [...account.memory.states]
-    .filter(([, one]) => one.kind === kind && one.state.accountTag === account.mark)
-    .filter(([id, { state }]) => !ids.has(id) && !isYoung(kind, account, id, state))
-    .map(([id]) => id);
+  const gone = [...account.memory.states.values()]
+    .filter((one) => one.kind === kind && one.state.accountTag === account.mark)
+    .filter(({ id, state }) => !ids.has(id) && !isYoung(kind, account, id, state))
+    .map(({ id }) => id);
   if (gone.length === 0) return undefined;
   return `the service does not list the ${kind.title} ${listed(gone)} any more. Run \`pulumi refresh\``;
 }

@@ -177,7 +177,7 @@ export async function remove(
     return true;
   };
   await ifInAccount(kind, account, id, state, deletion);
-  account.memory.states.delete(id);
+  account.memory.states.delete(`${kind.title} ${id}`);
   account.known(kind, id).isDeleted = true;
   noteDeleted(kind, account, id, state);
 }

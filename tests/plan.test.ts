@@ -336,4 +336,18 @@ describe("what a plan asks", () => {
     for (let n = 0; n < 3; n++) await failureOf(plan(), PlanFailure);
     assert.equal(emulator.requests.length, 1);
   });
+
+  it("C23: warns of what an edge loses, also when its arguments are now those of another", async () => {
+    const [plain, guarded] = [new Stack(tlsEdge), new Stack(tlsEdge)];
+    const ipRestriction = { ipPolicyIds: ["ipp_1"] };
+    await plain.up({ description: "d" });
+    await guarded.up({ description: "d", ipRestriction });
+    beginRun();
+    await plain.preview({ description: "d" });
+    const shown = await warnings(() => guarded.preview({ description: "d" }).then(() => {}));
+    assert.ok(
+      shown.some((text) => text.includes("ipRestriction")),
+      shown.join(),
+    );
+  });
 });

@@ -55,6 +55,22 @@ describe("the deadlines of a resource", () => {
     emulator.faults.clear();
   });
 
+  it("C39 C93: a young object that is not found is asked for until the deadline, and is not gone", async () => {
+    const stack = new Stack(tlsEdge);
+    await stack.up(within("read"));
+    emulator.faults.add({
+      method: "GET",
+      path: "/edges/tls/*",
+      answer: { status: 404 },
+      times: 99,
+    });
+    const none = { fields: { tls_edges: [] } };
+    emulator.faults.add({ method: "GET", path: "/edges/tls", answer: none, times: 99 });
+    const error = await failureOf(stack.refresh(), Error);
+    assert.ok(!(error instanceof RangeError), error.message);
+    assert.ok(error.message.includes(stack.id), error.message);
+  });
+
   it("C93 end its reads, updates and deletes, of which state tells the latter", async () => {
     const stack = new Stack(tlsEdge);
     await stack.up({ description: "one", ...within("read", "update", "delete") });
