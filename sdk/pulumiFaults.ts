@@ -35,6 +35,18 @@ export const { isConfigSecret } = pulumi.runtime as unknown as {
   isConfigSecret: (key: string) => boolean;
 };
 
+/**
+ * Fails the program in an output. What an output throws fails every program of this process: two inline
+ * programs of the Automation API each have a store of their own, where an error is counted.
+ */
+export function failLater(message: string): void {
+  const { asyncLocalStorage: stores } = globalThis as {
+    asyncLocalStorage?: { getStore(): unknown };
+  };
+  if (!stores?.getStore()) throw new pulumi.RunError(message);
+  void pulumi.log.error(message);
+}
+
 /** With an empty id, Pulumi would create a resource instead of reading one. */
 export function idToGet(type: string, id: pulumi.Input<pulumi.ID>): pulumi.Input<pulumi.ID> {
   const given = (known: pulumi.ID) => {

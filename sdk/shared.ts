@@ -4,6 +4,7 @@ import { defaultConnection } from "../client/settings";
 import { sharedObject } from "../provider/adopt";
 import { DeclaredHostports } from "../provider/declaredHostports";
 import type { InputOf } from "./kind";
+import { failLater } from "./pulumiFaults";
 
 /** What only one resource of a program may have, by connection. */
 class Declared {
@@ -48,8 +49,7 @@ export function refuseSharedHostports(
   const output = pulumi.output(hostports);
   output.apply(async (known) => {
     const shared = problem(known, await pulumi.isSecret(output));
-    // What an output throws would fail every program of this process: the Automation API runs several.
-    if (shared) await pulumi.log.error(shared);
+    if (shared) failLater(shared);
   });
 }
 

@@ -697,7 +697,13 @@ describe("the SDK", () => {
           /"first" and "second" have the same hostport, a\.example\.com:443, which/,
         );
         const logged = mock.method(pulumi.log, "error", async () => {});
-        edge("later", { hostports: pulumi.output(hostports) });
+        // In an inline program of the Automation API.
+        const { asyncLocalStorage, globalStore } = globalThis as unknown as {
+          asyncLocalStorage: { run(store: object, work: () => unknown): unknown };
+          globalStore: object;
+        };
+        const later = () => edge("later", { hostports: pulumi.output(hostports) });
+        asyncLocalStorage.run(globalStore, later);
         await until(() => logged.mock.callCount() > 0);
         assert.match(String(logged.mock.calls[0]?.arguments), /"first" and "later" have the same/);
       } finally {

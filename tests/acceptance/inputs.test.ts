@@ -99,7 +99,7 @@ throughBothDoors("inputs, at plan time on the real engine", (door) => {
       assert.equal(all.length, wanted.length, run.output);
       for (const text of wanted) {
         const [of = ""] = all.find(([, message]) => text.test(message)) ?? [];
-        assert.match(of, /TLSCertificate shop$/, run.output);
+        assert.match(of, /TLS(Certificate|Edge) shop$/, run.output);
       }
     };
     await project.program(program + elsewhere);

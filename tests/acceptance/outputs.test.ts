@@ -47,19 +47,6 @@ throughBothDoors("an output says what was deployed", (door) => {
       const wish = { description: "Wished", hostports: ["t.example.com:443"] };
       const transformed = new tlsedge.TLSEdge("transformed", wish, { transforms });
       tell("transformed", pulumi.all([transformed.description, transformed.hostports]));
-      ${
-        // In a program of the plugin, the generated class takes the arguments.
-        door === "plugin"
-          ? ""
-          : `const args = { hostports: [], backend: { backendId: "none" } };
-            for (const name of ["a", "b", "c"]) {
-              args.description = "Edge " + name;
-              args.hostports[0] = name + ".again.example.com:443";
-              args.backend.backendId = "bkdtg_" + name;
-              const edge = new tlsedge.TLSEdge(name, args);
-              tell(name, pulumi.all([edge.description, edge.hostports, edge.backend.backendId]));
-            }`
-      }
 
       const metadata = pulumi.secret(readFileSync("metadata", "utf8"));
       const hostports = [pulumi.secret(readFileSync("hostport", "utf8")), "other.example.com:443"];
@@ -104,15 +91,6 @@ throughBothDoors("an output says what was deployed", (door) => {
     assert.deepEqual(told(made, "transformed"), ["Transformed", []]);
     assert.equal((await served("transformed"))?.description, "Transformed");
   });
-
-  if (door === "dynamic")
-    it("C17 when one object is passed as arguments again and again, and changed", async () => {
-      for (const name of ["a", "b", "c"]) {
-        const hostports = [`${name}.again.example.com:443`];
-        assert.deepEqual(told(made, name), [`Edge ${name}`, hostports, `bkdtg_${name}`]);
-        assert.deepEqual((await served(name))?.hostports, hostports);
-      }
-    });
 
   it("C50 C53 whole, and without the key, where a program exports the resource itself", async () => {
     const shown = ["stack", "output", "--json", "--show-secrets"];
