@@ -11,7 +11,7 @@ import { canRetry, isSuccess, mayBeDone, type NoAnswer, type Outcome, pauseMs } 
 import { Deadline, Pace, pause } from "./pace";
 import { plain } from "./plain";
 import { isOtherProxy, proxyVariable } from "./proxy";
-import { withoutApiKey, withoutArguments, withoutPrivateKeys } from "./redact";
+import { minKeyInAnswer, withoutApiKey, withoutArguments, withoutPrivateKeys } from "./redact";
 
 const debug = debuglog("tlsedge");
 
@@ -396,9 +396,11 @@ async function send(
     });
     // The service answers through TLS. A proxy that does not connect to it has passed nothing on.
     if (request?.socket && !request.socket.encrypted) {
-      return ofProxy(`refuses the connection with status ${status}`);
+      // Such a status may pass.
+      const code = [429, 502, 503, 504].includes(status) ? "ECONNRESET" : "EPROXY";
+      return ofProxy(`refuses the connection with status ${status}`, code);
     }
-    return { status, headers, json: parseJson(withoutApiKey(data, apiKey), body) };
+    return { status, headers, json: parseJson(withoutApiKey(data, apiKey, minKeyInAnswer), body) };
   } catch (error) {
     // The error has the URL, and with it the password. Our own URL was parsed before.
     if ((error as NodeJS.ErrnoException).code === "ERR_INVALID_URL") {
@@ -418,8 +420,8 @@ async function send(
 /** Node's codes for those of axios. */
 const codes: Record<string, string> = { ERR_CANCELED: "ETIMEDOUT", ERR_BAD_RESPONSE: "ECONNRESET" };
 
-function ofProxy(what: string): NoAnswer {
-  return { code: "EPROXY", message: `the proxy in ${proxyVariable()} ${what}`, wasSent: false };
+function ofProxy(what: string, code = "EPROXY"): NoAnswer {
+  return { code, message: `the proxy in ${proxyVariable()} ${what}`, wasSent: false };
 }
 
 /**

@@ -83,7 +83,10 @@ async function* pagesOf<Wire>(
     const answer: Record<string, unknown> = await client.get(path + query, page, { isItem: false });
     const next = answer.next_page_uri as string | null | undefined;
     yield Object.assign(answer[collection] as Wire[], { isLast: !next });
-    query = next ? queryOf(path, next) : undefined;
+    const nextQuery = next ? queryOf(path, next) : undefined;
+    if (nextQuery === query)
+      throw ConnectionError.unusable({ path }, "a page names itself as the next");
+    query = nextQuery;
   }
 }
 

@@ -1,13 +1,15 @@
-/** A shorter API key is not cut: other words may contain it by chance. */
+/** A shorter API key is not cut out of messages: other words may contain it by chance. */
 const minKeyLength = 8;
+/** A shorter one is not cut out of answers: state must have a name as it is. */
+export const minKeyInAnswer = 16;
 /** A shorter part of a secret argument is not cut: texts without it would have it by chance. */
 const minPartLength = 4;
 
 const cut = "[secret]";
 
 /** Cuts an API key, as it is, out of a text. */
-export const withoutApiKey = (text: string, apiKey: string) =>
-  apiKey.length < minKeyLength ? text : text.replaceAll(apiKey, cut);
+export const withoutApiKey = (text: string, apiKey: string, minLength = minKeyLength) =>
+  apiKey.length < minLength ? text : text.replaceAll(apiKey, cut);
 
 /**
  * Gives a function that cuts the secret arguments of a resource out of a text of the service: each as a
@@ -17,7 +19,9 @@ export function withoutArguments(secrets: string[]): (text: string) => string {
   // The words of a PEM marker are those of any message about a certificate.
   const texts = secrets.flatMap((secret) => secret.split(/-----[A-Z0-9 ]+-----/)).filter(Boolean);
   const parts = texts.flatMap((text) => text.split(/[\s:,"'{}]+/));
-  const words = parts.flatMap((part) => part.match(/[\p{L}\p{N}_]+/gu) ?? []);
+  const words = parts.flatMap(
+    (part) => part.replace(/\\[nrt]/g, " ").match(/[\p{L}\p{N}_]+/gu) ?? [],
+  );
   const known = [...parts, ...words].filter(({ length }) => length >= minPartLength);
   const longestFirst = [...new Set([...texts, ...known])].sort((a, b) => b.length - a.length);
   if (longestFirst.length === 0) return (text) => text;

@@ -87,8 +87,10 @@ export function noteAdoption({ adopted }: Run, { title }: Kind, id: string, isDo
  */
 export function adoptions({ adopted }: Run): string | undefined {
   if (adopted.size === 0) return undefined;
-  const verb = [...adopted.values()].includes(true) ? "adopted" : "will be adopted";
-  return `${verb} without changes: ${listed([...adopted.keys()].sort())}`;
+  const done = [...adopted.keys()].filter((name) => adopted.get(name));
+  const [verb, names] =
+    done.length > 0 ? ["adopted", done] : ["will be adopted", [...adopted.keys()]];
+  return `${verb} without changes: ${listed(names.sort())}`;
 }
 
 /**

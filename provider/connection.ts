@@ -138,14 +138,14 @@ export function readSettings(
 const parse = (key: Key, value: string) =>
   v.safeParse(checks[key].schema, value, { abortPipeEarly: true });
 
-/** What stack config and the environment say of a connection, as text: equal for equal settings. */
+/** What stack config and the environment say of a connection, as text: equal for equal settings of any connection. */
 export function settingsKey(
   connection: Connection,
   config: ConfigReader | undefined,
   env: NodeJS.ProcessEnv,
 ): string {
   const given = keys.map((key) => valuesOf(connection, key, config, env));
-  return JSON.stringify([connection, given.map(({ inStack, inEnv }) => inStack || inEnv)]);
+  return JSON.stringify(given.map(({ inStack, inEnv }) => inStack || inEnv));
 }
 
 /** Why the settings of a connection can't be used; undefined when they can. */

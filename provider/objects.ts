@@ -1,9 +1,9 @@
 import { once } from "node:events";
-import { setTimeout } from "node:timers/promises";
 import type { Client } from "../client/client";
 import type { Page } from "../client/endpoints";
 import { ConnectionError } from "../client/errors";
 import type { ServiceObject } from "../client/fields";
+import { pause as waitFor } from "../client/pace";
 import { cancelSignal } from "./engine";
 import type { Kind } from "./kind";
 
@@ -142,8 +142,9 @@ export class Objects {
       isWhole || (until && (pages >= maxPages || items.some(({ id }) => until.has(id))));
     // Those who wait for one read share the next one.
     for (let last = this.#list; last; last = this.#list) {
-      // What could not be read is not remembered.
-      const list = await last.list.catch(() => undefined);
+      const list = await last.list.catch((error) => {
+        if (last.readAt >= since) throw error;
+      });
       if (list && last.readAt >= since && isEnough(list)) return list;
       if (this.#list === last) break;
     }
@@ -253,11 +254,7 @@ export const isOfItem = (error: unknown): boolean =>
   error instanceof ConnectionError && error.field?.includes("[") === true;
 
 /** A pause that ends with an error when the update is cancelled. */
-export async function pause(ms: number): Promise<void> {
-  await setTimeout(ms, undefined, { signal: cancelSignal }).catch(() => {
-    throw cancelSignal.reason;
-  });
-}
+export const pause = (ms: number): Promise<void> => waitFor(ms, cancelSignal);
 
 /** An object by its id and creation time. Other texts may be secrets of the program. */
 export function idAndTime({ id, created_at }: Pick<ListItem, "id" | "created_at">): string {

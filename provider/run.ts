@@ -83,7 +83,7 @@ class Memory {
   isKnown = false;
   /** Whether this run creates or adopts an object here. */
   isUsed = false;
-  /** Whether this run, or its plan, has come to a write. */
+  /** Whether this run, or its plan, has come to a create or a delete. */
   isWritten = false;
 }
 

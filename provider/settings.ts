@@ -26,7 +26,7 @@ const yesOrNo = v.pipe(
 const baseUrl = v.pipe(
   text,
   v.check((value) => !isOther(value), "must start with https://"),
-  v.check((value) => !!URL.parse(value)?.host, "is not a URL such as https://api.example.com"),
+  v.check((value) => !!urlOf(value)?.host, "is not a URL such as https://api.example.com"),
   v.check((value) => {
     const { username, password, search, hash } = new URL(value);
     return !(username || password || search || hash);
@@ -34,9 +34,11 @@ const baseUrl = v.pipe(
   v.transform((value) => new URL(value).href.replace(/\/+$/, "")),
 );
 
+const urlOf = (value: string) => (URL.canParse(value) ? new URL(value) : undefined);
+
 /** Whether a text is a URL of another scheme, or a host alone. */
 function isOther(value: string): boolean {
-  const url = URL.parse(value);
+  const url = urlOf(value);
   if (url?.host) return url.protocol !== "https:";
   return /^(?!https:)[a-z0-9-]+[.:][a-z0-9/.:-]+$/i.test(value);
 }

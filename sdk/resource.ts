@@ -17,7 +17,7 @@ import { millisecondsOf, timeoutsKey } from "../provider/timeouts";
 import { isAsync } from "./args";
 import { typeToken } from "./kind";
 import { isConfigSecret, mocks, PausedTraces } from "./pulumiFaults";
-import { refuseSharedImport } from "./shared";
+import { type Owner, refuseSharedObject } from "./shared";
 
 /** What a resource of this package is to the engine. */
 export interface Registered {
@@ -55,6 +55,7 @@ export class Registration {
   readonly options: pulumi.CustomResourceOptions;
   readonly traces: PausedTraces;
   readonly #registered: Registered;
+  readonly #owner: Owner;
 
   constructor(
     registered: Registered,
@@ -70,10 +71,10 @@ export class Registration {
     if (imported === "") {
       throw new pulumi.RunError("the import option is empty: give the id of the object to adopt");
     }
-    if (imported) refuseSharedImport(`${type} ${connection}`, name, imported);
     const hidden = asSecrets(args, secrets);
     const outputs = [...Object.keys(stateNames), "connection", "accountTag"];
     this.#registered = registered;
+    this.#owner = { kind: `${type} ${connection}`, name, imported };
     this.token = typeToken(type);
     this.properties = {
       ...Object.fromEntries(outputs.map((output) => [output, undefined])),
@@ -93,6 +94,8 @@ export class Registration {
   done(resource: pulumi.CustomResource): void {
     const { stateNames, secrets = [] } = this.#registered;
     this.traces.end();
+    // A `get` manages nothing.
+    if (!this.options.id) refuseSharedObject(resource, this.#owner);
     const outputs = resource as unknown as Record<string, pulumi.Output<unknown>>;
     // Pulumi makes each argument a property. An export of the resource must contain no key.
     for (const secret of secrets) delete outputs[secret];

@@ -4,13 +4,13 @@ import { defaultConnection } from "../client/settings";
 import { sharedObject } from "../provider/adopt";
 import { DeclaredHostports } from "../provider/declaredHostports";
 import type { InputOf } from "./kind";
-import { failLater } from "./pulumiFaults";
+import { failLater, mocks } from "./pulumiFaults";
 
 /** What only one resource of a program may have, by connection. */
 class Declared {
   readonly hostports = new Map<string, DeclaredHostports>();
-  /** By kind, connection and import option: the resource. */
-  readonly importers = new Map<string, string>();
+  /** By kind and connection, and by id or import option. */
+  readonly owners = new Map<string, Owner & { id: object }>();
 }
 
 /** By stack: one process may declare several. */
@@ -53,13 +53,30 @@ export function refuseSharedHostports(
   });
 }
 
+/** A resource of the program. */
+export interface Owner {
+  /** Its kind and connection. */
+  kind: string;
+  name: string;
+  /** Its option `import`. */
+  imported: string | undefined;
+}
+
 /**
- * Fails the program when two resources have one import option. The provider compares the objects, too, but
- * does not know which resource it checks.
+ * Fails the program when two of its resources have one object, or are to import it. The provider compares the
+ * objects, too, but does not know which resource it checks.
  */
-export function refuseSharedImport(kind: string, name: string, imported: string): void {
-  const importers = declared()?.importers;
-  const other = importers?.get(`${kind} ${imported}`);
-  if (other) throw new pulumi.RunError(sharedObject(other, name, imported));
-  importers?.set(`${kind} ${imported}`, name);
+export function refuseSharedObject({ id }: pulumi.CustomResource, owner: Owner): void {
+  const owners = declared()?.owners;
+  if (!owners) return;
+  const note = (object: string) => {
+    const key = `${owner.kind} ${object}`;
+    const other = owners.get(key) ?? { ...owner, id };
+    owners.set(key, other);
+    // Mocks may give each resource the same id.
+    const isShared = other.id !== id && (owner.imported || other.imported || !mocks());
+    if (isShared) failLater(sharedObject(other.name, owner.name, object));
+  };
+  if (owner.imported) note(owner.imported);
+  id.apply(note);
 }

@@ -403,7 +403,10 @@ describe("a create", () => {
     assert.deepEqual(await lengths(young, old, undefined), [1, 2, 2]);
     assert.equal(heard().length, 2);
     emulator.faults.add({ answer: { status: 400 } });
-    await failureOf(objects.list(began + 1), ServiceError);
+    mock.timers.tick(1);
+    const failing = Array.from({ length: 3 }, () => objects.list(began + 1));
+    await Promise.all(failing.map((list) => failureOf(list, ServiceError)));
+    assert.equal(heard().length, 3, "those who wait for a read share its failure");
     assert.equal((await objects.list(began + 1)).items.length, 2);
   });
 

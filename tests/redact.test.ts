@@ -80,6 +80,7 @@ it("C50: a text is shown without the secret arguments of a program, and words of
     "bkdtg_S3CRET x",
     "edge",
     '{"owner":"alice",\n"note":"kept + (quiet)"}',
+    JSON.stringify({ note: "vault\npassw0rd" }),
     "-----BEGIN CERTIFICATE-----\nMIIBzzCCAXWg\n-----END CERTIFICATE-----\n",
   ]);
   const texts = {
@@ -93,6 +94,7 @@ it("C50: a text is shown without the secret arguments of a program, and words of
     'data \\nalice, \\"{"owner":"alice",\n"note":"kept + (quiet)"}"':
       'data \\n[secret], \\"[secret]"',
     "the certificate MIIBzzCCAXWg": "the certificate [secret]",
+    "the word passw0rd is not allowed": "the word [secret] is not allowed",
     "the edge edgtls_1 has it": "the [secret] edgtls_1 has it",
   };
   for (const [text, left] of Object.entries(texts)) assert.equal(open(text), left);

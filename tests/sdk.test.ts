@@ -551,6 +551,15 @@ describe("the SDK", () => {
       answered = {};
     });
 
+    /** Runs an inline program of the Automation API: an error that it does not log hits the others. */
+    const inline = <T>(program: () => T): T => {
+      const { asyncLocalStorage, globalStore } = globalThis as unknown as {
+        asyncLocalStorage: { run(store: object, work: () => T): T };
+        globalStore: object;
+      };
+      return asyncLocalStorage.run(globalStore, program);
+    };
+
     /** What the engine was told, once the resource is registered. */
     async function told(resource: pulumi.CustomResource): Promise<Registered> {
       await known(resource.urn);
@@ -697,13 +706,7 @@ describe("the SDK", () => {
           /"first" and "second" have the same hostport, a\.example\.com:443, which/,
         );
         const logged = mock.method(pulumi.log, "error", async () => {});
-        // In an inline program of the Automation API.
-        const { asyncLocalStorage, globalStore } = globalThis as unknown as {
-          asyncLocalStorage: { run(store: object, work: () => unknown): unknown };
-          globalStore: object;
-        };
-        const later = () => edge("later", { hostports: pulumi.output(hostports) });
-        asyncLocalStorage.run(globalStore, later);
+        inline(() => edge("later", { hostports: pulumi.output(hostports) }));
         await until(() => logged.mock.callCount() > 0);
         assert.match(String(logged.mock.calls[0]?.arguments), /"first" and "later" have the same/);
       } finally {
@@ -712,15 +715,33 @@ describe("the SDK", () => {
       }
     });
 
-    it("C40 can't import what another resource of the same account imports: both are named", () => {
-      const stack = {};
+    it("C40 can't import what another resource has: both are named, in whichever order", async () => {
+      let stack = {};
       mock.method(pulumi.runtime, "getStackResource", () => stack);
+      const logged = mock.method(pulumi.log, "error", async () => {});
+      const make = (name: string, opts: pulumi.CustomResourceOptions = {}, args = {}) =>
+        inline(() => known(new sdk.TLSEdge(name, args, opts).id));
       const undo = setEnvFor(emulator, "TLSEDGE_OTHER");
-      const imports = (name: string, args = {}) => new sdk.TLSEdge(name, args, { import: "x" });
       try {
-        imports("a");
-        imports("elsewhere", { connection: "tlsedge-other" });
-        assert.throws(() => imports("b"), /"a" and "b" have the same object, x/);
+        await make("a");
+        await make("b", { import: "x" });
+        await make("c", {}, { connection: "tlsedge-other" });
+        await make("read", { id: "x" });
+        await make("elsewhere", { import: "a-id" }, { connection: "tlsedge-other" });
+        assert.equal(logged.mock.callCount(), 0);
+        const shared: [string, pulumi.CustomResourceOptions, RegExp][] = [
+          ["d", { import: "a-id" }, /"a" and "d" have the same object, a-id/],
+          ["e", { import: "x" }, /"b" and "e" have the same object, x/],
+        ];
+        for (const [place, [name, opts, said]] of shared.entries()) {
+          await make(name, opts);
+          assert.match(String(logged.mock.calls[place]?.arguments), said);
+        }
+        stack = {};
+        await make("first", { import: "second-id" });
+        await make("second");
+        const last = String(logged.mock.calls.at(-1)?.arguments);
+        assert.match(last, /"first" and "second" have the same object/);
       } finally {
         undo();
         mock.reset();

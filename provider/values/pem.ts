@@ -112,7 +112,9 @@ export function parseOrderedChain(text: string): X509Certificate[] {
   const found = split(text);
   const chain = chainIn(found, text);
   refuseOutside(found);
-  const unreadable = chain.findIndex((certificate) => !isReadable(certificate)) + 1;
+  const isUnreadable = (certificate: X509Certificate, index: number) =>
+    !isReadable(certificate) || (index === 0 && !keyType(certificate));
+  const unreadable = chain.findIndex(isUnreadable) + 1;
   if (unreadable) {
     throw new PemError(
       `certificate ${unreadable} has a key that the service can't read: it must be RSA with an exponent ` +
@@ -135,6 +137,9 @@ function isSigned(certificate: X509Certificate, issuer: X509Certificate): boolea
 function whyNotSigned(chain: X509Certificate[], index: number): string {
   const [certificate, next] = chain.slice(index) as [X509Certificate, X509Certificate];
   const [one, other] = [`certificate ${index + 1}`, `certificate ${index + 2}`];
+  if (next.fingerprint256 === certificate.fingerprint256) {
+    return `${other} is the same as ${one}: remove one of them`;
+  }
   const advice = "the leaf comes first, then each certificate's issuer";
   if (next.checkIssued(certificate)) {
     return `${one} signed ${other}, so they are in reverse order: ${advice}`;
@@ -231,10 +236,9 @@ function publicKey(leaf: X509Certificate): KeyObject | undefined {
 /** Whether Go, in which services of this shape are written, can read the public key. */
 function isReadable(certificate: X509Certificate): boolean {
   const key = publicKey(certificate);
-  if (!key || !keyType(certificate)) return false;
-  const exponent = Number(key.asymmetricKeyDetails?.publicExponent ?? 3);
+  const exponent = Number(key?.asymmetricKeyDetails?.publicExponent ?? 3);
   if (exponent < 3 || exponent > 2 ** 31 - 1 || exponent % 2 === 0) return false;
-  return key.asymmetricKeyType !== "ec" || namedCurve.test(spki(key).toString("hex"));
+  return key?.asymmetricKeyType !== "ec" || namedCurve.test(spki(key).toString("hex"));
 }
 
 /** The start of an SPKI in hex: id-ecPublicKey, the name of a curve that Go knows, an uncompressed point. */
