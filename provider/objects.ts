@@ -148,8 +148,13 @@ export class Objects {
       if (list && last.readAt >= since && isEnough(list)) return list;
       if (this.#list === last) break;
     }
-    this.#list = { readAt: performance.now(), list: this.#readUntil(isEnough) };
-    return this.#list.list;
+    const read = { readAt: performance.now(), list: this.#readUntil(isEnough) };
+    this.#list = read;
+    // A failure is for those who wait now, and is not remembered.
+    read.list.catch(() => {
+      if (this.#list === read) this.#list = undefined;
+    });
+    return read.list;
   }
 
   async #readUntil(isEnough: (list: List) => unknown): Promise<List> {
