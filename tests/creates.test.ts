@@ -25,6 +25,7 @@ import {
   clientOf,
   failureOf,
   holdTimeouts,
+  PlanFailure,
   type Properties,
   reset,
   type Script,
@@ -434,6 +435,13 @@ describe("a create", () => {
         await other.up(inputs[kind]);
         assert.deepEqual(ids(kind), [other.id, orphan]);
       });
+
+    it("C84: what was taken is not adopted by another resource", async () => {
+      const orphan = await cutOff();
+      await taking(() => stackOf("tlsEdge").up(inputs.tlsEdge));
+      const adopting = stackOf("tlsEdge").up({ ...inputs.tlsEdge, __import: orphan });
+      await failureOf(adopting, PlanFailure);
+    });
 
     it("C84 takeEqual creates where two are equal, one differs, or a resource has it", async () => {
       const [one, two] = [await make("tlsEdge"), await cutOff()];
