@@ -8,9 +8,40 @@ import { type Made, newId, type Unset } from "./wire";
 import { alternativeNames, findBlocks, fits, ipOf, keyTypeOf, refuseAsGo, timeOf } from "./x509";
 
 /** A TLS certificate, without its private key (api.md §2.2). */
-export type TLSCertificateWire = Made & { certificate_pem: string } & Partial<
-    ReturnType<typeof fieldsOf>
-  >;
+export interface TLSCertificateWire extends Made {
+  /** The chain in PEM, leaf first. */
+  certificate_pem: string;
+  /** The leaf's common name. */
+  subject_common_name?: Unset<string>;
+  /** The other names that the leaf is valid for. */
+  subject_alternative_names?: Unset<{ dns_names?: Unset<string[]>; ips?: Unset<string[]> }>;
+  /** When the service issued the certificate, RFC 3339; null for an uploaded one. */
+  issued_at?: Unset<string>;
+  /** Start of validity, RFC 3339. */
+  not_before?: Unset<string>;
+  /** End of validity, RFC 3339. */
+  not_after?: Unset<string>;
+  /** What the key may be used for. */
+  key_usages?: Unset<string[]>;
+  /** The extended key usages. */
+  extended_key_usages?: Unset<string[]>;
+  /** `rsa`, `ecdsa` or `ed25519`. */
+  private_key_type?: Unset<string>;
+  /** The common name of the leaf's issuer. */
+  issuer_common_name?: Unset<string>;
+  /** The leaf's serial number. */
+  serial_number?: Unset<string>;
+  /** The organization in the leaf's subject; empty when absent. */
+  subject_organization?: Unset<string>;
+  /** The organizational unit in the leaf's subject; empty when absent. */
+  subject_organizational_unit?: Unset<string>;
+  /** The locality, such as a city, in the leaf's subject; empty when absent. */
+  subject_locality?: Unset<string>;
+  /** The state or province in the leaf's subject; empty when absent. */
+  subject_province?: Unset<string>;
+  /** The country in the leaf's subject; empty when absent. */
+  subject_country?: Unset<string>;
+}
 
 const upload = strictObject({
   ...labels,
