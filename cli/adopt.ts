@@ -253,7 +253,7 @@ export function adoptionText(adoption: Adoption, isPlugin: boolean, display: Dis
 It reads each object, changes nothing at the service, and writes the program into FILE.`
     : `Wrote ${inWords(files.map((file) => plain(file)))}. In index.ts of the Pulumi project, write
   import "./adoption";
-and run \`pulumi up\`: it adopts the objects, and changes nothing.`;
+and run \`pulumi up\`: it adopts the objects, which the plan shows as \`create\`, and changes nothing.`;
   const parts = [
     `Service: ${plain(adoption.service)}`,
     rows.length > 0 && section("Skipped", ["ID", "NAMES", "WHY"], rows, display),

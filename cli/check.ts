@@ -33,7 +33,13 @@ export async function checksOf(
   let client: Client;
   const looks: Record<string, () => string | Promise<string>> = {
     settings() {
-      client = connect();
+      try {
+        client = connect();
+      } catch (error) {
+        throw new Error(
+          `${(error as Error).message} (this command does not read a stack's config)`,
+        );
+      }
       return `the base URL is ${client.baseUrl.href}, and an API key is set`;
     },
     async service() {

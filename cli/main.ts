@@ -128,7 +128,9 @@ function failures(text: string): Mark[] {
 export async function main(argv: string[], io: IO): Promise<number> {
   let code = 0;
   const program = new Command(self)
-    .description("Shows what an account of the service holds, or writes a program that adopts it.")
+    .description(
+      "Shows what an account of the service holds, checks the settings, or writes a program that adopts it.",
+    )
     .version(version)
     .showHelpAfterError(`\`${self} --help\` lists the commands and options.`)
     .configureOutput({

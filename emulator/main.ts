@@ -12,7 +12,7 @@ Serves the API over HTTPS on loopback:
   --data FOLDER     keep data, port, API key and CA here (default: .tlsedge/emulator)
   --port N          serve on this port (default: the kept port if that is free, else any free port)
   --write-env FILE  write TLSEDGE_BASE_URL, TLSEDGE_API_KEY and TLSEDGE_CA_FILE here, a line each,
-                    as a shell, Node.js and Docker read them
+                    as Node.js and Docker read them, and a shell after \`set -a\`
 
 Or creates a test certificate, signed by a new authority, in the files that ACME clients write:
 

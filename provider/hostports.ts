@@ -101,8 +101,6 @@ export async function setHostports<Wire extends ServiceObject>(
     // After a 404, the update of a new edge is tried again.
     if (own) own.isNotUpdated = (error as Partial<ServiceError>).status !== 404;
     throw error;
-  } finally {
-    if (own) own.waitsFor = [];
   }
 }
 
@@ -120,13 +118,12 @@ async function waitForHolders(kind: Kind, account: Account, waiting: Waiting): P
       items = (await list.catch(() => Promise.reject(error))).items;
       reads += 1;
     }
-    const hadHolder = holders.length > 0;
     holders = items
       .map((wire) => ({ wire, edge: account.known(kind, wire.id) }))
       .filter((one) => one.edge !== own && serves(one, hostports));
     if (holders.length === 0) {
       // The holder may have been updated after the refusal and before the list was read.
-      if (hadHolder || share(hostports, account.run.givenUp)) return;
+      if (share(hostports, account.run.givenUp)) return;
       throw error;
     }
     if (own) own.waitsFor = holders.map(({ edge }) => edge);
