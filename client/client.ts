@@ -234,7 +234,7 @@ export class Client {
         ...tries,
         ...(field && { field }),
         // The id is checked first: when another field is wrong, it is right.
-        ...(field && field !== "id" && { id: (json as { id?: string }).id }),
+        ...(field && field !== "id" && { objectId: (json as { id?: string }).id }),
         ambiguous: method !== "GET",
       },
       `${what}. ${advice}`,

@@ -65,16 +65,22 @@ export class ConnectionError extends RequestError {
   declare readonly code: string;
   /** In an `EBADANSWER`: the path of the unusable field, such as `tls_edges[3].id`. */
   declare readonly field: string | undefined;
-  /** In an `EBADANSWER`: the id of the object, if the answer has one. */
-  declare readonly id: string | undefined;
+  /**
+   * In an `EBADANSWER`: the id of the object, if the answer has one. Not named `id`: to Pulumi, an error with an
+   * `id` is that of a resource that was created or updated in part, with the error's `properties` as its state.
+   */
+  declare readonly objectId: string | undefined;
 
-  constructor(reason: string, fields: Attempted & { code: string; field?: string; id?: string }) {
+  constructor(
+    reason: string,
+    fields: Attempted & { code: string; field?: string; objectId?: string },
+  ) {
     super("got no usable answer", reason, fields);
   }
 
   /** The error for an answer that does not match api.md. */
   static unusable(
-    fields: Partial<Attempted> & { path: string; field?: string; id?: string },
+    fields: Partial<Attempted> & { path: string; field?: string; objectId?: string },
     reason: string,
   ): ConnectionError {
     const defaults = { method: "GET", attempts: 1, elapsedMs: 0, ambiguous: false };

@@ -101,8 +101,8 @@ async function send(
 }
 
 function partlyAnswered(error: unknown): Creation {
-  if (!(error instanceof ConnectionError && error.id)) throw error;
-  return { wire: { id: error.id, uri: "", created_at: "" }, problem: error.message };
+  if (!(error instanceof ConnectionError && error.objectId)) throw error;
+  return { wire: { id: error.objectId, uri: "", created_at: "" }, problem: error.message };
 }
 
 /** Notes the id that a create was answered with, or refuses one that a resource has. */

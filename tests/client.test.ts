@@ -247,7 +247,8 @@ describe("the client", () => {
         assert.deepEqual([error.code, error.field], ["EBADANSWER", field]);
         assert.ok(error.message.includes(field), error.message);
         // C35: the id is enough.
-        assert.equal(error.id, field === "id" ? undefined : edge.id);
+        assert.ok(!("id" in error), "Pulumi would store the error's properties as the state");
+        assert.equal(error.objectId, field === "id" ? undefined : edge.id);
         const ofList = await failureOf(listAll(client), ConnectionError);
         assert.deepEqual([ofList.field, ofList.id], [`tls_edges[1].${field}`, undefined]);
       });
