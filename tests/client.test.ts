@@ -218,7 +218,10 @@ describe("the client", () => {
       for (const body of ["<html>", "", "[]", '"ok"', '{"id":"edgtls_1","ur']) {
         const { client, requests } = await scripted([answer(201, body), answer(200, body)]);
         const post = await failureOf(create(client), ConnectionError);
-        assert.deepEqual([post.code, post.ambiguous, post.id], ["EBADANSWER", true, undefined]);
+        assert.deepEqual(
+          [post.code, post.ambiguous, post.objectId],
+          ["EBADANSWER", true, undefined],
+        );
         assert.equal((await failureOf(get(client), ConnectionError)).ambiguous, false);
         assert.equal(requests.length, 2);
       }
@@ -250,7 +253,7 @@ describe("the client", () => {
         assert.ok(!("id" in error), "Pulumi would store the error's properties as the state");
         assert.equal(error.objectId, field === "id" ? undefined : edge.id);
         const ofList = await failureOf(listAll(client), ConnectionError);
-        assert.deepEqual([ofList.field, ofList.id], [`tls_edges[1].${field}`, undefined]);
+        assert.deepEqual([ofList.field, ofList.objectId], [`tls_edges[1].${field}`, undefined]);
       });
     }
 
