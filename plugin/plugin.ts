@@ -11,6 +11,7 @@ import { sharedObject } from "../provider/adopt";
 import {
   type ConfigReader,
   plainKey,
+  problemOf,
   problemOfSettings,
   readSettings,
   type Settings,
@@ -167,13 +168,14 @@ function handlersOf(schema: Schema) {
     configure(request: messages.ConfigureRequest) {
       const { values, secrets } = fromWire(request.getArgs());
       const source = sourceOf(request.getUrn() ?? "", values);
-      if (!problemOfSettings(source.connection, source.config)) {
+      // Settings that can't be used fail the checks of the resources.
+      problemOf(() => {
         const { baseUrl } = readSettings(source.connection, source.config, process.env);
         const configured = new URL(baseUrl).origin;
         origin ??= configured;
         if (configured !== origin)
           throw new Error(`this process was configured for ${origin}, and is kept to that service`);
-      }
+      });
       ({ connection } = source);
       run = new Run(source.config, show);
       checked.clear();

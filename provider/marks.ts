@@ -31,7 +31,7 @@ function storedWith({ memory }: Account, mark: unknown): Stored {
 
 /** Notes an object in state, which may show whose the base URL and key are. */
 export function noteStored(kind: Kind, account: Account, id: string, state: Properties): void {
-  account.memory.states.set(`${kind.title} ${id}`, { kind, id, state });
+  account.memory.states.set(account.known(kind, id), { kind, id, state });
   storedWith(account, state.accountTag);
 }
 
@@ -136,7 +136,7 @@ async function ifReached<T>(
   stored?.inFlight.add(answered);
   const found = await answered.finally(() => stored?.inFlight.delete(answered));
   if (found !== undefined) return found;
-  account.memory.states.delete(`${kind.title} ${id}`);
+  account.memory.states.delete(account.known(kind, id));
   if (!stored || account.settings.sameAccount) return undefined;
   if (await isReached(account, state?.accountTag, stored)) return undefined;
   throw new Error(doubt(account, `the ${kind.title} ${id}`, stored));

@@ -177,8 +177,9 @@ export async function remove(
     return true;
   };
   await ifInAccount(kind, account, id, state, deletion);
-  account.memory.states.delete(`${kind.title} ${id}`);
-  account.known(kind, id).isDeleted = true;
+  const object = account.known(kind, id);
+  account.memory.states.delete(object);
+  object.isDeleted = true;
   noteDeleted(kind, account, id, state);
 }
 

@@ -75,8 +75,8 @@ class Memory {
   readonly stored = new Map<unknown, Stored>();
   /** By what keeps reads from an answer: the object whose error tells it. */
   readonly failures = new Map<unknown, string>();
-  /** By title and id: the objects that the states of this run have. */
-  readonly states = new Map<string, { kind: Kind; id: string; state: Properties }>();
+  /** The objects that the states of this run have. */
+  readonly states = new Map<KnownObject, { kind: Kind; id: string; state: Properties }>();
   /** What has kept the question before a change from an answer, and was told. */
   readonly reported = new Set<unknown>();
   /** Whether a state shows that the service is the same as before. */
