@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { ConnectionError } from "../client/errors";
 import { type Emulator, startEmulator } from "../emulator/server";
 import { tlsEdge } from "../provider/dynamic";
+import { beginRun } from "../provider/process";
 import { millisecondsOf } from "../provider/timeouts";
 import { failureOf, Stack, setEnvFor } from "./support";
 
@@ -13,6 +14,7 @@ describe("the deadlines of a resource", () => {
     emulator = await startEmulator();
     restore = setEnvFor(emulator);
   });
+  beforeEach(beginRun);
   afterEach(() => emulator.reset());
   after(() => {
     restore();
@@ -96,7 +98,7 @@ describe("the deadlines of a resource", () => {
     assert.equal(await stack.up({ description: "two", ...within("delete") }), "update");
     assert.equal(await stack.up({ description: "two" }), "same");
     assert.deepEqual(
-      emulator.requests.map(({ body }) => body),
+      emulator.requests.flatMap(({ body }) => body ?? []),
       [{ description: "one" }, { description: "two" }],
     );
   });
