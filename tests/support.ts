@@ -20,7 +20,7 @@ import {
   makeCertificate,
   makeServerCertificate,
 } from "../emulator/pki";
-import type { Emulator } from "../emulator/server";
+import { type Emulator, type Respond, startEmulator } from "../emulator/server";
 import { beginRun, finishRun } from "../provider/process";
 
 export type Properties = Record<string, unknown>;
@@ -36,6 +36,17 @@ export const typedUnknowns = {
   asset: "030794c1-ac77-496b-92df-f27374a8bd58",
   archive: "e48ece36-62e2-4504-bad9-02848725956a",
   object: "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
+};
+
+/** What a program says of an edge that has everything. */
+export const fullEdge = {
+  description: "what it is for",
+  metadata: '{"team":"web"}',
+  hostports: ["a.example.com:443", "b.example.com:443"],
+  backend: { backendId: "bkdtg_1" },
+  ipRestriction: { ipPolicyIds: ["ipp_1", "ipp_2"] },
+  mutualTls: { certificateAuthorityIds: ["ca_1", "ca_2"] },
+  tlsTermination: { terminateAt: "edge", minVersion: "1.3" },
 };
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tlsedge-tests-"));
@@ -99,6 +110,44 @@ export function setEnvFor(emulator: Emulator, prefix?: string): () => void {
   return setEnv({ ...settingsFor(emulator, prefix), PULUMI_HOME: folder });
 }
 
+/** The service of a suite. */
+export interface Service extends Emulator {
+  /** Rewrites the body of each answer. */
+  respond: Respond;
+}
+
+/**
+ * A service for the tests of a suite. Each test begins a run, with an empty service and the settings that reach it.
+ * What it changes of the environment, and what it mocks, is undone after it.
+ *
+ * @param env Variables that differ from those of {@link settingsFor}.
+ */
+export function useEmulator(env: Record<string, string | undefined> = {}): Service {
+  const service = {} as Service;
+  let environment: NodeJS.ProcessEnv;
+  let settings: Record<string, string | undefined>;
+  before(async () => {
+    const respond: Respond = (...answer) => service.respond(...answer);
+    Object.assign(service, await startEmulator({ respond }));
+    settings = { ...settingsFor(service), ...env };
+  });
+  beforeEach(() => {
+    environment = { ...process.env };
+    setEnv(settings);
+    service.reset();
+    service.respond = (body) => body;
+    beginRun();
+  });
+  afterEach(() => {
+    mock.reset();
+    const added = Object.keys(process.env).filter((name) => !(name in environment));
+    for (const name of added) delete process.env[name];
+    Object.assign(process.env, environment);
+  });
+  after(() => service.close());
+  return service;
+}
+
 /** What begins a run, in each provider of this process. */
 export const runs = new Set<() => unknown>([beginRun]);
 
@@ -160,6 +209,16 @@ export function holdTimeouts(): () => void {
 /** What was asked of the emulator since the last time. */
 export function takeRequests({ requests }: Emulator) {
   return requests.splice(0).map(({ method, body }) => ({ method, body }));
+}
+
+/** The methods of the requests since the last time. */
+export const takeMethods = (emulator: Emulator) =>
+  takeRequests(emulator).map(({ method }) => method);
+
+/** What the provider shows from now on, until `mock.reset`: warnings begin with `warning: `. */
+export function captureMessages(): () => string[] {
+  const shown = mock.method(console, "error", () => {});
+  return () => shown.mock.calls.map((call) => String(call.arguments));
 }
 
 /** The warnings at the end of a run. */
@@ -281,6 +340,10 @@ export async function failureOf<E extends Error>(
   });
 }
 
+/** The message of an error that is expected. */
+export const messageOf = async (work: Promise<unknown>): Promise<string> =>
+  (await failureOf(work, Error)).message;
+
 /** What crosses to the provider, as the wire leaves it: without what is undefined. */
 function wired<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
@@ -302,7 +365,7 @@ export class PlanFailure extends Error {
   }
 }
 
-/** A provider of either way in. The plugin needs the inputs of the last deployment, too. */
+/** A provider of either protocol. The plugin needs the inputs of the last deployment, too. */
 export interface ResourceProvider {
   configure(request: { config: pulumi.dynamic.Config }): Promise<void>;
   check(olds: Properties, news: Properties): Promise<pulumi.dynamic.CheckResult>;
@@ -313,8 +376,6 @@ export interface ResourceProvider {
     olds: Properties,
   ): Promise<pulumi.dynamic.DiffResult>;
   create(inputs: Properties): Promise<pulumi.dynamic.CreateResult>;
-  /** What a plan knows of an object that is to be created. Default: the inputs. */
-  planned?(inputs: Properties): Promise<Properties>;
   read(id: string, state: Properties, olds?: Properties): Promise<pulumi.dynamic.ReadResult>;
   update(
     id: string,
@@ -420,4 +481,11 @@ export class Stack {
   async destroy(): Promise<void> {
     await (await this.#configured()).delete(this.id, wired(this.state));
   }
+}
+
+/** A resource that was deployed with these arguments. */
+export async function deployed(provider: object, args: Properties): Promise<Stack> {
+  const stack = new Stack(provider);
+  await stack.up(args);
+  return stack;
 }
