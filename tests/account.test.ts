@@ -125,7 +125,7 @@ describe("the account that the state was made with", () => {
     }
   });
 
-  it("C7: what replaced an object in another account keeps the object from its delete", async () => {
+  it("C7: a replacement in another account keeps the old object from its delete", async () => {
     const own = emulator.addKey();
     setEnv({ TLSEDGE_API_KEY: own });
     const old = await deployed(tlsCertificate, certificate);
@@ -177,7 +177,7 @@ describe("the account that the state was made with", () => {
     assert.ok(methods().length <= 5);
   });
 
-  it("C7: says why it is not known whose a key is, when the service can't be asked", async () => {
+  it("C7: an error says why it is not known whose a key is, when the service can't be asked", async () => {
     const [edge] = await edges(1);
     rotate();
     await edge.preview({ description: "0" });
@@ -190,7 +190,7 @@ describe("the account that the state was made with", () => {
     await create("new");
   });
 
-  it("C31: a refresh while the service is down tells the cause once, and drops nothing", async () => {
+  it("C31: a refresh while the service is down names the cause once, and drops nothing", async () => {
     setEnv({ TLSEDGE_MAX_RETRIES: "0" });
     const all = await edges(4);
     for (const answer of ["reset", { status: 503 }, "reset"] as const) {
@@ -204,7 +204,7 @@ describe("the account that the state was made with", () => {
     }
   });
 
-  it("C7: is not shown by what the other account has: creates, imports, lookups, lists", async () => {
+  it("C7: what the other account has shows nothing: creates, imports, lookups, lists", async () => {
     const [stack] = await edges(1);
     const other = useOther();
     const [there, loose] = await edges(2);
@@ -233,7 +233,7 @@ describe("the account that the state was made with", () => {
     }
   });
 
-  it("C7: waits for reads in flight, which may show it", async () => {
+  it("C7: a judgement waits for reads in flight, which may show the account", async () => {
     const [planned, gone, there] = await edges(3);
     remove(planned, gone);
     rotate();
@@ -249,7 +249,7 @@ describe("the account that the state was made with", () => {
     assert.deepEqual([await reading, await judging], ["same", "gone"]);
   });
 
-  it("C7: an update and a delete show it, too", async () => {
+  it("C7: an update and a delete show the account, too", async () => {
     for (const work of [change, (stack: Stack) => stack.destroy()]) {
       const [gone, there] = await edges(2);
       remove(gone);
@@ -259,7 +259,7 @@ describe("the account that the state was made with", () => {
     }
   });
 
-  it("C7: asks for one that this run has seen in the plan, once", async () => {
+  it("C7: a missing object makes the run ask for one other that it has seen in the plan, once", async () => {
     const all = await edges(4);
     void later(emulator);
     rotate();
@@ -273,7 +273,7 @@ describe("the account that the state was made with", () => {
     assert.deepEqual(methods(), ["DELETE", "GET"]);
   });
 
-  it("C7: asks no second one when that one is not found", async () => {
+  it("C7: no second object is asked for when that one is not found", async () => {
     const all = await edges(3);
     useOther();
     for (const stack of all) await stack.preview({ description: "changed" });
@@ -284,7 +284,7 @@ describe("the account that the state was made with", () => {
     assert.deepEqual(methods(), ["DELETE", "GET"]);
   });
 
-  it("C7 C32: with the same key, what is not found is gone, with no more requests", async () => {
+  it("C7 C32: with the same key, an object that is not found is gone, with no more requests", async () => {
     const [a, b] = await edges(2);
     remove(a, b);
     methods();
@@ -294,7 +294,7 @@ describe("the account that the state was made with", () => {
     assert.deepEqual(methods(), ["DELETE", "GET"]);
   });
 
-  it("C7: the only one, deleted by hand: a variable says that the new key is the account's", async () => {
+  it("C7: of the only object, deleted by hand, a variable says that the new key is the account's", async () => {
     const [stack] = await edges(1);
     remove(stack);
     rotate();

@@ -53,7 +53,7 @@ describe("adoption", () => {
   const create = (inputs: Properties) =>
     tlsEdge.create({ ...inputs, __provider: "" }) as Promise<unknown>;
 
-  it("C40: takes a hostport or a fingerprint for an id, reads once, and goes on with the real id", async () => {
+  it("C40: import takes a hostport or a fingerprint for an id, and goes on with the real id", async () => {
     const option = importing("A.example.com:443", args);
     const stack = await adopt(option);
     assert.equal(stack.id, existing.id);
@@ -78,7 +78,7 @@ describe("adoption", () => {
     assert.equal(await certificate.up(importing(fingerprint, { certificatePem })), "same");
   });
 
-  it("C40: an object that is not there, or a name of none or of several, fails the plan, which lists them", async () => {
+  it("C40: an import of nothing, or of a name that several have, fails the plan, which lists them", async () => {
     const missing = await messageOf(plan(importing("edgtls_none")));
     assert.match(missing, /no TLS edge has the id edgtls_none/);
     const none = await messageOf(plan(importing("b.example.com:443", args)));
@@ -92,8 +92,8 @@ describe("adoption", () => {
     for (const { stack } of [twin, other]) assert.ok(several.includes(stack.id), several);
   });
 
-  it("C40: is told at the end of a plan and of an update", async () => {
-    const told = async () => {
+  it("C40: an adoption is reported at the end of a plan and of an update", async () => {
+    const reported = async () => {
       const messages = captureMessages();
       await finishRun();
       beginRun();
@@ -101,12 +101,12 @@ describe("adoption", () => {
     };
     const edge = `the TLS edge ${existing.id}`;
     await plan(importing(existing.id, args));
-    assert.deepEqual(await told(), [`will be adopted without changes: ${edge}`]);
+    assert.deepEqual(await reported(), [`will be adopted without changes: ${edge}`]);
     await adopt(importing(existing.id, args));
-    assert.deepEqual(await told(), [`adopted without changes: ${edge}`]);
+    assert.deepEqual(await reported(), [`adopted without changes: ${edge}`]);
   });
 
-  it("C13 C40: each difference fails the plan, and what is not known yet is compared when it is", async () => {
+  it("C13 C40: each difference of an import fails the plan; what is not known yet is compared later", async () => {
     const option = importing(existing.id, { ...args, metadata: unknown });
     assert.equal((await plan(option)).verdict, "create");
     emulator.tlsEdges.patch(existing.id, { description: "changed since" });
@@ -121,7 +121,7 @@ describe("adoption", () => {
     await adopt(importing(existing.id, { ...args, description: "changed since" }));
   });
 
-  it("C40 C50: shows no secret argument in the plan, nor in the update", async () => {
+  it("C40 C50: an import that differs shows no secret argument in the plan, nor in the update", async () => {
     const secret = { ...args, description: "mine", __secrets: ["description"] };
     for (const work of [plan, create]) {
       const message = await messageOf(work(importing(existing.id, secret)));
@@ -129,7 +129,7 @@ describe("adoption", () => {
     }
   });
 
-  it("C30: many that are adopted for minutes are read by the page once", async () => {
+  it("C30: many objects that are adopted for minutes are read by the page once", async () => {
     const all = [existing];
     for (let n = 0; n < 20; n++) {
       all.push(await deployed(tlsEdge, { hostports: [`app${n}.example.com:443`] }));
@@ -144,7 +144,7 @@ describe("adoption", () => {
     assert.equal(takeRequests(emulator).length, 2, "one by itself, and a page");
   });
 
-  it("C11 C40: what is wrong is said, and not compared or read in vain", async () => {
+  it("C11 C40: wrong arguments of an import are refused, and not compared or read in vain", async () => {
     assert.match(await messageOf(plan(importing(existing.id, { hostport: "a" }))), /hostports/);
     assert.deepEqual(methods(), []);
     const { stack } = await upload();
@@ -166,7 +166,7 @@ describe("adoption", () => {
     assert.equal((await planCertificate(later)).verdict, "create");
   });
 
-  it("C40: another chain is told by its names and dates, not by its PEM", async () => {
+  it("C40: a difference of chains is shown by names and dates, not by PEM", async () => {
     const { stack } = await upload();
     beginRun();
     const { certificatePem } = otherPair;
@@ -175,7 +175,7 @@ describe("adoption", () => {
     assert.ok(!message.includes("BEGIN CERTIFICATE"), message);
   });
 
-  it("C40: what another resource of the program has is not adopted, whichever comes first", async () => {
+  it("C40: an object of another resource of the program is not adopted, whichever comes first", async () => {
     const { certificatePem, privateKeyPem } = pair;
     const { stack: owner, fingerprint } = await upload();
     const own = () => owner.preview({ certificatePem, privateKeyPem });
@@ -218,7 +218,7 @@ describe("adoption", () => {
     }
   });
 
-  it("C44: what this run has deleted is not adopted", async () => {
+  it("C44: an object that this run has deleted is not adopted", async () => {
     await existing.destroy();
     const adopted = importing(existing.id, args);
     assert.match(await messageOf(create(adopted)), /deleted by this update/);
@@ -226,7 +226,7 @@ describe("adoption", () => {
     assert.deepEqual(ids(), []);
   });
 
-  it("C44: a delete leaves alive what is to be adopted, or was, in this run and in a later one", async () => {
+  it("C44: a delete leaves an adopted object alive, before its adoption and in a later run, too", async () => {
     await plan(importing(existing.id, args));
     await existing.destroy();
     assert.deepEqual(ids(), [existing.id]);
@@ -244,7 +244,7 @@ describe("adoption", () => {
     assert.deepEqual(ids(), [existing.id]);
   });
 
-  it("C41 C44: removing the option is an update without a write, and then a delete deletes", async () => {
+  it("C41 C44: the removal of the option is an update without a write, and then a delete deletes", async () => {
     const stack = await adopt(importing(existing.id, args));
     beginRun();
     methods();

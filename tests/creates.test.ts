@@ -56,7 +56,7 @@ describe("a create", () => {
   const ids = () => emulator.tlsEdges.list().map(({ id }) => id);
   const certificateIds = () => emulator.tlsCertificates.list().map(({ id }) => id);
   const lose = (fault: Omit<Fault, "method">) => emulator.faults.add({ method: "POST", ...fault });
-  const lost = { work: true, answer: "reset" } as const;
+  const afterWork = { work: true, answer: "reset" } as const;
   /** Waits until a request meets the last fault of its method. */
   const faultMet = (of = "GET") =>
     until(() => emulator.faults.list().findLast(({ method }) => method === of)?.struck === 1);
@@ -96,7 +96,7 @@ describe("a create", () => {
     const up = (stack: Stack) =>
       answer === "silence" ? withTimeout(() => stack.up(args)) : stack.up(args);
 
-    it(`C33: with ${what} keeps its object, with a warning, and no other machine's`, async () => {
+    it(`C33: a create with ${what} keeps its object, with a warning, and no other`, async () => {
       const others = [await foreign("differs"), await foreign()];
       lose({ work: true, answer });
       const stack = newEdge();
@@ -111,7 +111,7 @@ describe("a create", () => {
     });
 
     if (!["reset", "silence"].includes(String(answer)) && !/50[24]/.test(what)) continue;
-    it(`C33: with ${what} and no object is not sent again, and fails`, async () => {
+    it(`C33: a create with ${what} is not sent again, and fails without an object`, async () => {
       lose({ work: false, answer });
       const message = await messageOf(up(newEdge()));
       assert.match(message, /may have created.*pulumi up/);
@@ -121,7 +121,7 @@ describe("a create", () => {
   }
 
   for (const what of ["408", "504", "524", "no answer in time"]) {
-    it(`C33: with ${what} is looked for as long as the deadline allows`, async () => {
+    it(`C33: a create with ${what} looks for its object as long as the deadline allows`, async () => {
       const isSilent = !Number(what);
       lose({ answer: isSilent ? "silence" : { status: Number(what) }, work: "cleared" });
       const stack = newEdge();
@@ -137,13 +137,13 @@ describe("a create", () => {
     });
   }
 
-  it("C36: of equal ones, of which some are lost, each gets its own or fails, with two keys too", async () => {
+  it("C36: equal creates, of which some are lost, get an object each or fail, with two keys too", async () => {
     const key = emulator.addKey();
     setEnv({ ...settingsFor(emulator, "TLSEDGE_B"), TLSEDGE_B_API_KEY: key });
     for (const connections of [["tlsedge"], ["tlsedge", "tlsedge-b"]]) {
       emulator.reset();
       beginRun();
-      lose(lost);
+      lose(afterWork);
       lose({ skip: 1, work: false, answer: { status: 502 } });
       const all = [0, 1, 2, 3].map(newEdge);
       const connection = (n: number) => connections[n % connections.length];
@@ -157,8 +157,8 @@ describe("a create", () => {
     }
   });
 
-  it("C36: waits for the lost create of an equal resource", async () => {
-    lose(lost);
+  it("C36: a create waits for the lost create of an equal resource", async () => {
+    lose(afterWork);
     lose({ work: true, answer: "held" });
     const [first, second] = [newEdge(), newEdge()];
     const [one, other] = [first.up(args), second.up(args)];
@@ -172,15 +172,18 @@ describe("a create", () => {
   it("C36: an object that may be that of an earlier lost create is named, not taken", async () => {
     lose({ answer: { status: 502 }, work: "cleared" });
     await messageOf(newEdge().up(args));
-    lose(lost);
+    lose(afterWork);
     const message = await messageOf(newEdge().up(args));
     assert.equal(ids().length, 1);
     assert.ok(message.includes(ids()[0] as string), message);
+    // Of other content it can't be.
+    lose(afterWork);
+    await newEdge().up({ ...args, description: "other" });
     emulator.faults.clear();
-    await until(() => ids().length === 2);
+    await until(() => ids().length === 3);
   });
 
-  it("C36: with another key of the account does not take what was answered", async () => {
+  it("C36: a create with another key of the account does not take what the first key has created", async () => {
     const key = emulator.addKey();
     const asOther = async <T>(work: () => Promise<T>): Promise<T> => {
       const undo = setEnv({ TLSEDGE_API_KEY: key });
@@ -208,23 +211,23 @@ describe("a create", () => {
     assert.equal(ids().length, 3);
   });
 
-  it("C33: without a mark goes on, and names what a lost one may have made", async () => {
+  it("C33: a create without a mark goes on, and names what a lost one may have created", async () => {
     emulator.faults.add({ method: "GET", answer: { status: 403 } });
     const stack = newEdge();
     await stack.up(args);
     emulator.faults.add({ method: "GET", answer: { status: 200, body: "<html>" } });
-    lose(lost);
+    lose(afterWork);
     const message = await messageOf(newEdge().up(args));
     assert.ok(message.includes(ids()[0] as string) && !message.includes(stack.id), message);
     // What could not be read is not remembered.
-    lose(lost);
+    lose(afterWork);
     const third = newEdge();
     await third.up({ ...args, description: "third" });
     assert.equal(third.id, ids()[0]);
   });
 
-  it("C33: that can't be looked for fails, and says so", async () => {
-    lose(lost);
+  it("C33: a lost create fails when the list can't be read, and says so", async () => {
+    lose(afterWork);
     emulator.faults.add({ method: "GET", skip: 1, answer: { status: 401 }, times: 99 });
     assert.match(await messageOf(newEdge().up(args)), /list can't be read/);
     assert.equal(posts(), 1);
@@ -238,17 +241,17 @@ describe("a create", () => {
     assert.ok(!(await messageOf(newEdge().up(args))).includes(other));
   });
 
-  it("C33: is named, not taken, when the mark was too old at the POST", async () => {
+  it("C33: an object is named, not taken, when the mark was too old at the POST", async () => {
     emulator.faults.add({ method: "GET", answer: "held" });
     const failed = messageOf(newEdge().up(args));
     await faultMet();
     mock.timers.tick(91_000);
     emulator.faults.clear();
-    lose(lost);
+    lose(afterWork);
     assert.ok((await failed).includes(ids()[0] as string));
   });
 
-  it("C35: with an answer that has a wrong field is recorded with its id, and completed by an update", async () => {
+  it("C35: a create whose answer has a wrong field is recorded with its id, and completed by an update", async () => {
     lose({ answer: { fields: { description: 7 } } });
     const stack = newEdge();
     const error = await failureOf(stack.up(args), Error);
@@ -268,7 +271,7 @@ describe("a create", () => {
     assert.equal(await stack.up(args), "same");
   });
 
-  it("C30: of many is one POST each, and one list", async () => {
+  it("C30: many creates are one POST each, and one list", async () => {
     const all = Array.from({ length: 16 }, newEdge);
     await Promise.all(all.map((stack, n) => stack.up({ ...args, metadata: `${n}` })));
     await newEdge().up(args);
@@ -276,8 +279,8 @@ describe("a create", () => {
     assert.equal(methods().filter((method) => method === "GET").length, 1);
   });
 
-  it("C30: of many that are lost look together", async () => {
-    lose({ ...lost, times: 8 });
+  it("C30: many lost creates read the list together", async () => {
+    lose({ ...afterWork, times: 8 });
     // The first look is held until all have lost their answer: the others wait for the next one.
     emulator.faults.add({ method: "GET", skip: 1, times: 99, work: false, answer: "held" });
     const all = Array.from({ length: 8 }, newEdge);
@@ -291,10 +294,10 @@ describe("a create", () => {
     assert.ok(looks <= 2, `${looks} looks`);
   });
 
-  it("C30: that is refused is an error, and leaves nothing to look for", async () => {
+  it("C30: a refused create is an error, and leaves nothing to look for", async () => {
     lose({ answer: { status: 400 } });
     await failureOf(newEdge().up(args), ServiceError);
-    lose(lost);
+    lose(afterWork);
     const stack = newEdge();
     await stack.up(args);
     assert.deepEqual(ids(), [stack.id]);
@@ -333,7 +336,7 @@ describe("a create", () => {
       return { stack, done: stack.up({ certificatePem, privateKeyPem, ...more }) };
     };
 
-    it("C33: keeps its object by its leaf and texts, beside one that can't be parsed", async () => {
+    it("C33: a lost certificate is found by its leaf and texts, beside one that can't be parsed", async () => {
       const { certificatePem, privateKeyPem } = certificate;
       const pems = { certificate_pem: certificatePem, private_key_pem: privateKeyPem };
       const foreign = (description: string) =>
@@ -353,7 +356,7 @@ describe("a create", () => {
     });
 
     for (const isShorter of [true, false]) {
-      it(`C33: keeps its object where the service ${isShorter ? "drops" : "adds"} the root`, async () => {
+      it(`C33: a lost certificate is found where the service ${isShorter ? "drops" : "adds"} the root`, async () => {
         const issuer = await makeCertificate({ commonName: "root", isCa: true });
         const leaf = await makeCertificate({ commonName: "b", issuer });
         const whole = leaf.certificatePem + issuer.certificatePem;
@@ -385,7 +388,7 @@ describe("a create", () => {
     /** A resource of the state, which this run knows nothing of yet. */
     const inState = (id: string) => Object.assign(newEdge(), { id, state: { uri: "x" } });
 
-    it("C84: takes the only equal object that no resource has, with takeEqual alone, and warns", async () => {
+    it("C84: takeEqual takes the only equal object that no resource has, and warns", async () => {
       const orphan = await cutOff();
       const undo = takeEqual();
       const stack = newEdge();
@@ -399,7 +402,7 @@ describe("a create", () => {
       assert.deepEqual(ids(), [other.id, orphan]);
     });
 
-    it("C84: takes a certificate, too", async () => {
+    it("C84: takeEqual takes a certificate, too", async () => {
       const { certificatePem, privateKeyPem } = certificate;
       const body = { certificate_pem: certificatePem, private_key_pem: privateKeyPem };
       const { id } = await tlsCertificates.create(stranger, body);
@@ -409,7 +412,7 @@ describe("a create", () => {
       assert.equal(stack.id, id);
     });
 
-    it("C84: waits with takeEqual until the engine has shown what is in state", async () => {
+    it("C84: takeEqual waits until the engine has shown what is in state", async () => {
       const orphan = await cutOff();
       takeEqual();
       // The reads of a refresh come while the create waits.
@@ -419,7 +422,7 @@ describe("a create", () => {
       assert.equal(ids().length, 2);
     });
 
-    it("C84: creates with takeEqual where two are equal, one differs, or a resource has it", async () => {
+    it("C84: takeEqual creates where two are equal, one differs, or a resource has it", async () => {
       const equal = [await foreign(), await cutOff()];
       await inState(await foreign("differs")).refresh();
       takeEqual();
@@ -431,7 +434,7 @@ describe("a create", () => {
       assert.equal(posts(), 3);
     });
 
-    it("C84: of equal resources one takes the object", async () => {
+    it("C84: takeEqual gives an object to one of two equal resources", async () => {
       const orphan = await cutOff();
       takeEqual();
       const all = [newEdge(), newEdge()];
@@ -497,7 +500,7 @@ describe("a create", () => {
       });
 
     /** What the list has before the POST, and in each look after it, the last one again and again. */
-    const looked: [what: string, mark: string, looks: string[], kept: string | string[]][] = [
+    const looked: [what: string, mark: string, looks: string[], found: string | string[]][] = [
       ["lists it late by one read: it is kept", "", ["", "made"], "made"],
       [
         "lists it in the last look: one more shows that it is alone",
@@ -516,24 +519,24 @@ describe("a create", () => {
       ["lists it behind older ones of the same second: it is kept", "old", ["old a"], "a"],
       ["has many objects: a look ends at a marked one", "old…", ["a old older…"], "a"],
     ];
-    for (const [what, mark, looks, kept] of looked) {
-      it(`C33: ${what}`, async () => {
+    for (const [what, mark, looks, found] of looked) {
+      it(`C33: at a service that ${what}`, async () => {
         const answers = [...looks, ...Array(6).fill(looks.at(-1))].flatMap(pages);
         const args = {
           hostports: ["Late.example.com:443"],
-          ...(kept === "filled" && { tlsTermination: {} }),
+          ...(found === "filled" && { tlsTermination: {} }),
         };
         const { id, message, requests } = await upWith(args, page(mark), reset, ...answers);
         const isFollowed = requests.some(({ path }) => path.includes("before_id"));
         assert.equal(isFollowed, looks.join().includes("|"), "another page is read");
-        assert.equal(id, typeof kept === "string" ? `edgtls_${kept}` : "", message);
-        for (const name of Array.isArray(kept) ? kept : []) {
+        assert.equal(id, typeof found === "string" ? `edgtls_${found}` : "", message);
+        for (const name of Array.isArray(found) ? found : []) {
           assert.ok(message.includes(`edgtls_${name}`), message);
         }
       });
     }
 
-    it("C33: refuses a page after a deleted id: the look begins again", async () => {
+    it("C33: at a service that refuses a page after a deleted id, the look begins again", async () => {
       const looks = ["elsewhere…|made old", "elsewhere…|made old", "elsewhere…|made old"];
       const refused = [page("elsewhere…"), answer(404, { msg: "no such id" })];
       const answers = [page("old"), reset, ...refused, ...looks.flatMap(pages)];
@@ -544,7 +547,7 @@ describe("a create", () => {
       ["was answered", false],
       ["was kept", true],
     ] as const) {
-      it(`C33: has lost what was marked: what ${what} before is a mark, too`, async () => {
+      it(`C33: what ${what} before is a mark, too, at a service that has lost the marked ones`, async () => {
         edges.none = edge("none", { hostports: [] });
         const looks = [page("none old"), page("none old"), page("none old")];
         const first = isLost ? [reset, ...looks] : [answer(201, edges.none)];
@@ -558,7 +561,7 @@ describe("a create", () => {
       });
     }
 
-    it("C33: never ends: a look reads ten pages", async () => {
+    it("C33: at a service whose list never ends, a look reads ten pages", async () => {
       let number = 0;
       const endless: Answer = (response, request) => {
         page(`${number++}…`)(response, request);
@@ -570,14 +573,14 @@ describe("a create", () => {
       assert.ok(requests.length <= 2 + 10 * 7, `${requests.length} requests`);
     });
 
-    it("C36: answers with an id that another resource has: the create fails and names it", async () => {
+    it("C36: a create that is answered with the id of another resource fails, and names it", async () => {
       await atScript([list, created(), created()], async () => {
         await newEdge().up({ hostports });
         assert.match(await messageOf(newEdge().up({ hostports: [] })), /edgtls_made/);
       });
     });
 
-    it("C36: is slow does not hold up an equal create at another", async () => {
+    it("C36: a service that is slow does not hold up an equal create at another", async () => {
       let release = () => {};
       const slow = await script(list, (response, request) => {
         release = () => created()(response, request);

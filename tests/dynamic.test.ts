@@ -24,7 +24,7 @@ describe("the dynamic providers", () => {
     certificate = { certificatePem, privateKeyPem };
   });
 
-  it("C10 C15: show a wrong hostport, unless it is a secret or that is not known, and name no property", async () => {
+  it("C10 C15: a wrong hostport is shown, unless it is a secret or that is not known, and no property is named", async () => {
     const hostports = ["https://a.example.com"];
     const reasonsOf = async (more: Properties) => {
       const { failures } = await new Stack(tlsEdge).check({ hostports, ...more });
@@ -40,7 +40,7 @@ describe("the dynamic providers", () => {
     }
   });
 
-  it("C25 C50: keep the names of the secret arguments, and a mark alone is no change", async () => {
+  it("C25 C50: the names of the secret arguments stay, and a mark alone is no change", async () => {
     const stack = await deployed(tlsEdge, { description: "mine" });
     takeRequests(emulator);
     const marked = { description: "mine", __secrets: ["description"] };
@@ -56,7 +56,7 @@ describe("the dynamic providers", () => {
     assert.deepEqual([state.__secrets, inputs.__secrets], [undefined, undefined]);
   });
 
-  it("C31: after a drift give the service's inputs with the settings, and what follows from the chain", async () => {
+  it("C31: inputs after a drift are the service's, with the settings and what follows from the chain", async () => {
     const stack = await deployed(tlsCertificate, { ...certificate, renewBeforeDays: 30 });
     const { privateKeyPem: _, ...inputs } = stack.inputs;
     emulator.tlsCertificates.patch(stack.id, { description: "by hand" });
@@ -64,7 +64,7 @@ describe("the dynamic providers", () => {
     assert.deepEqual(stack.inputs, { ...inputs, description: "by hand" });
   });
 
-  it("C43: read by the id alone gives every property and no inputs, and fails without an object", async () => {
+  it("C43: a read by the id alone gives every property and no inputs, and fails without an object", async () => {
     const edge = await deployed(tlsEdge, { ...fullEdge, tlsTermination: {} });
     const read = await edge.get(edge.id);
     assert.deepEqual([read.id, read.inputs], [edge.id, undefined]);
@@ -80,7 +80,7 @@ describe("the dynamic providers", () => {
     assert.deepEqual(raw, new X509Certificate(certificate.certificatePem).raw);
   });
 
-  it("C93: read a duration as the engine does", () => {
+  it("C93: a duration is read as the engine reads it", () => {
     const durations = {
       ...{ "5m": 300_000, "1h30m": 5_400_000, "1.5s": 1500, "250ms": 250 },
       ...{ "0s": undefined, "1d": undefined, soon: undefined, "": undefined },
@@ -102,7 +102,7 @@ describe("the dynamic providers", () => {
       assert.ok(elapsedMs < 10_000, `${elapsedMs} ms`);
     };
 
-    it("C93: end reads, updates and deletes in time, of which state tells the latter", async () => {
+    it("C93: reads, updates and deletes end in time, of which state tells the latter", async () => {
       const stack = await deployed(tlsEdge, within("read", "update", "delete"));
       await timesOut(() => stack.refresh());
       await timesOut(() => stack.up({ description: "two", ...within("update") }));
@@ -133,7 +133,7 @@ describe("the dynamic providers", () => {
     });
 
     // Through the plugin they come with each call, and are not among the inputs.
-    it("C25 C93: are no change by themselves, and are not sent", async () => {
+    it("C25 C93: other timeouts are no change by themselves, and are not sent", async () => {
       const stack = await deployed(tlsEdge, { description: "one" });
       assert.equal(await stack.up({ description: "one", ...within("delete") }), "same");
       assert.equal(await stack.up({ description: "two", ...within("delete") }), "update");

@@ -26,7 +26,8 @@ describe("a hostport that another edge serves", () => {
     stranger = clientOf(emulator);
   });
 
-  const served = (stacks: Stack[]) => stacks.map(({ id }) => emulator.tlsEdges.get(id)?.hostports);
+  const hostportsOf = (stacks: Stack[]) =>
+    stacks.map(({ id }) => emulator.tlsEdges.get(id)?.hostports);
   const writes = () =>
     emulator.requests.flatMap(({ method, path }) => (method === "GET" ? [] : `${method} ${path}`));
   const lists = () => emulator.requests.filter(({ path }) => path.includes("?")).length;
@@ -66,7 +67,7 @@ describe("a hostport that another edge serves", () => {
   ];
   for (const [what, before, after] of moves) {
     for (const [when, diff] of what.includes("new") ? diffs : diffs.slice(0, 1)) {
-      it(`C38: moves ${what}${when}, by the holder's own write alone`, async () => {
+      it(`C38: a hostport moves ${what}${when}, by the holder's own write alone`, async () => {
         // The clock stands still: no later list is due, so what this run did is known without.
         holdClocks();
         const stacks: Stack[] = [];
@@ -83,7 +84,7 @@ describe("a hostport that another edge serves", () => {
         await refused();
         await Promise.all(all.filter((n) => !takes(n)).map(change));
         await Promise.all(taken);
-        assert.deepEqual(served(stacks), after);
+        assert.deepEqual(hostportsOf(stacks), after);
         const { requests } = emulator;
         const done = requests.filter(({ method, status }) => method !== "GET" && status < 300);
         assert.equal(done.length, stacks.length);
@@ -92,7 +93,7 @@ describe("a hostport that another edge serves", () => {
     }
   }
 
-  it("C38: moves when another process gives it up: the list is read again", async () => {
+  it("C38: a hostport moves when another process gives it up: the list is read again", async () => {
     skipPauses();
     const holder = await edge(h1, h2);
     await holder.preview({ hostports: [h1] });
@@ -103,10 +104,10 @@ describe("a hostport that another edge serves", () => {
     await tlsEdges.update(stranger, holder.id, { hostports: [h1] });
     emulator.faults.clear();
     await taken;
-    assert.deepEqual(served([holder]), [[h1]]);
+    assert.deepEqual(hostportsOf([holder]), [[h1]]);
   });
 
-  it("C38: moves when it was given up before the list of edges was read", async () => {
+  it("C38: a hostport moves when it was given up before the list of edges was read", async () => {
     const holder = await edge(h1, h2);
     emulator.faults.add({ method: "GET", skip: 1, answer: "held", work: false });
     const taken = take(h2);
@@ -120,7 +121,7 @@ describe("a hostport that another edge serves", () => {
     [h1, h2],
     [h1, h2, h3],
   ])
-    it(`C38: that goes round ${hostports.length} edges is refused at once, and moves in two updates`, async () => {
+    it(`C38: a hostport that goes round ${hostports.length} edges is refused at once, and moves in two updates`, async () => {
       const stacks: Stack[] = [];
       for (const hostport of hostports) stacks.push(await edge(hostport));
       const after = [...hostports.slice(1), h1].map((hostport) => ({ hostports: [hostport] }));
@@ -129,19 +130,19 @@ describe("a hostport that another edge serves", () => {
       const messages = (await Promise.all(failed)).join("\n");
       assert.match(messages, /waits for a hostport of this edge, too. Make two updates/);
       assert.deepEqual(
-        served(stacks),
+        hostportsOf(stacks),
         hostports.map((hostport) => [hostport]),
       );
       beginRun();
       await stacks[0]?.up({ hostports: [] });
       for (const [n, stack] of [...stacks.entries()].reverse()) await stack.up({ ...after[n] });
       assert.deepEqual(
-        served(stacks),
+        hostportsOf(stacks),
         after.map((one) => one.hostports),
       );
     });
 
-  it("C38: that is given up too late is refused after 20 s and six lists, with --parallel 1 as a cause", async () => {
+  it("C38: a hostport that is given up too late is refused after 20 s and six lists", async () => {
     skipPauses();
     const holder = await edge(h1, h2);
     await holder.preview({ hostports: [h1] });
@@ -153,10 +154,10 @@ describe("a hostport that another edge serves", () => {
     assert.ok(message.includes(holder.id), message);
     assert.equal(lists(), 1 + 6, "the mark, and the holders");
     assert.ok(seconds >= 20 && seconds < 21, `${seconds} s`);
-    assert.deepEqual(served([holder]), [[h1, h2]]);
+    assert.deepEqual(hostportsOf([holder]), [[h1, h2]]);
   });
 
-  it("C38: that its holder does not give up, because its update fails, is refused then", async () => {
+  it("C38: a hostport is refused when the update of its holder fails", async () => {
     const holder = await edge(h1, h2);
     const failed = messageOf(take(h2));
     await refused();
@@ -174,7 +175,7 @@ describe("a hostport that another edge serves", () => {
     assert.equal((await failureOf(take(h1), ServiceError)).status, 400);
   });
 
-  it("C38: that the holder keeps is refused at once", async () => {
+  it("C38: a hostport that its holder keeps is refused at once", async () => {
     const holder = await edge(h1, h2);
     await holder.preview({ hostports: [h2, h1] });
     setEnv({ TLSEDGE_TIMEOUT_SECONDS: "86400" });
@@ -197,7 +198,7 @@ describe("a hostport that another edge serves", () => {
     ],
   ];
   for (const [what, prepare, text] of holders) {
-    it(`C38: whose holder ${what} is refused after a while, with the holder's id and time`, async () => {
+    it(`C38: a hostport whose holder ${what} is refused after a while, with the holder's id and time`, async () => {
       setEnv({ TLSEDGE_TIMEOUT_SECONDS: "1" });
       const holder = await edge(h1, h2);
       await prepare(holder);

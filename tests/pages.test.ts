@@ -116,12 +116,12 @@ describe("reads by the page", () => {
       assert.deepEqual([count("page", all), count("one", all)], [1, ids.length]);
     }
 
-    it("C30: of an edge", () =>
+    it("C30: a page gives to the letter what an edge itself would", () =>
       holds(fc.array(body, { minLength: 2, maxLength: 8 }), 15, (bodies) =>
         compare(tlsEdge, bodies as TLSEdgeMutation[]),
       ));
 
-    it("C30: of a certificate", async () => {
+    it("C30: a page gives to the letter what a certificate itself would", async () => {
       const pool: Record<string, MadeCertificate> = {};
       for (const keyType of ["rsa", "ecdsa", "ed25519"] as const) {
         pool[keyType] = await makeCertificate({ commonName: `${keyType}.example.com`, keyType });
@@ -154,7 +154,7 @@ describe("reads by the page", () => {
     assert.deepEqual(requests().sort(), ["one", "one", "page"]);
   });
 
-  it("C30: what a run of minutes has read is read once, whatever the date is", async () => {
+  it("C30: a run of minutes reads each page once, whatever the date is", async () => {
     const ids = fill(250).reverse();
     holdClocks();
     await readAll(ids);

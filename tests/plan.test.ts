@@ -53,14 +53,14 @@ describe("the question of a plan", () => {
   }
 
   describe("before a change", () => {
-    it("C19: is one request for all creates and updates of a run", async () => {
+    it("C19: a plan makes one request for all creates and updates", async () => {
       const stack = await inState();
       await Promise.all([plan(), plan(), stack.preview({ description: "b" })]);
       await stack.preview({ description: "c" });
       assert.equal(requests(), 1);
     });
 
-    it("C19 C25: is left out without a change, also when a policy undoes one, for a mistake, and in a refresh", async () => {
+    it("C19 C25: a plan makes no request without a change, for a mistake, in a refresh, or when a policy undoes the change", async () => {
       const stack = await inState();
       await stack.diff({ ...stack.inputs, description: "b" });
       assert.equal(requests(), 0, "a refresh");
@@ -74,7 +74,7 @@ describe("the question of a plan", () => {
       assert.equal(requests(), 1);
     });
 
-    it("C19 C25: is left out when the service has rewritten what was sent, not before a change", async () => {
+    it("C19 C25: a plan makes no request because the service has rewritten what was sent", async () => {
       const args = {
         description: " a ",
         metadata: '{ "b": 1, "a": 2 }',
@@ -95,7 +95,7 @@ describe("the question of a plan", () => {
       assert.equal(requests(), 1);
     });
 
-    it("C19: is left out with offlinePlan", async () => {
+    it("C19: a plan makes no request with offlinePlan", async () => {
       setEnv({ TLSEDGE_OFFLINE_PLAN: "true" });
       await plan();
       assert.equal(requests(), 0);
@@ -139,8 +139,8 @@ describe("the question of a plan", () => {
   });
 
   describe("at the end of a run", () => {
-    it("C19: names which service it uses once, where no state shows it", async () => {
-      const told = async () => {
+    it("C19: a run names the service that it uses once, where no state shows it", async () => {
+      const count = async () => {
         const messages = captureMessages();
         await finishRun();
         const { host } = new URL(emulator.url);
@@ -148,13 +148,13 @@ describe("the question of a plan", () => {
       };
       await plan();
       await plan();
-      assert.deepEqual([await told(), await told()], [1, 0]);
+      assert.deepEqual([await count(), await count()], [1, 0]);
       await (await inState()).preview({ description: "b" });
       await plan();
-      assert.equal(await told(), 0);
+      assert.equal(await count(), 0);
     });
 
-    it("C23: warns of what an edge loses once, not in a refresh, nor for an edge with the same arguments", async () => {
+    it("C23: a plan warns once of what an edge loses, not in a refresh, nor for an edge with the same arguments", async () => {
       const plain = await deployed(tlsEdge, { description: "d" });
       const guarded = await inState({
         description: "d",
@@ -170,7 +170,7 @@ describe("the question of a plan", () => {
       assert.deepEqual(more, []);
     });
 
-    it("C19: warns of the holder of a hostport, by id and time, as far as it is known", async () => {
+    it("C19: a run warns of the holder of a hostport, by id and time, as far as it is known", async () => {
       const hidden = { description: "hidden", hostports: ["Taken:443"] };
       const [holder = ""] = await others(hidden, { hostports: ["x:1"] });
       await preview({ hostports: ["taken:443", unknown] });
@@ -178,23 +178,23 @@ describe("the question of a plan", () => {
       const { created_at } = emulator.tlsEdges.get(holder) ?? {};
       const time = new Date(String(created_at)).toISOString();
       await warnsOf([`taken:443 is served by ${holder} (created ${time}), which`], ["hidden"]);
-      assert.deepEqual(await warnings(), [], "told twice");
+      assert.deepEqual(await warnings(), [], "once");
     });
 
-    it("C10 C19: shows no secret hostport", async () => {
+    it("C10 C19: a warning shows no secret hostport", async () => {
       await others({ description: "other", hostports: ["taken:443"] });
       await preview({ hostports: ["taken:443"], __secrets: ["hostports"] });
       await warnsOf(["[secret] is served by"], ["taken"]);
     });
 
-    it("C19: warns of an equal edge that serves the hostports once", async () => {
+    it("C19: a run warns once of an equal edge that serves the hostports", async () => {
       const args = { hostports: ["taken:443"], description: "equal" };
       const [equal = ""] = await others(args);
       await preview(args);
       await warnsOf([equal, "aliases"]);
     });
 
-    it("C19: warns of what is equal to a new resource, by meaning, and names five of them", async () => {
+    it("C19: a run warns of what is equal to a new resource, by meaning, and names five of them", async () => {
       const twin = { description: "twin", hostports: [] };
       const [oldest = "", ...twins] = await others(...Array.from({ length: 6 }, () => twin));
       const termination = { enabled: true, terminate_at: "edge" };
@@ -203,7 +203,7 @@ describe("the question of a plan", () => {
       await warnsOf([...twins, "and 1 more"], [oldest, ...unlike]);
     });
 
-    it("C19: warns of nothing that a resource of the run has, is not new, or is not known", async () => {
+    it("C19: a run warns of nothing that a resource has, that is not new, or that is not known", async () => {
       await others({ description: "b" }, { description: "known" });
       const stack = await inState({ description: "a", hostports: ["moving:443"] });
       await stack.preview({ description: "b", hostports: [] });
@@ -213,7 +213,7 @@ describe("the question of a plan", () => {
       assert.deepEqual(await warnings(), []);
     });
 
-    it("C19: tells an edge from a certificate", async () => {
+    it("C19: a warning of an equal certificate is none of an edge", async () => {
       const made = await upload(clientOf(emulator), { commonName: "a.example" });
       const { certificate_pem: certificatePem, private_key_pem: privateKeyPem } = made;
       await preview({ hostports: ["a:443"] });
@@ -221,7 +221,7 @@ describe("the question of a plan", () => {
       await warnsOf(["TLS certificate", made.id]);
     });
 
-    it("C5 C19: judges each account by its own list", async () => {
+    it("C5 C19: a run judges each account by its own list", async () => {
       const staging = await startEmulator();
       try {
         setEnvFor(staging, "TLSEDGE_STAGING");
@@ -236,13 +236,13 @@ describe("the question of a plan", () => {
       }
     });
 
-    it("C19 C84: an update warns, too, and not of what it has created or taken", async () => {
+    it("C19 C84: an update warns, too, and not of what it has created", async () => {
       const [orphan = ""] = await others({ description: "equal" });
       await deployed(tlsEdge, { description: "equal" });
       await warnsOf([orphan, "TLSEDGE_TAKE_EQUAL=1"]);
     });
 
-    it("C19: warns of an edge of the state that is gone, not of one that is young, or on a later page", async () => {
+    it("C19: a run warns of an edge of the state that is gone, not of a young one, or one on a later page", async () => {
       const gone = await deployed(tlsEdge, { description: "gone" });
       const there = await deployed(tlsEdge, { description: "there" });
       emulator.tlsEdges.delete(gone.id);

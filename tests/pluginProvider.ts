@@ -10,7 +10,7 @@ import { fill, type Named } from "../tools/protocol";
 import { type Properties, type ResourceProvider, runs } from "./support";
 
 /** The URN and the type of a resource of the plugin. */
-export const named = (type: string, name = "name"): Named => ({
+export const resourceOf = (type: string, name = "name"): Named => ({
   urn: `urn:pulumi:dev::p::tlsedge:index:${type}::${name}`,
   type: `tlsedge:index:${type}`,
 });
@@ -78,20 +78,20 @@ interface PluginProvider extends ResourceProvider {
 }
 
 function providerOf(type: string, call: Call): PluginProvider {
-  const about = named(type);
+  const resource = resourceOf(type);
   const create = (inputs: Properties, isPlan: boolean) =>
     call<messages.CreateResponse>("create", new messages.CreateRequest().setPreview(isPlan), {
-      ...about,
+      ...resource,
       properties: bare(inputs),
     });
   const change = (id: string, state: Properties, inputs: Properties, olds: Properties) => ({
-    ...{ ...about, id, olds: bare(state), news: bare(inputs), oldInputs: bare(olds) },
+    ...{ ...resource, id, olds: bare(state), news: bare(inputs), oldInputs: bare(olds) },
   });
   return {
     // The engine configures a plugin once in a run.
     configure: async () => {},
     async check(olds, news) {
-      const fields = { ...about, olds: bare(olds), news: bare(news) };
+      const fields = { ...resource, olds: bare(olds), news: bare(news) };
       const request = new messages.CheckRequest();
       const response = await call<messages.CheckResponse>("check", request, fields);
       const failures = response.getFailuresList().map((failure) => failure.toObject());
@@ -110,7 +110,7 @@ function providerOf(type: string, call: Call): PluginProvider {
     },
     planned: async (inputs) => plain((await create(inputs, true)).getProperties()),
     async read(id, state, olds = {}) {
-      const fields = { ...about, id, properties: bare(state), inputs: bare(olds) };
+      const fields = { ...resource, id, properties: bare(state), inputs: bare(olds) };
       const request = new messages.ReadRequest();
       const response = await call<messages.ReadResponse>("read", request, fields);
       const inputs = plain(response.getInputs());
@@ -126,7 +126,7 @@ function providerOf(type: string, call: Call): PluginProvider {
       return { outs: plain(response.getProperties()) };
     },
     async delete(id, state) {
-      const fields = { ...about, id, properties: bare(state) };
+      const fields = { ...resource, id, properties: bare(state) };
       await call("delete", new messages.DeleteRequest(), fields);
     },
   };

@@ -206,7 +206,7 @@ export function holdTimeouts(): () => void {
   return () => tries.at(-1)?.abort();
 }
 
-/** What was asked of the emulator since the last time. */
+/** The requests to the emulator since the last time. */
 export function takeRequests({ requests }: Emulator) {
   return requests.splice(0).map(({ method, body }) => ({ method, body }));
 }
@@ -223,11 +223,9 @@ export function captureMessages(): () => string[] {
 
 /** The warnings at the end of a run. */
 export async function planWarnings(end = finishRun): Promise<string[]> {
-  const told = mock.method(console, "error", () => {});
+  const messages = captureMessages();
   await end();
-  told.mock.restore();
-  const lines = told.mock.calls.map((call) => String(call.arguments));
-  return lines.filter((line) => line.startsWith("warning: "));
+  return messages().filter((line) => line.startsWith("warning: "));
 }
 
 /** Waits until something is so; gives up in the end, so that a test fails instead of hanging. */
@@ -250,8 +248,8 @@ export function setMocks(mocks: pulumi.runtime.Mocks, project?: string, stack?: 
 export const known = <T>(output: pulumi.Output<T>) =>
   new Promise<T>((resolve) => void output.apply(resolve));
 
-/** A request as a scripted server heard it. */
-interface Heard {
+/** A request to a scripted server. */
+interface ScriptRequest {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
@@ -284,13 +282,12 @@ export async function script(...answers: Answer[]) {
   authority ??= makeAuthority();
   const ca = (await authority).certificatePem;
   const { certificatePem, privateKeyPem } = await makeServerCertificate(await authority);
-  const requests: Heard[] = [];
+  const requests: ScriptRequest[] = [];
   const server = createServer({ cert: certificatePem, key: privateKeyPem });
   server.on("request", async (request, response) => {
-    const heard = { method: request.method ?? "", path: request.url ?? "" };
-    const place = requests.push({ ...heard, headers: request.headers, body: "" }) - 1;
-    const body = await text(request);
-    requests[place] = { ...heard, headers: request.headers, body };
+    const { method = "", url: path = "", headers } = request;
+    const place = requests.push({ method, path, headers, body: "" }) - 1;
+    requests[place] = { method, path, headers, body: await text(request) };
     const next = answers[place] ?? answer(500, { msg: "the script has ended" });
     next(response, request);
   });
@@ -310,7 +307,7 @@ export type Script = Awaited<ReturnType<typeof script>>;
 /** Does work with settings that reach a scripted server of its own, and those of `env`. */
 export async function atScript<T>(
   answers: Answer[],
-  work: (requests: Heard[]) => Promise<T> | T,
+  work: (requests: ScriptRequest[]) => Promise<T> | T,
   env: Record<string, string | undefined> = {},
 ): Promise<T> {
   const { url, caFile, requests, close } = await script(...answers);
@@ -457,7 +454,7 @@ export class Stack {
     return verdict;
   }
 
-  /** `pulumi refresh`: `gone`, `drifted` when the inputs were told anew, else `same`. */
+  /** `pulumi refresh`: `gone`, `drifted` when it gave other inputs, else `same`. */
   async refresh(): Promise<string> {
     const { read } = await this.#configured();
     const { id, props, inputs } = await read(this.id, wired(this.state), wired(this.inputs));

@@ -114,7 +114,7 @@ describe("a TLS certificate", () => {
         const pems = () =>
           isShorter ? [chain, leaf.certificatePem] : [leaf.certificatePem, chain];
 
-        it(`C20 C25: ${what}, the chain that was sent is no change, after a refresh and an update too`, async () => {
+        it(`C20 C25: the chain that was sent is no change where the service has it ${what}`, async () => {
           const [sent = "", answered = ""] = pems();
           const news = { ...args, certificatePem: sent };
           answerWith(answered);
@@ -159,7 +159,7 @@ describe("a TLS certificate", () => {
         }
       });
 
-      it("C40: what was sent for an object that is adopted is not known", async () => {
+      it("C40: a chain that an import shares the leaf with is compared as a whole", async () => {
         answerWith(leaf.certificatePem);
         const { id } = await deploy({ ...args, certificatePem: chain });
         const adopting = deploy({ certificatePem: chain, __import: id });
@@ -205,7 +205,7 @@ describe("a TLS certificate", () => {
   });
 
   describe("its life", () => {
-    it("C25 C30: each step is one request, and an up without a change is none", async () => {
+    it("C25 C30: each step of a certificate is one request, and an up without a change is none", async () => {
       const stack = await deploy({ ...args, description: "a", metadata: "m" });
       await stack.up({ ...args, description: "a", metadata: "m" });
       assert.equal(await stack.refresh(), "same");
@@ -215,7 +215,7 @@ describe("a TLS certificate", () => {
       assert.deepEqual(emulator.tlsCertificates.list(), []);
     });
 
-    it("C50: the key is in no output and in no error", async () => {
+    it("C50: a private key is in no output and in no error", async () => {
       const stack = await deploy(args);
       const body = args.privateKeyPem.split("\n")[1] ?? "";
       assert.ok(!JSON.stringify(stack.state).includes(body));
@@ -225,7 +225,7 @@ describe("a TLS certificate", () => {
       assert.ok(!inspect(error, { depth: Number.POSITIVE_INFINITY }).includes(body));
     });
 
-    it("C50: the key does not come into the state where the service answers with it", async () => {
+    it("C50: a private key does not come into the state where the service answers with it", async () => {
       const der = createPrivateKey(args.privateKeyPem).export({ type: "sec1", format: "der" });
       const quoting = {
         metadata: `key: ${der.toString("hex")}`,
@@ -246,7 +246,7 @@ describe("a TLS certificate", () => {
       assert.equal(stack.state.metadata, "[secret]\n");
     });
 
-    it("C53: the state holds all that the service holds but the key, each in its place", async () => {
+    it("C53: the state of a certificate holds all that the service holds but the key, each in its place", async () => {
       const stack = await deploy({ ...args, description: "for people", metadata: "for machines" });
       const { accountTag, certificatePem, __provider: _, ...state } = stack.state;
       assert.match(String(accountTag), /^[0-9a-f]{16}$/);

@@ -175,7 +175,7 @@ describe("a TLS edge", () => {
   });
 
   describe("its state", () => {
-    it("C53: holds all that the service holds, and null for what it does not have", async () => {
+    it("C53: the state of an edge holds all that the service holds, and null for what it does not have", async () => {
       const stack = await deploy({
         hostports: ["a.example.com:443"],
         tlsTermination: { terminateAt: "edge" },
@@ -193,7 +193,7 @@ describe("a TLS edge", () => {
       });
     });
 
-    it("C53: keeps the program's order of a list that the service tells in another", async () => {
+    it("C53: the state keeps the program's order of a list that the service has in another", async () => {
       const hostports = ["b.example.com:443", "A.example.com:443"];
       const ipRestriction = { enabled: true, ipPolicyIds: ["ipp_2", "ipp_1"] };
       const stack = await deploy({ hostports, ipRestriction });
@@ -223,7 +223,7 @@ describe("a TLS edge", () => {
   describe("a module that the program no longer has", () => {
     const { backend: _, ...without } = full;
 
-    it("C23: is disabled in place, then equals an absent one, and comes back", async () => {
+    it("C23: a removed module is disabled in place, then equals an absent one, and comes back", async () => {
       const stack = await deploy(full);
       assert.equal(await stack.up(without), "update");
       assert.equal(found(stack)?.backend?.enabled, false);
@@ -233,7 +233,7 @@ describe("a TLS edge", () => {
       assert.equal(found(stack)?.backend?.enabled, true);
     });
 
-    it("C23: upstream, removed at once or before, does not stand in the way of client certificates", async () => {
+    it("C23: a removed upstream, at once or before, does not stand in the way of client certificates", async () => {
       const { mutualTls } = full;
       for (const between of [undefined, {}]) {
         const stack = await deploy({ tlsTermination: { terminateAt: "upstream" } });
@@ -244,7 +244,7 @@ describe("a TLS edge", () => {
       }
     });
 
-    it("C23 C25: that somebody added is drift where it is on, and the update disables it", async () => {
+    it("C23 C25: a module that somebody added is drift where it is on, and the update disables it", async () => {
       const policies = { ip_policies: [{ id: "ipp_1", uri: "https://x/ipp_1" }] };
       const stack = await deploy({});
       emulator.tlsEdges.patch(stack.id, { ip_restriction: { enabled: false, ...policies } });
@@ -257,7 +257,7 @@ describe("a TLS edge", () => {
       assert.equal(found(stack)?.ip_restriction?.enabled, false);
     });
 
-    it("C31: that is off in the program, and has other ids at the service, has drifted", async () => {
+    it("C31: a module that is off has drifted when the service has other ids in it", async () => {
       const args = { ipRestriction: { ipPolicyIds: ["ipp_1"], enabled: false } };
       const stack = await deploy(args);
       const ip_policies = [{ id: "ipp_9", uri: "https://x/ipp_9" }];
@@ -271,7 +271,7 @@ describe("a TLS edge", () => {
       assert.deepEqual(takeRequests(emulator), [{ method: "PATCH", body }]);
     });
 
-    it("C23: with onModuleRemoval replace, the edge is replaced, unless the module is off already", async () => {
+    it("C23: onModuleRemoval replaces the edge, unless the module is off already, and is not sent", async () => {
       const onModuleRemoval = "replace";
       const stack = await deploy(full);
       assert.equal(await stack.up({ ...full, onModuleRemoval }), "update");
@@ -400,7 +400,7 @@ describe("a TLS edge", () => {
       assert.deepEqual(methods(), ["PATCH", "GET"]);
     });
 
-    it("C31 C32: what is gone is created again after a refresh; an update names it, a delete succeeds", async () => {
+    it("C31 C32: an edge that is gone is created again; an update names it, a delete succeeds", async () => {
       const stack = await deploy(full);
       await later(emulator);
       emulator.tlsEdges.delete(stack.id);
@@ -413,7 +413,7 @@ describe("a TLS edge", () => {
       assert.equal(emulator.tlsEdges.list().length, 1);
     });
 
-    it("C32: a 404 about a backend is told as the service says it, while the edge is there", async () => {
+    it("C32: a 404 about a backend is shown as the service says it, while the edge is there", async () => {
       const stack = await deploy(full);
       await later(emulator);
       const msg = "backend bkdtg_x does not exist";
