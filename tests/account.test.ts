@@ -285,13 +285,17 @@ describe("the account that the state was made with", () => {
   });
 
   it("C7 C32: with the same key, an object that is not found is gone, with no more requests", async () => {
-    const [a, b] = await edges(2);
-    remove(a, b);
+    const [a, b, c] = await edges(3);
+    remove(a, b, c);
     methods();
     assert.equal(await a.refresh(), "gone");
     assert.deepEqual(methods(), ["GET", "GET"]);
     await b.destroy();
     assert.deepEqual(methods(), ["DELETE", "GET"]);
+    // An object of somebody else that can't be used is in a list that can be read.
+    const answer = { fields: { tls_edges: [{ id: 7 }] } };
+    emulator.faults.add({ method: "GET", path: "/edges/tls", answer });
+    assert.equal(await c.refresh(), "gone");
   });
 
   it("C7: of the only object, deleted by hand, a variable says that the new key is the account's", async () => {

@@ -158,7 +158,7 @@ describe("the plugin", () => {
       assert.equal((await planned({ description: "e" }, "")).createdAt, unknown);
     });
 
-    const { DELETE, UPDATE, UPDATE_REPLACE } = messages.PropertyDiff.Kind;
+    const { DELETE, DELETE_REPLACE, UPDATE, UPDATE_REPLACE } = messages.PropertyDiff.Kind;
     const [one, other] = [{ terminateAt: "edge", minVersion: "1.2" }, { minVersion: "1.3" }];
     const backend = { enabled: true, backendId: "b" };
     const onModuleRemoval = "replace";
@@ -179,7 +179,7 @@ describe("the plugin", () => {
         "what replaces",
         { backend: { ...backend, backendId: "old" }, onModuleRemoval },
         { onModuleRemoval },
-        [["backend", messages.PropertyDiff.Kind.DELETE_REPLACE]],
+        [["backend", DELETE_REPLACE]],
       ],
     ];
     for (const [what, oldInputs, news, expected] of changes) {
@@ -238,7 +238,8 @@ describe("the plugin", () => {
       await foreign({ hostports: ["held.example:443"] });
       await read({ id, properties: { uri }, inputs: {} });
       const hostports = ["held.example:443"];
-      await create(edge("new"), { description: "in state", hostports }, true);
+      await create(edge("twin"), { description: "in state" }, true);
+      await create(edge("new"), { description: "new", hostports }, true);
       const found = await warnings(plugin.endRun);
       assert.match(found.join("\n"), /^warning: new: held\.example:443 is served by [^\n]*$/);
       await plugin.configure();

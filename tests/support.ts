@@ -105,10 +105,8 @@ export async function upload(client: Client, options: CertificateOptions, texts 
 }
 
 /** Puts those settings into the environment; gives back what undoes it. */
-export function setEnvFor(emulator: Emulator, prefix?: string): () => void {
-  // A create that fails may leave a note in Pulumi's home.
-  return setEnv({ ...settingsFor(emulator, prefix), PULUMI_HOME: folder });
-}
+export const setEnvFor = (emulator: Emulator, prefix?: string) =>
+  setEnv(settingsFor(emulator, prefix));
 
 /** The service of a suite. */
 export interface Service extends Emulator {

@@ -287,6 +287,12 @@ describe("a TLS certificate", () => {
       assert.equal((await stack.preview(args)).verdict, "replace");
     });
 
+    it("C21 C54: a chain that the state has in another form is no drift", async () => {
+      const stack = await deploy(args);
+      stack.state.certificatePem = args.certificatePem.replaceAll("\n", "\r\n");
+      assert.equal(await stack.refresh(), "same");
+    });
+
     it("C42: a key that is given later is no change, and is stored", async () => {
       const { id } = await deploy(args);
       const { certificatePem } = args;
