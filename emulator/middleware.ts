@@ -83,11 +83,21 @@ export function rewrite(respond: Respond): MiddlewareHandler {
   return async (c, next) => {
     await next();
     const { status, headers } = c.res;
-    if (status === 204) return;
+    const body = parsed(await c.res.clone().text());
+    // No content, or a fault's answer.
+    if (body === undefined) return;
     const request = { method: c.req.method, path: target(c), status };
-    const body = JSON.stringify(respond(await c.res.json(), request));
-    c.res = new Response(body, { status, headers });
+    c.res = new Response(JSON.stringify(respond(body, request)), { status, headers });
   };
+}
+
+/** The value of JSON; undefined for any other text. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Refuses a request without a known key or a version, by its headers alone. `accounts` are by key. */

@@ -540,6 +540,9 @@ describe("the emulator", () => {
       assert.equal(body.error_code, reasons.notFound.code);
       assert.deepEqual(body.details, { method: "GET", path: "/tunnels/tn_x", status: 404 });
       assert.equal((await get("/tunnels")).tunnels.map(({ id }) => id).join(), "tn_2,tn_1");
+      // What is no JSON stays as it is.
+      emulator.faults.add({ answer: { status: 503 } });
+      assert.equal((await send("GET", "/tunnels")).status, 503);
     });
 
     it("keep data, port, CA and key in a file that only its owner can read", async () => {

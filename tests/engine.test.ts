@@ -1,17 +1,13 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout } from "node:timers/promises";
-import { type Emulator, startEmulator } from "../emulator/server";
 import { isEngineAlive } from "../provider/engine";
 import { EnginePort } from "../tools/protocol";
-import { setEnv, setEnvFor, until } from "./support";
+import { until, useEmulator } from "./support";
 
 /** Listens, says where, and stops before it accepts anything. */
 const stopped = `
@@ -23,8 +19,8 @@ const stopped = `
 
 /**
  * A provider's process: a server for the engine's calls, a request of another package, one create,
- * and others all the time, each of which tells that it is refused; whatever reaches the handler of
- * uncaught errors is told, too.
+ * and others all the time, each of which prints that it is refused, as whatever reaches the handler of
+ * uncaught errors does.
  */
 const provider = `
   process.on("uncaughtException", () => console.log("uncaught"));
@@ -47,7 +43,7 @@ async function firstLine(child: ChildProcess): Promise<string> {
 }
 
 describe("the engine", () => {
-  it("is alive while it listens, and gone when it does not", async () => {
+  it("C84: an engine is alive while it listens, and gone when it does not", async () => {
     const engine = await EnginePort.open();
     const { port } = engine;
     assert.equal(await isEngineAlive(port), true);
@@ -55,7 +51,7 @@ describe("the engine", () => {
     assert.equal(await isEngineAlive(port), false);
   });
 
-  it("is alive, and not waited for without end, when it does not answer", async function () {
+  it("C84: an engine that does not answer is alive, and not waited for without end", async function () {
     if (process.platform !== "linux") this.skip();
     const child = spawn(process.execPath, ["-e", stopped], {
       stdio: ["ignore", "pipe", "inherit"],
@@ -78,24 +74,9 @@ describe("the engine", () => {
   });
 
   describe("that has exited", () => {
-    let emulator: Emulator;
-    let restore: () => void;
+    const emulator = useEmulator();
 
-    before(async () => {
-      emulator = await startEmulator();
-      const home = mkdtempSync(join(tmpdir(), "tlsedge-home-"));
-      const environment = [setEnvFor(emulator), setEnv({ PULUMI_HOME: home })];
-      restore = () => {
-        for (const undo of environment.reverse()) undo();
-        rmSync(home, { recursive: true, force: true });
-      };
-    });
-    after(() => {
-      restore();
-      return emulator.close();
-    });
-
-    it("gets its provider to hear what is under way, its own and others', and to end then", async () => {
+    it("C84: a provider ends after its engine, once it has the answers to its own and others' requests", async () => {
       const engine = await EnginePort.open();
       emulator.faults.add({ method: "POST", answer: "held" });
       const others: ServerResponse[] = [];
@@ -119,14 +100,14 @@ describe("the engine", () => {
         await until(() => lines.length >= 10);
         emulator.faults.clear();
         await until(() => lines.some((line) => line.startsWith("made")));
-        const heard = lines.length;
+        const before = lines.length;
         // Longer than it would take to exit if nothing of another package were under way.
-        await until(() => lines.length >= heard + 10);
+        await until(() => lines.length >= before + 10);
         others[0]?.end();
         assert.deepEqual(await ended, [1, null]);
         const first = emulator.tlsEdges.list().find(({ description }) => description === "first");
-        const told = ["refused", `made ${first?.id}`, "the other is done"];
-        assert.deepEqual(new Set(lines), new Set(told));
+        const expected = ["refused", `made ${first?.id}`, "the other is done"];
+        assert.deepEqual(new Set(lines), new Set(expected));
       } finally {
         other.close();
         child.kill("SIGKILL");

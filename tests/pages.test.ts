@@ -3,101 +3,85 @@ import { mock } from "node:test";
 import * as fc from "fast-check";
 import type { Client } from "../client/client";
 import { ConnectionError, ServiceError } from "../client/errors";
-import { tlsCertificates } from "../client/tlsCertificate";
 import { type TLSEdgeMutation, tlsEdges } from "../client/tlsEdge";
-import {
-  type CertificateOptions,
-  type Emulator,
-  type MadeCertificate,
-  makeCertificate,
-  startEmulator,
-} from "../emulator/server";
+import { type MadeCertificate, makeCertificate } from "../emulator/server";
 import type { Kind } from "../provider/kind";
 import { Objects } from "../provider/objects";
 import { tlsCertificate } from "../provider/tlsCertificate";
 import { tlsEdge } from "../provider/tlsEdge";
 import { holds } from "./cases";
-import { clientOf, failureOf, holdClocks, until } from "./support";
+import { clientOf, failureOf, holdClocks, until, useEmulator } from "./support";
 
 describe("reads by the page", () => {
-  let emulator: Emulator;
+  const emulator = useEmulator();
   let client: Client;
   let edges: Objects;
-  let ids: string[];
 
-  before(async () => {
-    emulator = await startEmulator();
-  });
-  beforeEach(() => {
-    emulator.reset();
-    renew();
-    ids = [];
-  });
-  afterEach(() => mock.reset());
-  after(() => emulator.close());
-
-  /** A later run begins. */
+  /** A run begins. */
   const renew = () => {
-    client = newClient();
+    client = clientOf(emulator, { requestsPerMinute: 0, maxRetries: 0 });
     edges = new Objects(client, tlsEdge);
   };
-  const newClient = () => clientOf(emulator, { requestsPerMinute: 0, maxRetries: 0 });
-  const read = (id: string) => edges.get(client.operation(), id);
-  /** What was asked: `page` or `one`. */
-  const asked = () =>
+  beforeEach(renew);
+
+  const read = (id = "") => edges.get(client.operation(), id);
+  /** The requests since the last time: for a `page`, or for `one` object. */
+  const requests = () =>
     emulator.requests.splice(0).map(({ path }) => (path.includes("?") ? "page" : "one"));
   const count = (kind: string, of: string[]) => of.filter((one) => one === kind).length;
-
-  /** Edges of the account, by another process; the oldest first. */
-  async function make(number: number, bodies: (n: number) => TLSEdgeMutation = () => ({})) {
-    const stranger = newClient();
-    for (let n = 0; n < number; n++) ids.push((await tlsEdges.create(stranger, bodies(n))).id);
-    emulator.requests.length = 0;
-  }
-
+  /** The ids of so many edges of the account, the oldest first. */
+  const fill = (number: number) =>
+    Array.from({ length: number }, (_, n) => {
+      const times = { uri: "", created_at: new Date().toISOString() };
+      return emulator.tlsEdges.set({ id: `edgtls_${n}`, ...times }).id;
+    });
   /** As the engine does: so many at a time, in this order. */
-  async function readAll(wanted: string[], atATime = 8) {
-    const queue = [...wanted];
+  async function readAll(ids: string[], atATime = 8) {
+    const queue = [...ids];
     const workers = Array.from({ length: atATime }, async () => {
       for (let id = queue.shift(); id; id = queue.shift()) await read(id);
     });
     await Promise.all(workers);
   }
+  const write = (id = "") => tlsEdges.update(client, id, { description: "new" });
 
-  it("C30 one read is one request, for the thing itself", async () => {
-    await make(3);
-    assert.equal((await read(ids[1] as string)).id, ids[1]);
-    assert.deepEqual(asked(), ["one"]);
+  it("C30: one read is one request, for the object itself, and gone is only what its 404 says", async () => {
+    const ids = fill(3);
+    assert.equal((await read(ids[1])).id, ids[1]);
+    assert.deepEqual(requests(), ["one"]);
+    await readAll(ids);
+    requests();
+    assert.equal((await failureOf(read("edgtls_none"), ServiceError)).status, 404);
+    assert.deepEqual(requests(), ["one"]);
   });
 
-  for (const order of ["oldest", "newest"]) {
-    it(`a refresh of a whole account, ${order} first, reads each page once`, async () => {
-      await make(450);
-      await readAll(order === "oldest" ? ids : ids.toReversed());
-      const all = asked();
-      assert.equal(count("page", all), 5);
-      // The oldest are on the last page: until it is read, some are read by themselves.
-      assert.ok(all.length <= 5 + (order === "oldest" ? 10 : 2), all.join());
-    });
-  }
-
-  it("one after another they are answered from pages, too", async () => {
-    await make(250);
+  it("C30: a refresh of a whole account reads each page once, and again after a write", async () => {
+    const ids = fill(450);
+    await readAll(ids.toReversed());
+    let all = requests();
+    assert.deepEqual([count("page", all), count("one", all) <= 2], [5, true]);
+    await write(ids[0]);
+    requests();
+    await readAll(ids);
+    all = requests();
+    // The oldest are on the last page: until it is read, some are read by themselves.
+    assert.deepEqual([count("page", all), count("one", all) <= 10], [5, true]);
+    renew();
     await readAll(ids, 1);
-    assert.ok(asked().length <= 8);
+    assert.ok(requests().length <= 16, "one after another, too");
   });
 
-  it("few in a large account cost at most one and a half times what they would by themselves", async () => {
-    await make(700);
+  it("C30: few reads in a large account cost at most half more than by themselves", async () => {
+    const ids = fill(700);
     for (const wanted of [1, 2, 3, 5, 10]) {
       renew();
       await readAll(ids.slice(0, wanted));
-      const all = asked();
+      const all = requests();
       assert.ok(all.length <= 1.5 * wanted, `${wanted}: ${all.join()}`);
     }
   });
 
-  describe("gives to the letter what the thing itself would", () => {
+  describe("gives to the letter what the object itself would", () => {
     const text = fc.option(fc.string({ unit: "grapheme", maxLength: 20 }), { nil: undefined });
     const enabled = fc.boolean();
     const body = fc.record(
@@ -112,143 +96,103 @@ describe("reads by the page", () => {
       { requiredKeys: [] },
     );
 
-    /** What is stored of each, as a page and as an answer of its own give it. */
-    async function compare(kind: Kind, wanted: string[]) {
+    /** Compares what is stored of each, by a page and by an answer of its own. */
+    async function compare(kind: Kind, bodies: object[]) {
+      emulator.reset();
       renew();
-      // The first is read by itself; after that there are pages.
       const objects = new Objects(client, kind);
-      await objects.get(client.operation(), wanted[0] as string);
-      emulator.requests.length = 0;
-      for (const id of wanted) {
+      const ids: string[] = [];
+      for (const body of bodies) ids.push((await kind.endpoints.create(client, body)).id);
+      // The first is read by itself; after that there are pages.
+      await objects.get(client.operation(), ids[0] as string);
+      requests();
+      const other = clientOf(emulator, { requestsPerMinute: 0 });
+      for (const id of ids) {
         const paged = kind.toState(await objects.get(client.operation(), id), {});
-        const single = kind.toState(await kind.endpoints.get(newClient(), id), {});
+        const single = kind.toState(await kind.endpoints.get(other, id), {});
         assert.equal(JSON.stringify(paged), JSON.stringify(single));
       }
-      const all = asked();
-      assert.deepEqual([count("page", all), count("one", all)], [1, wanted.length]);
+      const all = requests();
+      assert.deepEqual([count("page", all), count("one", all)], [1, ids.length]);
     }
 
-    it("of an edge", () =>
-      holds(fc.array(body, { minLength: 2, maxLength: 8 }), 15, async (bodies) => {
-        emulator.reset();
-        ids = [];
-        await make(bodies.length, (n) => bodies[n] as TLSEdgeMutation);
-        await compare(tlsEdge, ids);
-      }));
+    it("C30: a page gives to the letter what an edge itself would", () =>
+      holds(fc.array(body, { minLength: 2, maxLength: 8 }), 15, (bodies) =>
+        compare(tlsEdge, bodies as TLSEdgeMutation[]),
+      ));
 
-    it("of a certificate", async () => {
-      const keyTypes = ["rsa", "ecdsa", "ed25519"] as const;
-      const [rsa, ecdsa, ed25519] = await Promise.all(
-        keyTypes.map((keyType) =>
-          makeCertificate({ commonName: `${keyType}.example.com`, keyType } as CertificateOptions),
-        ),
-      );
-      const pool = { rsa, ecdsa, ed25519 } as Record<(typeof keyTypes)[number], MadeCertificate>;
+    it("C30: a page gives to the letter what a certificate itself would", async () => {
+      const pool: Record<string, MadeCertificate> = {};
+      for (const keyType of ["rsa", "ecdsa", "ed25519"] as const) {
+        pool[keyType] = await makeCertificate({ commonName: `${keyType}.example.com`, keyType });
+      }
       // A failure prints the case: it names the pair, so that no key is printed.
       const upload = fc.record(
-        { pair: fc.constantFrom(...keyTypes), description: text, metadata: text },
+        { pair: fc.constantFrom(...Object.keys(pool)), description: text, metadata: text },
         { requiredKeys: ["pair"] },
       );
-      await holds(fc.array(upload, { minLength: 2, maxLength: 5 }), 8, async (uploads) => {
-        emulator.reset();
-        const stranger = newClient();
-        const made: string[] = [];
-        for (const { pair, ...texts } of uploads) {
-          const { certificatePem: certificate_pem, privateKeyPem: private_key_pem } = pool[pair];
-          const body = { ...texts, certificate_pem, private_key_pem };
-          made.push((await tlsCertificates.create(stranger, body)).id);
-        }
-        await compare(tlsCertificate, made);
-      });
+      await holds(fc.array(upload, { minLength: 2, maxLength: 5 }), 8, (uploads) =>
+        compare(
+          tlsCertificate,
+          uploads.map(({ pair, ...texts }) => {
+            const { certificatePem, privateKeyPem } = pool[pair] as MadeCertificate;
+            return { ...texts, certificate_pem: certificatePem, private_key_pem: privateKeyPem };
+          }),
+        ),
+      );
     });
   });
 
-  it("C31 gone is only what a 404 says", async () => {
-    await make(3);
+  it("C30: a write of this process makes a page worthless, one on the way too", async () => {
+    const ids = fill(20);
     await readAll(ids);
-    asked();
-    const error = await failureOf(read("edgtls_none"), ServiceError);
-    assert.equal(error.status, 404);
-    assert.deepEqual(asked(), ["one"]);
+    await write(ids[0]);
+    requests();
+    assert.equal((await read(ids[0])).description, "new");
+    assert.deepEqual(requests(), ["one"]);
+    await Promise.all([read(ids[1]), write(ids[1])]);
+    assert.deepEqual(requests().sort(), ["one", "one", "page"]);
   });
 
-  it("a write of this process makes what was read before worthless", async () => {
-    await make(20);
+  it("C30: a run of minutes reads each page once, whatever the date is", async () => {
+    const ids = fill(250).reverse();
+    holdClocks();
     await readAll(ids);
-    asked();
-    await tlsEdges.update(client, ids[0] as string, { description: "new" });
-    asked();
-    assert.equal((await read(ids[0] as string)).description, "new");
-    assert.deepEqual(asked(), ["one"]);
-  });
-
-  it("after a write all is read from new pages, rather than each thing by itself", async () => {
-    await make(250);
+    assert.deepEqual(requests().sort(), ["one", "page", "page", "page"]);
+    mock.timers.tick(599_000);
     await readAll(ids);
-    await tlsEdges.update(client, ids[0] as string, { description: "new" });
-    emulator.requests.length = 0;
-    await readAll(ids);
-    assert.ok(asked().length <= 8);
-  });
-
-  it("a write while a page is on the way makes it worthless, too", async () => {
-    await make(20);
-    await read(ids[0] as string);
-    asked();
-    const reading = read(ids[1] as string);
-    const writing = tlsEdges.update(client, ids[1] as string, { description: "new" });
-    await Promise.all([reading, writing]);
-    assert.deepEqual(asked().sort(), ["one", "one", "page"]);
-  });
-
-  it("what is old by no more than the date is not read again", async () => {
-    await make(3);
+    assert.deepEqual(requests(), []);
+    emulator.tlsEdges.patch(ids[3] as string, { description: "drifted" });
+    mock.timers.tick(1000);
+    assert.equal((await read(ids[3])).description, "drifted");
+    mock.reset();
     mock.timers.enable({ apis: ["Date"], now: Date.now() });
-    for (const id of ids) {
+    renew();
+    requests();
+    for (const id of ids.slice(0, 3)) {
       await read(id);
       mock.timers.tick(3_600_000);
     }
-    assert.deepEqual(asked(), ["one", "page"]);
+    assert.deepEqual(requests(), ["one", "page"]);
   });
 
-  it("what a run of minutes has read is read once", async () => {
-    await make(250);
-    holdClocks();
-    const newest = emulator.tlsEdges.list().map(({ id }) => id);
-    await readAll(newest);
-    assert.deepEqual(asked().sort(), ["one", "page", "page", "page"]);
-    mock.timers.tick(599_000);
-    await readAll(newest);
-    assert.deepEqual(asked(), []);
-    emulator.tlsEdges.patch(newest[3] as string, { description: "drifted" });
-    mock.timers.tick(1000);
-    assert.equal((await read(newest[3] as string)).description, "drifted");
-    renew();
-    emulator.tlsEdges.patch(newest[3] as string, { description: "drifted again" });
-    assert.equal((await read(newest[3] as string)).description, "drifted again");
-  });
-
-  it("a page that can't be used is no reason to fail", async () => {
-    await make(20);
-    emulator.faults.add({
-      method: "GET",
-      path: "/edges/tls",
-      answer: { fields: { tls_edges: 7 } },
-    });
-    await readAll(ids);
-    assert.deepEqual([...new Set(asked())].sort(), ["one", "page"]);
-    for (const status of [403, 500, 504]) {
+  it("C30: a page that can't be used is no reason to fail, and is not read again", async () => {
+    const ids = fill(20);
+    const answers = [
+      { fields: { tls_edges: 7 } },
+      ...[403, 500, 504].map((status) => ({ status })),
+    ];
+    for (const answer of answers) {
       emulator.faults.clear();
-      emulator.faults.add({ method: "GET", path: "/edges/tls", answer: { status }, times: 9 });
+      emulator.faults.add({ method: "GET", path: "/edges/tls", answer, times: 9 });
       renew();
-      asked();
       await readAll(ids);
-      assert.equal(count("page", asked()), 1);
+      assert.equal(count("page", requests()), 1);
     }
   });
 
-  it("a page that took long is as good as any", async () => {
-    await make(20);
+  it("C30: a page that took long is as good as any", async () => {
+    const ids = fill(20);
     holdClocks();
     emulator.faults.add({ method: "GET", path: "/edges/tls", answer: "held" });
     const reading = readAll(ids);
@@ -256,16 +200,14 @@ describe("reads by the page", () => {
     mock.timers.tick(60_000);
     emulator.faults.clear();
     await reading;
-    assert.ok(count("one", asked()) <= 2);
+    assert.ok(count("one", requests()) <= 2);
   });
 
-  it("silence in the place of a page is silence for all that wait", async () => {
-    await make(20);
+  it("C30: a page that the service does not answer fails all reads that wait for it", async () => {
+    const ids = fill(20);
     emulator.faults.add({ method: "GET", path: "/edges/tls", times: 9, answer: "reset" });
-    await read(ids[0] as string);
-    const [a, b] = await Promise.all(
-      [1, 2].map((n) => failureOf(read(ids[n] as string), ConnectionError)),
-    );
+    await read(ids[0]);
+    const [a, b] = await Promise.all([1, 2].map((n) => failureOf(read(ids[n]), ConnectionError)));
     assert.equal(a, b);
     assert.equal(a?.code, "ECONNRESET");
   });

@@ -1,538 +1,645 @@
 import assert from "node:assert/strict";
-import { X509Certificate } from "node:crypto";
 import { mock } from "node:test";
-import { isDeepStrictEqual } from "node:util";
+import type { Metadata } from "@grpc/grpc-js";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
-import { tlsCertificates } from "../client/tlsCertificate";
+import { Status } from "@pulumi/pulumi/proto/status_pb";
+import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { tlsEdges } from "../client/tlsEdge";
-import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
+import { makeCertificate } from "../emulator/server";
 import schema from "../plugin/schema.json";
-import { unknownValue } from "../provider/properties";
-import { named, secret, startPlugin } from "./pluginProvider";
-import { clientOf, type Properties, setEnv, setEnvFor, planWarnings as warnings } from "./support";
+import { tlsCertificate, tlsEdge } from "../provider/dynamic";
+import { pick } from "../provider/properties";
+import { chainNames } from "../provider/values/pem";
+import { resourceOf, secret, startPlugin } from "./pluginProvider";
+import {
+  captureMessages,
+  clientOf,
+  deployed,
+  failureOf,
+  fullEdge,
+  holdClocks,
+  later,
+  messageOf,
+  type Properties,
+  Stack,
+  setEnv,
+  takeMethods,
+  typedUnknowns,
+  unknown,
+  useEmulator,
+  planWarnings as warnings,
+} from "./support";
 
-describe("the plugin, called over gRPC", () => {
-  let emulator: Emulator;
-  let restore: () => void;
+describe("the plugin", () => {
+  const emulator = useEmulator();
   let plugin: Awaited<ReturnType<typeof startPlugin>>;
+  let edges: ReturnType<typeof plugin.provider>;
+  let certificates: typeof edges;
+  let certificate: { certificatePem: string; privateKeyPem: string };
 
   before(async () => {
-    emulator = await startEmulator();
-    restore = setEnvFor(emulator);
     plugin = await startPlugin();
-    for (const description of ["one", "two", "three"])
-      await tlsEdges.create(clientOf(emulator), { description });
+    edges = plugin.provider("TLSEdge");
+    certificates = plugin.provider("TLSCertificate");
+    const { certificatePem, privateKeyPem } = await makeCertificate({ commonName: "a.example" });
+    certificate = { certificatePem, privateKeyPem };
   });
-  after(() => {
-    plugin.close();
-    restore();
-    return emulator.close();
-  });
+  beforeEach(() => plugin.configure());
+  after(() => plugin.close());
 
-  const list = async (token: string, limit = 0) => {
-    const request = new messages.ListRequest().setToken(token).setLimit(limit);
-    const names: unknown[] = [];
-    for await (const response of plugin.client.list(request)) {
-      const result = (response as messages.ListResponse).getResult();
-      names.push([result?.getId(), result?.getName()]);
-    }
-    return names;
+  const requests = () => takeMethods(emulator);
+  /** An edge that somebody else created. */
+  const foreign = async (body: object) => {
+    const wire = await tlsEdges.create(clientOf(emulator), body);
+    requests();
+    return wire;
   };
 
-  it("lists the objects of a kind, newest first, as many as are asked for", async () => {
-    const all = emulator.tlsEdges.list().map(({ id, description }) => [id, description]);
-    assert.deepEqual(await list("tlsedge:index:TLSEdge"), all);
-    assert.deepEqual(await list("tlsedge:index:TLSEdge", 2), all.slice(0, 2));
-    assert.deepEqual(await list("tlsedge:index:TLSCertificate"), []);
-  });
-
-  it("says why it can't list", async () => {
-    await assert.rejects(list("tlsedge:index:Nothing"), /there is no resource/);
-    emulator.faults.add({ method: "GET", answer: { status: 401 } });
-    await assert.rejects(list("tlsedge:index:TLSEdge"), /401/);
-  });
-
   /** The fields of a call about an edge. */
-  const edge = (name = "e") => named("TLSEdge", name);
+  const edge = (name = "e") => resourceOf("TLSEdge", name);
   const call = (...request: Parameters<typeof plugin.call>) => plugin.call<never>(...request);
-  const configure = () => call("configure", new messages.ConfigureRequest(), { args: {} });
-  const check = (about: object, news: object): Promise<messages.CheckResponse> =>
-    call("check", new messages.CheckRequest(), { ...about, news });
+  const check = (resource: object, news: object): Promise<messages.CheckResponse> =>
+    call("check", new messages.CheckRequest(), { ...resource, news });
+  const checkEdge = (news: object, name?: string) => check(edge(name), news);
   const diff = (fields: object): Promise<messages.DiffResponse> =>
     call("diff", new messages.DiffRequest(), { ...edge(), id: "edgtls_1", ...fields });
-  const create = (
-    about: object,
-    properties: object,
-    isPlan = false,
-  ): Promise<messages.CreateResponse> => {
+  const create = (resource: object, properties: object, isPlan = false) => {
     const request = new messages.CreateRequest().setPreview(isPlan);
-    return call("create", request, { ...about, properties });
+    return plugin.call<messages.CreateResponse>("create", request, { ...resource, properties });
   };
   const update = (fields: object, isPlan = false): Promise<messages.UpdateResponse> => {
     const request = new messages.UpdateRequest().setPreview(isPlan);
     return call("update", request, { ...edge(), id: "edgtls_1", ...fields });
   };
+  const read = (fields: object): Promise<messages.ReadResponse> =>
+    call("read", new messages.ReadRequest(), { ...edge(), ...fields });
+  type Struct = { toJavaScript(): object } | undefined;
+  const valuesOf = (struct: Struct) => (struct?.toJavaScript() ?? {}) as Properties;
+  const propertiesOf = (response: { getProperties(): Struct }) =>
+    valuesOf(response.getProperties());
   const reasonsOf = (checked: messages.CheckResponse) =>
     checked.getFailuresList().map((failure) => failure.getReason());
-  const checkConfig = async (project: string, news: object, name = "default") => {
-    const urn = `urn:pulumi:dev::${project}::pulumi:providers:tlsedge::${name}`;
-    return reasonsOf(await call("checkConfig", new messages.CheckRequest(), { urn, news }));
-  };
 
-  it("C1 takes the program's own settings in the namespace of a project with its name", async () => {
-    assert.deepEqual(await checkConfig("tlsedge", { size: "3" }), []);
-    assert.match((await checkConfig("other", { size: "3" })).join(), /unknown/);
-  });
-
-  it("C1 C15 tells which setting a misspelt one of an explicit provider may mean", async () => {
-    const failures = await checkConfig("p", { baseURL: "https://a.example" }, "staging");
-    assert.match(failures.join(), /did you mean baseUrl/);
-  });
-
-  const checkEdge = (news: object, name?: string) => check(edge(name), news);
-
-  it("takes the id of a resource that a program gives in place of a text", async () => {
-    const resource = (id: string) => ({
-      "4dabf18193072939515e22adb298388d": "5cf8f73096256a8f31e491e813e4eb8e",
-      ...{ urn: edge("other").urn, id },
-    });
-    const given = { metadata: resource("edgtls_1"), description: resource("") };
-    const inputs = (await checkEdge(given)).getInputs()?.toJavaScript();
-    assert.deepEqual(inputs, { metadata: "edgtls_1", description: unknownValue });
-  });
-
-  it("C50 keeps a property a secret of which a part is one, two levels deep", async () => {
-    const given = { ipRestriction: { ipPolicyIds: [secret("ipp_1"), "ipp_2"] } };
-    const restriction = { ipPolicyIds: ["ipp_1", "ipp_2"], enabled: true };
-    const inputs = (await checkEdge(given)).getInputs()?.toJavaScript();
-    assert.deepEqual(inputs, { ipRestriction: secret(restriction) });
-    const created = await create(edge(), given);
-    const { ipRestriction, hostports } = created.getProperties()?.toJavaScript() ?? {};
-    assert.deepEqual([ipRestriction, hostports], [secret(restriction), []]);
-    emulator.tlsEdges.delete(created.getId());
-  });
-
-  it("C50 marks a key as a secret that a program gives in plain text", async () => {
-    const { certificatePem, privateKeyPem } = await makeCertificate({ commonName: "c" });
-    const checked = await check(named("TLSCertificate"), { certificatePem, privateKeyPem });
-    const inputs = checked.getInputs()?.toJavaScript();
-    assert.ok(isDeepStrictEqual(inputs?.privateKeyPem, secret(privateKeyPem)));
-  });
-
-  it("C50 refuses a private key in a text and in a name, and does not quote it", async () => {
-    const key = "-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMG\n-----END PRIVATE KEY-----\n";
-    for (const news of [{ metadata: key }, { backend: { backendId: secret(key) } }, { [key]: 1 }]) {
-      const reasons = reasonsOf(await checkEdge(news));
-      assert.match(reasons.join(), /private key/);
-      assert.doesNotMatch(reasons.join(), /MIGH/);
-    }
-  });
-
-  it("C90 shows texts of the service escaped", async () => {
-    const body = JSON.stringify({ msg: "a\u001b[31m <{%reset%}>\n::add-mask::b" });
-    const headers = { "Content-Type": "application/json" };
-    emulator.faults.add({ method: "GET", answer: { status: 400, headers, body } });
-    await assert.rejects(list("tlsedge:index:TLSEdge"), ({ message }: Error) =>
-      message.includes("a\\u001b[31m <\\u007b%reset%}>\\n::add-mask::b"),
-    );
-    const olds = { uri: `${emulator.url}/edges/tls/x` };
-    const news = { description: "e" };
-    await assert.rejects(update({ id: "edgtls_\u001b[31m", olds, news }), ({ message }: Error) =>
-      message.includes("edgtls_\\u001b[31m was not found"),
-    );
-  });
-
-  it("C24 C37 deletes an edge before it replaces it, by replaceOnChanges too", async () => {
-    const olds = { uri: `${emulator.url}/x`, description: "d", metadata: null, hostports: [] };
-    const found = await diff({ olds, news: { description: "e" }, oldInputs: { description: "d" } });
-    // The engine itself makes a replacement of this change.
-    assert.deepEqual([found.getReplacesList(), found.getDiffsList()], [[], ["description"]]);
-    assert.equal(found.getDeletebeforereplace(), true);
-  });
-
-  const { DELETE, UPDATE } = messages.PropertyDiff.Kind;
-  const changes: [string, object, object, [string, number][]][] = [
-    [
-      "C22 C83 names what a list gains and loses, not what has another place in it",
-      { hostports: ["a:1", "b:1", "c:1"] },
-      { hostports: ["c:1", "a:1"] },
-      [["hostports[1]", DELETE]],
-    ],
-    [
-      "C83 names what changes in a module, by its path",
-      { tlsTermination: { terminateAt: "edge", minVersion: "1.2" } },
-      { tlsTermination: { terminateAt: "edge", minVersion: "1.3" } },
-      [["tlsTermination.minVersion", UPDATE]],
-    ],
-  ];
-  for (const [title, oldInputs, news, expected] of changes) {
-    it(title, async () => {
-      const found = await diff({
-        oldInputs,
-        news,
-        olds: { uri: `${emulator.url}/x`, ...oldInputs },
-      });
-      const named = found.toObject().detaileddiffMap.map(([path, { kind }]) => [path, kind]);
-      assert.deepEqual(named, expected);
-    });
-  }
-
-  it("C19 C25 asks before a change, not for a refresh, nor when a policy undoes the change", async () => {
-    const about = edge("asked");
-    const [olds, news] = [{ description: "d" }, { description: "e" }];
-    const { accountTag } = clientOf(emulator);
-    const state = { uri: `${emulator.url}/x`, ...olds, metadata: null, hostports: [], accountTag };
-    const differs = (inputs: object) =>
-      diff({ ...about, olds: state, oldInputs: olds, news: inputs });
-    const undo = setEnv({ TLSEDGE_OFFLINE_PLAN: undefined });
-    try {
-      const asked = () => emulator.requests.splice(0).length;
-      await configure();
-      asked();
-      await differs(news);
-      assert.equal(asked(), 0, "the diff of a refresh");
-      await check({ ...about, olds }, news);
-      await differs(olds);
-      assert.equal(asked(), 0, "a change that a policy has undone");
-      await differs(news);
-      assert.equal(asked(), 1, "an update");
-      await configure();
-      await create(about, news, true);
-      assert.equal(asked(), 1, "a create");
-    } finally {
-      undo();
-    }
-  });
-
-  it("C50 shows a secret id in no form, where a lookup fails", async () => {
-    const id = "edgtls/secret id";
-    const answer = { status: 400, body: JSON.stringify({ msg: `no such edge: ${id}` }) };
-    emulator.faults.add({ method: "GET", answer });
-    const lookup = new messages.InvokeRequest().setTok("tlsedge:index:getTLSEdge");
-    const asked = call("invoke", lookup, { args: { id: secret(id) } });
-    await assert.rejects(asked, ({ message }: Error) => {
-      assert.equal(message.split("[secret]").length, 3, "in the path, and in the service's words");
-      for (const shown of [id, encodeURIComponent(id)]) assert.ok(!message.includes(shown));
-      return true;
-    });
-  });
-
-  /** A process of its own for one provider, called as the engine does. */
-  const withProvider = async (
-    name: string,
-    work: (calls: {
-      configure(args: object): Promise<unknown>;
-      checked(news: object): Promise<Record<string, unknown>>;
-      moved(from: object): Promise<string[]>;
-    }) => Promise<void>,
-  ) => {
-    const { call, close } = await startPlugin();
-    const urn = `urn:pulumi:dev::p::pulumi:providers:tlsedge::${name}`;
-    try {
-      await work({
-        configure: (args) => call("configure", new messages.ConfigureRequest(), { urn, args }),
-        async checked(news) {
-          const request = new messages.CheckRequest();
-          const found = await call<messages.CheckResponse>("checkConfig", request, { urn, news });
-          return found.getInputs()?.toJavaScript() ?? {};
-        },
-        async moved(oldInputs) {
-          const fields = { urn, oldInputs, news: {} };
-          const request = new messages.DiffRequest();
-          const found = await call<messages.DiffResponse>("diffConfig", request, fields);
-          return found.getReplacesList();
-        },
-      });
-    } finally {
-      close();
-    }
-  };
-
-  const baseUrl = "https://a.example";
-  const defaults = ["default", "default_0_1_0", "default_1_2_3_alpha_1_https___x.example"];
-  for (const name of defaults) {
-    it(`C4 refuses a key of the stack's config in plain text: ${name}`, () =>
-      withProvider(name, async ({ checked, configure }) => {
-        // The engine puts back the mark of a secret: so no mark is added here.
-        assert.deepEqual(await checked({ baseUrl, apiKey: "k" }), { baseUrl, apiKey: "k" });
-        await assert.rejects(configure({ baseUrl, apiKey: "k" }), /plain text.*--secret/);
-        await configure({ baseUrl, apiKey: secret("k") });
-        // Whoever reaches the port can't have the environment's key sent to another host.
-        const other = { baseUrl: "https://b.example", apiKey: secret("k") };
-        await assert.rejects(configure(other), /was configured for https:\/\/a\.example/);
-        await configure({ baseUrl });
-      }));
-  }
-
-  for (const name of ["staging", "default-eu", "defaults", "default_eu", "default_2"]) {
-    it(`C82 takes a provider of a program for one, and its key for a secret: ${name}`, () =>
-      withProvider(name, async ({ checked, configure }) => {
-        assert.deepEqual((await checked({ baseUrl, apiKey: "k" })).apiKey, secret("k"));
-        await configure({ baseUrl, apiKey: "k" });
-      }));
-  }
-
-  it("C4 C82 a provider that sets its base URL sets its key: the environment's is not sent there", async () => {
-    const failures = await checkConfig("p", { baseUrl: emulator.url }, "staging");
-    assert.deepEqual(failures, [
-      "no API key is set: set apiKey of the provider staging, because that provider sets baseUrl",
-    ]);
-    assert.deepEqual(await checkConfig("p", { apiKey: "k" }, "staging"), []);
-    assert.deepEqual(await checkConfig("p", { baseUrl: emulator.url }), []);
-  });
-
-  it("C40 C81 refuses a second resource of an object, and names both", async () => {
-    await configure();
-    const { uri, id } = await tlsEdges.create(clientOf(emulator), { description: "shared" });
-    const inputs = { description: "shared" };
-    const fields = { olds: { ...inputs, uri }, oldInputs: inputs, news: inputs, id };
-    const diffed = (name: string) => diff({ ...edge(name), ...fields });
-    // The old name of a renamed resource, in a refresh.
-    await checkEdge(inputs, "first");
-    await diffed("old name");
-    await diffed("first");
-    await diffed("first");
-    await checkEdge(inputs, "second");
-    await assert.rejects(diffed("second"), /"first" and "second" have the same object/);
-    await configure();
-    await checkEdge(inputs, "second");
-    await diffed("second");
-    emulator.tlsEdges.delete(id);
-  });
-
-  it("C82 replaces what moves to an explicit provider of another account, and nothing else", () =>
-    withProvider("staging", async ({ checked, configure, moved }) => {
-      const args = {
-        ...{ baseUrl, apiKey: secret("k") },
-        caFile: process.env.TLSEDGE_CA_FILE as string,
+  describe("beside the dynamic providers", () => {
+    /** The steps of a resource's life: what each came to, its requests, and the state after it. */
+    async function lifeOf(
+      provider: object,
+      args: Properties,
+      replaced: Properties,
+    ): Promise<[string, string[], Properties][]> {
+      emulator.reset();
+      const stack = new Stack(provider);
+      const objects = args.certificatePem ? emulator.tlsCertificates : emulator.tlsEdges;
+      const steps: [string, string[], Properties][] = [];
+      const step = (verdict: string) => {
+        const { uri, createdAt, connection, __provider, ...state } = stack.state;
+        // A dynamic provider does not get the key: after drift its inputs have none.
+        const names = Object.keys(args).filter((name) => name !== "privateKeyPem");
+        steps.push([verdict, requests(), { ...state, inputs: pick(stack.inputs, names) }]);
       };
-      const other = { baseUrl: "https://c.example", apiKey: "j" };
-      // Before it is configured, it is the provider itself that is asked about: a rotated key.
-      assert.deepEqual(await moved(other), []);
-      await configure(args);
-      assert.deepEqual(await moved(other), ["baseUrl", "apiKey"]);
-      assert.deepEqual(await moved({ baseUrl, apiKey: secret("j") }), ["apiKey"]);
-      assert.deepEqual(await moved({ baseUrl: "https://c.example" }), ["baseUrl"]);
-      // The same account, or a provider whose record does not say which it has.
-      assert.deepEqual(await moved({ baseUrl, apiKey: secret("k") }), []);
-      assert.deepEqual(await moved({ baseUrl: `${baseUrl}/`, timeoutSeconds: "9" }), []);
-      assert.deepEqual(await moved({}), []);
-      // The record of dynamic providers has the keys of the whole config.
-      const dynamic = { "tlsedge:baseUrl": "https://c.example", "tlsedge:apiKey": secret("j") };
-      assert.deepEqual(await moved(dynamic), []);
-      await configure({ ...args, sameAccount: "true" });
-      assert.deepEqual(await moved(other), []);
-      await configure(args);
-      await checked({ baseUrl, apiKey: "rotated" });
-      assert.deepEqual(await moved(other), []);
-    }));
+      const changed = { ...args, description: "changed" };
+      step(await stack.up(args));
+      step(await stack.up(args));
+      step(await stack.refresh());
+      step(await stack.up(changed));
+      objects.patch(stack.id, { description: "by hand", metadata: "by hand" });
+      step(await stack.refresh());
+      step(await stack.up(changed));
+      const { verdict, replaces } = await stack.preview(replaced);
+      step(`${verdict}: ${replaces}`);
+      await later(emulator);
+      objects.delete(stack.id);
+      step(await stack.refresh());
+      return steps;
+    }
 
-  it("C82 replaces nothing that moves to a default provider, whose name has a version", () =>
-    withProvider("default_0_2_0", async ({ configure, moved }) => {
-      await configure({ baseUrl, apiKey: secret("k") });
-      assert.deepEqual(await moved({ baseUrl, apiKey: "rotated" }), []);
-    }));
-
-  it("C85 C15 refuses a connection, which was in the old inputs, too", async () => {
-    const inputs = { description: "d", connection: "tlsedge-staging" };
-    const failures = reasonsOf(
-      await check({ ...edge(), olds: { ...inputs, __provider: "text" } }, inputs),
-    );
-    assert.match(failures.join(), /connection: no such property/);
-  });
-
-  const checkHostports = async (name: string, hostports: unknown) =>
-    reasonsOf(await checkEdge({ hostports }, name));
-
-  it("C18 names a hostport that two edges have, whatever its letter case, but no secret", async () => {
-    assert.deepEqual(await checkHostports("one", ["Shared.example.com:443"]), []);
-    const again = await checkHostports("two", ["x:1", "shared.EXAMPLE.com:443"]);
-    assert.match(again.join(), /\bone\b.*\btwo\b.*have the same hostport, shared\.example/i);
-    const [reason = ""] = await checkHostports("three", secret(["shared.example.com:443"]));
-    assert.ok(reason.includes("[secret]") && !reason.includes("example.com"), reason);
-  });
-
-  it("C10 C15 shows a wrong hostport, but no secret one", async () => {
-    const shown = await checkHostports("wrong", ["https://shop.example.org"]);
-    assert.match(shown.join(), /"https:\/\/shop/);
-    const hostports = [secret("https://shop.example.org"), "b.example.org"];
-    const found = await checkHostports("wrong", hostports);
-    assert.match(found[1] ?? "", /^hostports\[1\]: has no port/);
-    assert.ok(!found.join().includes("example.org"), found.join());
-  });
-
-  it("C38 a hostport is not taken by the diff of an earlier run, in a process of several", async () => {
-    const [holder] = emulator.tlsEdges.list();
-    assert.ok(holder);
-    emulator.tlsEdges.patch(holder.id, { hostports: ["kept.example.com:443"] });
-    assert.deepEqual(await checkHostports("holder", []), []);
-    const before = { hostports: ["kept.example.com:443"] };
-    const { id, uri } = holder;
-    const fields = { id, olds: { uri, ...before }, oldInputs: before, news: { hostports: [] } };
-    await diff({ ...edge("holder"), ...fields });
-    const undo = setEnv({ TLSEDGE_TIMEOUT_SECONDS: "1" });
-    await configure();
-    const made = create(edge("taker"), before);
-    await assert.rejects(made, new RegExp(holder.id));
-    undo();
-    assert.deepEqual(emulator.tlsEdges.get(holder.id)?.hostports, ["kept.example.com:443"]);
-  });
-
-  describe("in runs of one process", () => {
-    const created = async (inputs: Properties, isPlan = false) =>
-      (await create(edge("run"), inputs, isPlan)).getId();
-    const asked = () => emulator.requests.splice(0).map(({ method }) => method);
-    let undo: () => void;
-    beforeEach(async () => {
-      undo = setEnv({ TLSEDGE_OFFLINE_PLAN: undefined, TLSEDGE_TIMEOUT_SECONDS: "3" });
-      await configure();
-      asked();
-    });
-    afterEach(() => undo());
-
-    it("C19 asks once before creates, in each run", async () => {
-      await created({ description: "plan" }, true);
-      assert.deepEqual(asked(), ["GET"]);
-      await created({ description: "plan" }, true);
-      assert.deepEqual(asked(), []);
-      await configure();
-      await created({ description: "plan" }, true);
-      assert.deepEqual(asked(), ["GET"]);
-    });
-
-    it("C19 warns at the end of a plan or update, by the name of the resource, and not in the next run", async () => {
-      emulator.tlsEdges.patch(emulator.tlsEdges.list()[0]?.id ?? "", { hostports: ["held:443"] });
-      const hostports = ["held:443"];
-      await created({ description: "one", hostports }, true);
-      const [warning = ""] = await warnings(plugin.endRun);
-      assert.match(warning, /run: held:443 is served by/);
-      await configure();
-      assert.deepEqual(await warnings(plugin.endRun), []);
-      await created({ description: "two" });
-      const [ofUpdate = ""] = await warnings(plugin.endRun);
-      assert.match(ofUpdate, /equals one that this run creates/);
-    });
-
-    const read = (id: string, properties?: Properties) => {
-      const state = properties && { properties, inputs: {} };
-      return call("read", new messages.ReadRequest(), { ...edge("run"), id, ...state });
-    };
-
-    it("C19 does not warn of what a resource of the run has", async () => {
-      const [{ id = "", uri = "" } = {}] = emulator.tlsEdges.list();
-      emulator.tlsEdges.patch(id, { description: "in state" });
-      await read(id, { uri });
-      await created({ description: "in state" }, true);
-      assert.deepEqual(await warnings(plugin.endRun), []);
-    });
-
-    it("C81 says of an id that does not exist that there is nothing", async () => {
-      for (const [type, id] of [
-        ["TLSEdge", "edgtls_none"],
-        ["TLSCertificate", "cert_none"],
+    it("C80 C85: a resource has the same life as with a dynamic provider: verdicts, requests, inputs, state", async () => {
+      const { certificatePem, privateKeyPem } = await makeCertificate({ commonName: "b" });
+      const edge = { ...fullEdge, onModuleRemoval: "replace" };
+      const chain = { ...certificate, description: "d", renewBeforeDays: 30 };
+      for (const [ours, theirs, args, change] of [
+        [edges, tlsEdge, edge, { backend: undefined }],
+        [certificates, tlsCertificate, chain, { certificatePem, privateKeyPem }],
       ] as const) {
-        const request = { ...named(type), id };
-        const found: messages.ReadResponse = await call(
-          "read",
-          new messages.ReadRequest(),
-          request,
+        const life = await lifeOf(ours, args, { ...args, ...change });
+        assert.deepEqual(
+          life.map(([verdict, methods]) => `${verdict} ${methods}`),
+          [
+            ...["create GET,POST", "same ", "same GET", "update PATCH", "drifted GET"],
+            ...["update PATCH", `replace: ${Object.keys(change)[0]} `, "gone GET,GET"],
+          ],
         );
-        assert.equal(found.getId(), "");
+        assert.deepEqual(life, await lifeOf(theirs, args, { ...args, ...change }));
+      }
+    });
+  });
+
+  describe("its plans", () => {
+    it("C14 C83: the plan of a new certificate knows what follows from it, and no more", async () => {
+      const { inputs } = await new Stack(certificates).preview(certificate);
+      const planned = await certificates.planned(inputs);
+      const { state } = await deployed(certificates, certificate);
+      for (const name of Object.keys(chainNames)) assert.deepEqual(planned[name], state[name]);
+      const { uri, accountTag, renewBeforeDays } = planned;
+      assert.deepEqual([uri, accountTag, renewBeforeDays], [unknown, state.accountTag, null]);
+      assert.deepEqual(["metadata" in planned, "privateKeyPem" in planned], [false, false]);
+    });
+
+    it("C16 C83: the plan of an update knows what stays, and what it sends of a drift", async () => {
+      const oldInputs = { description: "d", metadata: "m" };
+      const olds = { uri: "https://x", createdAt: "2026", description: "by hand", metadata: "m" };
+      const planned = async (news: object, uri = olds.uri) =>
+        propertiesOf(await update({ olds: { ...olds, uri }, oldInputs, news }, true));
+      const same = await planned(oldInputs);
+      assert.deepEqual([same.uri, same.description, same.metadata], [olds.uri, "d", "m"]);
+      const changed = await planned({ description: "e", metadata: unknown });
+      assert.deepEqual([changed.uri, changed.metadata], [olds.uri, unknown]);
+      // After an incomplete create, the state has empty texts for what the service chooses.
+      assert.equal((await planned({ description: "e" }, "")).createdAt, unknown);
+    });
+
+    const { DELETE, DELETE_REPLACE, UPDATE, UPDATE_REPLACE } = messages.PropertyDiff.Kind;
+    const [one, other] = [{ terminateAt: "edge", minVersion: "1.2" }, { minVersion: "1.3" }];
+    const backend = { enabled: true, backendId: "b" };
+    const onModuleRemoval = "replace";
+    const changes: [string, object, object, [string, number][]][] = [
+      [
+        "what a list loses, not what has another place in it",
+        { hostports: ["a:1", "b:1", "c:1"] },
+        { hostports: ["c:1", "a:1"] },
+        [["hostports[1]", DELETE]],
+      ],
+      [
+        "what changes in a module, by its path",
+        { tlsTermination: one },
+        { tlsTermination: { ...one, ...other } },
+        [["tlsTermination.minVersion", UPDATE]],
+      ],
+      [
+        "what replaces",
+        { backend: { ...backend, backendId: "old" }, onModuleRemoval },
+        { onModuleRemoval },
+        [["backend", DELETE_REPLACE]],
+      ],
+    ];
+    for (const [what, oldInputs, news, expected] of changes) {
+      it(`C22 C83: a diff names ${what}`, async () => {
+        const found = await diff({ oldInputs, news, olds: { uri: "x", ...oldInputs } });
+        const paths = found.toObject().detaileddiffMap.map(([path, { kind }]) => [path, kind]);
+        assert.deepEqual(paths, expected);
+      });
+    }
+
+    it("C83: a diff names a chain that replaces because the service has another", async () => {
+      const stack = await deployed(certificates, certificate);
+      const { certificatePem } = await makeCertificate({ commonName: "other" });
+      const { id, state } = stack;
+      const { __provider, ...inputs } = stack.inputs;
+      const fields = { id, news: inputs, oldInputs: inputs, olds: { ...state, certificatePem } };
+      const found = await diff({ ...resourceOf("TLSCertificate"), ...fields });
+      const paths = found.toObject().detaileddiffMap.map(([path, { kind }]) => [path, kind]);
+      assert.deepEqual(paths, [["certificatePem", UPDATE_REPLACE]]);
+    });
+
+    it("C24 C26 C37: an edge is deleted before it is replaced, by replaceOnChanges too", async () => {
+      const olds = { uri: "x", description: "d", metadata: null, hostports: [] };
+      const found = await diff({
+        olds,
+        news: { description: "e" },
+        oldInputs: { description: "d" },
+      });
+      // The engine itself makes a replacement of this change.
+      assert.deepEqual([found.getReplacesList(), found.getDiffsList()], [[], ["description"]]);
+      assert.equal(found.getDeletebeforereplace(), true);
+    });
+
+    it("C19 C25: a run asks once before a change, not for a refresh, nor when a policy undoes the change", async () => {
+      const [olds, news] = [{ description: "d" }, { description: "e" }];
+      const { accountTag } = clientOf(emulator);
+      const state = { uri: "x", ...olds, metadata: null, hostports: [], accountTag };
+      const differs = (news: object) => diff({ olds: state, oldInputs: olds, news });
+      setEnv({ TLSEDGE_OFFLINE_PLAN: undefined });
+      await differs(news);
+      assert.deepEqual(requests(), [], "the diff of a refresh");
+      await check({ ...edge(), olds }, news);
+      await differs(olds);
+      assert.deepEqual(requests(), [], "a change that a policy has undone");
+      await differs(news);
+      await create(edge("new"), news, true);
+      assert.deepEqual(requests(), ["GET"], "an update and a create");
+      await plugin.configure();
+      await create(edge("new"), news, true);
+      assert.deepEqual(requests(), ["GET"], "a create");
+    });
+
+    it("C19: the end of a run warns by the resource's name, not of what the run has, nor in the next run", async () => {
+      setEnv({ TLSEDGE_OFFLINE_PLAN: undefined });
+      const { id, uri } = await foreign({ description: "in state" });
+      await foreign({ hostports: ["held.example:443"] });
+      await read({ id, properties: { uri }, inputs: {} });
+      const hostports = ["held.example:443"];
+      await create(edge("twin"), { description: "in state" }, true);
+      await create(edge("new"), { description: "new", hostports }, true);
+      const found = await warnings(plugin.endRun);
+      assert.match(found.join("\n"), /^warning: new: held\.example:443 is served by [^\n]*$/);
+      await plugin.configure();
+      assert.deepEqual(await warnings(plugin.endRun), []);
+      await create(edge("new"), { description: "new", hostports: secret(hostports) }, true);
+      assert.match((await warnings(plugin.endRun)).join(), /new: \[secret\] is served by/);
+    });
+
+    it("C7 C50: no key is sent to another account", async () => {
+      setEnv({ TLSEDGE_OFFLINE_PLAN: undefined });
+      const stack = await deployed(edges, { description: "a" });
+      const { inputs } = await new Stack(certificates).check(certificate);
+      const other = emulator.addAccount();
+      setEnv({ TLSEDGE_API_KEY: other.apiKey });
+      await plugin.configure();
+      assert.equal((await stack.preview({ description: "a" })).verdict, "same");
+      assert.match(await messageOf(certificates.planned(inputs)), /no write is sent/);
+      assert.match(await messageOf(certificates.create(inputs)), /no write is sent/);
+      assert.deepEqual(other.tlsCertificates.list(), []);
+      await plugin.configure();
+      const changed = messageOf(stack.preview({ description: "b" }));
+      assert.match(await changed, /belong to another account/);
+    });
+  });
+
+  describe("its inputs", () => {
+    it("C11: a plan warns of each doubt about a chain, once, although the engine checks twice", async () => {
+      const shown = captureMessages();
+      for (const _ of [1, 2]) {
+        await new Stack(certificates).check({ ...certificate, renewBeforeDays: 3650 }, {});
+      }
+      assert.equal(shown().length, 1);
+      assert.match(shown()[0] ?? "", /^warning: the leaf certificate expires on/);
+    });
+
+    it("C13: each marker of an unknown value is one, at any depth", async () => {
+      for (const marker of Object.values(typedUnknowns)) {
+        const news = { description: marker, hostports: ["a.example.com:443", marker] };
+        const inputs = valuesOf((await checkEdge(news)).getInputs());
+        assert.deepEqual(inputs, {
+          description: unknown,
+          hostports: ["a.example.com:443", unknown],
+        });
       }
     });
 
-    it("C81 lists what there is when the hostport of an import names no edge", async () => {
+    it("C13: a resource in place of a text is its id, which a plan may not know", async () => {
+      const resource = (id: string) => ({
+        "4dabf18193072939515e22adb298388d": "5cf8f73096256a8f31e491e813e4eb8e",
+        ...{ urn: edge("other").urn, id },
+      });
+      const news = { metadata: resource("edgtls_1"), description: resource("") };
+      const inputs = valuesOf((await checkEdge(news)).getInputs());
+      assert.deepEqual(inputs, { metadata: "edgtls_1", description: unknown });
+    });
+
+    it("C15 C85: a connection is refused, also one that was in the old inputs", async () => {
+      const inputs = { description: "d", connection: "tlsedge-staging" };
+      const checked = await check({ ...edge(), olds: { ...inputs, __provider: "" } }, inputs);
+      assert.match(reasonsOf(checked).join(), /connection: no such property/);
+    });
+
+    const checkHostports = async (name: string, hostports: unknown) =>
+      reasonsOf(await checkEdge({ hostports }, name));
+
+    it("C18: a hostport that two edges have is named, whatever its letter case, but no secret", async () => {
+      assert.deepEqual(await checkHostports("one", ["Shared.example.com:443"]), []);
+      const again = await checkHostports("two", ["x:1", "shared.EXAMPLE.com:443"]);
+      assert.match(again.join(), /\bone\b.*\btwo\b.*have the same hostport, shared\.example/i);
+      const [reason = ""] = await checkHostports("three", secret(["shared.example.com:443"]));
+      assert.ok(reason.includes("[secret]") && !reason.includes("example.com"), reason);
+    });
+
+    it("C10 C15: a wrong hostport is shown, but no secret one, and no property is named to the engine", async () => {
+      const shown = await checkHostports("wrong", ["https://shop.example.org"]);
+      assert.match(shown.join(), /"https:\/\/shop/);
+      const hostports = [secret("https://shop.example.org"), "b.example.org"];
+      const checked = await checkEdge({ hostports });
+      const reasons = reasonsOf(checked);
+      assert.match(reasons[1] ?? "", /^hostports\[1\]: has no port/);
+      assert.ok(!reasons.join().includes("example.org"), reasons.join());
+      for (const failure of checked.getFailuresList()) assert.equal(failure.getProperty(), "");
+    });
+  });
+
+  describe("its secrets", () => {
+    it("C50: a property is a secret as a whole where a part is one, and is marked once", async () => {
+      const news = { ipRestriction: { ipPolicyIds: [secret("ipp_1"), "ipp_2"] } };
+      const restriction = { ipPolicyIds: ["ipp_1", "ipp_2"], enabled: true };
+      const inputs = valuesOf((await checkEdge(news)).getInputs());
+      assert.deepEqual(inputs, { ipRestriction: secret(restriction) });
+      for (const isPlan of [true, false]) {
+        const state = propertiesOf(await create(edge(), inputs, isPlan));
+        assert.deepEqual(state.ipRestriction, secret(restriction));
+      }
+    });
+
+    it("C50: an update and a read keep secrets, also those of the state alone, in the plan, too", async () => {
+      const { id, uri, created_at } = await foreign({ description: "one" });
+      const oldInputs = { description: "one" };
+      const olds = { uri, createdAt: secret(created_at), ...oldInputs };
+      for (const isPlan of [true, false]) {
+        const news = { description: secret("two") };
+        const { createdAt, description } = propertiesOf(
+          await update({ id, olds, oldInputs, news }, isPlan),
+        );
+        assert.deepEqual([createdAt, description], [secret(created_at), secret("two")]);
+      }
+      const inputs = { description: secret("two") };
+      const found = await read({ id, properties: olds, inputs });
+      const { createdAt, description } = propertiesOf(found);
+      assert.deepEqual([createdAt, description], [secret(created_at), secret("two")]);
+      assert.deepEqual(valuesOf(found.getInputs()), inputs);
+    });
+
+    it("C50: a private key is a secret in the inputs, also where a program gives it in plain text", async () => {
+      const chain = resourceOf("TLSCertificate");
+      const checked = valuesOf((await check(chain, certificate)).getInputs());
+      // No diff of it: a failure would print the key.
+      assert.ok(
+        JSON.stringify(checked.privateKeyPem) === JSON.stringify(secret(certificate.privateKeyPem)),
+      );
+      const { id, state } = await deployed(certificates, certificate);
+      const found = await read({ ...chain, id, properties: state, inputs: certificate });
+      assert.ok("value" in (valuesOf(found.getInputs()).privateKeyPem as object));
+    });
+
+    it("C50: no refusal shows a secret: of a create, an update and a delete", async () => {
+      const refuse = (method: "POST" | "PATCH" | "DELETE") =>
+        emulator.faults.add({
+          method,
+          answer: { status: 400, body: '{"msg":"not bkdtg_s3cret"}' },
+        });
+      const args = { backend: { backendId: "bkdtg_s3cret" }, __secrets: ["backend"] };
+      refuse("POST");
+      const texts = [await messageOf(deployed(edges, args))];
+      const stack = await deployed(edges, args);
+      refuse("PATCH");
+      texts.push(await messageOf(stack.up({ backend: { backendId: "bkdtg_1" } })));
+      refuse("DELETE");
+      texts.push(await messageOf(stack.destroy()));
+      for (const text of texts) assert.match(text, /not \[secret\]/);
+    });
+
+    it("C50: no failed lookup shows an id that is a secret", async () => {
+      const id = "edgtls/secret id";
+      const answer = { status: 400, body: JSON.stringify({ msg: `no such edge: ${id}` }) };
+      emulator.faults.add({ method: "GET", answer });
+      const lookup = new messages.InvokeRequest().setTok("tlsedge:index:getTLSEdge");
+      const message = await messageOf(call("invoke", lookup, { args: { id: secret(id) } }));
+      assert.equal(message.split("[secret]").length, 3, "in the path, and in the service's words");
+      for (const text of [id, encodeURIComponent(id)]) assert.ok(!message.includes(text));
+    });
+  });
+
+  describe("its creates", () => {
+    it("C35: an object whose answer is wrong is recorded with its inputs", async () => {
+      emulator.faults.add({ method: "POST", answer: { fields: { description: 7 } } });
+      const failed = create(edge(), { metadata: secret("m") });
+      const error = (await failureOf(failed, Error)) as Error & { metadata: Metadata };
+      const [trailer] = error.metadata.get("grpc-status-details-bin");
+      const [detail] = Status.deserializeBinary(Buffer.from(trailer ?? "")).getDetailsList();
+      const { ErrorResourceInitFailed } = messages;
+      const record = ErrorResourceInitFailed.deserializeBinary(
+        detail?.getValue_asU8() ?? Buffer.of(),
+      );
       const [{ id = "" } = {}] = emulator.tlsEdges.list();
-      const error = new RegExp(`no TLS edge matches.*${id}`, "s");
-      await assert.rejects(read("nowhere.example:443"), error);
+      assert.deepEqual([record.getId(), record.getReasonsList()], [id, [error.message]]);
+      assert.equal(propertiesOf(record).uri, "");
+      assert.deepEqual(valuesOf(record.getInputs()), { metadata: secret("m") });
     });
 
-    it("C81 names the certificates that have the fingerprint of an import", async () => {
-      const made = await makeCertificate({ commonName: "twin.example" });
-      const { certificatePem, privateKeyPem } = made;
-      const { fingerprint256 } = new X509Certificate(certificatePem);
-      const body = { certificate_pem: certificatePem, private_key_pem: privateKeyPem };
-      const client = clientOf(emulator);
-      const twins = [
-        await tlsCertificates.create(client, body),
-        await tlsCertificates.create(client, body),
-      ];
-      const fields = { ...named("TLSCertificate"), id: fingerprint256 };
-      await assert.rejects(
-        call("read", new messages.ReadRequest(), fields),
-        ({ message }: Error) => {
-          assert.match(message, /2 TLS certificates/);
-          for (const { id } of twins) assert.ok(message.includes(id), message);
-          return true;
-        },
-      );
-      for (const { id } of twins) emulator.tlsCertificates.delete(id);
-    });
-
-    it("C33 a lost create is not taken for an earlier one of the resource, of other content", async () => {
-      emulator.faults.add(
-        { method: "POST", answer: { status: 502 }, work: false },
-        { method: "POST", answer: { status: 502 }, work: true },
-      );
-      await assert.rejects(created({ description: "lost before" }), /may have created/);
-      const told = mock.method(console, "error", () => {});
-      const id = await created({ description: "lost and taken" });
-      told.mock.restore();
-      const said = told.mock.calls.map((call) => String(call.arguments)).join("\n");
-      assert.match(said, new RegExp(`warning: .*answer to this create was lost.* ${id} is new`));
-      assert.equal(emulator.tlsEdges.list()[0]?.id, id);
+    it("C93: an operation has the deadline that the engine gives, in seconds", async () => {
+      const within = (seconds: number, description: string) => {
+        const request = new messages.CreateRequest().setTimeout(seconds);
+        return call("create", request, { ...edge(), properties: { description } });
+      };
+      emulator.faults.add({ method: "POST", answer: { afterMs: 100 } });
+      await within(60, "in time");
+      emulator.faults.add({ method: "POST", answer: "silence" });
+      assert.match(await messageOf(within(0.2, "late")), /no answer in time/);
     });
   });
 
-  it("C24 a replacement that is made first names the option that it needs", async () => {
-    await configure();
-    const hostports = ["replaced.example.com:443"];
-    const id = (await create(edge("replaced"), { hostports })).getId();
-    await assert.rejects(create(edge("replaced"), { hostports }), /`deleteBeforeReplace: true`/);
-    emulator.tlsEdges.delete(id);
-  });
+  describe("its imports and lists", () => {
+    it("C81: imports and reads of minutes come from pages, and there is nothing with an unknown id", async () => {
+      const ids: string[] = [];
+      for (let n = 0; n < 4; n++) ids.push((await foreign({ description: `${n}` })).id);
+      const { id, uri } = await foreign({ hostports: ["a.example:443"] });
+      holdClocks();
+      const requestsOf = async (fields: object) => {
+        assert.ok(propertiesOf(await read(fields)).uri);
+        return requests();
+      };
+      assert.deepEqual(await requestsOf({ id: ids[0] }), ["GET"]);
+      assert.deepEqual(await requestsOf({ id: ids[1] }), ["GET"], "a page");
+      mock.timers.tick(9 * 60_000);
+      assert.deepEqual(await requestsOf({ id: ids[2] }), []);
+      assert.deepEqual(await requestsOf({ id, properties: { uri }, inputs: {} }), []);
+      mock.timers.tick(60 * 60_000);
+      assert.deepEqual(await requestsOf({ id: ids[3] }), ["GET"]);
+      for (const type of ["TLSEdge", "TLSCertificate"]) {
+        assert.equal((await read({ ...resourceOf(type), id: "none" })).getId(), "");
+      }
+    });
 
-  it("C85 refuses what is in another account, when it moves to a default provider", async () => {
-    const olds = { uri: `${emulator.url}/x`, connection: "tlsedge-staging", __provider: "text" };
-    await assert.rejects(diff({ olds, news: {}, oldInputs: {} }), /explicit provider/);
-  });
+    it("C81: an import takes a hostport for an id, gives no empty list, and lists what there is", async () => {
+      const hostports = ["a.example:443"];
+      const { id } = await foreign({ hostports, ip_restriction: { enabled: false } });
+      // Pulumi 3.250 sends an import no properties, 3.274 empty ones.
+      for (const given of [{}, { properties: {}, inputs: {} }]) {
+        const found = await read({ id: "A.example:443", ...given });
+        assert.equal(found.getId(), id);
+        assert.deepEqual(valuesOf(found.getInputs()), { hostports });
+      }
+      const message = await messageOf(read({ id: "nowhere.example:443" }));
+      assert.match(message, new RegExp(`no TLS edge matches.*${id}`, "s"));
+    });
 
-  it("C83 plans what an update sends of a drift, and leaves out what the program does not set", async () => {
-    const inputs = { description: "d" };
-    const olds = { uri: `${emulator.url}/x`, description: "by hand", metadata: null };
-    const updated = await update({ olds, oldInputs: inputs, news: inputs }, true);
-    assert.equal(updated.getProperties()?.toJavaScript().description, "d");
-    const planned = (await create(edge(), inputs, true)).getProperties()?.toJavaScript() ?? {};
-    assert.deepEqual([planned.uri, "metadata" in planned], [unknownValue, false]);
-  });
+    it("C40 C81: a second resource of an object is refused with both names, and the run does not delete it", async () => {
+      const { id, uri } = await foreign({ description: "shared" });
+      const inputs = { description: "shared" };
+      const fields = { id, olds: { ...inputs, uri }, oldInputs: inputs, news: inputs };
+      const diffed = (name: string) => diff({ ...edge(name), ...fields });
+      await read({ id });
+      await checkEdge(inputs, "first");
+      // The old name of a renamed resource, in a refresh.
+      await diffed("old name");
+      await diffed("first");
+      await diffed("first");
+      await checkEdge(inputs, "second");
+      assert.match(await messageOf(diffed("second")), /"first" and "second" have the same object/);
+      const shown = captureMessages();
+      const properties = { ...inputs, uri };
+      await call("delete", new messages.DeleteRequest(), { ...edge("old name"), id, properties });
+      assert.match(shown().join(), /stays on the service/);
+      await plugin.configure();
+      await checkEdge(inputs, "second");
+      await diffed("second");
+      assert.ok(emulator.tlsEdges.get(id));
+    });
 
-  it("C83 C35 knows no address in the plan that completes an incomplete create", async () => {
-    const oldInputs = { description: "d" };
-    const planned = async (uri: string) => {
-      const olds = { ...oldInputs, uri, createdAt: uri && "2026-01-01T00:00:00Z" };
-      const response = await update({ olds, oldInputs, news: { description: "e" } }, true);
-      return response.getProperties()?.toJavaScript() ?? {};
+    const list = async (token: string, limit = 0) => {
+      const request = new messages.ListRequest().setToken(token).setLimit(limit);
+      const names: unknown[] = [];
+      for await (const response of plugin.client.list(request)) {
+        const result = (response as messages.ListResponse).getResult();
+        names.push([result?.getId(), result?.getName()]);
+      }
+      return names;
     };
-    const { uri, createdAt } = await planned("");
-    assert.deepEqual([uri, createdAt], [unknownValue, unknownValue]);
-    assert.equal((await planned("https://x")).uri, "https://x");
+
+    it("C81: the objects of a kind are listed, newest first, as many as are asked for", async () => {
+      for (const description of ["one", "two", ""]) await foreign({ description });
+      const all = emulator.tlsEdges.list().map(({ id, description }) => [id, description || id]);
+      assert.deepEqual(await list("tlsedge:index:TLSEdge"), all);
+      assert.deepEqual(await list("tlsedge:index:TLSEdge", 2), all.slice(0, 2));
+      assert.deepEqual(await list("tlsedge:index:TLSCertificate"), []);
+    });
+
+    it("C90: a list that fails says why, with the service's texts escaped", async () => {
+      assert.match(await messageOf(list("tlsedge:index:Nothing")), /there is no resource/);
+      const body = JSON.stringify({ msg: "a\u001b[31m <{%reset%}>\n::add-mask::b" });
+      const headers = { "Content-Type": "application/json" };
+      emulator.faults.add({ method: "GET", answer: { status: 400, headers, body } });
+      const message = await messageOf(list("tlsedge:index:TLSEdge"));
+      assert.ok(message.includes("a\\u001b[31m <\\u007b%reset%}>\\n::add-mask::b"), message);
+    });
   });
 
-  it("C50 keeps secret in an update what is a secret in the state alone, in the plan, too", async () => {
-    const [{ id = "", uri = "", created_at = "" } = {}] = emulator.tlsEdges.list();
-    const oldInputs = { description: "one" };
-    const olds = { uri, createdAt: secret(created_at), ...oldInputs };
-    for (const isPlan of [true, false]) {
-      const news = { description: "two" };
-      const updated = await update({ id, olds, oldInputs, news }, isPlan);
-      const { createdAt } = updated.getProperties()?.toJavaScript() ?? {};
-      assert.deepEqual(createdAt, secret(created_at));
+  describe("its providers", () => {
+    /** A process of its own for one provider, called as the engine does. */
+    const withProvider = async (
+      name: string,
+      work: (calls: {
+        configure(args: object): Promise<unknown>;
+        checked(news: object, project?: string): Promise<{ inputs: Properties; reasons: string[] }>;
+        moved(from: object): Promise<string[]>;
+      }) => Promise<void>,
+    ) => {
+      const { call, close } = await startPlugin();
+      const urn = `urn:pulumi:dev::p::pulumi:providers:tlsedge::${name}`;
+      try {
+        await work({
+          configure: (args) => call("configure", new messages.ConfigureRequest(), { urn, args }),
+          async checked(news, project = "p") {
+            const fields = { urn: urn.replace("::p::", `::${project}::`), news };
+            const request = new messages.CheckRequest();
+            const found = await call<messages.CheckResponse>("checkConfig", request, fields);
+            return { inputs: valuesOf(found.getInputs()), reasons: reasonsOf(found) };
+          },
+          async moved(oldInputs) {
+            const request = new messages.DiffRequest();
+            const fields = { urn, oldInputs, news: {} };
+            const found = await call<messages.DiffResponse>("diffConfig", request, fields);
+            return found.getReplacesList();
+          },
+        });
+      } finally {
+        close();
+      }
+    };
+    const baseUrl = "https://a.example";
+
+    it("C1 C15: a misspelt setting is refused with the one that is meant, but for the project's own", async () => {
+      await withProvider("default", async ({ checked }) => {
+        assert.deepEqual((await checked({ size: "3" }, "tlsedge")).reasons, []);
+        assert.match((await checked({ size: "3" }, "other")).reasons.join(), /unknown/);
+      });
+      await withProvider("staging", async ({ checked }) => {
+        const { reasons } = await checked({ baseURL: baseUrl });
+        assert.match(reasons.join(), /did you mean baseUrl/);
+      });
+    });
+
+    for (const name of ["default", "default_0_1_0", "default_1_2_3_alpha_1_https___x.example"]) {
+      it(`C4: a key of the stack's config in plain text is refused: ${name}`, () =>
+        withProvider(name, async ({ checked, configure }) => {
+          // The engine puts back the mark of a secret: so no mark is added here.
+          const { inputs } = await checked({ baseUrl, apiKey: "k" });
+          assert.deepEqual(inputs, { baseUrl, apiKey: "k" });
+          const plain = configure({ baseUrl, apiKey: "k" });
+          assert.match(await messageOf(plain), /plain text.*--secret/);
+          await configure({ baseUrl, apiKey: secret("k") });
+          // Whoever reaches the port can't have the environment's key sent to another host.
+          const other = configure({ baseUrl: "https://b.example", apiKey: secret("k") });
+          assert.match(await messageOf(other), /was configured for https:\/\/a\.example/);
+          await configure({ baseUrl });
+        }));
     }
+
+    it("C82: a provider of a program is none of the stack, and its key is a secret", async () => {
+      for (const name of ["staging", "default-eu", "defaults", "default_eu", "default_2"]) {
+        await withProvider(name, async ({ checked, configure }) => {
+          const { inputs } = await checked({ baseUrl, apiKey: "k" });
+          assert.deepEqual(inputs.apiKey, secret("k"));
+          await configure({ baseUrl, apiKey: "k" });
+        });
+      }
+    });
+
+    it("C4 C82: a provider with a base URL needs a key: the environment's is not sent there", async () => {
+      await withProvider("staging", async ({ checked }) => {
+        assert.deepEqual((await checked({ baseUrl: emulator.url })).reasons, [
+          "no API key is set: set apiKey of the provider staging, because that provider sets baseUrl",
+        ]);
+        assert.deepEqual((await checked({ apiKey: "k" })).reasons, []);
+      });
+      await withProvider("default", async ({ checked }) => {
+        assert.deepEqual((await checked({ baseUrl: emulator.url })).reasons, []);
+      });
+    });
+
+    it("C82: a move to an explicit provider of another account replaces, and no other", () =>
+      withProvider("staging", async ({ checked, configure, moved }) => {
+        const args = {
+          ...{ baseUrl, apiKey: secret("k") },
+          caFile: process.env.TLSEDGE_CA_FILE as string,
+        };
+        const other = { baseUrl: "https://c.example", apiKey: "j" };
+        // Before it is configured, it is the provider itself that is asked about: a rotated key.
+        assert.deepEqual(await moved(other), []);
+        await configure(args);
+        assert.deepEqual(await moved(other), ["baseUrl", "apiKey"]);
+        assert.deepEqual(await moved({ baseUrl, apiKey: secret("j") }), ["apiKey"]);
+        assert.deepEqual(await moved({ baseUrl: "https://c.example" }), ["baseUrl"]);
+        // The same account, or a provider whose record does not say which it has.
+        assert.deepEqual(await moved({ baseUrl, apiKey: secret("k") }), []);
+        assert.deepEqual(await moved({ baseUrl: `${baseUrl}/`, timeoutSeconds: "9" }), []);
+        assert.deepEqual(await moved({}), []);
+        // The record of dynamic providers has the keys of the whole config.
+        const record = { "tlsedge:baseUrl": "https://c.example", "tlsedge:apiKey": secret("j") };
+        assert.deepEqual(await moved(record), []);
+        await configure({ ...args, sameAccount: "true" });
+        assert.deepEqual(await moved(other), []);
+        await configure(args);
+        await checked({ baseUrl, apiKey: "rotated" });
+        assert.deepEqual(await moved(other), []);
+      }));
+
+    it("C82: a move to a default provider, whose name has a version, replaces nothing", () =>
+      withProvider("default_0_2_0", async ({ configure, moved }) => {
+        await configure({ baseUrl, apiKey: secret("k") });
+        assert.deepEqual(await moved({ baseUrl, apiKey: "rotated" }), []);
+      }));
+
+    it("C85: a default provider refuses another account's state, and rewrites a dynamic provider's", async () => {
+      const olds = { uri: "x", connection: "tlsedge-staging", __provider: "text" };
+      const moved = (olds: object) => diff({ olds, news: {}, oldInputs: { ...olds } });
+      assert.match(await messageOf(moved(olds)), /explicit provider/);
+      const found = await moved({ ...olds, connection: "tlsedge" });
+      assert.deepEqual([found.getDiffsList(), found.getReplacesList()], [["__provider"], []]);
+    });
   });
 
-  it("says which version it is, and gives the schema", async () => {
+  it("C86: the plugin gives the schema, which has its version", async () => {
     const request = new messages.GetSchemaRequest();
-    const given = await plugin.call<messages.GetSchemaResponse>("getSchema", request);
-    assert.deepEqual(JSON.parse(given.getSchema()), schema);
+    const response = await plugin.call<messages.GetSchemaResponse>("getSchema", request);
+    assert.deepEqual(JSON.parse(response.getSchema()), schema);
+    const info = await plugin.call<{ getVersion(): string }>("getPluginInfo", new Empty());
+    assert.equal(info.getVersion(), schema.version);
   });
 });

@@ -10,28 +10,40 @@ import { fill, type Named } from "../tools/protocol";
 import { type Properties, type ResourceProvider, runs } from "./support";
 
 /** The URN and the type of a resource of the plugin. */
-export const named = (type: string, name = "name"): Named => ({
+export const resourceOf = (type: string, name = "name"): Named => ({
   urn: `urn:pulumi:dev::p::tlsedge:index:${type}::${name}`,
   type: `tlsedge:index:${type}`,
 });
 
-/** The plugin, served in this process. `call` calls one of its methods over gRPC. */
+/** Calls a method of the plugin. */
+type Call = <Response>(
+  method: string,
+  request: object,
+  fields?: Record<string, unknown>,
+) => Promise<Response>;
+
+/** The plugin, served in this process and called over gRPC. */
 export async function startPlugin() {
   const { port, endRun, close } = await servePlugin(schema);
   const client = new ResourceProviderClient(`127.0.0.1:${port}`, credentials.createInsecure());
   const methods = client as unknown as Record<string, (...args: unknown[]) => void>;
+  const call: Call = (method, request, fields = {}) =>
+    new Promise((resolve, reject) => {
+      methods[method]?.(fill(request, fields), (error: ServiceError | null, response: never) =>
+        error
+          ? reject(Object.assign(new Error(error.details), { metadata: error.metadata }))
+          : resolve(response),
+      );
+    });
+  /** A run begins. */
+  const configure = () => call<void>("configure", new messages.ConfigureRequest(), { args: {} });
+  runs.add(configure);
   return {
-    client,
-    endRun,
-    call: <Response>(method: string, request: object, fields: Record<string, unknown> = {}) =>
-      new Promise<Response>((resolve, reject) => {
-        methods[method]?.(
-          fill(request, fields),
-          (error: ServiceError | null, response: Response) =>
-            error ? reject(new Error(error.details)) : resolve(response),
-        );
-      }),
+    ...{ client, endRun, call, configure },
+    /** The plugin as a {@link Stack} drives a provider. */
+    provider: (type: string) => providerOf(type, call),
     close() {
+      runs.delete(configure);
       client.close();
       close();
     },
@@ -60,27 +72,26 @@ function plain(struct: Struct | undefined): Properties {
   return { ...values, ...(names.length > 0 && { __secrets: names }) };
 }
 
-/** The plugin, called over gRPC as a {@link Stack} drives a provider. */
-export async function pluginProvider(type: string, plugin = startPlugin()) {
-  const { call, close } = await plugin;
-  const about = named(type);
-  /** A run begins. */
-  const begin = () => call<void>("configure", new messages.ConfigureRequest(), { args: {} });
-  const configured = begin();
-  runs.add(begin);
+/** A provider whose plans know what a create will store. */
+interface PluginProvider extends ResourceProvider {
+  planned(inputs: Properties): Promise<Properties>;
+}
+
+function providerOf(type: string, call: Call): PluginProvider {
+  const resource = resourceOf(type);
   const create = (inputs: Properties, isPlan: boolean) =>
     call<messages.CreateResponse>("create", new messages.CreateRequest().setPreview(isPlan), {
-      ...about,
+      ...resource,
       properties: bare(inputs),
     });
   const change = (id: string, state: Properties, inputs: Properties, olds: Properties) => ({
-    ...{ ...about, id, olds: bare(state), news: bare(inputs), oldInputs: bare(olds) },
+    ...{ ...resource, id, olds: bare(state), news: bare(inputs), oldInputs: bare(olds) },
   });
-  const provider: ResourceProvider = {
-    // Once for a run, and a stack has one.
-    configure: () => configured,
+  return {
+    // The engine configures a plugin once in a run.
+    configure: async () => {},
     async check(olds, news) {
-      const fields = { ...about, olds: bare(olds), news: bare(news) };
+      const fields = { ...resource, olds: bare(olds), news: bare(news) };
       const request = new messages.CheckRequest();
       const response = await call<messages.CheckResponse>("check", request, fields);
       const failures = response.getFailuresList().map((failure) => failure.toObject());
@@ -99,7 +110,7 @@ export async function pluginProvider(type: string, plugin = startPlugin()) {
     },
     planned: async (inputs) => plain((await create(inputs, true)).getProperties()),
     async read(id, state, olds = {}) {
-      const fields = { ...about, id, properties: bare(state), inputs: bare(olds) };
+      const fields = { ...resource, id, properties: bare(state), inputs: bare(olds) };
       const request = new messages.ReadRequest();
       const response = await call<messages.ReadResponse>("read", request, fields);
       const inputs = plain(response.getInputs());
@@ -115,13 +126,8 @@ export async function pluginProvider(type: string, plugin = startPlugin()) {
       return { outs: plain(response.getProperties()) };
     },
     async delete(id, state) {
-      const fields = { ...about, id, properties: bare(state) };
+      const fields = { ...resource, id, properties: bare(state) };
       await call("delete", new messages.DeleteRequest(), fields);
     },
   };
-  const end = () => {
-    runs.delete(begin);
-    close();
-  };
-  return { provider, begin, close: end };
 }

@@ -20,7 +20,7 @@ import {
   makeCertificate,
   makeServerCertificate,
 } from "../emulator/pki";
-import type { Emulator } from "../emulator/server";
+import { type Emulator, type Respond, startEmulator } from "../emulator/server";
 import { beginRun, finishRun } from "../provider/process";
 
 export type Properties = Record<string, unknown>;
@@ -36,6 +36,17 @@ export const typedUnknowns = {
   asset: "030794c1-ac77-496b-92df-f27374a8bd58",
   archive: "e48ece36-62e2-4504-bad9-02848725956a",
   object: "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
+};
+
+/** What a program says of an edge that has everything. */
+export const fullEdge = {
+  description: "what it is for",
+  metadata: '{"team":"web"}',
+  hostports: ["a.example.com:443", "b.example.com:443"],
+  backend: { backendId: "bkdtg_1" },
+  ipRestriction: { ipPolicyIds: ["ipp_1", "ipp_2"] },
+  mutualTls: { certificateAuthorityIds: ["ca_1", "ca_2"] },
+  tlsTermination: { terminateAt: "edge", minVersion: "1.3" },
 };
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tlsedge-tests-"));
@@ -94,9 +105,45 @@ export async function upload(client: Client, options: CertificateOptions, texts 
 }
 
 /** Puts those settings into the environment; gives back what undoes it. */
-export function setEnvFor(emulator: Emulator, prefix?: string): () => void {
-  // A create that fails may leave a note in Pulumi's home.
-  return setEnv({ ...settingsFor(emulator, prefix), PULUMI_HOME: folder });
+export const setEnvFor = (emulator: Emulator, prefix?: string) =>
+  setEnv(settingsFor(emulator, prefix));
+
+/** The service of a suite. */
+export interface Service extends Emulator {
+  /** Rewrites the body of each answer. */
+  respond: Respond;
+}
+
+/**
+ * A service for the tests of a suite. Each test begins a run, with an empty service and the settings that reach it.
+ * What it changes of the environment, and what it mocks, is undone after it.
+ *
+ * @param env Variables that differ from those of {@link settingsFor}.
+ */
+export function useEmulator(env: Record<string, string | undefined> = {}): Service {
+  const service = {} as Service;
+  let environment: NodeJS.ProcessEnv;
+  let settings: Record<string, string | undefined>;
+  before(async () => {
+    const respond: Respond = (...answer) => service.respond(...answer);
+    Object.assign(service, await startEmulator({ respond }));
+    settings = { ...settingsFor(service), ...env };
+  });
+  beforeEach(() => {
+    environment = { ...process.env };
+    setEnv(settings);
+    service.reset();
+    service.respond = (body) => body;
+    beginRun();
+  });
+  afterEach(() => {
+    mock.reset();
+    const added = Object.keys(process.env).filter((name) => !(name in environment));
+    for (const name of added) delete process.env[name];
+    Object.assign(process.env, environment);
+  });
+  after(() => service.close());
+  return service;
 }
 
 /** What begins a run, in each provider of this process. */
@@ -157,18 +204,26 @@ export function holdTimeouts(): () => void {
   return () => tries.at(-1)?.abort();
 }
 
-/** What was asked of the emulator since the last time. */
+/** The requests to the emulator since the last time. */
 export function takeRequests({ requests }: Emulator) {
   return requests.splice(0).map(({ method, body }) => ({ method, body }));
 }
 
+/** The methods of the requests since the last time. */
+export const takeMethods = (emulator: Emulator) =>
+  takeRequests(emulator).map(({ method }) => method);
+
+/** What the provider shows from now on, until `mock.reset`: warnings begin with `warning: `. */
+export function captureMessages(): () => string[] {
+  const shown = mock.method(console, "error", () => {});
+  return () => shown.mock.calls.map((call) => String(call.arguments));
+}
+
 /** The warnings at the end of a run. */
 export async function planWarnings(end = finishRun): Promise<string[]> {
-  const told = mock.method(console, "error", () => {});
+  const messages = captureMessages();
   await end();
-  told.mock.restore();
-  const lines = told.mock.calls.map((call) => String(call.arguments));
-  return lines.filter((line) => line.startsWith("warning: "));
+  return messages().filter((line) => line.startsWith("warning: "));
 }
 
 /** Waits until something is so; gives up in the end, so that a test fails instead of hanging. */
@@ -191,8 +246,8 @@ export function setMocks(mocks: pulumi.runtime.Mocks, project?: string, stack?: 
 export const known = <T>(output: pulumi.Output<T>) =>
   new Promise<T>((resolve) => void output.apply(resolve));
 
-/** A request as a scripted server heard it. */
-interface Heard {
+/** A request to a scripted server. */
+interface ScriptRequest {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
@@ -225,13 +280,12 @@ export async function script(...answers: Answer[]) {
   authority ??= makeAuthority();
   const ca = (await authority).certificatePem;
   const { certificatePem, privateKeyPem } = await makeServerCertificate(await authority);
-  const requests: Heard[] = [];
+  const requests: ScriptRequest[] = [];
   const server = createServer({ cert: certificatePem, key: privateKeyPem });
   server.on("request", async (request, response) => {
-    const heard = { method: request.method ?? "", path: request.url ?? "" };
-    const place = requests.push({ ...heard, headers: request.headers, body: "" }) - 1;
-    const body = await text(request);
-    requests[place] = { ...heard, headers: request.headers, body };
+    const { method = "", url: path = "", headers } = request;
+    const place = requests.push({ method, path, headers, body: "" }) - 1;
+    requests[place] = { method, path, headers, body: await text(request) };
     const next = answers[place] ?? answer(500, { msg: "the script has ended" });
     next(response, request);
   });
@@ -251,7 +305,7 @@ export type Script = Awaited<ReturnType<typeof script>>;
 /** Does work with settings that reach a scripted server of its own, and those of `env`. */
 export async function atScript<T>(
   answers: Answer[],
-  work: (requests: Heard[]) => Promise<T> | T,
+  work: (requests: ScriptRequest[]) => Promise<T> | T,
   env: Record<string, string | undefined> = {},
 ): Promise<T> {
   const { url, caFile, requests, close } = await script(...answers);
@@ -281,6 +335,10 @@ export async function failureOf<E extends Error>(
   });
 }
 
+/** The message of an error that is expected. */
+export const messageOf = async (work: Promise<unknown>): Promise<string> =>
+  (await failureOf(work, Error)).message;
+
 /** What crosses to the provider, as the wire leaves it: without what is undefined. */
 function wired<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
@@ -302,7 +360,7 @@ export class PlanFailure extends Error {
   }
 }
 
-/** A provider of either way in. The plugin needs the inputs of the last deployment, too. */
+/** A provider of either protocol. The plugin needs the inputs of the last deployment, too. */
 export interface ResourceProvider {
   configure(request: { config: pulumi.dynamic.Config }): Promise<void>;
   check(olds: Properties, news: Properties): Promise<pulumi.dynamic.CheckResult>;
@@ -313,8 +371,6 @@ export interface ResourceProvider {
     olds: Properties,
   ): Promise<pulumi.dynamic.DiffResult>;
   create(inputs: Properties): Promise<pulumi.dynamic.CreateResult>;
-  /** What a plan knows of an object that is to be created. Default: the inputs. */
-  planned?(inputs: Properties): Promise<Properties>;
   read(id: string, state: Properties, olds?: Properties): Promise<pulumi.dynamic.ReadResult>;
   update(
     id: string,
@@ -396,7 +452,7 @@ export class Stack {
     return verdict;
   }
 
-  /** `pulumi refresh`: `gone`, `drifted` when the inputs were told anew, else `same`. */
+  /** `pulumi refresh`: `gone`, `drifted` when it gave other inputs, else `same`. */
   async refresh(): Promise<string> {
     const { read } = await this.#configured();
     const { id, props, inputs } = await read(this.id, wired(this.state), wired(this.inputs));
@@ -420,4 +476,11 @@ export class Stack {
   async destroy(): Promise<void> {
     await (await this.#configured()).delete(this.id, wired(this.state));
   }
+}
+
+/** A resource that was deployed with these arguments. */
+export async function deployed(provider: object, args: Properties): Promise<Stack> {
+  const stack = new Stack(provider);
+  await stack.up(args);
+  return stack;
 }

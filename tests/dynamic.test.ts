@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
+import { ConnectionError } from "../client/errors";
+import { makeCertificate } from "../emulator/server";
+import { tlsCertificate, tlsEdge } from "../provider/dynamic";
+import { millisecondsOf } from "../provider/timeouts";
+import {
+  deployed,
+  failureOf,
+  fullEdge,
+  messageOf,
+  type Properties,
+  Stack,
+  takeMethods,
+  takeRequests,
+  useEmulator,
+} from "./support";
+
+describe("the dynamic providers", () => {
+  const emulator = useEmulator();
+  let certificate: { certificatePem: string; privateKeyPem: string };
+  before(async () => {
+    const { certificatePem, privateKeyPem } = await makeCertificate({ commonName: "a.example" });
+    certificate = { certificatePem, privateKeyPem };
+  });
+
+  it("C10 C15: a wrong hostport is shown, unless it is a secret or that is not known, and no property is named", async () => {
+    const hostports = ["https://a.example.com"];
+    const reasonsOf = async (more: Properties) => {
+      const { failures } = await new Stack(tlsEdge).check({ hostports, ...more });
+      // The engine would print the value of a property that a failure names.
+      for (const { property } of failures) assert.equal(property, "");
+      return failures.map(({ reason }) => reason).join();
+    };
+    assert.match(await reasonsOf({ __secrets: ["metadata"] }), /"https:\/\/a/);
+    for (const __secrets of [["hostports"], undefined]) {
+      const reason = await reasonsOf({ __secrets });
+      assert.match(reason, /^hostports\[0\]: is a URL/);
+      assert.ok(!reason.includes("a.example.com"), reason);
+    }
+  });
+
+  it("C25 C50: the names of the secret arguments stay, and a mark alone is no change", async () => {
+    const stack = await deployed(tlsEdge, { description: "mine" });
+    takeRequests(emulator);
+    const marked = { description: "mine", __secrets: ["description"] };
+    const plan = await stack.preview(marked);
+    assert.deepEqual([plan.verdict, plan.inputs.__secrets], ["same", ["description"]]);
+    assert.deepEqual(takeMethods(emulator), []);
+    await stack.up({ ...marked, description: "new" });
+    assert.deepEqual(stack.state.__secrets, ["description"]);
+    const { state, inputs } = await deployed(tlsCertificate, {
+      ...certificate,
+      __secrets: ["privateKeyPem"],
+    });
+    assert.deepEqual([state.__secrets, inputs.__secrets], [undefined, undefined]);
+  });
+
+  it("C31: inputs after a drift are the service's, with the settings and what follows from the chain", async () => {
+    const stack = await deployed(tlsCertificate, { ...certificate, renewBeforeDays: 30 });
+    const { privateKeyPem: _, ...inputs } = stack.inputs;
+    emulator.tlsCertificates.patch(stack.id, { description: "by hand" });
+    assert.equal(await stack.refresh(), "drifted");
+    assert.deepEqual(stack.inputs, { ...inputs, description: "by hand" });
+  });
+
+  it("C43: a read by the id alone gives every property and no inputs, and fails without an object", async () => {
+    const edge = await deployed(tlsEdge, { ...fullEdge, tlsTermination: {} });
+    const read = await edge.get(edge.id);
+    assert.deepEqual([read.id, read.inputs], [edge.id, undefined]);
+    const { hostports, tlsTermination } = read.props ?? {};
+    assert.deepEqual(hostports, fullEdge.hostports);
+    const chosen = { enabled: true, terminateAt: "edge", minVersion: "1.2" };
+    assert.deepEqual(tlsTermination, chosen);
+    assert.match(await messageOf(edge.get("edgtls_none")), /edgtls_none/);
+    const { id } = await deployed(tlsCertificate, certificate);
+    const { props } = await new Stack(tlsCertificate).get(id);
+    assert.equal(props?.subjectCommonName, "a.example");
+    const { raw } = new X509Certificate(String(props?.certificatePem));
+    assert.deepEqual(raw, new X509Certificate(certificate.certificatePem).raw);
+  });
+
+  it("C93: a duration is read as the engine reads it", () => {
+    const durations = {
+      ...{ "5m": 300_000, "1h30m": 5_400_000, "1.5s": 1500, "250ms": 250 },
+      ...{ "0s": undefined, "1d": undefined, soon: undefined, "": undefined },
+    };
+    for (const [text, ms] of Object.entries(durations)) assert.equal(millisecondsOf(text), ms);
+  });
+
+  describe("with customTimeouts", () => {
+    /** How the class passes the option on; spelt out, as state knows it. */
+    const within = (...operations: string[]) => ({
+      __timeouts: Object.fromEntries(operations.map((one) => [one, 200])),
+    });
+    const timesOut = async (work: () => Promise<unknown>) => {
+      emulator.faults.add({ answer: "silence", times: 100 });
+      const { code, elapsedMs } = await failureOf(work(), ConnectionError);
+      emulator.faults.clear();
+      assert.equal(code, "ETIMEDOUT");
+      // The deadline of the connection gives the same error, but later.
+      assert.ok(elapsedMs < 10_000, `${elapsedMs} ms`);
+    };
+
+    it("C93: reads, updates and deletes end in time, of which state tells the latter", async () => {
+      const stack = await deployed(tlsEdge, within("read", "update", "delete"));
+      await timesOut(() => stack.refresh());
+      await timesOut(() => stack.up({ description: "two", ...within("update") }));
+      await timesOut(() => stack.destroy());
+      await stack.up({ description: "three", ...within("delete") });
+      await stack.refresh();
+      await timesOut(() => stack.destroy());
+    });
+
+    it("C93: a read waits no longer than its deadline for a page of the list", async () => {
+      const stacks: Stack[] = [];
+      while (stacks.length < 4) stacks.push(await deployed(tlsEdge, within("read")));
+      emulator.faults.add({ method: "GET", path: "/edges/tls", answer: "held", times: 100 });
+      // Each is read by itself then.
+      await Promise.all(stacks.map((stack) => stack.refresh()));
+      emulator.faults.clear();
+    });
+
+    it("C39 C93: a young object that is not found is asked for until the deadline, and is not gone", async () => {
+      const stack = await deployed(tlsEdge, within("read"));
+      const answer = { status: 404 };
+      emulator.faults.add({ method: "GET", path: "/edges/tls/*", answer, times: 99 });
+      const none = { fields: { tls_edges: [] } };
+      emulator.faults.add({ method: "GET", path: "/edges/tls", answer: none, times: 99 });
+      const error = await failureOf(stack.refresh(), Error);
+      assert.ok(!(error instanceof RangeError), error.message);
+      assert.ok(error.message.includes(stack.id), error.message);
+    });
+
+    // Through the plugin they come with each call, and are not among the inputs.
+    it("C25 C93: other timeouts are no change by themselves, and are not sent", async () => {
+      const stack = await deployed(tlsEdge, { description: "one" });
+      assert.equal(await stack.up({ description: "one", ...within("delete") }), "same");
+      assert.equal(await stack.up({ description: "two", ...within("delete") }), "update");
+      assert.equal(await stack.up({ description: "two" }), "same");
+      const bodies = takeRequests(emulator).flatMap(({ body }) => body ?? []);
+      assert.deepEqual(bodies, [{ description: "one" }, { description: "two" }]);
+    });
+  });
+});
