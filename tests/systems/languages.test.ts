@@ -201,6 +201,7 @@ describe("the plugin in every language", () => {
     // On a bare machine the Pulumi CLI and the hosts are built first.
     this.timeout(900_000);
     if (await missing("go")) this.skip();
+    for (const language of Object.keys(stacks) as Language[]) await missing(language);
     const schema = path.join(repository, "plugin", "schema.json");
     sdks = await generateSdks(schema, !(await missing("java")));
   });
@@ -214,16 +215,20 @@ describe("the plugin in every language", () => {
         const env = await programs[language](project.folder, text, { sdks, plugin });
         Object.assign(project.env, env);
       };
-      /** Of each kind, before anything is written. */
-      const lists = ["GET /edges/tls?limit=100", "GET /tls_certificates?limit=100"];
-      const writes = (edges: string, certificates: string) =>
-        [...lists, edges, edges, edges, certificates, certificates].toSorted();
+      /** An SDK that is generated into a project may have another version than the children of a site: two providers. */
+      const isList = (request: string) => request.startsWith("GET");
+      const assertSent = (requests: string[], edges: string, certificates: string) => {
+        const lists = ["GET /edges/tls?limit=100", "GET /tls_certificates?limit=100"];
+        assert.deepEqual([...new Set(requests.filter(isList))].sort(), lists);
+        const writes = requests.filter((request) => !isList(request));
+        assert.deepEqual(writes.toSorted(), [edges, edges, edges, certificates, certificates]);
+      };
       try {
         await project.certificate("certs", { commonName: "app.example" });
         await describe("before");
         await project.preview();
         const { requests } = await project.up();
-        assert.deepEqual(requests.toSorted(), writes("POST /edges/tls", "POST /tls_certificates"));
+        assertSent(requests, "POST /edges/tls", "POST /tls_certificates");
         const { resources } = await project.state();
         const sites = resources.filter(({ type }) => type === "tlsedge:index:TLSSite");
         const [one, two] = sites.map(({ outputs }) => (outputs.certificate as { id: string }).id);
@@ -232,8 +237,8 @@ describe("the plugin in every language", () => {
 
         assert.deepEqual((await project.up("--expect-no-changes")).requests, []);
         await describe("after");
-        const patches = writes("PATCH /edges/tls/:id", "PATCH /tls_certificates/:id");
-        assert.deepEqual((await project.up()).requests.toSorted(), patches);
+        const { requests: later } = await project.up();
+        assertSent(later, "PATCH /edges/tls/:id", "PATCH /tls_certificates/:id");
       } finally {
         await project.close();
       }
