@@ -141,8 +141,8 @@ function argsOf(resource: Resource, state: Properties): Properties {
     const fields = Object.entries(value);
     // A disabled module with an empty field is the same as none, and the schema refuses it.
     if (value.enabled === false && fields.some(([, part]) => isEmpty(part))) return [name, ""];
-    const said = fields.filter(([field, part]) => part !== "" && !(field === "enabled" && part));
-    return [name, Object.fromEntries(said)];
+    const set = fields.filter(([field, part]) => part !== "" && !(field === "enabled" && part));
+    return [name, Object.fromEntries(set)];
   });
   return Object.fromEntries(args.filter(([, value]) => !isEmpty(value)));
 }

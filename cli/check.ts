@@ -108,8 +108,11 @@ export function checkText(checks: Check[], display: Display): string {
         : ["fail", "red" as const];
     const begin = `${mark.padEnd(5)}${name.padEnd(10)}`;
     const indent = " ".repeat(begin.length);
-    const said = wrapped(plain(text), display.width - begin.length).replaceAll("\n", `\n${indent}`);
-    return painted(begin, paint, display) + said;
+    const message = wrapped(plain(text), display.width - begin.length).replaceAll(
+      "\n",
+      `\n${indent}`,
+    );
+    return painted(begin, paint, display) + message;
   });
   return withoutCommands(lines.join("\n"));
 }

@@ -115,8 +115,8 @@ function days(text: string): number {
 }
 
 function failures(text: string): Mark[] {
-  const given = text.split(",").map((word) => marks.find((mark) => mark === word.trim()));
-  if (given.every((mark) => mark !== undefined)) return given;
+  const chosen = text.split(",").map((word) => marks.find((mark) => mark === word.trim()));
+  if (chosen.every((mark) => mark !== undefined)) return chosen;
   throw new InvalidArgumentError(`Give one or more of ${marks.join(",")}.`);
 }
 

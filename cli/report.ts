@@ -89,8 +89,8 @@ export function totalsOf({ edges, certificates, tunnels, failWithin }: Status): 
     daysLeft !== null && daysLeft < (failWithin ?? 0);
   const urgent = failWithin === null ? "expired" : `due in ${count(failWithin, "day")}`;
   const notes = (...all: [number, string][]) => {
-    const said = all.filter(([number]) => number > 0).map(([number, text]) => `${number} ${text}`);
-    return said.length > 0 ? ` (${said.join(", ")})` : "";
+    const parts = all.filter(([number]) => number > 0).map(([number, text]) => `${number} ${text}`);
+    return parts.length > 0 ? ` (${parts.join(", ")})` : "";
   };
   const ofEdges = notes(
     [uncovered, `${plural(uncovered, "hostport")} uncovered`],

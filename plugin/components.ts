@@ -19,13 +19,13 @@ const { version } = schema;
 function resourceOf<Args extends object, Outputs>(token: string): ResourceClass<Args, Outputs> {
   const names = Object.keys(schema.resources[token as keyof typeof schema.resources].properties);
   const outputs = Object.fromEntries(names.map((name) => [name, undefined]));
-  const made = class extends pulumi.CustomResource {
+  const type = class extends pulumi.CustomResource {
     constructor(name: string, args: Args, opts: pulumi.CustomResourceOptions) {
       super(token, name, { ...outputs, ...args }, { version, ...opts });
     }
   };
   // Pulumi sets the outputs at run time.
-  return made as unknown as ResourceClass<Args, Outputs>;
+  return type as unknown as ResourceClass<Args, Outputs>;
 }
 
 const TLSCertificate = resourceOf<sdk.TLSCertificateArgs, sdk.TLSCertificate>(
@@ -58,9 +58,9 @@ class TLSSite extends pulumi.ComponentResource {
 type Deployed = pulumi.Output<unknown> & { isKnown: Promise<boolean>; promise(): Promise<unknown> };
 
 /** The certificate that a program gives, which may be an output. */
-async function certificateOf(given: unknown): Promise<unknown> {
-  if (!pulumi.Output.isInstance(given)) return given;
-  const output = given as Deployed;
+async function certificateOf(certificate: unknown): Promise<unknown> {
+  if (!pulumi.Output.isInstance(certificate)) return certificate;
+  const output = certificate as Deployed;
   if (await output.isKnown) return output.promise();
   // In a plan: what is read of the certificate is read of this output, and is not known either.
   return Object.assign(output, { __pulumiType: pluginToken("TLSCertificate") });

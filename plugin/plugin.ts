@@ -196,10 +196,10 @@ function handlersOf(schema: Schema) {
     async check(request: messages.CheckRequest) {
       const kind = kindOf(request.getType());
       const [olds, news] = [fromWire(request.getOlds()).values, fromWire(request.getNews())];
-      const given = prune(kind, news.values, withoutOthers(kind, olds));
+      const pruned = prune(kind, news.values, withoutOthers(kind, olds));
       const before = Object.keys(olds).length > 0 ? olds : undefined;
-      const { inputs, problems, warnings = [] } = check(run, kind, given, before);
-      const all = [...problemsOfShape(kind, given), ...problems];
+      const { inputs, problems, warnings = [] } = check(run, kind, pruned, before);
+      const all = [...problemsOfShape(kind, pruned), ...problems];
       const urn = request.getUrn();
       const isSecret = news.secrets.has("hostports");
       const hostports = knownParts(inputs.hostports);
@@ -208,10 +208,10 @@ function handlersOf(schema: Schema) {
       // In a replacement, the engine checks twice.
       for (const text of warnings) run.say("warning", text, urn);
       checked.add(urn);
-      const kept = keepEqual(kind, olds, inputs);
+      const stable = keepEqual(kind, olds, inputs);
       run.hasProgram = true;
       return new messages.CheckResponse()
-        .setInputs(inputsToWire(request.getType(), kept, news.secrets))
+        .setInputs(inputsToWire(request.getType(), stable, news.secrets))
         .setFailuresList(textsOf(all, (name) => news.secrets.has(name)).map(failureOf));
     },
 
@@ -274,7 +274,7 @@ function handlersOf(schema: Schema) {
     async read(request: messages.ReadRequest) {
       const kind = kindOf(request.getType());
       const props = fromWire(request.getProperties());
-      const given = fromWire(request.getInputs());
+      const old = fromWire(request.getInputs());
       // An import and a program's `get` have no state.
       const stored = "uri" in props.values ? props.values : undefined;
       const id = stored
@@ -286,15 +286,15 @@ function handlersOf(schema: Schema) {
       if (!found) return new messages.ReadResponse();
       if (!stored) service.known(kind, id).isImported = true;
       const inputs = stored
-        ? withDrift(kind, stored, found, withoutOthers(kind, given.values))
+        ? withDrift(kind, stored, found, withoutOthers(kind, old.values))
         : importedInputs(kind, found);
-      const settings = storedSettings(kind, given.values);
+      const settings = storedSettings(kind, old.values);
       const outputs = { ...found, ...settings, ...accountState(service) };
-      const secrets = new Set([...props.secrets, ...given.secrets]);
+      const secrets = new Set([...props.secrets, ...old.secrets]);
       return new messages.ReadResponse()
         .setId(id)
         .setProperties(toWire(outputs, secrets))
-        .setInputs(inputsToWire(request.getType(), inputs, given.secrets));
+        .setInputs(inputsToWire(request.getType(), inputs, old.secrets));
     },
 
     async update(request: messages.UpdateRequest) {
@@ -409,10 +409,10 @@ function withoutOthers({ schema }: Kind, inputs: Properties): Properties {
 function importedInputs(kind: Kind, found: Properties): Properties {
   const inputs = inputsOf(kind, found);
   const refused = problemsOfShape(kind, inputs).map(({ path }) => propertyOf(path));
-  const given = Object.entries(inputs).filter(
+  const accepted = Object.entries(inputs).filter(
     ([name, value]) => !refused.includes(name) || !kind.same(name, value, undefined),
   );
-  return Object.fromEntries(given);
+  return Object.fromEntries(accepted);
 }
 
 /** The inputs with the service's values where those have drifted. */
@@ -448,9 +448,9 @@ interface Source {
 function differentAccount(olds: Properties, settings: Settings): string[] {
   if (settings.sameAccount) return [];
   const keys = ["baseUrl", "apiKey"] as const;
-  const given = (key: (typeof keys)[number]) =>
+  const stated = (key: (typeof keys)[number]) =>
     key === "baseUrl" ? String(olds[key]).replace(/\/+$/, "") : olds[key];
-  return keys.filter((key) => typeof olds[key] === "string" && given(key) !== settings[key]);
+  return keys.filter((key) => typeof olds[key] === "string" && stated(key) !== settings[key]);
 }
 
 /**

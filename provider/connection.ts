@@ -50,8 +50,7 @@ export function connect(
   // Loaded only when needed: a program without lookups makes no request.
   const { Client } = require("../client/client") as typeof import("../client/client");
   const nameOf = (key: SettingKey) => whereSet(connection, key, config, env);
-  const given = { nameOf, signal: cancelSignal };
-  return new Client({ ...settings, ...given, ...(tell && { tell }) });
+  return new Client({ ...settings, nameOf, signal: cancelSignal, ...(tell && { tell }) });
 }
 
 /**
@@ -144,8 +143,8 @@ export function settingsKey(
   config: ConfigReader | undefined,
   env: NodeJS.ProcessEnv,
 ): string {
-  const given = keys.map((key) => valuesOf(connection, key, config, env));
-  return JSON.stringify(given.map(({ inStack, inEnv }) => inStack || inEnv));
+  const values = keys.map((key) => valuesOf(connection, key, config, env));
+  return JSON.stringify(values.map(({ inStack, inEnv }) => inStack || inEnv));
 }
 
 /** Why the settings of a connection can't be used; undefined when they can. */

@@ -97,12 +97,12 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
         [importKey]: wanted,
         [secretsKey]: marked,
         [timeoutsKey]: timeouts,
-        ...given
+        ...args
       } = withOneMarker(raw);
       // Another copy of this package may have registered the resource without the names.
       const secrets: string[] = Array.isArray(marked) ? marked : Object.keys(entries);
       const isNew = Object.keys(olds).length === 0;
-      const news = prune({ schema }, given, olds);
+      const news = prune({ schema }, args, olds);
       const problems = [
         ...problemsOfShape({ schema }, news),
         ...problemsOfConnection(connectionOf(news)),
@@ -137,13 +137,13 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
       }
       currentRun().hasProgram = true;
       noteDeployed(currentRun(), olds);
-      const kept = {
+      const hidden = {
         [importKey]: wanted,
         [secretsKey]: keptNames(kind, secrets),
         [timeoutsKey]: timeouts,
       };
       return {
-        inputs: { ...inputs, ...defined(kept) },
+        inputs: { ...inputs, ...defined(hidden) },
         failures: textsOf(problems, (name) => secrets.includes(name)).map(failureOf),
       };
     },
@@ -219,9 +219,9 @@ function refreshed(kind: Kind, stored: Properties, found: Properties, account: A
   if (driftOf(kind, stored, found).length === 0) return { props };
   const isDefault = stored.connection === defaultConnection;
   const settings = isDefault ? { ...stored, connection: undefined } : stored;
-  const given = defined(pick(settings, [...settingsOf(kind), "connection"]));
+  const own = defined(pick(settings, [...settingsOf(kind), "connection"]));
   const inputs = inputsOf(kind, found);
-  return { props, inputs: { ...inputs, ...kind.derived?.(inputs), ...given } };
+  return { props, inputs: { ...inputs, ...kind.derived?.(inputs), ...own } };
 }
 
 /** The names of the properties that the program has marked as secrets. */

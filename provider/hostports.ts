@@ -36,9 +36,9 @@ export function planHostports(
   if (!exclusive) return;
   const [from, to] = [state, inputs].map((one) => (one[exclusive] ?? []) as string[]);
   if (!from || !to || hasUnknown(to) || !run.declared.has(keyOf(to))) return;
-  const kept = lowerCase(to);
-  account.known(kind, id).willServe = kept;
-  for (const one of lowerCase(from)) if (!kept.has(one)) run.givenUp.add(one);
+  const after = lowerCase(to);
+  account.known(kind, id).willServe = after;
+  for (const one of lowerCase(from)) if (!after.has(one)) run.givenUp.add(one);
 }
 
 /** Notes that this run has deleted an edge. */

@@ -4,7 +4,7 @@ import { type TLSEdgeMutation, type TLSEdgeWire, tlsEdges } from "../client/tlsE
 import { lowerCase } from "./declaredHostports";
 import type { Kind, Problem, Remark } from "./kind";
 import { type LookupKind, matchesObject, type ObjectFilter, objectFilters } from "./lookup";
-import { defined, hasUnknown, isObject, type Properties, unknownValue } from "./properties";
+import { defined, isObject, type Properties, unknownValue } from "./properties";
 import { type Found, type NamesOf, type ServiceState, serviceNames, serviceState } from "./state";
 import { choice, description, edgeModule, hostports, id, metadata, someIds } from "./values/inputs";
 
@@ -141,10 +141,7 @@ export const tlsEdge: Kind<TLSEdgeWire> = {
   withoutDefaults,
 
   remark(state, inputs): Remark | undefined {
-    const lost = modules.filter(
-      (name) =>
-        losses[name] && isOn(state[name]) && !isOn(inputs[name]) && !hasUnknown(inputs[name]),
-    );
+    const lost = modules.filter((name) => losses[name] && isOn(state[name]) && !isOn(inputs[name]));
     if (lost.length === 0) return undefined;
     const texts = lost.map((name) => `without its ${name}, ${losses[name]}`);
     const isReplaced = inputs.onModuleRemoval === "replace";

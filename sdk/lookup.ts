@@ -44,8 +44,8 @@ export function lookUpOutput<Args, Result>(
   lookup: lookups.Lookup<Args, Result>,
   args: InputOf<Args & LookupArgs>,
 ): pulumi.Output<Result> {
-  const given = pulumi.output(args) as pulumi.Output<Args & LookupArgs>;
-  return given.apply(async (known) => lookUp(name, lookup, known, await pulumi.isSecret(given)));
+  const output = pulumi.output(args) as pulumi.Output<Args & LookupArgs>;
+  return output.apply(async (known) => lookUp(name, lookup, known, await pulumi.isSecret(output)));
 }
 
 /** All matching objects, one by one. */

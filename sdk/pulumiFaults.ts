@@ -49,11 +49,11 @@ export function failLater(message: string): void {
 
 /** With an empty id, Pulumi would create a resource instead of reading one. */
 export function idToGet(type: string, id: pulumi.Input<pulumi.ID>): pulumi.Input<pulumi.ID> {
-  const given = (known: pulumi.ID) => {
+  const checked = (known: pulumi.ID) => {
     if (known) return known;
     throw new pulumi.RunError(`${type}.get needs the id of the ${type} to read`);
   };
-  return typeof id === "string" || !id ? given(id) : pulumi.output(id).apply(given);
+  return typeof id === "string" || !id ? checked(id) : pulumi.output(id).apply(checked);
 }
 
 /**

@@ -111,13 +111,13 @@ export class Registration {
 
 /** The named arguments that are set, as secrets. */
 function asSecrets(args: pulumi.Inputs, names: readonly string[]): pulumi.Inputs {
-  const given = names.filter((name) => args[name] !== undefined);
-  return Object.fromEntries(given.map((name) => [name, pulumi.secret(args[name])]));
+  const set = names.filter((name) => args[name] !== undefined);
+  return Object.fromEntries(set.map((name) => [name, pulumi.secret(args[name])]));
 }
 
 /** The deadlines of the operations as an input; none where the option sets none. */
-function timeoutsOf(given: pulumi.CustomTimeouts = {}): pulumi.Inputs {
-  const timeouts = Object.entries(given).map(([name, text]) => [name, millisecondsOf(`${text}`)]);
+function timeoutsOf(option: pulumi.CustomTimeouts = {}): pulumi.Inputs {
+  const timeouts = Object.entries(option).map(([name, text]) => [name, millisecondsOf(`${text}`)]);
   const known = defined(Object.fromEntries(timeouts));
   return Object.keys(known).length > 0 ? { [timeoutsKey]: known } : {};
 }

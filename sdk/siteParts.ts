@@ -191,8 +191,8 @@ function wrongMetadata({ metadata = {} }: TLSSiteArgs): string | undefined {
 }
 
 function wrongCertificate(args: TLSSiteArgs): string | undefined {
-  const given = certificateNames.map((row) => row.filter((name) => args[name] != null));
-  const [first = [], ...more] = given.filter((row) => row.length > 0);
+  const set = certificateNames.map((row) => row.filter((name) => args[name] != null));
+  const [first = [], ...more] = set.filter((row) => row.length > 0);
   const ways = "certificate, certificatePem with privateKeyPem, or chainFile with keyFile";
   if (first.length === 0) return `a certificate is missing: give ${ways}`;
   if (more.length > 0) {
@@ -214,12 +214,12 @@ const noAccess =
 function wrongAccess(access: TLSSiteAccess): string | undefined {
   const { public: isPublic = false, ipPolicyIds, certificateAuthorityIds } = access;
   if (typeof isPublic !== "boolean") return "access.public must be true or false, not an output";
-  const given = [ipPolicyIds, certificateAuthorityIds].filter((ids) => ids != null);
-  if (isPublic && given.length > 0) {
+  const restrictions = [ipPolicyIds, certificateAuthorityIds].filter((ids) => ids != null);
+  if (isPublic && restrictions.length > 0) {
     return "access is public and restricted: remove access.public, or all else of access";
   }
-  const isEmpty = given.some((ids) => Array.isArray(ids) && ids.length === 0);
-  return isEmpty || (!isPublic && given.length === 0) ? noAccess : undefined;
+  const isEmpty = restrictions.some((ids) => Array.isArray(ids) && ids.length === 0);
+  return isEmpty || (!isPublic && restrictions.length === 0) ? noAccess : undefined;
 }
 
 /** Warns about the hostports of a site that its certificate is not valid for. Shows no secret one. */
@@ -285,14 +285,14 @@ function cut(text: string): string {
 function metadataOf({ metadata = {}, owner }: TLSSiteArgs): pulumi.Output<string> {
   const { env } = process;
   return pulumi.all([metadata, owner]).apply(([metadata, owner]) => {
-    const given = { ...metadata, ...(owner && { owner }) };
+    const own = { ...metadata, ...(owner && { owner }) };
     const known = {
       environment: pulumi.getStack(),
       repository: env.GITHUB_REPOSITORY || env.CI_PROJECT_PATH,
     };
-    const parts = Object.entries({ ...known, ...given }).filter(([, value]) => value);
+    const parts = Object.entries({ ...known, ...own }).filter(([, value]) => value);
     const all = JSON.stringify(Object.fromEntries(parts));
     if (Buffer.byteLength(all) <= 4096) return all;
-    return JSON.stringify(Object.fromEntries(parts.filter(([name]) => name in given)));
+    return JSON.stringify(Object.fromEntries(parts.filter(([name]) => name in own)));
   });
 }

@@ -76,3 +76,34 @@ export const anyJson: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(null, true, 0, -1, 1e308, "", "x", [], {}, [null], [[]], [{}], [""]),
   fc.jsonValue({ maxDepth: 2, stringUnit: character }),
 );
+
+type Path = (string | number)[];
+
+/** The paths of all values inside a value. */
+export function pathsIn(value: unknown): Path[] {
+  if (typeof value !== "object" || value === null) return [];
+  const names = Array.isArray(value) ? [...value.keys()] : Object.keys(value);
+  return names.flatMap((name) => [
+    [name],
+    ...pathsIn((value as Record<string, unknown>)[name]).map((path) => [name, ...path]),
+  ]);
+}
+
+/** A copy with other values at some of its places; numbers choose the places. */
+export function withOther<T>(value: T, others: [place: number, other: unknown][]): T {
+  let copy = structuredClone(value);
+  for (const [place, other] of others) {
+    const paths = pathsIn(copy);
+    const path = paths[place % Math.max(1, paths.length)];
+    if (path) copy = withValueAt(copy, path, structuredClone(other));
+  }
+  return copy;
+}
+
+/** A copy with another value at the path. */
+export function withValueAt<T>(value: T, path: Path, other: unknown): T {
+  const copy = structuredClone(value);
+  const parent = path.slice(0, -1).reduce<unknown>((part, name) => Object(part)[name], copy);
+  Object(parent)[path.at(-1) as string] = other;
+  return copy;
+}

@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import path from "node:path";
 import { adoptable } from "../cli/adopt";
 import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
 import schema from "../plugin/schema.json";
@@ -13,7 +11,6 @@ import { schema as certificateInputs } from "../provider/tlsCertificate";
 import { schema as edgeInputs } from "../provider/tlsEdge";
 import { lookup as tunnels } from "../provider/tunnel";
 import * as sdk from "../sdk/index";
-import { repository } from "../tools/folders";
 import { baseNameOf, makeSchema } from "../tools/schema";
 import { type Properties, Stack, setEnvFor } from "./support";
 
@@ -72,12 +69,6 @@ const { "tlsedge:index:TLSEdge": edge, "tlsedge:index:TLSCertificate": certifica
 describe("the schema of the plugin", () => {
   it("C86 is what the types and doc comments say; if not, run `npm run schema`", () => {
     assert.deepEqual(schema, makeSchema());
-  });
-
-  it("C86 names a logo that this repository has", () => {
-    const [, file = ""] = schema.logoUrl.split("/pulumi-tlsedge/main/");
-    const png = readFileSync(path.join(repository, file));
-    assert.deepEqual([...png.subarray(1, 4)], [...Buffer.from("PNG")]);
   });
 
   it("C86 describes every property, type, resource and function", () => {

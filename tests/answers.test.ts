@@ -1,0 +1,503 @@
+import assert from "node:assert/strict";
+import { mock } from "node:test";
+import { inspect } from "node:util";
+import type { dynamic } from "@pulumi/pulumi";
+import * as fc from "fast-check";
+import MarkdownIt from "markdown-it";
+import type { Account } from "../cli/account";
+import { adoptionText, planOf } from "../cli/adopt";
+import { statusHtml } from "../cli/html";
+import { statusMarkdown } from "../cli/markdown";
+import { statusText } from "../cli/report";
+import { statusOf } from "../cli/status";
+import { ConnectionError, ServiceError } from "../client/errors";
+import { plainJson } from "../client/plain";
+import {
+  type Emulator,
+  type Fault,
+  makeCertificate,
+  type Respond,
+  startEmulator,
+} from "../emulator/server";
+import { tlsCertificate, tlsEdge } from "../provider/dynamic";
+import { beginRun } from "../provider/process";
+import * as sdk from "../sdk";
+import { anyJson, assertInert, holds, hostileText, pathsIn, withValueAt } from "./cases";
+import { failureOf, later, type Properties, Stack, setEnv, setEnvFor, skipPauses } from "./support";
+
+/** What stands in an answer instead: JSON, or one of the special values. */
+const special: Record<string, () => unknown> = {
+  missing: () => undefined,
+  huge: () => "x".repeat(300_000),
+  deep: () => JSON.parse(`${"[".repeat(1000)}${"]".repeat(1000)}`),
+  many: () => Array.from({ length: 5000 }, (_, n) => n),
+  proto: () => JSON.parse('{"__proto__":{"id":1},"constructor":{"name":2},"toString":3}'),
+};
+type Instead = { json: unknown } | { special: string };
+/** A case has the name of a special value, so that a failure can be read. */
+const instead: fc.Arbitrary<Instead> = fc.oneof(
+  { weight: 6, arbitrary: anyJson.map((json) => ({ json })) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(...Object.keys(special)).map((special) => ({ special })),
+  },
+);
+const standIn = (one: Instead) => ("json" in one ? one.json : special[one.special]?.());
+
+/** Another value at one place of an answer; the last place is a field more. */
+interface Change {
+  place: number;
+  instead: Instead;
+}
+const change: fc.Arbitrary<Change> = fc.record({ place: fc.noBias(fc.nat(199)), instead });
+
+function changed(body: unknown, { place, instead }: Change): { body: unknown; path: string } {
+  const paths = [[], ...pathsIn(body), ["added"]];
+  const path = paths[place % paths.length] ?? [];
+  const value = standIn(instead);
+  if (path.length === 0) return { body: value ?? null, path: "" };
+  const text = path.map((name) => (typeof name === "number" ? `[${name}]` : `.${name}`)).join("");
+  return { body: withValueAt(body, path, value), path: text.slice(1) };
+}
+
+const isNothing = (value: unknown) => value === null || value === undefined;
+
+/** Whether a value has the form of a complete one: the types of its parts. Any part may be unset. */
+function hasForm(value: unknown, complete: unknown): boolean {
+  if (isNothing(value) || isNothing(complete)) return true;
+  if (typeof value !== typeof complete || Array.isArray(value) !== Array.isArray(complete))
+    return false;
+  if (typeof complete !== "object") return true;
+  if (Array.isArray(value)) return value.every((one) => hasForm(one, Object(complete)[0]));
+  return Object.entries(Object(complete)).every(([name, part]) =>
+    hasForm(Object(value)[name], part),
+  );
+}
+
+/** Whether Pulumi can store a value: no undefined in a list, no NaN, nothing but plain data. */
+function isPlain(value: unknown): boolean {
+  if (value === null || ["string", "boolean"].includes(typeof value)) return true;
+  if (typeof value === "number") return Number.isFinite(value);
+  if (Array.isArray(value))
+    return Object.keys(value).length === value.length && value.every(isPlain);
+  if (typeof value !== "object" || Object.getPrototypeOf(value) !== Object.prototype) return false;
+  return Object.values(value).every((part) => part === undefined || isPlain(part));
+}
+
+/** Whether one of two paths is within the other. An error may name a list, or one of its items. */
+function isAbout(field: string, path: string): boolean {
+  const isBelow = (one: string, other: string) =>
+    one === other || one.startsWith(`${other}.`) || one.startsWith(`${other}[`);
+  return path === "" || isBelow(path, field) || isBelow(field, path);
+}
+
+/** The error of an answer that can't be used names the field. */
+function namesField(error: unknown, paths: string[]): void {
+  assert.ok(error instanceof ConnectionError, `not a ConnectionError: ${inspect(error)}`);
+  assert.equal(error.code, "EBADANSWER");
+  const { field = "" } = error;
+  assert.ok(
+    paths.some((path) => isAbout(field, path)),
+    `${field} is named, not ${paths}`,
+  );
+  assert.ok(error.message.includes(field));
+}
+
+const failureIn = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => undefined,
+    (error: unknown) => error ?? new Error("rejected with nothing"),
+  );
+
+const isChainError = (error: unknown) =>
+  error instanceof Error && error.message.startsWith("certificate_pem ");
+
+describe("for any answer", () => {
+  let emulator: Emulator;
+  let restore: (() => void)[];
+  let respond: Respond = (body) => body;
+  let stack: Stack;
+  let pem: Properties;
+
+  before(async () => {
+    emulator = await startEmulator({ respond: (body, request) => respond(body, request) });
+    // A lost create looks twice, and pauses in between for a part of this.
+    restore = [setEnvFor(emulator), setEnv({ TLSEDGE_TIMEOUT_SECONDS: "1" })];
+    const issuer = await makeCertificate({ commonName: "root", isCa: true });
+    const names = { dnsNames: ["app.example.com"], ips: ["127.0.0.1"] };
+    const made = await makeCertificate({
+      commonName: "app",
+      organization: "Acme",
+      ...names,
+      issuer,
+    });
+    pem = { certificatePem: made.certificatePem, privateKeyPem: made.privateKeyPem };
+  });
+  beforeEach(() => {
+    respond = (body) => body;
+    emulator.reset();
+    beginRun();
+  });
+  after(() => {
+    for (const undo of restore) undo();
+    return emulator.close();
+  });
+
+  const texts = { description: "d", metadata: "m" };
+  const edgeArgs = {
+    ...texts,
+    hostports: ["a.example.com:443", "b.example.com:443"],
+    backend: { backendId: "b" },
+    ipRestriction: { ipPolicyIds: ["p", "q"] },
+    mutualTls: { certificateAuthorityIds: ["c"] },
+    tlsTermination: { terminateAt: "edge", minVersion: "1.2" },
+  };
+  interface Kind {
+    provider: dynamic.ResourceProvider;
+    args(): Properties;
+    all: "tlsEdges" | "tlsCertificates";
+  }
+  const kinds: Record<string, Kind> = {
+    edge: { provider: tlsEdge, args: () => edgeArgs, all: "tlsEdges" },
+    certificate: {
+      provider: tlsCertificate,
+      args: () => ({ ...texts, ...pem }),
+      all: "tlsCertificates",
+    },
+  };
+
+  /** Does work while the answers to a method have a change; gives the changed paths of objects. */
+  async function under(method: string, one: Change, work: () => Promise<unknown>) {
+    const paths: string[] = [];
+    respond = (body, request) => {
+      if (request.method !== method || request.status >= 300) return body;
+      const { path, body: other } = changed(body, one);
+      paths.push(path);
+      return other;
+    };
+    const error = await failureIn(work());
+    respond = (body) => body;
+    return { error, paths };
+  }
+
+  /** A stack with one resource, and what its state is when the service answers right. */
+  async function deploy({ provider, args }: Kind): Promise<Properties> {
+    emulator.reset();
+    stack = new Stack(provider);
+    await stack.up(args());
+    return { ...stack.state };
+  }
+
+  /** The state can be stored, has the form of a right one, and the next plan accepts it. */
+  async function isUsable({ args }: Kind, complete: Properties) {
+    assert.ok(isPlain(stack.state), inspect(stack.state, { depth: 9 }));
+    assert.ok(hasForm(stack.state, complete), inspect(stack.state, { depth: 9 }));
+    await stack.preview(args());
+  }
+
+  for (const [name, kind] of Object.entries(kinds)) {
+    it(`C35: a create of a TLS ${name} is done, or is in the state with its id`, async () => {
+      const complete = await deploy(kind);
+      await holds(change, 60, async (one) => {
+        emulator.reset();
+        beginRun();
+        stack = new Stack(kind.provider);
+        const { error, paths } = await under("POST", one, () => stack.up(kind.args()));
+        const [object, ...others] = emulator[kind.all].list();
+        assert.deepEqual(others, []);
+        if (error === undefined) {
+          // Without an id in the answer, the object is looked for.
+          if (paths[0] !== "id") assert.equal(stack.id, object?.id);
+          return isUsable(kind, complete);
+        }
+        const { id, properties, reasons } = error as Properties;
+        assert.ok(typeof id === "string" && id !== "" && isPlain(properties), inspect(error));
+        const [, field = ""] = /field (\S+) of the answer/.exec(String(reasons)) ?? [];
+        assert.ok(isAbout(field, String(paths[0])), String(reasons));
+        // The id itself may be the change.
+        if (id !== object?.id) return;
+        const { inputs } = await stack.check(kind.args());
+        const { update } = kind.provider as Required<dynamic.ResourceProvider>;
+        const { outs } = await update(id, properties as Properties, inputs);
+        Object.assign(stack, { id, inputs, state: outs });
+        assert.equal(await stack.refresh(), "same");
+      });
+    });
+
+    it(`C31 C62: a read of a TLS ${name} is right, or its error names the field`, async () => {
+      await holds(fc.record({ one: change, byPage: fc.boolean() }), 80, async ({ one, byPage }) => {
+        const complete = await deploy(kind);
+        // The first read after a write is of one object; the next may be of a page, and then of one.
+        if (byPage) await stack.refresh();
+        const { error, paths } = await under("GET", one, () => stack.refresh());
+        if (error === undefined) return isUsable(kind, complete);
+        if (!isChainError(error)) namesField(error, paths);
+      });
+    });
+
+    it(`C22 C62: an update of a TLS ${name} is done, or its error names the field`, async () => {
+      const complete = await deploy(kind);
+      const { id, inputs } = stack;
+      await holds(change, 60, async (one) => {
+        Object.assign(stack, { id, inputs, state: { ...complete } });
+        const args = { ...kind.args(), description: "changed" };
+        const { error, paths } = await under("PATCH", one, () => stack.up(args));
+        if (error === undefined) return isUsable(kind, complete);
+        if (!isChainError(error)) namesField(error, paths);
+      });
+    });
+
+    it(`C33: a lost create of a TLS ${name} is found, or the error says what can't be read`, async () => {
+      const complete = await deploy(kind);
+      await holds(change, 30, async (one) => {
+        emulator.reset();
+        beginRun();
+        stack = new Stack(kind.provider);
+        emulator.faults.add({ method: "POST", work: true, answer: "reset" });
+        skipPauses();
+        const { error } = await under("GET", one, () => stack.up(kind.args()));
+        mock.reset();
+        if (error === undefined) return isUsable(kind, complete);
+        assert.match((error as Error).message, /may have created/);
+      });
+    });
+  }
+
+  it("C32: a delete is done, whatever a success says", async () => {
+    await holds(instead, 25, async (one) => {
+      await deploy(kinds.edge as Kind);
+      const body = JSON.stringify(standIn(one) ?? null);
+      const answer = { status: 200, headers: { "Content-Type": "application/json" }, body };
+      emulator.faults.add({ method: "DELETE", work: true, answer });
+      await stack.destroy();
+    });
+  });
+
+  const idOf = (all: "tlsEdges" | "tlsCertificates" | "tunnels") =>
+    String(emulator[all].list()[0]?.id);
+  const byId: Record<string, () => Promise<unknown>> = {
+    getTLSEdge: () => sdk.getTLSEdge({ id: idOf("tlsEdges") }),
+    getTLSCertificate: () => sdk.getTLSCertificate({ id: idOf("tlsCertificates") }),
+    getTunnel: () => sdk.getTunnel({ id: idOf("tunnels") }),
+  };
+  const inLists: Record<string, () => Promise<unknown>> = {
+    getTLSEdges: () => sdk.getTLSEdges(),
+    "getTLSEdges by hostport": () => sdk.getTLSEdges({ hostport: "A:1" }),
+    getTLSCertificates: () => sdk.getTLSCertificates(),
+    "getTLSCertificates by domain": () => sdk.getTLSCertificates({ domain: "app.example.com" }),
+    getTunnels: () => sdk.getTunnels(),
+    "getTunnel by labels": () => sdk.getTunnel({ labels: { app: "web" }, region: "eu" }),
+  };
+  const deployBoth = async () => {
+    for (const { provider, args } of Object.values(kinds)) await new Stack(provider).up(args());
+  };
+
+  /** A lookup gives what has the form of a right result, or says what can't be used. */
+  async function isFoundOrNamed(one: Change, look: () => Promise<unknown>, complete: unknown) {
+    let found: unknown;
+    const { error, paths } = await under("GET", one, async () => {
+      found = await look();
+    });
+    if (error === undefined) {
+      assert.ok(isPlain(found) && hasForm(found, complete), inspect(found));
+      return;
+    }
+    // A list may go on at an address that leads nowhere, and have nothing that matches.
+    if (error instanceof ServiceError || error instanceof sdk.LookupError) return;
+    // A filter judges chains, too.
+    if (!isChainError(error)) namesField(error, paths);
+  }
+
+  for (const [name, look] of Object.entries(inLists)) {
+    it(`C62: ${name} finds what is there, or its error names the field`, async () => {
+      await deployBoth();
+      const complete = await look().catch(() => undefined);
+      await holds(change, 50, (one) => isFoundOrNamed(one, look, complete));
+    });
+  }
+
+  it("C62: each field of an object has its type, or is named", async () => {
+    const all = [null, true, 7, "x", [], ["x"], {}, [{}]].map((json): Instead => ({ json }));
+    await deployBoth();
+    for (const look of Object.values(byId)) {
+      let places = 0;
+      respond = (body) => {
+        places = pathsIn(body).length;
+        return body;
+      };
+      const complete = await look();
+      assert.ok(places > 10);
+      for (let place = 0; place <= places + 1; place++) {
+        for (const instead of [...all, { special: "missing" }]) {
+          await isFoundOrNamed({ place, instead }, look, complete);
+        }
+      }
+    }
+  });
+
+  const operations: Record<string, { method: Fault["method"]; run: () => Promise<unknown> }> = {
+    "a create": { method: "POST", run: () => new Stack(tlsEdge).up({ description: "e" }) },
+    "a read": { method: "GET", run: () => stack.refresh() },
+    "an update": { method: "PATCH", run: () => stack.up({ description: "e" }) },
+    "a delete": { method: "DELETE", run: () => stack.destroy() },
+  };
+  for (const [name, { method, run }] of Object.entries(operations)) {
+    it(`C34: ${name} that is refused fails with the status, and shows only texts`, async () => {
+      const right = {
+        error_code: "ERR_1",
+        status_code: 400,
+        msg: "no",
+        details: { operation_id: "op_1" },
+      };
+      const statuses = [400, 401, 409, 422, ...(method === "POST" ? [] : [500])];
+      const refusals = fc.record({ one: change, status: fc.constantFrom(...statuses) });
+      await holds(refusals, 20, async ({ one, status }) => {
+        emulator.reset();
+        beginRun();
+        stack = new Stack(tlsEdge);
+        await stack.up({ description: "d" });
+        const body = JSON.stringify(changed(right, one).body);
+        const headers = { "Content-Type": "application/json" };
+        emulator.faults.add({ method, answer: { status, headers, body } });
+        const error = await failureOf(run(), ServiceError);
+        assert.equal(error.status, status);
+        assert.ok([error.code, error.operationId].every((one) => typeof one !== "object"));
+        assert.ok(error.message.length < 5000, `${error.message.length} characters`);
+        assert.ok(!/undefined|\[object/.test(error.message), error.message);
+      });
+    });
+  }
+
+  describe("with a hostile text", () => {
+    const lines: string[] = [];
+    before(() => mock.method(console, "error", (text: unknown) => void lines.push(String(text))));
+    after(() => mock.restoreAll());
+
+    /** An account in which every text is this one, and each object is there twice. */
+    function accountOf(text: string): Account {
+      const common = { uri: "", created_at: "2026-01-01T00:00:00Z", description: text };
+      const edge = { ...common, metadata: text, hostports: [text, `${text}:443`] };
+      const certificate = {
+        ...common,
+        metadata: JSON.stringify({ owner: text }),
+        certificate_pem: "",
+        not_after: "2026-03-01T00:00:00Z",
+        subject_common_name: text,
+        subject_alternative_names: { dns_names: [text], ips: [text] },
+        serial_number: text,
+      };
+      const labels = { [text]: text };
+      return {
+        service: text,
+        edges: ["a", "b"].map((id) => ({ ...edge, id: id + text })),
+        certificates: ["c", "d"].map((id) => ({ ...certificate, id: id + text })),
+        tunnels: [{ id: text, public_url: text, forwards_to: text, proto: text, labels }],
+      };
+    }
+    const now = new Date("2026-02-01T00:00:00Z");
+
+    it("C90: no report is a command, at any width", async () => {
+      const displays = fc.record({ width: fc.integer({ min: 20, max: 200 }), text: hostileText });
+      await holds(displays, 150, async ({ text, width }) => {
+        const display = { width, colour: false };
+        const account = accountOf(text);
+        const status = statusOf(account, now);
+        const adoption = { ...planOf(account, "tlsedge"), service: text, files: [text] };
+        assertInert(statusText(status, display));
+        for (const isPlugin of [false, true])
+          assertInert(adoptionText(adoption, isPlugin, display));
+        for (const json of [status, adoption]) assertInert(plainJson(json, 2));
+      });
+    });
+
+    it("C90: no Markdown and no page has a tag or an attribute of it", async () => {
+      const { Parser } = await import("htmlparser2");
+      const markdown = new MarkdownIt({ html: true, linkify: true });
+      const tags = (page: string) => {
+        const found = new Set<string>();
+        const onopentag = (name: string, attributes: object) =>
+          void found.add([name, ...Object.keys(attributes)].join(" "));
+        new Parser({ onopentag }).end(page);
+        return found;
+      };
+      const pagesOf = (text: string) => {
+        const status = statusOf(accountOf(text), now);
+        return [statusMarkdown(status), statusHtml(status)] as const;
+      };
+      const tagsOf = (text: string) => {
+        const [inMarkdown, html] = pagesOf(text);
+        return [tags(markdown.render(inMarkdown)), tags(html)] as const;
+      };
+      // Texts as words, short and long, as code, as code in which signs are escaped, and with a port.
+      const known = ["word", "a word and some more", "a.b", "`|`", "\\", "a.b:443"].map(tagsOf);
+      await holds(hostileText, 200, async (text) => {
+        const [inMarkdown, html] = pagesOf(text);
+        assertInert(inMarkdown);
+        assert.doesNotMatch(html, /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u);
+        for (const [form, found] of tagsOf(text).entries()) {
+          const others = [...found].filter((tag) => !known.some((one) => one[form]?.has(tag)));
+          assert.deepEqual(others, []);
+        }
+      });
+    });
+
+    it("C4 C90: no error or warning is a command, and none shows the API key", async () => {
+      const cases = fc.record({
+        text: hostileText,
+        quotes: fc.boolean(),
+        status: fc.constantFrom(400, 409, 422),
+        operation: fc.constantFrom(...Object.values(operations)),
+      });
+      await holds(cases, 60, async ({ text, quotes, status, operation: { method, run } }) => {
+        emulator.reset();
+        stack = new Stack(tlsEdge);
+        await stack.up({ description: "d" });
+        const msg = quotes ? `${text}${emulator.apiKey}${text}` : text;
+        const body = JSON.stringify({ msg, error_code: text, details: { operation_id: msg } });
+        const headers = { "Content-Type": "application/json" };
+        emulator.faults.add({ method, times: 9, answer: { status, headers, body } });
+        const failed = await failureOf(run(), Error);
+        for (const shown of [failed.message, failed.stack ?? "", ...lines.splice(0)]) {
+          assertInert(shown);
+          assert.ok(!shown.includes(emulator.apiKey), shown);
+        }
+      });
+    });
+
+    it("C90: a create whose answer has only a valid id shows it escaped", async () => {
+      const text = "\u001b[31m<{%reset%}>\u202e";
+      respond = (body, { method }) => (method === "POST" ? { id: text, hostports: 5 } : body);
+      const failed = await failureOf(new Stack(tlsEdge).up({}), Error);
+      for (const shown of [failed.message, String((failed as Error & Properties).reasons)]) {
+        assertInert(shown);
+        assert.ok(shown.includes("\\u001b[31m<\\u007b%reset%}>\\u202e"), shown);
+      }
+    });
+
+    it("C90: no lookup lists it as it is", async () => {
+      await holds(hostileText, 60, async (text) => {
+        const tunnels = ["a", "b"].map((id) => ({ id: id + text, labels: { [text]: text } }));
+        respond = (body, { method }) =>
+          method === "GET" ? { tunnels, next_page_uri: null } : body;
+        for (const filter of [{ labels: { [text]: text } }, { region: text }]) {
+          const failed = await failureOf(sdk.getTunnel(filter), Error);
+          for (const shown of [failed.message, failed.stack ?? ""]) assertInert(shown);
+          assert.equal(failed.message.split("\n").length, 3, "a line for each candidate");
+        }
+      });
+    });
+
+    it("C90: no message about an object shows its id as it is", async () => {
+      await holds(hostileText, 40, async (text) => {
+        stack = new Stack(tlsEdge);
+        await stack.up({});
+        await later(emulator);
+        // No path has half of a character.
+        stack.id = `edgtls_${text.replace(/\p{Surrogate}/gu, "")}`;
+        const failed = await failureOf(stack.up({ description: "e" }), Error);
+        assert.match(failed.message, /is gone/);
+        assertInert(failed.message);
+      });
+    });
+  });
+});

@@ -1,0 +1,527 @@
+import assert from "node:assert/strict";
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { mock } from "node:test";
+import { inspect, isDeepStrictEqual } from "node:util";
+import type { dynamic } from "@pulumi/pulumi";
+import * as fc from "fast-check";
+import type { Ref } from "../client/fields";
+import type { TLSEdgeWire } from "../client/tlsEdge";
+import {
+  type Emulator,
+  type MadeCertificate,
+  makeCertificate,
+  type Respond,
+  startEmulator,
+} from "../emulator/server";
+import { tlsCertificate, tlsEdge } from "../provider/dynamic";
+import { schema as certificateSchema } from "../provider/tlsCertificate";
+import { chainFingerprint, formatChain, formatKey, parseChain } from "../provider/values/pem";
+import { Secrets } from "../tools/secrets";
+import { anyJson, character, holds, withOther } from "./cases";
+import { PlanFailure, type Properties, Stack, setEnv, setEnvFor, unknown } from "./support";
+
+/* An edge of a program: every value is valid, and anything may be left out, null or empty. */
+
+const textUpTo = (bytes: number) =>
+  fc
+    .oneof(
+      fc.constantFrom("", "x".repeat(bytes), "é".repeat(bytes / 2), "é", "e\u0301"),
+      fc.string({ unit: "grapheme", maxLength: 30 }),
+      fc.string({ unit: character, maxLength: 60 }),
+    )
+    .filter((text) => Buffer.byteLength(text) <= bytes);
+const texts = { description: fc.option(textUpTo(255)), metadata: fc.option(textUpTo(4096)) };
+const someId = fc.oneof(
+  fc.constantFrom("id_1", "id_2", "id_3"),
+  fc.string({ unit: "grapheme", minLength: 1, maxLength: 12 }),
+);
+const ids = fc.uniqueArray(someId, { minLength: 1, maxLength: 4 });
+const hostLabel = fc.stringMatching(/^[A-Za-z0-9_]([A-Za-z0-9_-]{0,8}[A-Za-z0-9_])?$/);
+const hostport = fc
+  .record({
+    wildcard: fc.constantFrom("", "*."),
+    labels: fc.array(hostLabel, { minLength: 1, maxLength: 4 }),
+    port: fc.integer({ min: 1, max: 65_535 }),
+  })
+  .map(({ wildcard, labels, port }) => `${wildcard}${labels.join(".")}:${port}`);
+const hostports = fc.uniqueArray(
+  fc.oneof(fc.constantFrom("a.example.com:443", "B.example.com:443", "*.c.example:1"), hostport),
+  { maxLength: 4, selector: (one) => one.toLowerCase() },
+);
+const enabled = fc.option(fc.boolean());
+const moduleOf = (field: string, value: fc.Arbitrary<unknown>) =>
+  fc.option(fc.record({ enabled, [field]: value }, { requiredKeys: [field] }));
+const termination = {
+  enabled,
+  terminateAt: fc.option(fc.constant("edge")),
+  minVersion: fc.option(fc.constantFrom("1.0", "1.1", "1.2", "1.3")),
+};
+const modules = {
+  backend: moduleOf("backendId", someId),
+  ipRestriction: moduleOf("ipPolicyIds", ids),
+  mutualTls: moduleOf("certificateAuthorityIds", ids),
+  tlsTermination: fc.oneof(
+    fc.record(termination, { requiredKeys: [] }),
+    fc.record({ enabled, terminateAt: fc.constant("upstream") }),
+    fc.constant(null),
+  ),
+};
+/** C12: with `upstream`, an edge can't ask for client certificates. */
+function withoutContradiction(edge: Properties): Properties {
+  const { mutualTls: _, ...rest } = edge;
+  return (edge.tlsTermination as Properties | null)?.terminateAt === "upstream" ? rest : edge;
+}
+const edge: fc.Arbitrary<Properties> = fc
+  .record(
+    {
+      ...texts,
+      hostports: fc.option(hostports),
+      ...modules,
+      onModuleRemoval: fc.constantFrom("disable", null),
+    },
+    { requiredKeys: [] },
+  )
+  .map(withoutContradiction);
+
+/** An edge before and after an edit, with some properties in common. */
+const edit = fc
+  .record({
+    before: edge,
+    other: edge,
+    common: fc.subarray(["description", "hostports", ...Object.keys(modules)]),
+  })
+  .map(({ before, other, common }) => {
+    const same = Object.entries(before).filter(([property]) => common.includes(property));
+    return { before, after: withoutContradiction({ ...other, ...Object.fromEntries(same) }) };
+  });
+
+const places = fc.array(fc.nat(999), { minLength: 1, maxLength: 3 });
+const withUnknown = (args: Properties, places: number[]) =>
+  withOther(
+    args,
+    places.map((place) => [place, unknown]),
+  );
+
+/** An edge with stray properties and wrong types, at any depth. */
+const wrongEdge = fc.oneof(
+  fc
+    .tuple(edge, fc.array(fc.tuple(fc.nat(999), anyJson), { minLength: 1, maxLength: 3 }))
+    .map(([edge, others]) => withOther(edge, others)),
+  fc.dictionary(
+    fc.oneof(fc.constantFrom("hostports", "onModuleRemoval", ...Object.keys(modules)), fc.string()),
+    anyJson,
+  ) as fc.Arbitrary<Properties>,
+);
+
+/* A certificate of a program: a case has only its name and form, so that a failure prints no key. */
+
+const names = ["rsa", "ecdsa", "ed25519", "other"] as const;
+const certificateName = fc.constantFrom(...names);
+const pool = {} as Record<(typeof names)[number], MadeCertificate>;
+
+/** How PEM text may be written without another meaning. */
+const style = fc.record({
+  columns: fc.integer({ min: 1, max: 19 }).map((quads) => quads * 4),
+  lineEnd: fc.constantFrom("\n", "\r\n"),
+  before: fc.constantFrom("", "\n\n", "# leaf first\n", "subject=CN = app\r\nissuer=CN = ca\r\n"),
+  after: fc.constantFrom("", "\n", "\r\n\r\n", "\n# end\n"),
+  trailing: fc.constantFrom("", " ", "\t"),
+});
+const writing = fc.record({
+  chain: style,
+  key: style,
+  form: fc.constantFrom("pkcs8", "traditional"),
+});
+type ValueOf<T> = T extends fc.Arbitrary<infer Value> ? Value : never;
+
+function write(label: string, der: Buffer, form: ValueOf<typeof style>): string {
+  const { columns, lineEnd, before, after, trailing } = form;
+  const body = der.toString("base64").match(new RegExp(`.{1,${columns}}`, "g")) ?? [];
+  const lines = [`-----BEGIN ${label}-----`, ...body, `-----END ${label}-----`];
+  return before + lines.map((line) => line + trailing).join(lineEnd) + (after || lineEnd);
+}
+
+/** The bytes of the PEM blocks in a text. */
+const bytesOf = (pem: string): Buffer[] =>
+  [...pem.matchAll(/-----BEGIN [^-]+-----([^-]*)-----END/g)].map(([, body = ""]) =>
+    Buffer.from(body, "base64"),
+  );
+
+/** The label and the bytes of a key in one of the forms that tools write. */
+function keyBlock(pem: string, form: string): [label: string, der: Buffer] {
+  const key = createPrivateKey(pem);
+  const kind = form === "traditional" ? key.asymmetricKeyType : undefined;
+  if (kind === "rsa") return ["RSA PRIVATE KEY", key.export({ type: "pkcs1", format: "der" })];
+  if (kind === "ec") return ["EC PRIVATE KEY", key.export({ type: "sec1", format: "der" })];
+  return ["PRIVATE KEY", key.export({ type: "pkcs8", format: "der" })];
+}
+
+/** A certificate and a key of the pool, written in this way. */
+function written(name: ValueOf<typeof certificateName>, way: ValueOf<typeof writing>) {
+  const { certificatePem, privateKeyPem } = pool[name];
+  const blocks = bytesOf(certificatePem).map((der) => write("CERTIFICATE", der, way.chain));
+  return {
+    certificatePem: blocks.join(""),
+    privateKeyPem: write(...keyBlock(privateKeyPem, way.form), way.key),
+  };
+}
+
+/** Ways in which a service may echo the same edge. */
+const echo = fc.record({
+  upper: fc.boolean(),
+  reversed: fc.boolean(),
+  oneRef: fc.boolean(),
+  absent: fc.boolean(),
+  added: fc.boolean(),
+});
+function echoed(wire: TLSEdgeWire, way: ValueOf<typeof echo>): Properties {
+  const order = <T>(list: T[]) => (way.reversed ? [...list].reverse() : list);
+  const refs = (found: Ref | Ref[] | null | undefined) => {
+    const list = order([found ?? []].flat());
+    return way.oneRef && list.length === 1 ? list[0] : list;
+  };
+  const { ip_restriction: ips, mutual_tls: mutual, hostports } = wire;
+  const answer: Properties = {
+    ...wire,
+    hostports: order((hostports ?? []).map((one) => (way.upper ? one.toUpperCase() : one))),
+    ip_restriction: ips && { ...ips, ip_policies: refs(ips.ip_policies) },
+    mutual_tls: mutual && {
+      ...mutual,
+      certificate_authorities: refs(mutual.certificate_authorities),
+    },
+    ...(way.added && { added_later: { by: "the service" } }),
+  };
+  const entries = order(Object.entries(answer));
+  return Object.fromEntries(way.absent ? entries.filter(([, value]) => value !== null) : entries);
+}
+
+/* What must not be shown. */
+
+/** What becomes of a key that was copied badly. */
+const damages: ((key: string, place: number) => string)[] = [
+  (key, place) => key.slice(0, place),
+  ...["\n", "\0", "=", "é", "Proc-Type: 4,ENCRYPTED\n", "-----BEGIN KEY-----\n"].map(
+    (text) => (key: string, place: number) => key.slice(0, place) + text + key.slice(place),
+  ),
+  (key) => key + key,
+  (key) => Buffer.from(key).toString("base64"),
+  (key) => key.replace(/\s+/g, " "),
+  (key) => key.replaceAll("PRIVATE KEY", "ENCRYPTED PRIVATE KEY"),
+];
+const damage = fc.tuple(fc.nat(damages.length - 1), fc.nat(9999));
+
+/** Ways in which a service may quote what it was sent, as JSON of a string. */
+const quotes = {
+  "as it is": (text: string) => JSON.stringify(text),
+  "with escaped slashes": (text: string) => JSON.stringify(text).replaceAll("/", "\\/"),
+  "with escaped signs": (text: string) =>
+    JSON.stringify(text).replace(/[+/=<>&]/g, (sign) => `\\u00${sign.charCodeAt(0).toString(16)}`),
+  "on one line": (text: string) => JSON.stringify(text.replace(/\s+/g, "")),
+  "in part": (text: string) => JSON.stringify(text.slice(5, text.length * 0.6)),
+  "in base64": (text: string) => JSON.stringify(Buffer.from(text).toString("base64")),
+  "URL-encoded": (text: string) => JSON.stringify(encodeURIComponent(text)),
+};
+const quote = fc.constantFrom(...(Object.keys(quotes) as (keyof typeof quotes)[]));
+/** The bodies of errors that quote something. */
+const quoting = [
+  (quote: string) => `{"msg":${quote}}`,
+  (quote: string) => `{"error_code":${quote}}`,
+  (quote: string) => `{"details":{"operation_id":${quote}}}`,
+];
+const field = fc.nat(quoting.length - 1);
+
+const fullEdge: Properties = {
+  description: "d",
+  hostports: ["a.example.com:443"],
+  backend: { backendId: "b", enabled: true },
+  ipRestriction: { ipPolicyIds: ["p"] },
+  tlsTermination: { terminateAt: "edge", minVersion: "1.2" },
+  onModuleRemoval: "replace",
+  connection: "tlsedge",
+};
+
+describe("for any inputs", () => {
+  let emulator: Emulator;
+  let restore: () => void;
+  let respond: Respond = (body) => body;
+
+  before(async () => {
+    emulator = await startEmulator({ respond: (body, request) => respond(body, request) });
+    restore = setEnvFor(emulator);
+    const root = await makeCertificate({ commonName: "root", isCa: true });
+    const issuer = await makeCertificate({ commonName: "between", isCa: true, issuer: root });
+    const dnsNames = ["app.example.com", "*.app.example.com"];
+    Object.assign(pool, {
+      rsa: await makeCertificate({
+        commonName: "a",
+        organization: "Acme, Inc.",
+        keyType: "rsa",
+        issuer,
+      }),
+      ecdsa: await makeCertificate({
+        commonName: "a",
+        locality: "Zürich",
+        dnsNames,
+        ips: ["::1"],
+        issuer,
+      }),
+      ed25519: await makeCertificate({ commonName: "a", keyType: "ed25519" }),
+      other: await makeCertificate({ commonName: "a" }),
+    });
+  });
+  beforeEach(() => {
+    emulator.reset();
+    respond = (body) => body;
+  });
+  after(() => {
+    restore();
+    return emulator.close();
+  });
+
+  const takeRequests = () => emulator.requests.splice(0);
+
+  /** Checked again, with and without a deployment in between, the inputs are the same. */
+  async function isIdempotent(
+    provider: dynamic.ResourceProvider,
+    args: Properties,
+    { own = args, rewritten = args } = {},
+  ) {
+    const first = await new Stack(provider).check(args);
+    const again = Object.entries(first.inputs).filter(([name]) => name in own);
+    const second = await new Stack(provider).check(Object.fromEntries(again));
+    assert.deepEqual(second.failures, first.failures);
+    assert.ok(isDeepStrictEqual(second.inputs, first.inputs), "another check, other inputs");
+    if (first.failures.length > 0) return;
+    for (const news of [first.inputs, rewritten]) {
+      const later = await new Stack(provider).check(news, first.inputs);
+      assert.deepEqual(later.failures, []);
+      assert.ok(isDeepStrictEqual(later.inputs, first.inputs), "another update, other inputs");
+    }
+  }
+
+  it("C13 C25: the check of an edge is idempotent, valid or not, known or not", async () => {
+    const cases = fc.tuple(fc.oneof(edge, wrongEdge), fc.oneof(fc.constant<number[]>([]), places));
+    await holds(cases, 800, ([args, places]) => isIdempotent(tlsEdge, withUnknown(args, places)));
+  });
+
+  it("C21: the check of a certificate is idempotent, in whatever form its PEM is written", async () => {
+    const cases = fc.record({
+      name: certificateName,
+      keyOf: certificateName,
+      texts: fc.record(texts, { requiredKeys: [] }),
+      first: writing,
+      second: writing,
+    });
+    await holds(cases, 150, async ({ name, keyOf, texts, first, second }) => {
+      const argsIn = (way: typeof first): Properties => ({
+        ...texts,
+        certificatePem: written(name, way).certificatePem,
+        privateKeyPem: written(keyOf, way).privateKeyPem,
+      });
+      // A program does not set what follows from the chain.
+      const options = { own: certificateSchema.entries, rewritten: argsIn(second) };
+      await isIdempotent(tlsCertificate, argsIn(first), options);
+    });
+  });
+
+  /** A read finds what the create has stored, and diff itself finds no change. */
+  async function isUnchanged(provider: typeof tlsEdge, stack: Stack, args: Properties) {
+    const { state } = stack;
+    assert.equal(await stack.refresh(), "same");
+    assert.deepEqual(stack.state, state);
+    const { inputs } = await stack.check(args);
+    const { diff } = provider as Required<typeof tlsEdge>;
+    assert.deepEqual(await diff(stack.id, stack.state, inputs), { changes: false });
+    const methods = takeRequests().map(({ method }) => method);
+    assert.deepEqual(methods.slice(-2), ["POST", "GET"]);
+  }
+
+  it("C25 C31: an edge that is read differs from no inputs that made it, however it is echoed", async () => {
+    await holds(fc.record({ args: edge, made: echo, read: echo }), 100, async (one) => {
+      emulator.reset();
+      respond = (body) => echoed(body as TLSEdgeWire, one.made);
+      const stack = new Stack(tlsEdge);
+      await stack.up({ ...one.args });
+      respond = (body) => echoed(body as TLSEdgeWire, one.read);
+      await isUnchanged(tlsEdge, stack, { ...one.args });
+    });
+  });
+
+  it("C21 C25 C31: a certificate that is read differs from no inputs that made it", async () => {
+    const cases = fc.record({ name: certificateName, first: writing, second: writing });
+    await holds(cases, 60, async ({ name, first, second }) => {
+      emulator.reset();
+      respond = (body) => {
+        const { certificate_pem, ...wire } = body as Properties;
+        const blocks = bytesOf(String(certificate_pem));
+        const pem = blocks.map((der) => write("CERTIFICATE", der, second.chain)).join("");
+        return { ...wire, certificate_pem: pem };
+      };
+      const stack = new Stack(tlsCertificate);
+      await stack.up(written(name, first));
+      await isUnchanged(tlsCertificate, stack, written(name, second));
+    });
+  });
+
+  /** What the service has of an edge: the same for two edges with one content. */
+  function contentOf(id: string): Properties {
+    const { uri, created_at, ...wire } = emulator.tlsEdges.get(id) as TLSEdgeWire;
+    const idsOf = (refs: Ref | Ref[] | null | undefined) =>
+      [refs ?? []]
+        .flat()
+        .map(({ id }) => id)
+        .sort();
+    return {
+      ...wire,
+      id: undefined,
+      hostports: (wire.hostports ?? []).map((one) => one.toLowerCase()).sort(),
+      ip_restriction: wire.ip_restriction && {
+        ...wire.ip_restriction,
+        ip_policies: idsOf(wire.ip_restriction.ip_policies),
+      },
+      mutual_tls: wire.mutual_tls && {
+        ...wire.mutual_tls,
+        certificate_authorities: idsOf(wire.mutual_tls.certificate_authorities),
+      },
+    };
+  }
+
+  /** Without the modules that are off and that the program does not have: C23 leaves those. */
+  const inUse = (content: Properties, args: Properties) =>
+    Object.entries(content).filter(([name, value]) => {
+      const property = name.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
+      return args[property] || (value !== null && (value as Properties)?.enabled !== false);
+    });
+
+  it("C22 C23 C25: an update makes of an edge what a create makes, and sends only what changed", async () => {
+    await holds(edit, 100, async ({ before, after }) => {
+      emulator.reset();
+      const stack = new Stack(tlsEdge);
+      await stack.up({ ...before });
+      const old = contentOf(stack.id);
+      takeRequests();
+      await stack.up({ ...after });
+      const updated = contentOf(stack.id);
+      for (const { body } of takeRequests()) {
+        const sent = Object.keys(body ?? {});
+        assert.ok(
+          sent.every((name) => !isDeepStrictEqual(old[name], updated[name])),
+          String(sent),
+        );
+      }
+      assert.equal(await stack.up({ ...after }), "same");
+      assert.equal(await stack.refresh(), "same");
+      assert.equal(await stack.up({ ...after }), "same");
+      await stack.destroy();
+      const fresh = new Stack(tlsEdge);
+      await fresh.up({ ...after });
+      assert.deepEqual(inUse(updated, after), inUse(contentOf(fresh.id), after));
+    });
+  });
+
+  it("C21: a chain is one, whatever its text", async () => {
+    const block = fc.record({ name: certificateName, style });
+    await holds(fc.array(block, { minLength: 1, maxLength: 5 }), 300, async (blocks) => {
+      const ders = blocks.map(({ name }) => bytesOf(pool[name].certificatePem)[0] as Buffer);
+      const text = blocks.map(({ style }, n) => write("CERTIFICATE", ders[n] as Buffer, style));
+      const chain = parseChain(text.join(""));
+      const normal = formatChain(chain);
+      const hex = ders.map((der) => der.toString("hex"));
+      assert.deepEqual(
+        bytesOf(normal).map((der) => der.toString("hex")),
+        hex,
+      );
+      assert.equal(formatChain(parseChain(normal)), normal);
+      assert.equal(chainFingerprint(parseChain(normal)), chainFingerprint(chain));
+      // Others read it, too.
+      assert.equal(new X509Certificate(normal).raw.toString("hex"), hex[0]);
+    });
+  });
+
+  it("C13: a value that is not known yet passes the plan at any depth, and is never sent", async () => {
+    await holds(fc.record({ edit, places }), 100, async ({ edit: { before, after }, places }) => {
+      emulator.reset();
+      const planned = withUnknown(after, places);
+      if (!JSON.stringify(planned).includes(unknown)) return;
+      const stack = new Stack(tlsEdge);
+      const plan = async () => {
+        const { verdict, inputs } = await stack.preview(planned);
+        assert.ok(JSON.stringify(inputs).includes(unknown));
+        return verdict;
+      };
+      assert.equal(await plan(), "create");
+      assert.deepEqual(emulator.requests, []);
+      await stack.up({ ...before });
+      assert.equal(await plan(), "update");
+      await stack.up({ ...after });
+      assert.ok(!JSON.stringify(emulator.requests).includes(unknown));
+    });
+  });
+
+  describe("no key is shown", () => {
+    const warn = mock.method(console, "error", () => {});
+    after(() => warn.mock.restore());
+
+    /** Nothing that an update shows has the secret in it. */
+    async function hides(secret: string, stack: Stack, args: Properties): Promise<void> {
+      warn.mock.resetCalls();
+      const outcome = await stack.up(args).catch((error: unknown) => error);
+      const warnings = warn.mock.calls.map((call) => call.arguments);
+      const failures = outcome instanceof PlanFailure ? outcome.failures : [];
+      const all = { depth: null, showHidden: true, maxStringLength: null, maxArrayLength: null };
+      const shown = inspect([outcome, String(outcome), failures, warnings], all);
+      const secrets = new Secrets();
+      // The whole body, however short its lines are.
+      secrets.add("a key", (secret.split(/-----[A-Z ]+-----/)[1] ?? secret).trim());
+      assert.deepEqual(secrets.in(shown), []);
+    }
+
+    it("C10 C50: by a plan, wherever a damaged key stands", async () => {
+      const cases = fc.record({
+        name: certificateName,
+        keyOf: certificateName,
+        writing,
+        damage: fc.array(damage, { maxLength: 2 }),
+        place: fc.nat(999),
+      });
+      await holds(cases, 100, async ({ name, keyOf, writing, damage, place }) => {
+        emulator.reset();
+        const { certificatePem } = written(name, writing);
+        const { privateKeyPem: whole } = written(keyOf, writing);
+        const key = damage.reduce(
+          (key, [kind, at]) => damages[kind]?.(key, at % Math.max(1, key.length)) ?? key,
+          whole,
+        );
+        const args = { certificatePem, privateKeyPem: key, metadata: "m" };
+        await hides(whole, new Stack(tlsCertificate), args);
+        await hides(whole, new Stack(tlsCertificate), withOther(args, [[place, key]]));
+        await hides(whole, new Stack(tlsEdge), withOther(fullEdge, [[place, key]]));
+      });
+    });
+
+    it("C50: by a failed request, however the service quotes the private key", async () => {
+      const cases = fc.record({ name: certificateName, writing, quote, field });
+      await holds(cases, 100, async ({ name, writing, quote, field }) => {
+        emulator.reset();
+        const args = written(name, writing);
+        // The service has the key in the form that is sent.
+        const sent = formatKey(args.privateKeyPem);
+        const body = quoting[field]?.(quotes[quote](sent));
+        const headers = { "Content-Type": "application/json" };
+        emulator.faults.add({ method: "POST", answer: { status: 422, headers, body } });
+        await hides(sent, new Stack(tlsCertificate), args);
+      });
+    });
+
+    it("C4: by a refused request, where the service quotes the whole API key, twice", async () => {
+      const apiKey = fc.stringMatching(/^[!-~]{16,48}$/);
+      const whole = fc.constantFrom("as it is", "with escaped slashes", "with escaped signs");
+      await holds(fc.record({ apiKey, quote: whole, field }), 100, async (one) => {
+        respond = () =>
+          JSON.parse(quoting[one.field]?.(quotes[one.quote](`${one.apiKey} ${one.apiKey}`)) ?? "");
+        const undo = setEnv({ TLSEDGE_API_KEY: one.apiKey });
+        await hides(one.apiKey, new Stack(tlsEdge), {}).finally(undo);
+      });
+    });
+  });
+});
