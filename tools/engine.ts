@@ -17,9 +17,11 @@ import {
 import { linesOf, nameOf, type Printed, type Run, readEvents } from "./engineLog";
 import { environment, linkModules, newFolder, repository } from "./folders";
 import { descendants, end, type Process, providerOf, until } from "./processes";
-import type { Door } from "./protocol";
+import type { Door as Protocol } from "./protocol";
 import { findOrBuildPulumi, type PulumiCli } from "./pulumi";
 import { Secrets } from "./secrets";
+
+export type { Protocol };
 
 /** A resource as `pulumi stack export` prints it. */
 export interface ExportedResource {
@@ -40,8 +42,8 @@ const unattended = ["--yes", "--skip-preview"];
 export class Project {
   /** The stack of all commands. */
   stack = "dev";
-  /** The way to the resources in the programs of {@link program}. */
-  door: Door = "dynamic";
+  /** How the programs of {@link program} reach the resources. */
+  protocol: Protocol = "dynamic";
   /** No command may print or store one of these. */
   secrets = new Secrets();
 
@@ -59,10 +61,10 @@ export class Project {
   static async create(
     options?: EmulatorOptions,
     env?: NodeJS.ProcessEnv,
-    door: Door = "dynamic",
+    protocol: Protocol = "dynamic",
   ): Promise<Project> {
     const project = await Project.copyOf({}, options, env);
-    await project.enter(door);
+    await project.use(protocol);
     await project.select("dev");
     return project;
   }
@@ -109,9 +111,9 @@ export class Project {
     });
   }
 
-  /** Changes the door of the programs that are written from now on. */
-  async enter(door: Door): Promise<void> {
-    this.door = door;
+  /** Changes the protocol of the programs that are written from now on. */
+  async use(protocol: Protocol): Promise<void> {
+    this.protocol = protocol;
     await this.manifest();
   }
 
@@ -120,7 +122,12 @@ export class Project {
     const runtime = "runtime: { name: nodejs, options: { typescript: false } }";
     const plugin = path.join(repository, "plugin", "dist");
     const plugins = `plugins: { providers: [{ name: tlsedge, path: ${plugin} }] }`;
-    const lines = ["name: acceptance", runtime, ...(this.door === "plugin" ? [plugins] : []), ""];
+    const lines = [
+      "name: acceptance",
+      runtime,
+      ...(this.protocol === "plugin" ? [plugins] : []),
+      "",
+    ];
     await this.file("Pulumi.yaml", lines.join("\n"));
     const manifest = { name: "acceptance", main: "index.js", dependencies };
     await this.file("package.json", JSON.stringify(manifest));
@@ -135,7 +142,7 @@ export class Project {
 
   get #imports(): string {
     const sdk = path.join(repository, "tools", "pluginSdk.cjs");
-    return `const tlsedge = require(${JSON.stringify(this.door === "plugin" ? sdk : "pulumi-tlsedge")});`;
+    return `const tlsedge = require(${JSON.stringify(this.protocol === "plugin" ? sdk : "pulumi-tlsedge")});`;
   }
 
   /** Writes a file of the project. */
@@ -327,9 +334,9 @@ export class Project {
     return Object.fromEntries(own.map((found) => [nameOf(found.urn), found]));
   }
 
-  /** The URN of a resource that has no parent, in this door. */
+  /** The URN of a resource that has no parent, through this protocol. */
   urn(type: string, name: string): string {
-    const token = this.door === "plugin" ? "tlsedge:index:" : "pulumi-nodejs:dynamic/tlsedge:";
+    const token = this.protocol === "plugin" ? "tlsedge:index:" : "pulumi-nodejs:dynamic/tlsedge:";
     return `urn:pulumi:${this.stack}::acceptance::${token}${type}::${name}`;
   }
 

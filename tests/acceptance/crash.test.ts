@@ -1,80 +1,170 @@
 import assert from "node:assert/strict";
+import { setTimeout } from "node:timers/promises";
 import type { Fault } from "../../emulator/server";
-import { Project } from "../../tools/engine";
+import { isEngineAlive } from "../../provider/engine";
+import type { Project } from "../../tools/engine";
+import { left, type Process } from "../../tools/processes";
+import { age, certificate, edge, pair, scenario } from "./scenario";
 
-describe("a crash", () => {
-  let project: Project;
-  const ids = (kind: "tlsEdges" | "tlsCertificates") =>
-    project.emulator[kind].list().map(({ id }) => id);
-  const issue = () => project.certificate(".", { commonName: "app.example.com" });
+const ids = ({ emulator }: Project) =>
+  [emulator.tlsEdges, emulator.tlsCertificates].flatMap((all) => all.list().map(({ id }) => id));
+const stored = async (project: Project) =>
+  Object.values(await project.exported()).map(({ id }) => id);
+/** The object that no resource has. */
+async function orphanOf(project: Project): Promise<string> {
+  const known = await stored(project);
+  const [orphan = "", ...more] = ids(project).filter((id) => !known.includes(id));
+  assert.deepEqual(more, []);
+  return orphan;
+}
+const assertAllStored = async (project: Project) =>
+  assert.deepEqual((await stored(project)).toSorted(), ids(project).toSorted());
 
-  before(async () => {
-    project = await Project.create();
-    // No object is young (C39): what was deleted is known to be gone.
-    project.emulator.clocks.date = 600_000;
-    await issue();
-    await project.program(`
-      const certificate = new tlsedge.TLSCertificate("certificate", {
-        certificatePem: readFileSync("fullchain.pem", "utf8"),
-        privateKeyPem: readFileSync("privkey.pem", "utf8"),
-      });
-      new tlsedge.TLSEdge("edge", { hostports: ["app.example.com:443"] },
-        { dependsOn: certificate });`);
-  });
-  after(() => project?.close());
+/** The service does its work, and the answer never comes. */
+const lost = (method: "POST" | "DELETE", path: string): Fault => ({
+  ...{ method, path, answer: "silence", work: true },
+});
+/** Kills the engine when the answer to a request is lost. */
+const killEngine = async (project: Project, fault: Fault) => {
+  await project.killed("engine", fault, "up");
+  await project.succeedsQuietly("cancel", "--yes");
+};
+const warning = /warning: a TLS \w+ equals one that this run creates/;
 
-  it("C84 of the provider in a create: the plan names the object, and the update takes it when told to", async () => {
-    const lost: Fault = {
-      method: "POST",
-      path: "/tls_certificates",
-      answer: "silence",
-      work: true,
-    };
-    await project.killed("provider", lost, "up");
-    const [orphan = ""] = ids("tlsCertificates");
-    const { output } = await project.succeeds("preview");
-    assert.ok(output.includes(orphan) && output.includes("TLSEDGE_TAKE_EQUAL=1"), output);
-    project.env.TLSEDGE_TAKE_EQUAL = "1";
-  });
+scenario("a crash, through dynamic providers", ["dynamic"], () => {
+  let orphan: string;
+  const issue = (project: Project) => project.certificate(".", { commonName: "app.example.com" });
+  const program = (more = "") => `const dependsOn = ${certificate("certificate")}
+    ${edge("edge", 'hostports: ["app.example.com:443"]', "dependsOn")} ${more}`;
+  return {
+    "C84: the plan after a crash in a create names the object, and an update takes it": [
+      {
+        outside: async (project) => {
+          age(project);
+          await issue(project);
+          await project.program(program());
+          await project.killed("provider", lost("POST", "/tls_certificates"), "up");
+          orphan = await orphanOf(project);
+        },
+        preview: "succeeds",
+        says: [warning, /TLSEDGE_TAKE_EQUAL=1/],
+        check: ({ env }, { output }) => {
+          assert.ok(output.includes(orphan), output);
+          env.TLSEDGE_TAKE_EQUAL = "1";
+        },
+      },
+      { up: "succeeds", writes: ["POST /edges/tls"], check: assertAllStored },
+    ],
+    "C37: a crash of the engine in a replacement is made good by up --refresh": {
+      outside: async (project) => {
+        delete project.env.TLSEDGE_TAKE_EQUAL;
+        await issue(project);
+        await killEngine(project, lost("DELETE", "/tls_certificates/*"));
+      },
+      up: "succeeds",
+      options: ["--refresh"],
+      check: assertAllStored,
+    },
+    "C84: the error after a crash of the engine in a create names the edge that has the hostport": {
+      outside: async (project) => {
+        await project.program(program(edge("more", 'hostports: ["more.example.com:443"]')));
+        await killEngine(project, lost("POST", "/edges/tls"));
+        orphan = await orphanOf(project);
+      },
+      up: "fails",
+      check: (_, { output }) => assert.ok(output.includes(orphan), output),
+    },
+    "C32: a crash of the provider in a destroy is made good by another destroy": {
+      outside: (project) => project.killed("provider", lost("DELETE", "/edges/tls/*"), "destroy"),
+      destroy: "succeeds",
+      check: (project) => assert.deepEqual(ids(project), [orphan]),
+    },
+  };
+});
 
-  it("C84 of the engine in the next create: the error names the edge that has the hostport", async () => {
-    const lost: Fault = { method: "POST", path: "/edges/tls", answer: "silence", work: true };
-    await project.killed("engine", lost, "up");
-    await project.succeedsQuietly("cancel", "--yes");
-    delete project.env.TLSEDGE_TAKE_EQUAL;
-    const [orphan = ""] = ids("tlsEdges");
-    const named = await project.fails("up", "--yes", "--skip-preview");
-    assert.ok(named.output.includes(orphan), named.output);
-    project.env.TLSEDGE_TAKE_EQUAL = "1";
-    const { writes } = await project.up();
-    delete project.env.TLSEDGE_TAKE_EQUAL;
-    assert.deepEqual(writes, []);
-    const { certificate, edge } = await project.exported();
-    assert.deepEqual(ids("tlsCertificates"), [certificate?.id]);
-    assert.deepEqual(ids("tlsEdges"), [edge?.id]);
-    await project.refresh("--clear-pending-creates");
-  });
+scenario("a crash, through the plugin", ["plugin"], () => {
+  let orphan: string;
+  return {
+    "C84: the plan after a crash in a create names the object, and an update takes it": [
+      {
+        outside: async (project) => {
+          await project.certificate(".", { commonName: "app.example.com" });
+          // One after another: of an answer that the engine could not store any more, the object is only named.
+          await project.program(`const dependsOn = ${certificate("first")}
+              new tlsedge.TLSCertificate("second", { ${pair()}, metadata: "m" }, { dependsOn });`);
+          await killEngine(project, { ...lost("POST", "/tls_certificates"), times: 1 });
+          orphan = await orphanOf(project);
+        },
+        preview: "succeeds",
+        says: [warning],
+        check: ({ env }, { output }) => {
+          assert.ok(output.includes(orphan), output);
+          env.TLSEDGE_TAKE_EQUAL = "1";
+        },
+      },
+      { up: "succeeds", writes: ["POST /tls_certificates"], check: assertAllStored },
+    ],
+    "the plugin ends when the user cancels while a request waits for its retry": {
+      outside: async (project) => {
+        const slow: Fault = {
+          method: "GET",
+          answer: { status: 503, headers: { "Retry-After": "100" } },
+        };
+        const { output } = await project.struck(slow, ["refresh"], (engine) => {
+          process.kill(engine, "SIGINT");
+        });
+        assert.match(output, /the update was cancelled/);
+      },
+    },
+  };
+});
 
-  it("C37 of the engine in a replacement is made good by up --refresh", async () => {
-    await issue();
-    const lost: Fault = {
-      method: "DELETE",
-      path: "/tls_certificates/*",
-      answer: "silence",
-      work: true,
-    };
-    await project.killed("engine", lost, "up");
-    await project.succeedsQuietly("cancel", "--yes");
-    await project.up("--refresh");
-    const { certificate, edge } = await project.exported();
-    assert.deepEqual(ids("tlsCertificates"), [certificate?.id]);
-    assert.deepEqual(ids("tlsEdges"), [edge?.id]);
-  });
+scenario("a provider whose engine was killed with ten creates under way", ["dynamic"], () => {
+  const posts = ({ emulator }: Project) =>
+    emulator.requests.filter(({ method }) => method === "POST").length;
+  const providers = (started: Process[]) =>
+    started.filter(({ command }) => /dynamic-provider|resource-pulumi-nodejs/.test(command));
+  const portOf = (started: Process[]) =>
+    Number(/:(\d+)$/.exec(providers(started)[0]?.command ?? "")?.[1]);
 
-  it("C32 of the provider in a destroy is made good by another", async () => {
-    const lost: Fault = { method: "DELETE", path: "/edges/tls/*", answer: "silence", work: true };
-    await project.killed("provider", lost, "destroy");
-    await project.destroy();
-    assert.deepEqual([...ids("tlsEdges"), ...ids("tlsCertificates")], []);
-  });
+  async function gone(started: Process[]): Promise<void> {
+    const ours = providers(started);
+    assert.ok(ours.length > 0);
+    for (let turn = 0; turn < 300; turn++) {
+      if (left(ours).length === 0) return;
+      await setTimeout(200);
+    }
+    assert.fail(`still there: ${left(ours).map(({ command }) => command)}`);
+  }
+
+  return {
+    "C84: a provider without an engine hears the answers, sends no more, and exits": {
+      outside: async (project) => {
+        // One list and ten creates start at once; the other two creates wait for the limit.
+        project.env.TLSEDGE_REQUESTS_PER_MINUTE = "11";
+        // Then an answer makes the provider write to the stderr that nobody reads any more.
+        project.env.NODE_DEBUG = "tlsedge";
+        await project.program(`
+            for (let n = 0; n < 12; n++)
+              new tlsedge.TLSEdge("edge" + n, { hostports: ["app" + n + ".example.com:443"] });`);
+        const held: Fault = { method: "POST", answer: "held", times: 10 };
+        await project.struck(held, ["up", "--parallel", "12"], async (engine, started) => {
+          process.kill(engine, "SIGKILL");
+          // A create that is answered before the port is closed takes the engine for alive.
+          while (await isEngineAlive(portOf(started)));
+          project.emulator.faults.clear();
+          await gone(started);
+        });
+        assert.equal(posts(project), 10);
+        assert.equal(project.emulator.tlsEdges.list().length, 10);
+        await project.succeedsQuietly("cancel", "--yes");
+        project.env.TLSEDGE_TAKE_EQUAL = "1";
+        project.env.TLSEDGE_REQUESTS_PER_MINUTE = "0";
+      },
+      up: "succeeds",
+      // The two that were not sent.
+      writes: ["POST /edges/tls", "POST /edges/tls"],
+      check: (project) => assert.equal(project.emulator.tlsEdges.list().length, 12),
+    },
+  };
 });

@@ -11,7 +11,3 @@ export function throughBothDoors(title: string, suite: (door: Door) => void): vo
     describe(`${title}, ${names[door]}`, () => suite(door));
   }
 }
-
-/** Declares a test of a suite through both doors for one of them alone. */
-export const onlyThrough = (wanted: Door, door: Door) =>
-  wanted === door ? it : (_title: string, _test: Mocha.AsyncFunc) => undefined;

@@ -1,107 +1,91 @@
 import assert from "node:assert/strict";
-import { Project } from "../../tools/engine";
-import { throughBothDoors } from "./doors";
+import type { Project } from "../../tools/engine";
+import { edge, scenario } from "./scenario";
 
-/** One stack for all: tests/hostports.test.ts has the order of the calls, and what fails on the way. */
-throughBothDoors("a hostport that moves", (door) => {
-  let project: Project;
-  before(async () => {
-    project = await Project.create({}, {}, door);
-  });
-  after(() => project?.close());
+/** The hostports of each edge, by its name, which is its first one. */
+type Hostports = Record<string, string[]>;
 
-  /** The hostports of each edge, by its name, which is its first one. */
-  type Hostports = Record<string, string[]>;
+/** The edges in this order, some with options. */
+const program = (all: Hostports, options: Record<string, string> = {}) =>
+  Object.entries(all).reduce((text, [name, more]) => {
+    const hostports = [name, ...more].map((host) => `${host}:443`);
+    const made = edge(name, `hostports: ${JSON.stringify(hostports)}`, options[name]);
+    return `${text}\nedges.${name} = ${made}`;
+  }, "const edges = {};");
 
-  const edge = (name: string, hostports: string[], options = "") =>
-    `new tlsedge.TLSEdge("${name}", {
-      hostports: ${JSON.stringify([name, ...hostports].map((host) => `${host}:443`))},
-    }, { ${options} });`;
-  const edges = (all: Hostports) => Object.entries(all).map(([name, more]) => edge(name, more));
-  const byName = (all: string[][]): Hostports =>
-    Object.fromEntries(
-      all.map((hostports) => {
-        const [name = "", ...more] = hostports.map((one) => one.replace(":443", ""));
-        return [name, more] as const;
-      }),
-    );
-  const served = () =>
-    byName(project.emulator.tlsEdges.list().map(({ hostports }) => hostports ?? []));
-  /** Who serves what, on the service and in the state. */
-  const assertServed = async (all: Hostports) => {
-    const state = Object.values(await project.exported());
-    assert.deepEqual(served(), all);
-    assert.deepEqual(byName(state.map(({ outputs }) => outputs.hostports as string[])), all);
-  };
-  /** Deploys the edges in this order, and looks at what serves what. */
-  const moves = async (all: Hostports, ...args: string[]) => {
-    await project.program(edges(all).join(""));
-    await project.up(...args);
-    await assertServed(all);
-  };
-
-  before(() =>
-    moves({ a: ["old", "older"], x: ["one"], y: ["two"], z: ["three"], b: ["left"], c: ["right"] }),
+const byName = (all: string[][]): Hostports =>
+  Object.fromEntries(
+    all.map((hostports) => {
+      const [name = "", ...more] = hostports.map((one) => one.replace(":443", ""));
+      return [name, more];
+    }),
   );
+/** Who serves what, at the service and in the state. */
+const serves = (wanted: Hostports) => async (project: Project) => {
+  const there = project.emulator.tlsEdges.list().map(({ hostports }) => hostports ?? []);
+  assert.deepEqual(byName(there), wanted);
+  const state = Object.values(await project.exported());
+  assert.deepEqual(byName(state.map(({ outputs }) => outputs.hostports as string[])), wanted);
+};
 
-  const rest = { b: ["left"], c: ["right"] };
+const first = {
+  ...{ a: ["old", "older"], x: ["one"], y: ["two"], z: ["three"] },
+  ...{ b: ["left"], c: ["right"], taker: [], dependent: ["n"] },
+};
+const rest = { b: ["left"], c: ["right"], taker: [], dependent: ["n"] };
+const moved = {
+  before: ["old"],
+  a: [],
+  x: ["two"],
+  y: ["three"],
+  z: [],
+  ...rest,
+  after: ["older"],
+};
+const last = { ...moved, b: [], c: ["left", "right"], taker: ["n"], dependent: [] };
 
-  it("C38 goes to a new edge, declared before or after the one that has it, and along a chain", async () => {
-    const chain = { x: ["two"], y: ["three"], z: [] };
-    // More workers than a small machine gets by default.
-    const workers = ["--parallel", "16"];
-    await moves({ before: ["old"], a: [], ...chain, ...rest, after: ["older"] }, ...workers);
-  });
-
-  it("C38 is exchanged in two updates, and the error says so", async () => {
-    const before = served();
-    const text = edges({ ...before, b: ["right"], c: ["left"] });
-    await project.program(text.join(""));
-    const { output } = await project.fails("up", "--yes", "--skip-preview", "--continue-on-error");
-    assert.match(output, /waits for a hostport of this edge, too. Make two updates/);
-    assert.deepEqual(served(), before);
-    await moves({ b: [], c: ["left"] });
-    await moves({ b: ["right"], c: ["left"] });
-  });
-
-  it("C37 C38 moves in an update with --refresh, and from an edge that it replaces", async () => {
-    const first = "deleteBeforeReplace: true";
-    const text = [edge("c", ["left", "right"]), edge("b", [], first), edge("a", [])];
-    const others = [edge("taker", []), edge("dependent", ["n"])];
-    await project.program([...text, ...others].join(""));
-    await project.up("--refresh", "--replace", project.urn("TLSEdge", "b"));
-    const made = { taker: [], dependent: ["n"] };
-    await assertServed({ a: [], b: [], c: ["left", "right"], ...made });
-  });
-
-  it("C38 goes on in a second update from an edge that depends on the one that takes it, or leaves", async () => {
-    const write = (taker: string[], dependent: string[], more: string[]) =>
-      project.program(
-        [
-          edge("taker", taker),
-          edge("dependent", dependent, "dependsOn: [taker]"),
-          ...["a", "b"].map((name) => edge(name, [])),
-          ...more,
-        ]
-          .join("")
-          .replace("new", "const taker = new"),
-      );
-    const held = served();
-    // With a short deadline it does not wait long for the diff.
-    project.env.TLSEDGE_TIMEOUT_SECONDS = "10";
-    const taking = () => write(["n"], [], [edge("d", ["left"])]);
-    await taking();
-    const { output } = await project.fails("up", "--yes", "--skip-preview", "--continue-on-error");
-    delete project.env.TLSEDGE_TIMEOUT_SECONDS;
-    for (const name of ["taker", "d"]) {
-      const said = new RegExp(`TLSEdge \\(${name}\\):\\s+error: .*make two updates`);
-      assert.match(output, said);
-    }
-    assert.deepEqual(served(), held);
-    await write([], [], []);
-    await project.up();
-    await taking();
-    await project.up();
-    await assertServed({ a: [], b: [], taker: ["n"], dependent: [], d: ["left"] });
-  });
+/** tests/hostports.test.ts has the order of the calls, and what fails on the way. */
+scenario("hostports that move", ["plugin"], {
+  "C38: a hostport goes to a new edge, declared before or after its holder, and along a chain": [
+    { program: program(first), up: "succeeds", check: serves(first) },
+    {
+      program: program(moved),
+      up: "succeeds",
+      // More workers than a small machine gets by default.
+      options: ["--parallel", "16"],
+      check: serves(moved),
+    },
+  ],
+  "C38: an exchange, and a holder that depends on the taker, need two updates": {
+    outside: ({ env }) => {
+      // With a short deadline it does not wait long for the diff.
+      env.TLSEDGE_TIMEOUT_SECONDS = "10";
+    },
+    program: program(
+      { ...moved, b: ["right"], c: ["left"], taker: ["n"], dependent: [] },
+      { dependent: "dependsOn: [edges.taker]" },
+    ),
+    up: "fails",
+    options: ["--continue-on-error"],
+    says: [
+      /waits for a hostport of this edge, too. Make two updates/,
+      /TLSEdge \(taker\):\s+error: .*make two updates/,
+    ],
+    check: async (project) => {
+      delete project.env.TLSEDGE_TIMEOUT_SECONDS;
+      await serves(moved)(project);
+    },
+  },
+  "C37 C38: the second of two updates goes on, with --refresh, and from an edge that is replaced": [
+    {
+      program: program({ ...moved, c: [], dependent: [] }),
+      up: "succeeds",
+    },
+    {
+      program: program(last, { b: "deleteBeforeReplace: true" }),
+      up: "succeeds",
+      options: ["--refresh", "--replace", "**::b"],
+      check: serves(last),
+    },
+  ],
 });

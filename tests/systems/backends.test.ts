@@ -38,7 +38,7 @@ describe("a stack on PostgreSQL, on the real engine", () => {
     const same = Object.fromEntries(settings.map((name) => [name, env[name]]));
     other = await Project.in(newFolder(), {}, { ...server.env, ...same });
     await linkModules(other.folder);
-    await other.enter("dynamic");
+    await other.use("dynamic");
     await other.file("fullchain.pem", made.certificatePem);
     await other.file("privkey.pem", made.privateKeyPem);
     await other.program(program("one", "two"));

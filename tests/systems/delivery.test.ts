@@ -7,6 +7,8 @@ import path from "node:path";
 import { version } from "../../package.json";
 import { Project } from "../../tools/engine";
 import { newFolder, repository } from "../../tools/folders";
+import { findOrBuildPulumi, run } from "../../tools/pulumi";
+import { schemaFile } from "../../tools/schema";
 import { sh } from "../../tools/tarball";
 
 const system = process.platform === "win32" ? "windows" : process.platform;
@@ -14,18 +16,26 @@ const architecture = process.arch === "x64" ? "amd64" : process.arch;
 const launcher = "pulumi-resource-tlsedge";
 const archive = `${launcher}-v${version}-${system}-${architecture}.tar.gz`;
 
+describe("the schema of the plugin", () => {
+  it("C86: Pulumi accepts the schema", async () => {
+    const { command, env } = await findOrBuildPulumi();
+    const home = { ...env, PULUMI_HOME: newFolder() };
+    await run(command, ["schema", "check", schemaFile], { env: home });
+  });
+});
+
 describe("the delivery of the plugin", () => {
   let archives: string;
   let project: Project;
   let server: Server;
   let url: string;
-  let asked: string[];
+  let requested: string[];
 
   before(async () => {
     archives = newFolder();
     await sh(`tools/pack.sh ${archives}`, repository);
     server = createServer(({ url = "" }, response) => {
-      asked.push(url);
+      requested.push(url);
       const file = path.join(archives, path.basename(url));
       response.statusCode = existsSync(file) ? 200 : 404;
       response.end(existsSync(file) ? readFileSync(file) : "");
@@ -38,7 +48,7 @@ describe("the delivery of the plugin", () => {
     server.closeAllConnections();
   });
 
-  it("packs the same bytes, whatever umask a person has", async () => {
+  it("an archive has the same bytes, whatever umask a person has", async () => {
     const sums = (folder: string) => readFileSync(path.join(folder, "SHA256SUMS"), "utf8");
     const again = newFolder();
     const umask = process.umask(0o077);
@@ -46,7 +56,7 @@ describe("the delivery of the plugin", () => {
     assert.equal(sums(again), sums(archives));
   });
 
-  it("packs the plugin, its launchers, and the licences of all that its bundle holds", async () => {
+  it("an archive has the plugin, its launchers, and the licences of all that its bundle holds", async () => {
     const files = await sh(`tar -tzf ${file()}`, repository);
     const programs = ["components.js", "plugin.js", launcher, `${launcher}.cmd`];
     const licenses = "LICENSES-THIRD-PARTY.txt";
@@ -59,7 +69,7 @@ describe("the delivery of the plugin", () => {
 
   /** A home of its own: a plugin that is installed is not installed again. */
   const renew = async () => {
-    asked = [];
+    requested = [];
     project = await Project.create();
   };
   const close = () => project.close();
@@ -85,12 +95,12 @@ describe("the delivery of the plugin", () => {
     before(renew);
     after(close);
 
-    it("C87 is installed", async () => {
+    it("C87: the plugin is installed from a file", async () => {
       assert.equal((await install("--file", file())).code, 0);
       await deploys();
     });
 
-    it("C87 says in one sentence that there is no Node.js", async () => {
+    it("C87: the plugin says in one sentence that there is no Node.js", async () => {
       // Unlike an update, a refresh runs no program: it needs no Node.js of its own.
       project.env.PATH = newFolder();
       const { output } = await project.fails("refresh", "--yes", "--skip-preview");
@@ -105,17 +115,17 @@ describe("the delivery of the plugin", () => {
     beforeEach(renew);
     afterEach(close);
 
-    it("C87 is installed from a server of one's own", async () => {
+    it("C87: the plugin is installed from a server of one's own", async () => {
       // Else Pulumi's registry is asked before, again and again where there is no network.
       project.env.PULUMI_DISABLE_REGISTRY_RESOLVE = "true";
       assert.equal((await install("--server", `${url}/plugins`)).code, 0);
-      assert.deepEqual(asked, [`/plugins/${archive}`]);
+      assert.deepEqual(requested, [`/plugins/${archive}`]);
       await deploys();
     });
 
-    it("C87 is installed by the engine, from the server that a program names", async () => {
+    it("C87: the engine installs the plugin from the server that a program names", async () => {
       await deploys(`{ version: "${version}", pluginDownloadURL: "${url}/below" }`);
-      assert.deepEqual(asked, [`/below/${archive}`]);
+      assert.deepEqual(requested, [`/below/${archive}`]);
     });
   });
 });

@@ -1,0 +1,215 @@
+import assert from "node:assert/strict";
+import { createPrivateKey } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { type MadeCertificate, makeCertificate } from "../../emulator/server";
+import { version } from "../../package.json";
+import type { Project } from "../../tools/engine";
+import { age, lists, pair, scenario, served, times, warned } from "./scenario";
+
+const hostports = 'hostports: ["app.example.com:443", "www.example.com:443"],';
+const backend = 'backend: { backendId: "bkdtg_1" },';
+const ipRestriction = 'ipRestriction: { ipPolicyIds: ["ipp_1", "ipp_2"] },';
+const mutualTls = 'mutualTls: { certificateAuthorityIds: ["ca_1"] },';
+const termination = 'tlsTermination: { terminateAt: "edge" },';
+const modules = backend + ipRestriction + mutualTls + termination;
+const described = 'description: "For the app", metadata: "owner=web",';
+const changed = `
+  description: "Front door", metadata: "m", hostports: ["www.example.com:443"],
+  backend: { backendId: "bkdtg_2" }, ipRestriction: { ipPolicyIds: ["ipp_3"], enabled: false },
+  mutualTls: { certificateAuthorityIds: ["ca_1", "ca_2"] },
+  tlsTermination: { terminateAt: "edge", minVersion: "1.3" },`;
+
+/** A certificate and three edges, and one that depends on what does not change of them. */
+const program = (edge: string, certificate = "", other = modules, gone = "") => `
+  const certificate = new tlsedge.TLSCertificate("certificate", {
+    ${pair()}, renewBeforeDays: 400, ${certificate}
+  });
+  const edge = new tlsedge.TLSEdge("edge", { ${edge} });
+  const other = new tlsedge.TLSEdge("other", { ${other}
+    hostports: ["other.example.com:443"], onModuleRemoval: "replace",
+  });
+  new tlsedge.TLSEdge("gone", { ${gone} });
+  new tlsedge.TLSEdge("dependent", {
+    description: pulumi.interpolate\`\${certificate.notAfter} \${edge.id} \${other.hostports}\`,
+    metadata: edge.tlsTermination.terminateAt,
+    hostports: ["dependent.example.com:443"],
+  }, { replaceOnChanges: ["*"] });
+  exports.notAfter = certificate.notAfter;
+  exports.commonName = certificate.subjectCommonName;
+  exports.description = pulumi.interpolate\`\${certificate.id} \${certificate.notAfter}\`;`;
+
+/** The bodies of the last updates, the longest first. */
+const patches = ({ emulator }: Project, count: number) =>
+  emulator.requests
+    .flatMap(({ method, body }) => (method === "PATCH" ? (body as object) : []))
+    .slice(-count)
+    .sort((one, other) => Object.keys(other).length - Object.keys(one).length);
+
+scenario("a stack's life", ["dynamic", "plugin"], (protocol) => {
+  let authority: MadeCertificate;
+  let wanted: string;
+  const issue = (project: Project) =>
+    project.certificate(".", {
+      ...{ commonName: "app.example.com", dnsNames: ["app.example.com"] },
+      issuer: authority,
+    });
+
+  return {
+    "C11 C14 C19 C30 C83: a plan shows names and dates; each create is one request": {
+      outside: async (project) => {
+        authority = await makeCertificate({ commonName: "Test CA", isCa: true });
+        await issue(project);
+      },
+      program: program(hostports + modules),
+      up: { create: 6 },
+      previewed: true,
+      options: ["--diff"],
+      // Of the stack: the engine shows outputs of a resource only if it has them as inputs.
+      says: [
+        /notAfter *: "20\d\d-/,
+        /commonName *: "app\.example\.com"/,
+        /privateKeyPem +: \[secret\]/,
+      ],
+      // The plan and the update each have a process of the provider.
+      requests: [
+        ...times(2, lists.edges),
+        ...times(2, lists.certificates),
+        ...times(4, "POST /edges/tls"),
+        "POST /tls_certificates",
+      ],
+      check: ({ emulator }, run) => {
+        const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+        assert.ok(!JSON.stringify(emulator.requests).includes(unknown));
+        const all = warned(run);
+        assert.ok(all.every(([name, text]) => name === "certificate" && /expires on/.test(text)));
+        assert.equal(all.length, 1, run.output);
+      },
+    },
+    "C51: the state holds no path, no version and no code": {
+      check: async (project) => {
+        const all = Object.values(await project.exported());
+        const text = JSON.stringify(all.map(({ inputs, outputs }) => [inputs, outputs]));
+        for (const never of [project.folder, __dirname, version, "function"])
+          assert.ok(!text.includes(never), never);
+        const code = /^exports\.handler = \(\) => require\("[\w/-]+"\)\.\w+$/;
+        const isOfPlugin = protocol === "plugin";
+        for (const { outputs } of all)
+          assert.match(String(outputs.__provider), isOfPlugin ? /^undefined$/ : code);
+      },
+    },
+    "C21 C22 C25 C31: a refresh and other forms of the values change nothing": [
+      {
+        refresh: { same: 6 },
+        check: (_, { requests }) => assert.ok(requests.every((one) => one.startsWith("GET "))),
+      },
+      {
+        outside: async (project) => {
+          const read = (name: string) => readFile(`${project.folder}/${name}`, "utf8");
+          const chain = (await read("fullchain.pem")).replaceAll("\n", "\r\n");
+          const key = createPrivateKey(await read("privkey.pem"));
+          const sec1 = key.export({ type: "sec1", format: "pem" }).toString();
+          project.keepSecret("the SEC1 key", sec1);
+          await project.file("fullchain.pem", `# the leaf\n\n${chain}\r\n\r\n`);
+          await project.file("privkey.pem", sec1);
+        },
+        program: program(`hostports: ["www.example.com:443", "app.example.com:443"],${modules}`),
+        up: { same: 6 },
+        requests: [],
+      },
+    ],
+    "C16 C20 C22 C30: an update is one PATCH of what changed, and its plan knows the rest": {
+      program: program(changed, described),
+      // Also of what is replaced on any change, and so would be for a value that is not known.
+      up: { same: 4, update: 2 },
+      previewed: true,
+      options: ["--diff"],
+      neverSays: /\[unknown\]|output</,
+      ofObjects: ["PATCH /edges/tls/:id", "PATCH /tls_certificates/:id"],
+      check: (project) =>
+        assert.deepEqual(patches(project, 2), [
+          {
+            ...{ description: "Front door", metadata: "m", hostports: ["www.example.com:443"] },
+            backend: { enabled: true, backend_id: "bkdtg_2" },
+            ip_restriction: { enabled: false, ip_policy_ids: ["ipp_3"] },
+            mutual_tls: { enabled: true, certificate_authority_ids: ["ca_1", "ca_2"] },
+            tls_termination: { enabled: true, terminate_at: "edge", min_version: "1.3" },
+          },
+          { description: "For the app", metadata: "owner=web" },
+        ]),
+    },
+    "C31: a refresh finds drift and what is gone, and the next update puts all right": [
+      {
+        outside: async (project) => {
+          const { tlsEdges, tlsCertificates } = project.emulator;
+          const [certificate] = tlsCertificates.list();
+          const found = await served(project, "edge");
+          wanted = JSON.stringify(found);
+          tlsCertificates.patch(certificate?.id ?? "", { description: "changed" });
+          tlsEdges.patch(found.id, {
+            ...{ description: "changed", metadata: "changed", hostports: ["drifted.example:443"] },
+            backend: { enabled: true, backend: { id: "bkdtg_9", uri: "https://x/9" } },
+            ip_restriction: { enabled: true, ip_policies: [{ id: "ipp_1", uri: "https://x/1" }] },
+            mutual_tls: null,
+            tls_termination: { enabled: true, terminate_at: "upstream", min_version: null },
+          });
+          age(project);
+          tlsEdges.delete((await served(project, "other")).id);
+        },
+        refresh: { delete: 1, same: 3, update: 2 },
+        options: ["--diff"],
+        says: [/~ description *: "For the app" => "changed"/],
+      },
+      {
+        up: { create: 1, same: 3, update: 2 },
+        ofObjects: ["PATCH /edges/tls/:id", "PATCH /tls_certificates/:id", "POST /edges/tls"],
+        state: async ({ certificate }, project) => {
+          const [all, one] = patches(project, 2).map((body) => Object.keys(body).length);
+          assert.deepEqual([all, one], [7, 1]);
+          assert.equal(JSON.stringify(await served(project, "edge")), wanted);
+          assert.ok("ciphertext" in ((certificate?.inputs.privateKeyPem ?? {}) as object));
+        },
+      },
+    ],
+    "C20 C23 C24: a chain is replaced by a create first, an edge by a delete first": {
+      outside: async (project) => {
+        age(project);
+        project.emulator.tlsEdges.delete((await served(project, "gone")).id);
+        await issue(project);
+      },
+      program: program(
+        hostports + backend + ipRestriction + termination,
+        described,
+        termination,
+        'description: "new",',
+      ),
+      up: "succeeds",
+      options: ["--refresh"],
+      check: async (project, { steps }) => {
+        const of = (name: string) =>
+          steps.filter((step) => step.endsWith(`:${name}`)).map((step) => step.split(":")[0]);
+        const [made, removed] = ["create-replacement", "delete-replaced"];
+        assert.deepEqual(of("certificate"), ["refresh", made, "replace", removed]);
+        assert.deepEqual(of("other"), ["refresh", removed, "replace", made]);
+        assert.deepEqual(of("edge"), ["refresh", "update"]);
+        assert.equal((await served(project, "gone")).description, "new");
+        assert.equal((await served(project, "other")).backend, null);
+        assert.equal(project.emulator.tlsCertificates.list().length, 1);
+        const sent = project.emulator.requests.flatMap(({ method, body }) =>
+          method === "PATCH" ? (body as { mutual_tls?: object }) : [],
+        );
+        const off = { enabled: false, certificate_authority_ids: ["ca_1", "ca_2"] };
+        assert.deepEqual(sent.at(-1)?.mutual_tls, off);
+      },
+    },
+    "C32: a destroy deletes everything, and what is gone already is no error": {
+      outside: async (project) => {
+        age(project);
+        project.emulator.tlsEdges.delete((await served(project, "edge")).id);
+      },
+      destroy: { delete: 6 },
+      state: (resources, { emulator }) => {
+        assert.deepEqual([resources, emulator.tlsCertificates.list()], [{}, []]);
+      },
+    },
+  };
+});
