@@ -216,6 +216,8 @@ describe("the question of a plan", () => {
     it("C19: a warning of an equal certificate is none of an edge", async () => {
       const made = await upload(clientOf(emulator), { commonName: "a.example" });
       const { certificate_pem: certificatePem, private_key_pem: privateKeyPem } = made;
+      // As little as the certificate says.
+      await others({});
       await preview({ hostports: ["a:443"] });
       await new Stack(tlsCertificate).preview({ certificatePem, privateKeyPem });
       await warnsOf(["TLS certificate", made.id]);

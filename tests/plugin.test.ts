@@ -134,6 +134,14 @@ describe("the plugin", () => {
     });
   });
 
+  it("C23 C25: a setting alone that changes is an update that writes nothing", async () => {
+    const stack = await deployed(edges, { description: "d" });
+    requests();
+    assert.equal(await stack.up({ description: "d", onModuleRemoval: "replace" }), "update");
+    assert.deepEqual(requests(), ["GET"]);
+    assert.equal(stack.state.onModuleRemoval, "replace");
+  });
+
   describe("its plans", () => {
     it("C14 C83: the plan of a new certificate knows what follows from it, and no more", async () => {
       const { inputs } = await new Stack(certificates).preview(certificate);

@@ -167,11 +167,13 @@ describe("a TLS certificate", () => {
       });
     });
 
-    it("C13: a chain that is not known yet replaces, an unknown description is only a change", async () => {
+    it("C13: a chain that is not known yet replaces, an unknown description or key is only a change", async () => {
       const stack = await deploy(args);
       const hidden = { certificatePem: unknown, privateKeyPem: unknown };
       assert.deepEqual((await stack.preview(hidden)).replaces, ["certificatePem"]);
-      assert.equal((await stack.preview({ ...args, description: unknown })).verdict, "update");
+      for (const name of ["description", "privateKeyPem"]) {
+        assert.equal((await stack.preview({ ...args, [name]: unknown })).verdict, "update");
+      }
     });
 
     it("C11 C21: only the key is sent, in one form, whatever its text looks like, and that text is no change", async () => {
