@@ -520,10 +520,19 @@ describe("the command", () => {
     assert.ok(stderr.endsWith("\r\u001b[K"), "it is cleared");
   });
 
-  it("status has colours on a terminal alone", async () => {
-    for (const terminals of [{}, { stdout: terminal() }]) {
-      const { stdout } = await run("status", { TERM: "xterm-256color" }, terminals);
-      assert.equal(stdout !== stripVTControlCharacters(stdout), "stdout" in terminals);
+  it("status has colours on a terminal that has them, or as NO_COLOR and FORCE_COLOR say", async () => {
+    const xterm = { TERM: "xterm-256color" };
+    const cases: [Variables, isTerminal: boolean, isColoured: boolean][] = [
+      [xterm, false, false],
+      [xterm, true, true],
+      [{ ...xterm, NO_COLOR: "1" }, true, false],
+      [{ FORCE_COLOR: "1" }, false, true],
+      [{ ...xterm, FORCE_COLOR: "0" }, true, false],
+      [{ TERM: "dumb" }, true, false],
+    ];
+    for (const [env, isTerminal, isColoured] of cases) {
+      const { stdout } = await run("status", env, isTerminal ? { stdout: terminal() } : {});
+      assert.equal(stdout !== stripVTControlCharacters(stdout), isColoured, JSON.stringify(env));
     }
   });
 

@@ -113,5 +113,22 @@ describe("the engine", () => {
         child.kill("SIGKILL");
       }
     });
+
+    it("C84: a provider ends after its engine, though the service never answers", async () => {
+      const engine = await EnginePort.open();
+      emulator.faults.add({ method: "POST", answer: "silence" });
+      const args = ["-e", provider, "provider", `127.0.0.1:${engine.port}`];
+      // Nothing listens at the port of the other package.
+      const env = { ...process.env, OTHER_URL: "http://127.0.0.1:1", TLSEDGE_TIMEOUT_SECONDS: "2" };
+      const child = spawn(process.execPath, args, { stdio: "ignore", env });
+      const ended = once(child, "close");
+      try {
+        await until(() => emulator.faults.list().some(({ struck }) => struck > 0));
+        await engine.close();
+        assert.deepEqual(await ended, [1, null]);
+      } finally {
+        child.kill("SIGKILL");
+      }
+    });
   });
 });

@@ -179,8 +179,11 @@ describe("a hostport that another edge serves", () => {
     const holder = await edge(h1, h2);
     await holder.preview({ hostports: [h2, h1] });
     setEnv({ TLSEDGE_TIMEOUT_SECONDS: "86400" });
+    emulator.tlsEdges.patch(holder.id, { description: "of another stack" });
     const message = await messageOf(take(h2));
     assert.ok(message.includes(holder.id) && message.includes(h2), message);
+    assert.match(message, /If another stack has that edge.*`deleteBeforeReplace: true`/);
+    assert.ok(!message.includes("of another stack"), message);
     assert.deepEqual(writes(), ["POST /edges/tls"]);
   });
 

@@ -185,6 +185,11 @@ describe("what a plan says of an edge that loses a module", () => {
       { ...state, backend: undefined, onModuleRemoval: "replace" },
       /; the edge is replaced$/,
     ],
+    [
+      "a backend that is off, of an unknown id",
+      { ...state, backend: { enabled: false, backendId: unknownValue } },
+      /^without its backend/,
+    ],
     ["another backend", { ...state, backend: { backendId: "other" } }, /^$/],
     ["nothing", { ...state, tlsTermination: undefined }, /^$/],
     ["what is not known", { ...state, backend: unknownValue }, /^$/],

@@ -134,6 +134,20 @@ describe("the plugin", () => {
     });
   });
 
+  it("C54: a property that the state does not have is no drift, and a refresh stores it", async () => {
+    const ipRestriction = { ipPolicyIds: ["ipp_1"] };
+    for (const [provider, args, name] of [
+      [edges, { ipRestriction }, "ipRestriction"],
+      [certificates, certificate, "keyUsages"],
+    ] as const) {
+      const stack = await deployed(provider, args);
+      const { [name]: value, ...state } = stack.state;
+      stack.state = state;
+      assert.equal(await stack.refresh(), "same");
+      assert.deepEqual(stack.state[name], value);
+    }
+  });
+
   it("C23 C25: a setting alone that changes is an update that writes nothing", async () => {
     const stack = await deployed(edges, { description: "d" });
     requests();
@@ -254,6 +268,12 @@ describe("the plugin", () => {
       assert.deepEqual(await warnings(plugin.endRun), []);
       await create(edge("new"), { description: "new", hostports: secret(hostports) }, true);
       assert.match((await warnings(plugin.endRun)).join(), /new: \[secret\] is served by/);
+      const equal = await foreign({ description: "equal" });
+      await plugin.configure();
+      await create(edge("equal"), { description: "equal" });
+      const [warning = ""] = await warnings(plugin.endRun);
+      assert.match(warning, /equals one that this run creates/);
+      assert.ok(warning.includes(equal.id), warning);
     });
 
     it("C7 C50: no key is sent to another account", async () => {

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import path from "node:path";
 import { adoptable } from "../cli/adopt";
 import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
 import schema from "../plugin/schema.json";
@@ -11,6 +13,7 @@ import { schema as certificateInputs } from "../provider/tlsCertificate";
 import { schema as edgeInputs } from "../provider/tlsEdge";
 import { lookup as tunnels } from "../provider/tunnel";
 import * as sdk from "../sdk/index";
+import { repository } from "../tools/folders";
 import { baseNameOf, makeSchema } from "../tools/schema";
 import { type Properties, Stack, setEnvFor } from "./support";
 
@@ -69,6 +72,8 @@ const { "tlsedge:index:TLSEdge": edge, "tlsedge:index:TLSCertificate": certifica
 describe("the schema of the plugin", () => {
   it("C86 is what the types and doc comments say; if not, run `npm run schema`", () => {
     assert.deepEqual(schema, makeSchema());
+    const [, logo = ""] = schema.logoUrl.split("/main/");
+    assert.ok(existsSync(path.join(repository, logo)), "the logo");
   });
 
   it("C86 describes every property, type, resource and function", () => {

@@ -15,6 +15,7 @@ import {
   later,
   PlanFailure,
   type Properties,
+  Stack,
   setMocks,
   takeMethods,
   takeRequests,
@@ -171,9 +172,15 @@ describe("a TLS certificate", () => {
       const stack = await deploy(args);
       const hidden = { certificatePem: unknown, privateKeyPem: unknown };
       assert.deepEqual((await stack.preview(hidden)).replaces, ["certificatePem"]);
-      for (const name of ["description", "privateKeyPem"]) {
+      for (const name of ["description", "metadata", "privateKeyPem"]) {
         assert.equal((await stack.preview({ ...args, [name]: unknown })).verdict, "update");
       }
+      assert.ok(!JSON.stringify(emulator.requests).includes(unknown));
+    });
+
+    it("C15: what follows from the chain is not the program's to set", async () => {
+      const { failures } = await new Stack(tlsCertificate).check({ ...args, notAfter: "2030" });
+      assert.match(failures.map(({ reason }) => reason).join(), /^notAfter: /);
     });
 
     it("C11 C21: only the key is sent, in one form, whatever its text looks like, and that text is no change", async () => {
@@ -293,6 +300,16 @@ describe("a TLS certificate", () => {
       const stack = await deploy(args);
       stack.state.certificatePem = args.certificatePem.replaceAll("\n", "\r\n");
       assert.equal(await stack.refresh(), "same");
+    });
+
+    it("C54: a property that the state does not have is no drift, and a refresh stores it", async () => {
+      const stack = await deploy(args);
+      const { keyUsages, publicKeyFingerprint, ...state } = stack.state;
+      stack.state = state;
+      assert.equal(await stack.refresh(), "same");
+      const found = [stack.state.keyUsages, stack.state.publicKeyFingerprint];
+      assert.deepEqual(found, [keyUsages, publicKeyFingerprint]);
+      assert.equal(await stack.up(args), "same");
     });
 
     it("C42: a key that is given later is no change, and is stored", async () => {

@@ -215,6 +215,8 @@ describe("the template stack and the recipes, from `pulumi new` on", () => {
   });
 
   it("checks each night: fails of a drift, and of a certificate that expires", async () => {
+    const fine = await run("check", "prod");
+    assert.deepEqual([fine.code, fine.writes], [0, []], fine.output);
     const [{ id = "", description = "" } = {}] = held().filter(({ hostports }) =>
       hostports?.includes("app.example.com:443"),
     );
@@ -228,9 +230,6 @@ describe("the template stack and the recipes, from `pulumi new` on", () => {
     const expiry = await run("check", "prod");
     assert.deepEqual([expiry.code, expiry.writes], [2, []], expiry.output);
     assert.match(await text("summary.md"), /other\.example\.com.*10 days/);
-    project.env.EXPIRY_DAYS = "7";
-    const fine = await run("check", "prod");
-    assert.deepEqual([fine.code, fine.writes], [0, []], fine.output);
   });
 
   it("does the same in GitLab", async () => {
