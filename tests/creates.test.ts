@@ -474,8 +474,9 @@ describe("a create", () => {
       filled: edge("filled", { tls_termination: termination }),
       differs: edge("differs", { backend: { enabled: true, backend: null } }),
     };
-    /** A page with these edges, newest first; `…` behind them: another page follows. */
+    /** A page with these edges, newest first; `…` behind them: another page follows; `!`: a failure. */
     const page = (names: string): Answer => {
+      if (names === "!") return answer(403);
       const all = names.match(/\w+/g) ?? [];
       const next = names.endsWith("…") && {
         next_page_uri: `/edges/tls?limit=100&before_id=edgtls_${all.at(-1)}`,
@@ -515,7 +516,8 @@ describe("a create", () => {
       ["lists it between marked ones: it is named", "old older…", ["old a older"], ["a"]],
       ["lists no marked one any more: it is named", "old…", ["a"], ["a"]],
       ["lists it behind older ones of the same second: it is kept", "old", ["old a"], "a"],
-      ["has many objects: a look ends at a marked one", "old…", ["a old older…"], "a"],
+      ["has many objects: a look ends at a marked one", "old…", ["a old twin…"], "a"],
+      ["fails after it was seen once: it is named", "", ["", "", "", "a", "!", "a"], ["a"]],
     ];
     for (const [what, mark, looks, found] of looked) {
       it(`C33: at a service that ${what}`, async () => {
