@@ -368,7 +368,8 @@ describe("the plugin", () => {
     it("C50: an update and a read keep secrets, also those of the state alone, in the plan, too", async () => {
       const { id, uri, created_at } = await foreign({ description: "one" });
       const oldInputs = { description: "one" };
-      const olds = { uri, createdAt: secret(created_at), ...oldInputs };
+      // In both, a property is marked once.
+      const olds = { uri, createdAt: secret(created_at), description: secret("one") };
       for (const isPlan of [true, false]) {
         const news = { description: secret("two") };
         const { createdAt, description } = propertiesOf(
