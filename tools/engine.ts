@@ -17,7 +17,7 @@ import {
 import { linesOf, nameOf, type Printed, type Run, readEvents } from "./engineLog";
 import { environment, linkModules, newFolder, repository } from "./folders";
 import { descendants, end, type Process, providerOf, until } from "./processes";
-import type { Door } from "./protocol";
+import type { Protocol } from "./protocol";
 import { findOrBuildPulumi, type PulumiCli } from "./pulumi";
 import { Secrets } from "./secrets";
 
@@ -41,7 +41,7 @@ export class Project {
   /** The stack of all commands. */
   stack = "dev";
   /** The way to the resources in the programs of {@link program}. */
-  door: Door = "dynamic";
+  protocol: Protocol = "dynamic";
   /** No command may print or store one of these. */
   secrets = new Secrets();
 
@@ -59,10 +59,10 @@ export class Project {
   static async create(
     options?: EmulatorOptions,
     env?: NodeJS.ProcessEnv,
-    door: Door = "dynamic",
+    protocol: Protocol = "dynamic",
   ): Promise<Project> {
     const project = await Project.copyOf({}, options, env);
-    await project.enter(door);
+    await project.enter(protocol);
     await project.select("dev");
     return project;
   }
@@ -109,9 +109,9 @@ export class Project {
     });
   }
 
-  /** Changes the door of the programs that are written from now on. */
-  async enter(door: Door): Promise<void> {
-    this.door = door;
+  /** Changes the protocol of the programs that are written from now on. */
+  async enter(protocol: Protocol): Promise<void> {
+    this.protocol = protocol;
     await this.manifest();
   }
 
@@ -120,7 +120,12 @@ export class Project {
     const runtime = "runtime: { name: nodejs, options: { typescript: false } }";
     const plugin = path.join(repository, "plugin", "dist");
     const plugins = `plugins: { providers: [{ name: tlsedge, path: ${plugin} }] }`;
-    const lines = ["name: acceptance", runtime, ...(this.door === "plugin" ? [plugins] : []), ""];
+    const lines = [
+      "name: acceptance",
+      runtime,
+      ...(this.protocol === "plugin" ? [plugins] : []),
+      "",
+    ];
     await this.file("Pulumi.yaml", lines.join("\n"));
     const manifest = { name: "acceptance", main: "index.js", dependencies };
     await this.file("package.json", JSON.stringify(manifest));
@@ -135,7 +140,7 @@ export class Project {
 
   get #imports(): string {
     const sdk = path.join(repository, "tools", "pluginSdk.cjs");
-    return `const tlsedge = require(${JSON.stringify(this.door === "plugin" ? sdk : "pulumi-tlsedge")});`;
+    return `const tlsedge = require(${JSON.stringify(this.protocol === "plugin" ? sdk : "pulumi-tlsedge")});`;
   }
 
   /** Writes a file of the project. */
@@ -327,9 +332,9 @@ export class Project {
     return Object.fromEntries(own.map((found) => [nameOf(found.urn), found]));
   }
 
-  /** The URN of a resource that has no parent, in this door. */
+  /** The URN of a resource that has no parent, in this protocol. */
   urn(type: string, name: string): string {
-    const token = this.door === "plugin" ? "tlsedge:index:" : "pulumi-nodejs:dynamic/tlsedge:";
+    const token = this.protocol === "plugin" ? "tlsedge:index:" : "pulumi-nodejs:dynamic/tlsedge:";
     return `urn:pulumi:${this.stack}::acceptance::${token}${type}::${name}`;
   }
 

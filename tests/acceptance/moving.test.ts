@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Project } from "../../tools/engine";
-import type { Door } from "../../tools/protocol";
+import type { Protocol } from "../../tools/protocol";
 
 const types = {
   dynamic: (name: string) => `pulumi-nodejs:dynamic/tlsedge:${name}`,
@@ -30,7 +30,7 @@ describe("C85 a stack moves between the doors", () => {
       .sort();
 
   /** Eight resources, four of them in sites, with an alias for the other door. */
-  const write = async (door: Door) => {
+  const write = async (door: Protocol) => {
     await project.enter(door);
     const from = types[door === "plugin" ? "dynamic" : "plugin"];
     const pair = `{
@@ -84,7 +84,7 @@ describe("C85 a stack moves between the doors", () => {
   };
 
   /** Moves everything, the component of one site aside: nothing is written or replaced. */
-  const move = async (door: Door) => {
+  const move = async (door: Protocol) => {
     const changes = { same: 2, update: 8, [door === "plugin" ? "delete" : "create"]: 1 };
     await write(door);
     const run = await project.up();
@@ -97,7 +97,7 @@ describe("C85 a stack moves between the doors", () => {
   };
 
   /** Changes everything: each object in one request. */
-  const change = async (door: Door, text: string) => {
+  const change = async (door: Protocol, text: string) => {
     description = text;
     await write(door);
     const run = await project.up();

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { makeCertificate } from "../../emulator/server";
 import { version } from "../../package.json";
 import { type ExportedResource, Project } from "../../tools/engine";
-import type { Door } from "../../tools/protocol";
+import type { Protocol } from "../../tools/protocol";
 import { throughBothDoors } from "./doors";
 
 /** A folder for each version. The states of earlier versions are all of dynamic providers. */
-const fixturesOf = (door: Door) =>
+const fixturesOf = (door: Protocol) =>
   join(__dirname, "..", "fixtures", door === "plugin" ? "pluginStates" : "states");
 
 /** The program of every fixture; it stands here because what it says must not change either. */
@@ -28,7 +28,7 @@ const program = `
 const kept = ["state.json", "Pulumi.dev.yaml", "chain.pem", "key.pem"];
 
 /** Writes this version's fixture: RECORD=1 npx mocha tests/acceptance/state.test.ts */
-async function record(door: Door): Promise<void> {
+async function record(door: Protocol): Promise<void> {
   const project = await Project.create({}, {}, door);
   const folder = join(fixturesOf(door), version);
   await mkdir(folder, { recursive: true });
