@@ -8,8 +8,8 @@ import { repository } from "../tools/folders";
 import { Provider } from "../tools/protocol";
 import { clientOf, failureOf, type Properties, settingsFor } from "./support";
 
-for (const door of ["dynamic", "plugin"] as const) {
-  describe(`what the process of a provider prints: ${door}`, () => {
+for (const protocol of ["dynamic", "plugin"] as const) {
+  describe(`what the process of a provider prints: ${protocol}`, () => {
     let emulator: Emulator;
     let env: NodeJS.ProcessEnv;
 
@@ -19,7 +19,7 @@ for (const door of ["dynamic", "plugin"] as const) {
     });
     afterEach(() => emulator.close());
 
-    const isDynamic = door === "dynamic";
+    const isDynamic = protocol === "dynamic";
     const type = `${isDynamic ? "pulumi-nodejs:dynamic/tlsedge" : "tlsedge:index"}:TLSEdge`;
     const edge = { urn: `urn:pulumi:dev::test::${type}::e`, type };
     /** What the class in `sdk/` stores. */
@@ -31,7 +31,7 @@ for (const door of ["dynamic", "plugin"] as const) {
       work: (provider: Provider) => Promise<void>,
       ends: ("cancel" | "end")[] = ["end"],
     ): Promise<string> {
-      const provider = await Provider.start(repository, env, door);
+      const provider = await Provider.start(repository, env, protocol);
       try {
         await work(provider);
         for (const end of ends) await provider[end]();

@@ -17,7 +17,7 @@ import {
 import { linesOf, nameOf, type Printed, type Run, readEvents } from "./engineLog";
 import { environment, linkModules, newFolder, repository } from "./folders";
 import { descendants, end, type Process, providerOf, until } from "./processes";
-import type { Door as Protocol } from "./protocol";
+import type { Protocol } from "./protocol";
 import { findOrBuildPulumi, type PulumiCli } from "./pulumi";
 import { Secrets } from "./secrets";
 

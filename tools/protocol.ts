@@ -76,7 +76,7 @@ export class EnginePort {
 }
 
 /** The way to the resources: dynamic providers, or the packaged plugin. */
-export type Door = "dynamic" | "plugin";
+export type Protocol = "dynamic" | "plugin";
 
 /** The URN and the type of a resource. A dynamic provider does not read them. */
 export interface Named {
@@ -84,7 +84,7 @@ export interface Named {
   type: string;
 }
 
-/** A provider's process, of either door, started and called as the engine does it. */
+/** A provider's process, of either protocol, started and called as the engine does it. */
 export class Provider {
   /** What the process has printed, or logged through the engine. */
   printed = "";
@@ -113,14 +113,14 @@ export class Provider {
   static async start(
     folder: string,
     env: NodeJS.ProcessEnv,
-    door: Door = "dynamic",
+    protocol: Protocol = "dynamic",
     given?: EnginePort,
   ): Promise<Provider> {
     const engine = given ?? (await EnginePort.open());
     const script = {
       dynamic: require.resolve("@pulumi/pulumi/cmd/dynamic-provider"),
       plugin: path.join(repository, "plugin", "dist", "plugin.js"),
-    }[door];
+    }[protocol];
     const args = [script, `127.0.0.1:${engine.port}`];
     const child = spawn(process.execPath, args, { cwd: folder, env });
     running.add(child);
@@ -141,7 +141,7 @@ export class Provider {
         provider.printed += data;
       });
     }
-    if (door === "plugin") {
+    if (protocol === "plugin") {
       const engineAddress = `127.0.0.1:${engine.port}`;
       const request = fill(new messages.ProviderHandshakeRequest(), { engineAddress });
       await provider.#call("handshake", request);

@@ -1,21 +1,20 @@
 import assert from "node:assert/strict";
-import { makeCertificate } from "../../emulator/server";
+import { appendFile, cp } from "node:fs/promises";
+import path from "node:path";
 import { Project } from "../../tools/engine";
-import { brokenCopy } from "../../tools/faults/account";
-import { draw, words } from "../../tools/faults/draw";
-import { Owners } from "../../tools/faults/judge";
 import { runSequences } from "../../tools/faults/sequences";
+import { linkModules, newFolder, repository } from "../../tools/folders";
 import { assertInert } from "../cases";
-import { throughBothDoors } from "./doors";
 
-throughBothDoors("a service that fails", (door) => {
-  let project: Project;
-  const edges = () => project.emulator.tlsEdges.list();
-  const certificates = () => project.emulator.tlsCertificates.list();
+for (const protocol of ["dynamic", "plugin"] as const)
+  describe(`a service that fails, ${protocol}`, () => {
+    let project: Project;
+    const edges = () => project.emulator.tlsEdges.list();
+    const certificates = () => project.emulator.tlsCertificates.list();
 
-  /** A certificate and an edge, and more of each. */
-  const write = (...more: string[]) =>
-    project.program(`
+    /** A certificate and an edge, and more of each. */
+    const write = (...more: string[]) =>
+      project.program(`
       const pair = {
         certificatePem: readFileSync("fullchain.pem", "utf8"),
         privateKeyPem: readFileSync("privkey.pem", "utf8"),
@@ -24,123 +23,107 @@ throughBothDoors("a service that fails", (door) => {
       new tlsedge.TLSEdge("edge", { hostports: ["app.example.com:443"], description: "d" });
       ${more.join("\n")}`);
 
-  before(async () => {
-    project = await Project.create({}, {}, door);
-    await project.certificate(".", { commonName: "app.example.com" });
-  });
-  after(() => project?.close());
+    before(async () => {
+      project = await Project.create({}, {}, protocol);
+      await project.certificate(".", { commonName: "app.example.com" });
+    });
+    after(() => project?.close());
 
-  it("C33 a create whose answer is lost is found, and the update goes well", async () => {
-    project.emulator.faults.add(
-      { method: "POST", path: "/edges/tls", work: true, answer: "reset" },
-      { method: "POST", path: "/tls_certificates", work: true, answer: { status: 504 } },
-    );
-    await write();
-    const run = await project.up();
-    assert.deepEqual(run.changes, { create: 3 });
-    const { edge, certificate } = await project.exported();
-    assert.deepEqual(
-      [edge?.id],
-      edges().map(({ id }) => id),
-    );
-    assert.deepEqual(
-      [certificate?.id],
-      certificates().map(({ id }) => id),
-    );
-  });
+    it("C33 a create whose answer is lost is found, and the update goes well", async () => {
+      project.emulator.faults.add(
+        { method: "POST", path: "/edges/tls", work: true, answer: "reset" },
+        { method: "POST", path: "/tls_certificates", work: true, answer: { status: 504 } },
+      );
+      await write();
+      const run = await project.up();
+      assert.deepEqual(run.changes, { create: 3 });
+      const { edge, certificate } = await project.exported();
+      assert.deepEqual(
+        [edge?.id],
+        edges().map(({ id }) => id),
+      );
+      assert.deepEqual(
+        [certificate?.id],
+        certificates().map(({ id }) => id),
+      );
+    });
 
-  it("C34 says on the way why a plan takes long; nothing has changed", async () => {
-    const path = `/edges/tls/${edges()[0]?.id}`;
-    project.emulator.faults.add({ method: "GET", path, times: 3, answer: { status: 503 } });
-    const run = await project.up("--refresh");
-    assert.match(run.output, /GET \/edges\/tls\/edgtls_\w+ got status 503; trying again/);
-    assert.deepEqual([run.changes, run.writes], [{ same: 3 }, []]);
-  });
+    it("C34 says on the way why a plan takes long; nothing has changed", async () => {
+      const path = `/edges/tls/${edges()[0]?.id}`;
+      project.emulator.faults.add({ method: "GET", path, times: 3, answer: { status: 503 } });
+      const run = await project.up("--refresh");
+      assert.match(run.output, /GET \/edges\/tls\/edgtls_\w+ got status 503; trying again/);
+      assert.deepEqual([run.changes, run.writes], [{ same: 3 }, []]);
+    });
 
-  it("C35 C90 an answer that can't be used is recorded, a refusal is shown whole, escaped", async () => {
-    const msg = "red \u001b[31m\u0007\u202e <{%underline%}>\n::add-mask::x ##[group]y";
-    const body = JSON.stringify({ msg, error_code: "ERR_<{%reset%}>" });
-    const headers = { "Content-Type": "application/json" };
-    project.emulator.faults.add(
-      { method: "POST", path: "/edges/tls", answer: { fields: { uri: 7 } } },
-      { method: "POST", path: "/tls_certificates", answer: { status: 400, headers, body } },
-    );
-    await write(
-      'new tlsedge.TLSEdge("recorded", { description: "r" });',
-      'new tlsedge.TLSCertificate("refused", { ...pair, description: "r" });',
-    );
-    const { output } = await project.fails("up", "--yes", "--skip-preview", "--continue-on-error");
-    assert.match(output, /the TLS edge edgtls_\w+ was created and is in the state.*field uri/);
-    const escaped =
-      "red \\u001b[31m\\u0007\\u202e <\\u007b%underline%}>\\n::add-mask::x #\\u0023[group]y";
-    assert.ok(output.includes(escaped), output);
-    assert.ok(output.includes("ERR_<\\u007b%reset%}>"), output);
-    // The engine lists several errors with a tab before each.
-    assertInert(output.replaceAll("\t* ", "* "));
-    const { recorded } = await project.exported();
-    const made = edges().find(({ description }) => description === "r");
-    assert.ok(made);
-    assert.equal(recorded?.id, made.id);
+    it("C35 C90 an answer that can't be used is recorded, a refusal is shown whole, escaped", async () => {
+      const msg = "red \u001b[31m\u0007\u202e <{%underline%}>\n::add-mask::x ##[group]y";
+      const body = JSON.stringify({ msg, error_code: "ERR_<{%reset%}>" });
+      const headers = { "Content-Type": "application/json" };
+      project.emulator.faults.add(
+        { method: "POST", path: "/edges/tls", answer: { fields: { uri: 7 } } },
+        { method: "POST", path: "/tls_certificates", answer: { status: 400, headers, body } },
+      );
+      await write(
+        'new tlsedge.TLSEdge("recorded", { description: "r" });',
+        'new tlsedge.TLSCertificate("refused", { ...pair, description: "r" });',
+      );
+      const { output } = await project.fails(
+        "up",
+        "--yes",
+        "--skip-preview",
+        "--continue-on-error",
+      );
+      assert.match(output, /the TLS edge edgtls_\w+ was created and is in the state.*field uri/);
+      const escaped =
+        "red \\u001b[31m\\u0007\\u202e <\\u007b%underline%}>\\n::add-mask::x #\\u0023[group]y";
+      assert.ok(output.includes(escaped), output);
+      assert.ok(output.includes("ERR_<\\u007b%reset%}>"), output);
+      // The engine lists several errors with a tab before each.
+      assertInert(output.replaceAll("\t* ", "* "));
+      const { recorded } = await project.exported();
+      const made = edges().find(({ description }) => description === "r");
+      assert.ok(made);
+      assert.equal(recorded?.id, made.id);
 
-    const run = await project.up();
-    const ofObjects = run.requests.filter((one) => !one.endsWith("?limit=100"));
-    assert.deepEqual(ofObjects.sort(), ["PATCH /edges/tls/:id", "POST /tls_certificates"]);
-    assert.equal((await project.exported()).recorded?.outputs.uri, made.uri);
-    assert.deepEqual([edges().length, certificates().length], [2, 2]);
-  });
-});
-
-describe("the drawn sequences of tools/faults", () => {
-  it("say in some run each thing that only some runs have", async () => {
-    const pair = await makeCertificate({ commonName: "app.example.com" });
-    const drawn = Array.from({ length: 200 }, (_, number) => draw(1, number, [pair]));
-    const missing = Object.entries(words).filter(([, isIn]) => !drawn.some(isIn));
-    assert.deepEqual(missing, []);
+      const run = await project.up();
+      const ofObjects = run.requests.filter((one) => !one.endsWith("?limit=100"));
+      assert.deepEqual(ofObjects.sort(), ["PATCH /edges/tls/:id", "POST /tls_certificates"]);
+      assert.equal((await project.exported()).recorded?.outputs.uri, made.uri);
+      assert.deepEqual([edges().length, certificates().length], [2, 2]);
+    });
   });
 
-  it("C36 see an object that two resources have, or have had one after the other", () => {
-    const judge = (isOneStack: boolean, messages = "") => {
-      const [first, second] = [
-        { id: "cert_1", name: "first" },
-        { id: "", name: "second" },
-      ];
-      const owners = new Owners();
-      const stacks = isOneStack
-        ? [{ all: [first, second], messages }]
-        : [
-            { all: [first], messages: "" },
-            { all: [second], messages },
-          ];
-      const before = owners.judge(stacks);
-      Object.assign(first, { id: "" });
-      Object.assign(second, { id: "cert_1" });
-      return [...before, ...owners.judge(stacks)].map(({ promise }) => promise);
-    };
-    assert.deepEqual(judge(true, "it uses cert_1"), ["shared"]);
-    assert.deepEqual(judge(false), ["shared"]);
-    // Two stacks can't know.
-    assert.deepEqual(judge(false, "it uses cert_1"), []);
+for (const protocol of ["dynamic", "plugin"] as const)
+  describe(`sequences of commands and faults, ${protocol}`, () => {
+    it("C33 C36 C84 keep the promises of docs/performance.md", async () => {
+      const { broken } = await runSequences({ protocol, seed: 1, runs: 6, shrink: 1 });
+      assert.deepEqual(broken, []);
+    });
   });
 
-  it("C84 see that a create takes what an earlier one was answered with", () => {
-    const owners = new Owners();
-    const stacks = [{ all: [{ id: "cert_1", name: "one" }], messages: "" }];
-    owners.unstored.add("cert_1");
-    assert.deepEqual(
-      owners.judge(stacks).map(({ promise }) => promise),
-      ["taken"],
-    );
-    // Unless the user has said so.
-    owners.release("cert_1");
-    assert.deepEqual(owners.judge(stacks), []);
-  });
-
-  it("C33 break promises on a copy of the package that sends a failed create again", async () => {
-    const numbers = Array.from({ length: 12 }, (_, number) => number);
-    const results = await runSequences(1, numbers, "dynamic", await brokenCopy());
-    const broken = results.flatMap((run) => run.broken.map(({ promise }) => promise));
-    for (const promise of ["resent", "duplicate"] as const) {
-      assert.ok(broken.includes(promise), broken.join());
+describe("a copy of the package that sends a failed create again", () => {
+  /** The folder of a program that has it above a node_modules with the dependencies. */
+  async function brokenCopy(): Promise<string> {
+    const folder = newFolder();
+    await linkModules(folder);
+    const program = path.join(folder, "program");
+    const copy = path.join(program, "node_modules", "pulumi-tlsedge");
+    for (const name of ["dist", "package.json"]) {
+      await cp(path.join(repository, name), path.join(copy, name), { recursive: true });
     }
+    for (const kind of ["tlsEdge", "tlsCertificate"]) {
+      const again = `
+        const { create } = exports.${kind}s;
+        exports.${kind}s.create = (...args) => create(...args).catch(() => create(...args));`;
+      await appendFile(path.join(copy, "dist", "client", `${kind}.js`), again);
+    }
+    return program;
+  }
+
+  it("C33 is found by the sequences", async () => {
+    const options = { protocol: "dynamic", seed: 1, runs: 6, shrink: 0 } as const;
+    const { broken } = await runSequences(options, await brokenCopy());
+    assert.match(broken.join("\n"), /resent/);
   });
 });

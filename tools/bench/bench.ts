@@ -69,8 +69,8 @@ async function argsOf(n: number): Promise<Record<Kind, Args[]>> {
 
 async function open(name: Name): Promise<Project> {
   const env = { NODE_COMPILE_CACHE: undefined, TLSEDGE_REQUESTS_PER_MINUTE: "0" };
-  const door = name === "plugin" ? "plugin" : "dynamic";
-  const project = await Project.create({}, env, door);
+  const protocol = name === "plugin" ? "plugin" : "dynamic";
+  const project = await Project.create({}, env, protocol);
   project.emulator.faults.add({ answer: { afterMs: latencyMs }, times: Number.MAX_SAFE_INTEGER });
   // The conventional provider has no setting for a CA, and stores what it captures: the API key, too.
   project.env.NODE_EXTRA_CA_CERTS = project.env.TLSEDGE_CA_FILE;
