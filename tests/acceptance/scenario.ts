@@ -35,7 +35,7 @@ export interface Step extends Partial<Record<Command, Outcome>> {
   neverSays?: RegExp;
   /** What the stack has then, by name. */
   state?(resources: Record<string, ExportedResource>, project: Project): unknown;
-  /** Anything else. */
+  /** Anything else about the command. */
   check?(project: Project, run: Run): unknown;
 }
 
@@ -86,7 +86,11 @@ async function take(step: Step, project: Project): Promise<void> {
   if (program !== undefined)
     await project.program(typeof program === "string" ? program : program(project));
   const command = commands.find((name) => step[name] !== undefined);
-  if (!command) return;
+  if (!command) {
+    assert.ok(!step.check, "a check is that of a command");
+    await step.state?.(await project.exported(), project);
+    return;
+  }
   const { [command]: outcome, previewed, options = [] } = step;
   const more = typeof options === "function" ? options(project) : options;
   const alone = previewed ? ["--yes"] : ["--yes", "--skip-preview"];
