@@ -233,7 +233,7 @@ scenario("config and environment that differ", ["plugin"], () => {
   };
 });
 
-scenario("a stack with another key", ["plugin"], () => {
+scenario("a stack with another key", ["dynamic", "plugin"], () => {
   const program = (description: string) => `
     for (const n of ["a", "b", "c"])
       new tlsedge.TLSEdge(n, { metadata: n, description: "${description}" });

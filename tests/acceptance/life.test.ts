@@ -3,7 +3,7 @@ import { createPrivateKey } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { type MadeCertificate, makeCertificate } from "../../emulator/server";
 import { version } from "../../package.json";
-import type { Project } from "../../tools/engine";
+import type { ExportedResource, Project } from "../../tools/engine";
 import { age, lists, pair, scenario, served, times, warned } from "./scenario";
 
 const hostports = 'hostports: ["app.example.com:443", "www.example.com:443"],';
@@ -41,6 +41,9 @@ const program = (edge: string, certificate = "", other = modules, gone = "") => 
 scenario("a stack's life", ["dynamic", "plugin"], (protocol) => {
   let authority: MadeCertificate;
   let wanted: string;
+  let outputs: unknown;
+  const outputsOf = (resources: Record<string, ExportedResource>) =>
+    Object.entries(resources).map(([name, { outputs }]) => [name, outputs]);
   const issue = (project: Project) =>
     project.certificate(".", {
       ...{ commonName: "app.example.com", dnsNames: ["app.example.com"] },
@@ -91,7 +94,11 @@ scenario("a stack's life", ["dynamic", "plugin"], (protocol) => {
     },
     "C21 C22 C25 C31: a refresh and other forms of the values change nothing": [
       {
+        outside: async (project) => {
+          outputs = outputsOf(await project.exported());
+        },
         refresh: { same: 6 },
+        state: (resources) => assert.deepEqual(outputsOf(resources), outputs),
         check: (_, { requests }) => assert.ok(requests.every((one) => one.startsWith("GET "))),
       },
       {
@@ -120,8 +127,8 @@ scenario("a stack's life", ["dynamic", "plugin"], (protocol) => {
       ofObjects: ["PATCH /edges/tls/:id", "PATCH /tls_certificates/:id"],
       check: async (project) => {
         const { hostports, mutual_tls } = await served(project, "edge");
-        const { certificate_authorities: all } = mutual_tls ?? {};
-        assert.deepEqual([hostports, all?.length], [["www.example.com:443"], 2]);
+        const all = [mutual_tls?.certificate_authorities ?? []].flat();
+        assert.deepEqual([hostports, all.length], [["www.example.com:443"], 2]);
       },
     },
     "C31: a refresh finds drift and what is gone, and the next update puts all right": [

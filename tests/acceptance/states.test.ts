@@ -60,6 +60,7 @@ scenario("the state of every version", ["dynamic", "plugin"], (protocol) => {
   const taken = (name: string): Step[] => [
     {
       outside: async (project) => {
+        delete project.env.TLSEDGE_SAME_ACCOUNT;
         await cp(join(fixtures, name), project.folder, { recursive: true });
         const state = await readFile(join(project.folder, "state.json"), "utf8");
         // As if this service had made it: what another one has made is not deleted.
