@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { appendFile, cp } from "node:fs/promises";
-import path from "node:path";
+import { makeCertificate } from "../../emulator/server";
 import { Project } from "../../tools/engine";
+import { brokenCopy } from "../../tools/faults/account";
+import { draw, words } from "../../tools/faults/draw";
+import { Owners } from "../../tools/faults/judge";
 import { runSequences } from "../../tools/faults/sequences";
-import { linkModules, newFolder, repository } from "../../tools/folders";
 import { assertInert } from "../cases";
 
 for (const protocol of ["dynamic", "plugin"] as const)
@@ -94,36 +95,57 @@ for (const protocol of ["dynamic", "plugin"] as const)
     });
   });
 
-for (const protocol of ["dynamic", "plugin"] as const)
-  describe(`sequences of commands and faults, ${protocol}`, () => {
-    it("C33 C36 C84 keep the promises of docs/performance.md", async () => {
-      const { broken } = await runSequences({ protocol, seed: 1, runs: 6, shrink: 1 });
-      assert.deepEqual(broken, []);
-    });
+describe("the drawn sequences of tools/faults", () => {
+  it("say in some run each thing that only some runs have", async () => {
+    const pair = await makeCertificate({ commonName: "app.example.com" });
+    const drawn = Array.from({ length: 200 }, (_, number) => draw(1, number, [pair]));
+    const missing = Object.entries(words).filter(([, isIn]) => !drawn.some(isIn));
+    assert.deepEqual(missing, []);
   });
 
-describe("a copy of the package that sends a failed create again", () => {
-  /** The folder of a program that has it above a node_modules with the dependencies. */
-  async function brokenCopy(): Promise<string> {
-    const folder = newFolder();
-    await linkModules(folder);
-    const program = path.join(folder, "program");
-    const copy = path.join(program, "node_modules", "pulumi-tlsedge");
-    for (const name of ["dist", "package.json"]) {
-      await cp(path.join(repository, name), path.join(copy, name), { recursive: true });
-    }
-    for (const kind of ["tlsEdge", "tlsCertificate"]) {
-      const again = `
-        const { create } = exports.${kind}s;
-        exports.${kind}s.create = (...args) => create(...args).catch(() => create(...args));`;
-      await appendFile(path.join(copy, "dist", "client", `${kind}.js`), again);
-    }
-    return program;
-  }
+  it("C36 see an object that two resources have, or have had one after the other", () => {
+    const judge = (isOneStack: boolean, messages = "") => {
+      const [first, second] = [
+        { id: "cert_1", name: "first" },
+        { id: "", name: "second" },
+      ];
+      const owners = new Owners();
+      const stacks = isOneStack
+        ? [{ all: [first, second], messages }]
+        : [
+            { all: [first], messages: "" },
+            { all: [second], messages },
+          ];
+      const before = owners.judge(stacks);
+      Object.assign(first, { id: "" });
+      Object.assign(second, { id: "cert_1" });
+      return [...before, ...owners.judge(stacks)].map(({ promise }) => promise);
+    };
+    assert.deepEqual(judge(true, "it uses cert_1"), ["shared"]);
+    assert.deepEqual(judge(false), ["shared"]);
+    // Two stacks can't know.
+    assert.deepEqual(judge(false, "it uses cert_1"), []);
+  });
 
-  it("C33 is found by the sequences", async () => {
-    const options = { protocol: "dynamic", seed: 1, runs: 6, shrink: 0 } as const;
-    const { broken } = await runSequences(options, await brokenCopy());
-    assert.match(broken.join("\n"), /resent/);
+  it("C84 see that a create takes what an earlier one was answered with", () => {
+    const owners = new Owners();
+    const stacks = [{ all: [{ id: "cert_1", name: "one" }], messages: "" }];
+    owners.unstored.add("cert_1");
+    assert.deepEqual(
+      owners.judge(stacks).map(({ promise }) => promise),
+      ["taken"],
+    );
+    // Unless the user has said so.
+    owners.release("cert_1");
+    assert.deepEqual(owners.judge(stacks), []);
+  });
+
+  it("C33 break promises on a copy of the package that sends a failed create again", async () => {
+    const numbers = Array.from({ length: 12 }, (_, number) => number);
+    const results = await runSequences(1, numbers, "dynamic", await brokenCopy());
+    const broken = results.flatMap((run) => run.broken.map(({ promise }) => promise));
+    for (const promise of ["resent", "duplicate"] as const) {
+      assert.ok(broken.includes(promise), broken.join());
+    }
   });
 });

@@ -1,0 +1,389 @@
+import { setImmediate, setTimeout } from "node:timers/promises";
+import { tlsCertificates } from "../../client/tlsCertificate";
+import { tlsEdges } from "../../client/tlsEdge";
+import { until } from "../processes";
+import type { Properties } from "../protocol";
+import type { Account } from "./account";
+import { type DrawnFault, edit, paths, type Sequence, type Step, words } from "./draw";
+import {
+  type Broken,
+  countCreates,
+  isLike,
+  misleading,
+  Owners,
+  resent,
+  stored,
+  unclear,
+  unnamed,
+  type Wire,
+} from "./judge";
+import { Stack } from "./stack";
+
+/** How often the user tries `up` and follows the advice of its errors. */
+const mostUps = 8;
+
+/** The result of a run. */
+export interface Result {
+  /** The faults that struck a request, by title. */
+  struck: string[];
+  /** What else is rare in the run. */
+  words: string[];
+  killed: "provider" | "engine" | undefined;
+  /** How many resources the programs create. */
+  creates: number;
+  /** How many times `up` was run until everything was created. */
+  ups: number;
+  /** How many objects the creates have made, and how many of these no state has. */
+  objects: number;
+  named: number;
+  broken: Broken[];
+}
+
+/** Runs a sequence: creates under faults, what the user does after them, and later commands. */
+export async function runSequence(account: Account, sequence: Sequence): Promise<Result> {
+  const run = new Run(account, sequence);
+  try {
+    await run.create();
+    if (run.broken.length === 0 && !run.owners.isExcused) await run.goOn();
+  } finally {
+    await Promise.all(run.stacks.map((stack) => stack.end()));
+    account.emulator.faults.clear();
+  }
+  run.broken.push(...unclear(run.stacks, account));
+  const { struck, killed, creates, ups, objects, named, broken } = run;
+  const said = Object.entries(words).flatMap(([word, isIn]) => (isIn(sequence) ? word : []));
+  return { struck, words: said, killed, creates, ups, objects, named, broken };
+}
+
+class Run implements Omit<Result, "words"> {
+  readonly stacks: Stack[];
+  readonly owners: Owners;
+  readonly struck: string[] = [];
+  killed: Result["killed"];
+  ups = 1;
+  objects = 0;
+  named = 0;
+  readonly broken: Broken[] = [];
+  /** Ids of objects that the account had before. */
+  #others: string[] = [];
+  /** The faults that are set. */
+  #faults: DrawnFault[] = [];
+  /** Ids of which it is not known whether the killed engine has stored them. */
+  #unsure = new Set<string>();
+
+  constructor(
+    private readonly account: Account,
+    private readonly sequence: Sequence,
+  ) {
+    this.stacks = sequence.programs.map((_, number) => new Stack(account, sequence, number));
+    this.owners = new Owners();
+  }
+
+  get creates(): number {
+    return this.stacks.flatMap(({ program }) => program).length;
+  }
+
+  /** Creates everything, with as many ups as that takes, and judges the objects. */
+  async create(): Promise<void> {
+    const { createFaults, kill, keepsFaults, clocks, edits, target } = this.sequence;
+    this.account.emulator.reset();
+    Object.assign(this.account.emulator.clocks, clocks);
+    this.#others = await makeOlderObjects(this.account, this.sequence);
+    this.#setFaults(kill ? [killFault(this.sequence.kind, kill), ...createFaults] : createFaults);
+    const left = await this.#up(this.stacks, target === 1, kill);
+    await this.#edit();
+    let unfinished = edits.length > 0 ? this.stacks : this.#unfinished();
+    while (unfinished.length > 0 && this.ups < mostUps) {
+      const adopted = this.#followAdvice();
+      if (keepsFaults && this.ups === 1) this.#setFaults(left);
+      this.ups += 1;
+      // Another command has another process.
+      await Promise.all(unfinished.map((stack) => stack.end()));
+      for (const stack of unfinished) stack.goOn(this.sequence);
+      await this.#up(
+        unfinished,
+        this.ups === target || (this.ups === 2 && edits.includes("alias")),
+      );
+      if (adopted.length > 0) await this.#endAdoption(adopted);
+      unfinished = this.#unfinished();
+    }
+    this.#judgeErrors();
+    await this.#judgeWhatIsLeft();
+  }
+
+  #unfinished(): Stack[] {
+    return this.stacks.filter((stack) => stack.isUnfinished);
+  }
+
+  /** Does what the sequence says between the first two ups. */
+  async #edit(): Promise<void> {
+    const { edits, kill } = this.sequence;
+    const stack = this.stacks[kill?.stack ?? 0] as Stack;
+    const { program, resources, errors } = stack;
+    if (edits.includes("rename")) stack.rename(false);
+    if (edits.includes("alias")) stack.rename(true);
+    if (edits.includes("edit")) program.filter((_, n) => !resources[n]?.id).forEach(edit);
+    if (edits.includes("reorder")) for (const list of [program, resources, errors]) list.reverse();
+  }
+
+  /** Updates, reads and deletes under faults; in the end the service has what the program says. */
+  async goOn(): Promise<void> {
+    const { steps, stepFaults } = this.sequence;
+    this.#setFaults(stepFaults);
+    for (const step of steps) {
+      if (step === "update") {
+        for (const args of this.stacks.flatMap(({ program }) => program)) args.metadata = "changed";
+      }
+      await Promise.all(this.stacks.map((stack) => stack.run(step)));
+      this.#judgeGone();
+    }
+    await this.#clear();
+    await (steps.includes("destroy") ? this.#endDestroyed() : this.#endUnchanged());
+  }
+
+  async #endDestroyed(): Promise<void> {
+    await this.#runWithoutFaults("destroy");
+    if (this.#own().length > 0) this.#differs(`${this.#own().length} are left after all`);
+  }
+
+  async #endUnchanged(): Promise<void> {
+    let verdicts: string[] = [];
+    for (const command of ["refresh", "up", "up"] as const) {
+      verdicts = await this.#runWithoutFaults(command);
+      this.#judgeGone();
+      if (command === "up") this.#judgeContent();
+    }
+    if (verdicts.some((verdict) => verdict !== "same")) this.#differs(`${verdicts} in the end`);
+  }
+
+  /**
+   * On a very busy machine a command may fail without a fault: it runs up to three times. Each time is two
+   * minutes later, as the error of a new object that is not found says.
+   */
+  async #runWithoutFaults(command: "up" | Step): Promise<string[]> {
+    let done: string[][] = [];
+    for (let tries = 0; tries < 3; tries++) {
+      done = await Promise.all(this.stacks.map((stack) => stack.run(command)));
+      if (!this.stacks.some((stack) => stack.hasFailed)) break;
+      this.account.emulator.clocks.date += 120_000;
+    }
+    this.#judgeErrors();
+    return done.flat();
+  }
+
+  /** Gives the faults that no request has met. */
+  async #up(stacks: Stack[], isTargeted = false, kill?: Sequence["kill"]): Promise<DrawnFault[]> {
+    const { requests } = this.account.emulator;
+    const [sentBefore, createsBefore] = [requests.length, countCreates(stacks)];
+    const heldBefore = this.#held();
+    const done = Promise.all(stacks.map((stack) => stack.run("up", isTargeted)));
+    if (kill) await this.#killDuring(done, kill);
+    await done;
+    if (this.killed && kill) this.#forget(this.stacks[kill.stack] as Stack, kill, heldBefore);
+    const left = await this.#clear();
+    this.broken.push(
+      ...misleading(stacks, heldBefore, this.#others, this.#unsure),
+      ...resent(requests.slice(sentBefore), createsBefore, countCreates(stacks)),
+    );
+    // The warnings of a run come at its end.
+    await Promise.all(stacks.map((stack) => stack.end()));
+    this.broken.push(...this.owners.judge(this.stacks));
+    return left;
+  }
+
+  /** A killed engine may have stored the answers that came before, or not. */
+  #forget(
+    stack: Stack,
+    { isStored, victim }: NonNullable<Sequence["kill"]>,
+    heldBefore: Map<string, Stack>,
+  ): void {
+    this.#unsure = new Set(stack.ids);
+    for (const resource of isStored || victim === "provider" ? [] : stack.resources) {
+      if (!resource.id || heldBefore.has(resource.id)) continue;
+      if (!this.sequence.takesEqual) this.owners.unstored.add(resource.id);
+      resource.forget();
+    }
+  }
+
+  /** Kills a process when the fault of the kill strikes, if it does. */
+  async #killDuring(up: Promise<unknown>, { stack, victim }: NonNullable<Sequence["kill"]>) {
+    const { faults } = this.account.emulator;
+    await until(() => faults.list()[0]?.struck === 1, up);
+    if (faults.list()[0]?.struck !== 1) return;
+    this.killed = victim;
+    await this.stacks[stack]?.kill(victim);
+  }
+
+  /** Adopts an object that the error of one resource names; deletes it otherwise. */
+  #followAdvice(): Properties[] {
+    // An object does not have edited inputs, so it can't be adopted.
+    const adopts = this.sequence.adopts && !this.sequence.edits.includes("edit");
+    const adopted: Properties[] = [];
+    const held = this.#held();
+    const failed = this.stacks.flatMap(({ errors, resources, program }) =>
+      errors.flatMap((error, index) => {
+        const args = program[index] as Properties;
+        return error && !resources[index]?.id ? [{ message: error.message, args }] : [];
+      }),
+    );
+    for (const { id } of this.#own()) {
+      const [first, ...more] = failed.filter(({ message }) => message.includes(id));
+      if (held.has(id) || !first) continue;
+      if (adopts && more.length === 0 && first.args.__import === undefined) {
+        first.args.__import = id;
+        this.owners.release(id);
+        adopted.push(first.args);
+      } else {
+        this.objects += 1;
+        this.named += 1;
+        this.#delete(id);
+      }
+    }
+    return adopted;
+  }
+
+  /** Removes the import option after one up, as users do; each command has a process of its own. */
+  async #endAdoption(adopted: Properties[]): Promise<void> {
+    for (const args of adopted) delete args.__import;
+    await Promise.all(this.stacks.map((stack) => stack.end()));
+    await this.#up(this.stacks);
+  }
+
+  async #judgeWhatIsLeft(): Promise<void> {
+    const all = this.#own();
+    const held = this.#held();
+    const left = all.filter(({ id }) => !held.has(id));
+    // The next plan names what was cut off.
+    for (const stack of left.length > 0 ? this.stacks : []) await stack.plan();
+    const knowable = left.filter((object) => !this.#isUnknowable(object));
+    const broken = unnamed(this.stacks, knowable, all);
+    this.broken.push(...broken);
+    this.objects += all.length;
+    this.named += left.length - broken.length;
+    for (const { id } of left) this.#delete(id);
+  }
+
+  /** Whether no run can know that an object was made. */
+  #isUnknowable(object: Wire): boolean {
+    const having = this.stacks.filter(({ program }) =>
+      program.some((args) => isLike(args, object)),
+    );
+    // A plan finds objects by what the program is to create now.
+    const isEdited = this.sequence.edits.includes("edit");
+    if (isEdited && (having.length === 0 || this.killed)) return true;
+    // Two stacks can't tell their equal objects apart: the warning of a create that keeps one is all they say.
+    const hasTaken = this.stacks.some(({ messages }) => messages.includes("this create was lost"));
+    return hasTaken && having.length > 1;
+  }
+
+  #judgeContent(): void {
+    const own = this.#own();
+    const { kind } = this.sequence;
+    for (const stack of this.stacks) {
+      for (const [index, { id }] of stack.resources.entries()) {
+        const { emulator, other } = this.account;
+        const object = stored(stack.isOfOther(index) ? other : emulator, kind).get(id);
+        const args = stack.program[index] as Properties;
+        if (!object || !isLike(args, object)) this.#differs(`${id} is not what the program says`);
+      }
+    }
+    if (own.length !== this.creates) this.#differs(`${own.length} objects, not ${this.creates}`);
+  }
+
+  #judgeGone(): void {
+    if (this.sequence.steps.includes("destroy")) return;
+    const lost = this.stacks.flatMap(({ resources }) => resources).filter(({ id }) => !id);
+    if (lost.length > 0) this.broken.push({ promise: "gone", text: `${lost.length} of them` });
+  }
+
+  #judgeErrors(): void {
+    for (const error of this.stacks.flatMap(({ errors }) => errors)) {
+      if (error) this.broken.push({ promise: "stuck", text: error.message });
+    }
+  }
+
+  #differs(text: string): void {
+    this.broken.push({ promise: "differs", text });
+  }
+
+  /** The ids in all states, and who has them. */
+  #held(): Map<string, Stack> {
+    return new Map(this.stacks.flatMap((stack) => stack.ids.map((id) => [id, stack])));
+  }
+
+  /** The objects that this run has made or taken, in both accounts. */
+  #own(): Wire[] {
+    const held = this.#held();
+    return this.#accounts
+      .flatMap((one) => stored(one, this.sequence.kind).list())
+      .filter(({ id }) => !this.#others.includes(id) || held.has(id));
+  }
+
+  get #accounts() {
+    return [this.account.emulator, this.account.other] as const;
+  }
+
+  #delete(id: string): void {
+    for (const one of this.#accounts) {
+      const objects = stored(one, this.sequence.kind);
+      if (objects.get(id)) objects.delete(id);
+    }
+  }
+
+  #setFaults(faults: DrawnFault[]): void {
+    this.#faults = faults;
+    this.account.emulator.faults.add(...faults.map(({ fault }) => fault));
+  }
+
+  /**
+   * Removes the faults when all their work is done, and keeps the titles of those that have struck.
+   * Gives the others.
+   */
+  async #clear(): Promise<DrawnFault[]> {
+    const { faults } = this.account.emulator;
+    const hasStruck = faults.list().map(({ struck }) => struck > 0);
+    const struck = this.#faults.filter((_, index) => hasStruck[index]);
+    const left = this.#faults.filter((_, index) => !hasStruck[index]);
+    this.struck.push(...struck.map(({ title }) => title));
+    faults.clear();
+    // The timer of the work has begun before this one.
+    for (const { fault } of struck) {
+      if (typeof fault.work === "object") await setTimeout(fault.work.afterMs);
+    }
+    await setImmediate();
+    this.#faults = [];
+    return left;
+  }
+}
+
+/** The request during which a process is killed: it gets no answer. */
+function killFault(
+  kind: Sequence["kind"],
+  { skip, work }: NonNullable<Sequence["kill"]>,
+): DrawnFault {
+  const fault = { method: "POST", path: paths[kind], skip, work, answer: "silence" } as const;
+  return { title: `no answer, work ${work}, and a process killed`, fault };
+}
+
+/** Creates objects equal to the first resource of the run, as another user did an hour ago. */
+async function makeOlderObjects(
+  account: Account,
+  { kind, programs, olderObjects, clocks }: Sequence,
+): Promise<string[]> {
+  const { description, certificatePem, privateKeyPem } = programs[0]?.[0] ?? {};
+  const anHourAgo = new Date(Date.now() + clocks.createdAt - 3_600_000).toISOString();
+  const labels = { description: String(description) };
+  const certificate_pem = String(certificatePem);
+  const private_key_pem = String(privateKeyPem);
+  const ids: string[] = [];
+  const client = account.otherUser();
+  for (let n = 0; n < olderObjects; n++) {
+    const { id } =
+      kind === "tlsEdge"
+        ? await tlsEdges.create(client, labels)
+        : await tlsCertificates.create(client, { ...labels, certificate_pem, private_key_pem });
+    stored(account.emulator, kind).patch(id, { created_at: anHourAgo });
+    ids.push(id);
+  }
+  return ids;
+}
