@@ -106,6 +106,8 @@ class Crash {
       }
     }
     await this.#kill();
+    // The user comes back two minutes later: until then an object that is not found may be new (contract C39).
+    this.project.emulator.clocks.date += 120_000;
     await this.#recover();
     await this.#judge(wanted);
   }
