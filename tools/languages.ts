@@ -117,6 +117,8 @@ export async function mochaGlobalSetup(): Promise<void> {
   if (!(await missing("go")))
     await run(await findGo("Compiling"), ["build", "./..."], { cwd: engine, env: goEnv() });
   await missing("python");
+  // Two processes would build the host at a time, within the time of a test.
+  await missing("yaml");
 }
 
 /**
