@@ -12,18 +12,12 @@ import { statusText } from "../cli/report";
 import { statusOf } from "../cli/status";
 import { ConnectionError, ServiceError } from "../client/errors";
 import { plainJson } from "../client/plain";
-import {
-  type Emulator,
-  type Fault,
-  makeCertificate,
-  type Respond,
-  startEmulator,
-} from "../emulator/server";
+import { type Fault, makeCertificate } from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import { beginRun } from "../provider/process";
 import * as sdk from "../sdk";
 import { anyJson, assertInert, holds, hostileText, pathsIn, withValueAt } from "./cases";
-import { failureOf, later, type Properties, Stack, setEnv, setEnvFor, skipPauses } from "./support";
+import { failureOf, later, type Properties, Stack, skipPauses, useEmulator } from "./support";
 
 /** What stands in an answer instead: JSON, or one of the special values. */
 const special: Record<string, () => unknown> = {
@@ -113,16 +107,12 @@ const isChainError = (error: unknown) =>
   error instanceof Error && error.message.startsWith("certificate_pem ");
 
 describe("for any answer", () => {
-  let emulator: Emulator;
-  let restore: (() => void)[];
-  let respond: Respond = (body) => body;
+  // A lost create looks twice, and pauses in between for a part of this.
+  const emulator = useEmulator({ TLSEDGE_TIMEOUT_SECONDS: "1" });
   let stack: Stack;
   let pem: Properties;
 
   before(async () => {
-    emulator = await startEmulator({ respond: (body, request) => respond(body, request) });
-    // A lost create looks twice, and pauses in between for a part of this.
-    restore = [setEnvFor(emulator), setEnv({ TLSEDGE_TIMEOUT_SECONDS: "1" })];
     const issuer = await makeCertificate({ commonName: "root", isCa: true });
     const names = { dnsNames: ["app.example.com"], ips: ["127.0.0.1"] };
     const made = await makeCertificate({
@@ -133,16 +123,6 @@ describe("for any answer", () => {
     });
     pem = { certificatePem: made.certificatePem, privateKeyPem: made.privateKeyPem };
   });
-  beforeEach(() => {
-    respond = (body) => body;
-    emulator.reset();
-    beginRun();
-  });
-  after(() => {
-    for (const undo of restore) undo();
-    return emulator.close();
-  });
-
   const texts = { description: "d", metadata: "m" };
   const edgeArgs = {
     ...texts,
@@ -169,14 +149,14 @@ describe("for any answer", () => {
   /** Does work while the answers to a method have a change; gives the changed paths of objects. */
   async function under(method: string, one: Change, work: () => Promise<unknown>) {
     const paths: string[] = [];
-    respond = (body, request) => {
+    emulator.respond = (body, request) => {
       if (request.method !== method || request.status >= 300) return body;
       const { path, body: other } = changed(body, one);
       paths.push(path);
       return other;
     };
     const error = await failureIn(work());
-    respond = (body) => body;
+    emulator.respond = (body) => body;
     return { error, paths };
   }
 
@@ -321,7 +301,7 @@ describe("for any answer", () => {
     await deployBoth();
     for (const look of Object.values(byId)) {
       let places = 0;
-      respond = (body) => {
+      emulator.respond = (body) => {
         places = pathsIn(body).length;
         return body;
       };
@@ -370,8 +350,9 @@ describe("for any answer", () => {
 
   describe("with a hostile text", () => {
     const lines: string[] = [];
-    before(() => mock.method(console, "error", (text: unknown) => void lines.push(String(text))));
-    after(() => mock.restoreAll());
+    beforeEach(() => {
+      mock.method(console, "error", (text: unknown) => void lines.push(String(text)));
+    });
 
     /** An account in which every text is this one, and each object is there twice. */
     function accountOf(text: string): Account {
@@ -466,7 +447,8 @@ describe("for any answer", () => {
 
     it("C90: a create whose answer has only a valid id shows it escaped", async () => {
       const text = "\u001b[31m<{%reset%}>\u202e";
-      respond = (body, { method }) => (method === "POST" ? { id: text, hostports: 5 } : body);
+      emulator.respond = (body, { method }) =>
+        method === "POST" ? { id: text, hostports: 5 } : body;
       const failed = await failureOf(new Stack(tlsEdge).up({}), Error);
       for (const shown of [failed.message, String((failed as Error & Properties).reasons)]) {
         assertInert(shown);
@@ -477,7 +459,7 @@ describe("for any answer", () => {
     it("C90: no lookup lists it as it is", async () => {
       await holds(hostileText, 60, async (text) => {
         const tunnels = ["a", "b"].map((id) => ({ id: id + text, labels: { [text]: text } }));
-        respond = (body, { method }) =>
+        emulator.respond = (body, { method }) =>
           method === "GET" ? { tunnels, next_page_uri: null } : body;
         for (const filter of [{ labels: { [text]: text } }, { region: text }]) {
           const failed = await failureOf(sdk.getTunnel(filter), Error);

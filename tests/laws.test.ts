@@ -6,19 +6,13 @@ import type { dynamic } from "@pulumi/pulumi";
 import * as fc from "fast-check";
 import type { Ref } from "../client/fields";
 import type { TLSEdgeWire } from "../client/tlsEdge";
-import {
-  type Emulator,
-  type MadeCertificate,
-  makeCertificate,
-  type Respond,
-  startEmulator,
-} from "../emulator/server";
+import { type MadeCertificate, makeCertificate } from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import { schema as certificateSchema } from "../provider/tlsCertificate";
 import { chainFingerprint, formatChain, formatKey, parseChain } from "../provider/values/pem";
 import { Secrets } from "../tools/secrets";
 import { anyJson, character, holds, withOther } from "./cases";
-import { PlanFailure, type Properties, Stack, setEnv, setEnvFor, unknown } from "./support";
+import { PlanFailure, type Properties, Stack, setEnv, unknown, useEmulator } from "./support";
 
 /* An edge of a program: every value is valid, and anything may be left out, null or empty. */
 
@@ -241,13 +235,9 @@ const fullEdge: Properties = {
 };
 
 describe("for any inputs", () => {
-  let emulator: Emulator;
-  let restore: () => void;
-  let respond: Respond = (body) => body;
+  const emulator = useEmulator();
 
   before(async () => {
-    emulator = await startEmulator({ respond: (body, request) => respond(body, request) });
-    restore = setEnvFor(emulator);
     const root = await makeCertificate({ commonName: "root", isCa: true });
     const issuer = await makeCertificate({ commonName: "between", isCa: true, issuer: root });
     const dnsNames = ["app.example.com", "*.app.example.com"];
@@ -269,15 +259,6 @@ describe("for any inputs", () => {
       other: await makeCertificate({ commonName: "a" }),
     });
   });
-  beforeEach(() => {
-    emulator.reset();
-    respond = (body) => body;
-  });
-  after(() => {
-    restore();
-    return emulator.close();
-  });
-
   const takeRequests = () => emulator.requests.splice(0);
 
   /** Checked again, with and without a deployment in between, the inputs are the same. */
@@ -339,10 +320,10 @@ describe("for any inputs", () => {
   it("C25 C31: an edge that is read differs from no inputs that made it, however it is echoed", async () => {
     await holds(fc.record({ args: edge, made: echo, read: echo }), 100, async (one) => {
       emulator.reset();
-      respond = (body) => echoed(body as TLSEdgeWire, one.made);
+      emulator.respond = (body) => echoed(body as TLSEdgeWire, one.made);
       const stack = new Stack(tlsEdge);
       await stack.up({ ...one.args });
-      respond = (body) => echoed(body as TLSEdgeWire, one.read);
+      emulator.respond = (body) => echoed(body as TLSEdgeWire, one.read);
       await isUnchanged(tlsEdge, stack, { ...one.args });
     });
   });
@@ -351,7 +332,7 @@ describe("for any inputs", () => {
     const cases = fc.record({ name: certificateName, first: writing, second: writing });
     await holds(cases, 60, async ({ name, first, second }) => {
       emulator.reset();
-      respond = (body) => {
+      emulator.respond = (body) => {
         const { certificate_pem, ...wire } = body as Properties;
         const blocks = bytesOf(String(certificate_pem));
         const pem = blocks.map((der) => write("CERTIFICATE", der, second.chain)).join("");
@@ -466,8 +447,11 @@ describe("for any inputs", () => {
   });
 
   describe("no key is shown", () => {
-    const warn = mock.method(console, "error", () => {});
-    after(() => warn.mock.restore());
+    const silence = () => mock.method(console, "error", () => {});
+    let warn: ReturnType<typeof silence>;
+    beforeEach(() => {
+      warn = silence();
+    });
 
     /** Nothing that an update shows has the secret in it. */
     async function hides(secret: string, stack: Stack, args: Properties): Promise<void> {
@@ -524,7 +508,7 @@ describe("for any inputs", () => {
       const apiKey = fc.stringMatching(/^[!-~]{16,48}$/);
       const whole = fc.constantFrom("as it is", "with escaped slashes", "with escaped signs");
       await holds(fc.record({ apiKey, quote: whole, field }), 100, async (one) => {
-        respond = () =>
+        emulator.respond = () =>
           JSON.parse(quoting[one.field]?.(quotes[one.quote](`${one.apiKey} ${one.apiKey}`)) ?? "");
         const undo = setEnv({ TLSEDGE_API_KEY: one.apiKey });
         await hides(one.apiKey, new Stack(tlsEdge), {}).finally(undo);
