@@ -4,7 +4,7 @@ import type { Fault } from "../../emulator/server";
 import { isEngineAlive } from "../../provider/engine";
 import type { Project } from "../../tools/engine";
 import { left, type Process } from "../../tools/processes";
-import { age, certificate, edge, pair, scenario } from "./scenario";
+import { age, certificate, edge, pair, type Step, scenario } from "./scenario";
 
 const ids = ({ emulator }: Project) =>
   [emulator.tlsEdges, emulator.tlsCertificates].flatMap((all) => all.list().map(({ id }) => id));
@@ -29,7 +29,30 @@ const killEngine = async (project: Project, fault: Fault) => {
   await project.killed("engine", fault, "up");
   await project.succeedsQuietly("cancel", "--yes");
 };
-const warning = /warning: a TLS \w+ equals one that this run creates/;
+
+/** A plan names the object that a crash has left, and an update takes it. */
+const namedAndTaken = (
+  crash: (project: Project) => Promise<unknown>,
+  writes: string[],
+  says: RegExp[] = [],
+): Step[] => {
+  let orphan: string;
+  return [
+    {
+      outside: async (project) => {
+        await crash(project);
+        orphan = await orphanOf(project);
+      },
+      preview: "succeeds",
+      says: [/warning: a TLS \w+ equals one that this run creates/, ...says],
+      check: ({ env }, { output }) => {
+        assert.ok(output.includes(orphan), output);
+        env.TLSEDGE_TAKE_EQUAL = "1";
+      },
+    },
+    { up: "succeeds", writes, check: assertAllStored },
+  ];
+};
 
 scenario("a crash, through dynamic providers", ["dynamic"], () => {
   let orphan: string;
@@ -37,24 +60,17 @@ scenario("a crash, through dynamic providers", ["dynamic"], () => {
   const program = (more = "") => `const dependsOn = ${certificate("certificate")}
     ${edge("edge", 'hostports: ["app.example.com:443"]', "dependsOn")} ${more}`;
   return {
-    "C84: the plan after a crash in a create names the object, and an update takes it": [
-      {
-        outside: async (project) => {
+    "C84: the plan after a crash in a create names the object, and an update takes it":
+      namedAndTaken(
+        async (project) => {
           age(project);
           await issue(project);
           await project.program(program());
           await project.killed("provider", lost("POST", "/tls_certificates"), "up");
-          orphan = await orphanOf(project);
         },
-        preview: "succeeds",
-        says: [warning, /TLSEDGE_TAKE_EQUAL=1/],
-        check: ({ env }, { output }) => {
-          assert.ok(output.includes(orphan), output);
-          env.TLSEDGE_TAKE_EQUAL = "1";
-        },
-      },
-      { up: "succeeds", writes: ["POST /edges/tls"], check: assertAllStored },
-    ],
+        ["POST /edges/tls"],
+        [/TLSEDGE_TAKE_EQUAL=1/],
+      ),
     "C37: a crash of the engine in a replacement is made good by up --refresh": {
       outside: async (project) => {
         delete project.env.TLSEDGE_TAKE_EQUAL;
@@ -82,41 +98,29 @@ scenario("a crash, through dynamic providers", ["dynamic"], () => {
   };
 });
 
-scenario("a crash, through the plugin", ["plugin"], () => {
-  let orphan: string;
-  return {
-    "C84: the plan after a crash in a create names the object, and an update takes it": [
-      {
-        outside: async (project) => {
-          await project.certificate(".", { commonName: "app.example.com" });
-          // One after another: of an answer that the engine could not store any more, the object is only named.
-          await project.program(`const dependsOn = ${certificate("first")}
+scenario("a crash, through the plugin", ["plugin"], {
+  "C84: the plan after a crash in a create names the object, and an update takes it": namedAndTaken(
+    async (project) => {
+      await project.certificate(".", { commonName: "app.example.com" });
+      // One after another: of an answer that the engine could not store any more, the object is only named.
+      await project.program(`const dependsOn = ${certificate("first")}
               new tlsedge.TLSCertificate("second", { ${pair()}, metadata: "m" }, { dependsOn });`);
-          await killEngine(project, { ...lost("POST", "/tls_certificates"), times: 1 });
-          orphan = await orphanOf(project);
-        },
-        preview: "succeeds",
-        says: [warning],
-        check: ({ env }, { output }) => {
-          assert.ok(output.includes(orphan), output);
-          env.TLSEDGE_TAKE_EQUAL = "1";
-        },
-      },
-      { up: "succeeds", writes: ["POST /tls_certificates"], check: assertAllStored },
-    ],
-    "the plugin ends when the user cancels while a request waits for its retry": {
-      outside: async (project) => {
-        const slow: Fault = {
-          method: "GET",
-          answer: { status: 503, headers: { "Retry-After": "100" } },
-        };
-        const { output } = await project.struck(slow, ["refresh"], (engine) => {
-          process.kill(engine, "SIGINT");
-        });
-        assert.match(output, /the update was cancelled/);
-      },
+      await killEngine(project, { ...lost("POST", "/tls_certificates"), times: 1 });
     },
-  };
+    ["POST /tls_certificates"],
+  ),
+  "the plugin ends when the user cancels while a request waits for its retry": {
+    outside: async (project) => {
+      const slow: Fault = {
+        method: "GET",
+        answer: { status: 503, headers: { "Retry-After": "100" } },
+      };
+      const { output } = await project.struck(slow, ["refresh"], (engine) => {
+        process.kill(engine, "SIGINT");
+      });
+      assert.match(output, /the update was cancelled/);
+    },
+  },
 });
 
 scenario("a provider whose engine was killed with ten creates under way", ["dynamic"], () => {
