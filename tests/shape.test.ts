@@ -186,6 +186,11 @@ describe("the shape of inputs", () => {
       "has the same host and port twice (hostports[0] and hostports[2]): remove one of them",
     ],
     ["hostports[0]", { hostports: ["me:word@a.org:443"] }, colons],
+    [
+      "hostports[0]",
+      { hostports: [btoa("-----BEGIN PRIVATE KEY-----\nMC4CAQAw")] },
+      `has no port: ${write}`,
+    ],
     ["hostports[0]", { hostports: [443] }, "is a number, but must be a string: put it into quotes"],
     ["hostports[0]", { hostports: [null] }, "is null, but must be a string"],
     [
