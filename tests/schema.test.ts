@@ -76,14 +76,26 @@ describe("the schema of the plugin", () => {
     assert.ok(existsSync(path.join(repository, logo)), "the logo");
   });
 
-  it("C86 describes every property, type, resource and function", () => {
+  it("C86 describes every property, type, value of an enum, resource and function", () => {
     const groups = [schema.types, schema.resources, schema.functions];
-    const named = groups.flatMap((group) => Object.entries<{ description: string }>(group));
+    const named = groups.flatMap((group) => Object.entries<{ description?: string }>(group));
+    const values = Object.entries(schema.types).flatMap(([at, type]) =>
+      "enum" in type ? type.enum.map((value): [string, Properties] => [at, value]) : [],
+    );
     assert.ok(parts.length > 100);
-    for (const [at, { description }] of [...parts, ...named]) {
+    assert.equal(values.length, 8);
+    for (const [at, { description }] of [...parts, ...named, ...values]) {
       assert.match(String(description), /^\S.+\./, at);
       assert.doesNotMatch(String(description), /undefined|api\.md|@link/, at);
     }
+  });
+
+  it("C20 C86 says that another chain replaces a certificate", () => {
+    const replacing = parts.filter(([, { willReplaceOnChanges }]) => willReplaceOnChanges);
+    assert.deepEqual(
+      replacing.map(([at]) => at),
+      [".resources.tlsedge:index:TLSCertificate.inputProperties.certificatePem"],
+    );
   });
 
   it("C82 marks what is secret, wherever it is", () => {

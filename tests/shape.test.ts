@@ -260,6 +260,7 @@ describe("the shape of inputs", () => {
       ["hostport", { hostport: [] }, "hostports"],
       ["tls_termination", { tls_termination: {} }, "tlsTermination"],
       ["tlsTermination.min_version", termination({ min_version: "1.2" }), "minVersion"],
+      ["tlsTermination.min_vresion", termination({ min_vresion: "1.2" }), "min_version"],
       ["ipRestriction.enable", { ipRestriction: { ipPolicyIds: ["i"], enable: true } }, "enabled"],
     ].map(([path, news, meant]): [string, Properties, string] => [
       path as string,

@@ -26,6 +26,26 @@ const languages = {
   yaml: "yaml",
 };
 const secrets = ["apiKey", ...Object.values<Kind>(kinds).flatMap(({ secrets }) => secrets ?? [])];
+/** What each value of an enum means. */
+const valueTexts: Record<string, { description: string; deprecationMessage?: string }> = {
+  disable: { description: "The module is disabled in place; the edge stays." },
+  replace: { description: "The edge is deleted, then created without the module." },
+  edge: { description: "The service ends TLS: it needs a certificate for each hostport." },
+  upstream: { description: "TLS passes through to the upstream, which ends it." },
+  ...Object.fromEntries(
+    ["1.0", "1.1"].map((version) => [
+      version,
+      {
+        description: `TLS ${version} and newer.`,
+        deprecationMessage: `TLS ${version} is not safe (RFC 8996). Use TLS 1.2 or 1.3.`,
+      },
+    ]),
+  ),
+  "1.2": { description: "TLS 1.2 and newer." },
+  "1.3": { description: "TLS 1.3 and newer." },
+};
+/** The inputs whose change replaces the resource, where that is so of every change. */
+const replacing = ["certificatePem"];
 /** Names of types that are not the name of their property. */
 const typeNames: Record<string, string> = { minVersion: "TLSVersion" };
 
@@ -179,6 +199,7 @@ class Source {
     const named = values.map((value) => ({
       name: /^\d/.test(value) ? `TLS${value.replace(".", "_")}` : capitalized(value),
       value,
+      ...valueTexts[value],
     }));
     const spec = { type: "string", enum: named };
     const own = typeNames[name] ?? capitalized(name);
@@ -234,7 +255,7 @@ function metadata() {
     displayName: "TLS Edge",
     version,
     description,
-    keywords: [...ours.keywords, "kind/native"],
+    keywords: [...ours.keywords, "kind/native", "category/network"],
     license,
     homepage,
     repository: repositoryUrl,
@@ -259,6 +280,7 @@ function metadata() {
         respectSchemaVersion: true,
         rootNamespace: (owner.match(/[a-z0-9]+/gi) ?? []).map(capitalized).join(""),
         namespaces: { tlsedge: "TlsEdge" },
+        packageReferences: { Pulumi: "3.*" },
       },
       // No basePackage: what `pulumi import` prints imports the types of inputs from com.pulumi.tlsedge.
       java: { buildFiles: "gradle" },
@@ -285,6 +307,9 @@ function resourceOf(source: Source, name: string) {
   const outputs = source.fields(state, "output");
   const account = source.fields(source.type("provider/marks.ts", "AccountState"), "output");
   outputs.properties = { ...account.properties, ...outputs.properties };
+  for (const input of replacing.filter((input) => input in given.properties)) {
+    given.properties[input] = { ...given.properties[input], willReplaceOnChanges: true };
+  }
   for (const setting of settings.filter((setting) => setting in given.properties)) {
     const { oneOf, ...property } = given.properties[setting] ?? {};
     outputs.properties[setting] = property;

@@ -150,5 +150,8 @@ export function wrongForm(
 /** The reason for an unknown name, with the nearest known name or all of them. */
 function misspelt(what: string, name: string, known: readonly string[]): string {
   const meant = nearest(name, known);
-  return `no such ${what}: ${meant ? `did you mean ${meant}?` : `known are ${known.join(", ")}`}`;
+  if (!meant) return `no such ${what}: known are ${known.join(", ")}`;
+  // The SDK for Python translates `min_version`, and leaves a misspelt name as the program has it.
+  const snake = meant.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return `no such ${what}: did you mean ${name.includes("_") && name !== snake ? snake : meant}?`;
 }

@@ -13,7 +13,7 @@ import schema from "../../plugin/schema.json";
 import { Project } from "../../tools/engine";
 import { linkModules, newFolder, repository } from "../../tools/folders";
 import { generateSdks, missing, programs, writeSdks } from "../../tools/languages";
-import { findOrBuildPulumi } from "../../tools/pulumi";
+import { findOrBuildPulumi, goEnv } from "../../tools/pulumi";
 import { programsIn } from "./examples";
 
 const run = promisify(execFile);
@@ -86,7 +86,8 @@ describe(`docs/${page}`, () => {
       const folder = path.join(root, "shop");
       const { env: cli } = await findOrBuildPulumi();
       const { program, install, others } = walks[language];
-      const env = { ...cli, PULUMI_HOME: newFolder(), INSTALL: install };
+      // With other flags, Go would compile Pulumi's SDK once more.
+      const env = { ...goEnv(cli), PULUMI_HOME: newFolder(), INSTALL: install };
       const bash = (commands: string[], cwd: string) =>
         run("bash", ["-e", "-c", commands.map(here).join("\n")], { cwd, env }).catch(
           ({ stdout, stderr }) => assert.fail(stdout + stderr),
