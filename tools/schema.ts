@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -46,6 +46,7 @@ const valueTexts: Record<string, { description: string; deprecationMessage?: str
 };
 /** The inputs whose change replaces the resource, where that is so of every change. */
 const replacing = ["certificatePem"];
+const examples = path.join(repository, "plugin", "examples");
 /** Names of types that are not the name of their property. */
 const typeNames: Record<string, string> = { minVersion: "TLSVersion" };
 
@@ -338,29 +339,39 @@ function siteOf(source: Source) {
 }
 
 function functionOf(source: Source, name: string) {
-  const description = source.doc(source.export("sdk/index.ts", name));
   const [, kind = "", isList] = /^get(\w+?)(s?)$/.exec(name) ?? [];
+  const doc = source.doc(source.export("sdk/index.ts", name));
+  const count = isList
+    ? "The list is empty when none match."
+    : "It fails when none or several match, and lists up to ten of them.";
+  const filters =
+    "An object must match all filters that are given; with an `id`, the others are ignored.";
+  const description = [doc, `${filters} ${count}`, "## Example Usage", programsOf("lookups")].join(
+    "\n\n",
+  );
   // The result of a plugin's function is an object: this property has the list.
   const list = isList && `${baseNameOf(kind)}s`;
   const inputs = source.fields(source.type("sdk/index.ts", `${capitalized(name)}Args`), "input");
   const found = source.fields(source.type("sdk/index.ts", `Get${kind}Result`), "output");
   if (!list) return { description, inputs, outputs: found };
   const items = source.define(`Found${kind}`, `What \`${token(`get${kind}`)}\` finds.`, found);
-  const properties = { [list]: { type: "array", items, description } };
+  const properties = { [list]: { type: "array", items, description: doc } };
   return { description, inputs, outputs: { properties, required: [list] } };
 }
 
 /** The description of a resource with its example programs, in the form of Pulumi's registry. */
 function descriptionOf(file: string): string {
-  const read = (ending: string) =>
-    readFileSync(path.join(repository, "plugin", "examples", `${file}.${ending}`), "utf8");
-  const programs = Object.entries(languages).map(
-    ([language, ending]) => `\`\`\`${language}\n${read(ending)}\`\`\`\n`,
-  );
-  return read("md").replace(
-    "<!-- The programs -->",
-    () => `<!--Start PulumiCodeChooser -->\n${programs.join("")}<!--End PulumiCodeChooser -->`,
-  );
+  const text = readFileSync(path.join(examples, `${file}.md`), "utf8");
+  return text.replace("<!-- The programs -->", () => programsOf(file).trimEnd());
+}
+
+/** The example programs of this name, in every language that has one. */
+function programsOf(name: string): string {
+  const programs = Object.entries(languages).flatMap(([language, ending]) => {
+    const file = path.join(examples, `${name}.${ending}`);
+    return existsSync(file) ? `\`\`\`${language}\n${readFileSync(file, "utf8")}\`\`\`\n` : [];
+  });
+  return `<!--Start PulumiCodeChooser -->\n${programs.join("")}<!--End PulumiCodeChooser -->\n`;
 }
 
 async function main(): Promise<void> {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { Project } from "../../tools/engine";
@@ -17,20 +18,37 @@ export async function runExamples(
     const made = await project.certificate("certs", { commonName: "app.example.com" });
     await project.file("app.pem", made.certificatePem);
     await project.setSecret("acceptance:appKey", made.privateKeyPem);
-    await project.certificate("app", { commonName: "app.example.com" });
+    const leaf = { commonName: "app.example.com", dnsNames: ["app.example.com"] };
+    await project.certificate("app", leaf);
     await project.succeedsQuietly("config", "set", "acceptance:backendId", "bkdtg_1");
-    for (const name of ["tlsEdge", "tlsCertificate", "tlsSite"]) {
+    const use = async (name: string) => {
       const text = await readFile(path.join(examples, `${name}.${ending}`), "utf8");
       Object.assign(project.env, await write(project.folder, text));
-      await project.succeeds(
-        ...(name === "tlsSite" ? ["up", "--yes", "--skip-preview"] : ["preview"]),
-      );
+    };
+    for (const name of ["tlsEdge", "tlsCertificate"]) {
+      await use(name);
+      await project.succeeds("preview");
     }
+    await use("tlsSite");
+    await project.up();
     const [edge] = project.emulator.tlsEdges.list();
     const [certificate] = project.emulator.tlsCertificates.list();
     assert.deepEqual(edge?.hostports, ["app.example.com:443"]);
     const expires = Date.parse((await project.output("expires")) as string);
     assert.equal(expires, Date.parse(certificate?.not_after ?? ""));
+
+    // Java and C# have none.
+    if (!existsSync(path.join(examples, `lookups.${ending}`))) return;
+    await use("lookups");
+    // The site is another program's: this one only reads.
+    await project.select("lookups");
+    await project.up();
+    const { edgeId, forwardsTo, edges, certificates, tunnels } = JSON.parse(
+      await project.succeedsQuietly("stack", "output", "--json"),
+    );
+    const ids = [edges, certificates].map(([first]) => first.id);
+    assert.deepEqual([edgeId, ...ids], [edge?.id, edge?.id, certificate?.id]);
+    assert.deepEqual([forwardsTo, tunnels.length], ["https://web-1.internal:8443", 1]);
   } finally {
     await project.close();
   }
