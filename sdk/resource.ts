@@ -181,7 +181,12 @@ export function checkConnection(connection: unknown): void {
   try {
     readSettings(connection, (key) => config[key], process.env);
   } catch (error) {
-    throw error instanceof ConfigurationError ? new pulumi.RunError(error.message) : error;
+    if (!(error instanceof ConfigurationError)) throw error;
+    // `pulumi config set baseUrl` sets a key of the project.
+    const project = pulumi.getProject();
+    const found = ["baseUrl", "apiKey"].find((key) => config[`${project}:${key}`] !== undefined);
+    const hint = `. ${project}:${found} in stack config is not read: call it ${connection}:${found}`;
+    throw new pulumi.RunError(error.message + (found && !isProject ? hint : ""));
   }
 }
 

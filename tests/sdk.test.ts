@@ -72,6 +72,13 @@ describe("the SDK", () => {
       }
     });
 
+    it("C1 that stands under the project's name is named, with the key that is meant", async () => {
+      const undo = setEnv({ TLSEDGE_BASE_URL: undefined });
+      pulumi.runtime.setAllConfig({ [`${pulumi.getProject()}:baseUrl`]: emulator.url });
+      const { message } = await failureOf(sdk.getTunnels(), pulumi.RunError).finally(undo);
+      assert.match(message, /^no base URL is set: .*:baseUrl in .* call it tlsedge:baseUrl$/);
+    });
+
     it("C5 is that of the connection it names", async () => {
       await failureOf(sdk.getTunnels({ connection: "tlsedge-staging" }), pulumi.RunError);
       const undo = setEnvFor(emulator, "TLSEDGE_STAGING");
