@@ -234,7 +234,7 @@ describe("the account that the state was made with", () => {
     }
   });
 
-  it("C7: a judgement waits for reads in flight, which may show the account", async () => {
+  it("C7: a judgement about a missing object waits for reads in flight, which may show the account", async () => {
     const [planned, gone, there] = await edges(3);
     remove(planned, gone);
     rotate();
@@ -274,7 +274,7 @@ describe("the account that the state was made with", () => {
     assert.deepEqual(methods(), ["DELETE", "GET"]);
   });
 
-  it("C7: no second object is asked for when that one is not found", async () => {
+  it("C7: a missing object makes the run ask for no second one when the other is not found, too", async () => {
     const all = await edges(3);
     useOther();
     for (const stack of all) await stack.preview({ description: "changed" });
@@ -312,7 +312,7 @@ describe("the account that the state was made with", () => {
     assert.equal(await stack.refresh(), "gone");
   });
 
-  it("C4 C7 C25: another mark is no change, a refresh and an update bring the present one, for each kind", async () => {
+  it("C4 C7 C25: another mark of the account is no change, a refresh and an update bring the present one, for each kind", async () => {
     const [edge] = await edges(1);
     const chain = await deployed(tlsCertificate, certificate);
     const { accountTag } = edge.state;

@@ -6,15 +6,25 @@ import { makeCertificate } from "../emulator/server";
 export const now = new Date("2026-03-01T12:00:00Z");
 export const inDays = (days: number) => new Date(now.getTime() + days * 86_400_000);
 
-const edgeOf = (id: string, hostports: string[], more: Partial<TLSEdgeWire> = {}): TLSEdgeWire => ({
-  id: `edgtls_${id}`,
-  uri: "",
-  created_at: "2025-06-01T08:00:00Z",
-  hostports,
-  backend: { enabled: true, backend: { id: "bkdtg_1", uri: "" } },
-  tls_termination: { terminate_at: "edge", min_version: "1.2" },
-  ...more,
+/** An edge as the service lists it. */
+export const edgeWire = (fields: Partial<TLSEdgeWire> = {}): TLSEdgeWire => ({
+  ...{ id: "edgtls_1", uri: "", created_at: "2025-06-01T08:00:00Z" },
+  ...fields,
 });
+/** A certificate as the service lists it, with a PEM that nothing can parse. */
+export const certificateWire = (fields: Partial<TLSCertificateWire> = {}): TLSCertificateWire => ({
+  ...{ id: "cert_1", uri: "", created_at: "2025-12-01T08:00:00Z", certificate_pem: "" },
+  ...fields,
+});
+
+const edgeOf = (id: string, hostports: string[], more: Partial<TLSEdgeWire> = {}) =>
+  edgeWire({
+    id: `edgtls_${id}`,
+    hostports,
+    backend: { enabled: true, backend: { id: "bkdtg_1", uri: "" } },
+    tls_termination: { terminate_at: "edge", min_version: "1.2" },
+    ...more,
+  });
 
 async function certificateOf(
   id: string,
@@ -28,8 +38,7 @@ async function certificateOf(
     notBefore: inDays(Math.min(-30, days - 60)),
     notAfter: inDays(days + 0.5),
   });
-  const at = { uri: "", created_at: "2025-12-01T08:00:00Z" };
-  return { id: `cert_${id}`, ...at, certificate_pem: certificatePem, ...more };
+  return certificateWire({ id: `cert_${id}`, certificate_pem: certificatePem, ...more });
 }
 
 const owned = (owner: string) => JSON.stringify({ environment: "production", owner });
@@ -130,18 +139,17 @@ export async function hostileAccount(): Promise<Account> {
     edges: hostile.map((text, n) =>
       edgeOf(`${n}${text}`, [text, "b.example:443"], { description: text, metadata: text }),
     ),
-    certificates: hostile.map((text, n) => ({
-      id: `cert_${n}${text}`,
-      uri: "",
-      created_at: "2025-12-01T08:00:00Z",
-      certificate_pem: "",
-      not_after: inDays(n).toISOString(),
-      subject_common_name: text,
-      subject_alternative_names: { dns_names: [text, text], ips: [] },
-      serial_number: text,
-      description: text,
-      metadata: JSON.stringify({ owner: text }),
-    })),
+    certificates: hostile.map((text, n) =>
+      certificateWire({
+        id: `cert_${n}${text}`,
+        not_after: inDays(n).toISOString(),
+        subject_common_name: text,
+        subject_alternative_names: { dns_names: [text, text], ips: [] },
+        serial_number: text,
+        description: text,
+        metadata: JSON.stringify({ owner: text }),
+      }),
+    ),
     tunnels: hostile.map((text, n) => ({
       id: `tn_${n}`,
       public_url: text,
@@ -156,14 +164,13 @@ export function largeAccount(size: number): Account {
   return {
     service: "api.example.com",
     edges: names.map((name, n) => edgeOf(`${n}`, [`${name}:443`])),
-    certificates: names.map((name, n) => ({
-      id: `cert_${n}`,
-      uri: "",
-      created_at: "2025-12-01T08:00:00Z",
-      certificate_pem: "",
-      not_after: inDays(60 + (n % 30)).toISOString(),
-      subject_alternative_names: { dns_names: [name], ips: [] },
-    })),
+    certificates: names.map((name, n) =>
+      certificateWire({
+        id: `cert_${n}`,
+        not_after: inDays(60 + (n % 30)).toISOString(),
+        subject_alternative_names: { dns_names: [name], ips: [] },
+      }),
+    ),
     tunnels: [],
   };
 }

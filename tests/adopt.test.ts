@@ -3,46 +3,31 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import * as fc from "fast-check";
-import { type Adoption, filesOf, planOf } from "../cli/adopt";
+import { type Adoption, filesOf, type Plan, planOf } from "../cli/adopt";
 import type { Client } from "../client/client";
 import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
 import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
-import {
-  type CertificateOptions,
-  type Emulator,
-  makeCertificate,
-  startEmulator,
-} from "../emulator/server";
+import { type CertificateOptions, makeCertificate } from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
-import { character, holds } from "./cases";
+import { certificateWire, edgeWire } from "./accounts";
+import { holds, hostileText } from "./cases";
 import { runCommand } from "./cli";
 import {
   clientOf,
   type Properties,
   Stack,
-  setEnvFor,
   settingsFor,
+  takeMethods,
   takeRequests,
   upload,
+  useEmulator,
 } from "./support";
 
-let made = 0;
+let edgeCount = 0;
+/** An edge with an id of its own. */
 function edgeOf(fields: Partial<TLSEdgeWire>): TLSEdgeWire {
-  made += 1;
-  return {
-    id: `edgtls_${made}`,
-    uri: "https://x/e",
-    created_at: "2026-01-01T00:00:00Z",
-    ...fields,
-  };
-}
-function certificateOf(pem: string, fields: Partial<TLSCertificateWire> = {}): TLSCertificateWire {
-  return {
-    ...edgeOf({}),
-    id: `cert_${made}`,
-    certificate_pem: pem,
-    ...fields,
-  } as TLSCertificateWire;
+  edgeCount += 1;
+  return edgeWire({ id: `edgtls_${edgeCount}`, ...fields });
 }
 const pemOf = async (options: Partial<CertificateOptions>) =>
   (await makeCertificate({ commonName: "", ...options })).certificatePem;
@@ -51,50 +36,49 @@ const planFor = (edges: TLSEdgeWire[], filter?: string) =>
 const namesOf = (objects: { name: string }[]) => objects.map(({ name }) => name);
 
 describe("what adopt plans", () => {
-  it("calls an edge after its shortest hostport, and a certificate after its first name", async () => {
-    const edges: [string[], string][] = [
-      [["app.example.com:443"], "app.example.com"],
-      [["app.example.com:8443"], "app.example.com-8443"],
-      [["*.Apps.example.com:443"], "wildcard.apps.example.com"],
-      [["www.example.com:443", "example.com:443", "b.example.com:443"], "example.com"],
-      [[], "edge"],
-    ];
-    for (const [hostports, name] of edges) {
+  const edgeNames: [string[], string][] = [
+    [["app.example.com:443"], "app.example.com"],
+    [["app.example.com:8443"], "app.example.com-8443"],
+    [["*.Apps.example.com:443"], "wildcard.apps.example.com"],
+    [["www.example.com:443", "example.com:443", "b.example.com:443"], "example.com"],
+    [[], "edge"],
+  ];
+  it("adopt calls an edge after its shortest hostport", () => {
+    for (const [hostports, name] of edgeNames) {
       for (const order of [hostports, hostports.toReversed()])
         assert.deepEqual(namesOf(planFor([edgeOf({ hostports: order })]).edges), [name]);
     }
-    const certificates: [Partial<CertificateOptions>, string][] = [
-      [{ commonName: "app.example.com", dnsNames: ["a.example.com"] }, "app.example.com"],
-      [{ dnsNames: ["long.example.com", "a.example.com"] }, "long.example.com"],
-      [{ ips: ["2001:db8::1"] }, "2001-db8-1"],
-      [{ commonName: "Müller & Söhne 'x' `y`" }, "muller-sohne-x-y"],
-      [{ commonName: "../../etc/passwd" }, "etc-passwd"],
-      [{ commonName: "証明書" }, "certificate"],
-    ];
-    for (const [options, name] of certificates) {
-      const one = certificateOf(await pemOf(options));
-      const plan = planOf({ edges: [], certificates: [one] }, "tlsedge");
+  });
+
+  const certificateNames: [Partial<CertificateOptions>, string][] = [
+    [{ commonName: "app.example.com", dnsNames: ["a.example.com"] }, "app.example.com"],
+    [{ dnsNames: ["long.example.com", "a.example.com"] }, "long.example.com"],
+    [{ ips: ["2001:db8::1"] }, "2001-db8-1"],
+    [{ commonName: "Müller & Söhne 'x' `y`" }, "muller-sohne-x-y"],
+    [{ commonName: "../../etc/passwd" }, "etc-passwd"],
+    [{ commonName: "証明書" }, "certificate"],
+  ];
+  it("adopt calls a certificate after its first name", async () => {
+    for (const [options, name] of certificateNames) {
+      const certificates = [certificateWire({ certificate_pem: await pemOf(options) })];
+      const plan = planOf({ edges: [], certificates }, "tlsedge");
       assert.deepEqual(namesOf(plan.certificates), [name]);
     }
   });
 
-  it("numbers equal names from the oldest on, and takes an object once that is listed twice", () => {
+  it("adopt numbers equal names from the oldest on, and takes an object once that is listed twice", () => {
     const [a, b, c, d] = ["a:443", "a-2:443", "a:443", "a:443"].map((hostport) =>
       edgeOf({ hostports: [hostport] }),
     ) as [TLSEdgeWire, TLSEdgeWire, TLSEdgeWire, TLSEdgeWire];
     const { edges } = planFor([d, c, c, b, a]);
     assert.deepEqual(
-      edges.map(({ id, name }) => [id, name]),
-      [
-        [a.id, "a"],
-        [b.id, "a-2"],
-        [c.id, "a-2-2"],
-        [d.id, "a-3"],
-      ],
+      edges.map(({ id }) => id),
+      [a, b, c, d].map(({ id }) => id),
     );
+    assert.deepEqual(namesOf(edges), ["a", "a-2", "a-2-2", "a-3"]);
   });
 
-  it("has the arguments that are set, without what is empty or a default", () => {
+  it("adopt writes the arguments that are set, without what is empty or a default", () => {
     const some = edgeOf({
       description: "",
       hostports: [],
@@ -125,7 +109,16 @@ describe("what adopt plans", () => {
     );
   });
 
-  it("skips what a plan would refuse, and says why", async () => {
+  function assertSkipped(type: string, { skipped, ...plan }: Plan, reason: RegExp): void {
+    assert.deepEqual([plan.edges, plan.certificates], [[], []]);
+    assert.deepEqual(
+      skipped.map((one) => one.type),
+      [type],
+    );
+    assert.match(skipped[0]?.reasons.join() ?? "", reason);
+  }
+
+  it("adopt skips what a plan would refuse, and says why", async () => {
     const upstream = { terminate_at: "upstream" };
     const off = { enabled: false, certificate_authorities: [{ id: "ca_1", uri: "" }] };
     const edges: [Partial<TLSEdgeWire>, RegExp][] = [
@@ -144,31 +137,20 @@ describe("what adopt plans", () => {
     ];
     const issuer = await makeCertificate({ commonName: "root", isCa: true });
     const reversed = issuer.certificatePem + (await pemOf({ commonName: "leaf", issuer }));
-    const certificates: [string, Partial<TLSCertificateWire>, RegExp][] = [
-      ["", {}, /certificate_pem .* is empty/],
-      [reversed, {}, /^certificatePem: .* reverse order/],
-      [issuer.certificatePem, { issued_at: "2026-01-01T00:00:00Z" }, /the service issued it/],
+    const issued_at = "2026-01-01T00:00:00Z";
+    const certificates: [Partial<TLSCertificateWire>, RegExp][] = [
+      [{ certificate_pem: "" }, /certificate_pem .* is empty/],
+      [{ certificate_pem: reversed }, /^certificatePem: .* reverse order/],
+      [{ certificate_pem: issuer.certificatePem, issued_at }, /the service issued it/],
     ];
-    const plan = planOf(
-      {
-        edges: edges.map(([fields]) => edgeOf(fields)).reverse(),
-        certificates: certificates.map(([pem, fields]) => certificateOf(pem, fields)).reverse(),
-      },
-      "tlsedge",
-    );
-    assert.deepEqual([plan.edges, plan.certificates], [[], []]);
-    const expected = [
-      ...edges.map(([, says]) => ["edge", says] as const),
-      ...certificates.map(([, , says]) => ["certificate", says] as const),
-    ];
-    assert.equal(plan.skipped.length, expected.length);
-    for (const [index, [type, says]] of expected.entries()) {
-      assert.equal(plan.skipped[index]?.type, type);
-      assert.match(plan.skipped[index]?.reasons.join() ?? "", says);
+    for (const [fields, reason] of edges) assertSkipped("edge", planFor([edgeOf(fields)]), reason);
+    for (const [fields, reason] of certificates) {
+      const account = { edges: [], certificates: [certificateWire(fields)] };
+      assertSkipped("certificate", planOf(account, "tlsedge"), reason);
     }
   });
 
-  it("takes only what has the text of the filter, and counts the rest", () => {
+  it("adopt takes only what has the text of the filter, and counts the rest", () => {
     const edges = [
       edgeOf({ hostports: ["shop.example.com:443"] }),
       edgeOf({ hostports: ["API.example.com:8443"] }),
@@ -191,25 +173,17 @@ describe("what adopt plans", () => {
 });
 
 describe("adopt", () => {
-  let emulator: Emulator;
-  let restore: () => void;
+  const emulator = useEmulator();
   let client: Client;
   let folder: string;
 
-  before(async () => {
-    emulator = await startEmulator();
-    restore = setEnvFor(emulator);
+  before(() => {
     client = clientOf(emulator, { requestsPerMinute: 0 });
   });
   beforeEach(() => {
-    emulator.reset();
     folder = fs.mkdtempSync(path.join(os.tmpdir(), "tlsedge-adopt-"));
   });
   afterEach(() => fs.rmSync(folder, { recursive: true }));
-  after(() => {
-    restore();
-    return emulator.close();
-  });
 
   const planOfAccount = async () => {
     const edges = await Array.fromAsync(tlsEdges.list(client));
@@ -218,27 +192,7 @@ describe("adopt", () => {
   };
 
   /** What a service may hold, whoever wrote it. */
-  const text = fc
-    .array(
-      fc.oneof(
-        fc.constantFrom(
-          '"',
-          "'",
-          "`",
-          "\\",
-          "\\u0041",
-          "\n",
-          "```",
-          "\u2028",
-          "\u202e",
-          "\u{e0001}",
-        ),
-        fc.string({ unit: "grapheme", maxLength: 20 }),
-        fc.string({ unit: character, maxLength: 20 }),
-      ),
-      { maxLength: 4 },
-    )
-    .map((parts) => parts.join(""));
+  const text = fc.oneof(fc.constantFrom("", "\\u0041", "```"), hostileText);
   const ref = text.map((id) => ({ id, uri: "https://x" }));
   const enabled = fc.constantFrom(true, false, null);
   const hostport = fc.oneof(fc.constantFrom("a.example:443", "A.example:1", "__proto__:1"), text);
@@ -258,7 +212,7 @@ describe("adopt", () => {
     ),
   });
 
-  it("C40 C90 is what the provider adopts, with no difference, and nothing else is skipped", () =>
+  it("C40 C90 adopt writes what the provider adopts of any edge, with no difference, and skips nothing else", () =>
     holds(edge, 150, async (fields) => {
       emulator.reset();
       const { id } = await tlsEdges.create(client, {});
@@ -275,7 +229,7 @@ describe("adopt", () => {
         await stack.up({ ...adoptable.args, __import: id });
         assert.equal(stack.id, id);
         assert.equal(await stack.up({ ...adoptable.args, __import: id }), "same");
-        assert.ok(takeRequests(emulator).every(({ method }) => method === "GET"));
+        assert.ok(takeMethods(emulator).every((method) => method === "GET"));
       } else {
         // Nor would what a refresh reads be taken.
         const { props = {} } = await stack.get(id);
@@ -285,7 +239,7 @@ describe("adopt", () => {
       }
     }));
 
-  it("C40 C42 is what the provider adopts of certificates, also of one that has expired", async () => {
+  it("C40 C42 adopt writes what the provider adopts of certificates, also of one that has expired", async () => {
     const issuer = await makeCertificate({ commonName: "root", isCa: true });
     const past = { notBefore: new Date("2020-01-01"), notAfter: new Date("2021-01-01") };
     for (const options of [{ keyType: "rsa" as const }, { keyType: "ed25519" as const }, past])
@@ -298,7 +252,7 @@ describe("adopt", () => {
       await stack.up({ ...args, __import: id });
       assert.equal(await stack.up({ ...args, __import: id }), "same");
     }
-    assert.ok(takeRequests(emulator).every(({ method }) => method === "GET"));
+    assert.ok(takeMethods(emulator).every((method) => method === "GET"));
   });
 
   const out = () => path.join(folder, "live edges");
@@ -321,12 +275,11 @@ describe("adopt", () => {
     return ids;
   }
 
-  it("C90 writes two files, reads each list once, and says what it skips and why", async () => {
+  it("C90 adopt writes two files, reads each list once, and says what it skips and why", async () => {
     const ids = await seed();
     const { code, stdout, stderr } = await adopt([], { COLUMNS: "200" });
     assert.deepEqual([code, stderr], [0, ""]);
-    const methods = takeRequests(emulator).map(({ method }) => method);
-    assert.deepEqual(methods, ["GET", "GET"]);
+    assert.deepEqual(takeMethods(emulator), ["GET", "GET"]);
     assert.deepEqual(fs.readdirSync(out()).sort(), ["adopted.json", "adoption.ts"]);
     const { edges, certificates } = JSON.parse(read("adopted.json"));
     assert.deepEqual(edges, {
@@ -345,7 +298,7 @@ describe("adopt", () => {
     assert.ok(!all.includes(emulator.apiKey) && !read("adopted.json").includes(emulator.url));
   });
 
-  it("prints one JSON object with --json, of what --filter and --connection choose", async () => {
+  it("adopt prints one JSON object with --json, of what --filter and --connection choose", async () => {
     const ids = await seed();
     const name = "tlsedge-staging";
     const args = ["--json", "--filter", "SHOP", "--connection", name];
@@ -363,17 +316,22 @@ describe("adopt", () => {
     });
   });
 
-  it("replaces no file", async () => {
+  it("C90 adopt replaces no file, and names it in a text that no terminal obeys", async () => {
     await seed();
-    fs.mkdirSync(out());
-    fs.writeFileSync(path.join(out(), "adoption.ts"), "mine");
-    const { code, stdout, stderr } = await adopt();
+    const other = path.join(folder, "a\u2028b");
+    const file = path.join(other, "adoption.ts");
+    fs.mkdirSync(other);
+    fs.writeFileSync(file, "mine");
+    const { code, stdout, stderr } = await adopt(["--out", other]);
     assert.deepEqual([code, stdout], [1, ""]);
-    assert.match(stderr, /^error: .*adoption\.ts is there already[^\n]*\n$/);
-    assert.deepEqual([fs.readdirSync(out()), read("adoption.ts")], [["adoption.ts"], "mine"]);
+    assert.match(stderr, /^error: .*a\\u2028b.adoption\.ts is there already[^\n]*\n$/);
+    assert.deepEqual(
+      [fs.readdirSync(other), fs.readFileSync(file, "utf8")],
+      [["adoption.ts"], "mine"],
+    );
   });
 
-  it("writes nothing, and exits with 1, when there is nothing to adopt", async () => {
+  it("adopt writes nothing, and exits with 1, when there is nothing to adopt", async () => {
     const { bad } = await seed();
     for (const filter of ["nothing has this", bad]) {
       const { code, stdout, stderr } = await adopt(["--filter", filter]);
@@ -384,7 +342,7 @@ describe("adopt", () => {
     }
   });
 
-  it("C81 writes with --plugin only what the engine imports, and prints the command", async () => {
+  it("C81 adopt writes with --plugin only what the engine imports, and prints the command", async () => {
     const ids = await seed();
     const { code, stdout, stderr } = await adopt(["--plugin"]);
     assert.equal(code, 0, stderr);

@@ -1,7 +1,7 @@
 import { WriteStream } from "node:tty";
 import { main, type Output } from "../cli/main";
 
-/** What a command has said. */
+/** What a command has printed, and its exit code. */
 export interface Outcome {
   code: number;
   stdout: string;
@@ -22,13 +22,13 @@ export async function runCommand(
   env: Record<string, string | undefined>,
   terminals: Partial<Record<"stdout" | "stderr", Omit<Output, "write">>> = {},
 ): Promise<Outcome> {
-  const said = { stdout: "", stderr: "" };
+  const printed = { stdout: "", stderr: "" };
   const stream = (name: "stdout" | "stderr") => ({
     ...terminals[name],
     write: (text: string) => {
-      said[name] += text;
+      printed[name] += text;
     },
   });
   const code = await main(args, { env, stdout: stream("stdout"), stderr: stream("stderr") });
-  return { code, ...said };
+  return { code, ...printed };
 }

@@ -24,7 +24,7 @@ for (const protocol of ["dynamic", "plugin"] as const) {
     const edge = { urn: `urn:pulumi:dev::test::${type}::e`, type };
     /** What the class in `sdk/` stores. */
     const __provider = 'exports.handler = () => require("pulumi-tlsedge/provider").tlsEdge';
-    const given = (description: string) => ({ description, ...(isDynamic && { __provider }) });
+    const inputs = (description: string) => ({ description, ...(isDynamic && { __provider }) });
 
     /** One run of the engine; gives what it has printed at its end. */
     async function run(
@@ -41,16 +41,16 @@ for (const protocol of ["dynamic", "plugin"] as const) {
       return provider.printed;
     }
 
-    it("C7 explains another service once, and names that error in the others", async () => {
-      const made: { id: string; state: Properties }[] = [];
+    it(`C7 a process explains another service once, and names that error in the others: ${protocol}`, async () => {
+      const all: { id: string; state: Properties }[] = [];
       await run(async (provider) => {
-        for (const name of ["a", "b", "c"]) made.push(await provider.create(edge, given(name)));
+        for (const name of ["a", "b", "c"]) all.push(await provider.create(edge, inputs(name)));
       });
       const other = await startEmulator();
       Object.assign(env, settingsFor(other));
       const texts: string[] = [];
       const printed = await run(async (provider) => {
-        for (const { id, state } of made) {
+        for (const { id, state } of all) {
           // One after the other: the first one explains.
           texts.push((await failureOf(provider.read(edge, id, state), Error)).message);
           texts.push((await failureOf(provider.delete(edge, id, state), Error)).message);
@@ -60,7 +60,7 @@ for (const protocol of ["dynamic", "plugin"] as const) {
       const [explained = "", ...others] = texts;
       assert.match(explained, /TLSEDGE_SAME_ACCOUNT=1/);
       for (const text of others) {
-        assert.ok(text.length < 170 && text.includes(made[0]?.id ?? "?"), text);
+        assert.ok(text.length < 170 && text.includes(all[0]?.id ?? "?"), text);
       }
       // The engine shows the error of a call, so it is not printed, too.
       assert.doesNotMatch(printed, /error|edgtls_/i);
@@ -69,12 +69,12 @@ for (const protocol of ["dynamic", "plugin"] as const) {
     // Engines before 3.250 end a plugin by a signal alone.
     const ends: ("cancel" | "end")[][] = isDynamic ? [["end"]] : [["end"], ["cancel", "end"]];
     for (const end of ends) {
-      it(`C19 is once what the plan has found, at its orderly end by ${end}`, async () => {
+      it(`C19 a process prints once what the plan has found, at its orderly end by ${end}: ${protocol}`, async () => {
         const { id } = await tlsEdges.create(clientOf(emulator), { description: "d" });
         delete env.TLSEDGE_OFFLINE_PLAN;
         const printed = await run(async (provider) => {
-          await provider.check(edge, {}, given("d"));
-          if (!isDynamic) await provider.create(edge, given("d"), true);
+          await provider.check(edge, {}, inputs("d"));
+          if (!isDynamic) await provider.create(edge, inputs("d"), true);
         }, end);
         for (const text of [`${id} (`, `the service is ${new URL(emulator.url).host}`]) {
           assert.equal(printed.split(text).length, 2, printed);
@@ -92,24 +92,24 @@ describe("what a plan says of a replaced certificate", () => {
   const remark = (state: Properties, inputs: Properties) =>
     tlsCertificate.remark?.(state, inputs)?.text ?? "";
 
-  it("C14 is when it ends and which names differ, in any letter case", async () => {
+  it("C14 a plan says of a replaced certificate when it ends and which names differ, in any letter case", async () => {
     const make = async (notAfter: string, ...dnsNames: string[]) =>
       makeCertificate({ commonName: "a.example", dnsNames, notAfter: new Date(notAfter) });
     const old = await make("2035-01-02", "a.example", "b.example");
-    const said = async (...names: string[]) =>
+    const remarkOf = async (...names: string[]) =>
       remark({ ...old }, { ...(await make("2036-03-04", ...names)) });
     assert.equal(
-      await said("B.example", "a.example"),
+      await remarkOf("B.example", "a.example"),
       "expires 2035-01-02 → 2036-03-04, same names",
     );
     assert.equal(
-      await said("a.example", "c.example", "d.example"),
+      await remarkOf("a.example", "c.example", "d.example"),
       "expires 2035-01-02 → 2036-03-04, names added: c.example, d.example, removed: b.example",
     );
     assert.equal(remark({ ...old }, { ...old }), "");
   });
 
-  it("C14 has five names of each kind, addresses too", async () => {
+  it("C14 a plan says five names of each kind of a replaced certificate, addresses too", async () => {
     const many = Array.from({ length: 8 }, (_, n) => `n${n}.example`);
     const [none, all] = [await of([]), await of(["b.example"], ["10.0.0.1"])];
     assert.match(remark(none, all), /, names added: b\.example, 10\.0\.0\.1, removed: a\.example/);
@@ -122,7 +122,7 @@ describe("what a plan says of a replaced certificate", () => {
     assert.ok(remark(await of(many), none).includes(`, removed: ${added} and 3 more`));
   });
 
-  it("C14 compares the common names of certificates without other names", async () => {
+  it("C14 a plan compares the common names of replaced certificates without other names", async () => {
     const [old, next] = await Promise.all(
       ["old.example", "new.example"].map((commonName) =>
         makeCertificate({ commonName, dnsNames: [] }),
@@ -134,7 +134,7 @@ describe("what a plan says of a replaced certificate", () => {
     );
   });
 
-  it("C23 warns of one that expires earlier than the one before", async () => {
+  it("C23 a plan warns of a certificate that expires earlier than the one before", async () => {
     const [early, late] = await Promise.all(
       [30, 60].map((days) => {
         const notAfter = new Date(Date.now() + days * 86_400_000);
@@ -146,7 +146,7 @@ describe("what a plan says of a replaced certificate", () => {
     assert.deepEqual([severity(late, early), severity(early, late)], ["warning", "info"]);
   });
 
-  it("C13 is nothing where a chain is not known", async () => {
+  it("C13 a plan says nothing of a replaced certificate where a chain is not known", async () => {
     const state = await of([]);
     assert.equal(remark(state, { certificatePem: unknownValue }), "");
     assert.equal(remark({ certificatePem: "no PEM" }, state), "");
@@ -162,7 +162,7 @@ describe("what a plan says of an edge that loses a module", () => {
   };
   const { backend: _, ipRestriction, ...others } = state;
   const off = { ...ipRestriction, enabled: false };
-  const rows: [what: string, inputs: Properties, said: RegExp][] = [
+  const rows: [what: string, inputs: Properties, remark: RegExp][] = [
     [
       "its backend",
       { ...others, ipRestriction },
@@ -194,13 +194,13 @@ describe("what a plan says of an edge that loses a module", () => {
     ["nothing", { ...state, tlsTermination: undefined }, /^$/],
     ["what is not known", { ...state, backend: unknownValue }, /^$/],
   ];
-  for (const [what, inputs, said] of rows) {
-    it(`C23 warns: ${what}`, () => {
-      assert.match(tlsEdge.remark?.(state, inputs)?.text ?? "", said);
+  for (const [what, inputs, remark] of rows) {
+    it(`C23 a plan says what an edge loses: ${what}`, () => {
+      assert.match(tlsEdge.remark?.(state, inputs)?.text ?? "", remark);
     });
   }
 
-  it("C23 warns of no module that was off before", () => {
+  it("C23 a plan warns of no module that was off before", () => {
     const before = { backend: { backendId: "b", enabled: false } };
     assert.equal(tlsEdge.remark?.(before, {}), undefined);
   });

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { mock } from "node:test";
 import type { Metadata } from "@grpc/grpc-js";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
@@ -17,7 +16,6 @@ import {
   deployed,
   failureOf,
   fullEdge,
-  holdClocks,
   later,
   messageOf,
   type Properties,
@@ -80,75 +78,59 @@ describe("the plugin", () => {
   const reasonsOf = (checked: messages.CheckResponse) =>
     checked.getFailuresList().map((failure) => failure.getReason());
 
-  describe("beside the dynamic providers", () => {
-    /** The steps of a resource's life: what each came to, its requests, and the state after it. */
-    async function lifeOf(
-      provider: object,
-      args: Properties,
-      replaced: Properties,
-    ): Promise<[string, string[], Properties][]> {
-      emulator.reset();
-      const stack = new Stack(provider);
-      const objects = args.certificatePem ? emulator.tlsCertificates : emulator.tlsEdges;
-      const steps: [string, string[], Properties][] = [];
-      const step = (verdict: string) => {
-        const { uri, createdAt, connection, __provider, ...state } = stack.state;
-        // A dynamic provider does not get the key: after drift its inputs have none.
-        const names = Object.keys(args).filter((name) => name !== "privateKeyPem");
-        steps.push([verdict, requests(), { ...state, inputs: pick(stack.inputs, names) }]);
-      };
-      const changed = { ...args, description: "changed" };
-      step(await stack.up(args));
-      step(await stack.up(args));
-      step(await stack.refresh());
-      step(await stack.up(changed));
-      objects.patch(stack.id, { description: "by hand", metadata: "by hand" });
-      step(await stack.refresh());
-      step(await stack.up(changed));
-      const { verdict, replaces } = await stack.preview(replaced);
-      step(`${verdict}: ${replaces}`);
-      await later(emulator);
-      objects.delete(stack.id);
-      step(await stack.refresh());
-      return steps;
-    }
+  /** The steps of a resource's life: what each came to, its requests, and the state after it. */
+  async function lifeOf(
+    provider: object,
+    args: Properties,
+    replaced: Properties,
+  ): Promise<[string, string[], Properties][]> {
+    emulator.reset();
+    const stack = new Stack(provider);
+    const objects = args.certificatePem ? emulator.tlsCertificates : emulator.tlsEdges;
+    const steps: [string, string[], Properties][] = [];
+    const step = (verdict: string) => {
+      const { uri, createdAt, connection, __provider, ...state } = stack.state;
+      // A dynamic provider does not get the key: after drift its inputs have none.
+      const names = Object.keys(args).filter((name) => name !== "privateKeyPem");
+      steps.push([verdict, requests(), { ...state, inputs: pick(stack.inputs, names) }]);
+    };
+    const changed = { ...args, description: "changed" };
+    step(await stack.up(args));
+    step(await stack.up(args));
+    step(await stack.refresh());
+    step(await stack.up(changed));
+    objects.patch(stack.id, { description: "by hand", metadata: "by hand" });
+    step(await stack.refresh());
+    step(await stack.up(changed));
+    const { verdict, replaces } = await stack.preview(replaced);
+    step(`${verdict}: ${replaces}`);
+    await later(emulator);
+    objects.delete(stack.id);
+    step(await stack.refresh());
+    return steps;
+  }
 
-    it("C80 C85: a resource has the same life as with a dynamic provider: verdicts, requests, inputs, state", async () => {
-      const { certificatePem, privateKeyPem } = await makeCertificate({ commonName: "b" });
-      const edge = { ...fullEdge, onModuleRemoval: "replace" };
-      const chain = { ...certificate, description: "d", renewBeforeDays: 30 };
-      for (const [ours, theirs, args, change] of [
-        [edges, tlsEdge, edge, { backend: undefined }],
-        [certificates, tlsCertificate, chain, { certificatePem, privateKeyPem }],
-      ] as const) {
-        const life = await lifeOf(ours, args, { ...args, ...change });
-        assert.deepEqual(
-          life.map(([verdict, methods]) => `${verdict} ${methods}`),
-          [
-            ...["create GET,POST", "same ", "same GET", "update PATCH", "drifted GET"],
-            ...["update PATCH", `replace: ${Object.keys(change)[0]} `, "gone GET,GET"],
-          ],
-        );
-        assert.deepEqual(life, await lifeOf(theirs, args, { ...args, ...change }));
-      }
-    });
-  });
-
-  it("C54: a property that the state does not have is no drift, and a refresh stores it", async () => {
-    const ipRestriction = { ipPolicyIds: ["ipp_1"] };
-    for (const [provider, args, name] of [
-      [edges, { ipRestriction }, "ipRestriction"],
-      [certificates, certificate, "keyUsages"],
+  it("C80 C85: a resource has the same life as with a dynamic provider: verdicts, requests, inputs, state", async () => {
+    const { certificatePem, privateKeyPem } = await makeCertificate({ commonName: "b" });
+    const edge = { ...fullEdge, onModuleRemoval: "replace" };
+    const chain = { ...certificate, description: "d", renewBeforeDays: 30 };
+    for (const [ours, theirs, args, change] of [
+      [edges, tlsEdge, edge, { backend: undefined }],
+      [certificates, tlsCertificate, chain, { certificatePem, privateKeyPem }],
     ] as const) {
-      const stack = await deployed(provider, args);
-      const { [name]: value, ...state } = stack.state;
-      stack.state = state;
-      assert.equal(await stack.refresh(), "same");
-      assert.deepEqual(stack.state[name], value);
+      const life = await lifeOf(ours, args, { ...args, ...change });
+      assert.deepEqual(
+        life.map(([verdict, methods]) => `${verdict} ${methods}`),
+        [
+          ...["create GET,POST", "same ", "same GET", "update PATCH", "drifted GET"],
+          ...["update PATCH", `replace: ${Object.keys(change)[0]} `, "gone GET,GET"],
+        ],
+      );
+      assert.deepEqual(life, await lifeOf(theirs, args, { ...args, ...change }));
     }
   });
 
-  it("C23 C25: a setting alone that changes is an update that writes nothing", async () => {
+  it("C23 C25: through the plugin, a setting alone that changes is an update that writes nothing", async () => {
     const stack = await deployed(edges, { description: "d" });
     requests();
     assert.equal(await stack.up({ description: "d", onModuleRemoval: "replace" }), "update");
@@ -156,512 +138,456 @@ describe("the plugin", () => {
     assert.equal(stack.state.onModuleRemoval, "replace");
   });
 
-  describe("its plans", () => {
-    it("C14 C83: the plan of a new certificate knows what follows from it, and no more", async () => {
-      const { inputs } = await new Stack(certificates).preview(certificate);
-      const planned = await certificates.planned(inputs);
-      const { state } = await deployed(certificates, certificate);
-      for (const name of Object.keys(chainNames)) assert.deepEqual(planned[name], state[name]);
-      const { uri, accountTag, renewBeforeDays } = planned;
-      assert.deepEqual([uri, accountTag, renewBeforeDays], [unknown, state.accountTag, null]);
-      assert.deepEqual(["metadata" in planned, "privateKeyPem" in planned], [false, false]);
-    });
+  it("C14 C83: the plugin's plan of a new certificate knows what follows from it, and no more", async () => {
+    const { inputs } = await new Stack(certificates).preview(certificate);
+    const planned = await certificates.planned(inputs);
+    const { state } = await deployed(certificates, certificate);
+    for (const name of Object.keys(chainNames)) assert.deepEqual(planned[name], state[name]);
+    const { uri, accountTag, renewBeforeDays } = planned;
+    assert.deepEqual([uri, accountTag, renewBeforeDays], [unknown, state.accountTag, null]);
+    assert.deepEqual(["metadata" in planned, "privateKeyPem" in planned], [false, false]);
+  });
 
-    it("C16 C83: the plan of an update knows what stays, and what it sends of a drift", async () => {
-      const oldInputs = { description: "d", metadata: "m" };
-      const olds = { uri: "https://x", createdAt: "2026", description: "by hand", metadata: "m" };
-      const planned = async (news: object, uri = olds.uri) =>
-        propertiesOf(await update({ olds: { ...olds, uri }, oldInputs, news }, true));
-      const same = await planned(oldInputs);
-      assert.deepEqual([same.uri, same.description, same.metadata], [olds.uri, "d", "m"]);
-      const changed = await planned({ description: "e", metadata: unknown });
-      assert.deepEqual([changed.uri, changed.metadata], [olds.uri, unknown]);
-      // After an incomplete create, the state has empty texts for what the service chooses.
-      assert.equal((await planned({ description: "e" }, "")).createdAt, unknown);
-    });
+  it("C16 C83: the plugin's plan of an update knows what stays, and what it sends of a drift", async () => {
+    const oldInputs = { description: "d", metadata: "m" };
+    const olds = { uri: "https://x", createdAt: "2026", description: "by hand", metadata: "m" };
+    const planned = async (news: object, uri = olds.uri) =>
+      propertiesOf(await update({ olds: { ...olds, uri }, oldInputs, news }, true));
+    const same = await planned(oldInputs);
+    assert.deepEqual([same.uri, same.description, same.metadata], [olds.uri, "d", "m"]);
+    const changed = await planned({ description: "e", metadata: unknown });
+    assert.deepEqual([changed.uri, changed.metadata], [olds.uri, unknown]);
+    // After an incomplete create, the state has empty texts for what the service chooses.
+    assert.equal((await planned({ description: "e" }, "")).createdAt, unknown);
+  });
 
-    const { DELETE, DELETE_REPLACE, UPDATE, UPDATE_REPLACE } = messages.PropertyDiff.Kind;
+  const { DELETE, DELETE_REPLACE, UPDATE, UPDATE_REPLACE } = messages.PropertyDiff.Kind;
+  const pathsOf = (response: messages.DiffResponse) =>
+    response.toObject().detaileddiffMap.map(([path, { kind }]) => [path, kind]);
+
+  it("C22 C83: a diff names the nested property: what a list loses, what changes, what replaces", async () => {
     const [one, other] = [{ terminateAt: "edge", minVersion: "1.2" }, { minVersion: "1.3" }];
-    const backend = { enabled: true, backendId: "b" };
     const onModuleRemoval = "replace";
-    const changes: [string, object, object, [string, number][]][] = [
+    const changes: [oldInputs: object, news: object, path: string, kind: number][] = [
+      // Not what has another place in it.
+      [{ hostports: ["a:1", "b:1", "c:1"] }, { hostports: ["c:1", "a:1"] }, "hostports[1]", DELETE],
       [
-        "what a list loses, not what has another place in it",
-        { hostports: ["a:1", "b:1", "c:1"] },
-        { hostports: ["c:1", "a:1"] },
-        [["hostports[1]", DELETE]],
-      ],
-      [
-        "what changes in a module, by its path",
         { tlsTermination: one },
         { tlsTermination: { ...one, ...other } },
-        [["tlsTermination.minVersion", UPDATE]],
+        ...(["tlsTermination.minVersion", UPDATE] as const),
       ],
       [
-        "what replaces",
-        { backend: { ...backend, backendId: "old" }, onModuleRemoval },
+        { backend: { enabled: true, backendId: "old" }, onModuleRemoval },
         { onModuleRemoval },
-        [["backend", DELETE_REPLACE]],
+        ...(["backend", DELETE_REPLACE] as const),
       ],
     ];
-    for (const [what, oldInputs, news, expected] of changes) {
-      it(`C22 C83: a diff names ${what}`, async () => {
-        const found = await diff({ oldInputs, news, olds: { uri: "x", ...oldInputs } });
-        const paths = found.toObject().detaileddiffMap.map(([path, { kind }]) => [path, kind]);
-        assert.deepEqual(paths, expected);
-      });
+    for (const [oldInputs, news, ...expected] of changes) {
+      const found = await diff({ oldInputs, news, olds: { uri: "x", ...oldInputs } });
+      assert.deepEqual(pathsOf(found), [expected]);
     }
-
-    it("C83: a diff names a chain that replaces because the service has another", async () => {
-      const stack = await deployed(certificates, certificate);
-      const { certificatePem } = await makeCertificate({ commonName: "other" });
-      const { id, state } = stack;
-      const { __provider, ...inputs } = stack.inputs;
-      const fields = { id, news: inputs, oldInputs: inputs, olds: { ...state, certificatePem } };
-      const found = await diff({ ...resourceOf("TLSCertificate"), ...fields });
-      const paths = found.toObject().detaileddiffMap.map(([path, { kind }]) => [path, kind]);
-      assert.deepEqual(paths, [["certificatePem", UPDATE_REPLACE]]);
-    });
-
-    it("C24 C26 C37: an edge is deleted before it is replaced, by replaceOnChanges too", async () => {
-      const olds = { uri: "x", description: "d", metadata: null, hostports: [] };
-      const found = await diff({
-        olds,
-        news: { description: "e" },
-        oldInputs: { description: "d" },
-      });
-      // The engine itself makes a replacement of this change.
-      assert.deepEqual([found.getReplacesList(), found.getDiffsList()], [[], ["description"]]);
-      assert.equal(found.getDeletebeforereplace(), true);
-    });
-
-    it("C19 C25: a run asks once before a change, not for a refresh, nor when a policy undoes the change", async () => {
-      const [olds, news] = [{ description: "d" }, { description: "e" }];
-      const { accountTag } = clientOf(emulator);
-      const state = { uri: "x", ...olds, metadata: null, hostports: [], accountTag };
-      const differs = (news: object) => diff({ olds: state, oldInputs: olds, news });
-      setEnv({ TLSEDGE_OFFLINE_PLAN: undefined });
-      await differs(news);
-      assert.deepEqual(requests(), [], "the diff of a refresh");
-      await check({ ...edge(), olds }, news);
-      await differs(olds);
-      assert.deepEqual(requests(), [], "a change that a policy has undone");
-      await differs(news);
-      await create(edge("new"), news, true);
-      assert.deepEqual(requests(), ["GET"], "an update and a create");
-      await plugin.configure();
-      await create(edge("new"), news, true);
-      assert.deepEqual(requests(), ["GET"], "a create");
-    });
-
-    it("C19: the end of a run warns by the resource's name, not of what the run has, nor in the next run", async () => {
-      setEnv({ TLSEDGE_OFFLINE_PLAN: undefined });
-      const { id, uri } = await foreign({ description: "in state" });
-      await foreign({ hostports: ["held.example:443"] });
-      await read({ id, properties: { uri }, inputs: {} });
-      const hostports = ["held.example:443"];
-      await create(edge("twin"), { description: "in state" }, true);
-      await create(edge("new"), { description: "new", hostports }, true);
-      const found = await warnings(plugin.endRun);
-      assert.match(found.join("\n"), /^warning: new: held\.example:443 is served by [^\n]*$/);
-      await plugin.configure();
-      assert.deepEqual(await warnings(plugin.endRun), []);
-      await create(edge("new"), { description: "new", hostports: secret(hostports) }, true);
-      assert.match((await warnings(plugin.endRun)).join(), /new: \[secret\] is served by/);
-      const equal = await foreign({ description: "equal" });
-      await plugin.configure();
-      await create(edge("equal"), { description: "equal" });
-      const [warning = ""] = await warnings(plugin.endRun);
-      assert.match(warning, /equals one that this run creates/);
-      assert.ok(warning.includes(equal.id), warning);
-    });
-
-    it("C7 C50: no key is sent to another account", async () => {
-      setEnv({ TLSEDGE_OFFLINE_PLAN: undefined });
-      const stack = await deployed(edges, { description: "a" });
-      const { inputs } = await new Stack(certificates).check(certificate);
-      const other = emulator.addAccount();
-      setEnv({ TLSEDGE_API_KEY: other.apiKey });
-      await plugin.configure();
-      assert.equal((await stack.preview({ description: "a" })).verdict, "same");
-      assert.match(await messageOf(certificates.planned(inputs)), /no write is sent/);
-      assert.match(await messageOf(certificates.create(inputs)), /no write is sent/);
-      assert.deepEqual(other.tlsCertificates.list(), []);
-      await plugin.configure();
-      const changed = messageOf(stack.preview({ description: "b" }));
-      assert.match(await changed, /belong to another account/);
-    });
   });
 
-  describe("its inputs", () => {
-    it("C11: a plan warns of each doubt about a chain, once, although the engine checks twice", async () => {
-      const shown = captureMessages();
-      for (const _ of [1, 2]) {
-        await new Stack(certificates).check({ ...certificate, renewBeforeDays: 3650 }, {});
-      }
-      assert.equal(shown().length, 1);
-      assert.match(shown()[0] ?? "", /^warning: the leaf certificate expires on/);
-    });
-
-    it("C13: each marker of an unknown value is one, at any depth", async () => {
-      for (const marker of Object.values(typedUnknowns)) {
-        const news = { description: marker, hostports: ["a.example.com:443", marker] };
-        const inputs = valuesOf((await checkEdge(news)).getInputs());
-        assert.deepEqual(inputs, {
-          description: unknown,
-          hostports: ["a.example.com:443", unknown],
-        });
-      }
-    });
-
-    it("C13: a resource in place of a text is its id, which a plan may not know", async () => {
-      const resource = (id: string) => ({
-        "4dabf18193072939515e22adb298388d": "5cf8f73096256a8f31e491e813e4eb8e",
-        ...{ urn: edge("other").urn, id },
-      });
-      const news = { metadata: resource("edgtls_1"), description: resource("") };
-      const inputs = valuesOf((await checkEdge(news)).getInputs());
-      assert.deepEqual(inputs, { metadata: "edgtls_1", description: unknown });
-    });
-
-    it("C15 C85: a connection is refused, also one that was in the old inputs", async () => {
-      const inputs = { description: "d", connection: "tlsedge-staging" };
-      const checked = await check({ ...edge(), olds: { ...inputs, __provider: "" } }, inputs);
-      assert.match(reasonsOf(checked).join(), /connection: no such property/);
-    });
-
-    const checkHostports = async (name: string, hostports: unknown) =>
-      reasonsOf(await checkEdge({ hostports }, name));
-
-    it("C18: a hostport that two edges have is named, whatever its letter case, but no secret", async () => {
-      assert.deepEqual(await checkHostports("one", ["Shared.example.com:443"]), []);
-      const again = await checkHostports("two", ["x:1", "shared.EXAMPLE.com:443"]);
-      assert.match(again.join(), /\bone\b.*\btwo\b.*have the same hostport, shared\.example/i);
-      const [reason = ""] = await checkHostports("three", secret(["shared.example.com:443"]));
-      assert.ok(reason.includes("[secret]") && !reason.includes("example.com"), reason);
-    });
-
-    it("C10 C15: a wrong hostport is shown, but no secret one, and no property is named to the engine", async () => {
-      const shown = await checkHostports("wrong", ["https://shop.example.org"]);
-      assert.match(shown.join(), /"https:\/\/shop/);
-      const hostports = [secret("https://shop.example.org"), "b.example.org"];
-      const checked = await checkEdge({ hostports });
-      const reasons = reasonsOf(checked);
-      assert.match(reasons[1] ?? "", /^hostports\[1\]: has no port/);
-      assert.ok(!reasons.join().includes("example.org"), reasons.join());
-      for (const failure of checked.getFailuresList()) assert.equal(failure.getProperty(), "");
-    });
+  it("C83: a diff names a chain that replaces because the service has another", async () => {
+    const { id, state, inputs } = await deployed(certificates, certificate);
+    const { certificatePem } = await makeCertificate({ commonName: "other" });
+    const { __provider, ...news } = inputs;
+    const fields = { id, news, oldInputs: news, olds: { ...state, certificatePem } };
+    const found = await diff({ ...resourceOf("TLSCertificate"), ...fields });
+    assert.deepEqual(pathsOf(found), [["certificatePem", UPDATE_REPLACE]]);
   });
 
-  describe("its secrets", () => {
-    it("C50: a property is a secret as a whole where a part is one, and is marked once", async () => {
-      const news = { ipRestriction: { ipPolicyIds: [secret("ipp_1"), "ipp_2"] } };
-      const restriction = { ipPolicyIds: ["ipp_1", "ipp_2"], enabled: true };
-      const inputs = valuesOf((await checkEdge(news)).getInputs());
-      assert.deepEqual(inputs, { ipRestriction: secret(restriction) });
-      for (const isPlan of [true, false]) {
-        const state = propertiesOf(await create(edge(), inputs, isPlan));
-        assert.deepEqual(state.ipRestriction, secret(restriction));
-      }
-    });
+  it("C24 C26 C37: the plugin tells the engine to delete an edge before it replaces it, by replaceOnChanges too", async () => {
+    const olds = { uri: "x", description: "d", metadata: null, hostports: [] };
+    const change = { news: { description: "e" }, oldInputs: { description: "d" } };
+    const found = await diff({ olds, ...change });
+    // The engine itself makes a replacement of this change.
+    assert.deepEqual([found.getReplacesList(), found.getDiffsList()], [[], ["description"]]);
+    assert.equal(found.getDeletebeforereplace(), true);
+  });
 
-    it("C50: an update and a read keep secrets, also those of the state alone, in the plan, too", async () => {
-      const { id, uri, created_at } = await foreign({ description: "one" });
-      const oldInputs = { description: "one" };
-      // In both, a property is marked once.
-      const olds = { uri, createdAt: secret(created_at), description: secret("one") };
-      for (const isPlan of [true, false]) {
-        const news = { description: secret("two") };
-        const { createdAt, description } = propertiesOf(
-          await update({ id, olds, oldInputs, news }, isPlan),
-        );
-        assert.deepEqual([createdAt, description], [secret(created_at), secret("two")]);
-      }
-      const inputs = { description: secret("two") };
-      const found = await read({ id, properties: olds, inputs });
-      const { createdAt, description } = propertiesOf(found);
+  it("C19 C25: a run of the plugin asks once before a change, not for a refresh, nor when a policy undoes the change", async () => {
+    const [olds, news] = [{ description: "d" }, { description: "e" }];
+    const { accountTag } = clientOf(emulator);
+    const state = { uri: "x", ...olds, metadata: null, hostports: [], accountTag };
+    const differs = (news: object) => diff({ olds: state, oldInputs: olds, news });
+    setEnv({ TLSEDGE_OFFLINE_PLAN: undefined });
+    await differs(news);
+    assert.deepEqual(requests(), [], "the diff of a refresh");
+    await check({ ...edge(), olds }, news);
+    await differs(olds);
+    assert.deepEqual(requests(), [], "a change that a policy has undone");
+    await differs(news);
+    assert.deepEqual(requests(), ["GET"], "an update");
+    await create(edge("new"), news, true);
+    assert.deepEqual(requests(), [], "a create after it");
+    await plugin.configure();
+    await create(edge("new"), news, true);
+    assert.deepEqual(requests(), ["GET"], "a create");
+  });
+
+  it("C19: the end of a run of the plugin warns by the resource's name, not of what the run has, nor in the next run", async () => {
+    setEnv({ TLSEDGE_OFFLINE_PLAN: undefined });
+    const { id, uri } = await foreign({ description: "in state" });
+    await foreign({ hostports: ["held.example:443"] });
+    await read({ id, properties: { uri }, inputs: {} });
+    const hostports = ["held.example:443"];
+    await create(edge("twin"), { description: "in state" }, true);
+    await create(edge("new"), { description: "new", hostports }, true);
+    const found = await warnings(plugin.endRun);
+    assert.match(found.join("\n"), /^warning: new: held\.example:443 is served by [^\n]*$/);
+    await plugin.configure();
+    assert.deepEqual(await warnings(plugin.endRun), []);
+    await create(edge("new"), { description: "new", hostports: secret(hostports) }, true);
+    assert.match((await warnings(plugin.endRun)).join(), /new: \[secret\] is served by/);
+  });
+
+  it("C7 C50: through the plugin, no key is planned, sent or changed in another account", async () => {
+    setEnv({ TLSEDGE_OFFLINE_PLAN: undefined });
+    const stack = await deployed(edges, { description: "a" });
+    const { inputs } = await new Stack(certificates).check(certificate);
+    const other = emulator.addAccount();
+    setEnv({ TLSEDGE_API_KEY: other.apiKey });
+    await plugin.configure();
+    assert.equal((await stack.preview({ description: "a" })).verdict, "same");
+    for (const write of [certificates.planned, certificates.create]) {
+      assert.match(await messageOf(write(inputs)), /no write is sent/);
+    }
+    assert.deepEqual(other.tlsCertificates.list(), []);
+    await plugin.configure();
+    const changed = messageOf(stack.preview({ description: "b" }));
+    assert.match(await changed, /belong to another account/);
+  });
+
+  it("C11: a plan of the plugin warns of each doubt about a chain, once, although the engine checks twice", async () => {
+    const shown = captureMessages();
+    for (const _ of [1, 2]) {
+      await new Stack(certificates).check({ ...certificate, renewBeforeDays: 3650 }, {});
+    }
+    assert.equal(shown().length, 1);
+    assert.match(shown()[0] ?? "", /^warning: the leaf certificate expires on/);
+  });
+
+  it("C13: to the plugin, each marker of an unknown value is one, at any depth, and a resource is its id", async () => {
+    const inputsOf = async (news: object) => valuesOf((await checkEdge(news)).getInputs());
+    const hostport = "a.example.com:443";
+    for (const marker of Object.values(typedUnknowns)) {
+      const inputs = await inputsOf({ description: marker, hostports: [hostport, marker] });
+      assert.deepEqual(inputs, { description: unknown, hostports: [hostport, unknown] });
+    }
+    const resource = (id: string) => ({
+      "4dabf18193072939515e22adb298388d": "5cf8f73096256a8f31e491e813e4eb8e",
+      ...{ urn: edge("other").urn, id },
+    });
+    // A plan may not know the id.
+    const news = { metadata: resource("edgtls_1"), description: resource("") };
+    assert.deepEqual(await inputsOf(news), { metadata: "edgtls_1", description: unknown });
+  });
+
+  it("C15 C85: the plugin refuses a connection, also one that was in the old inputs", async () => {
+    const inputs = { description: "d", connection: "tlsedge-staging" };
+    const checked = await check({ ...edge(), olds: { ...inputs, __provider: "" } }, inputs);
+    assert.match(reasonsOf(checked).join(), /connection: no such property/);
+  });
+
+  const checkHostports = async (name: string, hostports: unknown) =>
+    reasonsOf(await checkEdge({ hostports }, name));
+
+  it("C18: the plugin names a hostport that two edges have, whatever its letter case, but no secret", async () => {
+    assert.deepEqual(await checkHostports("one", ["Shared.example.com:443"]), []);
+    const again = await checkHostports("two", ["x:1", "shared.EXAMPLE.com:443"]);
+    assert.match(again.join(), /\bone\b.*\btwo\b.*have the same hostport, shared\.example/i);
+    const [reason = ""] = await checkHostports("three", secret(["shared.example.com:443"]));
+    assert.ok(reason.includes("[secret]") && !reason.includes("example.com"), reason);
+    await plugin.configure();
+    assert.deepEqual(await checkHostports("renamed", ["shared.example.com:443"]), []);
+  });
+
+  it("C10 C15: the plugin shows a wrong hostport, but no secret one, and names no property to the engine", async () => {
+    const shown = await checkHostports("wrong", ["https://shop.example.org"]);
+    assert.match(shown.join(), /"https:\/\/shop/);
+    const hostports = [secret("https://shop.example.org"), "b.example.org"];
+    const checked = await checkEdge({ hostports });
+    const reasons = reasonsOf(checked);
+    assert.match(reasons[1] ?? "", /^hostports\[1\]: has no port/);
+    assert.ok(!reasons.join().includes("example.org"), reasons.join());
+    for (const failure of checked.getFailuresList()) assert.equal(failure.getProperty(), "");
+  });
+
+  it("C50: in the plugin, a property is a secret as a whole where a part is one, and is marked once", async () => {
+    const news = { ipRestriction: { ipPolicyIds: [secret("ipp_1"), "ipp_2"] } };
+    const restriction = { ipPolicyIds: ["ipp_1", "ipp_2"], enabled: true };
+    const inputs = valuesOf((await checkEdge(news)).getInputs());
+    assert.deepEqual(inputs, { ipRestriction: secret(restriction) });
+    for (const isPlan of [true, false]) {
+      const state = propertiesOf(await create(edge(), inputs, isPlan));
+      assert.deepEqual(state.ipRestriction, secret(restriction));
+    }
+  });
+
+  it("C50: an update and a read of the plugin keep secrets, also those of the state alone, in the plan, too", async () => {
+    const { id, uri, created_at } = await foreign({ description: "one" });
+    const oldInputs = { description: "one" };
+    // In both, a property is marked once.
+    const olds = { uri, createdAt: secret(created_at), description: secret("one") };
+    const news = { description: secret("two") };
+    const assertMarked = (response: { getProperties(): Struct }) => {
+      const { createdAt, description } = propertiesOf(response);
       assert.deepEqual([createdAt, description], [secret(created_at), secret("two")]);
-      assert.deepEqual(valuesOf(found.getInputs()), inputs);
-    });
-
-    it("C50: a private key is a secret in the inputs, also where a program gives it in plain text", async () => {
-      const chain = resourceOf("TLSCertificate");
-      const checked = valuesOf((await check(chain, certificate)).getInputs());
-      // No diff of it: a failure would print the key.
-      assert.ok(
-        JSON.stringify(checked.privateKeyPem) === JSON.stringify(secret(certificate.privateKeyPem)),
-      );
-      const { id, state } = await deployed(certificates, certificate);
-      const found = await read({ ...chain, id, properties: state, inputs: certificate });
-      assert.ok("value" in (valuesOf(found.getInputs()).privateKeyPem as object));
-    });
-
-    it("C50: no refusal shows a secret: of a create, an update and a delete", async () => {
-      const refuse = (method: "POST" | "PATCH" | "DELETE") =>
-        emulator.faults.add({
-          method,
-          answer: { status: 400, body: '{"msg":"not bkdtg_s3cret"}' },
-        });
-      const args = { backend: { backendId: "bkdtg_s3cret" }, __secrets: ["backend"] };
-      refuse("POST");
-      const texts = [await messageOf(deployed(edges, args))];
-      const stack = await deployed(edges, args);
-      refuse("PATCH");
-      texts.push(await messageOf(stack.up({ backend: { backendId: "bkdtg_1" } })));
-      refuse("DELETE");
-      texts.push(await messageOf(stack.destroy()));
-      for (const text of texts) assert.match(text, /not \[secret\]/);
-    });
-
-    it("C50: no failed lookup shows an id that is a secret", async () => {
-      const id = "edgtls/secret id";
-      const answer = { status: 400, body: JSON.stringify({ msg: `no such edge: ${id}` }) };
-      emulator.faults.add({ method: "GET", answer });
-      const lookup = new messages.InvokeRequest().setTok("tlsedge:index:getTLSEdge");
-      const message = await messageOf(call("invoke", lookup, { args: { id: secret(id) } }));
-      assert.equal(message.split("[secret]").length, 3, "in the path, and in the service's words");
-      for (const text of [id, encodeURIComponent(id)]) assert.ok(!message.includes(text));
-    });
-  });
-
-  describe("its creates", () => {
-    it("C35: an object whose answer is wrong is recorded with its inputs", async () => {
-      emulator.faults.add({ method: "POST", answer: { fields: { description: 7 } } });
-      const failed = create(edge(), { metadata: secret("m") });
-      const error = (await failureOf(failed, Error)) as Error & { metadata: Metadata };
-      const [trailer] = error.metadata.get("grpc-status-details-bin");
-      const [detail] = Status.deserializeBinary(Buffer.from(trailer ?? "")).getDetailsList();
-      const { ErrorResourceInitFailed } = messages;
-      const record = ErrorResourceInitFailed.deserializeBinary(
-        detail?.getValue_asU8() ?? Buffer.of(),
-      );
-      const [{ id = "" } = {}] = emulator.tlsEdges.list();
-      assert.deepEqual([record.getId(), record.getReasonsList()], [id, [error.message]]);
-      assert.equal(propertiesOf(record).uri, "");
-      assert.deepEqual(valuesOf(record.getInputs()), { metadata: secret("m") });
-    });
-
-    it("C93: an operation has the deadline that the engine gives, in seconds", async () => {
-      const within = (seconds: number, description: string) => {
-        const request = new messages.CreateRequest().setTimeout(seconds);
-        return call("create", request, { ...edge(), properties: { description } });
-      };
-      emulator.faults.add({ method: "POST", answer: { afterMs: 100 } });
-      await within(60, "in time");
-      emulator.faults.add({ method: "POST", answer: "silence" });
-      assert.match(await messageOf(within(0.2, "late")), /no answer in time/);
-    });
-  });
-
-  describe("its imports and lists", () => {
-    it("C81: imports and reads of minutes come from pages, and there is nothing with an unknown id", async () => {
-      const ids: string[] = [];
-      for (let n = 0; n < 4; n++) ids.push((await foreign({ description: `${n}` })).id);
-      const { id, uri } = await foreign({ hostports: ["a.example:443"] });
-      holdClocks();
-      const requestsOf = async (fields: object) => {
-        assert.ok(propertiesOf(await read(fields)).uri);
-        return requests();
-      };
-      assert.deepEqual(await requestsOf({ id: ids[0] }), ["GET"]);
-      assert.deepEqual(await requestsOf({ id: ids[1] }), ["GET"], "a page");
-      mock.timers.tick(9 * 60_000);
-      assert.deepEqual(await requestsOf({ id: ids[2] }), []);
-      assert.deepEqual(await requestsOf({ id, properties: { uri }, inputs: {} }), []);
-      mock.timers.tick(60 * 60_000);
-      assert.deepEqual(await requestsOf({ id: ids[3] }), ["GET"]);
-      for (const type of ["TLSEdge", "TLSCertificate"]) {
-        assert.equal((await read({ ...resourceOf(type), id: "none" })).getId(), "");
-      }
-    });
-
-    it("C81: an import takes a hostport for an id, gives no empty list, and lists what there is", async () => {
-      const hostports = ["a.example:443"];
-      const { id } = await foreign({ hostports, ip_restriction: { enabled: false } });
-      // Pulumi 3.250 sends an import no properties, 3.274 empty ones.
-      for (const given of [{}, { properties: {}, inputs: {} }]) {
-        const found = await read({ id: "A.example:443", ...given });
-        assert.equal(found.getId(), id);
-        assert.deepEqual(valuesOf(found.getInputs()), { hostports });
-      }
-      const message = await messageOf(read({ id: "nowhere.example:443" }));
-      assert.match(message, new RegExp(`no TLS edge matches.*${id}`, "s"));
-    });
-
-    it("C40 C81: a second resource of an object is refused with both names, and the run does not delete it", async () => {
-      const { id, uri } = await foreign({ description: "shared" });
-      const inputs = { description: "shared" };
-      const fields = { id, olds: { ...inputs, uri }, oldInputs: inputs, news: inputs };
-      const diffed = (name: string) => diff({ ...edge(name), ...fields });
-      await read({ id });
-      await checkEdge(inputs, "first");
-      // The old name of a renamed resource, in a refresh.
-      await diffed("old name");
-      await diffed("first");
-      await diffed("first");
-      await checkEdge(inputs, "second");
-      assert.match(await messageOf(diffed("second")), /"first" and "second" have the same object/);
-      const shown = captureMessages();
-      const properties = { ...inputs, uri };
-      await call("delete", new messages.DeleteRequest(), { ...edge("old name"), id, properties });
-      assert.match(shown().join(), /stays on the service/);
-      await plugin.configure();
-      await checkEdge(inputs, "second");
-      await diffed("second");
-      assert.ok(emulator.tlsEdges.get(id));
-    });
-
-    const list = async (token: string, limit = 0) => {
-      const request = new messages.ListRequest().setToken(token).setLimit(limit);
-      const names: unknown[] = [];
-      for await (const response of plugin.client.list(request)) {
-        const result = (response as messages.ListResponse).getResult();
-        names.push([result?.getId(), result?.getName()]);
-      }
-      return names;
     };
-
-    it("C81: the objects of a kind are listed, newest first, as many as are asked for", async () => {
-      for (const description of ["one", "two", ""]) await foreign({ description });
-      const all = emulator.tlsEdges.list().map(({ id, description }) => [id, description || id]);
-      assert.deepEqual(await list("tlsedge:index:TLSEdge"), all);
-      assert.deepEqual(await list("tlsedge:index:TLSEdge", 2), all.slice(0, 2));
-      assert.deepEqual(await list("tlsedge:index:TLSCertificate"), []);
-    });
-
-    it("C90: a list that fails says why, with the service's texts escaped", async () => {
-      assert.match(await messageOf(list("tlsedge:index:Nothing")), /there is no resource/);
-      const body = JSON.stringify({ msg: "a\u001b[31m <{%reset%}>\n::add-mask::b" });
-      const headers = { "Content-Type": "application/json" };
-      emulator.faults.add({ method: "GET", answer: { status: 400, headers, body } });
-      const message = await messageOf(list("tlsedge:index:TLSEdge"));
-      assert.ok(message.includes("a\\u001b[31m <\\u007b%reset%}>\\n::add-mask::b"), message);
-    });
-  });
-
-  describe("its providers", () => {
-    /** A process of its own for one provider, called as the engine does. */
-    const withProvider = async (
-      name: string,
-      work: (calls: {
-        configure(args: object): Promise<unknown>;
-        checked(news: object, project?: string): Promise<{ inputs: Properties; reasons: string[] }>;
-        moved(from: object): Promise<string[]>;
-      }) => Promise<void>,
-    ) => {
-      const { call, close } = await startPlugin();
-      const urn = `urn:pulumi:dev::p::pulumi:providers:tlsedge::${name}`;
-      try {
-        await work({
-          configure: (args) => call("configure", new messages.ConfigureRequest(), { urn, args }),
-          async checked(news, project = "p") {
-            const fields = { urn: urn.replace("::p::", `::${project}::`), news };
-            const request = new messages.CheckRequest();
-            const found = await call<messages.CheckResponse>("checkConfig", request, fields);
-            return { inputs: valuesOf(found.getInputs()), reasons: reasonsOf(found) };
-          },
-          async moved(oldInputs) {
-            const request = new messages.DiffRequest();
-            const fields = { urn, oldInputs, news: {} };
-            const found = await call<messages.DiffResponse>("diffConfig", request, fields);
-            return found.getReplacesList();
-          },
-        });
-      } finally {
-        close();
-      }
-    };
-    const baseUrl = "https://a.example";
-
-    it("C1 C15: a misspelt setting is refused with the one that is meant, but for the project's own", async () => {
-      await withProvider("default", async ({ checked }) => {
-        assert.deepEqual((await checked({ size: "3" }, "tlsedge")).reasons, []);
-        assert.match((await checked({ size: "3" }, "other")).reasons.join(), /unknown/);
-      });
-      await withProvider("staging", async ({ checked }) => {
-        const { reasons } = await checked({ baseURL: baseUrl });
-        assert.match(reasons.join(), /did you mean baseUrl/);
-      });
-    });
-
-    for (const name of ["default", "default_0_1_0", "default_1_2_3_alpha_1_https___x.example"]) {
-      it(`C4: a key of the stack's config in plain text is refused: ${name}`, () =>
-        withProvider(name, async ({ checked, configure }) => {
-          // The engine puts back the mark of a secret: so no mark is added here.
-          const { inputs } = await checked({ baseUrl, apiKey: "k" });
-          assert.deepEqual(inputs, { baseUrl, apiKey: "k" });
-          const plain = configure({ baseUrl, apiKey: "k" });
-          assert.match(await messageOf(plain), /plain text.*--secret/);
-          await configure({ baseUrl, apiKey: secret("k") });
-          // Whoever reaches the port can't have the environment's key sent to another host.
-          const other = configure({ baseUrl: "https://b.example", apiKey: secret("k") });
-          assert.match(await messageOf(other), /was configured for https:\/\/a\.example/);
-          await configure({ baseUrl });
-        }));
+    for (const isPlan of [true, false]) {
+      assertMarked(await update({ id, olds, oldInputs, news }, isPlan));
     }
+    const found = await read({ id, properties: olds, inputs: news });
+    assertMarked(found);
+    assert.deepEqual(valuesOf(found.getInputs()), news);
+  });
 
-    it("C82: a provider of a program is none of the stack, and its key is a secret", async () => {
-      for (const name of ["staging", "default-eu", "defaults", "default_eu", "default_2"]) {
-        await withProvider(name, async ({ checked, configure }) => {
-          const { inputs } = await checked({ baseUrl, apiKey: "k" });
-          assert.deepEqual(inputs.apiKey, secret("k"));
-          await configure({ baseUrl, apiKey: "k" });
-        });
-      }
-    });
+  it("C50: the plugin marks a private key as a secret in the inputs, also where a program gives it in plain text", async () => {
+    const chain = resourceOf("TLSCertificate");
+    const checked = valuesOf((await check(chain, certificate)).getInputs());
+    // No diff of it: a failure would print the key.
+    assert.ok(
+      JSON.stringify(checked.privateKeyPem) === JSON.stringify(secret(certificate.privateKeyPem)),
+    );
+    const { id, state } = await deployed(certificates, certificate);
+    const found = await read({ ...chain, id, properties: state, inputs: certificate });
+    assert.ok("value" in (valuesOf(found.getInputs()).privateKeyPem as object));
+  });
 
-    it("C4 C82: a provider with a base URL needs a key: the environment's is not sent there", async () => {
-      await withProvider("staging", async ({ checked }) => {
-        assert.deepEqual((await checked({ baseUrl: emulator.url })).reasons, [
-          "no API key is set: set apiKey of the provider staging, because that provider sets baseUrl",
-        ]);
-        assert.deepEqual((await checked({ apiKey: "k" })).reasons, []);
+  it("C50: no refusal through the plugin shows a secret: of a create, an update and a delete", async () => {
+    const refuse = (method: "POST" | "PATCH" | "DELETE") =>
+      emulator.faults.add({
+        method,
+        answer: { status: 400, body: '{"msg":"not bkdtg_s3cret"}' },
       });
-      await withProvider("default", async ({ checked }) => {
-        assert.deepEqual((await checked({ baseUrl: emulator.url })).reasons, []);
-      });
+    const args = { backend: { backendId: "bkdtg_s3cret" }, __secrets: ["backend"] };
+    refuse("POST");
+    const texts = [await messageOf(deployed(edges, args))];
+    const stack = await deployed(edges, args);
+    refuse("PATCH");
+    texts.push(await messageOf(stack.up({ backend: { backendId: "bkdtg_1" } })));
+    refuse("DELETE");
+    texts.push(await messageOf(stack.destroy()));
+    for (const text of texts) assert.match(text, /not \[secret\]/);
+  });
+
+  it("C50: no failed lookup of the plugin shows an id that is a secret", async () => {
+    const id = "edgtls/secret id";
+    const answer = { status: 400, body: JSON.stringify({ msg: `no such edge: ${id}` }) };
+    emulator.faults.add({ method: "GET", answer });
+    const lookup = new messages.InvokeRequest().setTok("tlsedge:index:getTLSEdge");
+    const message = await messageOf(call("invoke", lookup, { args: { id: secret(id) } }));
+    assert.equal(message.split("[secret]").length, 3, "in the path, and in the service's words");
+    for (const text of [id, encodeURIComponent(id)]) assert.ok(!message.includes(text));
+  });
+
+  it("C35: through the plugin, an object whose answer is wrong is recorded with its inputs", async () => {
+    emulator.faults.add({ method: "POST", answer: { fields: { description: 7 } } });
+    const failed = create(edge(), { metadata: secret("m") });
+    const error = (await failureOf(failed, Error)) as Error & { metadata: Metadata };
+    const [trailer] = error.metadata.get("grpc-status-details-bin");
+    const [detail] = Status.deserializeBinary(Buffer.from(trailer ?? "")).getDetailsList();
+    const { ErrorResourceInitFailed } = messages;
+    const record = ErrorResourceInitFailed.deserializeBinary(
+      detail?.getValue_asU8() ?? Buffer.of(),
+    );
+    const [{ id = "" } = {}] = emulator.tlsEdges.list();
+    assert.deepEqual([record.getId(), record.getReasonsList()], [id, [error.message]]);
+    assert.equal(propertiesOf(record).uri, "");
+    assert.deepEqual(valuesOf(record.getInputs()), { metadata: secret("m") });
+  });
+
+  it("C93: an operation of the plugin has the deadline that the engine gives, in seconds", async () => {
+    const within = (seconds: number, description: string) => {
+      const request = new messages.CreateRequest().setTimeout(seconds);
+      return call("create", request, { ...edge(), properties: { description } });
+    };
+    emulator.faults.add({ method: "POST", answer: { afterMs: 100 } });
+    await within(60, "in time");
+    emulator.faults.add({ method: "POST", answer: "silence" });
+    assert.match(await messageOf(within(0.2, "late")), /no answer in time/);
+  });
+
+  it("C81: an import of the plugin takes a hostport for an id, gives no empty list, and lists what there is", async () => {
+    const hostports = ["a.example:443"];
+    const { id } = await foreign({ hostports, ip_restriction: { enabled: false } });
+    // Pulumi 3.250 sends an import no properties, 3.274 empty ones.
+    for (const nothing of [{}, { properties: {}, inputs: {} }]) {
+      const found = await read({ id: "A.example:443", ...nothing });
+      assert.equal(found.getId(), id);
+      assert.deepEqual(valuesOf(found.getInputs()), { hostports });
+    }
+    const message = await messageOf(read({ id: "nowhere.example:443" }));
+    assert.match(message, new RegExp(`no TLS edge matches.*${id}`, "s"));
+    assert.equal((await read({ id: "none" })).getId(), "");
+  });
+
+  it("C40 C81: the plugin refuses a second resource of an object with both names, and the run does not delete it", async () => {
+    const { id, uri } = await foreign({ description: "shared" });
+    const inputs = { description: "shared" };
+    const fields = { id, olds: { ...inputs, uri }, oldInputs: inputs, news: inputs };
+    const diffed = (name: string) => diff({ ...edge(name), ...fields });
+    await read({ id });
+    await checkEdge(inputs, "first");
+    // The old name of a renamed resource, in a refresh.
+    await diffed("old name");
+    await diffed("first");
+    await diffed("first");
+    await checkEdge(inputs, "second");
+    assert.match(await messageOf(diffed("second")), /"first" and "second" have the same object/);
+    const shown = captureMessages();
+    const properties = { ...inputs, uri };
+    await call("delete", new messages.DeleteRequest(), { ...edge("old name"), id, properties });
+    assert.match(shown().join(), /stays on the service/);
+    await plugin.configure();
+    await checkEdge(inputs, "second");
+    // It is no more in the program.
+    await diffed("first");
+    await diffed("second");
+    assert.ok(emulator.tlsEdges.get(id));
+  });
+
+  const list = async (token: string, limit = 0) => {
+    const request = new messages.ListRequest().setToken(token).setLimit(limit);
+    const names: unknown[] = [];
+    for await (const response of plugin.client.list(request)) {
+      const result = (response as messages.ListResponse).getResult();
+      names.push([result?.getId(), result?.getName()]);
+    }
+    return names;
+  };
+
+  it("C81: the plugin lists the objects of a kind, newest first, as many as are asked for", async () => {
+    for (const description of ["one", "two", ""]) await foreign({ description });
+    const all = emulator.tlsEdges.list().map(({ id, description }) => [id, description || id]);
+    assert.deepEqual(await list("tlsedge:index:TLSEdge"), all);
+    assert.deepEqual(await list("tlsedge:index:TLSEdge", 2), all.slice(0, 2));
+    assert.deepEqual(await list("tlsedge:index:TLSCertificate"), []);
+  });
+
+  it("C90: a list of the plugin that fails says why, with texts of others escaped", async () => {
+    const message = await messageOf(list("\u001b[31m <{%reset%}>"));
+    assert.ok(message.includes("there is no resource \\u001b[31m <\\u007b%reset%}>"), message);
+  });
+
+  /** Does work with a provider in a process of its own, called as the engine does. */
+  async function withProvider(
+    name: string,
+    work: (calls: ReturnType<typeof callsOf>) => Promise<void>,
+  ): Promise<void> {
+    const { call, close } = await startPlugin();
+    await work(callsOf(name, call)).finally(close);
+  }
+  const callsOf = (name: string, call: typeof plugin.call) => {
+    const urn = `urn:pulumi:dev::p::pulumi:providers:tlsedge::${name}`;
+    return {
+      configure: (args: object) =>
+        call("configure", new messages.ConfigureRequest(), { urn, args }),
+      async checked(news: object, project = "p") {
+        const fields = { urn: urn.replace("::p::", `::${project}::`), news };
+        const request = new messages.CheckRequest();
+        const found = await call<messages.CheckResponse>("checkConfig", request, fields);
+        return { inputs: valuesOf(found.getInputs()), reasons: reasonsOf(found) };
+      },
+      async moved(oldInputs: object) {
+        const request = new messages.DiffRequest();
+        const fields = { urn, oldInputs, news: {} };
+        const found = await call<messages.DiffResponse>("diffConfig", request, fields);
+        return found.getReplacesList();
+      },
+    };
+  };
+  const baseUrl = "https://a.example";
+
+  it("C1 C15: a misspelt setting of a provider is refused with the one that is meant, but for the project's own", async () => {
+    await withProvider("default", async ({ checked }) => {
+      assert.deepEqual((await checked({ size: "3" }, "tlsedge")).reasons, []);
+      assert.match((await checked({ size: "3" }, "other")).reasons.join(), /unknown/);
     });
+    await withProvider("staging", async ({ checked }) => {
+      const { reasons } = await checked({ baseURL: baseUrl });
+      assert.match(reasons.join(), /did you mean baseUrl/);
+    });
+  });
 
-    it("C82: a move to an explicit provider of another account replaces, and no other", () =>
-      withProvider("staging", async ({ checked, configure, moved }) => {
-        const args = {
-          ...{ baseUrl, apiKey: secret("k") },
-          caFile: process.env.TLSEDGE_CA_FILE as string,
-        };
-        const other = { baseUrl: "https://c.example", apiKey: "j" };
-        // Before it is configured, it is the provider itself that is asked about: a rotated key.
-        assert.deepEqual(await moved(other), []);
-        await configure(args);
-        assert.deepEqual(await moved(other), ["baseUrl", "apiKey"]);
-        assert.deepEqual(await moved({ baseUrl, apiKey: secret("j") }), ["apiKey"]);
-        assert.deepEqual(await moved({ baseUrl: "https://c.example" }), ["baseUrl"]);
-        // The same account, or a provider whose record does not say which it has.
-        assert.deepEqual(await moved({ baseUrl, apiKey: secret("k") }), []);
-        assert.deepEqual(await moved({ baseUrl: `${baseUrl}/`, timeoutSeconds: "9" }), []);
-        assert.deepEqual(await moved({}), []);
-        // The record of dynamic providers has the keys of the whole config.
-        const record = { "tlsedge:baseUrl": "https://c.example", "tlsedge:apiKey": secret("j") };
-        assert.deepEqual(await moved(record), []);
-        await configure({ ...args, sameAccount: "true" });
-        assert.deepEqual(await moved(other), []);
-        await configure(args);
-        await checked({ baseUrl, apiKey: "rotated" });
-        assert.deepEqual(await moved(other), []);
-      }));
-
-    it("C82: a move to a default provider, whose name has a version, replaces nothing", () =>
-      withProvider("default_0_2_0", async ({ configure, moved }) => {
+  for (const name of ["default", "default_0_1_0", "default_1_2_3_alpha_1_https___x.example"]) {
+    it(`C4: a key of the stack's config in plain text is refused: ${name}`, () =>
+      withProvider(name, async ({ checked, configure }) => {
+        // The engine puts back the mark of a secret: so no mark is added here.
+        const { inputs } = await checked({ baseUrl, apiKey: "k" });
+        assert.deepEqual(inputs, { baseUrl, apiKey: "k" });
+        const plain = configure({ baseUrl, apiKey: "k" });
+        assert.match(await messageOf(plain), /plain text.*--secret/);
         await configure({ baseUrl, apiKey: secret("k") });
-        assert.deepEqual(await moved({ baseUrl, apiKey: "rotated" }), []);
+        // Whoever reaches the port can't have the environment's key sent to another host.
+        const other = configure({ baseUrl: "https://b.example", apiKey: secret("k") });
+        assert.match(await messageOf(other), /was configured for https:\/\/a\.example/);
+        await configure({ baseUrl });
       }));
+  }
 
-    it("C85: a default provider refuses another account's state, and rewrites a dynamic provider's", async () => {
-      const olds = { uri: "x", connection: "tlsedge-staging", __provider: "text" };
-      const moved = (olds: object) => diff({ olds, news: {}, oldInputs: { ...olds } });
-      assert.match(await messageOf(moved(olds)), /explicit provider/);
-      const found = await moved({ ...olds, connection: "tlsedge" });
-      assert.deepEqual([found.getDiffsList(), found.getReplacesList()], [["__provider"], []]);
+  it("C82: a provider of a program is none of the stack, and its key is a secret", async () => {
+    for (const name of ["staging", "default-eu", "defaults", "default_eu", "default_2"]) {
+      await withProvider(name, async ({ checked, configure }) => {
+        const { inputs } = await checked({ baseUrl, apiKey: "k" });
+        assert.deepEqual(inputs.apiKey, secret("k"));
+        await configure({ baseUrl, apiKey: "k" });
+      });
+    }
+  });
+
+  it("C4 C82: a provider with a base URL needs a key: the environment's is not sent there", async () => {
+    await withProvider("staging", async ({ checked }) => {
+      assert.deepEqual((await checked({ baseUrl: emulator.url })).reasons, [
+        "no API key is set: set apiKey of the provider staging, because that provider sets baseUrl",
+      ]);
+      assert.deepEqual((await checked({ apiKey: "k" })).reasons, []);
     });
+    await withProvider("default", async ({ checked }) => {
+      assert.deepEqual((await checked({ baseUrl: emulator.url })).reasons, []);
+    });
+  });
+
+  it("C82: a move to an explicit provider of another account replaces, and no other", () =>
+    withProvider("staging", async ({ checked, configure, moved }) => {
+      const args = {
+        ...{ baseUrl, apiKey: secret("k") },
+        caFile: process.env.TLSEDGE_CA_FILE as string,
+      };
+      const other = { baseUrl: "https://c.example", apiKey: "j" };
+      // Before it is configured, it is the provider itself that is asked about: a rotated key.
+      assert.deepEqual(await moved(other), []);
+      await configure(args);
+      assert.deepEqual(await moved(other), ["baseUrl", "apiKey"]);
+      assert.deepEqual(await moved({ baseUrl, apiKey: secret("j") }), ["apiKey"]);
+      assert.deepEqual(await moved({ baseUrl: "https://c.example" }), ["baseUrl"]);
+      // The same account, or a provider whose record does not say which it has.
+      assert.deepEqual(await moved({ baseUrl, apiKey: secret("k") }), []);
+      assert.deepEqual(await moved({ baseUrl: `${baseUrl}/`, timeoutSeconds: "9" }), []);
+      assert.deepEqual(await moved({}), []);
+      // The record of dynamic providers has the keys of the whole config.
+      const record = { "tlsedge:baseUrl": "https://c.example", "tlsedge:apiKey": secret("j") };
+      assert.deepEqual(await moved(record), []);
+      await configure({ ...args, sameAccount: "true" });
+      assert.deepEqual(await moved(other), []);
+      await configure(args);
+      await checked({ baseUrl, apiKey: "rotated" });
+      assert.deepEqual(await moved(other), []);
+    }));
+
+  it("C82: a move to a default provider, whose name has a version, replaces nothing", () =>
+    withProvider("default_0_2_0", async ({ configure, moved }) => {
+      await configure({ baseUrl, apiKey: secret("k") });
+      assert.deepEqual(await moved({ baseUrl, apiKey: "rotated" }), []);
+    }));
+
+  it("C85: a default provider refuses another account's state, and rewrites a dynamic provider's", async () => {
+    const olds = { uri: "x", connection: "tlsedge-staging", __provider: "text" };
+    const moved = (olds: object) => diff({ olds, news: {}, oldInputs: { ...olds } });
+    assert.match(await messageOf(moved(olds)), /explicit provider/);
+    const found = await moved({ ...olds, connection: "tlsedge" });
+    assert.deepEqual([found.getDiffsList(), found.getReplacesList()], [["__provider"], []]);
   });
 
   it("C86: the plugin gives the schema, which has its version", async () => {

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import MarkdownIt from "markdown-it";
-import type { Account } from "../cli/account";
 import { statusHtml } from "../cli/html";
 import { statusMarkdown } from "../cli/markdown";
 import { statusText } from "../cli/report";
@@ -8,35 +7,31 @@ import { statusOf } from "../cli/status";
 import { hostile, hostileAccount, inDays, now, references, usualAccount } from "./accounts";
 import { setEnv } from "./support";
 
-describe("the report on a machine that is not in UTC", () => {
-  const reportsIn = (TZ: string, account: Account) => {
+it("a report has the days of UTC, also on a machine that is not in UTC", async () => {
+  const account = await usualAccount();
+  const reportsIn = (TZ: string) => {
     const undo = setEnv({ TZ });
-    try {
-      const status = statusOf(account, now, 14);
-      const text = statusText(status, { width: 120, colour: false });
-      const texts = [JSON.stringify(status), text, statusMarkdown(status), statusHtml(status)];
-      return { offset: now.getTimezoneOffset(), texts };
-    } finally {
-      undo();
-    }
+    const status = statusOf(account, now, 14);
+    const text = statusText(status, { width: 120, colour: false });
+    const offset = now.getTimezoneOffset();
+    undo();
+    return {
+      offset,
+      texts: [JSON.stringify(status), text, statusMarkdown(status), statusHtml(status)],
+    };
   };
-
-  it("has the days of UTC", async () => {
-    const account = await usualAccount();
-    const [utc, there] = [reportsIn("UTC", account), reportsIn("Pacific/Auckland", account)];
-    assert.deepEqual([utc.offset, there.offset], [0, -780]);
-    for (const [index, text] of there.texts.entries()) {
-      assert.equal(text, utc.texts[index]);
-      // It expires at midnight, half a day after noon.
-      assert.ok(text.includes(inDays(180.5).toISOString().slice(0, 10)));
-    }
-  });
+  const [utc, auckland] = [reportsIn("UTC"), reportsIn("Pacific/Auckland")];
+  assert.deepEqual([utc.offset, auckland.offset], [0, -780]);
+  assert.deepEqual(auckland.texts, utc.texts);
+  // It expires at midnight, half a day after noon.
+  const day = inDays(180.5).toISOString().slice(0, 10);
+  for (const text of utc.texts) assert.ok(text.includes(day));
 });
 
 describe("the report in Markdown", () => {
   // As GitHub reads it: tables, links without brackets, HTML.
   const markdown = new MarkdownIt({ html: true, linkify: true });
-  it("has the parts of the report for people, with owners and what each certificate serves", async () => {
+  it("a report in Markdown has the parts of the report for people, with owners and what each certificate serves", async () => {
     const report = statusMarkdown(statusOf(await usualAccount(), now, 14));
     assert.deepEqual(report.match(/^#.*$/gm), [
       "## Status of `api.example.com`",
@@ -63,7 +58,7 @@ describe("the report in Markdown", () => {
     assert.ok(markdown.render(report).includes("<th>SERVES</th>"));
   });
 
-  it("C90 makes of what others wrote neither a reference nor a row", async () => {
+  it("C90 a report in Markdown makes of what others wrote neither a reference nor a row", async () => {
     const status = statusOf(await hostileAccount(), now);
     const page = markdown.render(statusMarkdown(status));
     for (const text of references) assert.ok(page.includes(`<code>${text}</code>`), text);
@@ -72,7 +67,7 @@ describe("the report in Markdown", () => {
     assert.deepEqual(rows.slice(0, 3), [1, hostile.length + 1, hostile.length + 1]);
   });
 
-  it("says what is missing", () => {
+  it("a report in Markdown says what is missing", () => {
     const status = statusOf(
       { service: "api.example.com", edges: [], certificates: [], tunnels: [] },
       now,

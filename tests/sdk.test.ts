@@ -54,7 +54,7 @@ describe("the SDK", () => {
   describe("the configuration of a lookup", () => {
     afterEach(() => pulumi.runtime.setAllConfig({}));
 
-    it("C4 that holds the key in plain text is refused, and the key is not shown", async () => {
+    it("C4 a lookup refuses a key that the config has in plain text, and does not show it", async () => {
       pulumi.runtime.setAllConfig({ "tlsedge:apiKey": "in-plain-text" }, []);
       const { message } = await failureOf(sdk.getTunnels(), pulumi.RunError);
       assert.match(message, /--secret tlsedge:apiKey/);
@@ -62,7 +62,7 @@ describe("the SDK", () => {
       assert.deepEqual(emulator.requests, []);
     });
 
-    it("C1 that stands in the stack, the key as a secret, is taken", async () => {
+    it("C1 a lookup takes the settings of the stack, the key as a secret", async () => {
       const undo = setEnv({ TLSEDGE_API_KEY: undefined });
       try {
         pulumi.runtime.setAllConfig({ "tlsedge:apiKey": emulator.apiKey }, ["tlsedge:apiKey"]);
@@ -72,14 +72,14 @@ describe("the SDK", () => {
       }
     });
 
-    it("C1 that stands under the project's name is named, with the key that is meant", async () => {
+    it("C1 a setting under the project's name is named, with the key that is meant", async () => {
       const undo = setEnv({ TLSEDGE_BASE_URL: undefined });
       pulumi.runtime.setAllConfig({ [`${pulumi.getProject()}:baseUrl`]: emulator.url });
       const { message } = await failureOf(sdk.getTunnels(), pulumi.RunError).finally(undo);
       assert.match(message, /^no base URL is set: .*:baseUrl in .* call it tlsedge:baseUrl$/);
     });
 
-    it("C5 is that of the connection it names", async () => {
+    it("C5 a lookup takes the settings of the connection that it names", async () => {
       await failureOf(sdk.getTunnels({ connection: "tlsedge-staging" }), pulumi.RunError);
       const undo = setEnvFor(emulator, "TLSEDGE_STAGING");
       try {
@@ -123,8 +123,8 @@ describe("the SDK", () => {
       return asyncLocalStorage.run(globalStore, program);
     };
 
-    /** What the engine was told, once the resource is registered. */
-    async function told(resource: pulumi.CustomResource): Promise<Registered> {
+    /** What reaches the engine, once the resource is registered. */
+    async function registration(resource: pulumi.CustomResource): Promise<Registered> {
       await known(resource.urn);
       const [only, ...more] = registered;
       assert.deepEqual(more, []);
@@ -132,7 +132,7 @@ describe("the SDK", () => {
       return only;
     }
 
-    it("C6 can't be made where this package can't be found, and is told what to do", () => {
+    it("C6 a resource fails where this package can't be found, and says what to add", () => {
       const folder = process.cwd();
       process.chdir(os.tmpdir());
       try {
@@ -149,7 +149,7 @@ describe("the SDK", () => {
       }
     });
 
-    it("keeps the trace of an error that its constructor throws, and lets others have theirs", () => {
+    it("a resource keeps the trace of an error that its constructor throws, and lets others have theirs", () => {
       const parent = {} as pulumi.Resource;
       const limit = Error.stackTraceLimit;
       for (const make of [
@@ -163,7 +163,7 @@ describe("the SDK", () => {
       }
     });
 
-    it("stands in the state with the line of the program that made it", async () => {
+    it("a resource stands in the state with the line of the program that made it", async () => {
       type Position = { toObject(): { uri: string; line: number } };
       // Pulumi's types hide the monitor that takes the engine's place.
       const monitor = pulumi.runtime.getMonitor() as unknown as {
@@ -183,14 +183,14 @@ describe("the SDK", () => {
       asked.mock.restore();
     });
 
-    it("C52 carries a provider's text of at most 100 bytes, constant to the letter", async () => {
-      const edge = await told(new sdk.TLSEdge("e", { hostports: ["a.example.com:443"] }));
+    it("C52 a resource carries a provider's text of at most 100 bytes, constant to the letter", async () => {
+      const edge = await registration(new sdk.TLSEdge("e", { hostports: ["a.example.com:443"] }));
       assert.equal(edge.type, "pulumi-nodejs:dynamic/tlsedge:TLSEdge");
       const text = 'exports.handler = () => require("pulumi-tlsedge/provider").tlsEdge';
       assert.equal(edge.inputs.__provider, text);
       registered = [];
       const { certificatePem } = await makeCertificate({ commonName: "c" });
-      const certificate = await told(new sdk.TLSCertificate("c", { certificatePem }));
+      const certificate = await registration(new sdk.TLSCertificate("c", { certificatePem }));
       assert.equal(certificate.type, "pulumi-nodejs:dynamic/tlsedge:TLSCertificate");
       assert.equal(certificate.inputs.__provider, text.replace("tlsEdge", "tlsCertificate"));
       assert.ok(Buffer.byteLength(certificate.inputs.__provider) <= 100);
@@ -203,7 +203,7 @@ describe("the SDK", () => {
         seen = args;
         return undefined;
       };
-      await told(make({ transformations: [look] }));
+      await registration(make({ transformations: [look] }));
       const props = Object.entries((seen?.props ?? {}) as Properties);
       const secrets: string[] = [];
       for (const [name, value] of props) {
@@ -212,8 +212,8 @@ describe("the SDK", () => {
       return { opts: seen?.opts as pulumi.CustomResourceOptions, secrets };
     }
 
-    it("C10 C50 says which arguments are secrets, wherever in them, and of which nothing else", async () => {
-      const edge = await told(
+    it("C10 C50 a resource says which arguments have a secret anywhere in them, and names no other", async () => {
+      const edge = await registration(
         new sdk.TLSEdge("e", {
           description: pulumi.secret("d"),
           metadata: pulumi.output("m"),
@@ -226,17 +226,17 @@ describe("the SDK", () => {
       assert.deepEqual(secrets.sort(), ["backend", "description", "hostports"]);
     });
 
-    it("C15 takes a resource for an argument to the check, be it part of a circle", async () => {
+    it("C15 a resource in place of an argument comes to the check, be it part of a circle", async () => {
       const site = new pulumi.ComponentResource("test:index:Site", "site");
       const circle = Object.assign(new sdk.TLSEdge("part", {}, { parent: site }), { site });
       Object.assign(site, { circle });
       await known(circle.urn);
       registered = [];
-      const edge = await told(new sdk.TLSEdge("e", { backend: circle as never }));
+      const edge = await registration(new sdk.TLSEdge("e", { backend: circle as never }));
       assert.deepEqual(await edge.inputs.__secrets, []);
     });
 
-    it("C24 is deleted before it is replaced, if an edge, unless told otherwise", async () => {
+    it("C24 an edge, and no certificate, is deleted before it is replaced, unless an option says otherwise", async () => {
       const usual = await handedOn((opts) => new sdk.TLSEdge("e", {}, opts));
       assert.equal(usual.opts.deleteBeforeReplace, true);
       registered = [];
@@ -252,7 +252,7 @@ describe("the SDK", () => {
       assert.notEqual(certificate.opts.deleteBeforeReplace, true);
     });
 
-    it("C18 can't have the hostport of another one in the same account, in any letter case", async () => {
+    it("C18 an edge can't have the hostport of another one in the same account, in any letter case", async () => {
       const stack = {};
       mock.method(pulumi.runtime, "getStackResource", () => stack);
       const undo = setEnvFor(emulator, "TLSEDGE_OTHER");
@@ -278,7 +278,7 @@ describe("the SDK", () => {
       }
     });
 
-    it("C40 can't import what another resource has: both are named, in whichever order", async () => {
+    it("C40 a resource can't import what another one has: both are named, in whichever order", async () => {
       let stack = {};
       mock.method(pulumi.runtime, "getStackResource", () => stack);
       const logged = mock.method(pulumi.log, "error", async () => {});
@@ -296,9 +296,9 @@ describe("the SDK", () => {
           ["d", { import: "a-id" }, /"a" and "d" have the same object, a-id/],
           ["e", { import: "x" }, /"b" and "e" have the same object, x/],
         ];
-        for (const [place, [name, opts, said]] of shared.entries()) {
+        for (const [place, [name, opts, error]] of shared.entries()) {
           await make(name, opts);
-          assert.match(String(logged.mock.calls[place]?.arguments), said);
+          assert.match(String(logged.mock.calls[place]?.arguments), error);
         }
         stack = {};
         await make("first", { import: "second-id" });
@@ -311,13 +311,13 @@ describe("the SDK", () => {
       }
     });
 
-    it("C15 may have no arguments, or null", async () => {
-      assert.equal((await told(new sdk.TLSEdge("e", null as never))).name, "e");
+    it("C15 a resource may have no arguments, or null", async () => {
+      assert.equal((await registration(new sdk.TLSEdge("e", null as never))).name, "e");
       registered = [];
-      assert.equal((await told(new sdk.TLSCertificate("c", undefined as never))).name, "c");
+      assert.equal((await registration(new sdk.TLSCertificate("c", undefined as never))).name, "c");
     });
 
-    it("C50 gives the key, and nothing else, as a secret whatever was passed", async () => {
+    it("C50 a certificate gives its key, and nothing else, as a secret, whatever the program passes", async () => {
       const { certificatePem, privateKeyPem } = await makeCertificate({ commonName: "c" });
       for (const key of [privateKeyPem, pulumi.output(privateKeyPem)]) {
         registered = [];
@@ -327,7 +327,7 @@ describe("the SDK", () => {
       }
     });
 
-    it("C53 gives undefined for what a leaf with another kind of key does not have", async () => {
+    it("C53 a certificate has undefined for what a leaf with another kind of key does not have", async () => {
       answered = { privateKeyType: null, publicKeyFingerprint: null };
       const { certificatePem } = await makeCertificate({ commonName: "c" });
       const certificate = new sdk.TLSCertificate("c", { certificatePem });
@@ -341,15 +341,15 @@ describe("the SDK", () => {
       for (const output of outputs) assert.equal(await known(output), undefined);
     });
 
-    it("C43 is read, not made, by get", async () => {
-      const edge = await told(sdk.TLSEdge.get("e", "edgtls_1", { connection: "tlsedge" }));
+    it("C43 a get reads a resource, and makes none", async () => {
+      const edge = await registration(sdk.TLSEdge.get("e", "edgtls_1", { connection: "tlsedge" }));
       assert.equal(edge.id, "edgtls_1");
       registered = [];
-      const certificate = await told(sdk.TLSCertificate.get("c", "cert_1"));
+      const certificate = await registration(sdk.TLSCertificate.get("c", "cert_1"));
       assert.equal(certificate.id, "cert_1");
     });
 
-    it("C43 is not made by a get that has no id", async () => {
+    it("C43 a get without an id fails, and makes no resource", async () => {
       for (const id of ["", undefined as unknown as string]) {
         assert.throws(() => sdk.TLSEdge.get("e", id), pulumi.RunError);
         assert.throws(() => sdk.TLSCertificate.get("c", id), pulumi.RunError);
@@ -357,7 +357,7 @@ describe("the SDK", () => {
       assert.deepEqual(registered, []);
     });
 
-    it("C40 is not made by an import option that is empty", () => {
+    it("C40 a resource with an empty import option fails", () => {
       const options = { import: "" };
       for (const make of [
         () => new sdk.TLSEdge("e", {}, options),
@@ -367,7 +367,7 @@ describe("the SDK", () => {
       }
     });
 
-    it("C70 is known by its class", async () => {
+    it("C70 a resource is known by its class, also one of the plugin", async () => {
       const edge = new sdk.TLSEdge("e");
       assert.equal(sdk.TLSEdge.isInstance(edge), true);
       assert.equal(sdk.TLSCertificate.isInstance(edge), false);
@@ -377,15 +377,15 @@ describe("the SDK", () => {
         assert.equal(sdk.TLSCertificate.isInstance({ __pulumiType }), false);
       }
       // With it, Pulumi's policies would match that one type alone.
-      for (const made of [sdk.TLSEdge, sdk.TLSCertificate]) assert.ok(!("__pulumiType" in made));
+      for (const type of [sdk.TLSEdge, sdk.TLSCertificate]) assert.ok(!("__pulumiType" in type));
       for (const other of [null, undefined, "edge", {}]) {
         assert.equal(sdk.TLSEdge.isInstance(other), false);
         assert.equal(sdk.TLSCertificate.isInstance(other), false);
       }
-      await told(edge);
+      await registration(edge);
     });
 
-    it("C5 has no connection that is not configured", () => {
+    it("C5 a resource with a connection that is not configured fails", () => {
       // In a unit test of a program, it needs none.
       undo();
       const args = { connection: "tlsedge-nowhere" };
