@@ -228,7 +228,7 @@ describe("the settings of a connection", () => {
 
   it("C5 can't be those of a connection that is no config namespace", () => {
     for (const connection of ["", "Staging", "a:b", "-a", "key with spaces"]) {
-      assert.throws(() => read(enough, {}, connection), ConfigurationError);
+      assert.throws(() => read(enough, {}, connection), /^ConfigurationError: .* config namespace/);
     }
   });
 });

@@ -82,7 +82,7 @@ describe("the shape of inputs", () => {
       ["colour", edge, undefined],
       ["", edge, undefined],
       ["x", [], undefined],
-      ["domain", ["region", "connection"], undefined],
+      ["region", ["version", "connection"], undefined],
       ["timeoutSecs", ["baseUrl", "timeoutSeconds"], "timeoutSeconds"],
     ];
     for (const [name, known, expected] of rows) assert.equal(nearest(name, known), expected, name);
@@ -182,7 +182,7 @@ describe("the shape of inputs", () => {
       ["x".repeat(99), `"${"x".repeat(80)}…" has no port: ${write}`],
     ],
     hostports: [
-      [["A.example.com:443", unknown, "a.example.com:443"], `${twice}: remove one of them`],
+      [["a.example.com:443", unknown, "A.example.com:443"], `${twice}: remove one of them`],
       ["a:1", "is a string, but must be a list of strings: put it into brackets"],
       [{ a: "a:1" }, "is an object, but must be a list of strings"],
     ],
