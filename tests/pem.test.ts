@@ -263,6 +263,10 @@ describe("the inputs of a TLS certificate", () => {
       assert.match(reasons({ certificatePem }, olds).join(), /privateKeyPem: is missing/);
     }
     assert.deepEqual(reasons(argsOf(expired), old), []);
+    assert.match(
+      check(argsOf(expired), old).warnings?.join("\n") ?? "",
+      /^the leaf .* expired .*$/,
+    );
     assert.deepEqual(reasons({ certificatePem }, old), []);
   });
 
