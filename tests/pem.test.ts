@@ -143,7 +143,7 @@ describe("the inputs of a TLS certificate", () => {
       ["a wrong signature", leafWith(otherEnd), /2 did not sign certificate 1/],
       ["with a key in it", (pem) => pem + leaf.privateKeyPem, /PRIVATE KEY block/],
       ["a path", () => "./certs/app.pem", /path of a file/],
-      ["a path of Windows", () => "C:\\app.crt", /path of/],
+      ["a path of Windows", () => "C:\\certs\\app", /path of/],
       ["a start in month 99", month("260308063000Z", "269908063000Z"), /1 has a date/],
       ["an end in month 99", month("361102055959Z", "369902055959Z"), /1 has a date/],
       ["reversed", (pem) => blocks(pem).reverse().join(""), /1 signed .* 2, .* reverse order/],
