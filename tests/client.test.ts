@@ -558,15 +558,18 @@ describe("the client", () => {
     };
     turn("a");
     await startedAfter(20_000);
-    for (const name of ["b", "c", "d", "e", "f"]) turn(name);
+    for (const name of ["b", "c", "d", "e", "f", "g"]) turn(name);
     assert.equal(await startedAfter(40_000), "abc");
     // A second more, because a request may be on its way for longer than another.
     assert.equal(await startedAfter(1000), "abcd");
     assert.equal(await startedAfter(20_000), "abcdef");
-    assert.deepEqual(waits, [41_000, 61_000, 61_000]);
+    // The next minute is counted from what had to wait, too.
+    assert.equal(await startedAfter(40_000), "abcdef");
+    assert.equal(await startedAfter(1000), "abcdefg");
+    assert.deepEqual(waits, [41_000, 61_000, 61_000, 102_000]);
     await startedAfter(100_000);
-    turn("g");
-    assert.equal(waits.length, 3);
+    turn("h");
+    assert.equal(waits.length, 4);
   });
 
   describe("a list", () => {
