@@ -11,9 +11,8 @@ import { inspect, promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import * as v from "valibot";
 import { Client, type ClientOptions } from "../client/client";
-import { ConnectionError, RequestError, ServiceError } from "../client/errors";
+import { RequestError } from "../client/errors";
 import { Deadline, Pace } from "../client/pace";
-import { tlsCertificates } from "../client/tlsCertificate";
 import { tlsEdges } from "../client/tlsEdge";
 import { tunnels } from "../client/tunnel";
 import {
@@ -41,10 +40,19 @@ const get = (client: Client) => tlsEdges.get(client, "edgtls_1");
 const update = (client: Client) => tlsEdges.update(client, "edgtls_1", { metadata: "m" });
 const remove = (client: Client) => tlsEdges.delete(client, "edgtls_1");
 const listAll = (client: Client) => Array.fromAsync(tlsEdges.list(client));
+const operations = { POST: create, GET: get, PATCH: update, DELETE: remove };
 
 /** Everything of an error that a log could show. */
 const shown = (error: Error) =>
   inspect(error, { depth: null, showHidden: true }) + JSON.stringify(error);
+
+/** The error of a request that fails with these fields. */
+async function failure(work: Promise<unknown>, fields: object): Promise<RequestError> {
+  const error = await failureOf(work, RequestError);
+  const found = Object.keys(fields).map((name) => [name, Reflect.get(error, name)]);
+  assert.deepEqual(Object.fromEntries(found), fields, error.message);
+  return error;
+}
 
 /** A TCP server. */
 async function listening(onConnection: (socket: Socket) => void) {
@@ -88,13 +96,13 @@ describe("the client", () => {
       const { client, requests } = await scripted([answer(201, edge), answer(200, edge)]);
       await create(client, { description: "d" });
       await get(client);
-      const [posted, read] = requests;
-      const { authorization, accept, ...headers } = posted?.headers ?? {};
-      assert.deepEqual([authorization, accept], [`Bearer ${apiKey}`, "application/json"]);
-      assert.equal(headers["service-version"], "2");
-      assert.equal(headers["content-type"], "application/json");
-      assert.equal(posted?.body, '{"description":"d"}');
-      assert.equal(read?.headers["content-type"], undefined);
+      const [posted, read] = requests.map(({ headers }) => headers);
+      assert.equal(posted?.authorization, `Bearer ${apiKey}`);
+      assert.equal(posted?.accept, "application/json");
+      assert.equal(posted?.["service-version"], "2");
+      assert.equal(posted?.["content-type"], "application/json");
+      assert.equal(requests[0]?.body, '{"description":"d"}');
+      assert.equal(read?.["content-type"], undefined);
     });
 
     it("C2: has the version and its header as configured", async () => {
@@ -124,18 +132,17 @@ describe("the client", () => {
     });
 
     it("C3: goes over HTTPS only", () => {
-      const make = () => new Client({ baseUrl: "http://127.0.0.1", apiKey });
-      assert.throws(make, (error: Error) => !shown(error).includes(apiKey));
+      const start = () => new Client({ baseUrl: "http://127.0.0.1", apiKey });
+      assert.throws(start, (error: Error) => !shown(error).includes(apiKey));
     });
 
     it("C7: belongs to an account whose tag tells it from others", () => {
-      const tagOf = (baseUrl: string, key: string) =>
-        new Client({ baseUrl, apiKey: key }).accountTag;
-      const tag = tagOf("https://a.example/v2", apiKey);
-      assert.match(tag, /^[0-9a-f]{16}$/);
-      assert.equal(tagOf("https://a.example/v2", apiKey), tag);
-      assert.notEqual(tagOf("https://a.example/v3", apiKey), tag);
-      assert.notEqual(tagOf("https://a.example/v2", "another-key"), tag);
+      const tagOf = (base: string, key = apiKey) =>
+        new Client({ baseUrl: `https://a.example/${base}`, apiKey: key }).accountTag;
+      assert.match(tagOf("v2"), /^[0-9a-f]{16}$/);
+      assert.equal(tagOf("v2"), tagOf("v2"));
+      assert.notEqual(tagOf("v2"), tagOf("v3"));
+      assert.notEqual(tagOf("v2"), tagOf("v2", "another-key"));
     });
   });
 
@@ -144,7 +151,7 @@ describe("the client", () => {
       const details = { operation_id: "op_7" };
       const body = { error_code: "ERR_TLSE_218", status_code: 400, msg: "taken", details };
       const { client } = await scripted([answer(400, body)]);
-      const { elapsedMs, ...fields } = await failureOf(create(client), ServiceError);
+      const { elapsedMs, ...fields } = await failure(create(client), {});
       assert.ok(Number.isInteger(elapsedMs));
       assert.deepEqual(fields, {
         ...{ method: "POST", path, attempts: 1, ambiguous: false, status: 400 },
@@ -155,9 +162,8 @@ describe("the client", () => {
     it("keeps its status, whatever its body is", async () => {
       const bodies = ["<html>", "", "[1]", "null", '{"msg":7,"error_code":{},"details":"x"}'];
       const { client } = await scripted(bodies.map((body) => answer(400, body)));
-      for (const body of bodies) {
-        const error = await failureOf(get(client), ServiceError);
-        assert.deepEqual([error.status, error.code ?? error.operationId], [400, undefined], body);
+      for (const _ of bodies) {
+        await failure(get(client), { status: 400, code: undefined, operationId: undefined });
       }
     });
 
@@ -165,7 +171,7 @@ describe("the client", () => {
       const settings = { 401: "apiKey", 403: "apiKey", 429: "requestsPerMinute", 308: "baseUrl" };
       for (const [status, setting] of Object.entries(settings)) {
         const { client } = await scripted([answer(Number(status), {})], { maxRetries: 0 });
-        const { message } = await failureOf(get(client), ServiceError);
+        const { message } = await failure(get(client), { status: Number(status) });
         assert.ok(message.includes(`the option ${setting}`), message);
         assert.equal(message.includes(client.baseUrl.host), setting === "apiKey");
       }
@@ -173,12 +179,10 @@ describe("the client", () => {
 
     it("asks for the base URL after a 404 only where no object was asked for", async () => {
       const { client } = await scripted(Array(5).fill(answer(404, "<html>")));
-      for (const [work, isAsked] of [
-        ...([create, listAll] as const).map((one) => [one, true] as const),
-        ...([get, update, remove] as const).map((one) => [one, false] as const),
-      ]) {
-        const { message } = await failureOf<Error>(work(client), ServiceError);
-        assert.equal(message.includes("base URL in the option baseUrl"), isAsked, message);
+      for (const work of [create, listAll, get, update, remove]) {
+        const { message } = await failure(work(client), { status: 404 });
+        const isAsked = message.includes("base URL in the option baseUrl");
+        assert.equal(isAsked, work === create || work === listAll, message);
       }
     });
   });
@@ -189,7 +193,7 @@ describe("the client", () => {
     holdClocks([], Date.parse("2065-10-21T07:00:00Z"));
     assert.equal(client.clockSkewMs, 0);
     for (let n = 0; n < 2; n++) {
-      await get(client).catch(() => {});
+      await get(client);
       assert.equal(client.clockSkewMs, 28 * 60_000);
     }
   });
@@ -199,8 +203,7 @@ describe("the client", () => {
     const { client, requests } = await scripted([none, answer(200, edge), none, answer(400)]);
     assert.deepEqual(await update(client), edge);
     // The update may be done.
-    const error = await failureOf(update(client), ServiceError);
-    assert.deepEqual([error.method, error.ambiguous], ["GET", true]);
+    await failure(update(client), { method: "GET", status: 400, ambiguous: true });
     const methods = requests.map(({ method }) => method);
     assert.deepEqual(methods, ["PATCH", "GET", "PATCH", "GET"]);
   });
@@ -209,53 +212,39 @@ describe("the client", () => {
     const { client } = await scripted([answer(204), answer(202, { id: 7 }), answer(200, "<html>")]);
     await remove(client);
     await remove(client);
-    const error = await failureOf(remove(client), ConnectionError);
-    assert.deepEqual([error.code, error.ambiguous], ["EBADANSWER", true]);
+    await failure(remove(client), { code: "EBADANSWER", ambiguous: true });
   });
 
   describe("a success that can't be used", () => {
     it("is an error, and a write may be done", async () => {
       for (const body of ["<html>", "", "[]", '"ok"', '{"id":"edgtls_1","ur']) {
         const { client, requests } = await scripted([answer(201, body), answer(200, body)]);
-        const post = await failureOf(create(client), ConnectionError);
-        assert.deepEqual(
-          [post.code, post.ambiguous, post.objectId],
-          ["EBADANSWER", true, undefined],
-        );
-        assert.equal((await failureOf(get(client), ConnectionError)).ambiguous, false);
+        const code = "EBADANSWER";
+        await failure(create(client), { code, ambiguous: true, objectId: undefined });
+        await failure(get(client), { code, ambiguous: false });
         assert.equal(requests.length, 2);
       }
     });
 
-    const fields: [string, object][] = [
-      ["id", { id: 7 }],
-      ["id", { id: "" }],
-      ["id", { id: "x".repeat(1001) }],
-      ["uri", { uri: null }],
-      ["created_at", { created_at: "yesterday" }],
-      ["description", { description: {} }],
-      ["hostports", { hostports: "a.example.com:443" }],
-      ["hostports[1]", { hostports: ["a.example.com:443", null] }],
-      ["backend", { backend: [] }],
-      ["backend.backend.id", { backend: { backend: { id: true } } }],
-      ["ip_restriction.ip_policies", { ip_restriction: { ip_policies: "ipp_1" } }],
-      ["tls_termination.min_version", { tls_termination: { min_version: 1.2 } }],
-    ];
-    for (const [field, other] of fields) {
-      it(`C62: names its field ${field}, in a list, too: ${inspect(other).slice(0, 60)}`, async () => {
-        const wrong = { ...edge, ...other };
+    it("C35 C62: names its field, in a list, too, and the id where that is right", async () => {
+      const fields: [path: string, values: object][] = [
+        ["id", { id: "" }],
+        ["id", { id: "x".repeat(1001) }],
+        ["created_at", { created_at: "yesterday" }],
+        ["hostports[1]", { hostports: ["a.example.com:443", null] }],
+        ["backend", { backend: [] }],
+      ];
+      for (const [field, values] of fields) {
+        const wrong = { ...edge, ...values };
         const list = answer(200, { tls_edges: [edge, wrong] });
         const { client } = await scripted([answer(201, wrong), list]);
-        const error = await failureOf(create(client), ConnectionError);
-        assert.deepEqual([error.code, error.field], ["EBADANSWER", field]);
+        const objectId = field === "id" ? undefined : edge.id;
+        const error = await failure(create(client), { code: "EBADANSWER", field, objectId });
         assert.ok(error.message.includes(field), error.message);
-        // C35: the id is enough.
         assert.ok(!("id" in error), "Pulumi would store the error's properties as the state");
-        assert.equal(error.objectId, field === "id" ? undefined : edge.id);
-        const ofList = await failureOf(listAll(client), ConnectionError);
-        assert.deepEqual([ofList.field, ofList.objectId], [`tls_edges[1].${field}`, undefined]);
-      });
-    }
+        await failure(listAll(client), { field: `tls_edges[1].${field}`, objectId: undefined });
+      }
+    });
 
     it("C91: is read to 32 MiB, and not asked for again", async () => {
       const zipped = (mebibytes: number): Answer => {
@@ -267,46 +256,24 @@ describe("the client", () => {
       const { client, requests } = await scripted([zipped(30), big, big]);
       assert.deepEqual(await client.get("/", anything), {});
       for (const work of [get, create]) {
-        const error = await failureOf<RequestError>(work(client), ConnectionError);
+        const error = await failure(work(client), { attempts: 1, ambiguous: work === create });
         assert.match(error.message, /more than 32 MiB/);
-        assert.deepEqual([error.attempts, error.ambiguous], [1, work === create]);
       }
       assert.equal(requests.length, 3);
     });
-  });
-
-  it("C62: tolerates unknown fields and values, and null for unset", async () => {
-    const unset = { description: null, metadata: null, hostports: null, backend: null };
-    const refs = {
-      ip_restriction: { ip_policies: { id: "ipp_1", uri: "x", more: 1 }, more: 2 },
-      mutual_tls: { certificate_authorities: [{ id: "ca_1", uri: "x" }] },
-      tls_termination: { terminate_at: "somewhere", min_version: null },
-    };
-    const { client } = await scripted([answer(200, { ...edge, ...unset, ...refs, more: {} })]);
-    assert.equal((await get(client)).tls_termination?.terminate_at, "somewhere");
   });
 
   describe("a deadline", () => {
     it("C34: is one for all requests of an operation", async () => {
       const { client, requests } = await scripted([silence], { timeoutSeconds: 1 });
       const operation = client.operation();
-      await failureOf(get(operation), ConnectionError);
-      const error = await failureOf(update(operation), ConnectionError);
-      const { code, attempts, ambiguous } = error;
-      assert.deepEqual([code, attempts, ambiguous], ["ETIMEDOUT", 0, false]);
+      await failure(get(operation), { code: "ETIMEDOUT" });
+      await failure(update(operation), { code: "ETIMEDOUT", attempts: 0, ambiguous: false });
       assert.equal(requests.length, 1);
-      // Another operation has its own.
-      assert.equal(client.operation().leftMs, 1000);
-    });
-
-    it("C34: says how much time is left", async () => {
-      const { client } = await scripted([answer(200, edge)], { timeoutSeconds: 30 });
-      holdClocks();
-      const operation = client.operation();
-      await get(operation);
-      mock.timers.tick(12_000);
-      assert.equal(operation.leftMs, 18_000);
-      assert.deepEqual([client.leftMs, operation.account.leftMs], [30_000, 30_000]);
+      assert.ok(operation.leftMs <= 0);
+      // Another operation has its own, and so has each request outside of them.
+      const others = [client.operation(), client, operation.account];
+      for (const { leftMs } of others) assert.equal(leftMs, 1000);
     });
 
     it("C34: begins with the first request, and stands still while a request queues", async () => {
@@ -337,22 +304,21 @@ describe("the client", () => {
     it("C34: ends in an error that tells how often and how long it was tried", async () => {
       const answers = [answer(502), answer(502), silence];
       const { client } = await scripted(answers, { timeoutSeconds: 1 });
-      const error = await failureOf(update(client), ConnectionError);
-      assert.deepEqual([error.code, error.attempts, error.ambiguous], ["ETIMEDOUT", 3, true]);
+      const fields = { code: "ETIMEDOUT", attempts: 3, ambiguous: true };
+      const error = await failure(update(client), fields);
       assert.ok(error.elapsedMs >= 900, String(error.elapsedMs));
       assert.match(error.message, /after 3 tries in \d+ s/);
     });
 
     it("C34: is not waited for when Retry-After asks for more", async () => {
-      const { client, requests } = await scripted([answer(429, {}, { "Retry-After": "3600" })]);
-      assert.equal((await failureOf(get(client), ServiceError)).status, 429);
-      assert.equal(requests.length, 1);
+      const { client } = await scripted([answer(429, {}, { "Retry-After": "3600" })]);
+      await failure(get(client), { status: 429, attempts: 1 });
     });
   });
 
   describe("a person who waits", () => {
     const longPause = answer(429, {}, { "Retry-After": "60" });
-    const cases: [string, Answer[], RegExp | undefined][] = [
+    const cases: [what: string, failures: Answer[], message: RegExp | undefined][] = [
       ["of no second try", [answer(502)], undefined],
       ["once of the third try and later ones", Array(4).fill(answer(502)), /502/],
       ["of a long pause", [longPause], /GET \/edges\/tls\/edgtls_1.*429.*, for 120 s/],
@@ -367,34 +333,19 @@ describe("the client", () => {
         if (message) assert.match(String(tell.mock.calls[0]?.arguments), message);
       });
     }
-
-    it("C2: is told once that requests wait for the limit", async () => {
-      const tell = mock.fn<(text: string) => void>();
-      const answers = Array(4).fill(answer(200, {}));
-      const { client } = await scripted(answers, { requestsPerMinute: 2, tell });
-      holdClocks(["setTimeout"]);
-      const read = () => client.get("/", anything);
-      await Promise.all([read(), read()]);
-      assert.equal(tell.mock.callCount(), 0);
-      const waiting = [read(), read()];
-      assert.equal(tell.mock.callCount(), 1);
-      const [text] = tell.mock.calls[0]?.arguments ?? [];
-      assert.match(String(text), /limit of 2 requests a minute.*requestsPerMinute/);
-      await ticking(Promise.all(waiting), 1000);
-    });
   });
 
   describe("a retry", () => {
     let endTries: () => void;
     let sent: ClientRequest | undefined;
-    const keep = (message: unknown) => {
+    const onStart = (message: unknown) => {
       sent = (message as { request: ClientRequest }).request;
     };
     beforeEach(() => {
       endTries = holdTimeouts();
-      subscribe("http.client.request.start", keep);
+      subscribe("http.client.request.start", onStart);
     });
-    afterEach(() => unsubscribe("http.client.request.start", keep));
+    afterEach(() => unsubscribe("http.client.request.start", onStart));
 
     /** The connection breaks with this code after the request was sent. */
     const breaks = (code: string): Answer => {
@@ -406,63 +357,52 @@ describe("the client", () => {
       response.write('{"id":"edgtls_1",', () => response.socket?.destroy());
     };
     const garbage: Answer = (response) => void response.socket?.end("nonsense\r\n\r\n");
+    type Failure = [name: string, answer: Answer];
     const withStatus = (...statuses: number[]) =>
-      statuses.map((status): [string, Answer] => [String(status), answer(status, "<html>")]);
-    const codes = ["EHOSTUNREACH", "ENETUNREACH", "ECONNREFUSED", "EAI_AGAIN"];
-
-    const reads = ["GET", "PATCH", "DELETE"];
-    const writes = ["POST", "PATCH", "DELETE"];
-    /** After each failure: which methods are tried again, and which else may be done. */
-    const matrix: { failures: [string, Answer][]; again: string[]; mayBeDone: string[] }[] = [
-      { failures: withStatus(429), again: ["POST", ...reads], mayBeDone: [] },
-      {
-        failures: [
-          ...withStatus(408, 502, 503, 504, 520, 521, 522, 523, 524),
-          ["503 with Retry-After", answer(503, "", { "Retry-After": "0" })],
-          ["a reset", reset],
-          ["half of the answer", cut],
-          ["no answer in time", () => endTries()],
-          ...codes.map((code): [string, Answer] => [`${code} after it was sent`, breaks(code)]),
-        ],
-        again: reads,
-        mayBeDone: ["POST"],
-      },
-      {
-        failures: [
-          ...withStatus(500, 501, 302),
-          ["500 with Retry-After", answer(500, "", { "Retry-After": "0" })],
-          ["what is no HTTP", garbage],
-        ],
-        again: [],
-        mayBeDone: writes,
-      },
-      { failures: withStatus(400, 401, 403, 404, 405, 409, 413, 422), again: [], mayBeDone: [] },
+      statuses.map((status): Failure => [String(status), answer(status, "<html>")]);
+    const broken = ["EHOSTUNREACH", "ENETUNREACH", "ECONNREFUSED", "EAI_AGAIN"].map(
+      (code): Failure => [`${code} after it was sent`, breaks(code)],
+    );
+    const passing: Failure[] = [
+      ...withStatus(408, 502, 503, 504, 520, 521, 522, 523, 524),
+      ["503 with Retry-After", answer(503, "", { "Retry-After": "0" })],
+      ["a reset", reset],
+      ["half of the answer", cut],
+      ["no answer in time", () => endTries()],
+      ...broken,
     ];
-    const works = { POST: create, GET: get, PATCH: update, DELETE: remove };
-    for (const { failures, again, mayBeDone } of matrix) {
-      for (const [name, failure] of failures) {
-        const whom = again.join(", ") || "no method";
-        it(`C33 C34: follows ${name} for ${whom}; done may be: ${mayBeDone}`, async () => {
-          for (const [method, work] of Object.entries(works)) {
-            const { client, requests } = await scripted([failure, answer(200, edge)]);
-            const error = await work(client).then(
-              () => undefined,
-              ({ ambiguous, attempts }: RequestError) => ({ ambiguous, attempts }),
-            );
-            const bodies = requests.map(({ body }) => body);
-            const expected = again.includes(method)
-              ? [undefined, [bodies[0], bodies[0]]]
-              : [{ ambiguous: mayBeDone.includes(method), attempts: 1 }, [bodies[0]]];
-            assert.deepEqual([error, bodies], expected, method);
-          }
-        });
-      }
+    const lasting: Failure[] = [
+      ...withStatus(500, 501, 302),
+      ["500 with Retry-After", answer(500, "", { "Retry-After": "0" })],
+      ["what is no HTTP", garbage],
+    ];
+    /** After each failure: which methods are tried again, and which else may be done. */
+    const matrix: [failures: Failure[], again: string[], mayBeDone: string[]][] = [
+      [withStatus(429), ["POST", "GET", "PATCH", "DELETE"], []],
+      [passing, ["GET", "PATCH", "DELETE"], ["POST"]],
+      [lasting, [], ["POST", "PATCH", "DELETE"]],
+      [withStatus(400, 401, 403, 404, 405, 409, 413, 422), [], []],
+    ];
+    const cases = matrix.flatMap(([failures, ...follows]) =>
+      failures.map((one) => [...one, ...follows] as const),
+    );
+    for (const [name, failed, again, mayBeDone] of cases) {
+      const whom = again.join(", ") || "no method";
+      it(`C33 C34: follows ${name} for ${whom}; done may be: ${mayBeDone}`, async () => {
+        for (const [method, work] of Object.entries(operations)) {
+          const { client, requests } = await scripted([failed, answer(200, edge)]);
+          const isRetried = again.includes(method);
+          const fields = { method, attempts: 1, ambiguous: mayBeDone.includes(method) };
+          await (isRetried ? work(client) : failure(work(client), fields));
+          const [first, ...others] = requests.map(({ body }) => body);
+          assert.deepEqual(others, isRetried ? [first] : [], method);
+        }
+      });
     }
 
     it("C34: leaves in doubt a write of which any try was lost, not only the last", async () => {
       const { client } = await scripted([answer(502), answer(409, {})]);
-      const error = await failureOf(update(client), ServiceError);
-      assert.deepEqual([error.status, error.ambiguous], [409, true]);
+      await failure(update(client), { status: 409, ambiguous: true });
     });
 
     it("C33: follows a POST whose connection breaks before the TLS handshake", async () => {
@@ -482,11 +422,10 @@ describe("the client", () => {
       const sockets: Socket[] = [];
       const front = await listening((socket) => void sockets.push(socket));
       const client = new Client({ baseUrl: front.url, apiKey, timeoutSeconds: 1 });
-      const error = await failureOf(create(client), ConnectionError).finally(() => {
+      await failure(create(client), { code: "ETIMEDOUT", ambiguous: false }).finally(() => {
         for (const socket of sockets) socket.destroy();
         front.close();
       });
-      assert.deepEqual([error.code, error.ambiguous], ["ETIMEDOUT", false]);
     });
 
     it("C34: follows a failure of a name server, not an unknown host name", async () => {
@@ -500,9 +439,9 @@ describe("the client", () => {
       };
       const { client, requests } = await scripted([answer(201, edge)]);
       failNextLookup("ENOTFOUND");
-      const error = await failureOf(get(client), ConnectionError);
-      assert.deepEqual([error.code, error.attempts, requests.length], ["ENOTFOUND", 1, 0]);
+      const error = await failure(get(client), { code: "ENOTFOUND", attempts: 1 });
       assert.match(error.message, /base URL in the option baseUrl/);
+      assert.equal(requests.length, 0);
       failNextLookup("EAI_AGAIN");
       await create(client);
     });
@@ -512,7 +451,7 @@ describe("the client", () => {
     beforeEach(skipPauses);
     const pausesAfter = async (headers: object, maxRetries: number) => {
       const { client } = await scripted(Array(9).fill(answer(429, {}, headers)), { maxRetries });
-      return (await failureOf(get(client), ServiceError)).elapsedMs;
+      return (await failure(get(client), { status: 429 })).elapsedMs;
     };
 
     it("C34: doubles up to 20 s, of which a part is drawn, whatever Retry-After says", async () => {
@@ -537,12 +476,10 @@ describe("the client", () => {
     it("C34: comes for 10 s at most while a connection is refused, until something is written", async () => {
       mock.method(Math, "random", () => 1);
       const client = new Client({ baseUrl: await refusing(), apiKey });
-      const early = await failureOf(get(client), ConnectionError);
-      assert.equal(early.code, "ECONNREFUSED");
+      const early = await failure(get(client), { code: "ECONNREFUSED" });
       assert.ok(early.attempts > 2 && early.elapsedMs <= 10_000, String(early.elapsedMs));
       for (const work of [create, get]) {
-        const late = await failureOf<RequestError>(work(client), ConnectionError);
-        assert.deepEqual([late.attempts, late.ambiguous], [9, false]);
+        await failure(work(client), { attempts: 9, ambiguous: false });
       }
     });
   });
@@ -569,19 +506,18 @@ describe("the client", () => {
     beforeEach(() => {
       controller = new AbortController();
     });
-    const cancellable = (answers: Answer[], options: Partial<ClientOptions> = {}) =>
-      scripted(answers, { ...options, signal: controller.signal });
-    /** Cancels when the request has come, then answers. */
-    const cancelling = (late: Answer): Answer => {
-      return (response, request) => {
+    /** A client that is cancelled when its first request has come, which is then answered. */
+    const cancelled = (late: Answer) => {
+      const first: Answer = (response, request) => {
         controller.abort(reason);
         setImmediate(() => void late(response, request));
       };
+      return scripted([first], { signal: controller.signal });
     };
 
     it("ends a read in flight, and sends no more", async () => {
       holdTimeouts();
-      const { client, requests } = await cancellable([cancelling(silence)]);
+      const { client, requests } = await cancelled(silence);
       for (const work of [get, update]) {
         assert.equal(await failureOf<Error>(work(client), Error), reason);
       }
@@ -589,15 +525,14 @@ describe("the client", () => {
     });
 
     it("ends the pause before a retry", async () => {
-      const { client, requests } = await cancellable([
-        cancelling(answer(503, {}, { "Retry-After": "60" })),
-      ]);
+      const { client, requests } = await cancelled(answer(503, {}, { "Retry-After": "60" }));
       assert.equal(await failureOf(update(client), Error), reason);
       assert.equal(requests.length, 1);
     });
 
     it("ends the wait for the limit", async () => {
-      const { client } = await cancellable([answer(200, edge)], { requestsPerMinute: 1 });
+      const options = { requestsPerMinute: 1, signal: controller.signal };
+      const { client } = await scripted([answer(200, edge)], options);
       await get(client);
       const failed = failureOf(get(client), Error);
       controller.abort(reason);
@@ -605,7 +540,7 @@ describe("the client", () => {
     });
 
     it("C33: waits for the answer to a write in flight", async () => {
-      const { client } = await cancellable([cancelling(answer(201, edge))]);
+      const { client } = await cancelled(answer(201, edge));
       assert.deepEqual(await create(client), edge);
     });
   });
@@ -616,24 +551,25 @@ describe("the client", () => {
     const pace = new Pace(3, (ms) => void waits.push(ms));
     const started: string[] = [];
     const turn = (name: string) => void pace.turn().then(() => started.push(name));
-    const tick = (ms: number) => {
+    const startedAfter = async (ms: number) => {
       mock.timers.tick(ms);
-      return new Promise(setImmediate);
+      await new Promise(setImmediate);
+      return started.join("");
     };
     turn("a");
-    await tick(20_000);
-    for (const name of ["b", "c", "d", "e", "f"]) turn(name);
-    await tick(40_000);
-    assert.equal(started.join(""), "abc");
+    await startedAfter(20_000);
+    for (const name of ["b", "c", "d", "e", "f", "g"]) turn(name);
+    assert.equal(await startedAfter(40_000), "abc");
     // A second more, because a request may be on its way for longer than another.
-    await tick(1000);
-    assert.equal(started.join(""), "abcd");
-    await tick(20_000);
-    assert.equal(started.join(""), "abcdef");
-    assert.deepEqual(waits, [41_000, 61_000, 61_000]);
-    await tick(100_000);
-    turn("g");
-    assert.equal(waits.length, 3);
+    assert.equal(await startedAfter(1000), "abcd");
+    assert.equal(await startedAfter(20_000), "abcdef");
+    // The next minute is counted from what had to wait, too.
+    assert.equal(await startedAfter(40_000), "abcdef");
+    assert.equal(await startedAfter(1000), "abcdefg");
+    assert.deepEqual(waits, [41_000, 61_000, 61_000, 102_000]);
+    await startedAfter(100_000);
+    turn("h");
+    assert.equal(waits.length, 4);
   });
 
   describe("a list", () => {
@@ -653,32 +589,24 @@ describe("the client", () => {
       }
     });
 
-    it("C91: is refused when it names a next page without a query", async () => {
+    it("C91: is refused when it never ends: by no query, by its own, or after 1000 pages", async () => {
+      const code = "EBADANSWER";
       for (const next of [7, "https://", "https://any.example/edges/tls", "/edges/tls?"]) {
         const { client, requests } = await scripted([pageOf(next, edge)]);
-        const error = await failureOf(listAll(client), ConnectionError);
-        assert.deepEqual([error.code, error.ambiguous], ["EBADANSWER", false]);
+        await failure(listAll(client), { code, ambiguous: false });
         assert.equal(requests.length, 1);
       }
-    });
-
-    it("C91: is refused when a page names itself as the next", async () => {
-      const { client, requests } = await scripted(Array(3).fill(pageOf("?before_id=x", edge)));
-      const error = await failureOf(listAll(client), ConnectionError);
-      assert.deepEqual([error.code, requests.length], ["EBADANSWER", 2]);
-    });
-
-    it("C91: is left after 1000 pages", async () => {
-      const pages = Array.from({ length: 1001 }, (_, n) => pageOf(`?before_id=${n}`));
-      const { client, requests } = await scripted(pages);
-      const error = await failureOf(listAll(client), ConnectionError);
-      assert.deepEqual([error.code, error.path, requests.length], ["EBADANSWER", path, 1000]);
+      const same = await scripted(Array(3).fill(pageOf("?before_id=x", edge)));
+      await failure(listAll(same.client), { code });
+      assert.equal(same.requests.length, 2);
+      const many = await scripted(Array.from({ length: 1001 }, (_, n) => pageOf(`?id=${n}`)));
+      await failure(listAll(many.client), { code, path });
+      assert.equal(many.requests.length, 1000);
     });
 
     it("is refused without its collection, and ends without a next page", async () => {
       const { client } = await scripted([answer(200, { edges: [] }), pageOf(), pageOf("", edge)]);
-      const { code, message } = await failureOf(listAll(client), ConnectionError);
-      assert.equal(code, "EBADANSWER");
+      const { message } = await failure(listAll(client), { code: "EBADANSWER" });
       assert.match(message, /base URL in the option baseUrl/);
       assert.deepEqual(await listAll(client), []);
       assert.deepEqual(await listAll(client), [edge]);
@@ -689,31 +617,30 @@ describe("the client", () => {
     it("C4: follows no redirect, not even on the same origin", async () => {
       for (const status of [301, 302, 307, 308]) {
         const { client, requests } = await scripted([answer(status, "", { Location: path })]);
-        assert.equal((await failureOf(get(client), ServiceError)).status, status);
+        await failure(get(client), { status });
         assert.equal(requests.length, 1);
       }
     });
 
     it("C3: is refused by an unknown authority, NODE_TLS_REJECT_UNAUTHORIZED=0 or not", async () => {
-      const restore = setEnv({ NODE_TLS_REJECT_UNAUTHORIZED: "0" });
+      const undo = setEnv({ NODE_TLS_REJECT_UNAUTHORIZED: "0" });
       mock.method(process, "emitWarning", () => {});
       const { url, requests } = await scripted([answer(201, edge)]);
-      const client = new Client({ baseUrl: url, apiKey });
-      const error = await failureOf(create(client), ConnectionError).finally(restore);
-      assert.match(error.code, /VERIFY|SELF_SIGNED|ISSUER/);
-      assert.match(error.message, /PEM file in the option caFile/);
-      assert.deepEqual([error.attempts, error.ambiguous, requests.length], [1, false, 0]);
+      const created = create(new Client({ baseUrl: url, apiKey })).finally(undo);
+      const error = await failure(created, { attempts: 1, ambiguous: false });
+      assert.match(error.message, /(VERIFY|SELF_SIGNED|ISSUER).*PEM file in the option caFile/);
       assert.ok(!shown(error).includes(apiKey));
+      assert.equal(requests.length, 0);
     });
 
     it("C33: is closed by the client when it was idle for a second, so no POST goes on it", async () => {
       const sockets: Socket[] = [];
-      const kept: Answer = (response, request) => {
+      const alive: Answer = (response, request) => {
         sockets.push(request.socket);
         // A service that would keep it: by the header alone, the client would close it much later.
         answer(201, edge, { "Keep-Alive": "timeout=60" })(response, request);
       };
-      const { client } = await scripted([kept, kept, kept]);
+      const { client } = await scripted([alive, alive, alive]);
       await create(client);
       await create(client);
       const [first, second] = sockets as [Socket, Socket];
@@ -730,33 +657,30 @@ describe("the client", () => {
 
   describe("what is shown", () => {
     it("C4: has the API key and the body in no error", async () => {
-      const { client } = await scripted(
-        [answer(401, { msg: "no" }), reset, answer(201, "nonsense"), silence],
-        { timeoutSeconds: 1 },
-      );
-      for (let n = 0; n < 4; n++) {
-        const error = await failureOf(create(client, { metadata: "secret body" }), RequestError);
-        for (const hidden of [apiKey, "secret body"]) assert.ok(!shown(error).includes(hidden));
+      const answers = [answer(401, { msg: "no" }), reset, answer(201, "nonsense"), silence];
+      const { client } = await scripted(answers, { timeoutSeconds: 1 });
+      for (const _ of answers) {
+        const error = await failure(create(client, { metadata: "secret body" }), {});
         assert.equal(error.cause, undefined);
+        for (const hidden of [apiKey, "secret body"]) assert.ok(!shown(error).includes(hidden));
       }
     });
 
-    it("C4: has no API key that the service quotes, in an error and in an answer", async () => {
-      const tunnel = { id: "tn_1", labels: { [`${apiKey}\u001b`]: 5 } };
+    it("C4 C90: has no API key that the service quotes, in an error and in an answer", async () => {
       const { client, requests } = await scripted([
         answer(400, { error_code: `E ${apiKey}`, details: { operation_id: `op ${apiKey}` } }),
         answer(200, { ...edge, description: `see ${apiKey}` }),
         answer(200, { tls_edges: [], next_page_uri: `?before_id=${apiKey}` }),
         answer(400, {}),
-        answer(200, { tunnels: [tunnel] }),
+        answer(200, { tunnels: [{ id: "tn_1", labels: { [`${apiKey}\u001b`]: 5 } }] }),
       ]);
-      const refused = await failureOf(create(client), ServiceError);
-      assert.deepEqual([refused.code, refused.operationId], ["E [secret]", "op [secret]"]);
+      const fields = { code: "E [secret]", operationId: "op [secret]" };
+      const refused = await failure(create(client), fields);
       assert.equal((await get(client)).description, "see [secret]");
-      const listed = await failureOf(listAll(client), ServiceError);
+      const listed = await failure(listAll(client), { status: 400 });
       assert.match(requests[3]?.path ?? "", /before_id=\[secret\]$/);
-      const labelled = await failureOf(tunnels.list(client).next(), ConnectionError);
-      assert.equal(labelled.field, "tunnels[0].labels.[secret]\\u001b");
+      const field = "tunnels[0].labels.[secret]\\u001b";
+      const labelled = await failure(tunnels.list(client).next(), { field });
       for (const error of [refused, listed, labelled]) {
         assert.ok(!shown(error).includes(apiKey) && !error.message.includes("\u001b"));
       }
@@ -764,29 +688,7 @@ describe("the client", () => {
 
     it("has 1000 characters at most of a text", async () => {
       const { client } = await scripted([answer(400, { msg: "x".repeat(5000) })]);
-      assert.ok((await failureOf(get(client), ServiceError)).message.length < 1200);
-    });
-
-    it("C50: has no private key that the service quotes, in an error and in an answer", async () => {
-      const line = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgZmFrZQ";
-      const pem = `-----BEGIN PRIVATE KEY-----\n${line}\n-----END PRIVATE KEY-----`;
-      const metadata = `sha:${"0a".repeat(32)}`;
-      const body = { certificate_pem: "chain", private_key_pem: pem, metadata };
-      const certificate = { ...edge, certificate_pem: "chain", metadata };
-      const { client } = await scripted([
-        answer(400, { msg: line, error_code: pem, details: { operation_id: `op_1 ${line}` } }),
-        answer(201, { ...certificate, description: line, key_usages: [pem] }),
-        answer(200, { ...certificate, certificate_pem: `chain ${pem}` }),
-      ]);
-      const refused = await failureOf(tlsCertificates.create(client, body), ServiceError);
-      assert.deepEqual([refused.code, refused.operationId], ["[secret]", "op_1 [secret]"]);
-      assert.ok(!shown(refused).includes(line), shown(refused));
-      const hidden = { description: "[secret]", key_usages: ["[secret]"] };
-      const created = await tlsCertificates.create(client, body);
-      assert.deepEqual(created, { ...certificate, ...hidden });
-      // A later answer has no request with the key: a key in PEM is cut all the same.
-      const { certificate_pem } = await tlsCertificates.get(client, "cert_1");
-      assert.equal(certificate_pem, "chain [secret]");
+      assert.ok((await failure(get(client), {})).message.length < 1200);
     });
 
     it("C50: has no secret argument of the operation", async () => {
@@ -795,23 +697,10 @@ describe("the client", () => {
       const { client } = await scripted([refusal, refusal]);
       const operation = client.operation(undefined, ["s3cret.example.com:443"]);
       for (const one of [operation, operation.operation()]) {
-        const error = await failureOf(create(one), ServiceError);
-        assert.match(
-          error.message,
-          /: the hostport \[secret\] is taken by edgtls_2 \(\[secret\]\)/,
-        );
+        const error = await failure(create(one), { code: "[secret]" });
+        assert.match(error.message, /: the hostport \[secret\] is taken by edgtls_2/);
         assert.ok(!shown(error).includes("s3cret"));
       }
-    });
-
-    it("C90: has the texts of the service escaped, in each field of an error", async () => {
-      const msg = "a\u001b[31m\n::add-mask::b <{%reset%}>";
-      const plain = "a\\u001b[31m\\n::add-mask::b <\\u007b%reset%}>";
-      const body = { msg, error_code: msg, details: { operation_id: msg } };
-      const { client } = await scripted([answer(400, body)]);
-      const error = await failureOf(get(client), ServiceError);
-      assert.deepEqual([error.code, error.operationId], [plain, plain]);
-      assert.ok(error.stack?.includes(`: ${plain} (`), error.stack);
     });
 
     it("C34: is in NODE_DEBUG=tlsedge what was retried and why, with no key and no body", async () => {
@@ -833,20 +722,18 @@ describe("the client", () => {
       const { stderr: logged } = await promisify(execFile)(process.execPath, args, { env });
       assert.equal(requests.length, 4);
       assert.equal(logged.trim().split("\n").length, 6, logged);
-      for (const part of ["the service is", "429", "201"]) assert.ok(logged.includes(part), logged);
-      for (const hidden of [apiKey, "secret body", "a reason", "Bearer", "\u001b"]) {
-        assert.ok(!logged.includes(hidden), logged);
-      }
+      assert.match(logged, /the service is .* 429 .* 201 /s);
+      assert.doesNotMatch(logged, new RegExp(`${apiKey}|secret body|a reason|Bearer|\u001b`));
     });
   });
 
   describe("a proxy", () => {
-    /** Does work with these variables in the environment, and no other proxy. */
-    async function withProxy(variables: Record<string, string>, work: () => Promise<void>) {
-      const none = { HTTPS_PROXY: undefined, https_proxy: undefined, ALL_PROXY: undefined };
-      const restore = setEnv({ ...none, NO_PROXY: undefined, no_proxy: undefined, ...variables });
-      await work().finally(restore);
-    }
+    let undo: () => void;
+    beforeEach(() => {
+      const variables = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "NO_PROXY", "no_proxy"];
+      undo = setEnv(Object.fromEntries(variables.map((name) => [name, undefined])));
+    });
+    afterEach(() => undo());
 
     /** Does work through a proxy; gives back what the proxy was sent. */
     async function throughProxy(
@@ -863,8 +750,8 @@ describe("the client", () => {
         onConnect(request, socket);
       });
       await once(proxy.listen(0, "127.0.0.1"), "listening");
-      const { port } = proxy.address() as AddressInfo;
-      await withProxy({ HTTPS_PROXY: `http://127.0.0.1:${port}` }, work).finally(() => {
+      setEnv({ HTTPS_PROXY: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` });
+      await work().finally(() => {
         proxy.closeAllConnections();
         proxy.close();
       });
@@ -884,8 +771,7 @@ describe("the client", () => {
       const received = await throughProxy(pass, async () => {
         await get(client);
         // What goes through a proxy is lost as easily.
-        const error = await failureOf(create(client), ConnectionError);
-        assert.deepEqual([error.code, error.ambiguous], ["ECONNRESET", true]);
+        await failure(create(client), { code: "ECONNRESET", ambiguous: true });
       });
       assert.equal(requests[0]?.headers.authorization, `Bearer ${apiKey}`);
       assert.equal(received.length, 2);
@@ -894,53 +780,52 @@ describe("the client", () => {
       }
     });
 
-    for (const status of [204, 403, 407, 503]) {
-      it(`C33: that answers CONNECT with ${status} has passed nothing on`, async () => {
+    it("C33: that answers CONNECT with another status than 200 has passed nothing on", async () => {
+      for (const status of [204, 403, 407, 503]) {
         const { client, requests } = await scripted([]);
         const refuse = (_: unknown, socket: Duplex) =>
           void socket.end(`HTTP/1.1 ${status} No\r\nContent-Length: 0\r\n\r\n`);
+        const [code, attempts] = status === 503 ? ["ECONNRESET", 9] : ["EPROXY", 1];
         await throughProxy(refuse, async () => {
           for (const work of [create, remove, get]) {
-            const error = await failureOf<ConnectionError>(work(client), ConnectionError);
-            const { code, ambiguous, attempts } = error;
-            const [reason, tries] = status === 503 ? ["ECONNRESET", 9] : ["EPROXY", 1];
-            assert.deepEqual([code, ambiguous, attempts], [reason, false, tries]);
-            assert.ok(error.message.includes(`the proxy in HTTPS_PROXY refuses`), error.message);
-            assert.ok(error.message.includes(`status ${status}`), error.message);
+            const { message } = await failure(work(client), { code, attempts, ambiguous: false });
+            assert.match(
+              message,
+              new RegExp(`the proxy in HTTPS_PROXY refuses .*status ${status}`),
+            );
           }
         });
         assert.equal(requests.length, 0);
-      });
-    }
+      }
+    });
 
     it("C33: that is not there has passed nothing on, and is named", async () => {
       const { client } = await scripted([answer(201, edge)], { maxRetries: 1 });
-      const gone = (await refusing()).replace("https:", "http:");
-      await withProxy({ HTTPS_PROXY: gone }, async () => {
-        const error = await failureOf(create(client), ConnectionError);
-        assert.deepEqual([error.code, error.ambiguous, error.attempts], ["ECONNREFUSED", false, 2]);
-        assert.match(error.message, /the network and the proxy in HTTPS_PROXY/);
-      });
+      setEnv({ HTTPS_PROXY: (await refusing()).replace("https:", "http:") });
+      const expected = { code: "ECONNREFUSED", ambiguous: false, attempts: 2 };
+      const error = await failure(create(client), expected);
+      assert.match(error.message, /the network and the proxy in HTTPS_PROXY/);
     });
 
     it("C1 C4: whose URL is malformed is named by its variable, without its password", async () => {
-      for (const name of ["HTTPS_PROXY", "ALL_PROXY"]) {
+      for (const name of ["ALL_PROXY", "HTTPS_PROXY"]) {
         const { client } = await scripted([]);
-        await withProxy({ [name]: "http://me:hunter2@proxy:99999" }, async () => {
-          const error = await failureOf(create(client), ConnectionError);
-          assert.deepEqual([error.code, error.ambiguous, error.attempts], ["EPROXY", false, 1]);
-          assert.ok(error.message.includes(`the proxy in ${name} has a malformed URL`));
-          assert.ok(!shown(error).includes("hunter2"));
+        setEnv({ [name]: "http://me:hunter2@proxy:99999" });
+        const error = await failure(create(client), {
+          code: "EPROXY",
+          ambiguous: false,
+          attempts: 1,
         });
+        assert.ok(error.message.includes(`the proxy in ${name} has a malformed URL`));
+        assert.ok(!shown(error).includes("hunter2"));
       }
     });
 
     it("C2: is left out when it is a SOCKS proxy for all programs", async () => {
-      await withProxy({ ALL_PROXY: "socks5://127.0.0.1:9" }, async () => {
-        const { client, requests } = await scripted([answer(200, edge)]);
-        await get(client);
-        assert.equal(requests.length, 1);
-      });
+      setEnv({ ALL_PROXY: "socks5://127.0.0.1:9" });
+      const { client, requests } = await scripted([answer(200, edge)]);
+      await get(client);
+      assert.equal(requests.length, 1);
     });
   });
 });

@@ -1,20 +1,17 @@
 import assert from "node:assert/strict";
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { type CertificateOptions, type MadeCertificate, makeCertificate } from "../emulator/server";
+import { type MadeCertificate, makeCertificate } from "../emulator/server";
 import { textsOf } from "../provider/resource";
 import { expiryOf, tlsCertificate, warningsOf } from "../provider/tlsCertificate";
 import {
-  chainFingerprint,
   covers,
   describeChain,
   formatChain,
   formatKey,
   namesCovering,
-  PemError,
   parseChain,
   parseKey,
-  parseOrderedChain,
 } from "../provider/values/pem";
 import { problemsOfShape } from "../provider/values/shape";
 import { type Properties, setEnv, unknown } from "./support";
@@ -27,6 +24,7 @@ const argsOf = ({ certificatePem, privateKeyPem }: MadeCertificate) => ({
   certificatePem,
   privateKeyPem,
 });
+const dnsNames = ["app.example.com", "*.Sub.example.com"];
 /** The certificates of a chain. */
 const blocks = (pem: string) => pem.split(/(?<=-----END CERTIFICATE-----\n)/);
 
@@ -38,7 +36,6 @@ function forms(key: KeyObject): string[] {
   );
 }
 
-/** The start of such a key, which is enough. */
 const openSsh =
   "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEA\n-----END OPENSSH PRIVATE KEY-----\n";
 
@@ -60,13 +57,9 @@ describe("the inputs of a TLS certificate", () => {
     intermediate = await makeCertificate({ commonName: "between", isCa: true, issuer: root });
     leaf = await makeCertificate({
       commonName: "app.example.com",
-      organization: "Acme, Inc.",
-      organizationalUnit: "Web",
-      locality: "Köln",
-      province: "NRW",
-      country: "DE",
-      dnsNames: ["app.example.com", "*.Sub.example.com"],
-      ips: ["10.0.0.1", "2001:db8::1"],
+      ...{ organization: "Acme, Inc.", organizationalUnit: "Web" },
+      ...{ locality: "Köln", province: "NRW", country: "DE" },
+      ...{ dnsNames, ips: ["10.0.0.1", "2001:db8::1"] },
       notBefore: new Date("2026-03-08T06:30:00Z"),
       notAfter: new Date("2036-11-02T05:59:59Z"),
       issuer: intermediate,
@@ -97,15 +90,10 @@ describe("the inputs of a TLS certificate", () => {
   const broken = (pem: string) => pem.replace(/\n.{20}/, "\n");
   const bytes = (as: "utf8" | "latin1") => (pem: string) =>
     Buffer.from(pem.replace(/-----.*?-----/g, ""), "base64").toString(as);
-  const encrypted = (type: "pkcs8" | "sec1") => (pem: string) =>
-    String(
-      createPrivateKey(pem).export({
-        type: type as "pkcs8",
-        format: "pem",
-        cipher: "aes-256-cbc",
-        passphrase: "x",
-      }),
-    );
+  const encrypted = (type: "pkcs8" | "sec1") => (pem: string) => {
+    const options = { type: type as "pkcs8", format: "pem", cipher: "aes-256-cbc" } as const;
+    return String(createPrivateKey(pem).export({ ...options, passphrase: "x" }));
+  };
   const keyOfX25519 = () =>
     leafWith((hex) => hex.replace("06032b6570032100", "06032b656e032100"))(ed25519.certificatePem);
   const second = (change: (pem: string) => string) => (pem: string) =>
@@ -123,11 +111,16 @@ describe("the inputs of a TLS certificate", () => {
     leafWith((hex) => hex.replace(hexOf(from), hexOf(to)));
   const evenExponent = () =>
     leafWith((hex) => hex.replace("0203010001", "0203010002"))(rsa.certificatePem);
+  const rootSecond = (pem: string) => {
+    const [first, issuer] = blocks(pem);
+    return `${first}${root.certificatePem}${issuer}`;
+  };
+  const twoRoots = (pem: string) => pem + root.certificatePem + rsa.certificatePem;
   const outside = /lines of PEM outside its complete blocks \(1\)/;
   const curves = /certificate 1 has a key that .* P-224, P-256, P-384 or P-521, uncompressed/;
 
-  /** What is wrong with one text, and what is said of it: by the property that is blamed. */
-  type Bad = [what: string, change: (right: string) => unknown, said: RegExp];
+  /** What is wrong with a text, and what is said of it: by the property that is blamed. */
+  type Bad = [what: string, change: (right: string) => unknown, reason: RegExp];
   const bad: Record<string, Bad[]> = {
     [chain]: [
       ["missing", () => undefined, /missing/],
@@ -150,26 +143,14 @@ describe("the inputs of a TLS certificate", () => {
       ["a wrong signature", leafWith(otherEnd), /2 did not sign certificate 1/],
       ["with a key in it", (pem) => pem + leaf.privateKeyPem, /PRIVATE KEY block/],
       ["a path", () => "./certs/app.pem", /path of a file/],
-      ["a path of Windows", () => "C:\\app.crt", /path of/],
+      ["a path of Windows", () => "C:\\certs\\app", /path of/],
       ["a start in month 99", month("260308063000Z", "269908063000Z"), /1 has a date/],
       ["an end in month 99", month("361102055959Z", "369902055959Z"), /1 has a date/],
       ["reversed", (pem) => blocks(pem).reverse().join(""), /1 signed .* 2, .* reverse order/],
       ["with a stranger", (pem) => pem + rsa.certificatePem, /3 did not sign certificate 2/],
-      [
-        "a root before the intermediate",
-        (pem) => blocks(pem)[0] + root.certificatePem + blocks(pem)[1],
-        /certificate 3 signed certificate 1, but certificate 2 comes/,
-      ],
-      [
-        "the leaf twice",
-        (pem) => blocks(pem)[0] + pem,
-        /certificate 2 is the same as certificate 1: remove one/,
-      ],
-      [
-        "a second root",
-        (pem) => pem + root.certificatePem + rsa.certificatePem,
-        /certificate 3 has signed itself.* remove/,
-      ],
+      ["a root second", rootSecond, /3 signed certificate 1, but certificate 2 comes/],
+      ["the leaf twice", (pem) => blocks(pem)[0] + pem, /2 is the same as certificate 1: remove/],
+      ["a second root", twoRoots, /certificate 3 has signed itself.* remove/],
       ["another leaf", () => rsa.certificatePem, /^certificatePem: rsa\.example\.com \(serial/],
       ["an authority's", () => intermediate.certificatePem, /leaf first \(fullchain\.pem/],
     ],
@@ -189,8 +170,6 @@ describe("the inputs of a TLS certificate", () => {
       ["a path", () => "/run/app.key", /chainFile/],
     ],
     renewBeforeDays: [["a text", () => "21", /is a string, but must be a number, without quotes/]],
-    privateKey: [["misspelt", () => "x", /privateKeyPem/]],
-    description: [["a list", () => ["x"], /string/]],
   };
   const ofBoth: Bad[] = [
     ["without BEGIN and END", (pem) => pem.replace(/-----.*\n/g, ""), /BEGIN line/],
@@ -211,34 +190,29 @@ describe("the inputs of a TLS certificate", () => {
   bad[chain]?.push(...ofBoth);
   bad[key]?.push(...ofBoth);
   for (const [property, rows] of Object.entries(bad)) {
-    for (const [what, change, said] of rows) {
+    for (const [what, change, expected] of rows) {
       it(`C11 ${property}, ${what}, is refused, and nothing else is complained of`, () => {
         const args: Properties = argsOf(leaf);
         const news = { ...args, [property]: change(String(args[property])) };
         const [reason = "", ...more] = reasons(news);
         assert.equal(reason.split(": ")[0], property);
-        assert.match(reason, said);
+        assert.match(reason, expected);
         assert.deepEqual(more, []);
       });
     }
   }
 
-  it("C10 C11 names the certificate that a key does not fit, unless it is a secret", async () => {
-    const dnsNames = Array.from({ length: 6 }, (_, n) => `a${n}.example.com`);
-    const many = await makeCertificate({ commonName: "a0", dnsNames });
-    const { privateKeyPem } = rsa;
-    const refused = ({ certificatePem }: MadeCertificate, secret?: string) =>
+  it("C10 C11 the certificate that a key does not fit is named, unless it is a secret", async () => {
+    const names = Array.from({ length: 6 }, (_, n) => `a${n}.example.com`);
+    const many = await makeCertificate({ commonName: "a0", dnsNames: names });
+    const reason = ({ certificatePem }: MadeCertificate, { privateKeyPem } = rsa, secret = "") =>
       reasons({ certificatePem, privateKeyPem }, undefined, secret).join();
-    assert.match(
-      refused(leaf),
-      /: app\.example\.com, \*\.Sub\.example\.com, 10\.0\.0\.1, 2001:db8/,
-    );
-    assert.match(refused(many), /, a4\.example\.com and 1 more \(serial/);
-    const hidden = refused(leaf, "certificatePem");
+    assert.match(reason(leaf), /: app\.example\.com, \*\.Sub\.example\.com, 10\.0\.0\.1, 2001:db8/);
+    assert.match(reason(many), /, a4\.example\.com and 1 more \(serial/);
+    const hidden = reason(leaf, rsa, "certificatePem");
     assert.match(hidden, /^certificatePem: does not fit privateKeyPem.* Give the key/);
     assert.doesNotMatch(hidden, /example|serial/);
-    const ofIssuer = reasons({ ...argsOf(leaf), privateKeyPem: intermediate.privateKeyPem });
-    assert.match(ofIssuer.join(), /does not fit privateKeyPem.* It is the key of certificate 2/);
+    assert.match(reason(leaf, intermediate), /not fit privateKeyPem.* the key of certificate 2/);
   });
 
   it("C15 C50 a misspelt key is told to be a key, and is not shown", () => {
@@ -255,29 +229,26 @@ describe("the inputs of a TLS certificate", () => {
   });
 
   it("C11 C21 rsa, ecdsa and ed25519 keys pass in each encoding, whatever the label says", () => {
-    for (const made of [rsa, leaf, ed25519]) {
-      const olds = check(argsOf(made)).inputs;
-      for (const form of forms(createPrivateKey(made.privateKeyPem))) {
-        for (const privateKeyPem of [
-          form,
-          form.replace(/(BEGIN|END) \w+ PRIVATE/g, "$1 PRIVATE"),
-        ]) {
-          assert.deepEqual(reasons({ ...argsOf(made), privateKeyPem }), []);
-          // A deployed key keeps its text.
-          const { inputs } = check({ ...argsOf(made), privateKeyPem }, olds);
-          assert.equal(inputs.privateKeyPem, made.privateKeyPem);
-        }
+    for (const certificate of [rsa, leaf, ed25519]) {
+      const args = argsOf(certificate);
+      const olds = check(args).inputs;
+      const written = forms(createPrivateKey(args.privateKeyPem));
+      const relabelled = written.map((pem) => pem.replace(/(BEGIN|END) \w+ PRIV/g, "$1 PRIV"));
+      for (const privateKeyPem of [...written, ...relabelled]) {
+        assert.deepEqual(reasons({ ...args, privateKeyPem }), []);
+        // A deployed key keeps its text.
+        assert.deepEqual(check({ ...args, privateKeyPem }, olds).inputs, olds);
       }
     }
   });
 
   it("C11 one wrong character of a key is found, or makes no other key of it", () => {
-    for (const made of [rsa, leaf, ed25519]) {
-      const step = made === rsa ? 73 : 11;
-      for (let place = 30; place < made.privateKeyPem.length - 30; place += step) {
-        const privateKeyPem = wrongAt(place)(made.privateKeyPem);
-        const [reason] = reasons({ ...argsOf(made), privateKeyPem });
-        if (!reason) assert.equal(formatKey(privateKeyPem), made.privateKeyPem, `at ${place}`);
+    for (const certificate of [rsa, leaf, ed25519]) {
+      const right = certificate.privateKeyPem;
+      for (let place = 30; place < right.length - 30; place += certificate === rsa ? 73 : 11) {
+        const privateKeyPem = wrongAt(place)(right);
+        const [reason] = reasons({ ...argsOf(certificate), privateKeyPem });
+        if (!reason) assert.equal(formatKey(privateKeyPem), right, `at ${place}`);
       }
     }
   });
@@ -287,13 +258,15 @@ describe("the inputs of a TLS certificate", () => {
     const { inputs: valid } = check(argsOf(leaf));
     const { certificatePem } = expired;
     for (const olds of [undefined, valid]) {
-      assert.match(
-        reasons(argsOf(expired), olds).join(),
-        /^certificatePem: [^,]*expired on [^,]*$/,
-      );
+      const ofExpired = reasons(argsOf(expired), olds).join();
+      assert.match(ofExpired, /^certificatePem: [^,]*expired on [^,]*$/);
       assert.match(reasons({ certificatePem }, olds).join(), /privateKeyPem: is missing/);
     }
     assert.deepEqual(reasons(argsOf(expired), old), []);
+    assert.match(
+      check(argsOf(expired), old).warnings?.join("\n") ?? "",
+      /^the leaf .* expired .*$/,
+    );
     assert.deepEqual(reasons({ certificatePem }, old), []);
   });
 
@@ -311,36 +284,26 @@ describe("the inputs of a TLS certificate", () => {
   it("C11 an expired intermediate, a date to come and what Go refuses are warned of", async () => {
     const past = { notBefore: inDays(-9), notAfter: inDays(-1) };
     const future = { notBefore: inDays(8), notAfter: inDays(9) };
-    type Row = [ofIssuer: object, ofLeaf: object, ...said: RegExp[]];
-    const rows: Row[] = [
-      [past, {}, /^certificate 2 of the chain expired on .*Z, so clients may refuse/],
-      [future, {}, /^certificate 2 of the chain is not valid before .*Z, so clients may refuse/],
-      [
-        past,
-        future,
-        /^the leaf certificate is not valid before .*Z, so/,
-        /^certificate 2 .*expired/,
-      ],
-      [{}, { notAfter: inDays(4) }, /^the leaf certificate expires on .* in 3 days/],
-    ];
-    for (const [ofIssuer, ofLeaf, ...said] of rows) {
+    /** What is warned of a chain whose issuer and leaf have these dates. */
+    const warnings = async (ofIssuer: object, ofLeaf: object) => {
       const ca = { commonName: "between", isCa: true, issuer: root, ...ofIssuer };
       const issuer = await makeCertificate(ca);
-      const made = await makeCertificate({ commonName: "a.example", issuer, ...ofLeaf });
-      const { warnings = [] } = check({ ...argsOf(made), renewBeforeDays: 5 });
-      assert.equal(warnings.length, said.length, warnings.join("\n"));
-      for (const [index, text] of said.entries()) assert.match(warnings[index] ?? "", text);
-    }
-    const [odd = "", ...more] = warningsOf(
-      parseChain(fixture("refusedByGo")),
-      undefined,
-      new Date(),
+      const chain = await makeCertificate({ commonName: "a.example", issuer, ...ofLeaf });
+      return (check({ ...argsOf(chain), renewBeforeDays: 5 }).warnings ?? []).join("\n");
+    };
+    assert.match(
+      await warnings(past, {}),
+      /^certificate 2 of the chain expired on .*Z, so client.*$/,
     );
-    for (const part of ["serial number", "DNS name", "authority information", "key identifier"]) {
-      assert.ok(odd.includes(part), odd);
-    }
-    assert.deepEqual(more, []);
-    assert.deepEqual(check(argsOf(leaf)).warnings, []);
+    const notYet =
+      /^the leaf certificate is not valid before .*Z, so.*\ncertificate 2 .*expired.*$/;
+    assert.match(await warnings(past, future), notYet);
+    const soon = /^the leaf certificate expires on .* in 3 days.*$/;
+    assert.match(await warnings({}, { notAfter: inDays(4) }), soon);
+    assert.equal(await warnings({}, {}), "");
+    const odd = warningsOf(parseChain(fixture("refusedByGo")), undefined, new Date());
+    const refused = /^.*serial number.*DNS name.*authority information.*key identifier.*$/;
+    assert.match(odd.join("\n"), refused);
   });
 
   it("a renewal is warned of within renewBeforeDays, with the date, the time left and what to do", () => {
@@ -354,116 +317,76 @@ describe("the inputs of a TLS certificate", () => {
     for (const days of [10, undefined]) assert.equal(warning(10, days), undefined);
   });
 
-  it("C14 each field of the leaf is described in its own place", () => {
-    const [certificate, issuer] = parseChain(leaf.certificatePem);
-    assert.ok(certificate && issuer);
+  it("C14 C20 fingerprints are those of the leaf, of its key and of the chain in its order", () => {
+    const chain = parseChain(leaf.certificatePem);
+    const [certificate, issuer] = chain as [X509Certificate, X509Certificate];
     const spki = certificate.publicKey.export({ type: "spki", format: "der" });
-    assert.deepEqual(describeChain([certificate, issuer]), {
-      subjectCommonName: "app.example.com",
-      subjectAlternativeNames: {
-        dnsNames: ["app.example.com", "*.Sub.example.com"],
-        ips: ["10.0.0.1", "2001:db8::1"],
-      },
-      issuerCommonName: "between",
-      serialNumber: certificate.serialNumber.toLowerCase(),
-      notBefore: "2026-03-08T06:30:00Z",
-      notAfter: "2036-11-02T05:59:59Z",
-      privateKeyType: "ecdsa",
-      fingerprint: sha256(certificate.raw),
-      subjectOrganization: "Acme, Inc.",
-      subjectOrganizationalUnit: "Web",
-      subjectLocality: "Köln",
-      subjectProvince: "NRW",
-      subjectCountry: "DE",
-      publicKeyFingerprint: sha256(spki),
-      chainFingerprint: sha256(Buffer.concat([certificate.raw, issuer.raw])),
-    });
+    const { fingerprint, publicKeyFingerprint, chainFingerprint } = describeChain(chain);
+    assert.equal(fingerprint, sha256(certificate.raw));
+    assert.equal(publicKeyFingerprint, sha256(spki));
+    assert.equal(chainFingerprint, sha256(Buffer.concat([certificate.raw, issuer.raw])));
   });
 
-  const pemOf = async (options: CertificateOptions) =>
-    (await makeCertificate(options)).certificatePem;
   const described = (pem: string) => {
     const { subjectAlternativeNames, ...fields } = describeChain(parseChain(pem));
     return { ...fields, ...subjectAlternativeNames } as Properties;
   };
-  /** Of several names, Go's crypto/x509 reads these; of a subject without a field, the empty text. */
-  const unusual: [what: string, pem: () => string | Promise<string>, fields: Properties][] = [
-    [
-      "several names, an old date and a mapped address",
-      () => fixture("unusualNames"),
-      {
-        ...{ subjectCommonName: "last", issuerCommonName: "last", subjectOrganization: "O1" },
-        ...{ notBefore: "0001-01-01T00:00:00Z", ips: ["192.0.2.10", "::c000:20a"] },
-      },
-    ],
-    [
-      "a curve that ends Node 24's own parser of names",
-      () => fixture("secp256k1"),
-      // As it stands in the certificate, the space at its end included.
-      { subjectCommonName: "odd.example.com", subjectOrganization: "Acme, Inc. " },
-    ],
-    [
-      "escapes, and several attributes at one level",
-      () => fixture("escapes"),
-      {
-        ...{ subjectCommonName: "a", subjectOrganization: "b", issuerCommonName: "a" },
-        ...{ subjectOrganizationalUnit: " #x;y", subjectLocality: "new\nline" },
-      },
-    ],
-    [
-      "a name with a comma",
-      () => pemOf({ commonName: "a", dnsNames: ["a,b", "c"] }),
-      { dnsNames: ["a,b", "c"] },
-    ],
-    [
-      "no names",
-      () => ed25519.certificatePem,
-      { subjectOrganization: "", dnsNames: [], ips: [], privateKeyType: "ed25519" },
-    ],
-  ];
-  for (const [what, pem, fields] of unusual) {
-    it(`C14 a leaf with ${what} is described`, async () => {
-      const found = described(await pem());
+  it("C14 a leaf with unusual names is described as Go's crypto/x509 reads it", async () => {
+    const comma = await makeCertificate({ commonName: "a", dnsNames: ["a,b"] });
+    const rows: [pem: string, fields: Properties][] = [
+      [
+        // Of several names, and with an old date and a mapped address.
+        fixture("unusualNames"),
+        {
+          ...{ subjectCommonName: "last", issuerCommonName: "last", subjectOrganization: "O1" },
+          ...{ notBefore: "0001-01-01T00:00:00Z", ips: ["192.0.2.10", "::c000:20a"] },
+        },
+      ],
+      [
+        // A curve that ends Node 24's own parser of names; the space at the end belongs to the name.
+        fixture("secp256k1"),
+        { subjectCommonName: "odd.example.com", subjectOrganization: "Acme, Inc. " },
+      ],
+      [
+        // Escapes, and several attributes at one level.
+        fixture("escapes"),
+        {
+          ...{ subjectCommonName: "a", subjectOrganization: "b", issuerCommonName: "a" },
+          ...{ subjectOrganizationalUnit: " #x;y", subjectLocality: "new\nline" },
+        },
+      ],
+      [comma.certificatePem, { dnsNames: ["a,b"] }],
+      [
+        ed25519.certificatePem,
+        { subjectOrganization: "", dnsNames: [], ips: [], privateKeyType: "ed25519" },
+      ],
+    ];
+    for (const [pem, fields] of rows) {
+      const found = described(pem);
       for (const [field, value] of Object.entries(fields)) {
         assert.deepEqual(found[field], value, field);
       }
-    });
-  }
+    }
+  });
 
-  for (const TZ of ["America/New_York", "Asia/Kathmandu", "Pacific/Auckland"]) {
-    it(`C14 dates are in UTC on a machine in ${TZ}`, () => {
+  it("C14 dates are in UTC on a machine in any zone", () => {
+    for (const TZ of ["America/New_York", "Asia/Kathmandu", "Pacific/Auckland"]) {
       const undo = setEnv({ TZ });
-      try {
-        assert.notEqual(new Date(2026, 0, 1).getUTCHours(), 0);
-        const { notBefore, notAfter } = described(leaf.certificatePem);
-        assert.deepEqual([notBefore, notAfter], ["2026-03-08T06:30:00Z", "2036-11-02T05:59:59Z"]);
-      } finally {
-        undo();
-      }
-    });
-  }
+      assert.notEqual(new Date(2026, 0, 1).getUTCHours(), 0);
+      const { notBefore, notAfter } = described(leaf.certificatePem);
+      undo();
+      assert.deepEqual([notBefore, notAfter], ["2026-03-08T06:30:00Z", "2036-11-02T05:59:59Z"]);
+    }
+  });
 
   it("C21 a chain has one form: 64 columns, LF, nothing around the blocks", () => {
-    const pem = formatChain(parseChain(leaf.certificatePem));
+    const { certificatePem } = leaf;
     assert.match(
-      pem,
-      /^(-----BEGIN CERTIFICATE-----\n(.{64}\n)+(.{1,64}\n)?-----END CERTIFICATE-----\n){2}$/,
+      certificatePem,
+      /^(-----BEGIN CERTIFICATE-----\n(.{64}\n)+(.+\n)?-----END .*\n){2}$/,
     );
-    const odd = `# leaf\r\n\r\n${pem.replaceAll("\n", "\r\n")}\r\n# end`;
-    assert.equal(formatChain(parseChain(odd)), pem);
-  });
-
-  it("C20 another order of the same certificates is another chain", () => {
-    const parsed = parseChain(leaf.certificatePem);
-    assert.notEqual(chainFingerprint(parsed), chainFingerprint(parsed.toReversed()));
-    assert.notEqual(chainFingerprint(parsed), chainFingerprint(parsed.slice(0, 1)));
-  });
-
-  it("C11 a certificate of the same issuer's name and another key did not sign it", async () => {
-    const twin = await makeCertificate({ commonName: "between", isCa: true });
-    const other = blocks(leaf.certificatePem)[0] + twin.certificatePem;
-    assert.throws(() => parseOrderedChain(other), PemError);
-    assert.equal(parseOrderedChain(leaf.certificatePem).length, 2);
+    const odd = `# leaf\r\n\r\n${certificatePem.replaceAll("\n", "\r\n")}\r\n# end`;
+    assert.equal(formatChain(parseChain(odd)), certificatePem);
   });
 
   it("C91 a text of more than 256 kB is refused, and is not quoted", () => {

@@ -34,32 +34,34 @@ describe("the shape of inputs", () => {
   const key = "-----BEGIN EC PRIVATE KEY-----\nMIGHAgEAMBMG\n-----END EC PRIVATE KEY-----\n";
   const dashed = key.replaceAll("-", "\u2013");
   const misplaced: [Properties, string][] = [
-    ["description", "metadata", "connection", "onModuleRemoval", "unknownName"].map(
-      (name) => [{ [name]: key }, name] as const,
-    ),
-    [[{ hostports: ["a:1", key] }, "hostports[1]"] as const],
-    [[{ backend: { backendId: key } }, "backend.backendId"] as const],
-    [[{ ipRestriction: { ipPolicyIds: ["i", key] } }, "ipRestriction.ipPolicyIds[1]"] as const],
-    [[{ metadata: JSON.stringify({ owner: key }) }, "metadata"] as const],
-    [[{ metadata: dashed }, "metadata"] as const],
-    [[{ hostports: [dashed] }, "hostports[0]"] as const],
-    [[{ tlsTermination: { minVersion: dashed } }, "tlsTermination.minVersion"] as const],
-    [[{ [key]: 1 }, ""] as const],
-    [[{ backend: { backendId: "b", [`x${key}`]: [key] } }, "backend"] as const],
-  ].flat() as [Properties, string][];
+    [{ description: key }, "description"],
+    [{ metadata: key }, "metadata"],
+    [{ connection: key }, "connection"],
+    [{ onModuleRemoval: key }, "onModuleRemoval"],
+    [{ unknownName: key }, "unknownName"],
+    [{ hostports: ["a:1", key] }, "hostports[1]"],
+    [{ backend: { backendId: key } }, "backend.backendId"],
+    [{ ipRestriction: { ipPolicyIds: ["i", key] } }, "ipRestriction.ipPolicyIds[1]"],
+    [{ metadata: JSON.stringify({ owner: key }) }, "metadata"],
+    [{ metadata: dashed }, "metadata"],
+    [{ hostports: [dashed] }, "hostports[0]"],
+    [{ tlsTermination: { minVersion: dashed } }, "tlsTermination.minVersion"],
+    [{ [key]: 1 }, ""],
+    [{ backend: { backendId: "b", [`x${key}`]: [key] } }, "backend"],
+  ];
   for (const [news, path] of misplaced) {
-    it(`C50 a private key at ${path || "the top"} is refused, and not quoted`, () => {
-      for (const kind of [tlsEdge, tlsCertificate]) {
-        const said = problems(news, kind);
-        const own = said.filter((one) => /private key/.test(one));
-        assert.ok(own.length === 1 && own[0]?.startsWith(`${path}: `), said.join("\n"));
-        for (const one of said) assert.ok(!/MIGH|BEGIN/.test(one), one);
-      }
+    it(`C50 a private key at ${path || "the top"} is refused, not quoted, and nothing else is said`, () => {
+      const reason = problem(news);
+      assert.ok(reason.startsWith(`${path}: `), reason);
+      assert.match(reason, /private key/);
+      assert.doesNotMatch(reason, /MIGH|BEGIN/);
     });
   }
 
-  it("C50 a private key in a property of PEM is the matter of its own check", () => {
-    assert.deepEqual(problems({ certificatePem: key, privateKeyPem: key }, tlsCertificate), []);
+  it("C50 a private key is refused in a certificate, too, but in the properties of PEM", () => {
+    const pems = { certificatePem: key, privateKeyPem: key };
+    assert.match(problem({ ...pems, metadata: key }, tlsCertificate), /^metadata: .*private key/);
+    assert.deepEqual(problems(pems, tlsCertificate), []);
   });
 
   it("C15 of a name that is like none, none is said to be meant, and all are named", () => {
@@ -69,29 +71,33 @@ describe("the shape of inputs", () => {
     assert.doesNotMatch(problem({ colour: "red" }), /mean/);
   });
 
-  it("C15 the nearest name is not one that differs in most of its letters", () => {
-    assert.equal(nearest("domain", ["region", "connection"]), undefined);
-    assert.equal(nearest("timeoutSecs", ["baseUrl", "timeoutSeconds"]), "timeoutSeconds");
-    assert.equal(nearest("x", []), undefined);
+  it("C15 the nearest name is the one that is meant, not one that differs in most of its letters", () => {
+    const edge = ["hostports", "description", "tlsTermination", "mutualTls"];
+    const rows: [name: string, known: string[], nearest: string | undefined][] = [
+      ["hostPorts", edge, "hostports"],
+      ["hostport", edge, "hostports"],
+      ["descripton", edge, "description"],
+      ["tlsTerminaton", edge, "tlsTermination"],
+      ["mutualTLS", edge, "mutualTls"],
+      ["colour", edge, undefined],
+      ["", edge, undefined],
+      ["x", [], undefined],
+      ["region", ["version", "connection"], undefined],
+      ["timeoutSecs", ["baseUrl", "timeoutSeconds"], "timeoutSeconds"],
+    ];
+    for (const [name, known, expected] of rows) assert.equal(nearest(name, known), expected, name);
   });
 
   it("C25 what says nothing is left out, and what an earlier check has added", () => {
-    const given = {
-      __provider: "text",
-      description: "",
-      metadata: null,
+    const set = { backend: { backendId: "b" }, fingerprint: "new" };
+    const unset = { description: "", metadata: null };
+    const news = {
+      ...{ ...set, ...unset, __provider: "text", serialNumber: "1" },
       backend: { backendId: "b", enabled: null },
-      serialNumber: "1",
-      fingerprint: "new",
     };
-    const olds = { serialNumber: "1", fingerprint: "old" };
-    assert.deepEqual(prune(tlsEdge, given, olds), {
-      backend: { backendId: "b" },
-      fingerprint: "new",
-    });
-    assert.deepEqual(prune(tlsEdge, { description: "d" }, { description: "d" }), {
-      description: "d",
-    });
+    assert.deepEqual(prune(tlsEdge, news, { serialNumber: "1", fingerprint: "old" }), set);
+    const description = { description: "d" };
+    assert.deepEqual(prune(tlsEdge, description, description), description);
   });
 
   for (const [property, limit] of Object.entries({ description: 255, metadata: 4096 })) {
@@ -99,18 +105,19 @@ describe("the shape of inputs", () => {
       for (const text of ["", "😀".repeat(60)]) {
         const rest = "x".repeat(limit - Buffer.byteLength(text));
         assert.deepEqual(problems({ [property]: text + rest }), []);
-        const [said] = textsOf(
-          problemsOfShape(tlsEdge, { [property]: `${text}${rest}y` }),
-          () => false,
-        );
+        const found = problemsOfShape(tlsEdge, { [property]: `${text}${rest}y` });
         const bytes = `must be at most ${limit} bytes of UTF-8, but has ${limit + 1}`;
-        assert.equal(said, `${property}: ${bytes}`);
+        assert.deepEqual(
+          textsOf(found, () => false),
+          [`${property}: ${bytes}`],
+        );
       }
     });
   }
 
-  it("C13 two hostports that are not known are not the same", () => {
+  it("C13 values that are not known pass, and two of them are not the same", () => {
     assert.deepEqual(problems({ hostports: [unknown, unknown] }), []);
+    assert.deepEqual(problems({ ipRestriction: { ipPolicyIds: unknown } }), []);
   });
 
   const write = "write only a host name, a colon and a port, such as app.example.com:443";
@@ -144,145 +151,118 @@ describe("the shape of inputs", () => {
       ...["-a.example.com:443", "a-.example.com:443", `${label(64)}.com:443`],
     ],
   };
-  const rightHostports = [
-    ...[`${host(253)}:443`, `*.${host(251)}:443`, `${label(63)}.example.com:443`],
-    ...["a-b.example.com:443", "*.example.com:8443", "localhost:1", "x_y.z:65535"],
-  ];
-  for (const hostport of rightHostports) {
-    it(`C15 the hostport ${hostport} passes`, () => {
-      assert.deepEqual(problems({ hostports: [hostport] }), []);
-    });
-  }
-  it("C15 a host name of 254 characters is refused, and one with a line break at its end", () => {
-    for (const one of [`${host(254)}:443`, `*.${host(252)}:443`, "a.example.com:443\n"]) {
-      assert.equal(problems({ hostports: [one] }).length, 1);
+  it("C15 a right hostport passes, and none; a host name may have 253 characters, and no line break", () => {
+    for (const right of [
+      ...[`${host(253)}:443`, `*.${host(251)}:443`, `${label(63)}.example.com:443`],
+      ...["a-b.example.com:443", "*.example.com:8443", "localhost:1", "x_y.z:65535"],
+    ]) {
+      assert.deepEqual(problems({ hostports: [right] }), []);
+    }
+    assert.deepEqual(problems({ hostports: [] }), []);
+    for (const wrong of [`${host(254)}:443`, `*.${host(252)}:443`, "a.example.com:443\n"]) {
+      assert.equal(problems({ hostports: [wrong] }).length, 1);
     }
   });
 
   const version = 'must be "1.0", "1.1", "1.2" or "1.3"';
-  const termination = (values: Properties) => ({ tlsTermination: values });
   const some = "must be an object with some of these: enabled";
-  const json = "but must be a string, such as JSON";
   const url = "https://api.example.com/backends/b";
   const pem = "-----BEGIN CERTIFICATE-----\nMIIB";
-  /** A mistake, and the only thing that is said of it where the value is no secret. */
-  const mistakes: [path: string, news: Properties, said: string][] = [
-    ...Object.entries(wrongHostports).flatMap(([said, values]) =>
-      values.map((value): [string, Properties, string] => [
-        "hostports[0]",
-        { hostports: [value] },
-        `"${value}" ${said}`,
-      ]),
+  const twice = "has the same host and port twice (hostports[0] and hostports[2])";
+  /** Wrong values by their path, and the only thing that is said of each where it is no secret. */
+  const wrongValues: Record<string, [value: unknown, reason: string][]> = {
+    "hostports[0]": [
+      ["shop.example.org:443\r", `"shop.example.org:443\\r" has a space or a line break: ${write}`],
+      ["\u200ba.b:443", `"\\u200ba.b:443" ${ascii}`],
+      // What may be a password or a key is not shown.
+      ["me:word@a.org:443", colons],
+      [btoa("-----BEGIN PRIVATE KEY-----\nMC4CAQAw"), `has no port: ${write}`],
+      [443, "is a number, but must be a string: put it into quotes"],
+      [null, "is null, but must be a string"],
+      ["x".repeat(99), `"${"x".repeat(80)}…" has no port: ${write}`],
+    ],
+    hostports: [
+      [["a.example.com:443", unknown, "A.example.com:443"], `${twice}: remove one of them`],
+      ["a:1", "is a string, but must be a list of strings: put it into brackets"],
+      [{ a: "a:1" }, "is an object, but must be a list of strings"],
+    ],
+    "tlsTermination.minVersion": [
+      [1.2, `is a number, but ${version}: put it into quotes`],
+      ["TLS1.2", `"TLS1.2" ${version}`],
+      [true, `is a boolean, but ${version}`],
+    ],
+    "tlsTermination.terminateAt": [["Edge", '"Edge" must be "edge" or "upstream"']],
+    tlsTermination: [[true, `is a boolean, but ${some}, terminateAt, minVersion`]],
+    backend: [[[], `is a list, but ${some}, backendId`]],
+    "backend.backendId": [
+      ["", '"" must not be empty'],
+      [url, `"${url}" is a URL: give only the id, its last part`],
+    ],
+    "backend.enabled": [["yes", "is a string, but must be true or false, without quotes"]],
+    "ipRestriction.ipPolicyIds[0]": [
+      ["10.0.0.0/8", '"10.0.0.0/8" is an address: give the id of an object that the service has'],
+    ],
+    "mutualTls.certificateAuthorityIds[0]": [[pem, "is PEM text: give the id of the object"]],
+    "mutualTls.certificateAuthorityIds": [
+      [[], "must not be empty: to restrict nothing, remove the module"],
+    ],
+    onModuleRemoval: [["x", '"x" must be "disable" or "replace"']],
+    metadata: [
+      [{ team: "web" }, "is an object, but must be a string, such as JSON"],
+      [["web"], "is a list, but must be a string, such as JSON"],
+    ],
+    description: [
+      [{}, "is an object, but must be a string"],
+      [5, "is a number, but must be a string: put it into quotes"],
+      [{ 0: 45 }, 'is an object, but must be a string: use readFileSync(path, "utf8")'],
+    ],
+  };
+  /** The arguments of an edge with a value at a path, and with what is required beside it. */
+  function argsWith(path: string, value: unknown): Properties {
+    const [name = "", part] = path.replace("[0]", "").split(".");
+    const last = path.endsWith("[0]") ? [value] : value;
+    const required = name === "backend" ? { backendId: "b" } : {};
+    return { [name]: part ? { ...required, [part]: last } : last };
+  }
+  const misspelt: [path: string, news: Properties, meant: string][] = [
+    ["backend.backendID", { backend: { backendID: "b" } }, "backendId"],
+    ["backend.backendID", { backend: { backendId: "b", backendID: "b" } }, "backendId"],
+    ["backendId", { backendId: "b" }, "backend.backendId"],
+    ["hostport", { hostport: [] }, "hostports"],
+    ["tls_termination", { tls_termination: {} }, "tlsTermination"],
+    ["tlsTermination.min_version", { tlsTermination: { min_version: "1.2" } }, "minVersion"],
+    ["tlsTermination.min_vresion", { tlsTermination: { min_vresion: "1.2" } }, "min_version"],
+    ["ipRestriction.enable", { ipRestriction: { ipPolicyIds: ["i"], enable: true } }, "enabled"],
+  ];
+  type Mistake = [path: string, news: Properties, reason: string];
+  const mistakes: Mistake[] = [
+    ...Object.entries(wrongHostports).flatMap(([reason, values]) =>
+      values.map((value): Mistake => {
+        return ["hostports[0]", { hostports: [value] }, `"${value}" ${reason}`];
+      }),
     ),
-    [
-      "hostports[0]",
-      { hostports: ["shop.example.org:443\r"] },
-      `"shop.example.org:443\\r" has a space or a line break: ${write}`,
-    ],
-    ["hostports[0]", { hostports: ["\u200ba.b:443"] }, `"\\u200ba.b:443" ${ascii}`],
-    [
-      "hostports",
-      { hostports: ["A.example.com:443", unknown, "a.example.com:443"] },
-      "has the same host and port twice (hostports[0] and hostports[2]): remove one of them",
-    ],
-    ["hostports[0]", { hostports: ["me:word@a.org:443"] }, colons],
-    [
-      "hostports[0]",
-      { hostports: [btoa("-----BEGIN PRIVATE KEY-----\nMC4CAQAw")] },
-      `has no port: ${write}`,
-    ],
-    ["hostports[0]", { hostports: [443] }, "is a number, but must be a string: put it into quotes"],
-    ["hostports[0]", { hostports: [null] }, "is null, but must be a string"],
-    [
-      "hostports",
-      { hostports: "a:1" },
-      "is a string, but must be a list of strings: put it into brackets",
-    ],
-    ["hostports", { hostports: { a: "a:1" } }, "is an object, but must be a list of strings"],
-    [
-      "tlsTermination.minVersion",
-      termination({ minVersion: 1.2 }),
-      `is a number, but ${version}: put it into quotes`,
-    ],
-    ["tlsTermination.minVersion", termination({ minVersion: "TLS1.2" }), `"TLS1.2" ${version}`],
-    [
-      "tlsTermination.minVersion",
-      termination({ minVersion: true }),
-      `is a boolean, but ${version}`,
-    ],
-    [
-      "tlsTermination.terminateAt",
-      termination({ terminateAt: "Edge" }),
-      '"Edge" must be "edge" or "upstream"',
-    ],
-    [
-      "tlsTermination",
-      { tlsTermination: true },
-      `is a boolean, but ${some}, terminateAt, minVersion`,
-    ],
-    ["backend", { backend: [] }, `is a list, but ${some}, backendId`],
-    ["backend.backendId", { backend: { backendId: "" } }, '"" must not be empty'],
+    ...Object.entries(wrongValues).flatMap(([path, rows]) =>
+      rows.map(([value, reason]): Mistake => [path, argsWith(path, value), reason]),
+    ),
     ["backend.backendId", { backend: {} }, "is missing"],
-    ["onModuleRemoval", { onModuleRemoval: "x" }, '"x" must be "disable" or "replace"'],
-    [
-      "backend.enabled",
-      { backend: { backendId: "b", enabled: "yes" } },
-      "is a string, but must be true or false, without quotes",
-    ],
-    [
-      "backend.backendId",
-      { backend: { backendId: url } },
-      `"${url}" is a URL: give only the id, its last part`,
-    ],
-    [
-      "ipRestriction.ipPolicyIds[0]",
-      { ipRestriction: { ipPolicyIds: ["10.0.0.0/8"] } },
-      '"10.0.0.0/8" is an address: give the id of an object that the service has',
-    ],
-    [
-      "mutualTls.certificateAuthorityIds[0]",
-      { mutualTls: { certificateAuthorityIds: [pem] } },
-      "is PEM text: give the id of the object",
-    ],
-    ["metadata", { metadata: { team: "web" } }, `is an object, ${json}`],
-    ["metadata", { metadata: ["web"] }, `is a list, ${json}`],
-    ["description", { description: {} }, "is an object, but must be a string"],
-    ["description", { description: 5 }, "is a number, but must be a string: put it into quotes"],
-    [
-      "description",
-      { description: { 0: 45, 1: 45 } },
-      'is an object, but must be a string: use readFileSync(path, "utf8")',
-    ],
-    ...[
-      ["backend.backendID", { backend: { backendID: "b" } }, "backendId"],
-      ["backend.backendID", { backend: { backendId: "b", backendID: "b" } }, "backendId"],
-      ["backendId", { backendId: "b" }, "backend.backendId"],
-      ["hostport", { hostport: [] }, "hostports"],
-      ["tls_termination", { tls_termination: {} }, "tlsTermination"],
-      ["tlsTermination.min_version", termination({ min_version: "1.2" }), "minVersion"],
-      ["tlsTermination.min_vresion", termination({ min_vresion: "1.2" }), "min_version"],
-      ["ipRestriction.enable", { ipRestriction: { ipPolicyIds: ["i"], enable: true } }, "enabled"],
-    ].map(([path, news, meant]): [string, Properties, string] => [
-      path as string,
-      news as Properties,
-      `no such property: did you mean ${meant}?`,
-    ]),
+    ...misspelt.map(([path, news, meant]): Mistake => {
+      return [path, news, `no such property: did you mean ${meant}?`];
+    }),
   ];
   const textsIn = (value: unknown): string[] =>
     typeof value === "string"
       ? [value].filter(({ length }) => length > 2)
       : Object.values(value ?? {}).flatMap(textsIn);
-  for (const [path, news, said] of mistakes) {
-    it(`C10 C15 of ${JSON.stringify(news)} is said: ${said}`, () => {
+  for (const [path, news, reason] of mistakes) {
+    it(`C10 C15 of ${JSON.stringify(news)} is said: ${reason}`, () => {
       const texts = (isSecret: boolean) =>
         textsOf(problemsOfShape(tlsEdge, news), (property) => {
           assert.ok(property in news, property);
           return isSecret;
         });
-      assert.deepEqual(texts(false), [`${path}: ${said}`]);
-      const [hidden = "", ...more] = texts(true);
-      assert.deepEqual(more, []);
-      assert.equal(hidden, `${path}: ${said.replace(/^".*?" (?=is|has|must|holds)/, "")}`);
+      assert.deepEqual(texts(false), [`${path}: ${reason}`]);
+      const hidden = `${path}: ${reason.replace(/^".*?" (?=is|has|must|holds)/, "")}`;
+      assert.deepEqual(texts(true), [hidden]);
       for (const value of textsIn(news)) assert.ok(!hidden.includes(value), hidden);
     });
   }
@@ -294,24 +274,9 @@ describe("the shape of inputs", () => {
   });
 
   it("C10 C15 of any hostport that is refused, the mistake is said, short and on one line", () => {
-    const part = fc.constantFrom(
-      "a",
-      "*",
-      ".",
-      ":",
-      "443",
-      "-",
-      "/",
-      " ",
-      "\n",
-      "é",
-      "\u202e",
-      "@",
-    );
-    const text = fc.oneof(
-      fc.string(),
-      fc.array(part).map((parts) => parts.join("")),
-    );
+    const parts = ["a", "*", ".", ":", "443", "-", "/", " ", "\n", "é", "\u202e", "@"];
+    const joined = fc.array(fc.constantFrom(...parts)).map((some) => some.join(""));
+    const text = fc.oneof(fc.string(), joined);
     return holds(text, 500, async (hostport) => {
       const found = problemsOfShape(tlsEdge, { hostports: [hostport] });
       const [shown = "hostports[0]: is fine"] = textsOf(found, () => false);
@@ -325,13 +290,8 @@ describe("the shape of inputs", () => {
 
   it("C10 a list of ids that is empty is refused, in a module that is switched off too", () => {
     for (const enabled of [true, false]) {
-      const restriction = { ipRestriction: { enabled, ipPolicyIds: [] } };
-      assert.match(problem(restriction), /^ipRestriction\.ipPolicyIds: .*empty/);
-      const mutual = { mutualTls: { enabled, certificateAuthorityIds: [] } };
-      assert.match(problem(mutual), /^mutualTls\.certificateAuthorityIds: .*empty/);
+      const reason = problem({ ipRestriction: { enabled, ipPolicyIds: [] } });
+      assert.match(reason, /^ipRestriction\.ipPolicyIds: .*empty/);
     }
-    assert.deepEqual(problems({ ipRestriction: { ipPolicyIds: [unknown] } }), []);
-    assert.deepEqual(problems({ ipRestriction: { ipPolicyIds: unknown } }), []);
-    assert.deepEqual(problems({ hostports: [] }), []);
   });
 });
