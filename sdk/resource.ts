@@ -183,10 +183,15 @@ export function checkConnection(connection: unknown): void {
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     // `pulumi config set baseUrl` sets a key of the project.
-    const project = pulumi.getProject();
-    const found = ["baseUrl", "apiKey"].find((key) => config[`${project}:${key}`] !== undefined);
-    const hint = `. ${project}:${found} in stack config is not read: call it ${connection}:${found}`;
-    throw new pulumi.RunError(error.message + (found && !isProject ? hint : ""));
+    const misplaced = ["baseUrl", "apiKey"].filter((key) => {
+      const { variable, configKey } = waysToSet(connection, key);
+      const isMissing = !config[configKey] && !process.env[variable];
+      return isMissing && config[`${pulumi.getProject()}:${key}`] !== undefined;
+    });
+    const hints = misplaced.map(
+      (key) => `; ${pulumi.getProject()}:${key} is not read: did you mean ${connection}:${key}?`,
+    );
+    throw new pulumi.RunError(error.message + hints.join(""));
   }
 }
 

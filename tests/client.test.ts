@@ -810,7 +810,8 @@ describe("the client", () => {
     it("C1 C4: whose URL is malformed is named by its variable, without its password", async () => {
       for (const name of ["ALL_PROXY", "HTTPS_PROXY"]) {
         const { client } = await scripted([]);
-        setEnv({ [name]: "http://me:hunter2@proxy:99999" });
+        const others = { ALL_PROXY: undefined, HTTPS_PROXY: undefined };
+        setEnv({ ...others, [name]: "http://me:hunter2@proxy:99999" });
         const error = await failure(create(client), {
           code: "EPROXY",
           ambiguous: false,

@@ -1,6 +1,6 @@
 import "reflect-metadata";
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { createPrivateKey, webcrypto, X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import fs from "node:fs";
@@ -581,6 +581,23 @@ describe("the emulator", () => {
     assert.match(fs.readFileSync(ca, "utf8"), /BEGIN CERTIFICATE/);
     const names = settings.map((setting) => setting.split("=")[0]);
     assert.deepEqual(names, ["TLSEDGE_BASE_URL", "TLSEDGE_API_KEY", "TLSEDGE_CA_FILE"]);
+  });
+
+  it("makes a certificate on the command line, in place of a key that others may read; refuses a typo", () => {
+    const cwd = newFolder();
+    const run = (...args: string[]) => {
+      const main = path.join(__dirname, "../emulator/dist/main.js");
+      return spawnSync(process.execPath, [main, "certificate", ...args], { cwd, timeout: 60_000 });
+    };
+    fs.mkdirSync(path.join(cwd, "new"));
+    const key = path.join(cwd, "new", "privkey.pem");
+    fs.writeFileSync(key, "mine", { mode: 0o644 });
+    assert.equal(run("a.example.com", "--out", "new", "--days", "7").status, 0);
+    assert.equal(fs.statSync(key).mode & 0o777, 0o600);
+    const leaf = new X509Certificate(fs.readFileSync(path.join(cwd, "new", "fullchain.pem")));
+    const days = (Date.parse(leaf.validTo) - Date.now()) / 86_400_000;
+    assert.ok(days > 6.9 && days <= 7, String(days));
+    assert.equal(run("a.example.com").status, 2);
   });
 });
 

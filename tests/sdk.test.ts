@@ -73,10 +73,18 @@ describe("the SDK", () => {
     });
 
     it("C1 a setting under the project's name is named, with the key that is meant", async () => {
-      const undo = setEnv({ TLSEDGE_BASE_URL: undefined });
-      pulumi.runtime.setAllConfig({ [`${pulumi.getProject()}:baseUrl`]: emulator.url });
-      const { message } = await failureOf(sdk.getTunnels(), pulumi.RunError).finally(undo);
-      assert.match(message, /^no base URL is set: .*:baseUrl in .* call it tlsedge:baseUrl$/);
+      const config = ["baseUrl", "apiKey"].map((key) => [`${pulumi.getProject()}:${key}`, "x"]);
+      pulumi.runtime.setAllConfig(Object.fromEntries(config));
+      const messageWith = async (env: Record<string, string | undefined>) => {
+        const undo = setEnv(env);
+        return (await failureOf(sdk.getTunnels(), pulumi.RunError).finally(undo)).message;
+      };
+      assert.match(
+        await messageWith({ TLSEDGE_BASE_URL: undefined }),
+        /^no base URL is set: .*:baseUrl is not read: did you mean tlsedge:baseUrl\?$/,
+      );
+      // The program's own settings may have these names.
+      assert.doesNotMatch(await messageWith({ TLSEDGE_MAX_RETRIES: "-1" }), /is not read/);
     });
 
     it("C5 a lookup takes the settings of the connection that it names", async () => {

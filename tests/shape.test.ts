@@ -50,7 +50,7 @@ describe("the shape of inputs", () => {
     [{ backend: { backendId: "b", [`x${key}`]: [key] } }, "backend"],
   ];
   for (const [news, path] of misplaced) {
-    it(`C50 a private key at ${path || "the top"} is refused, not quoted, and nothing else is said`, () => {
+    it(`C50 a private key at ${path || "the top"} is refused and not quoted, and is the only problem`, () => {
       const reason = problem(news);
       assert.ok(reason.startsWith(`${path}: `), reason);
       assert.match(reason, /private key/);
@@ -58,13 +58,13 @@ describe("the shape of inputs", () => {
     });
   }
 
-  it("C50 a private key is refused in a certificate, too, but in the properties of PEM", () => {
+  it("C50 a private key is refused in a certificate, too, except in certificatePem and privateKeyPem", () => {
     const pems = { certificatePem: key, privateKeyPem: key };
     assert.match(problem({ ...pems, metadata: key }, tlsCertificate), /^metadata: .*private key/);
     assert.deepEqual(problems(pems, tlsCertificate), []);
   });
 
-  it("C15 of a name that is like none, none is said to be meant, and all are named", () => {
+  it("C15 the error of an unknown name lists all names when none is near", () => {
     assert.match(problem({ colour: "red" }), /^colour: .*hostports, backend,/);
     assert.match(problem({ toString: "red" }), /^toString: .*hostports, backend,/);
     assert.match(problem({ backend: { backendId: "b", port: 1 } }), /: .* enabled, backendId$/);
@@ -151,7 +151,7 @@ describe("the shape of inputs", () => {
       ...["-a.example.com:443", "a-.example.com:443", `${label(64)}.com:443`],
     ],
   };
-  it("C15 a right hostport passes, and none; a host name may have 253 characters, and no line break", () => {
+  it("C15 a right hostport and an empty list pass; a host name may have 253 characters, and no line break", () => {
     for (const right of [
       ...[`${host(253)}:443`, `*.${host(251)}:443`, `${label(63)}.example.com:443`],
       ...["a-b.example.com:443", "*.example.com:8443", "localhost:1", "x_y.z:65535"],
@@ -231,7 +231,11 @@ describe("the shape of inputs", () => {
     ["hostport", { hostport: [] }, "hostports"],
     ["tls_termination", { tls_termination: {} }, "tlsTermination"],
     ["tlsTermination.min_version", { tlsTermination: { min_version: "1.2" } }, "minVersion"],
-    ["tlsTermination.min_vresion", { tlsTermination: { min_vresion: "1.2" } }, "min_version"],
+    [
+      "tlsTermination.min_vresion",
+      { tlsTermination: { min_vresion: "1.2" } },
+      "minVersion (in Python min_version)",
+    ],
     ["ipRestriction.enable", { ipRestriction: { ipPolicyIds: ["i"], enable: true } }, "enabled"],
   ];
   type Mistake = [path: string, news: Properties, reason: string];
@@ -254,7 +258,7 @@ describe("the shape of inputs", () => {
       ? [value].filter(({ length }) => length > 2)
       : Object.values(value ?? {}).flatMap(textsIn);
   for (const [path, news, reason] of mistakes) {
-    it(`C10 C15 of ${JSON.stringify(news)} is said: ${reason}`, () => {
+    it(`C10 C15 the error of ${JSON.stringify(news)} is: ${reason}`, () => {
       const texts = (isSecret: boolean) =>
         textsOf(problemsOfShape(tlsEdge, news), (property) => {
           assert.ok(property in news, property);
@@ -267,13 +271,13 @@ describe("the shape of inputs", () => {
     });
   }
 
-  it("C15 each misspelt property is told, and the wrong value of the right one beside it", () => {
+  it("C15 each misspelt property is an error, and the wrong value of the right one beside it", () => {
     const news = { backend: { backendID: "b", backendId: 5 }, colour: "red" };
     const paths = problemsOfShape(tlsEdge, news).map(({ path }) => path);
     assert.deepEqual(paths, ["backend.backendID", "colour", "backend.backendId"]);
   });
 
-  it("C10 C15 of any hostport that is refused, the mistake is said, short and on one line", () => {
+  it("C10 C15 the error of any refused hostport is short and on one line", () => {
     const parts = ["a", "*", ".", ":", "443", "-", "/", " ", "\n", "é", "\u202e", "@"];
     const joined = fc.array(fc.constantFrom(...parts)).map((some) => some.join(""));
     const text = fc.oneof(fc.string(), joined);

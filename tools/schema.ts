@@ -44,7 +44,7 @@ const valueTexts: Record<string, { description: string; deprecationMessage?: str
   "1.2": { description: "TLS 1.2 and newer." },
   "1.3": { description: "TLS 1.3 and newer." },
 };
-/** The inputs whose change replaces the resource, where that is so of every change. */
+/** The inputs whose change replaces the resource. */
 const replacing = ["certificatePem"];
 const examples = path.join(repository, "plugin", "examples");
 /** Names of types that are not the name of their property. */
@@ -341,14 +341,10 @@ function siteOf(source: Source) {
 function functionOf(source: Source, name: string) {
   const [, kind = "", isList] = /^get(\w+?)(s?)$/.exec(name) ?? [];
   const doc = source.doc(source.export("sdk/index.ts", name));
-  const count = isList
-    ? "The list is empty when none match."
-    : "It fails when none or several match, and lists up to ten of them.";
-  const filters =
-    "An object must match all filters that are given; with an `id`, the others are ignored.";
-  const description = [doc, `${filters} ${count}`, "## Example Usage", programsOf("lookups")].join(
-    "\n\n",
-  );
+  const rule = isList
+    ? "An object must match all filters that are given. Without a filter, the list has all objects; it is empty when none match."
+    : "Give an `id`, or filters: the object must match all of them. Without an `id`, the function fails when none or several match, and the error lists up to ten.";
+  const description = [doc, rule, "## Example Usage", programsOf("lookups")].join("\n\n");
   // The result of a plugin's function is an object: this property has the list.
   const list = isList && `${baseNameOf(kind)}s`;
   const inputs = source.fields(source.type("sdk/index.ts", `${capitalized(name)}Args`), "input");

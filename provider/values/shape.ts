@@ -153,5 +153,6 @@ function misspelt(what: string, name: string, known: readonly string[]): string 
   if (!meant) return `no such ${what}: known are ${known.join(", ")}`;
   // The SDK for Python translates `min_version`, and leaves a misspelt name as the program has it.
   const snake = meant.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  return `no such ${what}: did you mean ${name.includes("_") && name !== snake ? snake : meant}?`;
+  const isPython = name.includes("_") && name !== snake && meant !== snake;
+  return `no such ${what}: did you mean ${meant}${isPython ? ` (in Python ${snake})` : ""}?`;
 }
