@@ -179,7 +179,8 @@ describe("the shape of inputs", () => {
       ["\u200ba.b:443", `"\\u200ba.b:443" ${ascii}`],
       // What may be a password or a key is not shown.
       ["me:word@a.org:443", colons],
-      [btoa("-----BEGIN PRIVATE KEY-----\nMC4CAQAw"), `has no port: ${write}`],
+      [btoa("# key\n-----BEGIN PRIVATE KEY-----\nMC4CAQAw"), `has no port: ${write}`],
+      [btoa("#\n-----BEGIN PRIVATE KEY-----\nMC4CAQAw"), `has no port: ${write}`],
       [443, "is a number, but must be a string: put it into quotes"],
       [null, "is null, but must be a string"],
       ["x".repeat(99), `"${"x".repeat(80)}…" has no port: ${write}`],

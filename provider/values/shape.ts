@@ -115,11 +115,11 @@ function problemOfValue(issue: BaseIssue<unknown>): Problem {
 }
 
 /**
- * A text for a message, on one line. Undefined for one that may hold a key, in base64 too, or a
+ * A text for a message, on one line. Undefined for one that may hold a key (`LS0t` is `---` in base64), or a
  * password.
  */
 function quoted(value: unknown): string | undefined {
-  if (typeof value !== "string" || /@|\p{Pd}{3}|LS0tLS1/u.test(value)) return undefined;
+  if (typeof value !== "string" || /@|\p{Pd}{3}|LS0t/u.test(value)) return undefined;
   const short = value.length > 80 ? `${value.slice(0, 80)}…` : value;
   // JSON leaves some invisible characters as they are.
   return plain(JSON.stringify(short).replaceAll("\u00a0", "\\u00a0"));
