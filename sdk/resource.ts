@@ -173,7 +173,8 @@ export function checkConnection(connection: unknown): void {
     throw new pulumi.RunError(plainKey(connection));
   }
   // The namespace with the project's name has the program's own settings, too.
-  const isProject = connection === pulumi.getProject();
+  const project = pulumi.getProject();
+  const isProject = connection === project;
   const problem = isProject ? undefined : unknownKeys(connection, Object.keys(config));
   if (problem) throw new pulumi.RunError(problem);
   // A unit test reaches no account.
@@ -186,10 +187,10 @@ export function checkConnection(connection: unknown): void {
     const misplaced = ["baseUrl", "apiKey"].filter((key) => {
       const { variable, configKey } = waysToSet(connection, key);
       const isMissing = !config[configKey] && !process.env[variable];
-      return isMissing && config[`${pulumi.getProject()}:${key}`] !== undefined;
+      return isMissing && config[`${project}:${key}`] !== undefined;
     });
     const hints = misplaced.map(
-      (key) => `; ${pulumi.getProject()}:${key} is not read: did you mean ${connection}:${key}?`,
+      (key) => `; ${project}:${key} is not read: did you mean ${connection}:${key}?`,
     );
     throw new pulumi.RunError(error.message + hints.join(""));
   }

@@ -23,6 +23,8 @@ import {
 import { newFolder } from "../tools/folders";
 import { until } from "./support";
 
+const main = path.join(__dirname, "../emulator/dist/main.js");
+
 /** The fields of every kind of answer: which are there is what the tests are about. */
 type Body = Required<TLSEdgeWire & TLSCertificateWire & TunnelWire> & {
   tls_edges: Body[];
@@ -559,7 +561,6 @@ describe("the emulator", () => {
   it("prints on the command line what to export, and keeps address, key and CA in a folder", async () => {
     const cwd = newFolder();
     const serve = async (...args: string[]) => {
-      const main = path.join(__dirname, "../emulator/dist/main.js");
       const child = spawn(process.execPath, [main, ...args], { cwd, timeout: 60_000 });
       const output = text(child.stdout);
       await once(child.stdout, "data");
@@ -586,7 +587,6 @@ describe("the emulator", () => {
   it("makes a certificate on the command line, in place of a key that others may read; refuses a typo", () => {
     const cwd = newFolder();
     const run = (...args: string[]) => {
-      const main = path.join(__dirname, "../emulator/dist/main.js");
       return spawnSync(process.execPath, [main, "certificate", ...args], { cwd, timeout: 60_000 });
     };
     fs.mkdirSync(path.join(cwd, "new"));

@@ -32,20 +32,19 @@ const valueTexts: Record<string, { description: string; deprecationMessage?: str
   replace: { description: "The edge is deleted, then created without the module." },
   edge: { description: "The service ends TLS: it needs a certificate for each hostport." },
   upstream: { description: "TLS passes through to the upstream, which ends it." },
-  ...Object.fromEntries(
-    ["1.0", "1.1"].map((version) => [
-      version,
-      {
-        description: `TLS ${version} and newer.`,
-        deprecationMessage: `TLS ${version} is not safe (RFC 8996). Use TLS 1.2 or 1.3.`,
-      },
-    ]),
-  ),
+  "1.0": {
+    description: "TLS 1.0 and newer.",
+    deprecationMessage: "TLS 1.0 is not safe (RFC 8996). Use TLS 1.2 or 1.3.",
+  },
+  "1.1": {
+    description: "TLS 1.1 and newer.",
+    deprecationMessage: "TLS 1.1 is not safe (RFC 8996). Use TLS 1.2 or 1.3.",
+  },
   "1.2": { description: "TLS 1.2 and newer." },
   "1.3": { description: "TLS 1.3 and newer." },
 };
-/** The inputs whose change replaces the resource. */
-const replacing = ["certificatePem"];
+/** The input whose change replaces the resource. */
+const replacing = "certificatePem";
 const examples = path.join(repository, "plugin", "examples");
 /** Names of types that are not the name of their property. */
 const typeNames: Record<string, string> = { minVersion: "TLSVersion" };
@@ -308,9 +307,7 @@ function resourceOf(source: Source, name: string) {
   const outputs = source.fields(state, "output");
   const account = source.fields(source.type("provider/marks.ts", "AccountState"), "output");
   outputs.properties = { ...account.properties, ...outputs.properties };
-  for (const input of replacing.filter((input) => input in given.properties)) {
-    given.properties[input] = { ...given.properties[input], willReplaceOnChanges: true };
-  }
+  Object.assign(given.properties[replacing] ?? {}, { willReplaceOnChanges: true });
   for (const setting of settings.filter((setting) => setting in given.properties)) {
     const { oneOf, ...property } = given.properties[setting] ?? {};
     outputs.properties[setting] = property;

@@ -115,8 +115,8 @@ function problemOfValue(issue: BaseIssue<unknown>): Problem {
 }
 
 /**
- * A text for a message, on one line. Undefined for one that may hold a key (`LS0t` is `---` in base64), or a
- * password.
+ * A text for a message, on one line. Undefined for one that may hold a password or a key: `LS0t` is
+ * `---` in base64.
  */
 function quoted(value: unknown): string | undefined {
   if (typeof value !== "string" || /@|\p{Pd}{3}|LS0t/u.test(value)) return undefined;
@@ -152,7 +152,7 @@ function misspelt(what: string, name: string, known: readonly string[]): string 
   const meant = nearest(name, known);
   if (!meant) return `no such ${what}: known are ${known.join(", ")}`;
   // The SDK for Python translates `min_version`, and leaves a misspelt name as the program has it.
-  const snake = meant.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const snake = meant.replace(/[A-Z]/g, "_$&").toLowerCase();
   const isPython = name.includes("_") && name !== snake && meant !== snake;
   return `no such ${what}: did you mean ${meant}${isPython ? ` (in Python ${snake})` : ""}?`;
 }
