@@ -46,8 +46,8 @@ describe("the launcher of the plugin", () => {
   }
 
   /** The engine's signal reaches the plugin itself, which ends in order. */
-  async function assertStarts(file: string, ...first: string[]): Promise<void> {
-    const { stdout, stderr, code, signal } = await run(file, process.env, ...first);
+  async function assertStarts(file: string, env = process.env, ...first: string[]): Promise<void> {
+    const { stdout, stderr, code, signal } = await run(file, env, ...first);
     assert.match(stdout, /^\d+\r?\n$/, stderr);
     if (!isWindows) assert.deepEqual([code, signal], [0, null]);
   }
@@ -65,7 +65,7 @@ describe("the launcher of the plugin", () => {
 
   it("C89 is not needed by `pulumi package add`, which runs the folder with Pulumi's SDK", async () => {
     const runner = require.resolve("@pulumi/pulumi/cmd/run-plugin");
-    await assertStarts(process.execPath, runner, path.join(repository, "plugin"));
+    await assertStarts(process.execPath, process.env, runner, path.join(repository, "plugin"));
   });
 
   it("starts the plugin through links, absolute and relative", async function () {
@@ -77,10 +77,22 @@ describe("the launcher of the plugin", () => {
     await assertStarts(path.join(bin, launcher));
   });
 
-  it("C87 says in one sentence that there is no Node.js", async () => {
-    const empty = newFolder();
+  const withoutNode = () => {
     const { PATH, Path, ...others } = process.env;
-    assertSentence(await refusal({ ...others, PATH: empty }), /no node on PATH/);
+    return { ...others, PATH: newFolder() };
+  };
+
+  it("C87 takes the Node.js beside it first, as an archive has it", async () => {
+    const whole = path.join(newFolder(), "an archive");
+    cpSync(folder, whole, { recursive: true });
+    cpSync(process.execPath, path.join(whole, isWindows ? "node.exe" : "node"));
+    const env = withoutNode();
+    writeFileSync(path.join(env.PATH, "node"), "#!/bin/sh\nexit 3\n", { mode: 0o755 });
+    await assertStarts(path.join(whole, launcher), env);
+  });
+
+  it("C87 says in one sentence that there is no Node.js", async () => {
+    assertSentence(await refusal(withoutNode()), /no node on PATH/);
   });
 
   it("C87 says in one sentence that Node.js is too old, and which it is", async () => {

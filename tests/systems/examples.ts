@@ -2,19 +2,29 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
+import { version } from "../../package.json";
 import { Project } from "../../tools/engine";
 import { repository } from "../../tools/folders";
 
 /** The programs in the descriptions of the plugin's schema. */
 export const examples = path.join(repository, "plugin", "examples");
 
-/** Plans the examples of a language, and deploys that of a site. */
+/**
+ * Plans the examples of a language with the plugin of an archive, deploys that of a site, looks it up,
+ * imports its edge and deletes all.
+ */
 export async function runExamples(
   ending: string,
+  archive: string,
   write: (folder: string, text: string) => Promise<NodeJS.ProcessEnv>,
 ): Promise<void> {
-  const project = await Project.create({}, {}, "plugin");
+  const project = await Project.create();
+  const run = async (...args: string[]) => {
+    const { code, output } = await project.start(args).done;
+    assert.equal(code, 0, output);
+  };
   try {
+    await run("plugin", "install", "resource", "tlsedge", version, "--file", archive);
     const made = await project.certificate("certs", { commonName: "app.example.com" });
     await project.file("app.pem", made.certificatePem);
     await project.setSecret("acceptance:appKey", made.privateKeyPem);
@@ -37,18 +47,27 @@ export async function runExamples(
     const expires = Date.parse((await project.output("expires")) as string);
     assert.equal(expires, Date.parse(certificate?.not_after ?? ""));
 
-    // Java and C# have none.
-    if (!existsSync(path.join(examples, `lookups.${ending}`))) return;
-    await use("lookups");
-    // The site is another program's: this one only reads.
-    await project.select("lookups");
-    await project.up();
-    const { edgeId, forwardsTo, edges, certificates, tunnels } = JSON.parse(
-      await project.succeedsQuietly("stack", "output", "--json"),
-    );
-    const ids = [edges, certificates].map(([first]) => first.id);
-    assert.deepEqual([edgeId, ...ids], [edge?.id, edge?.id, certificate?.id]);
-    assert.deepEqual([forwardsTo, tunnels.length], ["https://web-1.internal:8443", 1]);
+    // Java has none.
+    if (existsSync(path.join(examples, `lookups.${ending}`))) {
+      await use("lookups");
+      // The site is another program's: this one only reads.
+      await project.select("lookups");
+      await project.up();
+      const { edgeId, forwardsTo, edges, certificates, tunnels } = JSON.parse(
+        await project.succeedsQuietly("stack", "output", "--json"),
+      );
+      const ids = [edges, certificates].map(([first]) => first.id);
+      assert.deepEqual([edgeId, ...ids], [edge?.id, edge?.id, certificate?.id]);
+      assert.deepEqual([forwardsTo, tunnels.length], ["https://web-1.internal:8443", 1]);
+    }
+
+    await project.select("imports");
+    const imported = ["tlsedge:index:TLSEdge", "app", "app.example.com:443", "--protect=false"];
+    await project.succeeds("import", ...imported, "--generate-code=false", "--yes");
+    await project.select("dev");
+    await project.destroy();
+    assert.deepEqual(project.emulator.tlsEdges.list(), []);
+    assert.deepEqual(project.emulator.tlsCertificates.list(), []);
   } finally {
     await project.close();
   }

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { Project } from "../../tools/engine";
 import { newFolder, repository } from "../../tools/folders";
 import { generateSdks, type Language, missing, programs } from "../../tools/languages";
-import { examples, programsIn, runExamples } from "./examples";
+import { examples, programsIn } from "./examples";
 
 const plugin = path.join(repository, "plugin", "dist");
 
@@ -269,15 +269,5 @@ describe("the plugin in every language", () => {
     const tsc = require.resolve("typescript/bin/tsc");
     const args = [tsc, ...strict, "--target", "es2022", "--types", "node", ...files];
     await promisify(execFile)(process.execPath, args, { cwd: folder });
-  });
-
-  // Those in other languages run with the packages of a release, in `sdks.test.ts`.
-  it("C86 C88: the examples of the schema run in YAML", async function () {
-    if (await missing("yaml")) this.skip();
-    await runExamples("yaml", (folder, text) => {
-      // A project of the tests has another name.
-      const program = text.replace(/^name: .*\nruntime: yaml\n/, "");
-      return programs.yaml(folder, program, { plugin });
-    });
   });
 });

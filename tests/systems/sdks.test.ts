@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { cp, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 import { parse } from "yaml";
 import { version } from "../../package.json";
 import schema from "../../plugin/schema.json";
-import { newFolder, repository } from "../../tools/folders";
+import { linkModules, newFolder, repository } from "../../tools/folders";
 import { serveGit } from "../../tools/gitServer";
 import {
   commonJs,
@@ -20,13 +20,13 @@ import {
   writeSdk,
   writeSdks,
 } from "../../tools/languages";
+import { findOrBuildPulumi } from "../../tools/pulumi";
 import { gitUrl, sh } from "../../tools/tarball";
 import { examples, runExamples } from "./examples";
 
 const run = promisify(execFile);
 const tag = `v${version}`;
 const token = "forge-token";
-const plugin = path.join(repository, "plugin", "dist");
 const tarballs = ["", "-emulator", "-policy", "-sdk"].map(
   (name) => `pulumi-tlsedge${name}-${version}.tgz`,
 );
@@ -53,7 +53,9 @@ const { permissions, jobs }: Workflow = parse(readFileSync(file, "utf8"));
 
 describe("the packages of a release", () => {
   let sdks: string;
+  let released: string;
   let packed: string;
+  let plugin: string;
   const sources: ("dotnet" | "java")[] = [];
   before(async function () {
     this.timeout(900_000);
@@ -63,9 +65,26 @@ describe("the packages of a release", () => {
     const file = await schemaWithLogo();
     sdks = await writeSdks(file);
     for (const language of sources) await writeSdk(file, sdks, language);
-    packed = newFolder();
-    await sh(`tools/pack.sh ${packed} ${sdks}`, repository);
+    await release();
+    packed = path.join(released, "archives");
+    const system = process.platform === "win32" ? "windows" : process.platform;
+    const cpu = process.arch === "x64" ? "amd64" : process.arch;
+    plugin = path.join(packed, `pulumi-resource-tlsedge-${tag}-${system}-${cpu}.tar.gz`);
   });
+
+  /** In a clone whose changelog has the section of the version. */
+  async function release(): Promise<void> {
+    const clone = path.join(newFolder(), "clone");
+    await sh(`git clone --quiet ${(await gitUrl()).replace("git+", "")} ${clone}`, repository);
+    for (const built of ["", "emulator", "plugin", "policy"].map((each) => path.join(each, "dist")))
+      await cp(path.join(repository, built), path.join(clone, built), { recursive: true });
+    await linkModules(clone);
+    const changelog = path.join(clone, "CHANGELOG.md");
+    const text = await readFile(changelog, "utf8");
+    await writeFile(changelog, text.replace("## [Unreleased]", `## [${version}]`));
+    released = newFolder();
+    await sh(`tools/release.sh ${released} ${sdks}`, clone);
+  }
 
   it("C89 are packed, with their checksums", async () => {
     const archives = sources.map((each) => `pulumi-tlsedge-${each}-${tag}.tar.gz`);
@@ -90,7 +109,7 @@ describe("the packages of a release", () => {
   it("C88 C89 run the examples in Java, compiled with the sources", async function () {
     if (!sources.includes("java")) return this.skip();
     const java = path.dirname(await unpacked("java"));
-    await runExamples("java", (at, text) => programs.java(at, text, { sdks: java, plugin }));
+    await runExamples("java", plugin, (at, text) => programs.java(at, text, { sdks: java }));
   });
 
   it("C89 C86 have the sources for C#, with each name that an example uses", async function () {
@@ -168,13 +187,12 @@ describe("the packages of a release", () => {
 
     /** Copies into a clone what the job that packs hands over. */
     async function handOver(clone: string): Promise<void> {
-      const notes = path.join(forge, "notes.md");
-      await writeFile(notes, "### Added\n");
+      const notes = path.join(released, "notes.md");
       const made = { archives: packed, "notes.md": notes, "sdks/go": path.join(sdks, "go") };
       const { path: uploaded = "" } = settings("pack", "upload-artifact");
       const { path: downloaded = "" } = settings("publish", "download-artifact");
       for (const [name, from] of Object.entries(made))
-        if (uploaded.split("\n").includes(`plugin/${name}`))
+        if (uploaded.split("\n").includes(`release/${name}`))
           await cp(from, path.join(clone, downloaded, name), { recursive: true });
     }
 
@@ -235,18 +253,40 @@ describe("the packages of a release", () => {
       const found = (await sh(`go list -m -f {{.Dir}} ${name}`, folder, env)).trim();
       assert.ok(found.endsWith(`@${tag}`), found);
       await symlink(found, path.join(folder, "go"));
-      await runExamples("go", (at, text) => programs.go(at, text, { sdks: folder, plugin }));
+      await runExamples("go", plugin, (at, text) => programs.go(at, text, { sdks: folder }));
     });
   });
 
-  it("C88 C89 run the examples in Python, with the wheel that pip installs", async () => {
+  /** A folder for PATH with the CLI and its language hosts: no Node.js. */
+  async function withoutNode(): Promise<string> {
+    const bin = newFolder();
+    const { command } = await findOrBuildPulumi();
+    const folder = path.dirname(await realpath(command));
+    const pulumi = (await readdir(folder)).filter((name) => /^pulumi(-language-|$)/.test(name));
+    for (const name of pulumi) await symlink(path.join(folder, name), path.join(bin, name));
+    return bin;
+  }
+
+  it("C86 C87 C88 run the examples in YAML, with no Node.js on PATH", async function () {
+    if (await missing("yaml")) this.skip();
+    const PATH = await withoutNode();
+    await runExamples("yaml", plugin, async (folder, text) => {
+      // A project of the tests has another name.
+      const program = text.replace(/^name: .*\nruntime: yaml\n/, "");
+      await programs.yaml(folder, program);
+      return { PATH };
+    });
+  });
+
+  it("C87 C88 C89 run the examples in Python, with the wheel that pip installs and no Node.js on PATH", async () => {
     const folder = newFolder();
     await sh("python3 -m venv venv", folder);
     const packages = `pulumi==${pythonVersion} ${path.join(packed, wheel)}`;
     await sh(`venv/bin/pip install --quiet ${packages}`, folder);
-    await runExamples("py", async (project, text) => {
-      const { PATH } = await programs.python(project, text, { plugin });
-      return { PATH: `${path.join(folder, "venv", "bin")}:${PATH}` };
+    const PATH = [path.join(folder, "venv", "bin"), await withoutNode()].join(path.delimiter);
+    await runExamples("py", plugin, async (project, text) => {
+      await programs.python(project, text);
+      return { PATH };
     });
   });
 
@@ -255,8 +295,8 @@ describe("the packages of a release", () => {
     const [, , , tarball = ""] = tarballs;
     await writeFile(path.join(folder, "package.json"), "{}");
     await sh(`npm install --silent --ignore-scripts ${path.join(packed, tarball)}`, folder);
-    await runExamples("ts", async (project, text) => {
-      await programs.nodejs(project, commonJs(text), { plugin });
+    await runExamples("ts", plugin, async (project, text) => {
+      await programs.nodejs(project, commonJs(text));
       const modules = path.join(project, "node_modules");
       await rm(modules, { recursive: true, force: true });
       await symlink(path.join(folder, "node_modules"), modules);

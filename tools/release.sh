@@ -1,0 +1,42 @@
+#!/bin/sh
+# Makes all that a release holds: the archives of the plugin, the SDKs, the npm packages, the checksums of
+# all of them, and the notes. Needs the Pulumi CLI, python3 with pip, Go, GNU tar, and `npm ci`.
+# Usage: tools/release.sh <folder to fill> [<folder of the generated SDKs>]
+set -eu
+mkdir -p "$1/archives"
+out=$(cd "$1" && pwd)
+sdks=${2:-$out/sdks}
+cd "$(dirname "$0")/.."
+root=$PWD
+version=$(node -p 'require("./package.json").version')
+
+for file in emulator/package.json plugin/package.json policy/package.json plugin/schema.json; do
+  found=$(node -p "require('./$file').version")
+  [ "$found" = "$version" ] || { echo "$file has version $found, package.json $version" >&2 && exit 1; }
+done
+awk -v head="## [$version]" '/^## /{ own = index($0, head); next } own' CHANGELOG.md >"$out/notes.md"
+grep -q . "$out/notes.md" || { echo "CHANGELOG.md has no section [$version]" >&2 && exit 1; }
+
+[ $# -gt 1 ] || pulumi package gen-sdk plugin/schema.json --out "$sdks"
+npm pack --silent --ignore-scripts --pack-destination "$out/archives" . ./emulator ./policy >&2
+cd "$sdks"
+ln -sfn "$root/node_modules" nodejs/node_modules
+"$root/node_modules/.bin/tsc" --project nodejs
+cp nodejs/package.json nodejs/bin
+npm pack --silent --pack-destination "$out/archives" ./nodejs/bin >&2
+python3 -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$out/archives" ./python
+# The generator requires a version of Pulumi's SDK that its code does not compile with.
+pulumi=$(sed -n 's|.*\(github.com/pulumi/pulumi/sdk/v3\) \(v[0-9.]*\).*|\1@\2|p' \
+  "$root/tools/pulumi-cli/engine/go.mod")
+(cd go && go mod edit -require="$pulumi")
+if [ -d java ]; then
+  # The SDK reads it. Gradle writes it when it builds; Maven does not.
+  resources=java/src/main/resources/com/pulumi/tlsedge
+  mkdir -p "$resources"
+  printf %s "$version" >"$resources/version.txt"
+fi
+for language in java dotnet; do
+  [ ! -d $language ] ||
+    "$root/tools/archive.sh" "$out/archives/pulumi-tlsedge-$language-v$version.tar.gz" "$sdks/$language"
+done
+"$root/tools/pack.sh" "$out/archives"
