@@ -292,7 +292,9 @@ describe("adopt", () => {
     assert.doesNotMatch(stdout, /(?!\n)\p{Cc}/u);
     assert.equal(stdout.split("\n")[0], `Service: ${new URL(emulator.url).host}`);
     assert.match(stdout, /2 edges and 1 certificate, 2 skipped\./);
-    assert.match(stdout, /import ".\/adoption";/);
+    const here = path.relative(process.cwd(), out()).replaceAll("\\", "/");
+    assert.ok(stdout.includes(`\n  import "${here}/adoption";\n`), stdout);
+    assert.match(read("adoption.ts"), /join\(__dirname, "adopted\.json"\)/);
     assert.equal(read("adoption.ts").match(/import: id, protect: true/g)?.length, 2);
     const all = stdout + read("adopted.json") + read("adoption.ts");
     assert.ok(!all.includes(emulator.apiKey) && !read("adopted.json").includes(emulator.url));
