@@ -87,7 +87,8 @@ async function adopt(options: AdoptOptions, io: IO): Promise<number> {
 }
 
 async function check(options: Options, io: IO): Promise<number> {
-  const checks = await checksOf(() => clientOf(options, io), version, io.env);
+  const { connection } = options;
+  const checks = await checksOf(() => clientOf(options, io), connection, version, io.env);
   print(options.json ? plainJson({ checks }, 2) : checkText(checks, display(io)), io.stdout);
   return checks.every(({ ok }) => ok) ? 0 : 1;
 }

@@ -513,7 +513,7 @@ describe("the command", () => {
 
   it("check says that all is right, with two requests", async () => {
     const { checks } = await checked();
-    for (const name of ["settings", "service", "key", "clock"]) {
+    for (const name of ["variables", "settings", "service", "key", "clock"]) {
       assert.equal(checks.get(name)?.ok, true, checks.get(name)?.text);
     }
     assert.match(checks.get("versions")?.text ?? "", /^pulumi-tlsedge [\d.]+, Node\.js \d+/);
@@ -532,6 +532,12 @@ describe("the command", () => {
     it(`check names ${what}, and exits with 1`, async () => {
       const { code, checks } = await checked(env);
       assert.deepEqual([code, checks.get(name)?.ok], [1, false]);
+    [
+      "a variable that is no setting",
+      { TLSEDGE_APIKEY: "x", TLSEDGE_STAGING_API_KEY: "x", TLSEDGE_NO_SETTING: "x" },
+      "variables",
+      /^unknown: TLSEDGE_APIKEY \(did you mean TLSEDGE_API_KEY\?\), TLSEDGE_NO_SETTING$/,
+    ],
       assert.match(checks.get(name)?.text ?? "", reason);
       const isMoot = name === "settings" || name === "service";
       assert.equal(checks.get("clock")?.ok, isMoot ? null : true);
@@ -542,7 +548,7 @@ describe("the command", () => {
     emulator.clocks.date = 3_600_000;
     const { code, stdout } = await run("check", { COLUMNS: "200" });
     assert.equal(code, 1);
-    assert.match(stdout, /^ok {3}settings {2}the base URL is /);
+    assert.match(stdout, /^ok {3}settings {2}the base URL is /m);
     assert.match(stdout, /^fail clock {5}it is 3[56]\d\d s behind/m);
   });
 
@@ -551,6 +557,13 @@ describe("the command", () => {
   /** One line on stderr, exit code 1, nothing on stdout, no key. */
   function assertFailure({ code, stdout, stderr }: Outcome, ...parts: string[]): void {
     assert.deepEqual([code, stdout], [1, ""], stderr);
+  it("check prints the lines that take the settings of a stack", async () => {
+    const none = { TLSEDGE_API_KEY: undefined, TLSEDGE_BASE_URL: undefined };
+    const { stdout } = await run("check", none);
+    assert.match(stdout, /^ +export TLSEDGE_BASE_URL="\$\(pulumi config get tlsedge:baseUrl\)"$/m);
+    assert.match(stdout, /^ +export TLSEDGE_API_KEY="\$\(pulumi config get tlsedge:apiKey\)"$/m);
+  });
+
     assert.match(stderr, /^error: [^\n]+\n$/);
     for (const key of [apiKey, emulator.apiKey]) assert.ok(!stderr.includes(key), stderr);
     for (const part of parts) assert.match(stderr, new RegExp(part));
