@@ -162,6 +162,7 @@ Environment:
       .description(description)
       .option(
         "--connection <name>",
+      .showHelpAfterError(`\`${self} ${name} --help\` lists its options.`)
         "the config namespace of the account: tlsedge-staging reads TLSEDGE_STAGING_API_KEY",
         defaultConnection,
       )

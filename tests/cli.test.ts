@@ -604,6 +604,7 @@ describe("the command", () => {
       ["--fail-within soon", /whole number of days/],
       ["--fail-within=-1", /whole number of days/],
     ];
+      ["--fail weak", /`npx --no -- pulumi-tlsedge status --help`/],
     for (const [options, reason] of mistakes) {
       const { code, stdout, stderr } = await run(`status ${options}`);
       assert.deepEqual([code, stdout], [1, ""]);
