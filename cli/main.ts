@@ -9,7 +9,7 @@ import { type Adoption, adoptionText, filesOf, planOf, writeFiles } from "./adop
 import { checksOf, checkText } from "./check";
 import { statusHtml } from "./html";
 import { statusMarkdown } from "./markdown";
-import { statusText } from "./report";
+import { failuresText, statusText } from "./report";
 import { type Mark, marks, statusOf } from "./status";
 import type { Display } from "./table";
 
@@ -63,7 +63,9 @@ async function status(options: StatusOptions, io: IO): Promise<number> {
     html: () => statusHtml(found),
   };
   print(reports[format](), io.stdout);
-  return found.failing.length > 0 ? 2 : 0;
+  if (found.failing.length === 0) return 0;
+  print(failuresText(found), io.stderr);
+  return 2;
 }
 
 interface AdoptOptions extends Options {
@@ -160,9 +162,9 @@ Environment:
     program
       .command(name)
       .description(description)
+      .showHelpAfterError(`\`${self} ${name} --help\` lists its options.`)
       .option(
         "--connection <name>",
-      .showHelpAfterError(`\`${self} ${name} --help\` lists its options.`)
         "the config namespace of the account: tlsedge-staging reads TLSEDGE_STAGING_API_KEY",
         defaultConnection,
       )

@@ -55,6 +55,8 @@ describe("the report in Markdown", () => {
         "| `login.acme.example:443` |",
     );
     assert.match(row("cert_KSAtuTiaGkY7DbkVWEHUvcdQhqY") ?? "", /<br>and 2 more \|$/);
+    const text = statusText(statusOf(await usualAccount(), now), { width: 120, colour: false });
+    assert.match(text, /\n +app-9\.apps\.acme\.example:443\n +and 3 more\n/);
     assert.ok(markdown.render(report).includes("<th>SERVES</th>"));
   });
 
