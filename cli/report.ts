@@ -27,10 +27,15 @@ export interface Section {
   isProblem?: boolean;
 }
 
-/** The parts of a report. A part that only some accounts have is left out where it has no row. */
-export function sectionsOf(status: Status): Section[] {
+/**
+ * The parts of a report. A part that only some accounts have is left out where it has no row.
+ *
+ * @param urgentFirst Whether weak edges come first, then those that are open to all.
+ */
+export function sectionsOf(status: Status, urgentFirst = false): Section[] {
   const { at, certificates, tunnels, twins, failOn, failWithin } = status;
   const edges = grouped(status.edges);
+  if (urgentFirst) edges.sort((a, b) => +b.weak - +a.weak || +b.open - +a.open);
   const unused = certificates.flatMap((one) => {
     const why = whyUnused(one, at);
     return why === undefined ? [] : [{ id: plain(one.id), cells: [namesCell(one), cell(why)] }];
