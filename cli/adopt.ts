@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import type { ServiceObject } from "../client/fields";
 import { plain, plainJson, withoutCommands } from "../client/plain";
 import { defaultConnection } from "../client/settings";
@@ -171,6 +171,7 @@ function slug(name: string): string {
 const program = `// Written by \`pulumi-tlsedge adopt\`. The first \`pulumi up\` adopts what adopted.json names, and changes
 // nothing. After it, remove \`import: id\` from both loops.
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import * as tlsedge from "pulumi-tlsedge";
 
@@ -179,7 +180,7 @@ interface All {
   certificates: Adopted<Omit<tlsedge.TLSCertificateArgs, "privateKeyPem">>;
   edges: Adopted<tlsedge.TLSEdgeArgs>;
 }
-const all: All = JSON.parse(readFileSync("adopted.json", "utf8"));
+const all: All = JSON.parse(readFileSync(join(__dirname, "adopted.json"), "utf8"));
 
 // The service returns no private key, and none is needed until a chain changes. To give one:
 // pulumi config set --secret --path 'keys["NAME"]' < key.pem
@@ -251,8 +252,8 @@ export function adoptionText(adoption: Adoption, isPlugin: boolean, display: Dis
     ? `In the folder of a Pulumi project that has the plugin, run
   pulumi import --file "${plain(files[0] ?? "")}" --out FILE
 It reads each object, changes nothing at the service, and writes the program into FILE.`
-    : `Wrote ${inWords(files.map((file) => plain(file)))}. In index.ts of the Pulumi project, write
-  import "./adoption";
+    : `Wrote ${inWords(files.map((file) => plain(file)))}. In index.ts of this folder, write
+  import "${plain(moduleIn(files[1] ?? ""))}";
 and run \`pulumi up\`: it adopts the objects, which the plan shows as \`create\`, and changes nothing.`;
   const parts = [
     `Service: ${plain(adoption.service)}`,
@@ -261,6 +262,12 @@ and run \`pulumi up\`: it adopts the objects, which the plan shows as \`create\`
     files.length > 0 && `${next}\n${otherStacks}`,
   ];
   return withoutCommands(parts.filter(Boolean).join("\n\n"));
+}
+
+/** How a program in the current folder imports a file. */
+function moduleIn(file: string): string {
+  const path = relative("", file).replaceAll("\\", "/").replace(/\.ts$/, "");
+  return path.startsWith("../") ? path : `./${path}`;
 }
 
 const otherStacks =

@@ -4,16 +4,19 @@ import type { Client } from "../client/client";
 import { ServiceError } from "../client/errors";
 import { plain, withoutCommands } from "../client/plain";
 import { readRoot } from "../client/root";
+import { defaultConnection, waysToSet } from "../client/settings";
 import { tlsEdges } from "../client/tlsEdge";
+import { keys } from "../provider/settings";
+import { nearest } from "../provider/values/nearest";
 import { type Display, painted, wrapped } from "./table";
 
 /** One thing that a run needs, as `check --json` prints it. */
 export interface Check {
-  /** `settings`, `service`, `key`, `clock` or `versions`. */
+  /** `variables`, `settings`, `service`, `key`, `clock` or `versions`. */
   name: string;
   /** Null when an earlier problem left nothing to look at. */
   ok: boolean | null;
-  /** What was found, or what to do. */
+  /** What was found, or what to do: a sentence, and perhaps lines for a shell. */
   text: string;
 }
 
@@ -21,24 +24,25 @@ export interface Check {
 const maxSkewMs = 60_000;
 
 /**
- * Looks at what a run needs: the settings, the service, the API key, the clock and the versions.
+ * Looks at what a run needs: the variables, the settings, the service, the API key, the clock and
+ * the versions.
  *
  * @param connect Makes the client, or throws an error that says which setting is wrong.
  */
 export async function checksOf(
   connect: () => Client,
+  connection: string,
   version: string,
   env: NodeJS.ProcessEnv,
 ): Promise<Check[]> {
   let client: Client;
   const looks: Record<string, () => string | Promise<string>> = {
+    variables: () => variables(env),
     settings() {
       try {
         client = connect();
       } catch (error) {
-        throw new Error(
-          `${(error as Error).message} (this command does not read a stack's config)`,
-        );
+        throw new Error(`${(error as Error).message}.\n${fromStack(connection)}`);
       }
       return `the base URL is ${client.baseUrl.href}, and an API key is set`;
     },
@@ -68,10 +72,33 @@ export async function checksOf(
     } catch (error) {
       checks.push({ name, ok: false, text: (error as Error).message });
       // Without settings or a service there is neither a key nor a clock to look at.
-      if (name !== "key") cause = name;
+      if (name === "settings" || name === "service") cause = name;
     }
   }
   return checks;
+}
+
+/** How the settings of a stack come into the environment. */
+function fromStack(connection: string): string {
+  const lines = ["baseUrl", "apiKey"].map((key) => {
+    const { variable, configKey } = waysToSet(connection, key);
+    return `\nexport ${variable}="$(pulumi config get ${configKey})"`;
+  });
+  return `This command does not read a stack's config. To give it those settings:${lines.join("")}`;
+}
+
+/** Every connection has the same settings, so a setting is known by the end of its name. */
+function variables(env: NodeJS.ProcessEnv): string {
+  const known = keys.map((key) => waysToSet(defaultConnection, key).variable);
+  const ends = known.map((variable) => variable.replace("TLSEDGE", ""));
+  const unknown = Object.keys(env)
+    .filter((name) => name.startsWith("TLSEDGE_") && !ends.some((end) => name.endsWith(end)))
+    .map((name) => {
+      const meant = nearest(name, known);
+      return meant ? `${name} (did you mean ${meant}?)` : name;
+    });
+  if (unknown.length > 0) throw new Error(`unknown: ${unknown.join(", ")}`);
+  return "each TLSEDGE_ variable in the environment is a setting";
 }
 
 function clock(skewMs: number): string {
@@ -108,10 +135,12 @@ export function checkText(checks: Check[], display: Display): string {
         : ["fail", "red" as const];
     const begin = `${mark.padEnd(5)}${name.padEnd(10)}`;
     const indent = " ".repeat(begin.length);
-    const message = wrapped(plain(text), display.width - begin.length).replaceAll(
-      "\n",
-      `\n${indent}`,
-    );
+    const width = display.width - begin.length;
+    const message = text
+      .split("\n")
+      .map((line) => wrapped(plain(line), width))
+      .join("\n")
+      .replaceAll("\n", `\n${indent}`);
     return painted(begin, paint, display) + message;
   });
   return withoutCommands(lines.join("\n"));

@@ -31,7 +31,11 @@ const mostLines = 5;
  * Without the script, everything is there to read, but not to filter.
  */
 export function statusHtml(status: Status): string {
-  const [edges, certificates, ...others] = sectionsOf(status) as [Section, Section, ...Section[]];
+  const [edges, certificates, ...others] = sectionsOf(status, true) as [
+    Section,
+    Section,
+    ...Section[],
+  ];
   const allowed = [`style-src ${hashOf(style)}`, `script-src ${hashOf(script)}`];
   const policy = ["default-src 'none'", ...allowed, "base-uri 'none'", "form-action 'none'"];
   const service = plain(status.service);
@@ -165,7 +169,7 @@ function timeline({ certificates, at, failWithin }: Status): Markup | undefined 
   return html`<figure>
 <svg class="timeline" height="${ground + 34}" aria-hidden="true">
 <rect class="late" width="${placeOf(0)}%" height="${ground}"/>
-<text class="date" x="${placeOf(0) / 2}%" y="${ground + 15}">expired</text>
+<text x="${placeOf(0) / 2}%" y="${ground + 30}">expired</text>
 <line class="tick" x2="100%" y1="${ground}" y2="${ground}"/>
 ${labels}${failWithin ? upright(placeOf(failWithin), "due") : undefined}
 ${dots}</svg>

@@ -9,7 +9,7 @@ import { type Adoption, adoptionText, filesOf, planOf, writeFiles } from "./adop
 import { checksOf, checkText } from "./check";
 import { statusHtml } from "./html";
 import { statusMarkdown } from "./markdown";
-import { statusText } from "./report";
+import { failuresText, statusText } from "./report";
 import { type Mark, marks, statusOf } from "./status";
 import type { Display } from "./table";
 
@@ -63,7 +63,9 @@ async function status(options: StatusOptions, io: IO): Promise<number> {
     html: () => statusHtml(found),
   };
   print(reports[format](), io.stdout);
-  return found.failing.length > 0 ? 2 : 0;
+  if (found.failing.length === 0) return 0;
+  print(failuresText(found), io.stderr);
+  return 2;
 }
 
 interface AdoptOptions extends Options {
@@ -87,7 +89,8 @@ async function adopt(options: AdoptOptions, io: IO): Promise<number> {
 }
 
 async function check(options: Options, io: IO): Promise<number> {
-  const checks = await checksOf(() => clientOf(options, io), version, io.env);
+  const { connection } = options;
+  const checks = await checksOf(() => clientOf(options, io), connection, version, io.env);
   print(options.json ? plainJson({ checks }, 2) : checkText(checks, display(io)), io.stdout);
   return checks.every(({ ok }) => ok) ? 0 : 1;
 }
@@ -159,6 +162,7 @@ Environment:
     program
       .command(name)
       .description(description)
+      .showHelpAfterError(`\`${self} ${name} --help\` lists its options.`)
       .option(
         "--connection <name>",
         "the config namespace of the account: tlsedge-staging reads TLSEDGE_STAGING_API_KEY",

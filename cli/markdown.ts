@@ -1,10 +1,7 @@
 import { plain } from "../client/plain";
-import { emptyText, sectionsOf, titleOf, totalsOf } from "./report";
+import { emptyText, firstLines, sectionsOf, titleOf, totalsOf } from "./report";
 import type { Status } from "./status";
 import type { Line } from "./table";
-
-/** How many lines of a cell are shown: a wildcard certificate may serve hundreds of hostports. */
-const mostLines = 10;
 
 /**
  * The report in Markdown (GFM), for the summary of a CI job or a comment. What others wrote gives
@@ -23,12 +20,7 @@ export function statusMarkdown(status: Status): string {
 
 const rowOf = (cells: string[]) => `| ${cells.join(" | ")} |`;
 
-function cellOf(lines: Line[]): string {
-  if (lines.length === 0) return "-";
-  const more = lines.length - mostLines;
-  const shown = lines.slice(0, mostLines).map(lineOf);
-  return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join("<br>");
-}
+const cellOf = (lines: Line[]) => firstLines(lines).map(lineOf).join("<br>") || "-";
 
 /** Urgent lines are bold: Markdown has no colours. */
 const lineOf = ({ text, paint }: Line) =>

@@ -64,6 +64,11 @@ function show() {
     row.hidden = !words.every((word) => text.includes(word));
     dots.get(row.id)?.toggleAttribute("hidden", row.hidden);
   }
+  for (const card of document.querySelectorAll("section")) {
+    const [all, hidden] = ["tbody tr", "tbody tr[hidden]"].map((some) => card.querySelectorAll(some).length);
+    card.querySelector("h2 span").textContent = hidden ? all - hidden + " of " + all : all;
+    card.hidden = input.value !== "" && hidden === all;
+  }
   const shown = rows.filter(([row]) => !row.hidden).length + " of " + rows.length + " rows";
   filter.querySelector("[role=status]").textContent = input.value && shown;
 }

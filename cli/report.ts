@@ -1,7 +1,18 @@
 import { plain, withoutCommands } from "../client/plain";
+import { listed } from "../provider/log";
 import type { Status } from "./status";
-import { cell, count, type Display, painted, plural, type Row, section, wrapped } from "./table";
-import { type CertificateStatus, certificateRow, namesCell, whyUnused } from "./tlsCertificate";
+import {
+  cell,
+  count,
+  type Display,
+  type Line,
+  painted,
+  plural,
+  type Row,
+  section,
+  wrapped,
+} from "./table";
+import { certificateRow, isDue, namesCell, urgentDays, whyUnused } from "./tlsCertificate";
 import { disabledModules, type EdgeStatus, edgeRow } from "./tlsEdge";
 import { tunnelRow } from "./tunnel";
 
@@ -16,10 +27,15 @@ export interface Section {
   isProblem?: boolean;
 }
 
-/** The parts of a report. A part that only some accounts have is left out where it has no row. */
-export function sectionsOf(status: Status): Section[] {
+/**
+ * The parts of a report. A part that only some accounts have is left out where it has no row.
+ *
+ * @param urgentFirst Whether weak edges come first, then those that are open to all.
+ */
+export function sectionsOf(status: Status, urgentFirst = false): Section[] {
   const { at, certificates, tunnels, twins, failOn, failWithin } = status;
   const edges = grouped(status.edges);
+  if (urgentFirst) edges.sort((a, b) => +b.weak - +a.weak || +b.open - +a.open);
   const unused = certificates.flatMap((one) => {
     const why = whyUnused(one, at);
     return why === undefined ? [] : [{ id: plain(one.id), cells: [namesCell(one), cell(why)] }];
@@ -85,8 +101,10 @@ function grouped(edges: EdgeStatus[]): EdgeStatus[] {
 export function totalsOf({ edges, certificates, tunnels, failWithin }: Status): string {
   const uncovered = edges.flatMap(({ uncoveredHostports }) => uncoveredHostports).length;
   const disabled = edges.flatMap(disabledModules).length;
-  const isUrgent = ({ daysLeft }: CertificateStatus) =>
-    daysLeft !== null && daysLeft < (failWithin ?? 0);
+  const limit = failWithin ?? 0;
+  const between = (least: number, most: number) =>
+    certificates.filter(({ daysLeft }) => daysLeft !== null && daysLeft >= least && daysLeft < most)
+      .length;
   const urgent = failWithin === null ? "expired" : `due in ${count(failWithin, "day")}`;
   const notes = (...all: [number, string][]) => {
     const parts = all.filter(([number]) => number > 0).map(([number, text]) => `${number} ${text}`);
@@ -99,7 +117,8 @@ export function totalsOf({ edges, certificates, tunnels, failWithin }: Status): 
     [disabled, `${plural(disabled, "module")} off`],
   );
   const ofCertificates = notes(
-    [certificates.filter(isUrgent).length, urgent],
+    [between(Number.NEGATIVE_INFINITY, limit), urgent],
+    [between(limit, urgentDays), `with fewer than ${urgentDays} days`],
     [certificates.filter(({ daysLeft }) => daysLeft === null).length, "with no known expiry date"],
   );
   return [
@@ -107,6 +126,29 @@ export function totalsOf({ edges, certificates, tunnels, failWithin }: Status): 
     count(certificates.length, "certificate") + ofCertificates,
     count(tunnels.length, "tunnel"),
   ].join(", ");
+}
+
+/** What makes the exit code 2, on one line: how many objects of each kind, and the first ids. */
+export function failuresText({ failOn, failWithin, edges, certificates }: Status): string {
+  const failing = {
+    weak: edges.filter(({ weak }) => weak),
+    open: edges.filter(({ open }) => open),
+    expiring: certificates.filter((one) => isDue(one, failWithin ?? 0)),
+  };
+  const parts = failOn.flatMap((mark) => {
+    const ids = failing[mark].map(({ id }) => plain(id));
+    return ids.length > 0 ? [`${ids.length} ${mark} (${listed(ids)})`] : [];
+  });
+  return `Failed by --fail-on: ${parts.join(", ")}`;
+}
+
+/** How many lines of a cell are shown: a wildcard certificate may serve hundreds of hostports. */
+const mostLines = 10;
+
+/** The first lines of a cell, and how many more there are. */
+export function firstLines(lines: Line[]): Line[] {
+  const more = lines.length - mostLines;
+  return more > 0 ? [...lines.slice(0, mostLines), { text: `and ${more} more` }] : lines;
 }
 
 /** What a part says that has no row: `No edges.` */
@@ -122,7 +164,7 @@ export function statusText(status: Status, display: Display): string {
     const heads = part.heads.filter((head) => head !== "SERVES");
     const rows = part.rows.map(({ id, cells }) => ({
       id,
-      cells: cells.slice(0, heads.length - 1),
+      cells: cells.slice(0, heads.length - 1).map(firstLines),
     }));
     return section(titleOf(part), heads, rows, display);
   });

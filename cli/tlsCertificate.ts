@@ -28,6 +28,9 @@ export interface CertificateStatus extends ObjectStatus {
 
 const dayMs = 86_400_000;
 
+/** With fewer days left, a certificate is urgent. */
+export const urgentDays = 7;
+
 /** Reads a certificate, as one that serves no edge. */
 export function readCertificate(
   leaf: Stored<ReturnType<typeof describedBy>>,
@@ -102,7 +105,7 @@ const namesOf = ({ dnsNames, ips, subjectCommonName }: CertificateStatus) =>
 
 /** How urgent a certificate is, as a colour. */
 export function urgencyOf({ daysLeft }: CertificateStatus, limit: number): Paint {
-  if (daysLeft === null || daysLeft < Math.max(7, limit)) return "red";
+  if (daysLeft === null || daysLeft < Math.max(urgentDays, limit)) return "red";
   return daysLeft < 30 ? "yellow" : "green";
 }
 

@@ -13,6 +13,8 @@ interface Context {
   nameOf: NameOf;
   /** The service that the request was sent to: the key may be one of another service. */
   host: string;
+  /** Whether a file of authorities takes the place of the built-in ones. */
+  hasCaFile: boolean;
   /** Whether the path names one object: then 404 means that the object is gone. */
   isItem: boolean;
   /** Makes a text of the service fit to be shown: short, plain and without secrets. */
@@ -28,7 +30,7 @@ export function errorOf(
   if (outcome.status === undefined) {
     // The message may quote the server, such as the names in its certificate.
     const message = context.shown(outcome.message) || outcome.code;
-    const reason = whyNoAnswer({ ...outcome, message }, context.nameOf);
+    const reason = whyNoAnswer({ ...outcome, message }, context);
     return new ConnectionError(reason, { ...tries, code: outcome.code });
   }
   const { status, json } = outcome;
@@ -44,19 +46,28 @@ export function errorOf(
 }
 
 /** Why a request got no answer, and what to do. */
-function whyNoAnswer({ code, message, wasSent }: NoAnswer, nameOf: NameOf): string {
+function whyNoAnswer({ code, message, wasSent }: NoAnswer, context: Context): string {
+  const { nameOf, host, hasCaFile } = context;
   if (code === "ETIMEDOUT" && wasSent) {
     const setting = nameOf("timeoutSeconds");
     return `no answer in time (ETIMEDOUT): ${setting} sets the deadline of an operation`;
   }
   if (/CERT|SIGNATURE|ISSUER/.test(code)) {
-    return (
-      `the service's certificate is not trusted (${code}: ${message}). If a private authority ` +
-      `signed it, give that authority's PEM file in ${nameOf("caFile")}`
-    );
+    // Node.js may advise an option that has no effect here.
+    const what = message.replace(/; if the root CA .*--use-system-ca$/, "");
+    const reason = `the service's certificate is not trusted (${code}: ${what})`;
+    // It has expired, or has other names: no authority helps.
+    if (!/SIGN|ISSUER/.test(code)) return reason;
+    const setting = nameOf("caFile");
+    return hasCaFile
+      ? `${reason}. No certificate in the file that ${setting} names has signed it`
+      : `${reason}. If a private authority signed it, give that authority's PEM file in ${setting}`;
   }
   if (wasSent || code === "EPROXY") return message;
-  const reason = code === "ETIMEDOUT" ? "no connection in time" : message;
+  // Of a handshake that fails, OpenSSL gives places in its own source.
+  const noTls = `${host} does not speak TLS, or none that Node.js accepts (${code})`;
+  const reasons: Record<string, string> = { ETIMEDOUT: "no connection in time", EPROTO: noTls };
+  const reason = reasons[code] ?? message;
   const proxy = proxyVariable();
   const network = proxy
     ? `, the network and the proxy in ${proxy} (http:// or https://)`

@@ -63,6 +63,7 @@ export interface ClientOptions {
 /** What all operations of one account share. */
 interface Account {
   nameOf: NameOf;
+  hasCaFile: boolean;
   http: AxiosInstance;
   base: URL;
   apiKey: string;
@@ -243,14 +244,14 @@ export class Client {
 
   /** Sends a request until it succeeds, can't be retried, or reaches its deadline. */
   async #request(request: Request): Promise<{ json: unknown; tries: Attempted }> {
-    const { nameOf, deadlineMs, maxRetries, pace, signal, report } = this.#account;
+    const { nameOf, hasCaFile, deadlineMs, maxRetries, pace, signal, report } = this.#account;
     const { method, isItem } = request;
     // The query may be that of the service's next_page_uri.
     const path = this.#shown(request.path);
     const deadline = this.#deadline ?? new Deadline(deadlineMs);
     const tries = { method, path, attempts: 0, elapsedMs: 0, ambiguous: false };
     const shown = (text: string) => this.#shown(text);
-    const context = { nameOf, host: this.baseUrl.host, isItem, shown };
+    const context = { nameOf, host: this.baseUrl.host, hasCaFile, isItem, shown };
     if (deadline.leftMs <= 0) {
       throw errorOf({ code: "ETIMEDOUT", message: "", wasSent: true }, tries, context);
     }
@@ -367,6 +368,7 @@ function accountOf(options: ClientOptions): Account {
     );
   return {
     nameOf,
+    hasCaFile: options.caFile !== undefined,
     http,
     base,
     apiKey: options.apiKey,

@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { Context, Hono, MiddlewareHandler } from "hono";
 import * as v from "valibot";
-import { type Env, readBody, refuseOtherMethods, strictObject } from "./requests";
+import { type Env, readBody, refuseOtherMethods, refuseParameters, strictObject } from "./requests";
 
 /** The path that sets and lists faults. The service has no such path. */
 const control = "/_emulator/faults";
@@ -172,6 +172,7 @@ function knownParts(part: unknown, known: Set<unknown>): unknown {
 
 /** Serves the control of the faults. */
 export function serveFaults(routes: Hono<Env>, faults: Faults): void {
+  routes.use(control, refuseParameters());
   routes.get(control, (c) => c.json({ faults: faults.list() }));
   routes.post(control, async (c) => {
     faults.add(await readBody(c, fault));

@@ -57,11 +57,10 @@ function refusalOf(issue: v.BaseIssue<unknown>): Refusal {
   return new Refusal(reasons.fieldInvalid, `${field} is not of type ${expected}.`);
 }
 
-/** Refuses a query parameter that is unknown or given twice: only the lists have some. */
-export function refuseParameters(lists: string[]): MiddlewareHandler {
+/** Refuses a query parameter that is unknown or given twice: only a read of a list has some. */
+export function refuseParameters(...ofList: string[]): MiddlewareHandler {
   return (c, next) => {
-    const isList = c.req.method === "GET" && lists.includes(c.req.path);
-    const known = isList ? ["limit", "before_id"] : [];
+    const known = c.req.method === "GET" ? ofList : [];
     for (const [name, values] of Object.entries(c.req.queries())) {
       if (known.includes(name) && values.length === 1) continue;
       const message = `The query parameter ${name} is unknown here, or given twice.`;
@@ -102,6 +101,8 @@ export function serve<T extends { id: string }>(routes: Hono<Env>, resource: Res
   const { name, path, inList = same, alone = same, write } = resource;
   const one = `${path}/:id` as const;
   const objectsOf = (c: Context<Env>) => c.var.objects[name] as Collection<T>;
+  routes.use(path, refuseParameters("limit", "before_id"));
+  routes.use(one, refuseParameters());
   routes.get(path, (c) => {
     const limit = readLimit(c.req.query("limit"));
     const before = c.req.query("before_id");

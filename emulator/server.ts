@@ -115,7 +115,6 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   app.use(sendDate(service.clocks), record(requests));
   if (options.respond) app.use(rewrite(options.respond));
   app.use(gate(accounts), readBodies, faults.strike);
-  app.use(refuseParameters(kinds.map(({ path }) => path)));
   serveFaults(app, faults);
   serveRoot(app, service);
   serve(app, tlsEdges);
@@ -182,6 +181,7 @@ function openAccount(
 
 /** Serves the root resource (api.md §4.5), and refuses unknown paths. */
 function serveRoot(routes: Hono<Env>, service: Service): void {
+  routes.use("/", refuseParameters());
   routes.get("/", (c) => {
     const uris = kinds.map(({ name, path }) => [name, `${service.url}${path}`]);
     return c.json({ ...Object.fromEntries(uris), uri: service.url });

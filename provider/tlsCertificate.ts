@@ -154,7 +154,9 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
     if (!old || !wanted || isDeployed(state, inputs)) return undefined;
     const [before, after] = [describeChain(old), describeChain(wanted)];
     const isEarlier = Date.parse(after.notAfter) < Date.parse(before.notAfter);
-    const text = `expires ${dayOf(before)} → ${dayOf(after)}, ${renamed(before, after)}`;
+    const days = [dayOf(before), dayOf(after)];
+    const ends = days[0] === days[1] ? [before.notAfter, after.notAfter] : days;
+    const text = `expires ${ends.join(" → ")}, ${renamed(before, after)}`;
     if (!isEarlier) return { severity: "info", text };
     return { severity: "warning", text: `${text}: the new certificate expires earlier` };
   },

@@ -226,7 +226,8 @@ function problemsOfTermination({ tlsTermination, mutualTls }: Properties): Probl
       reason: "can't be set when terminateAt is upstream: set it where TLS ends",
     });
   }
-  if (isObject(mutualTls)) {
+  // A disabled module asks for no client certificates.
+  if (isObject(mutualTls) && (mutualTls.enabled ?? true) === true) {
     problems.push({
       path: "mutualTls",
       reason: "needs terminateAt edge: with upstream, the service does not see client certificates",
@@ -247,7 +248,7 @@ function moduleState<Wire extends { enabled?: boolean | null }, Fields extends o
 function disabled(module: unknown, { mutualTls }: Properties): Properties | undefined {
   if (!isObject(module)) return undefined;
   // With `upstream`, even in a disabled module, the service refuses mutual TLS.
-  const isInTheWay = module.terminateAt === "upstream" && mutualTls !== undefined;
+  const isInTheWay = module.terminateAt === "upstream" && isOn(mutualTls);
   return { ...module, enabled: false, ...(isInTheWay && { terminateAt: "edge" }) };
 }
 

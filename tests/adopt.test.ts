@@ -120,7 +120,7 @@ describe("what adopt plans", () => {
 
   it("adopt skips what a plan would refuse, and says why", async () => {
     const upstream = { terminate_at: "upstream" };
-    const off = { enabled: false, certificate_authorities: [{ id: "ca_1", uri: "" }] };
+    const mutual_tls = { enabled: true, certificate_authorities: [{ id: "ca_1", uri: "" }] };
     const edges: [Partial<TLSEdgeWire>, RegExp][] = [
       [{ hostports: ["[::1]:443"] }, /^hostports\[0\]: has more than one colon/],
       [{ description: "é".repeat(128) }, /^description: .*255 bytes/],
@@ -129,9 +129,9 @@ describe("what adopt plans", () => {
         /^ipRestriction.ipPolicyIds: .*empty/,
       ],
       [{ tls_termination: { terminate_at: "nowhere" } }, /^tlsTermination.terminateAt: must be/],
-      [{ tls_termination: upstream, mutual_tls: off }, /^mutualTls: /],
+      [{ tls_termination: upstream, mutual_tls }, /^mutualTls: /],
       [
-        { tls_termination: { ...upstream, enabled: false, min_version: "" }, mutual_tls: off },
+        { tls_termination: { ...upstream, enabled: false, min_version: "" }, mutual_tls },
         /^tlsTermination: no input gives this value/,
       ],
     ];
@@ -292,7 +292,9 @@ describe("adopt", () => {
     assert.doesNotMatch(stdout, /(?!\n)\p{Cc}/u);
     assert.equal(stdout.split("\n")[0], `Service: ${new URL(emulator.url).host}`);
     assert.match(stdout, /2 edges and 1 certificate, 2 skipped\./);
-    assert.match(stdout, /import ".\/adoption";/);
+    const here = path.relative(process.cwd(), out()).replaceAll("\\", "/");
+    assert.ok(stdout.includes(`\n  import "${here}/adoption";\n`), stdout);
+    assert.match(read("adoption.ts"), /join\(__dirname, "adopted\.json"\)/);
     assert.equal(read("adoption.ts").match(/import: id, protect: true/g)?.length, 2);
     const all = stdout + read("adopted.json") + read("adoption.ts");
     assert.ok(!all.includes(emulator.apiKey) && !read("adopted.json").includes(emulator.url));

@@ -102,7 +102,7 @@ tn_1  tcp://ssh.example:22  h:22         us
 tn_2  app=web, env=prod     -            -
 
 5 edges (2 hostports uncovered, 1 with weak TLS, 3 open to all, 2 modules off), 5 certificates (1
-expired, 1 with no known expiry date), 2 tunnels`;
+expired, 1 with fewer than 7 days, 1 with no known expiry date), 2 tunnels`;
 
 /** How many columns a text takes: two for each character of this test's one wide alphabet. */
 const columns = (line: string) => line.length + (line.match(/\p{Script=Katakana}/gu) ?? []).length;
@@ -333,6 +333,8 @@ describe("a status", () => {
     assert.equal(textOf(statusWith(account), 100), usualReport);
     const due = textOf(statusWith(account, 30), 200);
     assert.match(due, /5 certificates \(4 due in 30 days, 1 with no known expiry date\)/);
+    const soon = textOf(statusWith(account, 0), 200);
+    assert.match(soon, /5 certificates \(1 due in 0 days, 1 with fewer than 7 days, 1 with no/);
     assert.doesNotMatch(textOf(statusWith({})), /Twins|Unused/);
   });
 
@@ -471,8 +473,11 @@ describe("the command", () => {
     const { stdout } = await run("status --json --fail-on expiring");
     const { failOn, failWithin, failing } = JSON.parse(stdout) as Status;
     assert.deepEqual([failOn, failWithin, failing], [["expiring"], 14, [thirteen.id]]);
+    const { id } = await tlsEdges.create(accountOf(), {});
     for (const format of ["text", "json", "markdown", "html"]) {
-      assert.equal((await run(`status --format ${format} --fail-on expiring`)).code, 2, format);
+      const { code, stderr } = await run(`status --format ${format} --fail-on weak,open,expiring`);
+      assert.equal(code, 2, format);
+      assert.equal(stderr, `Failed by --fail-on: 1 open (${id}), 1 expiring (${thirteen.id})\n`);
     }
   });
 
@@ -513,7 +518,7 @@ describe("the command", () => {
 
   it("check says that all is right, with two requests", async () => {
     const { checks } = await checked();
-    for (const name of ["settings", "service", "key", "clock"]) {
+    for (const name of ["variables", "settings", "service", "key", "clock"]) {
       assert.equal(checks.get(name)?.ok, true, checks.get(name)?.text);
     }
     assert.match(checks.get("versions")?.text ?? "", /^pulumi-tlsedge [\d.]+, Node\.js \d+/);
@@ -527,6 +532,12 @@ describe("the command", () => {
     ["a dead host", { TLSEDGE_BASE_URL: "https://localhost:1" }, "service", /TLSEDGE_BASE_URL/],
     ["an authority that is not trusted", { TLSEDGE_CA_FILE: undefined }, "service", /CA_FILE/],
     ["no Pulumi CLI", { PATH: "/nowhere" }, "versions", /no Pulumi CLI on PATH/],
+    [
+      "a variable that is no setting",
+      { TLSEDGE_APIKEY: "x", TLSEDGE_STAGING_API_KEY: "x", TLSEDGE_NO_SETTING: "x" },
+      "variables",
+      /^unknown: TLSEDGE_APIKEY \(did you mean TLSEDGE_API_KEY\?\), TLSEDGE_NO_SETTING$/,
+    ],
   ];
   for (const [what, env, name, reason] of wrong) {
     it(`check names ${what}, and exits with 1`, async () => {
@@ -542,8 +553,15 @@ describe("the command", () => {
     emulator.clocks.date = 3_600_000;
     const { code, stdout } = await run("check", { COLUMNS: "200" });
     assert.equal(code, 1);
-    assert.match(stdout, /^ok {3}settings {2}the base URL is /);
+    assert.match(stdout, /^ok {3}settings {2}the base URL is /m);
     assert.match(stdout, /^fail clock {5}it is 3[56]\d\d s behind/m);
+  });
+
+  it("check prints the lines that take the settings of a stack", async () => {
+    const none = { TLSEDGE_API_KEY: undefined, TLSEDGE_BASE_URL: undefined };
+    const { stdout } = await run("check", none);
+    assert.match(stdout, /^ +export TLSEDGE_BASE_URL="\$\(pulumi config get tlsedge:baseUrl\)"$/m);
+    assert.match(stdout, /^ +export TLSEDGE_API_KEY="\$\(pulumi config get tlsedge:apiKey\)"$/m);
   });
 
   const apiKey = "tlse_a-key-that-must-not-be-seen";
@@ -586,6 +604,7 @@ describe("the command", () => {
 
   it("status refuses options that make no sense, before any request", async () => {
     const mistakes: [options: string, reason: RegExp][] = [
+      ["--fail weak", /`npx --no -- pulumi-tlsedge status --help`/],
       ["--fail-on weak,old", /weak,open,expiring/],
       ["--json --format markdown", /--format.*--json/],
       ["--fail-within soon", /whole number of days/],
@@ -603,8 +622,8 @@ describe("the command", () => {
     await upload(3, ["soon.example.com"]);
     const line = ["status", "--fail-within", "4"];
     const { code, stdout, stderr } = await ended(spawnNode([bin, ...line]));
-    assert.deepEqual([code, stderr], [2, ""]);
-    assert.equal(stdout, (await run(line.join(" "))).stdout);
+    assert.deepEqual({ code, stdout, stderr }, await run(line.join(" ")));
+    assert.equal(code, 2);
     const failed = await ended(spawnNode([bin, "status", "more"]));
     assert.deepEqual([failed.code, failed.stdout], [1, ""]);
     assert.match(failed.stderr, /^error: too many arguments/);

@@ -177,6 +177,16 @@ describe("the client", () => {
       }
     });
 
+    it("says that a port speaks no TLS, without the texts of OpenSSL", async () => {
+      const front = await listening(
+        (socket) => void socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"),
+      );
+      const client = new Client({ baseUrl: front.url, apiKey });
+      const { message } = await failure(get(client), { code: "EPROTO" }).finally(front.close);
+      assert.match(message, new RegExp(`${client.baseUrl.host} does not speak TLS.*baseUrl`));
+      assert.doesNotMatch(message, /SSL|\n/);
+    });
+
     it("asks for the base URL after a 404 only where no object was asked for", async () => {
       const { client } = await scripted(Array(5).fill(answer(404, "<html>")));
       for (const work of [create, listAll, get, update, remove]) {
@@ -631,6 +641,17 @@ describe("the client", () => {
       assert.match(error.message, /(VERIFY|SELF_SIGNED|ISSUER).*PEM file in the option caFile/);
       assert.ok(!shown(error).includes(apiKey));
       assert.equal(requests.length, 0);
+    });
+
+    it("says nothing of authorities when the certificate has another name", async () => {
+      const { url, caFile } = await scripted([]);
+      const real = dns.lookup;
+      mock.method(dns, "lookup", (_: string, options: object, done: () => void) =>
+        real("localhost", options, done),
+      );
+      const client = new Client({ baseUrl: url.replace("localhost", "b.example"), caFile, apiKey });
+      const { message } = await failure(get(client), { code: "ERR_TLS_CERT_ALTNAME_INVALID" });
+      assert.doesNotMatch(message, /authority|caFile/);
     });
 
     it("C33: is closed by the client when it was idle for a second, so no POST goes on it", async () => {

@@ -114,6 +114,7 @@ describe("the emulator", () => {
         ["versionRefused", "GET", "/", undefined, { "Service-Version": undefined }],
         ["versionRefused", "GET", "/", undefined, { "Service-Version": "3" }],
         ["unknownPath", "GET", "/edges/http"],
+        ["unknownPath", "GET", "/v1/edges/tls?limit=100"],
         ["wrongMethod", "PUT", edges, {}],
         ["wrongMethod", "DELETE", "/tunnels/tn_x"],
         ["contentType", "POST", edges, "{}", { "Content-Type": undefined }],

@@ -62,8 +62,9 @@ const modules = {
 };
 /** C12: with `upstream`, an edge can't ask for client certificates. */
 function withoutContradiction(edge: Properties): Properties {
-  const { mutualTls: _, ...rest } = edge;
-  return (edge.tlsTermination as Properties | null)?.terminateAt === "upstream" ? rest : edge;
+  const { mutualTls, ...rest } = edge as { [name: string]: Properties | null };
+  const isOff = mutualTls?.enabled === false;
+  return !isOff && rest.tlsTermination?.terminateAt === "upstream" ? rest : edge;
 }
 const edge: fc.Arbitrary<Properties> = fc
   .record(

@@ -98,6 +98,11 @@ describe("what a plan says of a replaced certificate", () => {
     const old = await make("2035-01-02", "a.example", "b.example");
     const remarkOf = async (...names: string[]) =>
       remark({ ...old }, { ...(await make("2036-03-04", ...names)) });
+    const sameDay = { ...(await make("2035-01-02T09:00:00Z", "a.example", "b.example")) };
+    assert.equal(
+      remark({ ...old }, sameDay),
+      "expires 2035-01-02T00:00:00Z → 2035-01-02T09:00:00Z, same names",
+    );
     assert.equal(
       await remarkOf("B.example", "a.example"),
       "expires 2035-01-02 → 2036-03-04, same names",

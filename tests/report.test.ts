@@ -4,7 +4,15 @@ import { statusHtml } from "../cli/html";
 import { statusMarkdown } from "../cli/markdown";
 import { statusText } from "../cli/report";
 import { statusOf } from "../cli/status";
-import { hostile, hostileAccount, inDays, now, references, usualAccount } from "./accounts";
+import {
+  edgeWire,
+  hostile,
+  hostileAccount,
+  inDays,
+  now,
+  references,
+  usualAccount,
+} from "./accounts";
 import { setEnv } from "./support";
 
 it("a report has the days of UTC, also on a machine that is not in UTC", async () => {
@@ -26,6 +34,17 @@ it("a report has the days of UTC, also on a machine that is not in UTC", async (
   // It expires at midnight, half a day after noon.
   const day = inDays(180.5).toISOString().slice(0, 10);
   for (const text of utc.texts) assert.ok(text.includes(day));
+});
+
+it("a report in HTML has weak edges first, then those that are open to all", () => {
+  const restricted = { ip_restriction: { enabled: true } };
+  const weak = { tls_termination: { min_version: "1.0" } };
+  const edges = [restricted, {}, { ...restricted, ...weak }, weak].map((modules, n) =>
+    edgeWire({ id: `edgtls_${n}`, ...modules }),
+  );
+  const account = { service: "api.example.com", edges, certificates: [], tunnels: [] };
+  const ids = statusHtml(statusOf(account, now)).match(/(?<=<tr role="row" id="id-)\w+/g);
+  assert.deepEqual(ids, ["edgtls_3", "edgtls_2", "edgtls_1", "edgtls_0"]);
 });
 
 describe("the report in Markdown", () => {
@@ -55,6 +74,8 @@ describe("the report in Markdown", () => {
         "| `login.acme.example:443` |",
     );
     assert.match(row("cert_KSAtuTiaGkY7DbkVWEHUvcdQhqY") ?? "", /<br>and 2 more \|$/);
+    const text = statusText(statusOf(await usualAccount(), now), { width: 120, colour: false });
+    assert.match(text, /\n +app-9\.apps\.acme\.example:443\n +and 3 more\n/);
     assert.ok(markdown.render(report).includes("<th>SERVES</th>"));
   });
 

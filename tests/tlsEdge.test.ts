@@ -45,6 +45,8 @@ describe("a TLS edge", () => {
         [{ tlsTermination: upstream, mutualTls }, "mutualTls"],
         [{ tlsTermination: { ...upstream, minVersion: unknown } }, undefined],
         [{ tlsTermination: upstream, mutualTls: unknown }, undefined],
+        [{ tlsTermination: upstream, mutualTls: { ...mutualTls, enabled: false } }, undefined],
+        [{ tlsTermination: upstream, mutualTls: { ...mutualTls, enabled: unknown } }, undefined],
         [{ tlsTermination: { terminateAt: unknown, minVersion: "1.2" }, mutualTls }, undefined],
       ];
       for (const [args, path] of rows) {

@@ -74,6 +74,10 @@ describe("the page of a report", () => {
       assert.deepEqual(await tooWide(), []);
       const left = await page.$eval("td + td", (td) => td.getBoundingClientRect().left);
       assert.equal(left < 100, width === 390, "a phone shows cards");
+      const labels = await page.$$eval(".timeline text", (all) =>
+        all.flatMap((one) => (one.checkVisibility() ? [one.textContent] : [])),
+      );
+      assert.ok(labels.includes("expired"));
       const paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
       assert.equal(Number(/\d+/.exec(paper)) > 128, theme === "light");
       await page.evaluate(axe.source);
@@ -104,6 +108,10 @@ describe("the page of a report", () => {
     await open(await usualAccount());
     const headings = await page.$$eval("h2", (all) => all.map(({ textContent }) => textContent));
     assert.deepEqual(headings.slice(0, 2), ["Certificates 7", "Edges 6"]);
+    const cards = () =>
+      page.$$eval("h2", (all) =>
+        all.filter((one) => one.checkVisibility()).map(({ textContent }) => textContent),
+      );
     await page.keyboard.press("Tab");
     await page.keyboard.type("LOGIN new");
     const cells = await page.$$eval("main tr:not([hidden]) > td", (all) =>
@@ -117,10 +125,12 @@ describe("the page of a report", () => {
     ]);
     const status = () => page.$eval("[role=status]", ({ textContent }) => textContent);
     assert.equal(await status(), "1 of 21 rows");
+    assert.deepEqual(await cards(), ["Certificates 1 of 7"]);
     const dots = await page.$$eval(".timeline a", (all) => all.filter((a) => a.checkVisibility()));
     assert.equal(dots.length, 1);
     for (let key = 0; key < 9; key++) await page.keyboard.press("Backspace");
     assert.deepEqual([(await namesIn("certificates")).length, await status()], [7, ""]);
+    assert.deepEqual(await cards(), headings);
     // Without its script the page shows all, and no filter.
     assert.match(statusHtml(statusOf(largeAccount(1), now)), /<search hidden>/);
   });

@@ -82,10 +82,13 @@ describe("the recipes for CI", () => {
 describe("the template stack and the recipes, from `pulumi new` on", () => {
   let project: Project;
   let jobs: Record<string, Job>;
+  /** docs/recipes.md */
+  let page: string;
   const held = () => project.emulator.tlsEdges.list();
   after(() => project?.close());
 
   before(async () => {
+    page = await readFile(path.join(repository, "docs", "recipes.md"), "utf8");
     jobs = (await recipe("github-actions.yml")).jobs;
     project = await Project.in(newFolder(), {}, quickNpm, newFolder());
     const template = newFolder();
@@ -96,6 +99,9 @@ describe("the template stack and the recipes, from `pulumi new` on", () => {
     dependencies["pulumi-tlsedge-policy"] = `file:${await pack("policy")}`;
     await writeFile(manifest, JSON.stringify({ ...rest, dependencies }));
     await project.succeedsQuietly("new", template, "--yes", "--name", "shop");
+    await project.select("dev");
+    const created = await shell(page.match(/^for stack in .*$/m)?.[0] ?? "false");
+    assert.equal(created.code, 0, created.output);
     // The third stack has the job of the first.
     for (const stack of ["dev", "prod"] as const) {
       await project.select(stack);
@@ -107,8 +113,7 @@ describe("the template stack and the recipes, from `pulumi new` on", () => {
   async function renew(stack: Stack): Promise<void> {
     const leaf = { commonName: `*.${hosts[stack]}`, dnsNames: [`*.${hosts[stack]}`] };
     await project.certificate(".", { ...leaf, notAfter: new Date(Date.now() + 60 * day) });
-    const text = await readFile(path.join(repository, "docs", "recipes.md"), "utf8");
-    const commands = text.match(/^pulumi config set .*$/gm) ?? [];
+    const commands = page.match(/^pulumi config set .*$/gm) ?? [];
     assert.equal(commands.length, 2);
     const ran = await shell(commands.join("\n").replaceAll("--stack prod", `--stack ${stack}`));
     assert.equal(ran.code, 0, ran.output);
@@ -169,9 +174,14 @@ describe("the template stack and the recipes, from `pulumi new` on", () => {
 
   it("finds the stacks by their files, and what `npm ci` installs", async () => {
     assert.equal((await run("stacks", "dev")).code, 0);
+    const names = JSON.parse((await text("output.txt")).replace("names=", "")).sort();
+    assert.deepEqual(names, Object.keys(hosts).sort());
+    const { output: listed } = await shell("pulumi stack ls --json");
     assert.deepEqual(
-      JSON.parse((await text("output.txt")).replace("names=", "")).sort(),
-      Object.keys(hosts).sort(),
+      JSON.parse(listed)
+        .map(({ name }: Values) => name)
+        .sort(),
+      names,
     );
     const { code, output } = await shell("npm ci");
     assert.equal(code, 0, output);
