@@ -167,11 +167,12 @@ function slug(name: string): string {
     .replace(/^[.-]+|[.-]+$/g, "");
 }
 
-/** The program, which loops over `adopted.json`. */
-const program = `// Written by \`pulumi-tlsedge adopt\`. The first \`pulumi up\` adopts what adopted.json names, and changes
+/** The program, which loops over `adopted.json`. Pulumi starts it in the folder of the project. */
+const programThatReads = (
+  file: string,
+) => `// Written by \`pulumi-tlsedge adopt\`. The first \`pulumi up\` adopts what adopted.json names, and changes
 // nothing. After it, remove \`import: id\` from both loops.
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import * as tlsedge from "pulumi-tlsedge";
 
@@ -180,7 +181,7 @@ interface All {
   certificates: Adopted<Omit<tlsedge.TLSCertificateArgs, "privateKeyPem">>;
   edges: Adopted<tlsedge.TLSEdgeArgs>;
 }
-const all: All = JSON.parse(readFileSync(join(__dirname, "adopted.json"), "utf8"));
+const all: All = JSON.parse(readFileSync(${JSON.stringify(file)}, "utf8"));
 
 // The service returns no private key, and none is needed until a chain changes. To give one:
 // pulumi config set --secret --path 'keys["NAME"]' < key.pem
@@ -197,8 +198,16 @@ for (const [name, { id, ...args }] of Object.entries(all.edges)) {
 
 const json = (value: unknown) => `${plainJson(value, 2)}\n`;
 
-/** The files of a plan, by their names. */
-export function filesOf({ edges, certificates }: Plan, isPlugin: boolean): Map<string, string> {
+/**
+ * The files of a plan, by their names.
+ *
+ * @param folder Where they will be written. Default the current folder, that of the project.
+ */
+export function filesOf(
+  { edges, certificates }: Plan,
+  isPlugin: boolean,
+  folder = "",
+): Map<string, string> {
   if (isPlugin) {
     const resources = [...importsOf(edge, edges), ...importsOf(certificate, certificates)];
     return new Map([["import.json", json({ resources })]]);
@@ -209,7 +218,7 @@ export function filesOf({ edges, certificates }: Plan, isPlugin: boolean): Map<s
   // Not adopted.ts: Node.js would take adopted.json for `./adopted`.
   return new Map([
     ["adopted.json", json(adopted)],
-    ["adoption.ts", program],
+    ["adoption.ts", programThatReads(fromHere(join(folder, "adopted.json")))],
   ]);
 }
 
@@ -266,9 +275,11 @@ and run \`pulumi up\`: it adopts the objects, which the plan shows as \`create\`
 
 /** How a program in the current folder imports a file. */
 function moduleIn(file: string): string {
-  const path = relative("", file).replaceAll("\\", "/").replace(/\.ts$/, "");
+  const path = fromHere(file).replace(/\.ts$/, "");
   return path.startsWith("../") ? path : `./${path}`;
 }
+
+const fromHere = (file: string) => relative("", file).replaceAll("\\", "/");
 
 const otherStacks =
   "An object belongs to one stack. `pulumi stack --show-ids` lists what a stack manages: remove\n" +

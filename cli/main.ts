@@ -81,7 +81,7 @@ async function adopt(options: AdoptOptions, io: IO): Promise<number> {
   // With the plugin, the stack's config has the settings of the account, and no resource names it.
   const plan = planOf(account, isPlugin ? defaultConnection : options.connection, filter);
   const isEmpty = plan.edges.length + plan.certificates.length === 0;
-  const files = isEmpty ? [] : writeFiles(out, filesOf(plan, isPlugin));
+  const files = isEmpty ? [] : writeFiles(out, filesOf(plan, isPlugin, out));
   const adoption: Adoption = { service: account.service, ...plan, files };
   print(json ? plainJson(adoption, 2) : adoptionText(adoption, isPlugin, display(io)), io.stdout);
   if (isEmpty) throw new Error("there is nothing to adopt, so nothing is written");
