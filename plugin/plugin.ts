@@ -29,7 +29,7 @@ import {
   propertiesOf,
   storedSettings,
 } from "../provider/kind";
-import { idToImport, kinds, lookups } from "../provider/kinds";
+import { idToImport, kinds, lookups, refuseImport } from "../provider/kinds";
 import { type Show, showOnStderr } from "../provider/log";
 import { accountState, judgeAccount } from "../provider/marks";
 import { endRun, planUpdate, planWrite } from "../provider/plan";
@@ -283,6 +283,7 @@ function handlersOf(schema: Schema) {
       const texts = secretTexts(kind, props.secrets, props.values);
       const service = operation(request.getTimeout(), texts);
       const found = await read(kind, service, id, stored);
+      if (!found && !stored) await refuseImport(kind, service.client, id);
       if (!found) return new messages.ReadResponse();
       if (!stored) service.known(kind, id).isImported = true;
       const inputs = stored
@@ -381,6 +382,12 @@ function diffResponse(changed: string[]): messages.DiffResponse {
 
 function kindOf(token: string): Kind {
   const kind = kindsByToken.get(token);
+  if (token === "tlsedge:index:TLSSite") {
+    const parts = [...kindsByToken.keys()].join(" and a ");
+    throw new Error(
+      `a TLSSite is a component, which has no object of its own. Import its parts: a ${parts}`,
+    );
+  }
   if (!kind) throw new Error(`there is no resource ${token}`);
   return kind;
 }

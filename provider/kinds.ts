@@ -1,6 +1,6 @@
 import type { Client } from "../client/client";
 import type { Kind } from "./kind";
-import { findAll, findOne, type Lookup, type LookupKind } from "./lookup";
+import { findAll, findOne, type Lookup, LookupError, type LookupKind } from "./lookup";
 import type { Properties } from "./properties";
 import { tlsCertificate } from "./tlsCertificate";
 import * as tlsCertificateLookup from "./tlsCertificateLookup";
@@ -40,6 +40,21 @@ export async function idToImport(kind: Kind, client: Client, text: string): Prom
   if (name === undefined) return text;
   const find = lookups[`get${kind.name}`] as Lookup<Properties, { id: string }>;
   return (await find(() => client, { [nameFilters[kind.name] as string]: name })).id;
+}
+
+/**
+ * Says that an import names no object.
+ *
+ * @throws LookupError with what an import takes, and what there is.
+ */
+export async function refuseImport(kind: Kind, client: Client, id: string): Promise<void> {
+  try {
+    await (lookups[`get${kind.name}`] as Lookup<Properties, object>)(() => client, { id });
+  } catch (error) {
+    if (!(error instanceof LookupError)) throw error;
+    const name = nameFilters[kind.name];
+    throw new LookupError(`${error.message}\nAn import takes an id or a ${name}`);
+  }
 }
 
 /** Whether a text, an id or a name, names the object in a state. */

@@ -168,7 +168,10 @@ async function getById<Wire, Filter extends object, Result extends { id: string 
     return kind.result(await kind.get(client, id));
   } catch (error) {
     if (error instanceof ServiceError && error.status === 404) {
-      throw new LookupError(`no ${kind.title} has the id ${isSecret ? "[secret]" : id}`);
+      const all = listOf(kind, await Array.fromAsync(kind.list(client)), isSecret);
+      throw new LookupError(
+        `no ${kind.title} has the id ${isSecret ? "[secret]" : id}. The account has:${all}`,
+      );
     }
     if (isSecret && error instanceof Error) {
       error.message = error.message
@@ -192,21 +195,29 @@ async function findMatching<Wire, Filter extends object, Result extends { id: st
   const shownFilter = isSecret
     ? `the filter by ${Object.keys(filter).join(", ")} ([secret])`
     : JSON.stringify(filter);
-  const candidates = first ? matching : account;
-  const lines = candidates.slice(0, maxCandidates).map((wire) => {
-    const result = kind.result(wire);
-    // A label may contain a value of the filter.
-    const text = isSecret ? result.id : `${result.id} (${kind.label(result)})`;
-    return `\n  ${plain(text.slice(0, maxLineLength))}`;
-  });
-  const rest = candidates.length - lines.length;
-  if (rest > 0) lines.push(`\n  and ${rest} more`);
-  const list = lines.join("") || " none";
+  const list = listOf(kind, first ? matching : account, isSecret);
   throw new LookupError(
     first
       ? `${matching.length} ${kind.title}s match ${shownFilter}: use a narrower filter or an id:${list}`
       : `no ${kind.title} matches ${shownFilter}. The account has:${list}`,
   );
+}
+
+/** The first objects, a line each, and how many more there are. */
+function listOf<Wire, Filter extends object, Result extends { id: string }>(
+  kind: LookupKind<Wire, Filter, Result>,
+  wires: Wire[],
+  isSecret: boolean,
+): string {
+  const lines = wires.slice(0, maxCandidates).map((wire) => {
+    const result = kind.result(wire);
+    // A label may contain a value of the filter.
+    const text = isSecret ? result.id : `${result.id} (${kind.label(result)})`;
+    return `\n  ${plain(text.slice(0, maxLineLength))}`;
+  });
+  const rest = wires.length - lines.length;
+  if (rest > 0) lines.push(`\n  and ${rest} more`);
+  return lines.join("") || " none";
 }
 
 const maxCandidates = 10;

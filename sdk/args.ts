@@ -10,7 +10,8 @@ export interface ObjectArgs {
   description?: pulumi.Input<string | undefined>;
   /**
    * Any text for machines. At most 4096 bytes of UTF-8. Updates in place. An empty text is the same
-   * as none.
+   * as none. Lookups can filter by a JSON object of texts, such as `{"owner":"web"}`, which `TLSSite`
+   * writes.
    */
   metadata?: pulumi.Input<string | undefined>;
   /** The config namespace of the account. Default `tlsedge`; changing it replaces. */

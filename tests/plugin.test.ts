@@ -420,7 +420,13 @@ describe("the plugin", () => {
     }
     const message = await messageOf(read({ id: "nowhere.example:443" }));
     assert.match(message, new RegExp(`no TLS edge matches.*${id}`, "s"));
-    assert.equal((await read({ id: "none" })).getId(), "");
+    const refused = await messageOf(read({ id: "none" }));
+    assert.match(
+      refused,
+      new RegExp(`no TLS edge has the id none\\b.*${id}.*an id or a hostport$`, "s"),
+    );
+    const site = await messageOf(read({ id: "site", type: "tlsedge:index:TLSSite" }));
+    assert.match(site, /component.*TLSEdge and a tlsedge:index:TLSCertificate$/);
   });
 
   it("C40 C81: the plugin refuses a second resource of an object with both names, and the run does not delete it", async () => {

@@ -22,8 +22,9 @@ npm pack --silent --ignore-scripts --pack-destination "$out/archives" . ./emulat
 cd "$sdks"
 ln -sfn "$root/node_modules" nodejs/node_modules
 "$root/node_modules/.bin/tsc" --project nodejs
-cp nodejs/package.json nodejs/bin
+cp nodejs/package.json nodejs/README.md nodejs/bin
 npm pack --silent --pack-destination "$out/archives" ./nodejs/bin >&2
+cp python/pulumi_tlsedge/README.md python
 python3 -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$out/archives" ./python
 # The generator requires a version of Pulumi's SDK that its code does not compile with.
 pulumi=$(sed -n 's|.*\(github.com/pulumi/pulumi/sdk/v3\) \(v[0-9.]*\).*|\1@\2|p' \
@@ -31,7 +32,7 @@ pulumi=$(sed -n 's|.*\(github.com/pulumi/pulumi/sdk/v3\) \(v[0-9.]*\).*|\1@\2|p'
 (cd go && go mod edit -require="$pulumi")
 if [ -d java ]; then
   # The SDK reads it. Gradle writes it when it builds; Maven does not.
-  resources=java/src/main/resources/com/pulumi/tlsedge
+  resources=java/src/main/resources/io/github/exampleowner/tlsedge
   mkdir -p "$resources"
   printf %s "$version" >"$resources/version.txt"
 fi

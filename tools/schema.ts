@@ -272,18 +272,25 @@ function metadata() {
         respectSchemaVersion: true,
         pyproject: { enabled: true },
         packageName: "pulumi_tlsedge",
+        readme: readmeOf("python"),
       },
       go: { respectSchemaVersion: true, importBasePath },
       // Not the names of Pulumi's own packages: @pulumi/… and Pulumi.….
-      nodejs: { respectSchemaVersion: true, packageName: `${ours.name}-sdk` },
+      nodejs: {
+        respectSchemaVersion: true,
+        packageName: `${ours.name}-sdk`,
+        readme: readmeOf("typescript"),
+      },
       csharp: {
         respectSchemaVersion: true,
         rootNamespace: (owner.match(/[a-z0-9]+/gi) ?? []).map(capitalized).join(""),
         namespaces: { tlsedge: "TlsEdge" },
         packageReferences: { Pulumi: "3.*" },
       },
-      // No basePackage: what `pulumi import` prints imports the types of inputs from com.pulumi.tlsedge.
-      java: { buildFiles: "gradle" },
+      java: {
+        buildFiles: "gradle",
+        basePackage: `io.github.${owner.replace(/[^a-z0-9]/gi, "").toLowerCase()}`,
+      },
     },
   };
 }
@@ -347,7 +354,9 @@ function functionOf(source: Source, name: string) {
   const inputs = source.fields(source.type("sdk/index.ts", `${capitalized(name)}Args`), "input");
   const found = source.fields(source.type("sdk/index.ts", `Get${kind}Result`), "output");
   if (!list) return { description, inputs, outputs: found };
-  const items = source.define(`Found${kind}`, `What \`${token(`get${kind}`)}\` finds.`, found);
+  const noun = kind.replace(/^(TLS)?(.+)$/, (_, tls = "", word) => `${tls} ${word.toLowerCase()}`);
+  const text = `A ${noun.trim()} of the account, as the service lists it.`;
+  const items = source.define(`Found${kind}`, text, found);
   const properties = { [list]: { type: "array", items, description: doc } };
   return { description, inputs, outputs: { properties, required: [list] } };
 }
@@ -358,12 +367,22 @@ function descriptionOf(file: string): string {
   return text.replace("<!-- The programs -->", () => programsOf(file).trimEnd());
 }
 
+/** What an SDK's README says: registries of packages show it. Only these two generators take one. */
+function readmeOf(language: "python" | "typescript"): string {
+  const text = readFileSync(path.join(repository, "plugin", "sdk.md"), "utf8");
+  return text.replace("<!-- The program -->", () => programOf("tlsSite", language).trimEnd());
+}
+
+/** An example program as a block of Markdown; empty where the language has none. */
+function programOf(name: string, language: keyof typeof languages): string {
+  const file = path.join(examples, `${name}.${languages[language]}`);
+  return existsSync(file) ? `\`\`\`${language}\n${readFileSync(file, "utf8")}\`\`\`\n` : "";
+}
+
 /** The example programs of this name, in every language that has one. */
 function programsOf(name: string): string {
-  const programs = Object.entries(languages).flatMap(([language, ending]) => {
-    const file = path.join(examples, `${name}.${ending}`);
-    return existsSync(file) ? `\`\`\`${language}\n${readFileSync(file, "utf8")}\`\`\`\n` : [];
-  });
+  const names = Object.keys(languages) as (keyof typeof languages)[];
+  const programs = names.map((language) => programOf(name, language));
   return `<!--Start PulumiCodeChooser -->\n${programs.join("")}<!--End PulumiCodeChooser -->\n`;
 }
 

@@ -1,6 +1,6 @@
 import com.pulumi.Pulumi;
-import com.pulumi.tlsedge.TLSCertificate;
-import com.pulumi.tlsedge.TLSCertificateArgs;
+import io.github.exampleowner.tlsedge.TLSCertificate;
+import io.github.exampleowner.tlsedge.TLSCertificateArgs;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,9 +1,9 @@
 import com.pulumi.Pulumi;
-import com.pulumi.tlsedge.TLSEdge;
-import com.pulumi.tlsedge.TLSEdgeArgs;
-import com.pulumi.tlsedge.inputs.BackendArgs;
-import com.pulumi.tlsedge.inputs.IpRestrictionArgs;
-import com.pulumi.tlsedge.inputs.TlsTerminationArgs;
+import io.github.exampleowner.tlsedge.TLSEdge;
+import io.github.exampleowner.tlsedge.TLSEdgeArgs;
+import io.github.exampleowner.tlsedge.inputs.BackendArgs;
+import io.github.exampleowner.tlsedge.inputs.IpRestrictionArgs;
+import io.github.exampleowner.tlsedge.inputs.TlsTerminationArgs;
 
 public class App {
     public static void main(String[] args) {

@@ -1,7 +1,7 @@
 import com.pulumi.Pulumi;
-import com.pulumi.tlsedge.TLSSite;
-import com.pulumi.tlsedge.TLSSiteArgs;
-import com.pulumi.tlsedge.inputs.TLSSiteAccessArgs;
+import io.github.exampleowner.tlsedge.TLSSite;
+import io.github.exampleowner.tlsedge.TLSSiteArgs;
+import io.github.exampleowner.tlsedge.inputs.TLSSiteAccessArgs;
 
 public class App {
     public static void main(String[] args) {

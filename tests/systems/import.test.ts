@@ -85,7 +85,8 @@ describe("the code that the engine's import writes of what adopt found", () => {
     });
   }
 
-  // In Java, it has the name of the variable in place of the resource's own.
+  // In Java, it has the name of the variable in place of the resource's own, and imports the types of inputs
+  // from a package of Pulumi's (docs/languages.md).
   it("C81 gives no diff in java, for a resource whose name is that of its variable", async function () {
     if (await missing("java")) this.skip();
     await project.select("java");
@@ -99,7 +100,8 @@ describe("the code that the engine's import writes of what adopt found", () => {
     const what = ["tlsedge:index:TLSEdge", "app", edge?.id ?? ""];
     await project.succeeds("import", ...what, "--out", "printed", ...unattended);
     const printed = await readFile(path.join(folder, "printed"), "utf8");
-    await write(printed.replace("package generated_program;", ""));
+    const corrected = printed.replaceAll("com.pulumi.tlsedge", "io.github.exampleowner.tlsedge");
+    await write(corrected.replace("package generated_program;", ""));
     const { steps, requests } = await project.preview();
     assert.deepEqual([steps, requests], [["same:app"], []]);
     assert.equal(heldBy(project), held);

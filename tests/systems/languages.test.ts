@@ -114,8 +114,8 @@ func main() {
 `,
   java: (description) => `
 import com.pulumi.Pulumi;
-import com.pulumi.tlsedge.*;
-import com.pulumi.tlsedge.inputs.*;
+import io.github.exampleowner.tlsedge.*;
+import io.github.exampleowner.tlsedge.inputs.*;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -95,6 +95,13 @@ describe("the packages of a release", () => {
     assert.deepEqual((await readdir(packed)).sort(), ["SHA256SUMS", ...names]);
     const checked = await sh("sha256sum --check SHA256SUMS", packed);
     assert.equal(checked.match(/: OK\n/g)?.length, names.length);
+    // Registries show the README of a package.
+    const [, , , tarball = ""] = tarballs;
+    assert.match(await sh(`tar -xzOf ${tarball} package/README.md`, packed), /^# TLS edges/);
+    const folder = newFolder();
+    await sh(`python3 -m zipfile -e ${wheel} ${folder}`, packed);
+    const metadata = path.join(folder, `pulumi_tlsedge-${version}.dist-info`, "METADATA");
+    assert.match(await readFile(metadata, "utf8"), /^# TLS edges/m);
   });
 
   /** Unpacks the sources of a language; gives the folder. */
