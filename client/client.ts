@@ -39,7 +39,10 @@ export interface ClientOptions {
   apiVersion?: string;
   /** The header that carries the API version. Default `"Service-Version"`. */
   versionHeader?: string;
-  /** A PEM file of certificate authorities to trust in place of the built-in ones. */
+  /**
+   * A PEM file of certificate authorities to trust in place of the built-in ones. A relative path starts
+   * at the folder of the program.
+   */
   caFile?: string;
   /**
    * Deadline of one operation in seconds, including retries but not rate-limit waits. Default 120.

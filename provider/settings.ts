@@ -68,7 +68,7 @@ function problemOfCaFile(path: string): string | undefined {
     pem = readFileSync(path, "utf8");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    const from = isAbsolute(path) ? "" : ` from ${process.cwd()}; give an absolute path`;
+    const from = isAbsolute(path) ? "" : ` from ${process.cwd()}`;
     return `can't be read (${code})${from}`;
   }
   const start = pem.indexOf("-----BEGIN CERTIFICATE-----");

@@ -148,7 +148,7 @@ describe("the settings of a connection", () => {
       "Proxy-Authorization",
     ].map((name) => [name, header]),
     TLSEDGE_CA_FILE: [
-      ["ca.pem", `(ca.pem) can't be read (ENOENT) from ${process.cwd()}; give an absolute path`],
+      ["ca.pem", `(ca.pem) can't be read (ENOENT) from ${process.cwd()}`],
       ["/no/such/file.pem", "(/no/such/file.pem) can't be read (ENOENT): correct"],
       ["C:\\no such\\file.crt", "(C:\\no such\\file.crt) can't be read"],
       ["ca.ca-bundle.pem", "(ca.ca-bundle.pem) can't be read"],

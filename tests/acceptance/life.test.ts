@@ -51,8 +51,10 @@ scenario("a stack's life", ["dynamic", "plugin"], (protocol) => {
     });
 
   return {
-    "C11 C14 C19 C30 C83: a plan shows names and dates; each create is one request": {
+    "C2 C11 C14 C19 C30 C83: a plan shows names and dates; each create is one request": {
       outside: async (project) => {
+        // Both protocols take a path from the folder of the program.
+        project.env.TLSEDGE_CA_FILE = "ca.pem";
         authority = await makeCertificate({ commonName: "Test CA", isCa: true });
         await issue(project);
       },
