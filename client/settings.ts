@@ -8,7 +8,7 @@ export const defaultConnection = "tlsedge";
 export type Connection = string | { provider: string };
 
 /**
- * Whether a provider, such as that of a resource in a policy, is the stack's own and no explicit one.
+ * Whether a provider of the plugin is the stack's own and no explicit one.
  * The engine says it by the name alone: `default`, or with the version (and then the server) of the
  * plugin. A program may give such a name to a provider of its own.
  */

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { type PolicyResource, UnknownValueError, validateResourceOfType } from "@pulumi/policy";
-import { isDefaultProvider, TLSCertificate, TLSEdge } from "pulumi-tlsedge";
 import { type Certificate, readChain, unread } from "./chain";
+import { TLSCertificate, TLSEdge } from "./kinds";
 import { isOn, judgeEach, resourcePolicy, someTrue, stackPolicy } from "./policy";
 import { acceptsLess, minimumSchema } from "./tlsEdge";
 
@@ -123,7 +123,8 @@ export const hostportCertificate = stackPolicy({
 
 /** A resource of the plugin has no connection: an explicit provider names its account. */
 function accountOf({ props, provider }: PolicyResource): string {
-  const isExplicit = provider !== undefined && !isDefaultProvider(provider.name);
+  // The engine names the stack's own provider `default`, or adds the version and the server of the plugin.
+  const isExplicit = provider && !/^(default(_\d+_\d+_\d+(_.*)?)?)?$/.test(provider.name);
   return props.connection ?? (isExplicit ? provider.urn : "tlsedge");
 }
 

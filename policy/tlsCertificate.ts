@@ -3,8 +3,8 @@ import {
   type ResourceValidationArgs,
   validateResourceOfType,
 } from "@pulumi/policy";
-import { TLSCertificate } from "pulumi-tlsedge";
 import { type Certificate, readChain, unread } from "./chain";
+import { TLSCertificate } from "./kinds";
 import { resourcePolicy } from "./policy";
 
 const day = 24 * 3_600_000;

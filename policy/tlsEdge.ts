@@ -3,7 +3,7 @@ import {
   remediateResourceOfType,
   validateResourceOfType,
 } from "@pulumi/policy";
-import { TLSEdge } from "pulumi-tlsedge";
+import { TLSEdge } from "./kinds";
 import { isOn, judgeEach, resourcePolicy, someTrue } from "./policy";
 
 /** The setting of the two policies on TLS versions. */
@@ -105,7 +105,7 @@ export const edgeProtected = resourcePolicy({
   validateResource: validateResourceOfType(TLSEdge, (_edge, { name, opts }, report) => {
     if (opts.protect) return;
     report(
-      `The TLS edge "${name}" can be deleted by mistake. Pass { protect: true } as its options.`,
+      `The TLS edge "${name}" can be deleted by mistake. Set its resource option protect to true.`,
     );
   }),
 });

@@ -6,7 +6,6 @@
  */
 
 export type { Ref } from "../client/fields";
-export { isDefaultProvider } from "../client/settings";
 export type {
   BackendState,
   IpRestrictionState,

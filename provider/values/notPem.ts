@@ -59,13 +59,11 @@ const faults: [RegExp, string][] = [
   ],
   [
     /^\[object |Output<T>|^\$\{/,
-    "is the description of a value, not the value: pass the output itself, or use " +
-      "pulumi.interpolate",
+    "is the description of a value, not the value: pass the output itself",
   ],
   [
     /^(?=.{1,500}$)(.*[\\/].*|.*\.\w{2,4})$/,
-    "looks like the path of a file: give the text of the file, in TypeScript " +
-      'readFileSync(path, "utf8"), or give a TLSSite its chainFile and keyFile',
+    "looks like the path of a file: give the text of the file, or a TLSSite with chainFile and keyFile",
   ],
 ];
 

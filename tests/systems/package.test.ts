@@ -5,6 +5,7 @@ import path from "node:path";
 import ours from "../../package.json";
 import { Project } from "../../tools/engine";
 import { newFolder, repository } from "../../tools/folders";
+import { missing, programs } from "../../tools/languages";
 import { pack, quickNpm, sh } from "../../tools/tarball";
 
 /** A program that has what a user writes, with every strict option that a program may set. */
@@ -29,7 +30,7 @@ const tsc =
 
 const program = `new TLSEdge("app", { tlsTermination: { minVersion: "1.0" } });`;
 /** The same program in both module systems. */
-const programs = {
+const modules = {
   commonjs: `const { TLSEdge } = require("pulumi-tlsedge");\n${program}`,
   module: `import { TLSEdge } from "pulumi-tlsedge";\n${program}`,
 };
@@ -91,13 +92,13 @@ describe("the npm packages, from their tarballs", () => {
   }
 
   /** A project in such a folder, on the real engine. */
-  async function open(folder: string, type: keyof typeof programs): Promise<Project> {
+  async function open(folder: string, type: keyof typeof modules): Promise<Project> {
     const project = await Project.in(folder, {}, quickNpm);
     const node = path.join(folder, "node_modules", lowestNode, "bin");
     if (existsSync(node)) project.env.PATH = `${node}${path.delimiter}${project.env.PATH}`;
     await project.manifest();
     await project.file("package.json", JSON.stringify({ main: "index.js", type }));
-    await project.file("index.js", programs[type]);
+    await project.file("index.js", modules[type]);
     await project.select(type);
     return project;
   }
@@ -143,19 +144,24 @@ describe("the npm packages, from their tarballs", () => {
     });
   }
 
-  it("C70 stop an update by the policies", async () => {
+  it("C70 stop an update in a project without the package, of the plugin and in YAML", async () => {
     const name = "pulumi-tlsedge-policy";
-    const dependencies = { ...current, "pulumi-tlsedge": tarball(), [name]: tarball("policy") };
-    const folder = await install(dependencies, managers.npm);
+    const folder = await install({ [name]: tarball("policy") }, managers.npm);
     await sh(`npx --no ${name} -- node_modules/${name}/profiles/production.json`, folder);
-    const project = await open(folder, "commonjs");
+    if (await missing("yaml")) return;
+    const project = await Project.create();
     try {
-      const pack = ["--policy-pack", `node_modules/${name}`];
+      await programs.yaml(
+        project.folder,
+        "resources: { edge: { type: tlsedge:TLSEdge, properties: { tlsTermination: { minVersion: '1.0' } } } }",
+        { plugin: path.join(repository, "plugin", "dist") },
+      );
+      const pack = ["--policy-pack", path.join(folder, "node_modules", name)];
       const { output, writes } = await project.fails("up", "--yes", "--skip-preview", ...pack);
       assert.match(output, /mandatory.*edge-tls-version/);
       assert.deepEqual(writes, []);
     } finally {
-      await project.emulator.close();
+      await project.close();
     }
   });
 
