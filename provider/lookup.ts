@@ -20,12 +20,12 @@ type ArgType =
 /** What edges and certificates are looked up by, besides what each kind has of its own. */
 export interface ObjectFilter {
   /** Only those with exactly this description. */
-  description?: string;
+  description?: string | undefined;
   /**
    * Only those whose metadata is a JSON object with these names and texts, such as
    * `{ owner: "web" }`. `TLSSite` writes such metadata. It may have more names.
    */
-  metadata?: Record<string, string>;
+  metadata?: Record<string, string> | undefined;
 }
 
 /** The types of {@link ObjectFilter}. */

@@ -21,12 +21,12 @@ type Described = {
 /** Which certificates to look up. */
 export interface TLSCertificateFilter extends ObjectFilter {
   /** Only certificates valid for this domain; a wildcard covers one label (RFC 6125). */
-  domain?: string;
+  domain?: string | undefined;
   /**
    * Only certificates whose leaf has this SHA-256 fingerprint in hex, in any letter case; colons are
    * accepted. A certificate that was uploaded twice is two.
    */
-  fingerprint?: string;
+  fingerprint?: string | undefined;
 }
 
 /** Which certificates to look up: those that match all given filters. */
@@ -35,13 +35,13 @@ export interface TLSCertificateListFilter extends TLSCertificateFilter {
    * Only certificates that expire, or have expired, before this time, in RFC 3339. Not those with no
    * known expiry date.
    */
-  expiresBefore?: string;
+  expiresBefore?: string | undefined;
 }
 
 /** Which certificate to look up: by `id`, or the only one that matches all given filters. */
 export interface TLSCertificateQuery extends TLSCertificateFilter {
   /** The id of the certificate. With an id, other filters are ignored. */
-  id?: string;
+  id?: string | undefined;
 }
 
 /** How certificates are looked up. */

@@ -286,13 +286,13 @@ export interface GetTLSEdgeResult extends Found<TLSEdgeState> {}
 /** Which edges to look up. */
 export interface TLSEdgeFilter extends ObjectFilter {
   /** Only edges that serve this host and port, such as `app.example.com:443`. */
-  hostport?: string;
+  hostport?: string | undefined;
 }
 
 /** Which edge to look up: by `id`, or the only one that matches all given filters. */
 export interface TLSEdgeQuery extends TLSEdgeFilter {
   /** The id of the edge. With an id, other filters are ignored. */
-  id?: string;
+  id?: string | undefined;
 }
 
 /** How edges are looked up. */

@@ -31,23 +31,23 @@ export interface GetTunnelResult {
 /** Which tunnels to look up: those that match all given filters. */
 export interface TunnelFilter {
   /** The exact URL of the public endpoint. */
-  publicUrl?: string;
+  publicUrl?: string | undefined;
   /** Labels that a tunnel must have; it may have more. */
-  labels?: Record<string, string>;
+  labels?: Record<string, string> | undefined;
   /** The exact metadata. */
-  metadata?: string;
+  metadata?: string | undefined;
   /** `http`, `https`, `tcp` or `tls`. */
-  proto?: string;
+  proto?: string | undefined;
   /** Where the tunnel runs. */
-  region?: string;
+  region?: string | undefined;
   /** The exact URL or address that the agent forwards to. */
-  forwardsTo?: string;
+  forwardsTo?: string | undefined;
 }
 
 /** Which tunnel to look up: by `id`, or the only one that matches all given filters. */
 export interface TunnelQuery extends TunnelFilter {
   /** The id of the tunnel. With an id, other filters are ignored. */
-  id?: string;
+  id?: string | undefined;
 }
 
 function result(wire: TunnelWire): GetTunnelResult {

@@ -15,7 +15,7 @@ export interface ObjectArgs {
    */
   metadata?: pulumi.Input<string | undefined>;
   /** The config namespace of the account. Default `tlsedge`; changing it replaces. */
-  connection?: string;
+  connection?: string | undefined;
 }
 
 /** Whether a value is an output or a promise. */

@@ -13,7 +13,7 @@ import { checkConnection, stackConfig, warnOfLookups } from "./resource";
 /** The arguments that every lookup takes. */
 export interface LookupArgs {
   /** The config namespace of the account. Default `tlsedge`. */
-  connection?: string;
+  connection?: string | undefined;
 }
 
 /** A lookup of one object has found none or several, or the arguments of a lookup are invalid. */

@@ -15,11 +15,11 @@ import type { TLSEdge, TLSEdgeArgs } from "./tlsEdge";
  */
 export interface TLSSiteAccess {
   /** True makes the site public: anyone may connect. Not with the other two. */
-  public?: boolean;
+  public?: boolean | undefined;
   /** The ids of the IP policies that list the allowed addresses, one or more. */
-  ipPolicyIds?: InputOf<string[]>;
+  ipPolicyIds?: InputOf<string[]> | undefined;
   /** The ids of the authorities that must sign the clients' certificates, one or more. */
-  certificateAuthorityIds?: InputOf<string[]>;
+  certificateAuthorityIds?: InputOf<string[]> | undefined;
 }
 
 /**
@@ -33,28 +33,28 @@ export interface TLSSiteArgs {
    * A certificate that is there already, in the account of the site. Sites may share one: create a
    * `TLSCertificate`, or take the certificate of a site, and pass it to each.
    */
-  certificate?: TLSCertificate;
+  certificate?: TLSCertificate | undefined;
   /** The PEM chain of the site's own certificate, leaf first. */
-  certificatePem?: pulumi.Input<string>;
+  certificatePem?: pulumi.Input<string> | undefined;
   /** The private key of the leaf in `certificatePem`, in PEM. Always a secret. */
-  privateKeyPem?: pulumi.Input<string>;
+  privateKeyPem?: pulumi.Input<string> | undefined;
   /**
    * A PEM file with the chain of the site's own certificate, leaf first, such as an ACME client's
    * `fullchain.pem`. Each run of the program reads it.
    */
-  chainFile?: string;
+  chainFile?: string | undefined;
   /** A PEM file with the private key of the leaf in `chainFile`, such as `privkey.pem`. */
-  keyFile?: string;
+  keyFile?: string | undefined;
   /** The id of the backend behind the site. */
   backendId: pulumi.Input<string>;
   /** Who may connect. There is no default: a public site says `public: true`. */
   access: TLSSiteAccess;
   /** The lowest TLS version. Default `1.2`. */
-  minVersion?: pulumi.Input<"1.0" | "1.1" | "1.2" | "1.3">;
+  minVersion?: pulumi.Input<"1.0" | "1.1" | "1.2" | "1.3"> | undefined;
   /** A plan warns when the site's own certificate expires within this many days. Default 21. */
-  renewBeforeDays?: pulumi.Input<number>;
+  renewBeforeDays?: pulumi.Input<number> | undefined;
   /** For people; at most 255 bytes. Default: the name of the site and of the stack. */
-  description?: pulumi.Input<string>;
+  description?: pulumi.Input<string> | undefined;
   /**
    * Metadata of each child as JSON, for machines. Two names are added unless you set them:
    * `environment` (the stack) and, in a CI system, `repository` (from `GITHUB_REPOSITORY` or
@@ -62,11 +62,11 @@ export interface TLSSiteArgs {
    * are added. The commit is not added, because each commit would then update each site. To add it,
    * set `commit` to what the CI system says, such as `GITHUB_SHA`.
    */
-  metadata?: pulumi.Input<Record<string, pulumi.Input<string | undefined>>>;
+  metadata?: pulumi.Input<Record<string, pulumi.Input<string | undefined>>> | undefined;
   /** Who is responsible for the site: `owner` in the metadata. Overrides `metadata.owner`. */
-  owner?: pulumi.Input<string>;
+  owner?: pulumi.Input<string> | undefined;
   /** The config namespace of the account. Default `tlsedge`; changing it replaces. */
-  connection?: string;
+  connection?: string | undefined;
 }
 
 /** The way to the resources, dynamic providers or the plugin: the classes of a site's children. */

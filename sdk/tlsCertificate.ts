@@ -88,7 +88,7 @@ export class TLSCertificate extends pulumi.CustomResource {
   static get(
     name: string,
     id: pulumi.Input<pulumi.ID>,
-    state?: { connection?: string },
+    state?: { connection?: string | undefined },
     opts?: pulumi.CustomResourceOptions,
   ): TLSCertificate {
     return new TLSCertificate(name, { ...state } as TLSCertificateArgs, {

@@ -39,7 +39,7 @@ export interface TLSEdgeArgs extends ObjectArgs {
    * What to do when the program removes a module: an update of an edge can't remove one. `disable`
    * disables the module in place, `replace` replaces the edge. Default `disable`.
    */
-  onModuleRemoval?: "disable" | "replace";
+  onModuleRemoval?: "disable" | "replace" | undefined;
 }
 
 /** What each module of an edge can have. */
@@ -125,7 +125,7 @@ export class TLSEdge extends pulumi.CustomResource {
   static get(
     name: string,
     id: pulumi.Input<pulumi.ID>,
-    state?: { connection?: string },
+    state?: { connection?: string | undefined },
     opts?: pulumi.CustomResourceOptions,
   ): TLSEdge {
     return new TLSEdge(name, state, { ...opts, id: idToGet("TLSEdge", id) });

@@ -183,7 +183,11 @@ describe("the inputs of a TLS certificate", () => {
     ["with the line breaks of an old Mac", replaced("\n", "\r"), /are lost/],
     ["without line breaks", replaced("\n", ""), /breaks are lost/],
     ["indented", (pem) => pem.replace(/^/gm, "  "), /spaces before/],
-    ["that is an output's name", () => "Calling [toString] on an [Output<T>]", /pass the output itself/],
+    [
+      "that is an output's name",
+      () => "Calling [toString] on an [Output<T>]",
+      /pass the output itself/,
+    ],
   ];
   bad[chain]?.push(...ofBoth);
   bad[key]?.push(...ofBoth);

@@ -21,7 +21,7 @@ const site = new TLSSite(
     access: access === "anyone" ? { public: true } : { ipPolicyIds: access.split(/\s*,\s*/) },
     owner: config.get("owner"),
   },
-  { protect: config.getBoolean("protect") },
+  { protect: config.getBoolean("protect") ?? false },
 );
 
 export const url = `https://${domain}`;

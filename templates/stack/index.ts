@@ -29,7 +29,7 @@ const made = forEach(
 
 const sites = forEach(
   stack.edges,
-  ({ access, certificate, metadata, protect = stack.protect, ...rest }, name) =>
+  ({ access, certificate, metadata, protect = stack.protect ?? false, ...rest }, name) =>
     new TLSSite(
       name,
       {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import fs, { writeFile } from "node:fs/promises";
 import path from "node:path";
 import ours from "../../package.json";
 import { Project } from "../../tools/engine";
@@ -17,6 +17,21 @@ export const id: pulumi.Output<string> = new TLSEdge("app", args).id;
 export const { notAfter } = new TLSCertificate("app", { certificatePem: pulumi.output("pem") });
 // @ts-expect-error A misspelt property is an error.
 new TLSEdge("typo", { hostport: ["app.example.com:443"] });
+`;
+/** Each argument and filter that may be left out may be undefined, such as what a config does not have. */
+const undefinedArguments = `import * as tlsedge from "pulumi-tlsedge";
+type Maybe<T> = { [K in keyof T]: object extends Pick<T, K> ? T[K] | undefined : T[K] };
+declare function any<T>(): Maybe<T>;
+new tlsedge.TLSEdge("edge", any<tlsedge.TLSEdgeArgs>());
+new tlsedge.TLSCertificate("certificate", any<tlsedge.TLSCertificateArgs>());
+new tlsedge.TLSSite("site", { ...any<tlsedge.TLSSiteArgs>(), access: any<tlsedge.TLSSiteAccess>() });
+tlsedge.TLSEdge.get("edge", "edgtls_1", any<{ connection?: string }>());
+tlsedge.getTLSEdge(any<tlsedge.GetTLSEdgeArgs>());
+tlsedge.getTLSEdges(any<tlsedge.GetTLSEdgesArgs>());
+tlsedge.getTLSCertificate(any<tlsedge.GetTLSCertificateArgs>());
+tlsedge.getTLSCertificatesOutput(any<tlsedge.GetTLSCertificatesArgs>());
+tlsedge.getTunnelOutput(any<tlsedge.GetTunnelArgs>());
+tlsedge.getTunnels(any<tlsedge.GetTunnelsArgs>());
 `;
 const emulatorUser = `import { type Emulator, startEmulator } from "pulumi-tlsedge-emulator";
 const emulator: Emulator = await startEmulator({ tunnels: [{ id: "tn_1", proto: "tls" }] });
@@ -162,6 +177,36 @@ describe("the npm packages, from their tarballs", () => {
       assert.deepEqual(writes, []);
     } finally {
       await project.close();
+    }
+  });
+
+  it("have types for each compiler and way to find modules, with all that a program may set", async () => {
+    const folder = await install(
+      {
+        ...{ ...current, "@types/node": types, typescript, typescript6: "npm:typescript@6.0.3" },
+        "pulumi-tlsedge": tarball(),
+        valibot: ours.dependencies.valibot,
+      },
+      managers.npm,
+    );
+    const programs = await fs.glob("@(examples|templates)/*/**/*.ts", { cwd: repository });
+    for await (const file of programs) {
+      // The types of @pulumi/policy do not compile.
+      if (/node_modules|policies.ours/.test(file)) continue;
+      await fs.cp(path.join(repository, file), path.join(folder, file));
+    }
+    await fs.writeFile(path.join(folder, "undefined.ts"), undefinedArguments);
+    const strict = { strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false };
+    // Each compiler, and each way to find modules.
+    for (const [compiler, module, moduleResolution] of [
+      ["typescript", "node16", "node16"],
+      ["typescript", "commonjs", "node"],
+      ["typescript6", "esnext", "bundler"],
+    ]) {
+      const way = { module, moduleResolution, target: "es2023", noEmit: true, types: ["node"] };
+      const compilerOptions = { ...strict, ...way };
+      await fs.writeFile(path.join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions }));
+      await sh(`node node_modules/${compiler}/bin/tsc`, folder);
     }
   });
 
