@@ -97,7 +97,8 @@ function variables(env: NodeJS.ProcessEnv): string {
       const meant = nearest(name, known);
       return meant ? `${name} (did you mean ${meant}?)` : name;
     });
-  if (unknown.length > 0) throw new Error(`unknown: ${unknown.join(", ")}`);
+  if (unknown.length > 0)
+    throw new Error(`no setting has this name, so correct or unset it: ${unknown.join(", ")}`);
   return "each TLSEDGE_ variable in the environment is a setting";
 }
 
@@ -138,7 +139,8 @@ export function checkText(checks: Check[], display: Display): string {
     const width = display.width - begin.length;
     const message = text
       .split("\n")
-      .map((line) => wrapped(plain(line), width))
+      // A line for a shell stays one.
+      .map((line) => (line.startsWith("export ") ? plain(line) : wrapped(plain(line), width)))
       .join("\n")
       .replaceAll("\n", `\n${indent}`);
     return painted(begin, paint, display) + message;

@@ -118,7 +118,7 @@ export function totalsOf({ edges, certificates, tunnels, failWithin }: Status): 
   );
   const ofCertificates = notes(
     [between(Number.NEGATIVE_INFINITY, limit), urgent],
-    [between(limit, urgentDays), `with fewer than ${urgentDays} days`],
+    [between(limit, urgentDays), `expiring in ${urgentDays} days`],
     [certificates.filter(({ daysLeft }) => daysLeft === null).length, "with no known expiry date"],
   );
   return [
@@ -139,7 +139,7 @@ export function failuresText({ failOn, failWithin, edges, certificates }: Status
     const ids = failing[mark].map(({ id }) => plain(id));
     return ids.length > 0 ? [`${ids.length} ${mark} (${listed(ids)})`] : [];
   });
-  return `Failed by --fail-on: ${parts.join(", ")}`;
+  return `Failed: ${parts.join(", ")}`;
 }
 
 /** How many lines of a cell are shown: a wildcard certificate may serve hundreds of hostports. */

@@ -53,7 +53,7 @@ export async function refuseImport(kind: Kind, client: Client, id: string): Prom
   } catch (error) {
     if (!(error instanceof LookupError)) throw error;
     const name = nameFilters[kind.name];
-    throw new LookupError(`${error.message}\nAn import takes an id or a ${name}`);
+    throw new LookupError(`${error.message}\n\`pulumi import\` takes a ${name}, too`);
   }
 }
 

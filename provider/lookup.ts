@@ -168,9 +168,9 @@ async function getById<Wire, Filter extends object, Result extends { id: string 
     return kind.result(await kind.get(client, id));
   } catch (error) {
     if (error instanceof ServiceError && error.status === 404) {
-      const all = listOf(kind, await Array.fromAsync(kind.list(client)), isSecret);
+      const newest = listOf(kind, await newestOf(kind.list(client)), isSecret);
       throw new LookupError(
-        `no ${kind.title} has the id ${isSecret ? "[secret]" : id}. The account has:${all}`,
+        `no ${kind.title} has the id ${isSecret ? "[secret]" : id}. The newest that the account has:${newest}`,
       );
     }
     if (isSecret && error instanceof Error) {
@@ -201,6 +201,13 @@ async function findMatching<Wire, Filter extends object, Result extends { id: st
       ? `${matching.length} ${kind.title}s match ${shownFilter}: use a narrower filter or an id:${list}`
       : `no ${kind.title} matches ${shownFilter}. The account has:${list}`,
   );
+}
+
+/** The first objects of a list, of which only one page is read. */
+async function newestOf<Wire>(list: AsyncIterable<Wire>): Promise<Wire[]> {
+  const newest: Wire[] = [];
+  for await (const wire of list) if (newest.push(wire) === maxCandidates) break;
+  return newest;
 }
 
 /** The first objects, a line each, and how many more there are. */

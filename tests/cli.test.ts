@@ -102,7 +102,7 @@ tn_1  tcp://ssh.example:22  h:22         us
 tn_2  app=web, env=prod     -            -
 
 5 edges (2 hostports uncovered, 1 with weak TLS, 3 open to all, 2 modules off), 5 certificates (1
-expired, 1 with fewer than 7 days, 1 with no known expiry date), 2 tunnels`;
+expired, 1 expiring in 7 days, 1 with no known expiry date), 2 tunnels`;
 
 /** How many columns a text takes: two for each character of this test's one wide alphabet. */
 const columns = (line: string) => line.length + (line.match(/\p{Script=Katakana}/gu) ?? []).length;
@@ -334,7 +334,7 @@ describe("a status", () => {
     const due = textOf(statusWith(account, 30), 200);
     assert.match(due, /5 certificates \(4 due in 30 days, 1 with no known expiry date\)/);
     const soon = textOf(statusWith(account, 0), 200);
-    assert.match(soon, /5 certificates \(1 due in 0 days, 1 with fewer than 7 days, 1 with no/);
+    assert.match(soon, /5 certificates \(1 due in 0 days, 1 expiring in 7 days, 1 with no/);
     assert.doesNotMatch(textOf(statusWith({})), /Twins|Unused/);
   });
 
@@ -477,7 +477,7 @@ describe("the command", () => {
     for (const format of ["text", "json", "markdown", "html"]) {
       const { code, stderr } = await run(`status --format ${format} --fail-on weak,open,expiring`);
       assert.equal(code, 2, format);
-      assert.equal(stderr, `Failed by --fail-on: 1 open (${id}), 1 expiring (${thirteen.id})\n`);
+      assert.equal(stderr, `Failed: 1 open (${id}), 1 expiring (${thirteen.id})\n`);
     }
   });
 
@@ -536,7 +536,7 @@ describe("the command", () => {
       "a variable that is no setting",
       { TLSEDGE_APIKEY: "x", TLSEDGE_STAGING_API_KEY: "x", TLSEDGE_NO_SETTING: "x" },
       "variables",
-      /^unknown: TLSEDGE_APIKEY \(did you mean TLSEDGE_API_KEY\?\), TLSEDGE_NO_SETTING$/,
+      /so correct or unset it: TLSEDGE_APIKEY \(did you mean TLSEDGE_API_KEY\?\), TLSEDGE_NO_SETTING$/,
     ],
   ];
   for (const [what, env, name, reason] of wrong) {

@@ -61,7 +61,7 @@ describe("the owner of the repository", () => {
       "grep",
       "-Ioh",
       "-E",
-      "github(\\.com/|:)[A-Za-z0-9-]+/pulumi-tlsedge|^\\* @[A-Za-z0-9-]+$",
+      "github(\\.com/|:)[A-Za-z0-9-]+/pulumi-tlsedge|^\\* @[A-Za-z0-9-]+$|io\\.github\\.[a-z0-9]+",
     ];
     const named = execFileSync("git", args, { cwd: repository, encoding: "utf8" })
       .trim()
@@ -70,6 +70,7 @@ describe("the owner of the repository", () => {
       (text) =>
         !text.includes(`/${owner}/`) &&
         !text.endsWith(`:${owner}/pulumi-tlsedge`) &&
+        text !== `io.github.${owner?.replaceAll("-", "")}` &&
         text !== `* @${owner}`,
     );
     assert.ok(owner && named.length > 5);

@@ -91,6 +91,14 @@ describe("the launcher of the plugin", () => {
     await assertStarts(path.join(whole, launcher), env);
   });
 
+  it("C87 takes the Node.js on PATH when the one beside it does not start, as on Alpine", async function () {
+    if (isWindows) this.skip();
+    const whole = path.join(newFolder(), "an archive");
+    cpSync(folder, whole, { recursive: true });
+    writeFileSync(path.join(whole, "node"), "#!/bin/sh\nexit 127\n", { mode: 0o755 });
+    await assertStarts(path.join(whole, launcher));
+  });
+
   it("C87 says in one sentence that there is no Node.js", async () => {
     assertSentence(await refusal(withoutNode()), /no node on PATH/);
   });

@@ -423,7 +423,7 @@ describe("the plugin", () => {
     const refused = await messageOf(read({ id: "none" }));
     assert.match(
       refused,
-      new RegExp(`no TLS edge has the id none\\b.*${id}.*an id or a hostport$`, "s"),
+      new RegExp(`no TLS edge has the id none\\b.*${id}.*takes a hostport, too$`, "s"),
     );
     const site = await messageOf(read({ id: "site", type: "tlsedge:index:TLSSite" }));
     assert.match(site, /component.*TLSEdge and a tlsedge:index:TLSCertificate$/);

@@ -11,7 +11,7 @@ shift
 cd "$(dirname "$0")/.."
 version=$(node -p 'require("./package.json").version')
 
-# The newest version that npm has for all of them. A program as nodejs.org builds and signs it.
+# The newest version that npm has for all of them.
 node_version=22.23.2
 node_of() { # <platform>: its npm package, and the checksum of that
   case $1 in
@@ -27,6 +27,7 @@ node_of() { # <platform>: its npm package, and the checksum of that
 
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
+trap 'exit 1' HUP INT TERM
 
 download() { # <platform>: gives the file
   found=$(node_of "$1")
@@ -59,7 +60,9 @@ for platform; do
   pack "$platform" &
   jobs="$jobs $!"
 done
-for job in $jobs; do wait "$job"; done
+failed=
+for job in $jobs; do wait "$job" || failed=1; done
+[ ! "$failed" ] || exit 1
 
 cd "$out"
 rm -f SHA256SUMS

@@ -5,7 +5,8 @@
 set -eu
 mkdir -p "$1/archives"
 out=$(cd "$1" && pwd)
-sdks=${2:-$out/sdks}
+sdks=${2:+$(cd "$2" && pwd)}
+sdks=${sdks:-$out/sdks}
 cd "$(dirname "$0")/.."
 root=$PWD
 version=$(node -p 'require("./package.json").version')
@@ -32,7 +33,8 @@ pulumi=$(sed -n 's|.*\(github.com/pulumi/pulumi/sdk/v3\) \(v[0-9.]*\).*|\1@\2|p'
 (cd go && go mod edit -require="$pulumi")
 if [ -d java ]; then
   # The SDK reads it. Gradle writes it when it builds; Maven does not.
-  resources=java/src/main/resources/io/github/exampleowner/tlsedge
+  base=$(node -p 'require("'"$root"'/plugin/schema.json").language.java.basePackage' | tr . /)
+  resources=java/src/main/resources/$base/tlsedge
   mkdir -p "$resources"
   printf %s "$version" >"$resources/version.txt"
 fi

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { cpSync, existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
@@ -48,17 +48,33 @@ describe("the delivery of the plugin", () => {
     server.closeAllConnections();
   });
 
-  it("an archive has the same bytes, whatever umask a person has", async () => {
+  it("an archive has the same bytes, whatever umask, time and language a person has", async () => {
     const folder = newFolder();
-    const make = async (name: string, mask: number) => {
-      const umask = process.umask(mask);
-      const copy = path.join(folder, `from ${name}`);
-      cpSync(path.join(repository, "docs"), copy, { recursive: true });
-      await run("tools/archive.sh", [path.join(folder, name), copy], { cwd: repository });
-      process.umask(umask);
+    const make = async (name: string, umask: number, locale: string) => {
+      const before = process.umask(umask);
+      try {
+        const from = path.join(folder, `from ${name}`);
+        mkdirSync(from);
+        for (const file of ["a", "B"]) {
+          writeFileSync(path.join(from, file), file, { mode: 0o777 });
+          utimesSync(path.join(from, file), umask, umask);
+        }
+        const env = { ...process.env, LC_ALL: locale };
+        await run("tools/archive.sh", [path.join(folder, name), from], { cwd: repository, env });
+      } finally {
+        process.umask(before);
+      }
       return readFileSync(path.join(folder, name));
     };
-    assert.deepEqual(await make("open", 0o022), await make("closed", 0o077));
+    assert.deepEqual(await make("one", 0o022, "C"), await make("other", 0o077, "en_US.UTF-8"));
+  });
+
+  it("no archive is made by a tar that fails", async () => {
+    const bin = newFolder();
+    writeFileSync(path.join(bin, "gtar"), "#!/bin/sh\nexit 2\n", { mode: 0o755 });
+    const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` };
+    const args = [path.join(bin, "archive"), bin];
+    await assert.rejects(run("tools/archive.sh", args, { cwd: repository, env }));
   });
 
   it("an archive has the plugin, Node.js, and the licences of all that it holds", async () => {
