@@ -35,7 +35,7 @@ const planFor = (edges: TLSEdgeWire[], filter?: string) =>
   planOf({ edges, certificates: [] }, "tlsedge", filter);
 const namesOf = (objects: { name: string }[]) => objects.map(({ name }) => name);
 
-describe("what adopt plans", () => {
+describe("planOf", () => {
   const edgeNames: [string[], string][] = [
     [["app.example.com:443"], "app.example.com"],
     [["app.example.com:8443"], "app.example.com-8443"],
@@ -66,7 +66,7 @@ describe("what adopt plans", () => {
     }
   });
 
-  it("adopt numbers equal names from the oldest on, and takes an object once that is listed twice", () => {
+  it("adopt numbers equal names from the oldest on, and takes an object that is listed twice only once", () => {
     const [a, b, c, d] = ["a:443", "a-2:443", "a:443", "a:443"].map((hostport) =>
       edgeOf({ hostports: [hostport] }),
     ) as [TLSEdgeWire, TLSEdgeWire, TLSEdgeWire, TLSEdgeWire];
@@ -172,7 +172,7 @@ describe("what adopt plans", () => {
   });
 });
 
-describe("adopt", () => {
+describe("pulumi-tlsedge", () => {
   const emulator = useEmulator();
   let client: Client;
   let folder: string;
@@ -212,7 +212,7 @@ describe("adopt", () => {
     ),
   });
 
-  it("C40 C90 adopt writes what the provider adopts of any edge, with no difference, and skips nothing else", () =>
+  it("C40 C90: adopt writes what the provider adopts of any edge, with no difference, and skips nothing else", () =>
     holds(edge, 150, async (fields) => {
       emulator.reset();
       const { id } = await tlsEdges.create(client, {});
@@ -239,7 +239,7 @@ describe("adopt", () => {
       }
     }));
 
-  it("C40 C42 adopt writes what the provider adopts of certificates, also of one that has expired", async () => {
+  it("C40 C42: adopt writes what the provider adopts of certificates, also of one that has expired", async () => {
     const issuer = await makeCertificate({ commonName: "root", isCa: true });
     const past = { notBefore: new Date("2020-01-01"), notAfter: new Date("2021-01-01") };
     for (const options of [{ keyType: "rsa" as const }, { keyType: "ed25519" as const }, past])
@@ -275,7 +275,7 @@ describe("adopt", () => {
     return ids;
   }
 
-  it("C90 adopt writes two files, reads each list once, and says what it skips and why", async () => {
+  it("C90: adopt writes two files, reads each list once, and says what it skips and why", async () => {
     const ids = await seed();
     const { code, stdout, stderr } = await adopt([], { COLUMNS: "200" });
     assert.deepEqual([code, stderr], [0, ""]);
@@ -318,7 +318,7 @@ describe("adopt", () => {
     });
   });
 
-  it("C90 adopt replaces no file, and names it in a text that no terminal obeys", async () => {
+  it("C90: adopt replaces no file, and shows its name so that no terminal obeys it", async () => {
     await seed();
     const other = path.join(folder, "a\u2028b");
     const file = path.join(other, "adoption.ts");
@@ -344,7 +344,7 @@ describe("adopt", () => {
     }
   });
 
-  it("C81 adopt writes with --plugin only what the engine imports, and prints the command", async () => {
+  it("C81: adopt writes with --plugin only what the engine imports, and prints the command", async () => {
     const ids = await seed();
     const { code, stdout, stderr } = await adopt(["--plugin"]);
     assert.equal(code, 0, stderr);

@@ -113,8 +113,8 @@ function assertFits(report: string, width: number): void {
   }
 }
 
-describe("a status", () => {
-  it("a status has the most urgent certificate first, and fails for fewer days or an unknown date", () => {
+describe("statusOf and statusText", () => {
+  it("the most urgent certificate comes first, and fails a status with too few days left or an unknown date", () => {
     const urgent: [id: string, days: number, daysLeft: number | null][] = [
       ["longGone", -30, -30],
       ["gone", -1.5, -2],
@@ -140,7 +140,7 @@ describe("a status", () => {
     assert.deepEqual([none.failing, none.failOn, some.failOn], [[], [], ["expiring"]]);
   });
 
-  it("a status takes the leaf's values, and the service's when the leaf can't be parsed", async () => {
+  it("a certificate has the values of its leaf, or the service's when the leaf can't be parsed", async () => {
     const dates = { notBefore: inDays(-1), notAfter: inDays(40) };
     const names = { dnsNames: ["leaf.example"], ips: ["2001:db8::1"] };
     const { certificatePem } = await makeCertificate({ commonName: "leaf", ...names, ...dates });
@@ -174,7 +174,7 @@ describe("a status", () => {
     assert.ok(Object.values(unset).every((value) => value === null));
   });
 
-  it("a status names the edges that each certificate serves, and the hostports without one", () => {
+  it("a certificate names the edges that it serves, and an edge its hostports without a certificate", () => {
     const addresses = { dns_names: ["192.0.2.9"], ips: ["192.0.2.1"] };
     const certificates = [
       certificateOf("wild", 5, ["*.x.example"]),
@@ -212,7 +212,7 @@ describe("a status", () => {
     });
   });
 
-  it("a status says of an edge whether it is weak, is open to all, and needs a certificate", () => {
+  it("an edge says whether it is weak, is open to all, and needs a certificate", () => {
     const tls = (tls_termination: object | null) => ({ tls_termination });
     const cases: [Partial<TLSEdgeWire>, found: string][] = [
       [tls(null), "open, needs"],
@@ -238,7 +238,7 @@ describe("a status", () => {
     }
   });
 
-  it("a status has null for what an edge or a tunnel does not have, and on for a module that does not say", () => {
+  it("what an edge or a tunnel does not have is null, and a module that does not say is on", () => {
     const bare = { id: "edgtls_2", uri: "", created_at: "" };
     const modules = { backend: {}, ip_restriction: { enabled: false }, tls_termination: {} };
     const { edges, tunnels } = statusWith({
@@ -259,7 +259,7 @@ describe("a status", () => {
     assert.deepEqual(tlsTermination, { enabled: true, terminateAt: null, minVersion: null });
   });
 
-  it("a status names as twins what an update that was cut off may have left", async () => {
+  it("equal objects, which an update that was cut off may have left, are twins", async () => {
     const { certificatePem: certificate_pem } = await makeCertificate({ commonName: "x.example" });
     const twin = { certificate_pem, description: "d" };
     const backend = { enabled: true, backend: { id: "bkdtg_1", uri: "https://x" } };
@@ -286,7 +286,7 @@ describe("a status", () => {
     );
   });
 
-  it("a status fits every width, with wide characters and long words", () => {
+  it("the text fits every width, with wide characters and long words", () => {
     const id = "edgtls_0123456789abcdefghijklmnopq";
     const long = `${"long-".repeat(20)}name.example.com`;
     const wide = "トンネル".repeat(13);
@@ -304,7 +304,7 @@ describe("a status", () => {
     }
   });
 
-  it("a report shows edges by environment and owner, what is urgent first, and why something is amiss", () => {
+  it("the text has edges by environment and owner, what is urgent first, and why something is amiss", () => {
     const of = (environment: unknown, owner?: string) => JSON.stringify({ environment, owner });
     const weak = { terminate_at: "edge", min_version: "1.0" };
     const backend = { backend: { id: "bkdtg_1", uri: "" } };
@@ -338,14 +338,14 @@ describe("a status", () => {
     assert.doesNotMatch(textOf(statusWith({})), /Twins|Unused/);
   });
 
-  it("a report marks in red what gives the exit code 2, else in yellow", () => {
+  it("what is amiss is red where it gives the exit code 2, else yellow", () => {
     const edges = [edgeOf(["a.example:443"])];
     const reportFor = (failOn: Mark[]) => textOf(statusWith({ edges }, 0, failOn), 80, true);
     assert.ok(reportFor(["open"]).includes("\u001b[31mopen to all"));
     assert.ok(reportFor([]).includes("\u001b[33mopen to all"));
   });
 
-  it("a status says how urgent a certificate is, in colours and in words", () => {
+  it("colours and words say how urgent a certificate is", () => {
     const [red, yellow, green] = [31, 33, 32];
     const cases: [days: number, failWithin: number | undefined, paint: number, words: string][] = [
       [-3, undefined, red, "expired"],
@@ -363,7 +363,7 @@ describe("a status", () => {
   });
 });
 
-describe("the command", () => {
+describe("pulumi-tlsedge", () => {
   const bin = path.resolve(manifest.bin["pulumi-tlsedge"]);
   const emulator = useEmulator();
   type Variables = Record<string, string | undefined>;
@@ -421,7 +421,7 @@ describe("the command", () => {
     return { soon: soon.id, later: later.id, weak: weak.id, open: open.id, key };
   }
 
-  it("C50 C90 status prints the account in each format, without a key or a command", async () => {
+  it("C50 C90: status prints the account in each format, without a key or a command", async () => {
     const { key, ...ids } = await seed();
     const secrets = new Secrets();
     secrets.add("the API key", emulator.apiKey);
@@ -527,11 +527,11 @@ describe("the command", () => {
   });
 
   const wrong: [string, Variables, string, RegExp][] = [
-    ["no key", { TLSEDGE_API_KEY: undefined }, "settings", /TLSEDGE_API_KEY/],
-    ["a key that is refused", { TLSEDGE_API_KEY: "wrong" }, "key", /401.*TLSEDGE_API_KEY/],
+    ["a missing key", { TLSEDGE_API_KEY: undefined }, "settings", /TLSEDGE_API_KEY/],
+    ["a refused key", { TLSEDGE_API_KEY: "wrong" }, "key", /401.*TLSEDGE_API_KEY/],
     ["a dead host", { TLSEDGE_BASE_URL: "https://localhost:1" }, "service", /TLSEDGE_BASE_URL/],
-    ["an authority that is not trusted", { TLSEDGE_CA_FILE: undefined }, "service", /CA_FILE/],
-    ["no Pulumi CLI", { PATH: "/nowhere" }, "versions", /no Pulumi CLI on PATH/],
+    ["an untrusted authority", { TLSEDGE_CA_FILE: undefined }, "service", /CA_FILE/],
+    ["a missing Pulumi CLI", { PATH: "/nowhere" }, "versions", /no Pulumi CLI on PATH/],
     [
       "a variable that is no setting",
       { TLSEDGE_APIKEY: "x", TLSEDGE_STAGING_API_KEY: "x", TLSEDGE_NO_SETTING: "x" },
@@ -549,7 +549,7 @@ describe("the command", () => {
     });
   }
 
-  it("check names a clock that is wrong, and prints a line for each check", async () => {
+  it("check names a wrong clock, and prints a line for each check", async () => {
     emulator.clocks.date = 3_600_000;
     const { code, stdout } = await run("check", { COLUMNS: "200" });
     assert.equal(code, 1);
@@ -618,7 +618,7 @@ describe("the command", () => {
     assert.deepEqual(emulator.requests, []);
   });
 
-  it("a process of the command has the exit code of its report, or 1 with the error on stderr", async () => {
+  it("the process has the exit code of its report, or 1 with the error on stderr", async () => {
     await upload(3, ["soon.example.com"]);
     const line = ["status", "--fail-within", "4"];
     const { code, stdout, stderr } = await ended(spawnNode([bin, ...line]));
@@ -629,7 +629,7 @@ describe("the command", () => {
     assert.match(failed.stderr, /^error: too many arguments/);
   });
 
-  it("a process of the command says nothing to a reader that has gone", async () => {
+  it("the process says nothing to a reader that has gone", async () => {
     const child = spawnNode([bin, "status"]);
     child.stdout?.destroy();
     const errors = text(child.stderr as Readable);

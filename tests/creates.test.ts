@@ -234,6 +234,18 @@ describe("a create", () => {
     assert.ok((await failed).includes(ids()[0] as string));
   });
 
+  it("C33: an object is named, not taken, when its POST waited too long for the request limit", async () => {
+    setEnv({ TLSEDGE_REQUESTS_PER_MINUTE: "1" });
+    lose({ ...afterWork, skip: 1 });
+    // The mark is read in the first minute, the first POST sent in the second one.
+    const [first, second] = [newEdge(), newEdge()];
+    const failed = Promise.all([first.up({ description: "first" }), messageOf(second.up(args))]);
+    const [, message] = await failed;
+    const [lost = ""] = ids();
+    assert.notEqual(lost, first.id);
+    assert.ok(message.includes(lost), message);
+  });
+
   it("C35: a create whose answer has a wrong field is recorded with its id, and completed by an update", async () => {
     lose({ answer: { fields: { description: 7 } } });
     const stack = newEdge();

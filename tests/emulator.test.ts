@@ -68,16 +68,20 @@ async function create(url: string, body: unknown): Promise<Body> {
   return answer.body;
 }
 
-/** Sends what is refused for this reason. */
-async function refused(reason: Reason, ...request: Parameters<typeof send>) {
-  const answer = await send(...request);
+/** Asserts that what was sent is refused for this reason. */
+function assertRefused(reason: Reason, answer: Awaited<ReturnType<typeof send>>, what: string) {
   const { status, code } = reasons[reason];
   const { error_code, status_code, details } = answer.body;
-  assert.deepEqual([error_code, answer.status, status_code], [code, status, status], answer.text);
-  assert.match(details.operation_id, /^op_\w{27}$/);
-  assert.match(String(answer.headers["content-type"]), /^application\/json/);
+  const message = `${reason} of ${what}: ${answer.text}`;
+  assert.deepEqual([error_code, answer.status, status_code], [code, status, status], message);
+  assert.match(details.operation_id, /^op_\w{27}$/, message);
+  assert.match(String(answer.headers["content-type"]), /^application\/json/, message);
   return answer;
 }
+
+/** Sends what is refused for this reason. */
+const refused = async (reason: Reason, ...request: Parameters<typeof send>) =>
+  assertRefused(reason, await send(...request), JSON.stringify(request).slice(0, 200));
 
 async function restart(options: EmulatorOptions = {}) {
   await emulator.close();
@@ -388,59 +392,76 @@ describe("the emulator", () => {
           await create(certificates, upload(from, { private_key_pem }));
         }
         const { d, p, q, dp, dq, qi } = key.export({ format: "jwk" });
-        const damaged = [d, p, q, dp, dq, qi].flatMap((text) => {
+        const damaged = Object.entries({ d, p, q, dp, dq, qi }).flatMap(([name, text]) => {
           if (!text) return [];
           const bytes = Buffer.from(text, "base64url");
           const last = (bytes.at(-1) ?? 0) ^ 4;
-          return block("PRIVATE KEY", patched(der, bytes.subarray(0, -1), [last]));
+          return [[name, block("PRIVATE KEY", patched(der, bytes.subarray(0, -1), [last]))]];
         });
-        const unread = [`\ufeff${from.privateKeyPem}`, block("KEY", der)];
-        for (const private_key_pem of [...unread, ...damaged]) {
+        const unread = [
+          ["byte order mark", `\ufeff${from.privateKeyPem}`],
+          ["label", block("KEY", der)],
+        ];
+        for (const [what, private_key_pem] of [...unread, ...damaged]) {
           const { status } = await send("POST", certificates, upload(from, { private_key_pem }));
-          assert.equal(status, 400);
+          assert.equal(status, 400, `${type}: ${what}`);
         }
       }
     });
 
-    const refusals: Partial<Record<Reason, () => Promise<object>[] | object[]>> = {
-      certificateMissing: () => [{ certificate_pem: undefined }],
-      certificateUnparsable: () => [
-        { certificate_pem: leaf.certificatePem.replaceAll("CERTIFICATE", "X509 CERTIFICATE") },
-        { certificate_pem: "x" },
-        { certificate_pem: block("CERTIFICATE", Buffer.alloc(3)) },
-        { certificate_pem: `${leaf.certificatePem}-----BEGIN CERTIFICATE-----` },
-        { certificate_pem: `${leaf.certificatePem}${leaf.privateKeyPem}` },
-        // Go alone refuses a negative serial number, a name that is not ASCII, a critical
-        // extension that must not be critical, and an extension that is there twice.
-        special({}, (der) => patched(der, hex("a003020102"), [2, 1, 0xfb])),
-        special({ extensions: [extension("2.5.29.17", false, "30038201e4")] }),
-        special({ extensions: [extension("1.3.6.1.5.5.7.1.1", true, "3000")] }),
-        special({ extensions: ["00", "01"].map((to) => extension("1.2.3", false, `0401${to}`)) }),
-      ],
-      keyMissing: () => [{ private_key_pem: undefined }],
-      keyUnparsable: () => [{ private_key_pem: "hunter2" }],
-      keyEncrypted: () => [{ private_key_pem: block("ENCRYPTED PRIVATE KEY", Buffer.alloc(3)) }],
+    const refusals: Partial<Record<Reason, () => Record<string, object | Promise<object>>>> = {
+      certificateMissing: () => ({ missing: { certificate_pem: undefined } }),
+      certificateUnparsable: () => ({
+        "another label": {
+          certificate_pem: leaf.certificatePem.replaceAll("CERTIFICATE", "X509 CERTIFICATE"),
+        },
+        "no PEM": { certificate_pem: "x" },
+        "no DER": { certificate_pem: block("CERTIFICATE", Buffer.alloc(3)) },
+        "no end": { certificate_pem: `${leaf.certificatePem}-----BEGIN CERTIFICATE-----` },
+        "a key in it": { certificate_pem: `${leaf.certificatePem}${leaf.privateKeyPem}` },
+        // Go alone refuses these.
+        "a negative serial number": special({}, (der) =>
+          patched(der, hex("a003020102"), [2, 1, 0xfb]),
+        ),
+        "a name that is not ASCII": special({
+          extensions: [extension("2.5.29.17", false, "30038201e4")],
+        }),
+        "a critical extension that must not be critical": special({
+          extensions: [extension("1.3.6.1.5.5.7.1.1", true, "3000")],
+        }),
+        "an extension that is there twice": special({
+          extensions: ["00", "01"].map((to) => extension("1.2.3", false, `0401${to}`)),
+        }),
+      }),
+      keyMissing: () => ({ missing: { private_key_pem: undefined } }),
+      keyUnparsable: () => ({ "no PEM": { private_key_pem: "hunter2" } }),
+      keyEncrypted: () => ({
+        encrypted: { private_key_pem: block("ENCRYPTED PRIVATE KEY", Buffer.alloc(3)) },
+      }),
       keyTypeUnsupported: () => {
         const ed448 = patched(derOf(ed25519.certificatePem), hex("302a300506032b65"), [0x71]);
         const p192 = (der: Buffer) => patched(der, hex("06082a8648ce3d0301"), [1]);
-        return [{ certificate_pem: block("CERTIFICATE", ed448) }, special({}, p192)];
+        return {
+          Ed448: { certificate_pem: block("CERTIFICATE", ed448) },
+          "P-192": special({}, p192),
+        };
       },
-      keyMismatch: () => [{ private_key_pem: ed25519.privateKeyPem }],
+      keyMismatch: () => ({ "another key": { private_key_pem: ed25519.privateKeyPem } }),
       // Each certificate must be signed by the next one, also when all are there.
       chainOutOfOrder: () => {
         const [first, issuer] = leaf.certificatePem.split(/(?<=END CERTIFICATE-----\n)/);
-        return [
-          { certificate_pem: `${leaf.certificatePem}${ed25519.certificatePem}` },
-          { certificate_pem: `${first}${root.certificatePem}${issuer}` },
-        ];
+        return {
+          "a stranger last": { certificate_pem: `${leaf.certificatePem}${ed25519.certificatePem}` },
+          "the root second": { certificate_pem: `${first}${root.certificatePem}${issuer}` },
+        };
       },
     };
     it("are refused with a reason, and the answer has no key", async () => {
       for (const [reason, changes] of Object.entries(refusals)) {
-        for (const change of changes()) {
-          const body = upload(leaf, await change);
-          const answer = await refused(reason as Reason, "POST", certificates, body);
-          assert.doesNotMatch(answer.text, /PRIVATE KEY|hunter2/);
+        for (const [what, change] of Object.entries(changes())) {
+          const answer = await send("POST", certificates, upload(leaf, await change));
+          assertRefused(reason as Reason, answer, what);
+          assert.doesNotMatch(answer.text, /PRIVATE KEY|hunter2/, what);
         }
       }
       assert.deepEqual(emulator.tlsCertificates.list(), []);

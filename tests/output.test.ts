@@ -9,7 +9,7 @@ import { Provider } from "../tools/protocol";
 import { clientOf, failureOf, type Properties, settingsFor } from "./support";
 
 for (const protocol of ["dynamic", "plugin"] as const) {
-  describe(`what the process of a provider prints: ${protocol}`, () => {
+  describe(`a process of its own: ${protocol}`, () => {
     let emulator: Emulator;
     let env: NodeJS.ProcessEnv;
 
@@ -20,6 +20,7 @@ for (const protocol of ["dynamic", "plugin"] as const) {
     afterEach(() => emulator.close());
 
     const isDynamic = protocol === "dynamic";
+    const subject = isDynamic ? "a dynamic provider" : "the plugin";
     const type = `${isDynamic ? "pulumi-nodejs:dynamic/tlsedge" : "tlsedge:index"}:TLSEdge`;
     const edge = { urn: `urn:pulumi:dev::test::${type}::e`, type };
     /** What the class in `sdk/` stores. */
@@ -41,7 +42,7 @@ for (const protocol of ["dynamic", "plugin"] as const) {
       return provider.printed;
     }
 
-    it(`C7 a process explains another service once, and names that error in the others: ${protocol}`, async () => {
+    it(`C7: ${subject} explains another service once, and refers to that error in the others`, async () => {
       const all: { id: string; state: Properties }[] = [];
       await run(async (provider) => {
         for (const name of ["a", "b", "c"]) all.push(await provider.create(edge, inputs(name)));
@@ -69,7 +70,7 @@ for (const protocol of ["dynamic", "plugin"] as const) {
     // Engines before 3.250 end a plugin by a signal alone.
     const ends: ("cancel" | "end")[][] = isDynamic ? [["end"]] : [["end"], ["cancel", "end"]];
     for (const end of ends) {
-      it(`C19 a process prints once what the plan has found, at its orderly end by ${end}: ${protocol}`, async () => {
+      it(`C19: ${subject} prints what the plan has found once, ended by: ${end.join(", ")}`, async () => {
         const { id } = await tlsEdges.create(clientOf(emulator), { description: "d" });
         delete env.TLSEDGE_OFFLINE_PLAN;
         const printed = await run(async (provider) => {
@@ -84,7 +85,7 @@ for (const protocol of ["dynamic", "plugin"] as const) {
   });
 }
 
-describe("what a plan says of a replaced certificate", () => {
+describe("tlsCertificate.remark", () => {
   const of = async (dnsNames: string[], ips: string[] = []) => {
     const { certificatePem } = await makeCertificate({ commonName: "a.example", dnsNames, ips });
     return { certificatePem };
@@ -92,7 +93,7 @@ describe("what a plan says of a replaced certificate", () => {
   const remark = (state: Properties, inputs: Properties) =>
     tlsCertificate.remark?.(state, inputs)?.text ?? "";
 
-  it("C14 a plan says of a replaced certificate when it ends and which names differ, in any letter case", async () => {
+  it("C14: a plan says of a replaced certificate when it expires and which names differ, in any letter case", async () => {
     const make = async (notAfter: string, ...dnsNames: string[]) =>
       makeCertificate({ commonName: "a.example", dnsNames, notAfter: new Date(notAfter) });
     const old = await make("2035-01-02", "a.example", "b.example");
@@ -114,7 +115,7 @@ describe("what a plan says of a replaced certificate", () => {
     assert.equal(remark({ ...old }, { ...old }), "");
   });
 
-  it("C14 a plan says five names of each kind of a replaced certificate, addresses too", async () => {
+  it("C14: a plan shows at most five added and five removed names of a replaced certificate, addresses too", async () => {
     const many = Array.from({ length: 8 }, (_, n) => `n${n}.example`);
     const [none, all] = [await of([]), await of(["b.example"], ["10.0.0.1"])];
     assert.match(remark(none, all), /, names added: b\.example, 10\.0\.0\.1, removed: a\.example/);
@@ -127,7 +128,7 @@ describe("what a plan says of a replaced certificate", () => {
     assert.ok(remark(await of(many), none).includes(`, removed: ${added} and 3 more`));
   });
 
-  it("C14 a plan compares the common names of replaced certificates without other names", async () => {
+  it("C14: a plan compares the common names of replaced certificates without other names", async () => {
     const [old, next] = await Promise.all(
       ["old.example", "new.example"].map((commonName) =>
         makeCertificate({ commonName, dnsNames: [] }),
@@ -139,7 +140,7 @@ describe("what a plan says of a replaced certificate", () => {
     );
   });
 
-  it("C23 a plan warns of a certificate that expires earlier than the one before", async () => {
+  it("C23: a plan warns of a certificate that expires earlier than the one before", async () => {
     const [early, late] = await Promise.all(
       [30, 60].map((days) => {
         const notAfter = new Date(Date.now() + days * 86_400_000);
@@ -151,14 +152,14 @@ describe("what a plan says of a replaced certificate", () => {
     assert.deepEqual([severity(late, early), severity(early, late)], ["warning", "info"]);
   });
 
-  it("C13 a plan says nothing of a replaced certificate where a chain is not known", async () => {
+  it("C13: a plan says nothing of a replaced certificate where a chain is not known", async () => {
     const state = await of([]);
     assert.equal(remark(state, { certificatePem: unknownValue }), "");
     assert.equal(remark({ certificatePem: "no PEM" }, state), "");
   });
 });
 
-describe("what a plan says of an edge that loses a module", () => {
+describe("tlsEdge.remark", () => {
   const state = {
     backend: { enabled: true, backendId: "b" },
     ipRestriction: { enabled: true, ipPolicyIds: ["i"] },
@@ -167,45 +168,49 @@ describe("what a plan says of an edge that loses a module", () => {
   };
   const { backend: _, ipRestriction, ...others } = state;
   const off = { ...ipRestriction, enabled: false };
-  const rows: [what: string, inputs: Properties, remark: RegExp][] = [
+  const rows: [what: string, inputs: Properties, remark?: RegExp][] = [
     [
-      "its backend",
+      "loses its backend",
       { ...others, ipRestriction },
       /^without its backend, its traffic ends; .*disabled/,
     ],
     [
-      "its IP restriction",
+      "loses its IP restriction",
       { ...state, ipRestriction: undefined },
       /ipRestriction, clients from every/,
     ],
     [
-      "an IP restriction that is off",
+      "gets its IP restriction turned off",
       { ...state, ipRestriction: off },
       /every address may connect$/,
     ],
-    ["mutual TLS", { ...state, mutualTls: undefined }, /mutualTls, clients need no certificate;/],
-    ["two", others, /^without its backend, .*, and without its ipRestriction, /],
     [
-      "a backend, in a replacement",
+      "loses mutual TLS",
+      { ...state, mutualTls: undefined },
+      /mutualTls, clients need no certificate;/,
+    ],
+    ["loses two modules", others, /^without its backend, .*, and without its ipRestriction, /],
+    [
+      "loses its backend and is replaced",
       { ...state, backend: undefined, onModuleRemoval: "replace" },
       /; the edge is replaced$/,
     ],
     [
-      "a backend that is off, of an unknown id",
+      "gets a backend that is off and has an unknown id",
       { ...state, backend: { enabled: false, backendId: unknownValue } },
       /^without its backend/,
     ],
-    ["another backend", { ...state, backend: { backendId: "other" } }, /^$/],
-    ["nothing", { ...state, tlsTermination: undefined }, /^$/],
-    ["what is not known", { ...state, backend: unknownValue }, /^$/],
+    ["gets another backend", { ...state, backend: { backendId: "other" } }],
+    ["loses its TLS termination", { ...state, tlsTermination: undefined }],
+    ["gets a backend that is not known yet", { ...state, backend: unknownValue }],
   ];
   for (const [what, inputs, remark] of rows) {
-    it(`C23 a plan says what an edge loses: ${what}`, () => {
-      assert.match(tlsEdge.remark?.(state, inputs)?.text ?? "", remark);
+    it(`C23: a plan ${remark ? "warns" : "says nothing"} of an edge that ${what}`, () => {
+      assert.match(tlsEdge.remark?.(state, inputs)?.text ?? "", remark ?? /^$/);
     });
   }
 
-  it("C23 a plan warns of no module that was off before", () => {
+  it("C23: a plan says nothing of a module that was off before", () => {
     const before = { backend: { backendId: "b", enabled: false } };
     assert.equal(tlsEdge.remark?.(before, {}), undefined);
   });

@@ -95,6 +95,14 @@ describe("the question of a plan", () => {
       assert.equal(requests(), 1);
     });
 
+    it("C2 C5 C19: a plan asks with the settings of each connection, also where two have one account", async () => {
+      await plan();
+      setEnvFor(emulator, "TLSEDGE_STAGING");
+      setEnv({ TLSEDGE_STAGING_OFFLINE_PLAN: undefined, TLSEDGE_STAGING_API_VERSION: "9" });
+      const failed = failureOf(preview({ connection: "tlsedge-staging" }), PlanFailure);
+      assert.match((await failed).message, /status 400/);
+    });
+
     it("C19: a plan makes no request with offlinePlan", async () => {
       setEnv({ TLSEDGE_OFFLINE_PLAN: "true" });
       await plan();
@@ -258,6 +266,22 @@ describe("the question of a plan", () => {
       await others(...Array.from({ length: 100 }, () => ({})));
       await later(emulator);
       await there.preview({ description: "new" });
+      assert.deepEqual(await warnings(), []);
+    });
+
+    it("C7 C19: a run does not say that an edge is gone that it has deleted, or that may be another account's", async () => {
+      const foreign = await deployed(tlsEdge, { description: "of another account" });
+      setEnv({ TLSEDGE_API_KEY: emulator.addAccount().apiKey });
+      beginRun();
+      const deleted = await deployed(tlsEdge, { description: "deleted" });
+      const own = await deployed(tlsEdge, { description: "own" });
+      await later(emulator);
+      await foreign.preview(foreign.inputs);
+      await own.preview({ description: "new" });
+      assert.deepEqual(await warnings(), []);
+      beginRun();
+      await deleted.destroy();
+      await own.preview({ description: "new" });
       assert.deepEqual(await warnings(), []);
     });
   });

@@ -163,7 +163,10 @@ describe("the plugin", () => {
 
   const { DELETE, DELETE_REPLACE, UPDATE, UPDATE_REPLACE } = messages.PropertyDiff.Kind;
   const pathsOf = (response: messages.DiffResponse) =>
-    response.toObject().detaileddiffMap.map(([path, { kind }]) => [path, kind]);
+    response.toObject().detaileddiffMap.map(([path, { kind, inputdiff }]) => {
+      assert.ok(inputdiff, "a path of the inputs");
+      return [path, kind];
+    });
 
   it("C22 C83: a diff names the nested property: what a list loses, what changes, what replaces", async () => {
     const [one, other] = [{ terminateAt: "edge", minVersion: "1.2" }, { minVersion: "1.3" }];
@@ -195,6 +198,9 @@ describe("the plugin", () => {
     const fields = { id, news, oldInputs: news, olds: { ...state, certificatePem } };
     const found = await diff({ ...resourceOf("TLSCertificate"), ...fields });
     assert.deepEqual(pathsOf(found), [["certificatePem", UPDATE_REPLACE]]);
+    assert.equal(found.getHasdetaileddiff(), true);
+    // C20: the new one is created first.
+    assert.equal(found.getDeletebeforereplace(), false);
   });
 
   it("C24 C26 C37: the plugin tells the engine to delete an edge before it replaces it, by replaceOnChanges too", async () => {
@@ -240,6 +246,14 @@ describe("the plugin", () => {
     assert.deepEqual(await warnings(plugin.endRun), []);
     await create(edge("new"), { description: "new", hostports: secret(hostports) }, true);
     assert.match((await warnings(plugin.endRun)).join(), /new: \[secret\] is served by/);
+    await plugin.configure();
+    await checkEdge({ hostports });
+    const olds = { uri, accountTag: clientOf(emulator).accountTag };
+    await diff({ olds, oldInputs: {}, news: { hostports: secret(hostports) } });
+    assert.match((await warnings(plugin.endRun)).join(), /e: \[secret\] is served by/);
+    await plugin.configure();
+    await create(edge("twin"), { description: "in state" });
+    assert.match((await warnings(plugin.endRun)).join(), new RegExp(`equals .*${id}`));
   });
 
   it("C7 C50: through the plugin, no key is planned, sent or changed in another account", async () => {
@@ -254,18 +268,20 @@ describe("the plugin", () => {
       assert.match(await messageOf(write(inputs)), /no write is sent/);
     }
     assert.deepEqual(other.tlsCertificates.list(), []);
+    // Now the run writes, so nothing that it keeps may be another account's.
+    assert.match(await messageOf(stack.preview({ description: "a" })), /first message about/);
     await plugin.configure();
     const changed = messageOf(stack.preview({ description: "b" }));
     assert.match(await changed, /belong to another account/);
   });
 
-  it("C11: a plan of the plugin warns of each doubt about a chain, once, although the engine checks twice", async () => {
+  it("C11: a plan of the plugin warns of each doubt about a chain once for a resource, although the engine checks twice", async () => {
     const shown = captureMessages();
-    for (const _ of [1, 2]) {
-      await new Stack(certificates).check({ ...certificate, renewBeforeDays: 3650 }, {});
+    for (const name of ["one", "one", "two", "two"]) {
+      await check(resourceOf("TLSCertificate", name), { ...certificate, renewBeforeDays: 3650 });
     }
-    assert.equal(shown().length, 1);
-    assert.match(shown()[0] ?? "", /^warning: the leaf certificate expires on/);
+    assert.equal(shown().length, 2);
+    for (const text of shown()) assert.match(text, /^warning: the leaf certificate expires on/);
   });
 
   it("C13: to the plugin, each marker of an unknown value is one, at any depth, and a resource is its id", async () => {
@@ -355,8 +371,8 @@ describe("the plugin", () => {
     assert.ok("value" in (valuesOf(found.getInputs()).privateKeyPem as object));
   });
 
-  it("C50: no refusal through the plugin shows a secret: of a create, an update and a delete", async () => {
-    const refuse = (method: "POST" | "PATCH" | "DELETE") =>
+  it("C50: no refusal through the plugin shows a secret: of a create, a read, an update and a delete", async () => {
+    const refuse = (method: "POST" | "GET" | "PATCH" | "DELETE") =>
       emulator.faults.add({
         method,
         answer: { status: 400, body: '{"msg":"not bkdtg_s3cret"}' },
@@ -365,6 +381,8 @@ describe("the plugin", () => {
     refuse("POST");
     const texts = [await messageOf(deployed(edges, args))];
     const stack = await deployed(edges, args);
+    refuse("GET");
+    texts.push(await messageOf(stack.refresh()));
     refuse("PATCH");
     texts.push(await messageOf(stack.up({ backend: { backendId: "bkdtg_1" } })));
     refuse("DELETE");
@@ -398,15 +416,29 @@ describe("the plugin", () => {
     assert.deepEqual(valuesOf(record.getInputs()), { metadata: secret("m") });
   });
 
-  it("C93: an operation of the plugin has the deadline that the engine gives, in seconds", async () => {
-    const within = (seconds: number, description: string) => {
-      const request = new messages.CreateRequest().setTimeout(seconds);
-      return call("create", request, { ...edge(), properties: { description } });
-    };
+  it("C93: each operation of the plugin has the deadline that the engine gives, in seconds", async () => {
+    // Of the others: a test that fails does not wait for long.
+    setEnv({ TLSEDGE_TIMEOUT_SECONDS: "2" });
+    await plugin.configure();
     emulator.faults.add({ method: "POST", answer: { afterMs: 100 } });
-    await within(60, "in time");
-    emulator.faults.add({ method: "POST", answer: "silence" });
-    assert.match(await messageOf(within(0.2, "late")), /no answer in time/);
+    const made = await create({ ...edge(), timeout: 60 }, { description: "in time" });
+    const state = propertiesOf(made);
+    const late = { timeout: 0.2, id: made.getId(), olds: state, properties: state };
+    const news = { description: "late" };
+    for (const [method, work] of [
+      ["POST", () => create({ ...edge(), timeout: 0.2 }, news)],
+      ["GET", () => read(late)],
+      // An import by a name.
+      ["GET", () => read({ timeout: 0.2, id: "a.example:443" })],
+      ["PATCH", () => update({ ...late, news, oldInputs: {} })],
+      ["DELETE", () => call("delete", new messages.DeleteRequest(), { ...edge(), ...late })],
+    ] as const) {
+      emulator.faults.add({ method, answer: "silence" });
+      const message = await messageOf(work());
+      assert.match(message, /no answer in time/);
+      // An error tells whole seconds.
+      assert.doesNotMatch(message, / in \d+ s:/);
+    }
   });
 
   it("C81: an import of the plugin takes a hostport for an id, gives no empty list, and lists what there is", async () => {
@@ -594,6 +626,28 @@ describe("the plugin", () => {
     assert.match(await messageOf(moved(olds)), /explicit provider/);
     const found = await moved({ ...olds, connection: "tlsedge" });
     assert.deepEqual([found.getDiffsList(), found.getReplacesList()], [["__provider"], []]);
+  });
+
+  it("C85: a read of the plugin takes no more of a dynamic provider's inputs than the plugin has", async () => {
+    const { id, uri } = await foreign({ description: "d" });
+    const inputs = { description: "d", connection: "tlsedge", __provider: "text" };
+    const found = await read({ id, properties: { ...inputs, uri }, inputs });
+    assert.deepEqual(valuesOf(found.getInputs()), { description: "d" });
+  });
+
+  it("C50 C83 C88: an engine of any version learns that the plugin takes secrets, outputs and resources, and plans", async () => {
+    // In a process of its own, because a handshake changes where messages go.
+    const { call, close } = await startPlugin();
+    const request = new messages.ProviderHandshakeRequest().setEngineAddress("127.0.0.1:1");
+    const calls = [
+      call<messages.ProviderHandshakeResponse>("handshake", request),
+      call<messages.ConfigureResponse>("configure", new messages.ConfigureRequest(), { args: {} }),
+    ];
+    const [shaken, configured] = await Promise.all(calls).finally(close);
+    const answered: Properties = { ...shaken?.toObject(), ...configured?.toObject() };
+    const now = ["acceptSecrets", "acceptOutputs", "acceptResources"];
+    const before3250 = [...now.map((name) => name.toLowerCase()), "supportspreview"];
+    for (const name of [...now, ...before3250]) assert.equal(answered[name], true, name);
   });
 
   it("C86: the plugin gives the schema, which has its version", async () => {

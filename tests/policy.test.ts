@@ -20,7 +20,7 @@ import * as fc from "fast-check";
 import { type CertificateOptions, makeCertificate } from "../emulator/pki";
 import { main } from "../policy/check";
 import * as pack from "../policy/index";
-import { shown as plainly } from "../policy/policy";
+import { shown } from "../policy/policy";
 import { withWarning } from "../policy/settings";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import { tlsCertificate as certificateKind } from "../provider/tlsCertificate";
@@ -54,7 +54,7 @@ const certificate = ({ certificatePem, privateKeyPem }: Pair, name = "app"): Dec
 });
 
 /** A resource as Pulumi shows it to policies: its inputs, checked by the provider. */
-async function shown(declared: Declared): Promise<PolicyResource> {
+async function resourceOf(declared: Declared): Promise<PolicyResource> {
   const { type, name, args, protect = false, provider = "default" } = declared;
   const token = `pulumi-nodejs:dynamic/tlsedge:${type.name}`;
   const { inputs } = await new Stack(type === TLSEdge ? tlsEdge : tlsCertificate).check(args);
@@ -115,7 +115,7 @@ async function verdictOn(
 }
 
 const judge = async (policy: Policy, declared: Declared[], settings?: Properties) =>
-  verdictOn(policy, await Promise.all(declared.map(shown)), settings);
+  verdictOn(policy, await Promise.all(declared.map(resourceOf)), settings);
 
 const inDays = (days: number) => new Date(Date.now() + days * 24 * 3_600_000);
 const rsaKey = (modulusLength = 2048) => generateKeyPairSync("rsa", { modulusLength }).privateKey;
@@ -406,7 +406,7 @@ describe("policies", () => {
       for (const text of declared.flatMap(({ args }) => textsIn(args))) {
         assert.ok(!violations.join().includes(text.replace(/:\d+$/, "")), violations.join());
       }
-      const foreign = (await Promise.all(declared.map(shown))).map((resource) => {
+      const foreign = (await Promise.all(declared.map(resourceOf))).map((resource) => {
         return { ...resource, isType: () => false, asType: () => undefined };
       });
       assert.deepEqual(await verdictOn(policy, foreign), { violations: [], unknown: false });
@@ -414,12 +414,12 @@ describe("policies", () => {
   }
 
   it("C90 a policy shows texts of others so that no terminal and no CI system obeys them", async () => {
-    await holds(hostileText, 300, async (text) => assertInert(plainly(text)));
+    await holds(hostileText, 300, async (text) => assertInert(shown(text)));
   });
 
   it("C70 edge-tls-version remediates what violates, in place, and nothing else", async () => {
     const remediate = async (tlsTermination: Properties | undefined) => {
-      const resource = await shown(edge({ tlsTermination, description: unknown }));
+      const resource = await resourceOf(edge({ tlsTermination, description: unknown }));
       const args = { ...resource, getConfig: () => ({ minVersion: "1.2" }) };
       return pack.edgeTlsVersion.remediateResource?.(args as never);
     };
@@ -448,7 +448,7 @@ describe("policies", () => {
       [undefined, { ...old, minVersion: null }, 0],
       [undefined, null, 0],
     ] as const) {
-      const resource = await shown(edge({ tlsTermination }));
+      const resource = await resourceOf(edge({ tlsTermination }));
       await validateResource(resource as never, assert.fail);
       const props = { tlsTermination: deployed };
       const { violations } = await verdictOn(policy, [{ ...resource, props }]);
@@ -491,7 +491,7 @@ describe("policies", () => {
       const { problems } = certificateKind.check(one.args, undefined, new Date());
       if (problems.length > 0) continue;
       accepted += 1;
-      const resource = await shown(one);
+      const resource = await resourceOf(one);
       const { certificateKey, certificateSignature, certificateChain } = pack;
       for (const policy of [certificateKey, certificateSignature, certificateChain]) {
         const { violations } = await verdictOn(policy, [resource]);

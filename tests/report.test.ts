@@ -47,10 +47,10 @@ it("a report in HTML has weak edges first, then those that are open to all", () 
   assert.deepEqual(ids, ["edgtls_3", "edgtls_2", "edgtls_1", "edgtls_0"]);
 });
 
-describe("the report in Markdown", () => {
+describe("statusMarkdown", () => {
   // As GitHub reads it: tables, links without brackets, HTML.
   const markdown = new MarkdownIt({ html: true, linkify: true });
-  it("a report in Markdown has the parts of the report for people, with owners and what each certificate serves", async () => {
+  it("the Markdown has the parts of the text, with owners and what each certificate serves", async () => {
     const report = statusMarkdown(statusOf(await usualAccount(), now, 14));
     assert.deepEqual(report.match(/^#.*$/gm), [
       "## Status of `api.example.com`",
@@ -79,7 +79,7 @@ describe("the report in Markdown", () => {
     assert.ok(markdown.render(report).includes("<th>SERVES</th>"));
   });
 
-  it("C90 a report in Markdown makes of what others wrote neither a reference nor a row", async () => {
+  it("C90: texts of others make no reference and no row in the Markdown", async () => {
     const status = statusOf(await hostileAccount(), now);
     const page = markdown.render(statusMarkdown(status));
     for (const text of references) assert.ok(page.includes(`<code>${text}</code>`), text);
@@ -88,7 +88,7 @@ describe("the report in Markdown", () => {
     assert.deepEqual(rows.slice(0, 3), [1, hostile.length + 1, hostile.length + 1]);
   });
 
-  it("a report in Markdown says what is missing", () => {
+  it("the Markdown says what is missing", () => {
     const status = statusOf(
       { service: "api.example.com", edges: [], certificates: [], tunnels: [] },
       now,

@@ -385,6 +385,15 @@ describe("a TLS edge", () => {
       });
     }
 
+    it("C39: an edge with a time to come is not young, so it is gone when it is not found", async () => {
+      emulator.clocks.createdAt = 3_600_000;
+      const stack = await deploy({});
+      beginRun();
+      emulator.tlsEdges.delete(stack.id);
+      skipPauses();
+      assert.equal(await stack.refresh(), "gone");
+    });
+
     it("C34 C39: a delete whose answer was lost has succeeded when a young edge is not found", async () => {
       const stack = await deploy(full);
       emulator.faults.add({ method: "DELETE", answer: "reset", work: true });

@@ -281,7 +281,7 @@ export function fill<Request extends object>(
 ): Request {
   for (const [name, value] of Object.entries(fields)) {
     if (value === undefined) continue;
-    const field = typeof value === "string" ? value : Struct.fromJavaScript(plain(value));
+    const field = typeof value === "object" ? Struct.fromJavaScript(plain(value)) : value;
     const setter = `set${name.charAt(0).toUpperCase()}${name.slice(1)}`;
     (request as Record<string, (value: unknown) => void>)[setter]?.(field);
   }
