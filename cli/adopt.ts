@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import type { ServiceObject } from "../client/fields";
 import { plain, plainJson, withoutCommands } from "../client/plain";
 import { defaultConnection } from "../client/settings";
@@ -201,7 +201,7 @@ const json = (value: unknown) => `${plainJson(value, 2)}\n`;
 /**
  * The files of a plan, by their names.
  *
- * @param folder Where they will be written. Default the current folder, that of the project.
+ * @param folder Where they will be written. Default the current folder.
  */
 export function filesOf(
   { edges, certificates }: Plan,
@@ -218,7 +218,7 @@ export function filesOf(
   // Not adopted.ts: Node.js would take adopted.json for `./adopted`.
   return new Map([
     ["adopted.json", json(adopted)],
-    ["adoption.ts", programThatReads(fromHere(join(folder, "adopted.json")))],
+    ["adoption.ts", programThatReads(fromProject(join(folder, "adopted.json")))],
   ]);
 }
 
@@ -261,7 +261,7 @@ export function adoptionText(adoption: Adoption, isPlugin: boolean, display: Dis
     ? `In the folder of a Pulumi project that has the plugin, run
   pulumi import --file "${plain(files[0] ?? "")}" --out FILE
 It reads each object, changes nothing at the service, and writes the program into FILE.`
-    : `Wrote ${inWords(files.map((file) => plain(file)))}. In index.ts of this folder, write
+    : `Wrote ${inWords(files.map((file) => plain(file)))}. In index.ts of the project, write
   import "${plain(moduleIn(files[1] ?? ""))}";
 and run \`pulumi up\`: it adopts the objects, which the plan shows as \`create\`, and changes nothing.`;
   const parts = [
@@ -273,13 +273,17 @@ and run \`pulumi up\`: it adopts the objects, which the plan shows as \`create\`
   return withoutCommands(parts.filter(Boolean).join("\n\n"));
 }
 
-/** How a program in the current folder imports a file. */
+/** How the project's program imports a file. */
 function moduleIn(file: string): string {
-  const path = fromHere(file).replace(/\.ts$/, "");
+  const path = fromProject(file).replace(/\.ts$/, "");
   return path.startsWith("../") ? path : `./${path}`;
 }
 
-const fromHere = (file: string) => relative("", file).replaceAll("\\", "/");
+/** A file's path from the folder of the project: the file's own, if a project is there, or the current one. */
+function fromProject(file: string): string {
+  const project = existsSync(join(dirname(file), "Pulumi.yaml")) ? dirname(file) : "";
+  return relative(project, file).replaceAll("\\", "/");
+}
 
 const otherStacks =
   "An object belongs to one stack. `pulumi stack --show-ids` lists what a stack manages: remove\n" +

@@ -205,7 +205,11 @@ adopted.json and adoption.ts, which index.ts imports: the next \`pulumi up\` ado
 Exit codes: 0, 1 for an error or when there is nothing to adopt.`,
     adopt,
   )
-    .option("--out <dir>", "the folder to write into; run it in that of the project", ".")
+    .option(
+      "--out <dir>",
+      "the folder to write into: that of a Pulumi project, or one below it",
+      ".",
+    )
     .option("--filter <text>", "only objects with the text in a hostport, name, description or id")
     .option("--plugin", "write only a file for `pulumi import`, for programs in any language");
 

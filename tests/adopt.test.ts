@@ -295,6 +295,12 @@ describe("pulumi-tlsedge", () => {
     const here = path.relative(process.cwd(), out()).replaceAll("\\", "/");
     assert.ok(stdout.includes(`\n  import "${here}/adoption";\n`), stdout);
     assert.ok(read("adoption.ts").includes(`readFileSync("${here}/adopted.json", "utf8")`));
+    const project = path.join(folder, "project");
+    fs.mkdirSync(project);
+    fs.writeFileSync(path.join(project, "Pulumi.yaml"), "");
+    assert.match((await adopt(["--out", project])).stdout, /import "\.\/adoption";/);
+    const program = fs.readFileSync(path.join(project, "adoption.ts"), "utf8");
+    assert.ok(program.includes('readFileSync("adopted.json", "utf8")'));
     assert.equal(read("adoption.ts").match(/import: id, protect: true/g)?.length, 2);
     const all = stdout + read("adopted.json") + read("adoption.ts");
     assert.ok(!all.includes(emulator.apiKey) && !read("adopted.json").includes(emulator.url));
