@@ -192,6 +192,15 @@ describe("adoption", () => {
     }
   });
 
+  it("C40: a refresh, which has no program, takes two resources of one object as they are", async () => {
+    const adopted = await adopt(importing(existing.id, args));
+    beginRun();
+    for (const stack of [existing, adopted]) await stack.diff(stack.inputs);
+    beginRun();
+    await existing.preview(existing.inputs);
+    assert.match(await messageOf(adopted.preview(adopted.inputs)), /to another resource/);
+  });
+
   it("C40: two resources can't adopt the same object in an update", async () => {
     await adopt(importing(existing.id, args));
     const again = adopt(importing(existing.id, args));

@@ -9,6 +9,7 @@ import schema from "../plugin/schema.json";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic";
 import { pick } from "../provider/properties";
 import { chainNames } from "../provider/values/pem";
+import { EnginePort } from "../tools/protocol";
 import { resourceOf, secret, startPlugin } from "./pluginProvider";
 import {
   captureMessages,
@@ -357,6 +358,8 @@ describe("the plugin", () => {
     const found = await read({ id, properties: olds, inputs: news });
     assertMarked(found);
     assert.deepEqual(valuesOf(found.getInputs()), news);
+    // A mark alone is no update: the state has it from the next read on.
+    assertMarked(await read({ id, properties: { ...olds, description: "one" }, inputs: news }));
   });
 
   it("C50: the plugin marks a private key as a secret in the inputs, also where a program gives it in plain text", async () => {
@@ -642,6 +645,28 @@ describe("the plugin", () => {
     const now = ["acceptSecrets", "acceptOutputs", "acceptResources"];
     const before3250 = [...now.map((name) => name.toLowerCase()), "supportspreview"];
     for (const name of [...now, ...before3250]) assert.equal(answered[name], true, name);
+  });
+
+  it("C23: a message of the plugin about a change names its resource to the engine", async () => {
+    const engine = await EnginePort.open();
+    const urns: string[] = [];
+    engine.onLog = (_, urn) => urns.push(urn);
+    const { call, close } = await startPlugin();
+    const request = new messages.ProviderHandshakeRequest();
+    const inputs = { backend: { enabled: true, backendId: "b" } };
+    const { accountTag } = clientOf(emulator);
+    const olds = { ...inputs, uri: "x", accountTag };
+    const change = { ...edge(), id: "edgtls_1", olds, oldInputs: inputs, news: {} };
+    try {
+      await call("handshake", request, { engineAddress: `127.0.0.1:${engine.port}` });
+      await call("configure", new messages.ConfigureRequest(), { args: {} });
+      await call("check", new messages.CheckRequest(), { ...edge(), news: {} });
+      await call("diff", new messages.DiffRequest(), change);
+    } finally {
+      close();
+      await engine.close();
+    }
+    assert.deepEqual(urns, [edge().urn]);
   });
 
   it("C86: the plugin gives the schema, which has its version", async () => {

@@ -357,6 +357,20 @@ describe("the SDK", () => {
       assert.equal(certificate.id, "cert_1");
     });
 
+    it("C11 C43 a certificate is warned of when it has expired, and one that a get reads is not", async () => {
+      const warned = mock.method(pulumi.log, "warn", async () => {});
+      const past = { notBefore: new Date("2020-01-01"), notAfter: new Date("2021-01-01") };
+      const { certificatePem } = await makeCertificate({ commonName: "c", ...past });
+      answered = { certificatePem };
+      const read = sdk.TLSCertificate.get("read", "cert_1");
+      await known(read.certificatePem);
+      const own = new sdk.TLSCertificate("own", { certificatePem });
+      await until(() => warned.mock.callCount() > 0);
+      const about = warned.mock.calls.map(({ arguments: [, resource] }) => resource);
+      assert.deepEqual(about, [own]);
+      mock.reset();
+    });
+
     it("C43 a get without an id fails, and makes no resource", async () => {
       for (const id of ["", undefined as unknown as string]) {
         assert.throws(() => sdk.TLSEdge.get("e", id), pulumi.RunError);

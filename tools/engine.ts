@@ -31,6 +31,8 @@ export interface ExportedResource {
   inputs: Record<string, unknown>;
   outputs: Record<string, unknown>;
   protect?: boolean;
+  /** The URN of the provider, and its id. */
+  provider?: string;
 }
 
 const unattended = ["--yes", "--skip-preview"];

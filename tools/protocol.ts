@@ -49,14 +49,14 @@ process.on("exit", () => {
 /** A simulated engine: providers check whether its port is open, and the plugin logs through it. */
 export class EnginePort {
   port = 0;
-  /** Called with each message that the plugin logs. */
-  onLog: (message: string) => void = () => undefined;
+  /** Called with each message that the plugin logs, and the URN of its resource. */
+  onLog: (message: string, urn: string) => void = () => undefined;
   readonly #server = new Server();
 
   private constructor() {
     this.#server.addService(EngineService, {
       log: ({ request }: { request: LogRequest }, done: sendUnaryData<Empty>) => {
-        this.onLog(request.getMessage());
+        this.onLog(request.getMessage(), request.getUrn());
         done(null, new Empty());
       },
     });

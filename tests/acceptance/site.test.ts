@@ -33,7 +33,8 @@ scenario("a site of the plugin", ["plugin"], {
       hostports: ["a.example:443"], backendId: "bkdtg_1", access: {}, ${files("a")},
     });`,
     preview: "fails",
-    says: [/the site app: access must say who may connect/],
+    // Before it stands nothing of gRPC.
+    says: [/ has a problem: the site app: access must say who may connect/],
     requests: [],
   },
   "C50 C88: a protected site renews its certificate, whose key is a secret, and keeps its edge": [
@@ -104,6 +105,8 @@ scenario("a site of the plugin", ["plugin"], {
       const { resources } = await project.state();
       assert.doesNotMatch(JSON.stringify(resources), /PRIVATE KEY/);
       const of = (type: string) => resources.find(({ urn }) => urn.endsWith(`:${type}::app`));
+      // Where several versions of the plugin are installed, the children take that of the site.
+      assert.match(String(of("TLSEdge")?.provider), /::default_\d/);
       const stored = of("TLSSite");
       assert.deepEqual(stored?.inputs, {
         ...{ hostports, backendId: `bkdtg_${id}`, access: { ipPolicyIds: [`ipp_${id}`] } },
