@@ -358,6 +358,8 @@ describe("the plugin", () => {
     const found = await read({ id, properties: olds, inputs: news });
     assertMarked(found);
     assert.deepEqual(valuesOf(found.getInputs()), news);
+    // A mark alone is no update: the state has it from the next read on.
+    assertMarked(await read({ id, properties: { ...olds, description: "one" }, inputs: news }));
   });
 
   it("C50: the plugin marks a private key as a secret in the inputs, also where a program gives it in plain text", async () => {
