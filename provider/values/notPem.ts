@@ -63,7 +63,7 @@ const faults: [RegExp, string][] = [
   ],
   [
     /^(?=.{1,500}$)(.*[\\/].*|.*\.\w{2,4})$/,
-    "looks like the path of a file: give the text of the file, or a TLSSite with chainFile and keyFile",
+    "looks like the path of a file: give the text of the file, or use a TLSSite with chainFile and keyFile",
   ],
 ];
 
