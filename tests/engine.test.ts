@@ -37,6 +37,20 @@ const provider = `
     console.log("refused");
   }), 100).unref();`;
 
+/** A provider's process in which another package has work to do when the engine ends it. */
+const twoHandlers = `
+  require("pulumi-tlsedge/provider").tlsEdge.configure({ config: { get: () => undefined } });
+  process.on("SIGINT", () => {
+    require("node:http").get(process.env.OTHER_URL, (response) => {
+      response.resume().on("end", () => {
+        console.log("the other is done");
+        process.exit(0);
+      });
+    });
+  });
+  require("node:net").createServer().listen(0, "127.0.0.1");
+  console.log("ready");`;
+
 async function firstLine(child: ChildProcess): Promise<string> {
   const [line] = await once(createInterface(child.stdout as NodeJS.ReadableStream), "line");
   return line;
@@ -70,6 +84,30 @@ describe("the engine", () => {
     } finally {
       for (const socket of waiting) socket.on("error", () => {}).destroy();
       child.kill("SIGKILL");
+    }
+  });
+
+  it("C19: a provider that the engine ends in order lets another package's handler finish", async function () {
+    if (process.platform === "win32") this.skip();
+    const engine = await EnginePort.open();
+    const other = createServer((_, response) => void response.end()).listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    const args = ["-e", twoHandlers, "provider", `127.0.0.1:${engine.port}`];
+    const env = { ...process.env, OTHER_URL: `http://127.0.0.1:${port}` };
+    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"], env });
+    const ended = once(child, "close");
+    const lines: string[] = [];
+    createInterface(child.stdout).on("line", (line) => lines.push(line));
+    try {
+      await until(() => lines.length > 0);
+      child.kill("SIGINT");
+      assert.deepEqual(await ended, [0, null]);
+      assert.deepEqual(lines, ["ready", "the other is done"]);
+    } finally {
+      child.kill("SIGKILL");
+      other.close();
+      await engine.close();
     }
   });
 
