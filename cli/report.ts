@@ -12,7 +12,7 @@ import {
   section,
   wrapped,
 } from "./table";
-import { certificateRow, isDue, namesCell, urgentDays, whyUnused } from "./tlsCertificate";
+import { certificateRow, namesCell, urgentDays, whyUnused } from "./tlsCertificate";
 import { disabledModules, type EdgeStatus, edgeRow } from "./tlsEdge";
 import { tunnelRow } from "./tunnel";
 
@@ -129,14 +129,11 @@ export function totalsOf({ edges, certificates, tunnels, failWithin }: Status): 
 }
 
 /** What makes the exit code 2, on one line: how many objects of each kind, and the first ids. */
-export function failuresText({ failOn, failWithin, edges, certificates }: Status): string {
-  const failing = {
-    weak: edges.filter(({ weak }) => weak),
-    open: edges.filter(({ open }) => open),
-    expiring: certificates.filter((one) => isDue(one, failWithin ?? 0)),
-  };
+export function failuresText({ failing, failOn, edges, certificates }: Status): string {
+  const due = certificates.filter(({ id }) => failing.includes(id));
   const parts = failOn.flatMap((mark) => {
-    const ids = failing[mark].map(({ id }) => plain(id));
+    const failed = mark === "expiring" ? due : edges.filter((edge) => edge[mark]);
+    const ids = failed.map(({ id }) => plain(id));
     return ids.length > 0 ? [`${ids.length} ${mark} (${listed(ids)})`] : [];
   });
   return `Failed: ${parts.join(", ")}`;

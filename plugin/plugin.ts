@@ -382,14 +382,12 @@ function diffResponse(changed: string[]): messages.DiffResponse {
 
 function kindOf(token: string): Kind {
   const kind = kindsByToken.get(token);
-  if (token === "tlsedge:index:TLSSite") {
-    const parts = [...kindsByToken.keys()].join(" and a ");
-    throw new Error(
-      `a TLSSite is a component, which has no object of its own. Import its parts: a ${parts}`,
-    );
-  }
-  if (!kind) throw new Error(`there is no resource ${token}`);
-  return kind;
+  if (kind) return kind;
+  if (token !== "tlsedge:index:TLSSite") throw new Error(`there is no resource ${token}`);
+  const parts = [...kindsByToken.keys()].join(" and a ");
+  throw new Error(
+    `a TLSSite is a component, which has no object of its own. Import its parts: a ${parts}`,
+  );
 }
 
 /** Refuses the state of a dynamic provider for another account: a default provider has no other. */

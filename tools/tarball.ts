@@ -1,5 +1,6 @@
 import { readdir } from "node:fs/promises";
 import path from "node:path";
+import { version } from "../package.json";
 import { newFolder, repository } from "./folders";
 import { run } from "./pulumi";
 
@@ -14,6 +15,12 @@ export async function sh(line: string, cwd: string, env = process.env): Promise<
     throw new Error(`${line}\n${stdout}${stderr || message}`);
   }
 }
+
+/** This machine, as the engine calls it in the name of a plugin's archive. */
+export const platform = `${process.platform === "win32" ? "windows" : process.platform}-${
+  process.arch === "x64" ? "amd64" : process.arch
+}`;
+export const pluginArchive = `pulumi-resource-tlsedge-v${version}-${platform}.tar.gz`;
 
 /** Settings of npm that only save time. */
 export const quickNpm = {

@@ -9,12 +9,9 @@ import { Project } from "../../tools/engine";
 import { newFolder, repository } from "../../tools/folders";
 import { findOrBuildPulumi, run } from "../../tools/pulumi";
 import { schemaFile } from "../../tools/schema";
-import { sh } from "../../tools/tarball";
+import { platform, pluginArchive, sh } from "../../tools/tarball";
 
-const system = process.platform === "win32" ? "windows" : process.platform;
-const architecture = process.arch === "x64" ? "amd64" : process.arch;
 const launcher = "pulumi-resource-tlsedge";
-const archive = `${launcher}-v${version}-${system}-${architecture}.tar.gz`;
 
 describe("the schema of the plugin", () => {
   it("C86: Pulumi accepts the schema", async () => {
@@ -33,7 +30,7 @@ describe("the delivery of the plugin", () => {
 
   before(async () => {
     archives = newFolder();
-    await sh(`tools/pack.sh ${archives} ${system}-${architecture}`, repository);
+    await sh(`tools/pack.sh ${archives} ${platform}`, repository);
     server = createServer(({ url = "" }, response) => {
       requested.push(url);
       const file = path.join(archives, path.basename(url));
@@ -98,7 +95,7 @@ describe("the delivery of the plugin", () => {
   };
   const close = () => project.close();
 
-  const file = () => path.join(archives, archive);
+  const file = () => path.join(archives, pluginArchive);
   const install = (...args: string[]) =>
     project.start(["plugin", "install", "resource", "tlsedge", version, ...args]).done;
 
@@ -139,13 +136,13 @@ describe("the delivery of the plugin", () => {
       // Else Pulumi's registry is asked before, again and again where there is no network.
       project.env.PULUMI_DISABLE_REGISTRY_RESOLVE = "true";
       assert.equal((await install("--server", `${url}/plugins`)).code, 0);
-      assert.deepEqual(requested, [`/plugins/${archive}`]);
+      assert.deepEqual(requested, [`/plugins/${pluginArchive}`]);
       await deploys();
     });
 
     it("C87: the engine installs the plugin from the server that a program names", async () => {
       await deploys(`{ version: "${version}", pluginDownloadURL: "${url}/below" }`);
-      assert.deepEqual(requested, [`/below/${archive}`]);
+      assert.deepEqual(requested, [`/below/${pluginArchive}`]);
     });
   });
 });

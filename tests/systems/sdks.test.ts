@@ -21,7 +21,7 @@ import {
   writeSdks,
 } from "../../tools/languages";
 import { findOrBuildPulumi } from "../../tools/pulumi";
-import { gitUrl, sh } from "../../tools/tarball";
+import { gitUrl, pluginArchive, sh } from "../../tools/tarball";
 import { examples, runExamples } from "./examples";
 
 const run = promisify(execFile);
@@ -67,9 +67,7 @@ describe("the packages of a release", () => {
     for (const language of sources) await writeSdk(file, sdks, language);
     await release();
     packed = path.join(released, "archives");
-    const system = process.platform === "win32" ? "windows" : process.platform;
-    const cpu = process.arch === "x64" ? "amd64" : process.arch;
-    plugin = path.join(packed, `pulumi-resource-tlsedge-${tag}-${system}-${cpu}.tar.gz`);
+    plugin = path.join(packed, pluginArchive);
   });
 
   /** In a clone whose changelog has the section of the version. */
