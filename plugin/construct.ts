@@ -8,29 +8,33 @@ import { channelOptions } from "./rpc";
 
 /**
  * Answers the engine's calls for components. A thread answers them with Pulumi's SDK, which a program
- * without components does not load.
+ * without components does not load. It keeps the process alive until `stop`.
  *
  * @param engineAddress Where the engine hears messages.
  */
 export function components(engineAddress: () => string) {
+  let worker: Worker | undefined;
   let started: Promise<ResourceProviderClient> | undefined;
-  return async (request: ConstructRequest): Promise<ConstructResponse> => {
-    started ??= start(engineAddress());
-    const server = await started;
-    return new Promise((resolve, reject) =>
-      server.construct(request, (error, response) =>
-        error ? reject(new Error(error.details)) : resolve(response),
-      ),
-    );
+  const start = () => {
+    const argv = [engineAddress()];
+    worker = new Worker(path.join(__dirname, "components.js"), { argv, stdout: true });
+    return connectTo(worker);
+  };
+  return {
+    async construct(request: ConstructRequest): Promise<ConstructResponse> {
+      started ??= start();
+      const server = await started;
+      return new Promise((resolve, reject) =>
+        server.construct(request, (error, response) =>
+          error ? reject(new Error(error.details)) : resolve(response),
+        ),
+      );
+    },
+    stop: () => worker?.terminate(),
   };
 }
 
-async function start(engineAddress: string): Promise<ResourceProviderClient> {
-  const worker = new Worker(path.join(__dirname, "components.js"), {
-    argv: [engineAddress],
-    stdout: true,
-  });
-  worker.unref();
+async function connectTo(worker: Worker): Promise<ResourceProviderClient> {
   // The first line is the port.
   const [port] = await once(worker.stdout, "data");
   const address = `127.0.0.1:${String(port).trim()}`;

@@ -12,8 +12,8 @@ async function main(): Promise<void> {
     );
     process.exit(1);
   }
-  const { port, endRun } = await servePlugin(schema);
-  void exitWithEngine(endRun);
+  const { port, endRun, stop } = await servePlugin(schema);
+  void exitWithEngine(endRun).then(stop);
   console.log(port);
 }
 

@@ -67,15 +67,16 @@ const kindsByToken = new Map<string, Kind>(
 /**
  * Serves the kinds over the engine's plugin protocol.
  *
- * @returns The port, how to end a run, and how to stop.
+ * @returns The port, how to end a run, and how to stop: `close` the server, `stop` what makes components.
  * @example
- * const { port, endRun, close } = await servePlugin(schema);
+ * const { port, endRun, stop, close } = await servePlugin(schema);
  */
 export async function servePlugin(
   schema: Schema,
-): Promise<{ port: number; endRun(): Promise<void>; close(): void }> {
+): Promise<{ port: number; endRun(): Promise<void>; stop(): void; close(): void }> {
+  const { construct, stop } = components(engineAddress);
   const { list, endRun, ...handlers } = handlersOf(schema);
-  return { ...(await serve(handlers, list)), endRun };
+  return { ...(await serve({ ...handlers, construct }, list)), endRun, stop };
 }
 
 function handlersOf(schema: Schema) {
@@ -323,8 +324,6 @@ function handlersOf(schema: Schema) {
       await remove(kind, service, request.getId(), state);
       return new Empty();
     },
-
-    construct: components(engineAddress),
 
     /** A lookup. One that gives a list gives it as the only property of its result. */
     async invoke(request: messages.InvokeRequest) {

@@ -30,6 +30,22 @@ const killEngine = async (project: Project, fault: Fault) => {
   await project.succeedsQuietly("cancel", "--yes");
 };
 
+const providers = (started: Process[]) =>
+  started.filter(({ command }) =>
+    /dynamic-provider|resource-pulumi-nodejs|plugin\.js/.test(command),
+  );
+
+/** Settles when the providers that an engine started have exited. */
+async function gone(started: Process[]): Promise<void> {
+  const ours = providers(started);
+  assert.ok(ours.length > 0);
+  for (let turn = 0; turn < 300; turn++) {
+    if (left(ours).length === 0) return;
+    await setTimeout(200);
+  }
+  assert.fail(`still there: ${left(ours).map(({ command }) => command)}`);
+}
+
 /** A plan names the object that a crash has left, and an update takes it. */
 const namedAndTaken = (
   crash: (project: Project) => Promise<unknown>,
@@ -109,6 +125,19 @@ scenario("a crash, through the plugin", ["plugin"], {
     },
     ["POST /tls_certificates"],
   ),
+  "C84: a plugin that makes a site exits after its engine was killed": {
+    outside: async (project) => {
+      await project.certificate(".", { commonName: "app.example.com" });
+      await project.program(`new tlsedge.TLSSite("site", { hostports: ["app.example.com:443"],
+        chainFile: "fullchain.pem", keyFile: "privkey.pem", backendId: "bkdtg_1", access: { public: true } });`);
+      const held: Fault = { method: "POST", path: "/tls_certificates", answer: "held", times: 1 };
+      await project.struck(held, ["up"], async (engine, started) => {
+        process.kill(engine, "SIGKILL");
+        project.emulator.faults.clear();
+        await gone(started);
+      });
+    },
+  },
   "the plugin ends when the user cancels while a request waits for its retry": {
     outside: async (project) => {
       const slow: Fault = {
@@ -126,20 +155,8 @@ scenario("a crash, through the plugin", ["plugin"], {
 scenario("a provider whose engine was killed with ten creates under way", ["dynamic"], () => {
   const posts = ({ emulator }: Project) =>
     emulator.requests.filter(({ method }) => method === "POST").length;
-  const providers = (started: Process[]) =>
-    started.filter(({ command }) => /dynamic-provider|resource-pulumi-nodejs/.test(command));
   const portOf = (started: Process[]) =>
     Number(/:(\d+)$/.exec(providers(started)[0]?.command ?? "")?.[1]);
-
-  async function gone(started: Process[]): Promise<void> {
-    const ours = providers(started);
-    assert.ok(ours.length > 0);
-    for (let turn = 0; turn < 300; turn++) {
-      if (left(ours).length === 0) return;
-      await setTimeout(200);
-    }
-    assert.fail(`still there: ${left(ours).map(({ command }) => command)}`);
-  }
 
   return {
     "C84: a provider without an engine hears the answers, sends no more, and exits": {
