@@ -29,9 +29,8 @@ export async function readAccount<Key extends keyof typeof lists>(
   try {
     for (const key of keys) {
       show(`Reading ${key}…`);
-      const objects: unknown[] = [];
-      for await (const one of lists[key](client)) objects.push(one);
-      Object.assign(found, { [key]: objects });
+      const objects: AsyncIterable<unknown> = lists[key](client);
+      Object.assign(found, { [key]: await Array.fromAsync(objects) });
     }
   } finally {
     show("");

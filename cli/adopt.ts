@@ -9,7 +9,7 @@ import { type TLSCertificateState, tlsCertificate } from "../provider/tlsCertifi
 import { tlsEdge } from "../provider/tlsEdge";
 import { problemsOfShape } from "../provider/values/shape";
 import type { Account } from "./account";
-import { cell, count, type Display, inWords, painted, section, wrapped } from "./table";
+import { cell, count, type Display, painted, section, wrapped } from "./table";
 
 /** A kind of object that a program can adopt. */
 interface Kind {
@@ -261,7 +261,7 @@ export function adoptionText(adoption: Adoption, isPlugin: boolean, display: Dis
     ? `In the folder of a Pulumi project that has the plugin, run
   pulumi import --file "${plain(files[0] ?? "")}" --out FILE
 It reads each object, changes nothing at the service, and writes the program into FILE.`
-    : `Wrote ${inWords(files.map((file) => plain(file)))}. In index.ts of the project, write
+    : `Wrote ${files.map(plain).join(" and ")}. In index.ts of the project, write
   import "${plain(moduleIn(files[1] ?? ""))}";
 and run \`pulumi up\`: it adopts the objects, which the plan shows as \`create\`, and changes nothing.`;
   const parts = [

@@ -3,7 +3,6 @@ import { promisify } from "node:util";
 import type { Client } from "../client/client";
 import { ServiceError } from "../client/errors";
 import { plain, withoutCommands } from "../client/plain";
-import { readRoot } from "../client/root";
 import { defaultConnection, waysToSet } from "../client/settings";
 import { tlsEdges } from "../client/tlsEdge";
 import { keys } from "../provider/settings";
@@ -36,6 +35,7 @@ export async function checksOf(
   env: NodeJS.ProcessEnv,
 ): Promise<Check[]> {
   let client: Client;
+  let page: Promise<unknown>;
   const looks: Record<string, () => string | Promise<string>> = {
     variables: () => variables(env),
     settings() {
@@ -47,14 +47,15 @@ export async function checksOf(
       return `the base URL is ${client.baseUrl.href}, and an API key is set`;
     },
     async service() {
-      await readRoot(client).catch((error) => {
+      page = tlsEdges.pages(client).next();
+      await page.catch((error) => {
         // Any status is an answer of the service. The key has a check of its own.
         if (!(error instanceof ServiceError)) throw error;
       });
       return `${client.baseUrl.host} answers, and its certificate is trusted`;
     },
     async key() {
-      await tlsEdges.pages(client).next();
+      await page;
       return `${client.baseUrl.host} accepts the API key`;
     },
     clock: () => clock(client.clockSkewMs),

@@ -41,9 +41,6 @@ export const plural = (number: number, noun: string) => (number === 1 ? noun : `
 /** A number and its noun: `1 edge`, `2 edges`. */
 export const count = (number: number, noun: string) => `${number} ${plural(number, noun)}`;
 
-/** A list in a sentence: `edges, certificates and tunnels`. */
-export const inWords = (parts: string[]) => new Intl.ListFormat("en-GB").format(parts);
-
 /** A cell of one line, with a text that others wrote. */
 export const cell = (text: string, paint?: Paint): Line[] => [{ text: plain(text), paint }];
 

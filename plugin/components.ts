@@ -40,9 +40,7 @@ pulumi.runtime.registerResourceModule("tlsedge", "index", {
     new (resourceOf<object, pulumi.Resource>(type))(name, {}, { urn }),
 });
 
-// No transform: in a plugin, Pulumi's SDK takes the marks of secrets from what a transform returns.
-const unprotected = { protect: false };
-const classes = { TLSCertificate, TLSEdge, otherType: typeToken, unprotected };
+const classes = { TLSCertificate, TLSEdge, otherType: typeToken };
 
 class TLSSite extends pulumi.ComponentResource {
   readonly parts: SiteParts;

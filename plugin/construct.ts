@@ -4,15 +4,14 @@ import { Worker } from "node:worker_threads";
 import * as grpc from "@grpc/grpc-js";
 import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import type { ConstructRequest, ConstructResponse } from "@pulumi/pulumi/proto/provider_pb";
+import { engineAddress } from "../provider/engine";
 import { channelOptions } from "./rpc";
 
 /**
  * Answers the engine's calls for components. A thread answers them with Pulumi's SDK, which a program
  * without components does not load. It keeps the process alive until `stop`.
- *
- * @param engineAddress Where the engine hears messages.
  */
-export function components(engineAddress: () => string) {
+export function components() {
   let worker: Worker | undefined;
   let started: Promise<ResourceProviderClient> | undefined;
   const start = () => {

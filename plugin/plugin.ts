@@ -12,14 +12,13 @@ import {
   type ConfigReader,
   plainKey,
   problemOf,
-  problemOfSettings,
   readSettings,
   type Settings,
   unknownKeys,
 } from "../provider/connection";
 import { create } from "../provider/create";
 import { DeclaredHostports } from "../provider/declaredHostports";
-import { cancel, engineAddress } from "../provider/engine";
+import { cancel } from "../provider/engine";
 import {
   driftOf,
   inputsOf,
@@ -31,7 +30,7 @@ import {
 } from "../provider/kind";
 import { idToImport, kinds, lookups, refuseImport } from "../provider/kinds";
 import { type Show, showOnStderr } from "../provider/log";
-import { accountState, judgeAccount } from "../provider/marks";
+import { judgeAccount } from "../provider/marks";
 import { endRun, planUpdate, planWrite } from "../provider/plan";
 import { defined, hasUnknown, nameInUrn, type Properties, pick } from "../provider/properties";
 import {
@@ -74,7 +73,7 @@ const kindsByToken = new Map<string, Kind>(
 export async function servePlugin(
   schema: Schema,
 ): Promise<{ port: number; endRun(): Promise<void>; stop(): void; close(): void }> {
-  const { construct, stop } = components(engineAddress);
+  const { construct, stop } = components();
   const { list, endRun, ...handlers } = handlersOf(schema);
   return { ...(await serve({ ...handlers, construct }, list)), endRun, stop };
 }
@@ -197,20 +196,18 @@ function handlersOf(schema: Schema) {
     async check(request: messages.CheckRequest) {
       const kind = kindOf(request.getType());
       const [olds, news] = [fromWire(request.getOlds()).values, fromWire(request.getNews())];
-      const pruned = prune(kind, news.values, withoutOthers(kind, olds));
+      const pruned = prune(kind, news.values);
       const before = Object.keys(olds).length > 0 ? olds : undefined;
       const { inputs, problems, warnings = [] } = check(run, kind, pruned, before);
       const all = [...problemsOfShape(kind, pruned), ...problems];
       const urn = request.getUrn();
       const isSecret = news.secrets.has("hostports");
-      const hostports = knownParts(inputs.hostports);
-      const shared = declared.declare(urn, nameInUrn(urn), hostports, isSecret);
+      const shared = declared.declare(urn, nameInUrn(urn), inputs.hostports, isSecret);
       if (shared) all.push({ path: "", reason: shared });
       // In a replacement, the engine checks twice.
       for (const text of warnings) run.say("warning", text, urn);
       checked.add(urn);
       const stable = keepEqual(kind, olds, inputs);
-      run.hasProgram = true;
       return new messages.CheckResponse()
         .setInputs(inputsToWire(request.getType(), stable, news.secrets))
         .setFailuresList(textsOf(all, (name) => news.secrets.has(name)).map(failureOf));
@@ -227,7 +224,7 @@ function handlersOf(schema: Schema) {
       if (connection === defaultConnection) refuseConnection(state);
       noteDiff(kind, account(), id, state, inputs);
       const replaces = kind.replaces(state, inputs);
-      const paths = detailedDiff(kind, withoutOthers(kind, olds), inputs, replaces);
+      const paths = detailedDiff(withoutOthers(kind, olds), inputs, replaces);
       const changed = [...new Set([...paths.keys()].map(propertyOf))];
       const isSame =
         replaces.length === 0 &&
@@ -242,7 +239,7 @@ function handlersOf(schema: Schema) {
       const response = diffResponse(changed)
         .setReplacesList(replaces)
         // Without a property that replaces, too: `replaceOnChanges` may name others.
-        .setDeletebeforereplace(kind.deleteBeforeReplace === true)
+        .setDeletebeforereplace(kind.exclusive !== undefined)
         .setHasdetaileddiff(true);
       for (const [path, change] of paths) response.getDetaileddiffMap().set(path, change);
       return response;
@@ -255,12 +252,12 @@ function handlersOf(schema: Schema) {
       if (request.getPreview()) {
         const known = { ...inputs, ...kind.derived?.(inputs) };
         const planned = plannedOutputs(kind, outputsOf(request.getType()), known);
-        const outputs = { ...planned, ...accountState(account()) };
+        const outputs = { ...planned, accountTag: account().mark };
         return new messages.CreateResponse().setProperties(toWire(outputs, secrets));
       }
       const service = operation(request.getTimeout(), secretTexts(kind, secrets, inputs));
       const { id, state, problem } = await create(kind, service, inputs);
-      const stored = { ...state, ...storedSettings(kind, inputs), ...accountState(service) };
+      const stored = { ...state, ...storedSettings(kind, inputs), accountTag: service.mark };
       const outputs = toWire(stored, secrets);
       if (!problem) return new messages.CreateResponse().setId(id).setProperties(outputs);
       const message = incomplete(kind, id, problem);
@@ -291,7 +288,7 @@ function handlersOf(schema: Schema) {
         ? withDrift(kind, stored, found, withoutOthers(kind, old.values))
         : importedInputs(kind, found);
       const settings = storedSettings(kind, old.values);
-      const outputs = { ...found, ...settings, ...accountState(service) };
+      const outputs = { ...found, ...settings, accountTag: service.mark };
       const secrets = new Set([...props.secrets, ...old.secrets]);
       return new messages.ReadResponse()
         .setId(id)
@@ -307,13 +304,13 @@ function handlersOf(schema: Schema) {
         const olds = withoutOthers(kind, fromWire(request.getOldInputs()).values);
         const names = outputsOf(request.getType());
         const planned = plannedOutputs(kind, names, inputs, { state, inputs: olds });
-        const outputs = { ...planned, ...accountState(account()) };
+        const outputs = { ...planned, accountTag: account().mark };
         return new messages.UpdateResponse().setProperties(toWire(outputs, [...secrets, ...old]));
       }
       const texts = secretTexts(kind, [...secrets, ...old], inputs, state);
       const service = operation(request.getTimeout(), texts);
       const found = await update(kind, service, request.getId(), state, inputs);
-      const outputs = { ...found, ...storedSettings(kind, inputs), ...accountState(service) };
+      const outputs = { ...found, ...storedSettings(kind, inputs), accountTag: service.mark };
       return new messages.UpdateResponse().setProperties(toWire(outputs, [...secrets, ...old]));
     },
 
@@ -366,11 +363,6 @@ function secretsIn(properties: SchemaProperties): string[] {
   return Object.keys(properties).filter((name) => properties[name]?.secret);
 }
 
-/** The known values of a list; undefined for anything else. */
-function knownParts(value: unknown): unknown[] | undefined {
-  return Array.isArray(value) ? value.filter((part) => !hasUnknown(part)) : undefined;
-}
-
 /** Says that these properties have changed; no property: nothing has. */
 function diffResponse(changed: string[]): messages.DiffResponse {
   const { DIFF_SOME, DIFF_NONE } = messages.DiffResponse.DiffChanges;
@@ -398,10 +390,7 @@ function refuseConnection({ connection = defaultConnection }: Properties): void 
   );
 }
 
-/**
- * The inputs without what else a state may have among them: a dynamic provider adds to them, and an
- * earlier version of this plugin stored what follows from the chain.
- */
+/** The inputs without what a dynamic provider adds to them, when it has written the state. */
 function withoutOthers({ schema }: Kind, inputs: Properties): Properties {
   return pick(inputs, Object.keys(schema.entries));
 }
@@ -481,6 +470,8 @@ function problemsOfConfig({ connection, config }: Source, values: Properties, ur
   // The namespace with the project's name has the program's own settings, too.
   const isProject = connection === urn.split("::")[1];
   const unknown = isProject ? undefined : unknownKeys(connection, configKeys);
-  const problem = hasUnknown(values) ? undefined : problemOfSettings(connection, config);
+  const problem = hasUnknown(values)
+    ? undefined
+    : problemOf(() => readSettings(connection, config, process.env));
   return [unknown, problem].filter((reason) => reason !== undefined);
 }

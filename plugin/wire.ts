@@ -1,14 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { PropertyDiff } from "@pulumi/pulumi/proto/provider_pb";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb";
-import { differences, isEqual, type Kind, propertiesOf, settingsOf } from "../provider/kind";
-import {
-  hasUnknown,
-  isObject,
-  type Properties,
-  unknownValue,
-  withOneMarker,
-} from "../provider/properties";
+import { differences, type Kind, propertiesOf, settingsOf } from "../provider/kind";
+import { isObject, type Properties, unknownValue, withOneMarker } from "../provider/properties";
 
 /** Marks a special value on the wire. The key and the kind are Pulumi's. */
 const specialKey = "4dabf18193072939515e22adb298388d";
@@ -71,15 +65,12 @@ type Change = "ADD" | "DELETE" | "UPDATE";
  * @param replaces The properties that can't be updated in place. Each has a path in the result.
  */
 export function detailedDiff(
-  kind: Kind,
   olds: Properties,
   news: Properties,
   replaces: readonly string[],
 ): Map<string, PropertyDiff> {
   const names = [...new Set([...Object.keys(olds), ...Object.keys(news)])];
-  const changes = names
-    .filter((name) => !isEqual(kind, name, olds[name], news[name]))
-    .flatMap((name) => changesOf(name, olds[name], news[name]));
+  const changes = names.flatMap((name) => changesOf(name, olds[name], news[name]));
   const changed = changes.map(([path]) => propertyOf(path));
   const forced = replaces.filter((name) => !changed.includes(name));
   changes.push(...forced.map((name): [string, Change] => [name, "UPDATE"]));
@@ -142,9 +133,7 @@ export function plannedOutputs(
       // After an incomplete create, the state has empty texts for what the service chooses.
       deployed.state.uri !== "" &&
       !sent.some(({ property }) => property === name) &&
-      !hasUnknown(value) &&
-      (isEqual(kind, name, deployed.inputs[name], value) ||
-        isDeepStrictEqual(deployed.inputs[name], value));
+      isDeepStrictEqual(deployed.inputs[name], value);
     if (isKept) return [[name, deployed.state[name]]];
     if (settingsOf(kind).includes(name)) return [[name, value ?? null]];
     if (value === undefined && propertiesOf(kind).includes(name)) return [];

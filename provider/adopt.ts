@@ -171,14 +171,14 @@ export async function adopt(
  */
 export function checkImportOption(
   kind: Kind,
-  account: () => Account,
+  account: Account,
   id: string,
   inputs: Properties,
   { replaces, isOwn }: { replaces: string[]; isOwn(wanted: unknown): boolean },
 ): void {
   const wanted = inputs[importKey];
   const note = (option: string) => {
-    if (account().run.hasProgram) claim(kind, account(), id, option);
+    if (account.run.hasProgram) claim(kind, account, id, option);
   };
   if (wanted === undefined) {
     note("");
@@ -197,7 +197,7 @@ export function checkImportOption(
     );
   }
   note(String(wanted));
-  account().known(kind, id).isKept = true;
+  account.known(kind, id).isKept = true;
 }
 
 /** Whether a delete keeps an object: this run has adopted or taken it, or its resource has the `import` option. */

@@ -147,14 +147,6 @@ export function settingsKey(
   return JSON.stringify(values.map(({ inStack, inEnv }) => inStack || inEnv));
 }
 
-/** Why the settings of a connection can't be used; undefined when they can. */
-export function problemOfSettings(
-  connection: Connection,
-  config: ConfigReader | undefined,
-): string | undefined {
-  return problemOf(() => readSettings(connection, config, process.env));
-}
-
 /** The message of a {@link ConfigurationError} that the work throws. */
 export function problemOf(work: () => unknown): string | undefined {
   try {

@@ -1,3 +1,5 @@
+import { hasUnknown } from "./properties";
+
 /**
  * The hostports of the edges that a program declares in one account. The service would refuse a
  * second edge with the same hostport only during the update, after other resources are deployed.
@@ -18,9 +20,8 @@ export class DeclaredHostports {
   declare(key: unknown, name: string, hostports: unknown, isSecret = false): string | undefined {
     for (const old of this.#hostportsOf.get(key) ?? []) this.#edges.delete(old);
     this.#hostportsOf.delete(key);
-    if (!Array.isArray(hostports)) return undefined;
     // The provider refuses an edge that names a hostport twice.
-    const all = lowerCase(hostports);
+    const all = knownHostports(hostports);
     for (const one of all) {
       const other = this.#edges.get(one);
       if (!other) continue;
@@ -34,6 +35,11 @@ export class DeclaredHostports {
     for (const one of all) this.#edges.set(one, { name, isSecret });
     return undefined;
   }
+}
+
+/** The known ones of hostports, in lower case; none of what is no list. */
+export function knownHostports(hostports: unknown): Set<string> {
+  return lowerCase(Array.isArray(hostports) ? hostports.filter((one) => !hasUnknown(one)) : []);
 }
 
 /** Hostports in the form in which equal ones are equal. */

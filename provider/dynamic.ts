@@ -26,7 +26,7 @@ import {
   storedSettings,
 } from "./kind";
 import { idToImport, isNamed, kinds } from "./kinds";
-import { type AccountState, accountState, judgeAccount } from "./marks";
+import { judgeAccount } from "./marks";
 import { noteDeployed, planUpdate, planWrite } from "./plan";
 import { currentRun, finishRun } from "./process";
 import { defined, type Properties, pick, unknownValue, withOneMarker } from "./properties";
@@ -135,7 +135,6 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
       } else if (isNew) {
         await attempt(() => planWrite(resource({ ...inputs, [secretsKey]: secrets }), true));
       }
-      currentRun().hasProgram = true;
       noteDeployed(currentRun(), olds);
       const hidden = {
         [importKey]: wanted,
@@ -155,7 +154,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
       noteDiff(kind, account, id, state, inputs);
       const replaces = kind.replaces(state, inputs);
       if (isOwn && connectionOf(state) !== connectionOf(inputs)) replaces.push("connection");
-      checkImportOption(kind, () => accountOf(inputs), id, inputs, {
+      checkImportOption(kind, accountOf(inputs), id, inputs, {
         replaces,
         isOwn: (wanted) => isNamed(kind, id, state, wanted),
       });
@@ -181,7 +180,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
       const { id, state, problem } = await (typeof wanted === "string"
         ? adopt(kind, account, await idToImport(kind, account.client, wanted), rest, wanted)
         : create(kind, account, inputs));
-      const outs = { ...state, ...storedOf(kind, inputs), ...accountState(account) };
+      const outs = { ...state, ...storedOf(kind, inputs), accountTag: account.mark };
       if (!problem) return { id, outs };
       // The engine stores these properties in spite of the error; the next update completes them.
       const properties = { ...outs, __provider: inputs.__provider };
@@ -194,7 +193,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
       const stored = "uri" in props ? props : undefined;
       const account = operation(props, "read");
       const found = await read(kind, account, id, stored);
-      if (found) return { id, ...refreshed(kind, props, found, accountState(account)) };
+      if (found) return { id, ...refreshed(kind, props, found, account) };
       if (stored) return { id: "" };
       // The engine would accept an empty id as a successful `get`.
       throw new Error(`no ${kind.title} has the id ${id}`);
@@ -203,7 +202,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
     update: async (id: string, stored: Properties, inputs: Properties) => {
       const account = operation(inputs, "update", stored);
       const found = await update(kind, account, id, stored, inputs);
-      return { outs: { ...found, ...storedOf(kind, inputs), ...accountState(account) } };
+      return { outs: { ...found, ...storedOf(kind, inputs), accountTag: account.mark } };
     },
 
     delete: async (id: string, state: Properties) =>
@@ -212,8 +211,8 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
 }
 
 /** The result of a read of an existing object. */
-function refreshed(kind: Kind, stored: Properties, found: Properties, account: AccountState) {
-  const props = { ...found, ...storedOf(kind, stored), ...account };
+function refreshed(kind: Kind, stored: Properties, found: Properties, { mark }: Account) {
+  const props = { ...found, ...storedOf(kind, stored), accountTag: mark };
   // Return inputs only after drift. A read does not know the private key, so inputs that it returns
   // would remove the key from the state.
   if (driftOf(kind, stored, found).length === 0) return { props };

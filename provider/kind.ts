@@ -63,8 +63,6 @@ export interface Kind<Wire extends ServiceObject = ServiceObject> {
   secrets?: readonly string[];
   /** The property whose values only one object can have at a time. */
   exclusive?: "hostports";
-  /** Whether the old object and its replacement can't exist at the same time. */
-  deleteBeforeReplace?: boolean;
 
   /** Checks what the schema can't express. `olds` are the inputs of the last deployment, if any. */
   check(news: Properties, olds: Properties | undefined, now: Date): Checked;
@@ -163,17 +161,12 @@ export function isUnchanged(kind: Kind, state: Properties, inputs: Properties): 
   return !hasUnknown(inputs) && differences(kind, state, inputs).length === 0;
 }
 
-/** Whether two values of an input mean the same. An unknown value equals nothing. */
-export function isEqual(kind: Kind, property: string, a: unknown, b: unknown): boolean {
-  return a !== undefined && !hasUnknown(b) && kind.same(property, a, b);
-}
-
 /** Keeps the old value where the new one means the same, so that plans show no change. */
 export function keepEqual(kind: Kind, olds: Properties, news: Properties): Properties {
   return Object.fromEntries(
     Object.entries(news).map(([property, value]) => {
-      const isKept = isEqual(kind, property, olds[property], value);
-      return [property, isKept ? olds[property] : value];
+      const old = olds[property];
+      return [property, old !== undefined && kind.same(property, old, value) ? old : value];
     }),
   );
 }

@@ -18,11 +18,6 @@ export interface AccountState {
   accountTag: string | null;
 }
 
-/** What state stores of an account. */
-export function accountState({ mark }: Account): AccountState {
-  return { accountTag: mark };
-}
-
 function storedWith({ memory }: Account, mark: unknown): Stored {
   const stored = memory.stored.get(mark) ?? { isReached: false, inFlight: new Set() };
   memory.stored.set(mark, stored);

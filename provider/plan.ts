@@ -1,6 +1,6 @@
 import type { ServiceError } from "../client/errors";
 import { defaultConnection } from "../client/settings";
-import { lowerCase } from "./declaredHostports";
+import { knownHostports } from "./declaredHostports";
 import { contentOf, isLike, type Kind } from "./kind";
 import { listed } from "./log";
 import { isYoung, refuseWrite } from "./marks";
@@ -109,8 +109,8 @@ function warningOfHolder(
   { inputs, name, isSecret }: Planned,
   other: ListItem,
 ): string | undefined {
-  const wanted = known(kind.exclusive && inputs[kind.exclusive]);
-  const hostport = [...known(other.hostports)].find((one) => wanted.has(one));
+  const wanted = knownHostports(kind.exclusive && inputs[kind.exclusive]);
+  const hostport = [...knownHostports(other.hostports)].find((one) => wanted.has(one));
   if (hostport === undefined) return undefined;
   const whose = name === undefined ? "" : `${name}: `;
   return (
@@ -147,9 +147,4 @@ function warningOfGone(account: Account, kind: Kind, page: ListItem[]): string |
     .map(({ id }) => id);
   if (gone.length === 0) return undefined;
   return `the service does not list the ${kind.title} ${listed(gone)} any more. Run \`pulumi refresh\``;
-}
-
-/** The known hostports, in lower case. */
-function known(hostports: unknown): Set<string> {
-  return lowerCase(Array.isArray(hostports) ? hostports.filter((one) => !hasUnknown(one)) : []);
 }

@@ -19,6 +19,7 @@ export function check(
 ): Checked {
   const checked = kind.check(news, olds, new Date());
   declareHostports(run, kind, checked.inputs);
+  run.hasProgram = true;
   return checked;
 }
 

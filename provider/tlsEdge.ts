@@ -108,7 +108,6 @@ export const tlsEdge: Kind<TLSEdgeWire> = {
   schema,
   stateNames,
   exclusive: "hostports",
-  deleteBeforeReplace: true,
 
   check(news) {
     const inputs: Properties = { ...news };

@@ -516,14 +516,14 @@ describe("pulumi-tlsedge", () => {
     return { code, checks: new Map(checks.map((one) => [one.name, one])) };
   };
 
-  it("check says that all is right, with two requests", async () => {
+  it("check says that all is right, with one request", async () => {
     const { checks } = await checked();
     for (const name of ["variables", "settings", "service", "key", "clock"]) {
       assert.equal(checks.get(name)?.ok, true, checks.get(name)?.text);
     }
     assert.match(checks.get("versions")?.text ?? "", /^pulumi-tlsedge [\d.]+, Node\.js \d+/);
     const paths = emulator.requests.map(({ method, path }) => `${method} ${path}`);
-    assert.deepEqual(paths, ["GET /", "GET /edges/tls?limit=100"]);
+    assert.deepEqual(paths, ["GET /edges/tls?limit=100"]);
   });
 
   const wrong: [string, Variables, string, RegExp][] = [

@@ -151,13 +151,18 @@ describe("the plugin", () => {
 
   it("C16 C83: the plugin's plan of an update knows what stays, and what it sends of a drift", async () => {
     const oldInputs = { description: "d", metadata: "m" };
-    const olds = { uri: "https://x", createdAt: "2026", description: "by hand", metadata: "m" };
+    const olds = {
+      ...{ uri: "https://x", createdAt: "2026", description: "by hand", metadata: "m" },
+      onModuleRemoval: "disable",
+    };
     const planned = async (news: object, uri = olds.uri) =>
       propertiesOf(await update({ olds: { ...olds, uri }, oldInputs, news }, true));
     const same = await planned(oldInputs);
     assert.deepEqual([same.uri, same.description, same.metadata], [olds.uri, "d", "m"]);
     const changed = await planned({ description: "e", metadata: unknown });
     assert.deepEqual([changed.uri, changed.metadata], [olds.uri, unknown]);
+    // A setting is not sent to the service.
+    assert.equal((await planned({ onModuleRemoval: "replace" })).onModuleRemoval, "replace");
     // After an incomplete create, the state has empty texts for what the service chooses.
     assert.equal((await planned({ description: "e" }, "")).createdAt, unknown);
   });
@@ -318,6 +323,9 @@ describe("the plugin", () => {
     assert.ok(reason.includes("[secret]") && !reason.includes("example.com"), reason);
     await plugin.configure();
     assert.deepEqual(await checkHostports("renamed", ["shared.example.com:443"]), []);
+    // C13: what is not known yet is no hostport.
+    for (const name of ["four", "five"])
+      assert.deepEqual(await checkHostports(name, [unknown]), []);
   });
 
   it("C10 C15: the plugin shows a wrong hostport, but no secret one, and names no property to the engine", async () => {

@@ -11,7 +11,7 @@ import { nearest } from "./nearest";
 export function prune(
   { schema }: Pick<Kind, "schema">,
   raw: Properties,
-  olds: Properties,
+  olds: Properties = {},
 ): Properties {
   const { __provider, ...rest } = withoutNull(raw) as Properties;
   return Object.fromEntries(
