@@ -1,5 +1,4 @@
-import { execFileSync, type SpawnOptions, spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFileSync } from "node:child_process";
 import { setTimeout } from "node:timers/promises";
 
 /** A process of this machine. */
@@ -54,35 +53,4 @@ export async function until(holds: () => boolean, work: Promise<unknown>): Promi
   };
   work.then(end, end);
   while (!hasEnded && !holds()) await setTimeout(2);
-}
-
-/**
- * Starts a server, waits until it has printed that it is ready, and gives what stops it.
- *
- * @throws when it ends before, with what it has printed.
- */
-export async function serve(
-  command: string,
-  args: string[],
-  options: SpawnOptions,
-  ready: string,
-): Promise<() => Promise<void>> {
-  const server = spawn(command, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
-  const kill = () => server.kill("SIGKILL");
-  process.once("exit", kill);
-  let printed = "";
-  for (const stream of [server.stdout, server.stderr]) {
-    stream?.on("data", (data) => (printed += data));
-  }
-  const ended = once(server, "close");
-  while (!printed.includes(ready)) {
-    if (server.exitCode !== null || server.signalCode)
-      throw new Error(`${command} has not started:\n${printed}`);
-    await setTimeout(10);
-  }
-  return async () => {
-    process.off("exit", kill);
-    server.kill("SIGINT");
-    await ended;
-  };
 }
