@@ -45,7 +45,7 @@ const fault = strictObject({
 export type Fault = v.InferOutput<typeof fault>;
 
 /** A fault that is set, and how many requests have met it. */
-export type SetFault = Fault & { struck: number };
+export type SetFault = Fault & { hits: number };
 
 /** What a fault needs to know when it strikes. */
 interface Armed extends SetFault {
@@ -67,7 +67,7 @@ export class Faults {
   /** Adds faults after the existing ones. */
   add(...faults: Fault[]): void {
     const known = new Set<unknown>(this.ids);
-    this.#armed.push(...faults.map((one) => ({ ...one, struck: 0, passed: 0, known })));
+    this.#armed.push(...faults.map((one) => ({ ...one, hits: 0, passed: 0, known })));
   }
 
   /** The faults that are set, including those that are used up. */
@@ -105,9 +105,9 @@ export class Faults {
 
   #next({ req }: Context): Armed | undefined {
     for (const one of this.#armed) {
-      if (!matches(one, req.method, req.path) || one.struck >= (one.times ?? 1)) continue;
+      if (!matches(one, req.method, req.path) || one.hits >= (one.times ?? 1)) continue;
       if (one.passed++ < (one.skip ?? 0)) continue;
-      one.struck += 1;
+      one.hits += 1;
       return one;
     }
     return undefined;

@@ -59,7 +59,7 @@ describe("a create", () => {
   const afterWork = { work: true, answer: "reset" } as const;
   /** Waits until a request meets the last fault of its method. */
   const faultMet = (of = "GET") =>
-    until(() => emulator.faults.list().findLast(({ method }) => method === of)?.struck === 1);
+    until(() => emulator.faults.list().findLast(({ method }) => method === of)?.hits === 1);
   /** Holds the answer to a GET after some others until the faults are cleared: then the service does it. */
   const holdGet = (skip: number) =>
     emulator.faults.add({ method: "GET", skip, work: false, answer: "held" });
@@ -280,7 +280,7 @@ describe("a create", () => {
     emulator.faults.add({ method: "GET", skip: 1, times: 99, work: false, answer: "held" });
     const all = Array.from({ length: 8 }, newEdge);
     const done = all.map((stack, n) => stack.up({ ...args, metadata: `${n}` }));
-    await until(() => emulator.faults.list()[0]?.struck === 8);
+    await until(() => emulator.faults.list()[0]?.hits === 8);
     for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate);
     const looks = methods().filter((method) => method === "GET").length - 1;
     emulator.faults.clear();

@@ -573,7 +573,7 @@ describe("the emulator", () => {
   it("closes with requests in flight, and twice", async () => {
     emulator.faults.add({ answer: "silence" });
     const cut = assert.rejects(send("GET", "/"), { code: "ECONNRESET" });
-    await until(() => emulator.faults.list()[0]?.struck === 1);
+    await until(() => emulator.faults.list()[0]?.hits === 1);
     await Promise.all([emulator.close(), emulator.close()]);
     await cut;
     await assert.rejects(send("GET", "/"), { code: "ECONNREFUSED" });

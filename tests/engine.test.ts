@@ -132,7 +132,7 @@ describe("the engine", () => {
       const lines: string[] = [];
       createInterface(child.stdout).on("line", (line) => lines.push(line));
       try {
-        await until(() => emulator.faults.list().some(({ struck }) => struck > 0));
+        await until(() => emulator.faults.list().some(({ hits }) => hits > 0));
         await engine.close();
         // Longer than it would take to exit if nothing were under way.
         await until(() => lines.length >= 10);
@@ -161,7 +161,7 @@ describe("the engine", () => {
       const child = spawn(process.execPath, args, { stdio: "ignore", env });
       const ended = once(child, "close");
       try {
-        await until(() => emulator.faults.list().some(({ struck }) => struck > 0));
+        await until(() => emulator.faults.list().some(({ hits }) => hits > 0));
         await engine.close();
         assert.deepEqual(await ended, [1, null]);
       } finally {

@@ -79,7 +79,7 @@ describe("the emulator's faults", () => {
       emulator.faults.add({ answer: "silence", work });
       const gaveUp = new AbortController();
       const asked = send("POST", "/edges/tls", {}, gaveUp.signal);
-      await until(() => emulator.faults.list().at(-1)?.struck === 1);
+      await until(() => emulator.faults.list().at(-1)?.hits === 1);
       await until(() => edges() === (work ? 1 : 0));
       gaveUp.abort();
       assert.equal((await asked).error, "ABORT_ERR");
@@ -95,7 +95,7 @@ describe("the emulator's faults", () => {
       const asked = post().finally(() => {
         answered = true;
       });
-      await until(() => emulator.faults.list().at(-1)?.struck === 1);
+      await until(() => emulator.faults.list().at(-1)?.hits === 1);
       // Another request goes all the way meanwhile.
       assert.equal((await post()).status, 201);
       assert.equal(edges(), before + (work === false ? 1 : 2));
@@ -150,7 +150,7 @@ describe("the emulator's faults", () => {
     const statuses: number[] = [];
     for (const [method, path] of asked) statuses.push((await send(method, path)).status);
     assert.deepEqual(statuses, [200, 200, 401, 404, 401, 200]);
-    assert.equal(emulator.faults.list()[0]?.struck, 2);
+    assert.equal(emulator.faults.list()[0]?.hits, 2);
   });
 
   it("are set, seen and cleared over HTTP too; one that makes no sense is refused", async () => {
@@ -158,7 +158,7 @@ describe("the emulator's faults", () => {
     assert.equal((await send("POST", path, { answer: "reset" })).status, 201);
     assert.equal((await post()).error, "ECONNRESET");
     const { faults } = JSON.parse((await send("GET", path)).body);
-    assert.deepEqual(faults, [{ answer: "reset", struck: 1 }]);
+    assert.deepEqual(faults, [{ answer: "reset", hits: 1 }]);
     for (const wrong of [{}, { answer: "burn" }, { answer: "reset", pth: "/" }]) {
       assert.equal((await send("POST", path, wrong)).status, 400);
     }

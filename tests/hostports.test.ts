@@ -38,7 +38,7 @@ describe("a hostport that another edge serves", () => {
       const isRefused = emulator.requests.some(({ status }) => status === 400);
       return isRefused && method === "GET" && status === 200;
     });
-  const faultMet = () => until(() => emulator.faults.list().at(-1)?.struck === 1);
+  const faultMet = () => until(() => emulator.faults.list().at(-1)?.hits === 1);
   const take = (...hostports: string[]) => new Stack(tlsEdge).up({ hostports });
 
   /** An edge of an earlier update: this run knows nothing of it but its state. */

@@ -257,16 +257,16 @@ export class Project {
 
   /** Runs a command. Kills its engine, or that engine's provider, when a request meets a fault. */
   killed(victim: "engine" | "provider", fault: Fault, ...args: string[]): Promise<Printed> {
-    return this.struck(fault, args, (engine, started) => {
+    return this.onFault(fault, args, (engine, started) => {
       process.kill(victim === "engine" ? engine : providerOf(started), "SIGKILL");
     });
   }
 
   /**
-   * Runs a command that changes the stack. When the fault has struck as often as it may, `act` gets
+   * Runs a command that changes the stack. When the fault has hit as many requests as it may, `act` gets
    * the engine's pid and the processes that the engine has started.
    */
-  async struck(
+  async onFault(
     fault: Fault,
     args: string[],
     act: (engine: number, started: Process[]) => void | Promise<void>,
@@ -275,9 +275,9 @@ export class Project {
     faults.add(fault);
     const all = [...args, ...unattended, "--stack", this.stack, "--non-interactive"];
     const { pid, done } = this.start(all);
-    const hasStruck = () => faults.list().some(({ struck }) => struck >= (fault.times ?? 1));
-    await until(hasStruck, done);
-    if (!hasStruck()) assert.fail(`no request met the fault:\n${(await done).output}`);
+    const isMet = () => faults.list().some(({ hits }) => hits >= (fault.times ?? 1));
+    await until(isMet, done);
+    if (!isMet()) assert.fail(`no request met the fault:\n${(await done).output}`);
     const started = descendants(pid);
     try {
       await act(pid, started);

@@ -131,7 +131,7 @@ scenario("a crash, through the plugin", ["plugin"], {
       await project.program(`new tlsedge.TLSSite("site", { hostports: ["app.example.com:443"],
         chainFile: "fullchain.pem", keyFile: "privkey.pem", backendId: "bkdtg_1", access: { public: true } });`);
       const held: Fault = { method: "POST", path: "/tls_certificates", answer: "held", times: 1 };
-      await project.struck(held, ["up"], async (engine, started) => {
+      await project.onFault(held, ["up"], async (engine, started) => {
         process.kill(engine, "SIGKILL");
         project.emulator.faults.clear();
         await gone(started);
@@ -144,7 +144,7 @@ scenario("a crash, through the plugin", ["plugin"], {
         method: "GET",
         answer: { status: 503, headers: { "Retry-After": "100" } },
       };
-      const { output } = await project.struck(slow, ["refresh"], (engine) => {
+      const { output } = await project.onFault(slow, ["refresh"], (engine) => {
         process.kill(engine, "SIGINT");
       });
       assert.match(output, /the update was cancelled/);
@@ -169,7 +169,7 @@ scenario("a provider whose engine was killed with ten creates under way", ["dyna
             for (let n = 0; n < 12; n++)
               new tlsedge.TLSEdge("edge" + n, { hostports: ["app" + n + ".example.com:443"] });`);
         const held: Fault = { method: "POST", answer: "held", times: 10 };
-        await project.struck(held, ["up", "--parallel", "12"], async (engine, started) => {
+        await project.onFault(held, ["up", "--parallel", "12"], async (engine, started) => {
           process.kill(engine, "SIGKILL");
           // A create that is answered before the port is closed takes the engine for alive.
           while (await isEngineAlive(portOf(started)));

@@ -128,7 +128,7 @@ class Crash {
       if (victim === "emulator") await this.project.restartEmulator();
       else process.kill(pid, "SIGKILL");
     };
-    const { output } = await this.project.struck(fault, [command], act);
+    const { output } = await this.project.onFault(fault, [command], act);
     this.#output += output;
   }
 

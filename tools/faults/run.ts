@@ -24,8 +24,8 @@ const mostUps = 8;
 
 /** The result of a run. */
 export interface Result {
-  /** The faults that struck a request, by title. */
-  struck: string[];
+  /** The faults that hit a request, by title. */
+  met: string[];
   /** What else is rare in the run. */
   words: string[];
   killed: "provider" | "engine" | undefined;
@@ -50,15 +50,15 @@ export async function runSequence(account: Account, sequence: Sequence): Promise
     account.emulator.faults.clear();
   }
   run.broken.push(...unclear(run.stacks, account));
-  const { struck, killed, creates, ups, objects, named, broken } = run;
+  const { met, killed, creates, ups, objects, named, broken } = run;
   const said = Object.entries(words).flatMap(([word, isIn]) => (isIn(sequence) ? word : []));
-  return { struck, words: said, killed, creates, ups, objects, named, broken };
+  return { met, words: said, killed, creates, ups, objects, named, broken };
 }
 
 class Run implements Omit<Result, "words"> {
   readonly stacks: Stack[];
   readonly owners: Owners;
-  readonly struck: string[] = [];
+  readonly met: string[] = [];
   killed: Result["killed"];
   ups = 1;
   objects = 0;
@@ -208,8 +208,8 @@ class Run implements Omit<Result, "words"> {
   /** Kills a process when the fault of the kill strikes, if it does. */
   async #killDuring(up: Promise<unknown>, { stack, victim }: NonNullable<Sequence["kill"]>) {
     const { faults } = this.account.emulator;
-    await until(() => faults.list()[0]?.struck === 1, up);
-    if (faults.list()[0]?.struck !== 1) return;
+    await until(() => faults.list()[0]?.hits === 1, up);
+    if (faults.list()[0]?.hits !== 1) return;
     this.killed = victim;
     await this.stacks[stack]?.kill(victim);
   }
@@ -336,18 +336,18 @@ class Run implements Omit<Result, "words"> {
   }
 
   /**
-   * Removes the faults when all their work is done, and keeps the titles of those that have struck.
+   * Removes the faults when all their work is done, and keeps the titles of those that have hit a request.
    * Gives the others.
    */
   async #clear(): Promise<DrawnFault[]> {
     const { faults } = this.account.emulator;
-    const hasStruck = faults.list().map(({ struck }) => struck > 0);
-    const struck = this.#faults.filter((_, index) => hasStruck[index]);
-    const left = this.#faults.filter((_, index) => !hasStruck[index]);
-    this.struck.push(...struck.map(({ title }) => title));
+    const isHit = faults.list().map(({ hits }) => hits > 0);
+    const met = this.#faults.filter((_, index) => isHit[index]);
+    const left = this.#faults.filter((_, index) => !isHit[index]);
+    this.met.push(...met.map(({ title }) => title));
     faults.clear();
     // The timer of the work has begun before this one.
-    for (const { fault } of struck) {
+    for (const { fault } of met) {
       if (typeof fault.work === "object") await setTimeout(fault.work.afterMs);
     }
     await setImmediate();
