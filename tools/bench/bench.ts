@@ -7,7 +7,6 @@ import { makeCertificate } from "../../emulator/server";
 import { wholeNumber } from "../command";
 import { Project } from "../engine";
 import { findOrBuildPulumi } from "../pulumi";
-import { Secrets } from "../secrets";
 
 /** How each answer of the service is delayed. */
 const latencyMs = 20;
@@ -15,7 +14,6 @@ const latencyMs = 20;
 const contestants = {
   dynamic: { title: "Node.js package", sdk: "pulumi-tlsedge" },
   plugin: { title: "Plugin", sdk: path.join(__dirname, "..", "pluginSdk.cjs") },
-  conventional: { title: "Conventional", sdk: path.join(__dirname, "conventional.cjs") },
 };
 type Name = keyof typeof contestants;
 const names = Object.keys(contestants) as Name[];
@@ -69,12 +67,8 @@ async function argsOf(n: number): Promise<Record<Kind, Args[]>> {
 
 async function open(name: Name): Promise<Project> {
   const env = { NODE_COMPILE_CACHE: undefined, TLSEDGE_REQUESTS_PER_MINUTE: "0" };
-  const protocol = name === "plugin" ? "plugin" : "dynamic";
-  const project = await Project.create({}, env, protocol);
+  const project = await Project.create({}, env, name);
   project.emulator.faults.add({ answer: { afterMs: latencyMs }, times: Number.MAX_SAFE_INTEGER });
-  // The conventional provider has no setting for a CA, and stores what it captures: the API key, too.
-  project.env.NODE_EXTRA_CA_CERTS = project.env.TLSEDGE_CA_FILE;
-  if (name === "conventional") project.secrets = new Secrets();
   return project;
 }
 
@@ -136,7 +130,7 @@ async function measureAll([kind, plural]: [Kind, string], args: Args[], run: num
 async function main(): Promise<void> {
   const { n, runs } = program
     .name("npm run bench --")
-    .description(`Measures stacks on the real engine, beside a conventional dynamic provider.
+    .description(`Measures stacks of both protocols on the real engine.
 They take turns phase by phase. Prints the table of docs/performance.md.`)
     .option("--n <n>", "how many resources a stack has", wholeNumber, 100)
     .option("--runs <n>", "how often each stack is measured", wholeNumber, 3)
