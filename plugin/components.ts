@@ -21,7 +21,7 @@ function resourceOf<Args extends object, Outputs>(token: string): ResourceClass<
   const outputs = Object.fromEntries(names.map((name) => [name, undefined]));
   const type = class extends pulumi.CustomResource {
     constructor(name: string, args: Args, opts: pulumi.CustomResourceOptions) {
-      super(token, name, { ...outputs, ...args }, { version, ...opts });
+      super(token, name, { ...outputs, ...args }, opts);
     }
   };
   // Pulumi sets the outputs at run time.

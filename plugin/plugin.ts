@@ -43,7 +43,7 @@ import {
   textsOf,
   update,
 } from "../provider/resource";
-import { type Account, Run } from "../provider/run";
+import { type Account, type KnownObject, Run } from "../provider/run";
 import { problemsOfShape, prune } from "../provider/values/shape";
 import { components } from "./construct";
 import { allShown, IncompleteError, serve, throughEngine } from "./rpc";
@@ -74,15 +74,20 @@ export async function servePlugin(
   schema: Schema,
 ): Promise<{ port: number; endRun(): Promise<void>; stop(): void; close(): void }> {
   const { construct, stop } = components();
-  const { list, endRun, ...handlers } = handlersOf(schema);
-  return { ...(await serve({ ...handlers, construct }, list)), endRun, stop };
+  const { list, endRun, ...handlers } = handlersOf(schema, construct);
+  return { ...(await serve(handlers, list)), endRun, stop };
 }
 
-function handlersOf(schema: Schema) {
+function handlersOf(
+  schema: Schema,
+  construct: (request: messages.ConstructRequest) => Promise<messages.ConstructResponse>,
+) {
   let show: Show = showOnStderr;
   let run = new Run(() => undefined, show);
   let connection: Connection = defaultConnection;
   let isConfigured = false;
+  /** The provider of this process, as the engine refers to it: its URN and its id. */
+  let reference = "";
   /** The service of this process. Any user of the machine can call its port, and configure it again. */
   let origin: string | undefined;
   // The engine starts one process for each provider, and a provider has one account.
@@ -108,6 +113,13 @@ function handlersOf(schema: Schema) {
     object.owner ??= urn;
     if (object.owner === urn) return;
     throw new Error(sharedObject(nameInUrn(object.owner), nameInUrn(urn), id));
+  };
+  /** An object that was imported a second time stays when that resource goes. */
+  const noteKeeper = (object: KnownObject, urn: string) => {
+    const { owner, isReplaced } = object;
+    // Of a resource that an alias renames, the engine deletes what it replaces under the old name.
+    if (!owner || owner === urn || isReplaced) return;
+    Object.assign(object, { isKept: true, keeper: nameInUrn(owner) });
   };
   const outputsOf = (token: string) => Object.keys(schema.resources[token]?.properties ?? {});
   /** Writes inputs. Those that the schema marks are secrets, even if the program gives them plain. */
@@ -177,6 +189,7 @@ function handlersOf(schema: Schema) {
           throw new Error(`this process was configured for ${origin}, and is kept to that service`);
       });
       ({ connection } = source);
+      reference = `${request.getUrn()}::${request.getId()}`;
       run = new Run(source.config, show);
       checked.clear();
       declared = new DeclaredHostports();
@@ -224,6 +237,7 @@ function handlersOf(schema: Schema) {
       if (connection === defaultConnection) refuseConnection(state);
       noteDiff(kind, account(), id, state, inputs);
       const replaces = kind.replaces(state, inputs);
+      account().known(kind, id).isReplaced = replaces.length > 0;
       const paths = detailedDiff(withoutOthers(kind, olds), inputs, replaces);
       const changed = [...new Set([...paths.keys()].map(propertyOf))];
       const isSame =
@@ -318,8 +332,16 @@ function handlersOf(schema: Schema) {
       const kind = kindOf(request.getType());
       const { values: state, secrets } = fromWire(request.getProperties());
       const service = operation(request.getTimeout(), secretTexts(kind, secrets, state));
+      noteKeeper(service.known(kind, request.getId()), request.getUrn());
       await remove(kind, service, request.getId(), state);
       return new Empty();
+    },
+
+    construct(request: messages.ConstructRequest) {
+      // Else the children have the default provider of this version, where an SDK names another one.
+      const providers = request.getProvidersMap();
+      if (!providers.has("tlsedge")) providers.set("tlsedge", reference);
+      return construct(request);
     },
 
     /** A lookup. One that gives a list gives it as the only property of its result. */

@@ -166,9 +166,11 @@ export async function remove(
   const { run } = account;
   noteInState(kind, account, id, state);
   if (isKept(kind, account, id, state)) {
-    const why = account.known(kind, id).isTaken
-      ? "a resource of this update has taken it"
-      : "a resource has it with the option `import`. To delete or replace it, remove the option and run `pulumi up` first";
+    const { isTaken, keeper } = account.known(kind, id);
+    const imported =
+      "a resource has it with the option `import`. To delete or replace it, remove the option and run `pulumi up` first";
+    const other = keeper && `the resource "${keeper}" has it, too`;
+    const why = isTaken ? "a resource of this update has taken it" : (other ?? imported);
     run.say("warning", `the ${kind.title} ${id} stays on the service, because ${why}`, "resource");
     return;
   }
