@@ -272,6 +272,8 @@ function metadata() {
         respectSchemaVersion: true,
         pyproject: { enabled: true },
         packageName: "pulumi_tlsedge",
+        // That of the oldest version of Pulumi's SDK with which the generated code works.
+        pythonRequires: ">=3.10",
         readme: readmeOf("python"),
       },
       go: { respectSchemaVersion: true, importBasePath },
