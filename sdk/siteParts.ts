@@ -200,7 +200,8 @@ function wrongCertificate(args: TLSSiteArgs): string | undefined {
   if (args.privateKeyPem != null && args.certificatePem == null) return "certificatePem is missing";
   const file = (["chainFile", "keyFile"] as const).find((name) => typeof args[name] !== "string");
   const hasFiles = args.chainFile != null || args.keyFile != null;
-  return hasFiles && file ? `${file} must be the path of a PEM file` : undefined;
+  if (!hasFiles || !file) return undefined;
+  return args[file] == null ? `${file} is missing` : `${file} must be the path of a PEM file`;
 }
 
 const noAccess =
@@ -250,7 +251,7 @@ function pemOf(site: string, { chainFile, keyFile, certificatePem, privateKeyPem
       privateKeyPem: privateKeyPem && pulumi.secret(privateKeyPem),
     };
   }
-  const read = (file: string) => {
+  const read = (name: Name, file: string) => {
     try {
       return readFileSync(file, "utf8");
     } catch (error) {
@@ -258,11 +259,14 @@ function pemOf(site: string, { chainFile, keyFile, certificatePem, privateKeyPem
       // The value may be a private key.
       const reason = String(file).includes("-----BEGIN")
         ? "chainFile and keyFile are paths: give PEM text as certificatePem and privateKeyPem"
-        : `${file} can't be read from ${process.cwd()} (${code})`;
+        : `${name} ${file} can't be read from ${process.cwd()} (${code})`;
       throw new pulumi.RunError(`the certificate of the site ${site}: ${reason}`);
     }
   };
-  return { certificatePem: read(chainFile), privateKeyPem: pulumi.secret(read(keyFile)) };
+  return {
+    certificatePem: read("chainFile", chainFile),
+    privateKeyPem: pulumi.secret(read("keyFile", keyFile)),
+  };
 }
 
 function modulesOf({ ipPolicyIds, certificateAuthorityIds }: TLSSiteAccess) {
