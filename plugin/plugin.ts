@@ -112,7 +112,10 @@ function handlersOf(
     if (object.isImported) object.isKept = true;
     object.owner ??= urn;
     if (object.owner === urn) return;
-    throw new Error(sharedObject(nameInUrn(object.owner), nameInUrn(urn), id));
+    const names = [nameInUrn(object.owner), nameInUrn(urn)] as const;
+    throw new Error(
+      sharedObject(...names, id, "remove one from the program, and the object stays"),
+    );
   };
   /** An object that was imported a second time stays when that resource goes. */
   const noteKeeper = (object: KnownObject, urn: string) => {
@@ -338,7 +341,7 @@ function handlersOf(
     },
 
     construct(request: messages.ConstructRequest) {
-      // Else the children have the default provider of this version, where an SDK names another one.
+      // Else the parts of a site have a default provider of their own, where an SDK names a download.
       const providers = request.getProvidersMap();
       if (!providers.has("tlsedge")) providers.set("tlsedge", reference);
       return construct(request);

@@ -19,9 +19,14 @@ const removeImporter =
   "with `pulumi state delete`, because its removal deletes the object";
 
 /** The problem of two resources of a program that have one object. */
-export const sharedObject = (one: string, other: string, id: string): string =>
+export const sharedObject = (
+  one: string,
+  other: string,
+  id: string,
+  advice = removeImporter,
+): string =>
   `the resources "${one}" and "${other}" have the same object, ${id}, which only one resource can manage: ` +
-  removeImporter;
+  advice;
 
 const maxValueLength = 200;
 
