@@ -43,8 +43,8 @@ interface StatusOptions extends Options {
   format?: (typeof formats)[number];
 }
 
-/** The command, as people write it. With flags, npx needs the `--`, else it takes them for its own. */
-const self = "npx --no -- pulumi-tlsedge";
+/** The command of the Node.js package. With flags, npx needs the `--`, else it takes them for its own. */
+const ofPackage = "npx --no -- pulumi-tlsedge";
 
 /** Within how many days a certificate is `expiring`, unless `--fail-within` says it. */
 const defaultDays = 14;
@@ -126,9 +126,10 @@ function failures(text: string): Mark[] {
 /**
  * Runs a command line, and gives the exit code. A command that fails prints one line.
  *
- * @param argv What stands after `pulumi-tlsedge`.
+ * @param argv What stands after the command.
+ * @param self The command, as people write it.
  */
-export async function main(argv: string[], io: IO): Promise<number> {
+export async function main(argv: string[], io: IO, self = ofPackage): Promise<number> {
   let code = 0;
   const program = new Command(self)
     .description(
@@ -191,7 +192,7 @@ Exit codes: 0, 1 for an error, 2 for what --fail-on and --fail-within say.`,
   command(
     "check",
     "look whether settings, service, key, clock and versions are right",
-    `It makes two requests, and changes nothing. Exit codes: 0 when all is right, else 1.`,
+    `It makes one request, and changes nothing. Exit codes: 0 when all is right, else 1.`,
     check,
   );
 
@@ -211,7 +212,11 @@ Exit codes: 0, 1 for an error or when there is nothing to adopt.`,
       ".",
     )
     .option("--filter <text>", "only objects with the text in a hostport, name, description or id")
-    .option("--plugin", "write only a file for `pulumi import`, for programs in any language");
+    .option(
+      "--plugin",
+      "write only a file for `pulumi import`, for programs in any language",
+      self !== ofPackage,
+    );
 
   try {
     await program.parseAsync(argv, { from: "user" });
@@ -223,12 +228,15 @@ Exit codes: 0, 1 for an error or when there is nothing to adopt.`,
   }
 }
 
-if (require.main === module) {
+/** Runs the command line of this process. */
+export function start(self?: string): void {
   // A reader such as head may close the pipe before it has read everything: that is no error.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;
   });
-  void main(process.argv.slice(2), process).then((code) => {
+  void main(process.argv.slice(2), process, self).then((code) => {
     process.exitCode = code;
   });
 }
+
+if (require.main === module) start();

@@ -6,8 +6,9 @@ import { type AddressInfo, createServer } from "node:net";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { transformSync } from "esbuild";
+import { startEmulator } from "../emulator/server";
 import { engines } from "../package.json";
-import { newFolder, repository } from "../tools/folders";
+import { environment, newFolder, repository } from "../tools/folders";
 
 const isWindows = process.platform === "win32";
 const launcher = `pulumi-resource-tlsedge${isWindows ? ".cmd" : ""}`;
@@ -89,6 +90,32 @@ describe("the launcher of the plugin", () => {
     const env = withoutNode();
     writeFileSync(path.join(env.PATH, "node"), "#!/bin/sh\nexit 3\n", { mode: 0o755 });
     await assertStarts(path.join(whole, launcher), env);
+  });
+
+  it("C87 runs the commands with the Node.js beside it, and says which it has", async () => {
+    const whole = path.join(newFolder(), "an archive");
+    cpSync(folder, whole, { recursive: true });
+    cpSync(process.execPath, path.join(whole, isWindows ? "node.exe" : "node"));
+    const emulator = await startEmulator();
+    const account = await environment(newFolder(), emulator);
+    const command = async (...args: string[]) => {
+      const file = path.join(whole, launcher);
+      const options = { env: { ...withoutNode(), ...account }, shell: isWindows };
+      const child = spawn(isWindows ? `"${file}"` : file, args, options);
+      const printed = Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+      const [stdout, stderr, [code]] = await printed;
+      return { stdout, stderr, code };
+    };
+    try {
+      const { stdout, stderr } = await command("status", "--json");
+      assert.deepEqual(JSON.parse(stdout).edges, [], stderr);
+      assert.match((await command("adopt", "--help")).stdout, /any language \(default: true\)/);
+      const alone = await command();
+      assert.equal(alone.code, 1);
+      assert.match(alone.stderr, /is a plugin that Pulumi starts.*`check`, `status` and `adopt`/s);
+    } finally {
+      await emulator.close();
+    }
   });
 
   it("C87 takes the Node.js on PATH when the one beside it does not start, as on Alpine", async function () {

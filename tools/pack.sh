@@ -44,7 +44,7 @@ pack() { # <platform>
   file=$(download "$1")
   tar --extract --file "$file" --directory "$folder" --strip-components 2 package/bin
   cp LICENSE "$work/LICENSES-THIRD-PARTY.txt" "$folder"
-  (cd plugin/dist && cp plugin.js components.js pulumi-resource-tlsedge pulumi-resource-tlsedge.cmd "$folder")
+  (cd plugin/dist && cp plugin.js components.js commands.js pulumi-resource-tlsedge pulumi-resource-tlsedge.cmd "$folder")
   tools/archive.sh "$out/pulumi-resource-tlsedge-v$version-$1.tar.gz" "$folder"
 }
 

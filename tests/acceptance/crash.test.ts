@@ -136,6 +136,7 @@ scenario("a crash, through the plugin", ["plugin"], {
         project.emulator.faults.clear();
         await gone(started);
       });
+      await project.succeedsQuietly("cancel", "--yes");
     },
   },
   "the plugin ends when the user cancels while a request waits for its retry": {

@@ -77,7 +77,14 @@ describe("the delivery of the plugin", () => {
   it("an archive has the plugin, Node.js, and the licences of all that it holds", async () => {
     const files = await sh(`tar -tzf ${file()}`, repository);
     const node = process.platform === "win32" ? "node.exe" : "node";
-    const programs = ["components.js", node, "plugin.js", launcher, `${launcher}.cmd`];
+    const programs = [
+      "commands.js",
+      "components.js",
+      node,
+      "plugin.js",
+      launcher,
+      `${launcher}.cmd`,
+    ];
     const licenses = "LICENSES-THIRD-PARTY.txt";
     assert.deepEqual(files.trim().split("\n").sort(), ["LICENSE", licenses, ...programs]);
     const text = await sh(`tar -xzOf ${file()} ${licenses}`, repository);
