@@ -13,7 +13,7 @@ export class LookupError extends Error {
 /** The type of an argument's value. */
 type ArgType =
   | "a string"
-  | "an object of strings"
+  | "a map of strings"
   | "an RFC 3339 time, such as 2027-01-31T00:00:00Z"
   | "a SHA-256 fingerprint in hex";
 
@@ -31,7 +31,7 @@ export interface ObjectFilter {
 /** The types of {@link ObjectFilter}. */
 export const objectFilters: { [F in keyof ObjectFilter]-?: ArgType } = {
   description: "a string",
-  metadata: "an object of strings",
+  metadata: "a map of strings",
 };
 
 /** Whether an object of the service matches. */
@@ -268,7 +268,7 @@ const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
 const isString = (value: unknown): value is string => typeof value === "string";
 const isA: Record<ArgType, (value: unknown) => boolean> = {
   "a string": isString,
-  "an object of strings": (value) =>
+  "a map of strings": (value) =>
     isObject(value) && !Array.isArray(value) && Object.values(value).every(isString),
   "an RFC 3339 time, such as 2027-01-31T00:00:00Z": (value) =>
     isString(value) && rfc3339.test(value) && !Number.isNaN(Date.parse(value)),

@@ -79,7 +79,7 @@ export const lookup: LookupKind<TunnelWire, TunnelFilter, GetTunnelResult> = {
   title: "tunnel",
   filters: {
     publicUrl: "a string",
-    labels: "an object of strings",
+    labels: "a map of strings",
     metadata: "a string",
     proto: "a string",
     region: "a string",

@@ -183,7 +183,7 @@ function missing(args: TLSSiteArgs): string | undefined {
 
 function wrongMetadata({ metadata = {} }: TLSSiteArgs): string | undefined {
   const isValid = isAsync(metadata) || (isObject(metadata) && !Array.isArray(metadata));
-  return isValid ? undefined : "metadata must be an object";
+  return isValid ? undefined : "metadata must be a map: the site writes it as JSON";
 }
 
 function wrongCertificate(args: TLSSiteArgs): string | undefined {

@@ -286,7 +286,7 @@ describe("the lookups", () => {
     ["getTLSEdge", { hostport: 5 }, /hostport must be/],
     ["getTLSEdge", { metadata: {} }, /metadata is empty/],
     ["getTLSEdges", { hostports: "x" }, /hostports: .*did you mean hostport/],
-    ["getTLSEdges", { metadata: '{"owner":"web"}' }, /metadata must be an object/],
+    ["getTLSEdges", { metadata: '{"owner":"web"}' }, /metadata must be a map/],
     ["getTLSEdges", { description: "-----BEGIN PRIVATE KEY-----" }, /holds a private key/],
     ["getTLSCertificate", { domain: ["x"] }, /domain must be/],
     ["getTLSCertificate", { fingerprint: "abc" }, /fingerprint must be .*SHA-256/],
