@@ -40,7 +40,9 @@ pulumi.runtime.registerResourceModule("tlsedge", "index", {
     new (resourceOf<object, pulumi.Resource>(type))(name, {}, { urn }),
 });
 
-const classes = { TLSCertificate, TLSEdge, otherType: typeToken };
+// No transform: in a plugin, Pulumi's SDK takes the marks of secrets from what a transform returns.
+const unprotected = { protect: false };
+const classes = { TLSCertificate, TLSEdge, otherType: typeToken, unprotected };
 
 class TLSSite extends pulumi.ComponentResource {
   readonly parts: SiteParts;

@@ -77,6 +77,11 @@ export interface Classes {
   TLSEdge: ResourceClass<TLSEdgeArgs, TLSEdge>;
   /** The type that the child of this name has when it goes the other way: its alias. */
   otherType: (name: string) => string;
+  /**
+   * The options that keep a protected site from protecting its certificate: Pulumi replaces nothing that
+   * is protected, and a renewal replaces the certificate.
+   */
+  unprotected: pulumi.CustomResourceOptions;
 }
 
 /** A class of resources. */
@@ -105,7 +110,7 @@ export function partsOf(
   site: pulumi.ComponentResource,
   name: string,
   args: TLSSiteArgs,
-  { TLSCertificate, TLSEdge, otherType }: Classes,
+  { TLSCertificate, TLSEdge, otherType, unprotected }: Classes,
 ): SiteParts {
   const { connection } = args;
   // Pulumi's name for what the site has from its options or from its parent.
@@ -122,8 +127,7 @@ export function partsOf(
     new TLSCertificate(
       name,
       { ...about, ...pemOf(name, args), renewBeforeDays: args.renewBeforeDays ?? 21 },
-      // Pulumi replaces nothing that is protected, and a renewal replaces the certificate.
-      { ...child("TLSCertificate"), ...(isProtected && { protect: false }) },
+      { ...child("TLSCertificate"), ...(isProtected && unprotected) },
     );
   const edge = new TLSEdge(
     name,

@@ -4,7 +4,12 @@ import { checkArgs, inputsOf, partsOf, type TLSSiteArgs } from "./siteParts";
 import { TLSCertificate } from "./tlsCertificate";
 import { TLSEdge } from "./tlsEdge";
 
-const classes = { TLSCertificate, TLSEdge, otherType: pluginToken };
+const unprotected: pulumi.CustomResourceOptions = {
+  protect: false,
+  // A language host that is older than the engine drops the option where it is false.
+  transforms: [({ props, opts }) => ({ props, opts: { ...opts, protect: false } })],
+};
+const classes = { TLSCertificate, TLSEdge, otherType: pluginToken, unprotected };
 
 /**
  * A certificate and the edge that serves it, with safe defaults: TLS ends at the edge, the lowest
