@@ -66,7 +66,8 @@ const kindsByToken = new Map<string, Kind>(
 /**
  * Serves the kinds over the engine's plugin protocol.
  *
- * @returns The port, how to end a run, and how to stop: `close` the server, `stop` what makes components.
+ * @returns The port; `endRun` says what is known at the end of a run, `stop` ends the thread of components,
+ *   and `close` ends the server.
  * @example
  * const { port, endRun, stop, close } = await servePlugin(schema);
  */
@@ -113,17 +114,21 @@ function handlersOf(
     object.owner ??= urn;
     if (object.owner === urn) return;
     const names = [nameInUrn(object.owner), nameInUrn(urn)] as const;
-    throw new Error(
-      sharedObject(...names, id, "remove one from the program, and the object stays"),
-    );
+    const advice =
+      "remove one from the program, and run `pulumi up` without --target: the object stays";
+    throw new Error(sharedObject(...names, id, advice));
   };
-  /** An object that was imported a second time stays when that resource goes. */
-  const noteKeeper = (object: KnownObject, urn: string) => {
-    const { owner, isReplaced } = object;
-    // Of a resource that an alias renames, the engine deletes what it replaces under the old name.
-    if (!owner || owner === urn || isReplaced) return;
-    Object.assign(object, { isKept: true, keeper: nameInUrn(owner) });
+  /** Notes whether the update of an object, or its replacement, is still to come. */
+  const noteChange = (kind: Kind, request: messages.DiffRequest, isToChange: boolean) => {
+    if (checked.has(request.getUrn()))
+      account().known(kind, request.getId()).isToChange = isToChange;
   };
+  /**
+   * The name of another resource of the program that has an object. When an alias renames a resource and a
+   * change replaces it, the engine deletes the old object under the old name: then there is no other.
+   */
+  const otherOwner = ({ owner, isToChange }: KnownObject, urn: string) =>
+    owner && owner !== urn && !isToChange ? nameInUrn(owner) : undefined;
   const outputsOf = (token: string) => Object.keys(schema.resources[token]?.properties ?? {});
   /** Writes inputs. Those that the schema marks are secrets, even if the program gives them plain. */
   const inputsToWire = (token: string, inputs: Properties, secrets: Iterable<string>) => {
@@ -240,7 +245,6 @@ function handlersOf(
       if (connection === defaultConnection) refuseConnection(state);
       noteDiff(kind, account(), id, state, inputs);
       const replaces = kind.replaces(state, inputs);
-      account().known(kind, id).isReplaced = replaces.length > 0;
       const paths = detailedDiff(withoutOthers(kind, olds), inputs, replaces);
       const changed = [...new Set([...paths.keys()].map(propertyOf))];
       const isSame =
@@ -248,6 +252,7 @@ function handlersOf(
         changed.every((name) => propertiesOf(kind).includes(name)) &&
         isUnchanged(kind, state, inputs);
       const isChanged = changed.length > 0 && !isSame;
+      noteChange(kind, request, isChanged);
       if (isChanged) await planUpdate(resource(kind, urn, inputs, secrets), id, state);
       // Fail in the plan when the object may belong to another account.
       await judgeAccount(kind, account(), id, state, isChanged);
@@ -326,6 +331,7 @@ function handlersOf(
       }
       const texts = secretTexts(kind, [...secrets, ...old], inputs, state);
       const service = operation(request.getTimeout(), texts);
+      service.known(kind, request.getId()).isToChange = false;
       const found = await update(kind, service, request.getId(), state, inputs);
       const outputs = { ...found, ...storedSettings(kind, inputs), accountTag: service.mark };
       return new messages.UpdateResponse().setProperties(toWire(outputs, [...secrets, ...old]));
@@ -335,13 +341,14 @@ function handlersOf(
       const kind = kindOf(request.getType());
       const { values: state, secrets } = fromWire(request.getProperties());
       const service = operation(request.getTimeout(), secretTexts(kind, secrets, state));
-      noteKeeper(service.known(kind, request.getId()), request.getUrn());
-      await remove(kind, service, request.getId(), state);
+      const other = otherOwner(service.known(kind, request.getId()), request.getUrn());
+      await remove(kind, service, request.getId(), state, other);
       return new Empty();
     },
 
     construct(request: messages.ConstructRequest) {
-      // Else the parts of a site have a default provider of their own, where an SDK names a download.
+      // Without it, an SDK that names a download URL would give a site and its parts two default
+      // providers, so two processes: neither would know the other's hostports.
       const providers = request.getProvidersMap();
       if (!providers.has("tlsedge")) providers.set("tlsedge", reference);
       return construct(request);

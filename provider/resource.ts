@@ -155,22 +155,26 @@ export function noteDiff(
 
 /**
  * Deletes an object. Succeeds when the object is gone. Keeps what a resource has adopted (contract C44) or
- * taken (C84), with a warning.
+ * taken (C84), and what another one has, too (C81), with a warning.
+ *
+ * @param other The name of another resource of the program that has the object.
  */
 export async function remove(
   kind: Kind,
   account: Account,
   id: string,
   state: Properties,
+  other?: string,
 ): Promise<void> {
   const { run } = account;
   noteInState(kind, account, id, state);
-  if (isKept(kind, account, id, state)) {
-    const { isTaken, keeper } = account.known(kind, id);
-    const imported =
-      "a resource has it with the option `import`. To delete or replace it, remove the option and run `pulumi up` first";
-    const other = keeper && `the resource "${keeper}" has it, too`;
-    const why = isTaken ? "a resource of this update has taken it" : (other ?? imported);
+  if (other !== undefined || isKept(kind, account, id, state)) {
+    const shared = other === undefined ? undefined : `the resource "${other}" has it, too`;
+    const why =
+      shared ??
+      (account.known(kind, id).isTaken
+        ? "a resource of this update has taken it"
+        : "a resource has it with the option `import`. To delete or replace it, remove the option and run `pulumi up` first");
     run.say("warning", `the ${kind.title} ${id} stays on the service, because ${why}`, "resource");
     return;
   }

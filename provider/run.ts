@@ -35,10 +35,8 @@ export interface KnownObject {
   owner?: string;
   /** Whether a resource has adopted or taken it: this run does not delete it. */
   isKept?: boolean;
-  /** Whether a change of its resource replaces it, by its diff. */
-  isReplaced?: boolean;
-  /** The name of the resource of the program that has it, of an object that the state has twice. */
-  keeper?: string;
+  /** Whether its resource in the program has a change that is not made yet: it may be replaced. */
+  isToChange?: boolean;
   /** Whether a create has taken it, with the setting `takeEqual`. */
   isTaken?: boolean;
   /** Whether it was read without a state: by an import, or by a program's `get`. */

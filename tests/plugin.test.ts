@@ -498,24 +498,29 @@ describe("the plugin", () => {
   });
 
   it("C81: what was imported a second time stays when that resource goes, but not what is replaced", async () => {
-    const { id, uri } = await foreign({ description: "d", backend: { backend_id: "bkdtg_1" } });
-    const state = { uri, description: "d", backend: { backendId: "bkdtg_1", enabled: true } };
+    const { id, uri } = await foreign({ description: "d" });
     const properties = { uri, description: "d" };
     const removed = async (name: string) => {
       const shown = captureMessages();
       await call("delete", new messages.DeleteRequest(), { ...edge(name), id, properties });
       return shown().join();
     };
-    await checkEdge({ description: "d" }, "app");
-    await diff({ ...edge("app"), id, olds: properties, news: { description: "d" } });
+    const planned = async (name: string, description: string) => {
+      await checkEdge({ description }, name);
+      const fields = { id, olds: properties, oldInputs: { description: "d" } };
+      await diff({ ...edge(name), ...fields, news: { description } });
+    };
+    await planned("app", "d");
     assert.match(await removed("again"), /stays on the service, because the resource "app" has it/);
     assert.ok(emulator.tlsEdges.get(id));
-    // An alias renames a resource whose change replaces it: the engine deletes under the old name.
+    // The change may also be made in place: before the deletes.
+    await planned("app", "e");
+    await update({ ...edge("app"), id, olds: properties, news: { description: "e" } });
+    await removed("again");
+    assert.ok(emulator.tlsEdges.get(id));
+    // An alias renames a resource, and `replaceOnChanges` replaces it: the engine deletes under the old name.
     await plugin.configure();
-    const news = { description: "d", onModuleRemoval: "replace" };
-    await checkEdge(news, "renamed");
-    const found = await diff({ ...edge("renamed"), id, olds: state, news });
-    assert.deepEqual(found.getReplacesList(), ["backend"]);
+    await planned("renamed", "f");
     assert.equal(await removed("app"), "");
     assert.equal(emulator.tlsEdges.get(id), undefined);
   });
