@@ -29,7 +29,7 @@ module.exports = {
       { path: "^node_modules/(@grpc/grpc-js|google-protobuf)/" },
     ),
     never(
-      "nothing imports cli",
+      "only plugin/commands.ts imports cli",
       { pathNot: ["^(cli/|plugin/commands\\.ts$)", outside] },
       { path: "^(dist/)?cli/" },
     ),

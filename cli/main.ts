@@ -43,9 +43,6 @@ interface StatusOptions extends Options {
   format?: (typeof formats)[number];
 }
 
-/** The command of the Node.js package. With flags, npx needs the `--`, else it takes them for its own. */
-const ofPackage = "npx --no -- pulumi-tlsedge";
-
 /** Within how many days a certificate is `expiring`, unless `--fail-within` says it. */
 const defaultDays = 14;
 
@@ -127,9 +124,11 @@ function failures(text: string): Mark[] {
  * Runs a command line, and gives the exit code. A command that fails prints one line.
  *
  * @param argv What stands after the command.
- * @param self The command, as people write it.
+ * @param isPlugin Whether the command is that of the plugin, not of the Node.js package.
  */
-export async function main(argv: string[], io: IO, self = ofPackage): Promise<number> {
+export async function main(argv: string[], io: IO, isPlugin = false): Promise<number> {
+  // With flags, npx needs the `--`, else it takes them for its own.
+  const self = isPlugin ? "pulumi-resource-tlsedge" : "npx --no -- pulumi-tlsedge";
   let code = 0;
   const program = new Command(self)
     .description(
@@ -196,27 +195,29 @@ Exit codes: 0, 1 for an error, 2 for what --fail-on and --fail-within say.`,
     check,
   );
 
-  command(
+  const imports = "import.json, which `pulumi import --file` reads";
+  const adopting = command<AdoptOptions>(
     "adopt",
-    "write a program that adopts what an account holds",
+    isPlugin ? `write ${imports}` : "write a program that adopts what an account holds",
     `The command reads edges and certificates, and changes nothing at the service. It writes
-adopted.json and adoption.ts, which index.ts imports: the next \`pulumi up\` adopts what they name. With
---plugin it writes import.json, which \`pulumi import --file\` reads.
+${
+  isPlugin
+    ? imports
+    : `adopted.json and adoption.ts, which index.ts imports: the next \`pulumi up\` adopts what they name. With
+--plugin it writes ${imports}`
+}.
 
 Exit codes: 0, 1 for an error or when there is nothing to adopt.`,
-    adopt,
+    ({ plugin = isPlugin, ...options }) => adopt({ plugin, ...options }, io),
   )
     .option(
       "--out <dir>",
       "the folder to write into: that of a Pulumi project, or one below it",
       ".",
     )
-    .option("--filter <text>", "only objects with the text in a hostport, name, description or id")
-    .option(
-      "--plugin",
-      "write only a file for `pulumi import`, for programs in any language",
-      self !== ofPackage,
-    );
+    .option("--filter <text>", "only objects with the text in a hostport, name, description or id");
+  const forPlugin = "write only a file for `pulumi import`, for programs in any language";
+  if (!isPlugin) adopting.option("--plugin", forPlugin);
 
   try {
     await program.parseAsync(argv, { from: "user" });
@@ -229,12 +230,12 @@ Exit codes: 0, 1 for an error or when there is nothing to adopt.`,
 }
 
 /** Runs the command line of this process. */
-export function start(self?: string): void {
+export function start(isPlugin = false): void {
   // A reader such as head may close the pipe before it has read everything: that is no error.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;
   });
-  void main(process.argv.slice(2), process, self).then((code) => {
+  void main(process.argv.slice(2), process, isPlugin).then((code) => {
     process.exitCode = code;
   });
 }

@@ -47,7 +47,7 @@ export type Fault = v.InferOutput<typeof fault>;
 /** A fault that is set, and how many requests have met it. */
 export type SetFault = Fault & { hits: number };
 
-/** What a fault needs to know when it strikes. */
+/** What a fault needs to know when it hits a request. */
 interface Armed extends SetFault {
   passed: number;
   /** The ids of the objects that a stale list may have. */
@@ -82,7 +82,7 @@ export class Faults {
   }
 
   /** @internal Applies the first fault that a request meets. */
-  readonly strike: MiddlewareHandler<Env> = async (c, proceed) => {
+  readonly apply: MiddlewareHandler<Env> = async (c, proceed) => {
     const met = this.#next(c);
     if (!met) return proceed();
     const { answer, known, work = needsWork(answer) } = met;

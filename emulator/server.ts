@@ -114,7 +114,7 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   const app = new Hono<Env>();
   app.use(sendDate(service.clocks), record(requests));
   if (options.respond) app.use(rewrite(options.respond));
-  app.use(gate(accounts), readBodies, faults.strike);
+  app.use(gate(accounts), readBodies, faults.apply);
   serveFaults(app, faults);
   serveRoot(app, service);
   serve(app, tlsEdges);

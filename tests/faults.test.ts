@@ -135,7 +135,7 @@ describe("the emulator's faults", () => {
     assert.deepEqual([await listed(), await listed()], [1, 2]);
   });
 
-  it("strike the requests that fit, after those that go by, as often as is said", async () => {
+  it("hit the requests that fit, after those that go by, as often as is said", async () => {
     const { id } = JSON.parse((await post()).body);
     const on = { method: "GET", path: "/edges/tls/*" } as const;
     emulator.faults.add({ ...on, skip: 1, times: 2, answer: { status: 401 } });

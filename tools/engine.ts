@@ -47,7 +47,7 @@ export class Project {
   /** How the programs of {@link program} reach the resources. */
   protocol: Protocol = "dynamic";
   /** No command may print or store one of these. */
-  secrets = new Secrets();
+  readonly secrets = new Secrets();
 
   private constructor(
     readonly folder: string,

@@ -7,7 +7,11 @@ import type { Kind, Problem } from "../kind";
 import { defined, isObject, type Properties, unknownValue } from "../properties";
 import { nearest } from "./nearest";
 
-/** Removes `__provider`, empty values and unchanged values that an earlier check has added. */
+/**
+ * Removes `__provider`, empty values and unchanged values that an earlier check has added.
+ *
+ * @param olds The inputs of the last deployment. A check of the plugin adds nothing to them.
+ */
 export function prune(
   { schema }: Pick<Kind, "schema">,
   raw: Properties,

@@ -152,12 +152,14 @@ function report(all: Measured[], cli: string, load: number, runs: number): strin
     ...names.map((name) => {
       const own = all.filter((one) => one.row === row && one.name === name);
       const seconds = own.map((one) => one.seconds).sort((a, b) => a - b);
-      const median = seconds[Math.floor(seconds.length / 2)] ?? 0;
+      const middle = seconds.length / 2;
+      const [low = 0, high = 0] = [seconds[Math.ceil(middle) - 1], seconds[Math.floor(middle)]];
+      const median = (low + high) / 2;
       return `${seconds[0]?.toFixed(2)} (${median.toFixed(2)}), ${own[0]?.requests}`;
     }),
   ]);
   const heads = [
-    "Least (median) seconds, requests",
+    "Least (median) seconds of processor time, requests",
     ...names.map((name) => contestants[name].title),
   ];
   return `Measured with Node.js ${process.versions.node}, Pulumi CLI ${cli} and \`@pulumi/pulumi\` ${pulumiSdk};

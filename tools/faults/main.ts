@@ -64,8 +64,8 @@ async function sequences({ protocol, seed, runs, run }: Options) {
 }
 
 /** The faults of a run, and the command that repeats it. */
-function describe(seed: number, { number, met, words, killed }: Numbered): string {
-  const faults = [...met, ...words, ...(killed ? [`${killed} killed`] : [])].join("; ");
+function describe(seed: number, { number, metFaults, words, killed }: Numbered): string {
+  const faults = [...metFaults, ...words, ...(killed ? [`${killed} killed`] : [])].join("; ");
   return `${faults}\n  npm run test:faults -- --only sequences --seed ${seed} --run ${number}`;
 }
 

@@ -25,7 +25,7 @@ const mostUps = 8;
 /** The result of a run. */
 export interface Result {
   /** The faults that hit a request, by title. */
-  met: string[];
+  metFaults: string[];
   /** What else is rare in the run. */
   words: string[];
   killed: "provider" | "engine" | undefined;
@@ -50,15 +50,15 @@ export async function runSequence(account: Account, sequence: Sequence): Promise
     account.emulator.faults.clear();
   }
   run.broken.push(...unclear(run.stacks, account));
-  const { met, killed, creates, ups, objects, named, broken } = run;
+  const { metFaults, killed, creates, ups, objects, named, broken } = run;
   const said = Object.entries(words).flatMap(([word, isIn]) => (isIn(sequence) ? word : []));
-  return { met, words: said, killed, creates, ups, objects, named, broken };
+  return { metFaults, words: said, killed, creates, ups, objects, named, broken };
 }
 
 class Run implements Omit<Result, "words"> {
   readonly stacks: Stack[];
   readonly owners: Owners;
-  readonly met: string[] = [];
+  readonly metFaults: string[] = [];
   killed: Result["killed"];
   ups = 1;
   objects = 0;
@@ -205,7 +205,7 @@ class Run implements Omit<Result, "words"> {
     }
   }
 
-  /** Kills a process when the fault of the kill strikes, if it does. */
+  /** Kills a process when the fault of the kill hits a request, if it does. */
   async #killDuring(up: Promise<unknown>, { stack, victim }: NonNullable<Sequence["kill"]>) {
     const { faults } = this.account.emulator;
     await until(() => faults.list()[0]?.hits === 1, up);
@@ -341,10 +341,10 @@ class Run implements Omit<Result, "words"> {
    */
   async #clear(): Promise<DrawnFault[]> {
     const { faults } = this.account.emulator;
-    const isHit = faults.list().map(({ hits }) => hits > 0);
-    const met = this.#faults.filter((_, index) => isHit[index]);
-    const left = this.#faults.filter((_, index) => !isHit[index]);
-    this.met.push(...met.map(({ title }) => title));
+    const areHit = faults.list().map(({ hits }) => hits > 0);
+    const met = this.#faults.filter((_, index) => areHit[index]);
+    const left = this.#faults.filter((_, index) => !areHit[index]);
+    this.metFaults.push(...met.map(({ title }) => title));
     faults.clear();
     // The timer of the work has begun before this one.
     for (const { fault } of met) {

@@ -58,7 +58,7 @@ export function totalsOf(seed: number, results: Numbered[], minutes: number): [s
   return [
     ["Sequences", String(results.length)],
     ["Sequences that broke a promise", sum(({ broken }) => Number(broken.length > 0))],
-    ["Requests that met a fault", sum(({ met }) => met.length)],
+    ["Requests that met a fault", sum(({ metFaults }) => metFaults.length)],
     ["Resources created", sum(({ creates }) => creates)],
     ["`up`s until all were created", sum(({ ups }) => ups)],
     ["At most in one sequence", String(Math.max(...results.map(({ ups }) => ups)))],
