@@ -110,7 +110,7 @@ describe("the launcher of the plugin", () => {
       const { stdout, stderr } = await command("status", "--json");
       assert.deepEqual(JSON.parse(stdout).edges, [], stderr);
       const help = (await command("adopt", "--help")).stdout;
-      assert.match(help, /writes import\.json/);
+      assert.match(help, /^write import\.json/m);
       assert.doesNotMatch(help, /adoption\.ts|--plugin/);
       const alone = await command();
       assert.equal(alone.code, 1);
