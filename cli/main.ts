@@ -196,7 +196,7 @@ Exit codes: 0, 1 for an error, 2 for what --fail-on and --fail-within say.`,
   );
 
   const imports = "import.json, which `pulumi import --file` reads";
-  const adopting = command<AdoptOptions>(
+  command(
     "adopt",
     isPlugin ? `write ${imports}` : "write a program that adopts what an account holds",
     `The command reads edges and certificates, and changes nothing at the service. It writes
@@ -208,16 +208,19 @@ ${
 }.
 
 Exit codes: 0, 1 for an error or when there is nothing to adopt.`,
-    ({ plugin = isPlugin, ...options }) => adopt({ plugin, ...options }, io),
+    adopt,
   )
     .option(
       "--out <dir>",
       "the folder to write into: that of a Pulumi project, or one below it",
       ".",
     )
-    .option("--filter <text>", "only objects with the text in a hostport, name, description or id");
-  const forPlugin = "write only a file for `pulumi import`, for programs in any language";
-  if (!isPlugin) adopting.option("--plugin", forPlugin);
+    .option("--filter <text>", "only objects with the text in a hostport, name, description or id")
+    .addOption(
+      new Option("--plugin", "write only a file for `pulumi import`, for programs in any language")
+        .default(isPlugin || undefined)
+        .hideHelp(isPlugin),
+    );
 
   try {
     await program.parseAsync(argv, { from: "user" });

@@ -14,14 +14,13 @@ import { channelOptions } from "./rpc";
 export function components() {
   let worker: Worker | undefined;
   let started: Promise<ResourceProviderClient> | undefined;
-  const start = () => {
-    const argv = [engineAddress()];
-    worker = new Worker(path.join(__dirname, "components.js"), { argv, stdout: true });
-    return connectTo(worker);
-  };
   return {
     async construct(request: ConstructRequest): Promise<ConstructResponse> {
-      started ??= start();
+      worker ??= new Worker(path.join(__dirname, "components.js"), {
+        argv: [engineAddress()],
+        stdout: true,
+      });
+      started ??= connectTo(worker);
       const server = await started;
       return new Promise((resolve, reject) =>
         server.construct(request, (error, response) =>

@@ -74,15 +74,12 @@ const kindsByToken = new Map<string, Kind>(
 export async function servePlugin(
   schema: Schema,
 ): Promise<{ port: number; endRun(): Promise<void>; stop(): void; close(): void }> {
-  const { construct, stop } = components();
-  const { list, endRun, ...handlers } = handlersOf(schema, construct);
+  const { list, endRun, stop, ...handlers } = handlersOf(schema);
   return { ...(await serve(handlers, list)), endRun, stop };
 }
 
-function handlersOf(
-  schema: Schema,
-  construct: (request: messages.ConstructRequest) => Promise<messages.ConstructResponse>,
-) {
+function handlersOf(schema: Schema) {
+  const { construct, stop } = components();
   let show: Show = showOnStderr;
   let run = new Run(() => undefined, show);
   let connection: Connection = defaultConnection;
@@ -144,6 +141,7 @@ function handlersOf(
 
   return {
     endRun: end,
+    stop,
 
     handshake(request: messages.ProviderHandshakeRequest) {
       show = throughEngine(request.getEngineAddress());

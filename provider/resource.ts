@@ -1,6 +1,6 @@
 import { ServiceError } from "../client/errors";
 import { plainMessage } from "../client/plain";
-import { isKept } from "./adopt";
+import { whyKept } from "./adopt";
 import { declareHostports, noteDeleted, planHostports, setHostports } from "./hostports";
 import { type Checked, differences, driftOf, type Kind, type Problem } from "./kind";
 import { ifInAccount, isYoung, noteStored, refuseWrite } from "./marks";
@@ -168,13 +168,8 @@ export async function remove(
 ): Promise<void> {
   const { run } = account;
   noteInState(kind, account, id, state);
-  if (other !== undefined || isKept(kind, account, id, state)) {
-    const shared = other === undefined ? undefined : `the resource "${other}" has it, too`;
-    const why =
-      shared ??
-      (account.known(kind, id).isTaken
-        ? "a resource of this update has taken it"
-        : "a resource has it with the option `import`. To delete or replace it, remove the option and run `pulumi up` first");
+  const why = whyKept(kind, account, id, state, other);
+  if (why !== undefined) {
     run.say("warning", `the ${kind.title} ${id} stays on the service, because ${why}`, "resource");
     return;
   }

@@ -28,22 +28,27 @@ describe("the launcher of the plugin", () => {
   });
   after(() => engine.close());
 
-  /** Starts it as the engine does, and ends it in order as soon as it has printed something. */
-  async function run(file: string, env = process.env, ...first: string[]) {
-    const args = [...first, "--flag", "a b", address];
-    const child = isWindows
-      ? spawn(`"${file}"`, args, { env, shell: true })
-      : spawn(file, args, { env });
-    child.stdout.once("data", () => {
-      if (isWindows) spawn("taskkill", ["/pid", String(child.pid), "/T", "/F"]);
-      else child.kill("SIGINT");
-    });
+  const start = (file: string, args: string[], env: NodeJS.ProcessEnv) =>
+    isWindows ? spawn(`"${file}"`, args, { env, shell: true }) : spawn(file, args, { env });
+
+  /** All that a process prints, and how it ends. */
+  async function ended(child: ReturnType<typeof start>) {
     const [stdout, stderr, [code, signal]] = await Promise.all([
       text(child.stdout),
       text(child.stderr),
       once(child, "close"),
     ]);
     return { stdout, stderr, code, signal };
+  }
+
+  /** Starts it as the engine does, and ends it in order as soon as it has printed something. */
+  function run(file: string, env = process.env, ...first: string[]) {
+    const child = start(file, [...first, "--flag", "a b", address], env);
+    child.stdout.once("data", () => {
+      if (isWindows) spawn("taskkill", ["/pid", String(child.pid), "/T", "/F"]);
+      else child.kill("SIGINT");
+    });
+    return ended(child);
   }
 
   /** The engine's signal reaches the plugin itself, which ends in order. */
@@ -83,29 +88,25 @@ describe("the launcher of the plugin", () => {
     return { ...others, PATH: newFolder() };
   };
 
-  it("C87 takes the Node.js beside it first, as an archive has it", async () => {
+  /** The launcher in a folder as an archive makes it, with a Node.js. */
+  const unpacked = () => {
     const whole = path.join(newFolder(), "an archive");
     cpSync(folder, whole, { recursive: true });
     cpSync(process.execPath, path.join(whole, isWindows ? "node.exe" : "node"));
+    return path.join(whole, launcher);
+  };
+
+  it("C87 takes the Node.js beside it first, as an archive has it", async () => {
     const env = withoutNode();
     writeFileSync(path.join(env.PATH, "node"), "#!/bin/sh\nexit 3\n", { mode: 0o755 });
-    await assertStarts(path.join(whole, launcher), env);
+    await assertStarts(unpacked(), env);
   });
 
   it("C87 runs the commands with the Node.js beside it, and names them without arguments", async () => {
-    const whole = path.join(newFolder(), "an archive");
-    cpSync(folder, whole, { recursive: true });
-    cpSync(process.execPath, path.join(whole, isWindows ? "node.exe" : "node"));
+    const file = unpacked();
     const emulator = await startEmulator();
-    const account = await environment(newFolder(), emulator);
-    const command = async (...args: string[]) => {
-      const file = path.join(whole, launcher);
-      const options = { env: { ...withoutNode(), ...account }, shell: isWindows };
-      const child = spawn(isWindows ? `"${file}"` : file, args, options);
-      const printed = Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
-      const [stdout, stderr, [code]] = await printed;
-      return { stdout, stderr, code };
-    };
+    const env = { ...withoutNode(), ...(await environment(newFolder(), emulator)) };
+    const command = (...args: string[]) => ended(start(file, args, env));
     try {
       const { stdout, stderr } = await command("status", "--json");
       assert.deepEqual(JSON.parse(stdout).edges, [], stderr);

@@ -79,7 +79,7 @@ scenario("a site of the plugin", ["plugin"], {
           backendId: pulumi.interpolate\`bkdtg_\${ids}\`,
           access: { ipPolicyIds: [pulumi.interpolate\`ipp_\${ids}\`] },
           metadata: { tier: ids }, owner: "web",
-        });
+        }, { pluginDownloadURL: "https://plugins.example" });
         const later = new tlsedge.TLSSite("later", {
           hostports: ["later.example:443"], backendId: "bkdtg_1", access: { public: true },
           certificate: ids.apply(() => own.certificate),
@@ -105,6 +105,8 @@ scenario("a site of the plugin", ["plugin"], {
       const { resources } = await project.state();
       assert.doesNotMatch(JSON.stringify(resources), /PRIVATE KEY/);
       const of = (type: string) => resources.find(({ urn }) => urn.endsWith(`:${type}::app`));
+      // The provider of the site, not the default one of the plugin's version.
+      assert.match(String(of("TLSEdge")?.provider), /plugins\.example::/);
       const stored = of("TLSSite");
       assert.deepEqual(stored?.inputs, {
         ...{ hostports, backendId: `bkdtg_${id}`, access: { ipPolicyIds: [`ipp_${id}`] } },
