@@ -206,7 +206,7 @@ export function checkImportOption(
 }
 
 /**
- * Why a delete keeps an object: another resource has it, this run has adopted or taken it, or its resource has
+ * Why a delete keeps an object: another resource has it, this run has adopted it, or its resource has
  * the `import` option. Undefined when it is deleted.
  *
  * @param other The name of another resource of the program that has the object.
@@ -218,9 +218,8 @@ export function whyKept(
   state: Properties,
   other?: string,
 ): string | undefined {
-  const { isTaken, isKept } = account.known(kind, id);
+  const { isKept } = account.known(kind, id);
   if (other !== undefined) return `the resource "${other}" has it, too`;
-  if (isTaken) return "a resource of this update has taken it";
   if (!isKept && state[importKey] === undefined) return undefined;
   return "a resource has it with the option `import`. To delete or replace it, remove the option and run `pulumi up` first";
 }

@@ -22,10 +22,6 @@ export interface Settings extends Omit<ClientOptions, "nameOf" | "tell" | "signa
    * of a change. Give it for one run only.
    */
   sameAccount?: boolean;
-  /**
-   * Whether a create takes an object that equals it and that no resource has. Give it for one run only.
-   */
-  takeEqual?: boolean;
   /** Whether a plan does not ask the service. */
   offlinePlan?: boolean;
 }

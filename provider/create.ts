@@ -28,10 +28,6 @@ interface Creation {
 const looksAt = [0, 1, 3, 7, 15];
 /** The seconds between later looks, while the service may still be at work. */
 const laterGap = 8;
-/** For how many seconds from the start of a run no object is taken: the engine shows what is in state. */
-const takesAfter = 5;
-/** How old the list may be in which a create looks for an object to take. */
-const wholeListAgeMs = 30_000;
 
 /**
  * Creates one object for one resource (contract C33, C35, C36).
@@ -53,9 +49,7 @@ export function create(kind: Kind, account: Account, inputs: Properties): Promis
   // One after the other: so the object of a sibling is known, and is not taken for a lost one.
   return account.run.inTurn(`create ${content}`, async () => {
     await refuseWrite(account);
-    const { warning, ...creation } =
-      (await equalToTake(kind, account, inputs, content)) ??
-      (await send(kind, account, inputs, content));
+    const { warning, ...creation } = await send(kind, account, inputs, content);
     account.run.say("warning", warning, "resource");
     return createdOf(kind, inputs, creation);
   });
@@ -206,8 +200,8 @@ function isSlow(error: Error): boolean {
 }
 
 const again =
-  "Run `pulumi preview`: it warns of each equal object that no resource has. To take one instead of creating " +
-  "another, set TLSEDGE_TAKE_EQUAL=1 for one `pulumi up`";
+  "Run `pulumi preview`: it warns of each equal object that no resource has. To keep one instead of creating " +
+  "another, set the resource option `import` to its id";
 
 function knownOf(seen: ListItem[], mark: Mark | undefined): string {
   const ids = seen.map(({ id }) => id).join(", ");
@@ -221,29 +215,3 @@ const warningOf = (id: string) =>
   `the answer to this create was lost. ${id} is new and has the content of this resource, so this ` +
   "resource keeps it. If another run or another provider creates equal objects in this account at the same time, " +
   `check with \`pulumi stack --show-ids\` that no other resource and no other stack has ${id}`;
-
-/** With the setting `takeEqual`: the only equal object that no resource of this run has (contract C84). */
-async function equalToTake(
-  kind: Kind,
-  account: Account,
-  inputs: Properties,
-  content: string,
-): Promise<Creation | undefined> {
-  if (!account.settings.takeEqual) return undefined;
-  const waitedMs = performance.now() - account.run.since;
-  await pause(Math.max(0, takesAfter * account.secondMs - waitedMs));
-  const { items } = await account.objects(kind).list(performance.now() - wholeListAgeMs);
-  const [wire, ...others] = items.filter(
-    (item) =>
-      !account.known(kind, item.id).isOwn &&
-      contentIn(kind, account, item) === content &&
-      isLike(kind, item, inputs),
-  );
-  if (!wire || others.length > 0) return undefined;
-  const taken = { isOwn: true, isKept: true, isTaken: true, owner: "" };
-  Object.assign(account.known(kind, wire.id), taken);
-  const warning =
-    `this resource takes the ${kind.title} ${wire.id}, which equals it and which no resource of this run ` +
-    "has. If another stack has it, remove this resource from the state with `pulumi state delete`";
-  return { wire, warning };
-}

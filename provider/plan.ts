@@ -2,7 +2,6 @@ import type { ServiceError } from "../client/errors";
 import { defaultConnection } from "../client/settings";
 import { knownHostports } from "./declaredHostports";
 import { contentOf, isLike, type Kind } from "./kind";
-import { listed } from "./log";
 import { isYoung, refuseWrite } from "./marks";
 import { idAndTime, type ListItem } from "./objects";
 import { hasUnknown, isObject, type Properties } from "./properties";
@@ -97,7 +96,7 @@ async function warnOf(account: Account, kind: Kind): Promise<void> {
   const planned = run.planned.filter((one) => one.account === account && one.kind === kind);
   const others = page.filter(({ id }) => !account.known(kind, id).isOwn);
   const equal = equals(kind, planned, others);
-  for (const other of others.filter((one) => !equal.includes(one))) {
+  for (const other of others.filter((one) => !equal.has(one))) {
     for (const one of planned) run.say("warning", warningOfHolder(kind, one, other));
   }
   run.say("warning", warningOfEqual(kind, equal));
@@ -114,28 +113,40 @@ function warningOfHolder(
   if (hostport === undefined) return undefined;
   const whose = name === undefined ? "" : `${name}: `;
   return (
-    `${whose}${isSecret ? "[secret]" : hostport} is served by ${idAndTime(other)}, which no resource of this run has. ` +
-    "Remove the hostport there first, or set the resource option `aliases` if a resource was renamed"
+    `${whose}${isSecret ? "[secret]" : hostport} is served by ${idAndTime(other)}. This update will fail, unless it ` +
+    "also replaces that edge or takes the hostport from it. If a resource was renamed, set its option `aliases`. " +
+    "If the edge leaves this program, make two updates: first give it `hostports: []`. If another stack has it, " +
+    `remove the hostport there. If no stack has it, adopt it with the option \`import: "${other.id}"\``
   );
 }
 
-function equals(kind: Kind, planned: Planned[], others: ListItem[]): ListItem[] {
+/** The objects that equal what this run creates, each with what it equals. */
+function equals(kind: Kind, planned: Planned[], others: ListItem[]): Map<ListItem, Planned> {
   const created = planned
     .filter(({ isNew, inputs }) => isNew && !hasUnknown(inputs))
-    .map(({ inputs }) => ({ inputs, content: contentOf(kind, inputs) }));
-  return others.filter((other) => {
-    const content = created.length > 0 && contentOf(kind, other);
-    return created.some((one) => one.content === content && isLike(kind, other, one.inputs));
-  });
+    .map((one) => ({ one, content: contentOf(kind, one.inputs) }));
+  return new Map(
+    others.flatMap((other) => {
+      const content = created.length > 0 && contentOf(kind, other);
+      const equal = created.find(
+        ({ one, content: own }) => own === content && isLike(kind, other, one.inputs),
+      );
+      return equal ? [[other, equal.one] as const] : [];
+    }),
+  );
 }
 
-function warningOfEqual({ title }: Kind, others: ListItem[]): string | undefined {
-  if (others.length === 0) return undefined;
+/** Names each object: after an update that was cut off, nothing else names them. */
+function warningOfEqual({ title }: Kind, equal: Map<ListItem, Planned>): string | undefined {
+  if (equal.size === 0) return undefined;
+  const lines = [...equal].map(
+    ([other, { name }]) => `\n  ${name === undefined ? "" : `${name}: `}${idAndTime(other)}`,
+  );
   return (
-    `a ${title} equals one that this run creates, and no resource of this run has it: ` +
-    `${listed(others.map(idAndTime))}. If an update was cut off, set TLSEDGE_TAKE_EQUAL=1 for one \`pulumi up\`, which takes ` +
-    "it. If a resource was renamed, set the resource option `aliases`. Delete it only if no stack has it " +
-    "(`pulumi stack --show-ids`)"
+    `each ${title} of this list equals one that this run creates:${lines.join("")}\n` +
+    "If this run replaces it, this is right. If a resource was renamed, set its option `aliases`. If an update was " +
+    "cut off, it may have left the object: set the resource option `import` to its id to adopt it. " +
+    "`pulumi stack --show-ids` shows what other resources and stacks have"
   );
 }
 
@@ -146,5 +157,5 @@ function warningOfGone(account: Account, kind: Kind, page: ListItem[]): string |
     .filter(({ id, state }) => !ids.has(id) && !isYoung(kind, account, id, state))
     .map(({ id }) => id);
   if (gone.length === 0) return undefined;
-  return `the service does not list the ${kind.title} ${listed(gone)} any more. Run \`pulumi refresh\``;
+  return `the service does not list the ${kind.title} ${gone.join(", ")} any more. Run \`pulumi refresh\``;
 }

@@ -131,11 +131,7 @@ function noteInState(kind: Kind, account: Account, id: string, state: Properties
   noteStored(kind, account, id, state);
 }
 
-/**
- * Notes what a plan needs to know of a resource that it keeps.
- *
- * @throws Error when a create of this run has taken the object, with the setting `takeEqual`.
- */
+/** Notes what a plan needs to know of a resource that it keeps. */
 export function noteDiff(
   kind: Kind,
   account: Account,
@@ -143,19 +139,13 @@ export function noteDiff(
   state: Properties,
   inputs: Properties,
 ): void {
-  if (account.known(kind, id).isTaken) {
-    throw new Error(
-      `another resource of this update has taken the ${kind.title} ${id}, which equals it: take that resource out of ` +
-        "the state with `pulumi state delete`, and run the command without TLSEDGE_TAKE_EQUAL",
-    );
-  }
   noteInState(kind, account, id, state);
   planHostports(kind, account, id, state, inputs);
 }
 
 /**
- * Deletes an object. Succeeds when the object is gone. Keeps what a resource has adopted (contract C44) or
- * taken (C84), and what another one has, too (C81), with a warning.
+ * Deletes an object. Succeeds when the object is gone. Keeps what a resource has adopted (contract C44), and
+ * what another one has, too (C81), with a warning.
  *
  * @param other The name of another resource of the program that has the object.
  */

@@ -33,12 +33,10 @@ export interface KnownObject {
   isOwn?: boolean;
   /** Its resource in the program, by `import` option or URN; empty for one that has no such option. */
   owner?: string;
-  /** Whether a resource has adopted or taken it: this run does not delete it. */
+  /** Whether a resource has adopted it: this run does not delete it. */
   isKept?: boolean;
   /** Whether its resource in the program has a change that is not made yet: it may be replaced. */
   isToChange?: boolean;
-  /** Whether a create has taken it, with the setting `takeEqual`. */
-  isTaken?: boolean;
   /** Whether it was read without a state: by an import, or by a program's `get`. */
   isImported?: boolean;
   /** The state that a check has read to adopt it. */
@@ -133,8 +131,6 @@ export class Account {
 
 /** What one run of the engine knows. It owns all memory of the provider. */
 export class Run {
-  /** When it began, by the monotonic clock. */
-  readonly since = performance.now();
   /** Whether the engine has checked a resource of the program: a refresh checks none. */
   hasProgram = false;
   /** The resources that are to be created or changed. */

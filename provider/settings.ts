@@ -104,7 +104,6 @@ export const checks = {
     schema: wholeNumber(0, 1_000_000),
   },
   sameAccount: { name: "answer whether the account is the same", schema: yesOrNo },
-  takeEqual: { name: "choice to take equal objects", schema: yesOrNo },
   offlinePlan: { name: "choice of a plan without questions", schema: yesOrNo },
 };
 

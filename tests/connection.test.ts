@@ -94,7 +94,7 @@ describe("the settings of a connection", () => {
     const far = ofKeys("tlsedge:colour", "tlsedge:caFiles");
     assert.match(far, /tlsedge:colour, .*tlsedge:caFile\?.*requestsPerMinute/);
     const known = ["baseUrl", "apiKey", "apiVersion", "versionHeader", "caFile", "timeoutSeconds"];
-    const all = [...known, "maxRetries", "requestsPerMinute", "sameAccount", "takeEqual"];
+    const all = [...known, "maxRetries", "requestsPerMinute", "sameAccount"];
     assert.equal(ofKeys(...all.map((key) => `tlsedge:${key}`)), "");
     // Another namespace is another's: that of a connection is judged when it is used.
     assert.equal(ofKeys("tlsedge-staging:baseurl", "app:baseurl"), "");

@@ -19,7 +19,6 @@ import {
   failureOf,
   holdTimeouts,
   messageOf,
-  PlanFailure,
   type Properties,
   reset,
   type Script,
@@ -111,7 +110,7 @@ describe("a create", () => {
     it(`C33: a create with ${what} is not sent again, and fails without an object`, async () => {
       lose({ work: false, answer });
       const message = await messageOf(up(newEdge()));
-      assert.match(message, /may have created.*pulumi up/);
+      assert.match(message, /may have created.*pulumi preview/);
       assert.equal(posts(), 1);
       assert.deepEqual(ids(), []);
     });
@@ -376,67 +375,6 @@ describe("a create", () => {
       assert.equal(stack.id, lost);
     });
   }
-
-  /** An update that is cut off in its POST: nobody has the object. */
-  async function cutOff(): Promise<string> {
-    const id = await foreign();
-    beginRun();
-    return id;
-  }
-  const takeEqual = () => setEnv({ TLSEDGE_TAKE_EQUAL: "1" });
-  /** A resource of the state, which this run knows nothing of yet. */
-  const inState = (id: string) => Object.assign(newEdge(), { id, state: { uri: "x" } });
-
-  it("C84: takeEqual takes the only equal object that no resource has, and warns", async () => {
-    const orphan = await cutOff();
-    const undo = takeEqual();
-    const [stack, start] = [newEdge(), Date.now()];
-    await stack.up(args);
-    assert.deepEqual([stack.id, posts()], [orphan, 0]);
-    assert.ok(Date.now() - start >= 5000, "the engine shows what is in state before");
-    assert.ok(warnings().some((text) => text.includes(orphan)));
-    assert.equal(await stack.refresh(), "same");
-    undo();
-    const other = newEdge();
-    await other.up(args);
-    assert.deepEqual(ids(), [other.id, orphan]);
-  });
-
-  it("C84: takeEqual creates where two are equal, one differs, or a resource has it", async () => {
-    const equal = [await foreign(), await cutOff()];
-    await inState(await foreign("differs")).refresh();
-    await foreign("another backend");
-    takeEqual();
-    const stack = newEdge();
-    await stack.up(args);
-    await newEdge().up({ ...args, metadata: "more" });
-    await newEdge().up({ ...args, description: "differs" });
-    await newEdge().up({ description: "another backend", backend: { backendId: "b" } });
-    assert.ok(!equal.includes(stack.id));
-    assert.equal(posts(), 4);
-  });
-
-  it("C84: takeEqual gives an object to one of two equal resources", async () => {
-    const orphan = await cutOff();
-    takeEqual();
-    const all = [newEdge(), newEdge()];
-    await Promise.all(all.map((stack) => stack.up(args)));
-    assert.deepEqual(all.map(({ id }) => id).sort(), ids().sort());
-    assert.ok(ids().includes(orphan));
-    assert.equal(posts(), 1);
-  });
-
-  it("C36 C84: what was taken has no second owner, by import neither, and this update does not delete it", async () => {
-    const orphan = await cutOff();
-    takeEqual();
-    await newEdge().up(args);
-    await failureOf(newEdge().up({ ...args, __import: orphan }), PlanFailure);
-    const old = inState(orphan);
-    assert.match(await messageOf(old.diff(args)), /another resource of this update has taken/);
-    await old.destroy();
-    assert.deepEqual(ids(), [orphan]);
-    assert.ok(warnings().some((text) => text.includes(`${orphan} stays on the service`)));
-  });
 
   const hostports = ["late.example.com:443"];
   const edge = (name: string, more: object = {}) => ({

@@ -20,7 +20,6 @@ export type Key = "tlsedge" | "second" | "other";
 
 /** What a later process has besides the usual settings. */
 export interface Settings {
-  takesEqual?: boolean;
   /** Whether it has another base URL of the same service. */
   gateway?: boolean;
 }
@@ -141,12 +140,11 @@ export class Account {
   }
 
   /** A new process; `key` is for resources without one. */
-  provider(key: Key, { takesEqual, gateway }: Settings = {}): Promise<Provider> {
+  provider(key: Key, { gateway }: Settings = {}): Promise<Provider> {
     const { folder, protocol } = this.setup;
     const env: NodeJS.ProcessEnv = { ...this.env, TLSEDGE_API_KEY: this.keys[key] };
     for (const name of Object.keys(this.keys)) {
       const prefix = name.toUpperCase();
-      if (takesEqual) env[`${prefix}_TAKE_EQUAL`] = "1";
       // The emulator's certificate fits both.
       if (gateway) env[`${prefix}_BASE_URL`] = this.emulator.url.replace("localhost", "127.0.0.1");
     }

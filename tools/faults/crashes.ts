@@ -18,19 +18,19 @@ const kindOf = (id: string): Kind => (id.startsWith("cert_") ? "tlsCertificate" 
 /** Reads the arguments of its resources from files, so that the program contains no key. */
 const program = `
 const read = (name) => readFileSync(name, "utf8");
-const { description, chain, restricted } = JSON.parse(read("wanted.json"));
+const { description, chain, restricted, imports } = JSON.parse(read("wanted.json"));
 const certificate = new tlsedge.TLSCertificate("tlsCertificate", {
   description,
   certificatePem: read(chain + "/fullchain.pem"),
   privateKeyPem: read(chain + "/privkey.pem"),
-});
+}, { import: imports?.tlsCertificate });
 // One after the other, so that the requests come in the same order each time.
 new tlsedge.TLSEdge("tlsEdge", {
   description,
   hostports: ["app.example:443"],
   ipRestriction: restricted ? { ipPolicyIds: ["ipp_1"] } : undefined,
   onModuleRemoval: "replace",
-}, { dependsOn: certificate });`;
+}, { dependsOn: certificate, import: imports?.tlsEdge });`;
 
 type Chains = Record<Point["to"]["chain"], MadeCertificate>;
 
@@ -108,7 +108,7 @@ class Crash {
     await this.#kill();
     // The user comes back two minutes later: until then an object that is not found may be new (contract C39).
     this.project.emulator.clocks.date += 120_000;
-    await this.#recover();
+    await this.#recover(wanted);
     await this.#judge(wanted);
   }
 
@@ -147,18 +147,17 @@ class Crash {
     return printed;
   }
 
-  async #recover(): Promise<void> {
+  async #recover(wanted: object): Promise<void> {
     const refreshed = await this.#pulumi("refresh", ...go);
     if (refreshed.code !== 0 && refreshed.output.includes("pulumi cancel")) {
       await this.#pulumi("cancel", "--yes");
       await this.#pulumi("refresh", ...go);
     }
     const command = this.point.command === "destroy" ? "destroy" : "up";
-    // As the guide says: what equals a resource is from the update that was cut off.
-    await this.#pulumi("preview");
-    if (command === "up") this.project.env.TLSEDGE_TAKE_EQUAL = "1";
+    // As the guide says: what equals a resource to be created is from the update that was cut off.
+    const plan = await this.#pulumi("preview");
+    if (command === "up") await this.#declare({ ...wanted, imports: await this.#adoptable(plan) });
     const { code, output } = await this.#pulumi(command, ...go);
-    delete this.project.env.TLSEDGE_TAKE_EQUAL;
     if (code !== 0) this.wrong.push(`${command} fails: ${output}`);
     if ((await this.project.state()).pending.length > 0) {
       // The advice of the engine's own warning: without a terminal a refresh keeps pending creates.
@@ -168,6 +167,16 @@ class Crash {
 
   #objects(): Wire[] {
     return kinds.flatMap((kind): Wire[] => stored(this.project.emulator, kind).list());
+  }
+
+  /** The objects that a plan names and that a resource without an object can adopt, by the resource. */
+  async #adoptable({ output }: { output: string }): Promise<Record<string, string>> {
+    const { resources } = await this.project.state();
+    const named = (await this.#unmanaged()).filter((id) => output.includes(id));
+    const adoptable = named.filter(
+      (id) => !resources.some(({ id: own }) => own && kindOf(own) === kindOf(id)),
+    );
+    return Object.fromEntries(adoptable.map((id) => [kindOf(id), id]));
   }
 
   /** The ids of objects that are not in the state. */

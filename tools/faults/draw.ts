@@ -101,8 +101,6 @@ export interface Sequence {
   key: Key;
   /** What is done to the program of the killed stack. */
   edits: Edit[];
-  /** Whether the later ups take equal objects instead of creating them. */
-  takesEqual: boolean;
   /** Whether the later ups have another base URL of the same service. */
   gateway: boolean;
   /** The up that runs only the last resource of each stack, as with `--target`. */
@@ -139,7 +137,6 @@ export const words: Record<string, (sequence: Sequence) => boolean> = {
   "the service's clocks are wrong": ({ clocks }) => clocks.date !== 0 || clocks.createdAt !== 0,
   "two keys of one account": ({ key }) => key === "second",
   "two accounts on one host": ({ key }) => key === "other",
-  "later `up`s with `takeEqual`": ({ takesEqual }) => takesEqual,
   "later `up`s at another base URL": ({ gateway }) => gateway,
   "a resource renamed": ({ edits }) => edits.includes("rename"),
   "a resource renamed with an alias, its name given to another": ({ edits }) =>
@@ -190,7 +187,6 @@ function sequences(kind: Kind, run: string, pool: MadeCertificate[]): fc.Arbitra
       programs: fc.constant(programs),
       clocks: rarely({ date: 0, createdAt: 0 }, fc.record({ date: aheadMs, createdAt: aheadMs })),
       key: rarely<Key>("tlsedge", fc.constantFrom("second", "other")),
-      takesEqual: rarely(false, fc.constant(true)),
       gateway: rarely(false, fc.constant(true)),
       target: rarely<Sequence["target"]>(undefined, fc.constantFrom(1, 2)),
       olderObjects: fc.constantFrom(0, 0, 0, 1, 2),
@@ -201,10 +197,7 @@ function sequences(kind: Kind, run: string, pool: MadeCertificate[]): fc.Arbitra
       stepFaults: fc.array(steps, { maxLength: 2, size: "max" }),
     }),
   );
-  // A taken object may be that of a resource that lost its name: C84 gives this up.
-  return drawn.map(({ crash, takesEqual, ...rest }) => {
-    return { ...crash, ...rest, takesEqual: takesEqual && !crash.edits.includes("rename") };
-  });
+  return drawn.map(({ crash, ...rest }) => ({ ...crash, ...rest }));
 }
 
 /** One stack or two; each has up to three equal resources, and perhaps one that differs. */

@@ -13,8 +13,7 @@ export const promises = {
   duplicate: "No create makes two objects, unless an error or a warning names the second.",
   shared:
     "No two resources get the same object, also one after the other. Where they are in two stacks, a warning must name the object.",
-  taken:
-    "No create keeps an object that was the answer to an earlier create, without the setting `takeEqual`.",
+  taken: "No create keeps an object that was the answer to an earlier create.",
   resent: "No create sends its POST again after a lost answer.",
   orphan:
     "An error or a warning names each object that no state has, at the latest in the next plan. There are two exceptions: the inputs were edited since; and two stacks made equal objects at the same time, where a warning names the one that was kept.",

@@ -200,7 +200,7 @@ class Run implements Omit<Result, "words"> {
     this.#unsure = new Set(stack.ids);
     for (const resource of isStored || victim === "provider" ? [] : stack.resources) {
       if (!resource.id || heldBefore.has(resource.id)) continue;
-      if (!this.sequence.takesEqual) this.owners.unstored.add(resource.id);
+      this.owners.unstored.add(resource.id);
       resource.forget();
     }
   }

@@ -101,8 +101,8 @@ export class Stack {
   }
 
   /** The user goes on after a command that has failed, perhaps with other settings. */
-  goOn({ takesEqual, gateway }: Sequence): void {
-    this.#settings = { takesEqual, gateway };
+  goOn({ gateway }: Sequence): void {
+    this.#settings = { gateway };
   }
 
   /** Gives a resource another name, without an alias or with one; see `Edit`. */
