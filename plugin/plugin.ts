@@ -10,6 +10,7 @@ import {
 import { sharedObject } from "../provider/adopt";
 import {
   type ConfigReader,
+  isSetting,
   plainKey,
   problemOf,
   readSettings,
@@ -470,10 +471,10 @@ interface Source {
  */
 function differentAccount(olds: Properties, settings: Settings): string[] {
   if (settings.sameAccount) return [];
-  const keys = ["baseUrl", "apiKey"] as const;
-  const stated = (key: (typeof keys)[number]) =>
-    key === "baseUrl" ? String(olds[key]).replace(/\/+$/, "") : olds[key];
-  return keys.filter((key) => typeof olds[key] === "string" && stated(key) !== settings[key]);
+  return (["baseUrl", "apiKey"] as const).filter((key) => {
+    const old = olds[key];
+    return typeof old === "string" && !isSetting(settings, key, old);
+  });
 }
 
 /**

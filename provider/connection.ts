@@ -112,6 +112,10 @@ export function readSettings(
     const { variable, configKey, inConfig } = waysToSet(connection, key);
     const { inStack, inEnv, howToSet } = valuesOf(connection, key, config, env);
     const [value, { name }] = [inStack || inEnv, checks[key]];
+    if (inStack === "" && typeof connection !== "string") {
+      problems.push(`${configKey} is empty: give it a value, or leave it out`);
+      return undefined;
+    }
     if (!value) {
       if (key === "baseUrl" || key === "apiKey") problems.push(`no ${name} is set: ${howToSet}`);
       return undefined;
@@ -132,6 +136,10 @@ export function readSettings(
 
 const parse = (key: Key, value: string) =>
   v.safeParse(checks[key].schema, value, { abortPipeEarly: true });
+
+/** Whether a text of config gives a setting the value that it has. White space does not count. */
+export const isSetting = (settings: Settings, key: "baseUrl" | "apiKey", text: string): boolean =>
+  parse(key, text.trim()).output === settings[key];
 
 /** What stack config and the environment say of a connection, as text: equal for equal settings of any connection. */
 export function settingsKey(

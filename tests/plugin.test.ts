@@ -259,7 +259,7 @@ describe("the plugin", () => {
     assert.match((await warnings(plugin.endRun)).join(), /e: \[secret\] is served by/);
     await plugin.configure();
     await create(edge("twin"), { description: "in state" });
-    assert.match((await warnings(plugin.endRun)).join(), new RegExp(`equals .*${id}`));
+    assert.match((await warnings(plugin.endRun)).join(), new RegExp(`twin: ${id}`));
   });
 
   it("C7 C50: through the plugin, no key is planned, sent or changed in another account", async () => {
@@ -626,6 +626,15 @@ describe("the plugin", () => {
     });
   });
 
+  it("C4 C82: a provider with an empty property is refused: the environment does not fill it in", () =>
+    withProvider("staging", async ({ checked }) => {
+      for (const given of [{ apiKey: "" }, { apiKey: " \n" }, { baseUrl: "", apiKey: "k" }]) {
+        const [reason = "", ...more] = (await checked(given)).reasons;
+        assert.match(reason, /^\w+ of the provider staging is empty/);
+        assert.deepEqual(more, []);
+      }
+    }));
+
   it("C82: a move to an explicit provider of another account replaces, and no other", () =>
     withProvider("staging", async ({ checked, configure, moved }) => {
       const args = {
@@ -642,6 +651,9 @@ describe("the plugin", () => {
       // The same account, or a provider whose record does not say which it has.
       assert.deepEqual(await moved({ baseUrl, apiKey: secret("k") }), []);
       assert.deepEqual(await moved({ baseUrl: `${baseUrl}/`, timeoutSeconds: "9" }), []);
+      const { host } = new URL(baseUrl);
+      const written = { baseUrl: ` https://${host.toUpperCase()}:443 `, apiKey: secret("k\n") };
+      assert.deepEqual(await moved(written), []);
       assert.deepEqual(await moved({}), []);
       // The record of dynamic providers has the keys of the whole config.
       const record = { "tlsedge:baseUrl": "https://c.example", "tlsedge:apiKey": secret("j") };
