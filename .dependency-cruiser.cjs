@@ -24,6 +24,21 @@ module.exports = {
       { path: "^((dist/)?sdk|plugin)/" },
     ),
     never(
+      "kinds know no run",
+      { path: "^provider/kinds/" },
+      { path: "^provider/(run|operations|dynamic)/" },
+    ),
+    never(
+      "a run knows no operation",
+      { path: "^provider/run/" },
+      { path: "^provider/(operations|dynamic)/" },
+    ),
+    never(
+      "operations know no protocol",
+      { path: "^provider/operations/" },
+      { path: "^provider/dynamic/" },
+    ),
+    never(
       "only plugin talks gRPC",
       { pathNot: ["^plugin/", outside] },
       { path: "^node_modules/(@grpc/grpc-js|google-protobuf)/" },

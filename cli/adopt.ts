@@ -2,12 +2,12 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import type { ServiceObject } from "../client/fields";
 import { plain, plainJson, withoutCommands } from "../client/plain";
-import { defaultConnection } from "../client/settings";
-import { differences, inputsOf, type Kind as Resource } from "../provider/kind";
-import { isObject, type Properties } from "../provider/properties";
-import { type TLSCertificateState, tlsCertificate } from "../provider/tlsCertificate";
-import { tlsEdge } from "../provider/tlsEdge";
-import { problemsOfShape } from "../provider/values/shape";
+import { differences, inputsOf, type Kind as Resource } from "../provider/kinds/kind";
+import { isObject, type Properties } from "../provider/kinds/properties";
+import { problemsOfShape } from "../provider/kinds/shape";
+import { type TLSCertificateState, tlsCertificate } from "../provider/kinds/tlsCertificate";
+import { tlsEdge } from "../provider/kinds/tlsEdge";
+import { defaultConnection } from "../provider/run/settings";
 import type { Account } from "./account";
 import { cell, count, type Display, painted, section, wrapped } from "./table";
 

@@ -3,10 +3,10 @@ import { promisify } from "node:util";
 import type { Client } from "../client/client";
 import { ServiceError } from "../client/errors";
 import { plain, withoutCommands } from "../client/plain";
-import { defaultConnection, waysToSet } from "../client/settings";
 import { tlsEdges } from "../client/tlsEdge";
-import { keys } from "../provider/settings";
-import { nearest } from "../provider/values/nearest";
+import { nearest } from "../provider/kinds/nearest";
+import { keys } from "../provider/run/settingChecks";
+import { defaultConnection, waysToSet } from "../provider/run/settings";
 import { type Display, painted, wrapped } from "./table";
 
 /** One thing that a run needs, as `check --json` prints it. */

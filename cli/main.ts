@@ -2,8 +2,8 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import type { Client } from "../client/client";
 import { plain, plainJson } from "../client/plain";
-import { defaultConnection, waysToSet } from "../client/settings";
-import { connect } from "../provider/connection";
+import { connect } from "../provider/run/connection";
+import { defaultConnection, waysToSet } from "../provider/run/settings";
 import { readAccount } from "./account";
 import { type Adoption, adoptionText, filesOf, planOf, writeFiles } from "./adopt";
 import { checksOf, checkText } from "./check";

@@ -1,5 +1,5 @@
-import { objectIn } from "../provider/lookup";
-import type { ServiceState } from "../provider/state";
+import { objectIn } from "../provider/kinds/lookup";
+import type { ServiceState } from "../provider/kinds/state";
 import { cell, type Line } from "./table";
 
 /** What an edge and a certificate have in common in `status --json`. */

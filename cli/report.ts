@@ -1,5 +1,5 @@
 import { plain, withoutCommands } from "../client/plain";
-import { listed } from "../provider/log";
+import { listed } from "../provider/kinds/kind";
 import type { Status } from "./status";
 import {
   cell,

@@ -1,9 +1,9 @@
 import { isIP } from "node:net";
-import { inputsOf, type Kind } from "../provider/kind";
-import { tlsCertificate } from "../provider/tlsCertificate";
-import { describedBy } from "../provider/tlsCertificateLookup";
-import { type TLSEdgeState, tlsEdge } from "../provider/tlsEdge";
-import { namesCovering } from "../provider/values/pem";
+import { inputsOf, type Kind } from "../provider/kinds/kind";
+import { namesCovering } from "../provider/kinds/pem";
+import { tlsCertificate } from "../provider/kinds/tlsCertificate";
+import { describedBy } from "../provider/kinds/tlsCertificateLookup";
+import { type TLSEdgeState, tlsEdge } from "../provider/kinds/tlsEdge";
 import type { Account } from "./account";
 import type { ObjectStatus, Stored } from "./object";
 import {

@@ -1,5 +1,5 @@
 import { plain } from "../client/plain";
-import type { describedBy } from "../provider/tlsCertificateLookup";
+import type { describedBy } from "../provider/kinds/tlsCertificateLookup";
 import { aboutLines, type ObjectStatus, objectStatus, type Stored } from "./object";
 import { cell, count, type Line, type Paint, type Row } from "./table";
 

@@ -1,5 +1,5 @@
 import { plain } from "../client/plain";
-import type { ModuleState, TLSEdgeState } from "../provider/tlsEdge";
+import type { ModuleState, TLSEdgeState } from "../provider/kinds/tlsEdge";
 import { aboutLines, type ObjectStatus, objectStatus, type Stored } from "./object";
 import { cell, type Row } from "./table";
 

@@ -4,7 +4,7 @@ import { Worker } from "node:worker_threads";
 import * as grpc from "@grpc/grpc-js";
 import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import type { ConstructRequest, ConstructResponse } from "@pulumi/pulumi/proto/provider_pb";
-import { engineAddress } from "../provider/engine";
+import { engineAddress } from "../provider/run/engine";
 import { channelOptions } from "./rpc";
 
 /**

@@ -1,5 +1,5 @@
 import "./checkNode";
-import { engineAddress, exitWithEngine } from "../provider/engine";
+import { engineAddress, exitWithEngine } from "../provider/run/engine";
 import { servePlugin } from "./plugin";
 import schema from "./schema.json";
 

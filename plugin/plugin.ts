@@ -1,25 +1,7 @@
 import { PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
-import {
-  type Connection,
-  defaultConnection,
-  isDefaultProvider,
-  waysToSet,
-} from "../client/settings";
-import { sharedObject } from "../provider/adopt";
-import {
-  type ConfigReader,
-  isSetting,
-  plainKey,
-  problemOf,
-  readSettings,
-  type Settings,
-  unknownKeys,
-} from "../provider/connection";
-import { create } from "../provider/create";
-import { DeclaredHostports } from "../provider/declaredHostports";
-import { cancel } from "../provider/engine";
+import { DeclaredHostports } from "../provider/kinds/hostport";
 import {
   driftOf,
   inputsOf,
@@ -27,26 +9,32 @@ import {
   type Kind,
   keepEqual,
   propertiesOf,
-  storedSettings,
-} from "../provider/kind";
-import { idToImport, kinds, lookups, refuseImport } from "../provider/kinds";
-import { type Show, showOnStderr } from "../provider/log";
-import { judgeAccount } from "../provider/marks";
-import { endRun, planUpdate, planWrite } from "../provider/plan";
-import { defined, hasUnknown, nameInUrn, type Properties, pick } from "../provider/properties";
+} from "../provider/kinds/kind";
+import { kinds, lookups } from "../provider/kinds/kinds";
+import { defined, nameInUrn, type Properties, pick } from "../provider/kinds/properties";
+import { problemsOfShape, prune } from "../provider/kinds/shape";
+import { idToImport, refuseImport, sharedObject } from "../provider/operations/adopt";
+import { create } from "../provider/operations/create";
+import { judgeAccount, noteObject } from "../provider/operations/gone";
+import { planHostports } from "../provider/operations/hostports";
+import { claim, noteSettled } from "../provider/operations/owners";
+import { endRun, planUpdate, planWrite } from "../provider/operations/plan";
 import {
-  check,
   incomplete,
-  noteDiff,
   read,
   remove,
   secretTexts,
+  storedState,
   textsOf,
   update,
-} from "../provider/resource";
-import { type Account, type KnownObject, Run } from "../provider/run";
-import { problemsOfShape, prune } from "../provider/values/shape";
+} from "../provider/operations/resource";
+import { plainKey, problemOf, readSettings } from "../provider/run/connection";
+import { cancel } from "../provider/run/engine";
+import { type Show, showOnStderr } from "../provider/run/log";
+import { type Account, type ManagedObject, Run } from "../provider/run/run";
+import { type Connection, defaultConnection } from "../provider/run/settings";
 import { components } from "./construct";
+import { differentAccount, problemsOfConfig, sourceOf } from "./provider";
 import { allShown, IncompleteError, serve, throughEngine } from "./rpc";
 import { detailedDiff, fromWire, plannedOutputs, propertyOf, toWire } from "./wire";
 
@@ -75,319 +63,318 @@ const kindsByToken = new Map<string, Kind>(
 export async function servePlugin(
   schema: Schema,
 ): Promise<{ port: number; endRun(): Promise<void>; stop(): void; close(): void }> {
-  const { list, endRun, stop, ...handlers } = handlersOf(schema);
-  return { ...(await serve(handlers, list)), endRun, stop };
+  const plugin = new Plugin(schema);
+  const { port, close } = await serve(plugin);
+  return { port, close, endRun: () => plugin.endRun(), stop: () => plugin.stop() };
 }
 
-function handlersOf(schema: Schema) {
-  const { construct, stop } = components();
-  let show: Show = showOnStderr;
-  let run = new Run(() => undefined, show);
-  let connection: Connection = defaultConnection;
-  let isConfigured = false;
+/** Answers the engine's calls. Each public method is a call, by its name in the protocol. */
+class Plugin {
+  readonly #schema: Schema;
+  readonly #components = components();
+  #show: Show = showOnStderr;
+  #run = new Run(() => undefined, this.#show);
+  #connection: Connection = defaultConnection;
+  #isConfigured = false;
   /** The provider of this process, as the engine refers to it: its URN and its id. */
-  let reference = "";
+  #reference = "";
   /** The service of this process. Any user of the machine can call its port, and configure it again. */
-  let origin: string | undefined;
+  #origin: string | undefined;
   // The engine starts one process for each provider, and a provider has one account.
-  let declared = new DeclaredHostports();
-  /** The URNs that were checked: those of the program. */
-  const checked = new Set<string>();
+  #declared = new DeclaredHostports();
 
-  const account = (): Account => run.account(connection);
+  constructor(schema: Schema) {
+    this.#schema = schema;
+  }
+
+  get #account(): Account {
+    return this.#run.account(this.#connection);
+  }
+
   /** The account for an operation. `seconds` is its deadline by `customTimeouts`; 0 when unset. */
-  const operation = (seconds = 0, secrets: string[] = []): Account =>
-    account().operation(seconds * 1000 || undefined, secrets);
-  const resource = (kind: Kind, urn: string, inputs: Properties, secrets: Set<string>) => {
-    const isSecret = secrets.has("hostports");
-    return { account: account(), kind, inputs, name: nameInUrn(urn), isSecret };
-  };
-  /** Notes which resource of the program has an object; refuses a second one. */
-  const noteOwner = (request: messages.DiffRequest) => {
-    const [id, urn] = [request.getId(), request.getUrn()];
-    const kind = kindOf(request.getType());
-    const object = account().known(kind, id);
-    // What was imported has a diff, what a program's `get` has read has none.
-    if (object.isImported) object.isKept = true;
-    object.owner ??= urn;
-    if (object.owner === urn) return;
-    const names = [nameInUrn(object.owner), nameInUrn(urn)] as const;
-    const advice =
-      "remove one from the program, and run `pulumi up` without --target: the object stays";
-    throw new Error(sharedObject(...names, id, advice));
-  };
-  /** Notes whether the update of an object, or its replacement, is still to come. */
-  const noteChange = (kind: Kind, request: messages.DiffRequest, isToChange: boolean) => {
-    if (checked.has(request.getUrn()))
-      account().known(kind, request.getId()).isToChange = isToChange;
-  };
-  /**
-   * The name of another resource of the program that has an object. When an alias renames a resource and a
-   * change replaces it, the engine deletes the old object under the old name: then there is no other.
-   */
-  const otherOwner = ({ owner, isToChange }: KnownObject, urn: string) =>
-    owner && owner !== urn && !isToChange ? nameInUrn(owner) : undefined;
-  const outputsOf = (token: string) => Object.keys(schema.resources[token]?.properties ?? {});
+  #operation(seconds = 0, secrets: string[] = []): Account {
+    return this.#account.operation(seconds * 1000 || undefined, secrets);
+  }
+
+  #resource(kind: Kind, urn: string, inputs: Properties, secrets: Set<string>) {
+    const isSecret = secrets.has(kind.exclusive ?? "");
+    return { account: this.#account, kind, inputs, name: nameInUrn(urn), isSecret };
+  }
+
+  #outputsOf(token: string): string[] {
+    return Object.keys(this.#schema.resources[token]?.properties ?? {});
+  }
+
   /** Writes inputs. Those that the schema marks are secrets, even if the program gives them plain. */
-  const inputsToWire = (token: string, inputs: Properties, secrets: Iterable<string>) => {
-    const known = schema.resources[token]?.inputProperties ?? {};
+  #inputsToWire(token: string, inputs: Properties, secrets: Iterable<string>) {
+    const known = this.#schema.resources[token]?.inputProperties ?? {};
     return toWire(inputs, [...secrets, ...secretsIn(known)]);
-  };
+  }
 
   /** Says what is known at the end of a run, once. Engines before 3.250 end the process without `cancel`. */
-  const end = async () => {
-    await endRun(run);
+  async endRun(): Promise<void> {
+    await endRun(this.#run);
     await allShown();
-  };
+  }
 
-  return {
-    endRun: end,
-    stop,
+  /** Ends the thread of components. */
+  stop(): void {
+    void this.#components.stop();
+  }
 
-    handshake(request: messages.ProviderHandshakeRequest) {
-      show = throughEngine(request.getEngineAddress());
-      // The arguments of a component may be outputs, and resources.
-      return new messages.ProviderHandshakeResponse()
-        .setAcceptSecrets(true)
-        .setAcceptOutputs(true)
-        .setAcceptResources(true);
-    },
+  handshake(request: messages.ProviderHandshakeRequest) {
+    this.#show = throughEngine(request.getEngineAddress());
+    // The arguments of a component may be outputs, and resources.
+    return new messages.ProviderHandshakeResponse()
+      .setAcceptSecrets(true)
+      .setAcceptOutputs(true)
+      .setAcceptResources(true);
+  }
 
-    getPluginInfo: () => new PluginInfo().setVersion(schema.version),
+  getPluginInfo() {
+    return new PluginInfo().setVersion(this.#schema.version);
+  }
 
-    getSchema: () => new messages.GetSchemaResponse().setSchema(JSON.stringify(schema)),
+  getSchema() {
+    return new messages.GetSchemaResponse().setSchema(JSON.stringify(this.#schema));
+  }
 
-    checkConfig(request: messages.CheckRequest) {
-      const { values, secrets } = fromWire(request.getNews());
-      const from = sourceOf(request.getUrn(), values);
-      const problems = problemsOfConfig(from, values, request.getUrn());
-      isConfigured = false;
-      // The engine does not say here which values are secrets, but restores that in the answer. A key
-      // of a program always is. A key of the stack's config stays as it is: configure refuses plain text.
-      const isStack = from.connection === defaultConnection;
-      const always = isStack ? [] : secretsIn(schema.provider.inputProperties);
-      return new messages.CheckResponse()
-        .setInputs(toWire(values, [...secrets, ...always]))
-        .setFailuresList(problems.map(failureOf));
-    },
+  checkConfig(request: messages.CheckRequest) {
+    const { values, secrets } = fromWire(request.getNews());
+    const from = sourceOf(request.getUrn(), values);
+    const problems = problemsOfConfig(from, values, request.getUrn());
+    this.#isConfigured = false;
+    // The engine does not say here which values are secrets, but restores that in the answer. A key
+    // of a program always is. A key of the stack's config stays as it is: configure refuses plain text.
+    const isStack = from.connection === defaultConnection;
+    const always = isStack ? [] : secretsIn(this.#schema.provider.inputProperties);
+    return new messages.CheckResponse()
+      .setInputs(toWire(values, [...secrets, ...always]))
+      .setFailuresList(problems.map(failureOf));
+  }
 
-    // A provider is never replaced, because that would replace all its resources. Once configured, it
-    // is asked about a resource that another provider had, whose account is replaced by its own.
-    diffConfig(request: messages.DiffRequest) {
-      const olds = fromWire(request.getOldInputs() ?? request.getOlds()).values;
-      const news = fromWire(request.getNews()).values;
-      const changed = Object.keys({ ...olds, ...news }).filter((key) => olds[key] !== news[key]);
-      // A default provider also changes with the version of the package, perhaps with its key.
-      const isMove = isConfigured && connection !== defaultConnection;
-      const settings = isMove ? account().settings : undefined;
-      const replaces = settings ? differentAccount(olds, settings) : [];
-      return diffResponse([...changed, ...replaces]).setReplacesList(replaces);
-    },
+  // A provider is never replaced, because that would replace all its resources. Once configured, it
+  // is asked about a resource that another provider had, whose account is replaced by its own.
+  diffConfig(request: messages.DiffRequest) {
+    const olds = fromWire(request.getOldInputs() ?? request.getOlds()).values;
+    const news = fromWire(request.getNews()).values;
+    const changed = Object.keys({ ...olds, ...news }).filter((key) => olds[key] !== news[key]);
+    // A default provider also changes with the version of the package, perhaps with its key.
+    const isMove = this.#isConfigured && this.#connection !== defaultConnection;
+    const settings = isMove ? this.#account.settings : undefined;
+    const replaces = settings ? differentAccount(olds, settings) : [];
+    return diffResponse([...changed, ...replaces]).setReplacesList(replaces);
+  }
 
-    configure(request: messages.ConfigureRequest) {
-      const { values, secrets } = fromWire(request.getArgs());
-      const source = sourceOf(request.getUrn() ?? "", values);
-      // Settings that can't be used fail the checks of the resources.
-      problemOf(() => {
-        const { baseUrl } = readSettings(source.connection, source.config, process.env);
-        const configured = new URL(baseUrl).origin;
-        origin ??= configured;
-        if (configured !== origin)
-          throw new Error(`this process was configured for ${origin}, and is kept to that service`);
-      });
-      ({ connection } = source);
-      reference = `${request.getUrn()}::${request.getId()}`;
-      run = new Run(source.config, show);
-      checked.clear();
-      declared = new DeclaredHostports();
-      if (connection === defaultConnection) {
-        if (values.apiKey && !secrets.has("apiKey")) throw new Error(plainKey(connection));
-        run.sayOverruled(connection);
-      }
-      isConfigured = true;
-      // Engines before 3.250 read what this plugin can do from here, not from the handshake.
-      return new messages.ConfigureResponse()
-        .setAcceptsecrets(true)
-        .setAcceptoutputs(true)
-        .setAcceptresources(true)
-        .setSupportspreview(true);
-    },
+  configure(request: messages.ConfigureRequest) {
+    const { values, secrets } = fromWire(request.getArgs());
+    const source = sourceOf(request.getUrn() ?? "", values);
+    // Settings that can't be used fail the checks of the resources.
+    problemOf(() => {
+      const { baseUrl } = readSettings(source.connection, source.config, process.env);
+      const configured = new URL(baseUrl).origin;
+      this.#origin ??= configured;
+      if (configured !== this.#origin)
+        throw new Error(
+          `this process was configured for ${this.#origin}, and is kept to that service`,
+        );
+    });
+    this.#connection = source.connection;
+    this.#reference = `${request.getUrn()}::${request.getId()}`;
+    this.#run = new Run(source.config, this.#show);
+    this.#declared = new DeclaredHostports();
+    if (this.#connection === defaultConnection) {
+      if (values.apiKey && !secrets.has("apiKey")) throw new Error(plainKey(this.#connection));
+      this.#run.sayOverruled(this.#connection);
+    }
+    this.#isConfigured = true;
+    // Engines before 3.250 read what this plugin can do from here, not from the handshake.
+    return new messages.ConfigureResponse()
+      .setAcceptsecrets(true)
+      .setAcceptoutputs(true)
+      .setAcceptresources(true)
+      .setSupportspreview(true);
+  }
 
-    async check(request: messages.CheckRequest) {
-      const kind = kindOf(request.getType());
-      const [olds, news] = [fromWire(request.getOlds()).values, fromWire(request.getNews())];
-      const pruned = prune(kind, news.values);
-      const before = Object.keys(olds).length > 0 ? olds : undefined;
-      const { inputs, problems, warnings = [] } = check(run, kind, pruned, before);
-      const all = [...problemsOfShape(kind, pruned), ...problems];
-      const urn = request.getUrn();
-      const isSecret = news.secrets.has("hostports");
-      const shared = declared.declare(urn, nameInUrn(urn), inputs.hostports, isSecret);
-      if (shared) all.push({ path: "", reason: shared });
-      // In a replacement, the engine checks twice.
-      for (const text of warnings) run.say("warning", text, urn);
-      checked.add(urn);
-      const stable = keepEqual(kind, olds, inputs);
-      return new messages.CheckResponse()
-        .setInputs(inputsToWire(request.getType(), stable, news.secrets))
-        .setFailuresList(textsOf(all, (name) => news.secrets.has(name)).map(failureOf));
-    },
+  async check(request: messages.CheckRequest) {
+    const kind = kindOf(request.getType());
+    const [olds, news] = [fromWire(request.getOlds()).values, fromWire(request.getNews())];
+    const pruned = prune(kind, news.values);
+    const before = Object.keys(olds).length > 0 ? olds : undefined;
+    const { inputs, problems, warnings = [] } = kind.check(pruned, before, new Date());
+    const all = [...problemsOfShape(kind, pruned), ...problems];
+    const urn = request.getUrn();
+    const { exclusive = "" } = kind;
+    const isSecret = news.secrets.has(exclusive);
+    const shared = this.#declared.declare(urn, nameInUrn(urn), inputs[exclusive], isSecret);
+    if (shared) all.push({ path: "", reason: shared });
+    // In a replacement, the engine checks twice.
+    for (const text of warnings) this.#run.say("warning", text, urn);
+    this.#run.checked.add(urn);
+    const stable = keepEqual(kind, olds, inputs);
+    return new messages.CheckResponse()
+      .setInputs(this.#inputsToWire(request.getType(), stable, news.secrets))
+      .setFailuresList(textsOf(all, (name) => news.secrets.has(name)).map(failureOf));
+  }
 
-    async diff(request: messages.DiffRequest) {
-      const kind = kindOf(request.getType());
-      const { values: state } = fromWire(request.getOlds());
-      const { values: inputs, secrets } = fromWire(request.getNews());
-      const { values: olds } = fromWire(request.getOldInputs());
-      const [id, urn] = [request.getId(), request.getUrn()];
-      // An import is diffed, too. A refresh without a program is not, nor an old name of a resource.
-      if (checked.has(urn)) noteOwner(request);
-      if (connection === defaultConnection) refuseConnection(state);
-      noteDiff(kind, account(), id, state, inputs);
-      const replaces = kind.replaces(state, inputs);
-      const paths = detailedDiff(withoutOthers(kind, olds), inputs, replaces);
-      const changed = [...new Set([...paths.keys()].map(propertyOf))];
-      const isSame =
-        replaces.length === 0 &&
-        changed.every((name) => propertiesOf(kind).includes(name)) &&
-        isUnchanged(kind, state, inputs);
-      const isChanged = changed.length > 0 && !isSame;
-      noteChange(kind, request, isChanged);
-      if (isChanged) await planUpdate(resource(kind, urn, inputs, secrets), id, state);
-      // Fail in the plan when the object may belong to another account.
-      await judgeAccount(kind, account(), id, state, isChanged);
-      // A dynamic provider has written this state: an update without changes rewrites it.
-      if (!isChanged) return diffResponse("__provider" in state ? ["__provider"] : []);
-      const response = diffResponse(changed)
-        .setReplacesList(replaces)
-        // Without a property that replaces, too: `replaceOnChanges` may name others.
-        .setDeletebeforereplace(kind.exclusive !== undefined)
-        .setHasdetaileddiff(true);
-      for (const [path, change] of paths) response.getDetaileddiffMap().set(path, change);
-      return response;
-    },
+  async diff(request: messages.DiffRequest) {
+    const kind = kindOf(request.getType());
+    const { values: state } = fromWire(request.getOlds());
+    const { values: inputs, secrets } = fromWire(request.getNews());
+    const { values: olds } = fromWire(request.getOldInputs());
+    const [id, urn] = [request.getId(), request.getUrn()];
+    // An import is diffed, too. A refresh without a program is not, nor an old name of a resource.
+    const isOfProgram = this.#run.checked.has(urn);
+    const object = this.#account.object(kind, id);
+    if (isOfProgram) refuseOther(object, urn);
+    if (this.#connection === defaultConnection) refuseConnection(state);
+    noteObject(object, state);
+    const replaces = kind.replaces(state, inputs);
+    const paths = detailedDiff(withoutOthers(kind, olds), inputs, replaces);
+    const changed = [...new Set([...paths.keys()].map(propertyOf))];
+    const isSame =
+      replaces.length === 0 &&
+      changed.every((name) => propertiesOf(kind).includes(name)) &&
+      isUnchanged(kind, state, inputs);
+    const isChanged = changed.length > 0 && !isSame;
+    if (isOfProgram) {
+      noteSettled(object, !isChanged);
+      planHostports(object, state, inputs);
+      if (isChanged) await planUpdate(this.#resource(kind, urn, inputs, secrets), object, state);
+    }
+    // Fail in the plan when the object may belong to another account.
+    await judgeAccount(object, state, isChanged);
+    // A dynamic provider has written this state: an update without changes rewrites it.
+    if (!isChanged) return diffResponse("__provider" in state ? ["__provider"] : []);
+    const response = diffResponse(changed)
+      .setReplacesList(replaces)
+      // Without a property that replaces, too: `replaceOnChanges` may name others.
+      .setDeletebeforereplace(kind.exclusive !== undefined)
+      .setHasdetaileddiff(true);
+    for (const [path, change] of paths) response.getDetaileddiffMap().set(path, change);
+    return response;
+  }
 
-    async create(request: messages.CreateRequest) {
-      const kind = kindOf(request.getType());
-      const { values: inputs, secrets } = fromWire(request.getProperties());
-      await planWrite(resource(kind, request.getUrn(), inputs, secrets), true);
-      if (request.getPreview()) {
-        const known = { ...inputs, ...kind.derived?.(inputs) };
-        const planned = plannedOutputs(kind, outputsOf(request.getType()), known);
-        const outputs = { ...planned, accountTag: account().mark };
-        return new messages.CreateResponse().setProperties(toWire(outputs, secrets));
-      }
-      const service = operation(request.getTimeout(), secretTexts(kind, secrets, inputs));
-      const { id, state, problem } = await create(kind, service, inputs);
-      const stored = { ...state, ...storedSettings(kind, inputs), accountTag: service.mark };
-      const outputs = toWire(stored, secrets);
-      if (!problem) return new messages.CreateResponse().setId(id).setProperties(outputs);
-      const message = incomplete(kind, id, problem);
-      const details = new messages.ErrorResourceInitFailed()
-        .setId(id)
-        .setProperties(outputs)
-        .setInputs(inputsToWire(request.getType(), inputs, secrets))
-        .setReasonsList([message]);
-      throw new IncompleteError(message, details);
-    },
+  async create(request: messages.CreateRequest) {
+    const kind = kindOf(request.getType());
+    const { values: inputs, secrets } = fromWire(request.getProperties());
+    await planWrite(this.#resource(kind, request.getUrn(), inputs, secrets), true);
+    if (request.getPreview()) {
+      const known = { ...inputs, ...kind.derived?.(inputs) };
+      const planned = plannedOutputs(kind, this.#outputsOf(request.getType()), known);
+      const outputs = { ...planned, accountTag: this.#account.tag };
+      return new messages.CreateResponse().setProperties(toWire(outputs, secrets));
+    }
+    const service = this.#operation(request.getTimeout(), secretTexts(kind, secrets, inputs));
+    const { id, state, problem } = await create(kind, service, inputs);
+    const outputs = toWire(storedState(kind, service, state, inputs), secrets);
+    if (!problem) return new messages.CreateResponse().setId(id).setProperties(outputs);
+    const message = incomplete(kind, id, problem);
+    const details = new messages.ErrorResourceInitFailed()
+      .setId(id)
+      .setProperties(outputs)
+      .setInputs(this.#inputsToWire(request.getType(), inputs, secrets))
+      .setReasonsList([message]);
+    throw new IncompleteError(message, details);
+  }
 
-    async read(request: messages.ReadRequest) {
-      const kind = kindOf(request.getType());
-      const props = fromWire(request.getProperties());
-      const old = fromWire(request.getInputs());
-      // An import and a program's `get` have no state.
-      const stored = "uri" in props.values ? props.values : undefined;
-      const id = stored
-        ? request.getId()
-        : await idToImport(kind, operation(request.getTimeout()).client, request.getId());
-      const texts = secretTexts(kind, props.secrets, props.values);
-      const service = operation(request.getTimeout(), texts);
-      const found = await read(kind, service, id, stored);
-      if (!found && !stored) await refuseImport(kind, service.client, id);
-      if (!found) return new messages.ReadResponse();
-      if (!stored) service.known(kind, id).isImported = true;
-      const inputs = stored
-        ? withDrift(kind, stored, found, withoutOthers(kind, old.values))
-        : importedInputs(kind, found);
-      const settings = storedSettings(kind, old.values);
-      const outputs = { ...found, ...settings, accountTag: service.mark };
-      const secrets = new Set([...props.secrets, ...old.secrets]);
-      return new messages.ReadResponse()
-        .setId(id)
-        .setProperties(toWire(outputs, secrets))
-        .setInputs(inputsToWire(request.getType(), inputs, old.secrets));
-    },
+  async read(request: messages.ReadRequest) {
+    const kind = kindOf(request.getType());
+    const props = fromWire(request.getProperties());
+    const old = fromWire(request.getInputs());
+    // An import and a program's `get` have no state.
+    const stored = "uri" in props.values ? props.values : undefined;
+    const id = stored
+      ? request.getId()
+      : await idToImport(kind, this.#operation(request.getTimeout()), request.getId());
+    const texts = secretTexts(kind, props.secrets, props.values);
+    const service = this.#operation(request.getTimeout(), texts);
+    const object = service.object(kind, id);
+    const found = await read(object, stored);
+    if (!found && !stored) await refuseImport(object);
+    if (!found) return new messages.ReadResponse();
+    if (!stored) object.known.isImported = true;
+    const inputs = stored
+      ? withDrift(kind, stored, found, withoutOthers(kind, old.values))
+      : importedInputs(kind, found);
+    const outputs = storedState(kind, service, found, old.values);
+    const secrets = new Set([...props.secrets, ...old.secrets]);
+    return new messages.ReadResponse()
+      .setId(id)
+      .setProperties(toWire(outputs, secrets))
+      .setInputs(this.#inputsToWire(request.getType(), inputs, old.secrets));
+  }
 
-    async update(request: messages.UpdateRequest) {
-      const kind = kindOf(request.getType());
-      const { values: state, secrets: old } = fromWire(request.getOlds());
-      const { values: inputs, secrets } = fromWire(request.getNews());
-      if (request.getPreview()) {
-        const olds = withoutOthers(kind, fromWire(request.getOldInputs()).values);
-        const names = outputsOf(request.getType());
-        const planned = plannedOutputs(kind, names, inputs, { state, inputs: olds });
-        const outputs = { ...planned, accountTag: account().mark };
-        return new messages.UpdateResponse().setProperties(toWire(outputs, [...secrets, ...old]));
-      }
-      const texts = secretTexts(kind, [...secrets, ...old], inputs, state);
-      const service = operation(request.getTimeout(), texts);
-      service.known(kind, request.getId()).isToChange = false;
-      const found = await update(kind, service, request.getId(), state, inputs);
-      const outputs = { ...found, ...storedSettings(kind, inputs), accountTag: service.mark };
+  async update(request: messages.UpdateRequest) {
+    const kind = kindOf(request.getType());
+    const { values: state, secrets: old } = fromWire(request.getOlds());
+    const { values: inputs, secrets } = fromWire(request.getNews());
+    if (request.getPreview()) {
+      const olds = withoutOthers(kind, fromWire(request.getOldInputs()).values);
+      const names = this.#outputsOf(request.getType());
+      const planned = plannedOutputs(kind, names, inputs, { state, inputs: olds });
+      const outputs = { ...planned, accountTag: this.#account.tag };
       return new messages.UpdateResponse().setProperties(toWire(outputs, [...secrets, ...old]));
-    },
+    }
+    const texts = secretTexts(kind, [...secrets, ...old], inputs, state);
+    const service = this.#operation(request.getTimeout(), texts);
+    const found = await update(service.object(kind, request.getId()), state, inputs);
+    const outputs = storedState(kind, service, found, inputs);
+    return new messages.UpdateResponse().setProperties(toWire(outputs, [...secrets, ...old]));
+  }
 
-    async delete(request: messages.DeleteRequest) {
-      const kind = kindOf(request.getType());
-      const { values: state, secrets } = fromWire(request.getProperties());
-      const service = operation(request.getTimeout(), secretTexts(kind, secrets, state));
-      const other = otherOwner(service.known(kind, request.getId()), request.getUrn());
-      await remove(kind, service, request.getId(), state, other);
-      return new Empty();
-    },
+  async delete(request: messages.DeleteRequest) {
+    const kind = kindOf(request.getType());
+    const { values: state, secrets } = fromWire(request.getProperties());
+    const service = this.#operation(request.getTimeout(), secretTexts(kind, secrets, state));
+    await remove(service.object(kind, request.getId()), state);
+    return new Empty();
+  }
 
-    construct(request: messages.ConstructRequest) {
-      // Without it, an SDK that names a download URL would give a site and its parts two default
-      // providers, so two processes: neither would know the other's hostports.
-      const providers = request.getProvidersMap();
-      if (!providers.has("tlsedge")) providers.set("tlsedge", reference);
-      return construct(request);
-    },
+  construct(request: messages.ConstructRequest) {
+    // Without it, an SDK that names a download URL would give a site and its parts two default
+    // providers, so two processes: neither would know the other's hostports.
+    const providers = request.getProvidersMap();
+    if (!providers.has("tlsedge")) providers.set("tlsedge", this.#reference);
+    return this.#components.construct(request);
+  }
 
-    /** A lookup. One that gives a list gives it as the only property of its result. */
-    async invoke(request: messages.InvokeRequest) {
-      const token = request.getTok();
-      const lookup = lookups[token.replace("tlsedge:index:", "")];
-      const described = schema.functions[token];
-      if (!lookup || !described) throw new Error(`there is no function ${token}`);
-      const { values: args, secrets } = fromWire(request.getArgs());
-      const result = await lookup(() => operation().client, args, { isSecret: secrets.size > 0 });
-      const [name = ""] = Object.keys(described.outputs.properties);
-      const outputs = Array.isArray(result) ? { [name]: result } : (result as Properties);
-      return new messages.InvokeResponse().setReturn(toWire(outputs));
-    },
+  /** A lookup. One that gives a list gives it as the only property of its result. */
+  async invoke(request: messages.InvokeRequest) {
+    const token = request.getTok();
+    const lookup = lookups[token.replace("tlsedge:index:", "")];
+    const described = this.#schema.functions[token];
+    if (!lookup || !described) throw new Error(`there is no function ${token}`);
+    const { values: args, secrets } = fromWire(request.getArgs());
+    const result = await lookup(() => this.#operation().client, args, {
+      isSecret: secrets.size > 0,
+    });
+    const [name = ""] = Object.keys(described.outputs.properties);
+    const outputs = Array.isArray(result) ? { [name]: result } : (result as Properties);
+    return new messages.InvokeResponse().setReturn(toWire(outputs));
+  }
 
-    /** The engine calls this at the end of every run, too. */
-    async cancel() {
-      try {
-        await end();
-      } finally {
-        cancel();
-      }
-      return new Empty();
-    },
+  /** The engine calls this at the end of every run, too. */
+  async cancel() {
+    try {
+      await this.endRun();
+    } finally {
+      cancel();
+    }
+    return new Empty();
+  }
 
-    /** All objects of a kind in the account, newest first. */
-    async *list(request: messages.ListRequest) {
-      const kind = kindOf(request.getToken());
-      let left = request.getLimit() || Number.POSITIVE_INFINITY;
-      for await (const object of kind.endpoints.list(operation().client)) {
-        if (left-- <= 0) break;
-        const { id, description } = object as { id: string; description?: string };
-        const result = new messages.ListResponse.Result().setId(id).setName(description || id);
-        yield new messages.ListResponse().setResult(result);
-      }
-    },
-  };
+  /** All objects of a kind in the account, newest first. */
+  async *list(request: messages.ListRequest) {
+    const kind = kindOf(request.getToken());
+    let left = request.getLimit() || Number.POSITIVE_INFINITY;
+    for await (const object of kind.endpoints.list(this.#operation().client)) {
+      if (left-- <= 0) break;
+      const { id, description } = object as { id: string; description?: string };
+      const result = new messages.ListResponse.Result().setId(id).setName(description || id);
+      yield new messages.ListResponse().setResult(result);
+    }
+  }
 }
 
 function secretsIn(properties: SchemaProperties): string[] {
@@ -410,6 +397,16 @@ function kindOf(token: string): Kind {
   throw new Error(
     `a TLSSite is a component, which has no object of its own. Import its parts: a ${parts}`,
   );
+}
+
+/** Refuses a second resource of the program that has an object. */
+function refuseOther(object: ManagedObject, urn: string): void {
+  const owner = { key: urn, name: nameInUrn(urn) };
+  const other = claim(object, owner);
+  if (!other) return;
+  const advice =
+    "remove one from the program, and run `pulumi up` without --target: the object stays";
+  throw new Error(sharedObject(nameInUrn(other.key), owner.name, object.id, advice));
 }
 
 /** Refuses the state of a dynamic provider for another account: a default provider has no other. */
@@ -457,52 +454,4 @@ function withDrift(
 /** Leaves `property` empty: the engine would print the value of that property, secret or not. */
 function failureOf(reason: string): messages.CheckFailure {
   return new messages.CheckFailure().setReason(reason);
-}
-
-/** Where a provider's settings come from. */
-interface Source {
-  connection: Connection;
-  config: ConfigReader;
-}
-
-/**
- * The settings by which a resource of another provider is in another account; none if it is in the
- * same. Only what that provider's record states is known: the environment may have changed since.
- */
-function differentAccount(olds: Properties, settings: Settings): string[] {
-  if (settings.sameAccount) return [];
-  return (["baseUrl", "apiKey"] as const).filter((key) => {
-    const old = olds[key];
-    return typeof old === "string" && !isSetting(settings, key, old);
-  });
-}
-
-/**
- * A default provider has the stack's config, an explicit one has its own properties. If a program names
- * its provider as the engine does, messages name its settings wrong, and a plain-text key is refused.
- */
-function sourceOf(urn: string, values: Properties): Source {
-  const name = nameInUrn(urn);
-  const connection: Connection = isDefaultProvider(name) ? defaultConnection : { provider: name };
-  const settings = new Map<string, string>();
-  for (const [key, value] of Object.entries(defined(values))) {
-    settings.set(waysToSet(connection, key).configKey, String(value));
-  }
-  return { connection, config: (configKey) => settings.get(configKey) };
-}
-
-/** What the engine adds to a provider's settings. */
-const engineKeys = ["version", "pluginDownloadURL", "__internal"];
-
-function problemsOfConfig({ connection, config }: Source, values: Properties, urn: string) {
-  const configKeys = Object.keys(values)
-    .filter((key) => !engineKeys.includes(key))
-    .map((key) => waysToSet(connection, key).configKey);
-  // The namespace with the project's name has the program's own settings, too.
-  const isProject = connection === urn.split("::")[1];
-  const unknown = isProject ? undefined : unknownKeys(connection, configKeys);
-  const problem = hasUnknown(values)
-    ? undefined
-    : problemOf(() => readSettings(connection, config, process.env));
-  return [unknown, problem].filter((reason) => reason !== undefined);
 }

@@ -7,18 +7,16 @@ import type { ErrorResourceInitFailed } from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
 import { Any } from "google-protobuf/google/protobuf/any_pb";
 import { plainMessage } from "../client/plain";
-import type { Show } from "../provider/log";
+import type { Show } from "../provider/run/log";
 
 /** The URN of the operation in progress: messages about it name its resource. */
 const urnOf = new AsyncLocalStorage<string>();
 /** Messages on their way to the engine, which shows none that comes after its last operation. */
 const unshown = new Set<Promise<void>>();
 
-/** The functions that answer the engine's calls, by the names of the calls. */
-export interface Handlers {
-  // biome-ignore lint/suspicious/noExplicitAny: each call has a request of its own type
-  [call: string]: (request: any) => unknown;
-}
+/** The methods that answer the engine's calls, by the names of the calls. */
+// biome-ignore lint/suspicious/noExplicitAny: each call has a request of its own type
+type Methods = Partial<Record<string, (request: any) => unknown>>;
 
 /** For clients and servers on this machine. */
 export const channelOptions = {
@@ -31,23 +29,17 @@ export const channelOptions = {
 /**
  * Serves the engine's calls on a port of 127.0.0.1 that the system chooses.
  *
+ * @param plugin Has a method for each call that it answers; `list` gives an answer after the other.
  * @returns The port, and how to stop.
  */
-export async function serve<Request, Response>(
-  handlers: Handlers,
-  list: (request: Request) => AsyncIterable<Response>,
-): Promise<{ port: number; close(): void }> {
+export async function serve(plugin: object): Promise<{ port: number; close(): void }> {
   const server = new grpc.Server(channelOptions);
-  const unary = Object.entries(handlers).map(([name, handle]) => [name, answered(handle)]);
-  const streamed: grpc.handleServerStreamingCall<Request, Response> = async (call) => {
-    try {
-      for await (const response of list(call.request)) call.write(response);
-      call.end();
-    } catch (error) {
-      call.emit("error", grpcError(error as Error));
-    }
-  };
-  server.addService(ResourceProviderService, { ...Object.fromEntries(unary), list: streamed });
+  const methods = plugin as Methods;
+  const calls = Object.entries(ResourceProviderService).flatMap(([name, { responseStream }]) => {
+    const method = methods[name]?.bind(plugin);
+    return method ? [[name, responseStream ? streamed(method) : answered(method)]] : [];
+  });
+  server.addService(ResourceProviderService, Object.fromEntries(calls));
   const port = await new Promise<number>((resolve, reject) => {
     const credentials = grpc.ServerCredentials.createInsecure();
     server.bindAsync("127.0.0.1:0", credentials, (error, bound) =>
@@ -59,6 +51,22 @@ export async function serve<Request, Response>(
 
 /** A request about one resource. Not every request has a URN. */
 type AnyRequest = { getUrn?(): string };
+
+/** Makes a handler of a generator. */
+function streamed(
+  generate: (request: unknown) => unknown,
+): grpc.handleServerStreamingCall<unknown, unknown> {
+  return async (call) => {
+    try {
+      for await (const response of generate(call.request) as AsyncIterable<unknown>) {
+        call.write(response);
+      }
+      call.end();
+    } catch (error) {
+      call.emit("error", grpcError(error as Error));
+    }
+  };
+}
 
 /** Makes a handler of a function: an exception becomes the answer's error. */
 function answered(

@@ -1,8 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import { PropertyDiff } from "@pulumi/pulumi/proto/provider_pb";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb";
-import { differences, type Kind, propertiesOf, settingsOf } from "../provider/kind";
-import { isObject, type Properties, unknownValue, withOneMarker } from "../provider/properties";
+import { differences, type Kind, propertiesOf, settingsOf } from "../provider/kinds/kind";
+import {
+  isObject,
+  type Properties,
+  unknownValue,
+  withOneMarker,
+} from "../provider/kinds/properties";
 
 /** Marks a special value on the wire. The key and the kind are Pulumi's. */
 const specialKey = "4dabf18193072939515e22adb298388d";

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import * as shape from "../provider/values/shape";
+import * as shape from "../provider/kinds/shape";
 
 /** The arguments of every resource. */
 export interface ObjectArgs {

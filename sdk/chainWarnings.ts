@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { parsedChain, warningsOf } from "../provider/tlsCertificate";
+import { parsedChain, warningsOf } from "../provider/kinds/tlsCertificate";
 import { isAsync } from "./args";
 
 /**

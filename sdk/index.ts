@@ -14,7 +14,7 @@ export type {
   TLSEdgeState,
   TLSVersion,
   TlsTerminationState,
-} from "../provider/tlsEdge";
+} from "../provider/kinds/tlsEdge";
 export type { ObjectArgs } from "./args";
 export type { InputOf } from "./kind";
 export { LookupError } from "./lookup";

@@ -1,14 +1,14 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { Client } from "../client/client";
 import { plainMessage } from "../client/plain";
-import { defaultConnection } from "../client/settings";
-import * as lookups from "../provider/lookup";
-import { defined } from "../provider/properties";
-import { Run } from "../provider/run";
+import * as lookups from "../provider/kinds/lookup";
+import { defined } from "../provider/kinds/properties";
+import { Run } from "../provider/run/run";
+import { defaultConnection } from "../provider/run/settings";
 import { isAsync } from "./args";
 import { type InputOf, pluginToken } from "./kind";
-import { mocks, withMessageAlone } from "./pulumiFaults";
 import { checkConnection, stackConfig, warnOfLookups } from "./resource";
+import { mocks, withMessageAlone } from "./workarounds";
 
 /** The arguments that every lookup takes. */
 export interface LookupArgs {

@@ -1,30 +1,28 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
-import { defaultConnection, waysToSet } from "../client/settings";
-import { importKey, secretsKey } from "../provider/adopt";
+import { importKey, millisecondsOf, secretsKey, timeoutsKey } from "../provider/dynamic/hidden";
+import { defined, isObject } from "../provider/kinds/properties";
+import type { AccountState, StateNames } from "../provider/kinds/state";
 import {
   ConfigurationError,
   overruled,
   plainKey,
   readSettings,
   unknownKeys,
-} from "../provider/connection";
-import type { AccountState } from "../provider/marks";
-import { defined, isObject } from "../provider/properties";
-import type { StateNames } from "../provider/state";
-import { millisecondsOf, timeoutsKey } from "../provider/timeouts";
+} from "../provider/run/connection";
+import { defaultConnection, waysToSet } from "../provider/run/settings";
 import { isAsync } from "./args";
 import { typeToken } from "./kind";
-import { isConfigSecret, mocks, PausedTraces } from "./pulumiFaults";
 import { type Owner, refuseSharedObject } from "./shared";
+import { isConfigSecret, mocks, PausedTraces } from "./workarounds";
 
 /** What a resource of this package is to the engine. */
 export interface Registered {
   /** The name of the class. */
   type: string;
-  /** The provider's export in `provider/dynamic.ts`. */
-  provider: keyof typeof import("../provider/dynamic");
+  /** The provider's export in `provider/dynamic/dynamic.ts`. */
+  provider: keyof typeof import("../provider/dynamic/dynamic");
   /** The outputs. */
   stateNames: StateNames;
   /** The arguments that are always secrets, and that the resource does not show. */

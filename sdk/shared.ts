@@ -1,10 +1,10 @@
 import * as pulumi from "@pulumi/pulumi";
 import { plainMessage } from "../client/plain";
-import { defaultConnection } from "../client/settings";
-import { sharedObject } from "../provider/adopt";
-import { DeclaredHostports } from "../provider/declaredHostports";
+import { DeclaredHostports } from "../provider/kinds/hostport";
+import { sharedObject } from "../provider/operations/adopt";
+import { defaultConnection } from "../provider/run/settings";
 import type { InputOf } from "./kind";
-import { failLater, mocks } from "./pulumiFaults";
+import { failLater, mocks } from "./workarounds";
 
 /** What only one resource of a program may have, by connection. */
 class Declared {

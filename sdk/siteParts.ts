@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
 import { plainMessage } from "../client/plain";
-import { listed } from "../provider/log";
-import { isObject } from "../provider/properties";
-import { covers, type SubjectAlternativeNames } from "../provider/values/pem";
+import { listed } from "../provider/kinds/kind";
+import { covers, type SubjectAlternativeNames } from "../provider/kinds/pem";
+import { isObject } from "../provider/kinds/properties";
 import { isAsync, wrongForm } from "./args";
 import { type InputOf, isOfKind } from "./kind";
 import type { TLSCertificate, TLSCertificateArgs } from "./tlsCertificate";

@@ -1,19 +1,19 @@
 import * as pulumi from "@pulumi/pulumi";
-import { findAll, findOne } from "../provider/lookup";
-import { stateNames, type TLSCertificateState } from "../provider/tlsCertificate";
+import { findAll, findOne } from "../provider/kinds/lookup";
+import type { SubjectAlternativeNames } from "../provider/kinds/pem";
+import { stateNames, type TLSCertificateState } from "../provider/kinds/tlsCertificate";
 import {
   type GetTLSCertificateResult,
   lookup,
   type TLSCertificateListFilter,
   type TLSCertificateQuery,
-} from "../provider/tlsCertificateLookup";
-import type { SubjectAlternativeNames } from "../provider/values/pem";
+} from "../provider/kinds/tlsCertificateLookup";
 import type { ObjectArgs } from "./args";
 import { warnOfChain } from "./chainWarnings";
 import { type InputOf, isOfKind } from "./kind";
 import { type LookupArgs, lookUp, lookUpOutput } from "./lookup";
-import { idToGet } from "./pulumiFaults";
 import { type Outputs, type Registered, Registration } from "./resource";
+import { idToGet } from "./workarounds";
 
 export type { GetTLSCertificateResult, SubjectAlternativeNames };
 

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { findAll, findOne } from "../provider/lookup";
+import { findAll, findOne } from "../provider/kinds/lookup";
 import {
   type GetTLSEdgeResult,
   lookup,
@@ -7,13 +7,13 @@ import {
   type TLSEdgeFilter,
   type TLSEdgeQuery,
   type TLSEdgeState,
-} from "../provider/tlsEdge";
+} from "../provider/kinds/tlsEdge";
 import type { ObjectArgs } from "./args";
 import { type InputOf, isOfKind } from "./kind";
 import { type LookupArgs, lookUp, lookUpOutput } from "./lookup";
-import { idToGet } from "./pulumiFaults";
 import { type Outputs, type Registered, Registration } from "./resource";
 import { refuseSharedHostports } from "./shared";
+import { idToGet } from "./workarounds";
 
 export type { GetTLSEdgeResult };
 

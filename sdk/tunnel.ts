@@ -1,11 +1,11 @@
 import type * as pulumi from "@pulumi/pulumi";
-import { findAll, findOne } from "../provider/lookup";
+import { findAll, findOne } from "../provider/kinds/lookup";
 import {
   type GetTunnelResult,
   lookup,
   type TunnelFilter,
   type TunnelQuery,
-} from "../provider/tunnel";
+} from "../provider/kinds/tunnel";
 import type { InputOf } from "./kind";
 import { type LookupArgs, lookUp, lookUpEach, lookUpOutput } from "./lookup";
 

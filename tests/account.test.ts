@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { type Account, type Emulator, makeCertificate, startEmulator } from "../emulator/server";
-import { connect } from "../provider/connection";
-import { tlsCertificate, tlsEdge } from "../provider/dynamic";
-import { findAll, findOne } from "../provider/lookup";
-import { beginRun } from "../provider/process";
-import { lookup } from "../provider/tlsEdge";
+import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
+import { beginRun } from "../provider/dynamic/process";
+import { findAll, findOne } from "../provider/kinds/lookup";
+import { lookup } from "../provider/kinds/tlsEdge";
+import { connect } from "../provider/run/connection";
 import {
   answer,
   atScript,
@@ -85,7 +85,7 @@ describe("the account that the state was made with", () => {
         assert.ok(text === explained || text.length < 170, text);
       }
       assert.match(await messageOf(change(all[0])), /not found: see the first/);
-      await messageOf(all[0].destroy());
+      await messageOf(all[0].leave());
       assert.match(await messageOf(create("new")), /no write is sent/);
       assert.deepEqual(
         all.map(({ state }) => state),
@@ -138,11 +138,11 @@ describe("the account that the state was made with", () => {
     methods();
     assert.equal((await replacement.preview(certificate)).verdict, "same");
     assert.deepEqual(methods(), []);
-    const message = await messageOf(old.destroy());
+    const message = await messageOf(old.leave());
     assert.match(message, new RegExp(`no write is sent.*${replacement.id}`));
     assert.ok(!methods().includes("DELETE"));
     setEnv({ TLSEDGE_SAME_ACCOUNT: "1" });
-    await old.destroy();
+    await old.leave();
   });
 
   it("C7 C25: with a new key, an unchanged object asks for nothing before a write", async () => {
@@ -229,7 +229,7 @@ describe("the account that the state was made with", () => {
       assert.deepEqual(await refresh(a, b, c), ["gone", "gone", "same"]);
       assert.notEqual(c.state.accountTag, accountTag);
       // Its witness was read before, and stays one.
-      await d.destroy();
+      await d.leave();
       assert.equal(await change(c), "update");
     }
   });
@@ -251,7 +251,7 @@ describe("the account that the state was made with", () => {
   });
 
   it("C7: an update and a delete show the account, too", async () => {
-    for (const work of [change, (stack: Stack) => stack.destroy()]) {
+    for (const work of [change, (stack: Stack) => stack.leave()]) {
       const [gone, there] = await edges(2);
       remove(gone);
       rotate();
@@ -270,7 +270,7 @@ describe("the account that the state was made with", () => {
     assert.match(await messageOf(change(all[0])), /gone from the service/);
     // The object itself, the list, and the witness.
     assert.deepEqual(methods(), ["PATCH", "GET", "GET", "GET"]);
-    await all[3].destroy();
+    await all[3].leave();
     assert.deepEqual(methods(), ["DELETE", "GET"]);
   });
 
@@ -279,9 +279,9 @@ describe("the account that the state was made with", () => {
     useOther();
     for (const stack of all) await stack.preview({ description: "changed" });
     methods();
-    await messageOf(all[0].destroy());
+    await messageOf(all[0].leave());
     assert.deepEqual(methods(), ["DELETE", "GET", "GET"]);
-    await messageOf(all[1].destroy());
+    await messageOf(all[1].leave());
     assert.deepEqual(methods(), ["DELETE", "GET"]);
   });
 
@@ -291,7 +291,7 @@ describe("the account that the state was made with", () => {
     methods();
     assert.equal(await a.refresh(), "gone");
     assert.deepEqual(methods(), ["GET", "GET"]);
-    await b.destroy();
+    await b.leave();
     assert.deepEqual(methods(), ["DELETE", "GET"]);
     // An object of somebody else that can't be used is in a list that can be read.
     const answer = { fields: { tls_edges: [{ id: 7 }] } };
@@ -340,7 +340,7 @@ describe("the account that the state was made with", () => {
       const answers = [answer(404, { msg: "no" }), answer(200, body)];
       await atScript([...answers, ...answers], async () => {
         assert.match(await messageOf(stack.refresh()), /can't be listed either/);
-        assert.match(await messageOf(stack.destroy()), /can't be listed either/);
+        assert.match(await messageOf(stack.leave()), /can't be listed either/);
       });
     }
   });

@@ -8,7 +8,7 @@ import type { Client } from "../client/client";
 import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
 import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
 import { type CertificateOptions, makeCertificate } from "../emulator/server";
-import { tlsCertificate, tlsEdge } from "../provider/dynamic";
+import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
 import { certificateWire, edgeWire } from "./accounts";
 import { holds, hostileText } from "./cases";
 import { runCommand } from "./cli";

@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
 import { mock } from "node:test";
+import { tlsEdges } from "../client/tlsEdge";
 import { type MadeCertificate, makeCertificate, startEmulator } from "../emulator/server";
-import { tlsCertificate, tlsEdge } from "../provider/dynamic";
-import { beginRun, finishRun } from "../provider/process";
+import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
+import { beginRun, finishRun } from "../provider/dynamic/process";
 import {
+  answer,
+  atScript,
   captureMessages,
+  clientOf,
   deployed,
   holdClocks,
   messageOf,
@@ -57,7 +61,7 @@ describe("adoption", () => {
     const option = importing("A.example.com:443", args);
     const stack = await adopt(option);
     assert.equal(stack.id, existing.id);
-    assert.deepEqual(methods(), ["GET", "GET", "GET"], "the name in check and create, the object");
+    assert.deepEqual(methods(), ["GET", "GET"], "the name, the object");
     assert.equal(await stack.up(option), "same");
     beginRun();
     await stack.preview(importing(existing.id, args));
@@ -201,6 +205,76 @@ describe("adoption", () => {
     assert.match(await messageOf(adopted.preview(adopted.inputs)), /to another resource/);
   });
 
+  it("C40: an adopted resource is no other resource where the engine diffs it to its old inputs, too", async () => {
+    const stack = await adopt(importing(existing.id, args));
+    const { __import, ...withoutOption } = stack.inputs;
+    for (const [old, now] of [
+      // What it depends on is replaced, in the update that takes the option out of the program.
+      [{ ...stack.inputs, metadata: unknown }, args],
+      // A refresh gives inputs without the option, which stands in the program.
+      [withoutOption, importing(existing.id, args)],
+    ] as const) {
+      beginRun();
+      await stack.diff(old);
+      await stack.preview(now);
+    }
+  });
+
+  it("C40: the hostport in the option may be one that the edge had when it was adopted", async () => {
+    const option = importing("a.example.com:443", { ...args, hostports: ["b.example.com:443"] });
+    const stack = await adopt(importing("a.example.com:443", args));
+    beginRun();
+    assert.equal(await stack.up(option), "update");
+    beginRun();
+    assert.equal(await stack.up(option), "same");
+  });
+
+  it("C40: an id that looks like a hostport is an id", async () => {
+    const [made] = emulator.tlsEdges.list();
+    emulator.tlsEdges.delete(existing.id);
+    await atScript(
+      [
+        answer(200, { tls_edges: [{ ...made, id: "edge:42" }] }),
+        answer(200, { ...made, id: "edge:42" }),
+      ],
+      async () => {
+        beginRun();
+        assert.equal((await plan(importing("edge:42", args))).verdict, "create");
+      },
+    );
+  });
+
+  it("C30 C40: many adoptions by name share the pages of the list", async () => {
+    const hosts = Array.from({ length: 20 }, (_, n) => [`${n}.example:443`]);
+    for (const hostports of hosts) await tlsEdges.create(clientOf(emulator), { hostports });
+    methods();
+    beginRun();
+    await Promise.all(
+      hosts.map(async ([host = ""]) => plan(importing(host, { hostports: [host] }))),
+    );
+    assert.ok(methods().length <= 4, "a list of names, and pages in place of single reads");
+  });
+
+  it("C81: an object that another resource of the program keeps is not deleted", async () => {
+    const adopted = await adopt(importing(existing.id, args));
+    beginRun();
+    await adopted.up(args);
+    beginRun();
+    assert.equal(await adopted.up(args), "same");
+    const messages = captureMessages();
+    await existing.leave();
+    assert.match(
+      messages().join(),
+      /stays on the service, because another resource .* has it, too/,
+    );
+    assert.deepEqual(ids(), [existing.id]);
+    beginRun();
+    // A change of it that is still to come may replace it: then the delete is its own.
+    await adopted.preview({ ...args, description: "new" });
+    await existing.leave();
+    assert.deepEqual(ids(), []);
+  });
+
   it("C40: two resources can't adopt the same object in an update", async () => {
     await adopt(importing(existing.id, args));
     const again = adopt(importing(existing.id, args));
@@ -228,28 +302,28 @@ describe("adoption", () => {
   });
 
   it("C44: an object that this run has deleted is not adopted", async () => {
-    await existing.destroy();
+    await existing.leave();
     const adopted = importing(existing.id, args);
-    assert.match(await messageOf(create(adopted)), /deleted by this update/);
+    assert.match(await messageOf(create(adopted)), /no TLS edge has the id/);
     await messageOf(adopt(adopted));
     assert.deepEqual(ids(), []);
   });
 
   it("C44: a delete leaves an adopted object alive, before its adoption and in a later run, too", async () => {
     await plan(importing(existing.id, args));
-    await existing.destroy();
+    await existing.leave();
     assert.deepEqual(ids(), [existing.id]);
     const stack = await adopt(importing(existing.id, args));
-    await existing.destroy();
+    await existing.leave();
     beginRun();
     // The resource that had it before: its delete was left to this run.
     assert.equal(await stack.up(importing(existing.id, args)), "same");
-    await existing.destroy();
+    await existing.leave();
     beginRun();
     // A destroy, or the old provider of `--replace '**'`, gets the state alone.
     const messages = captureMessages();
     await stack.destroy();
-    assert.match(messages().join(), /stays on the service.*remove the option/);
+    assert.match(messages().join(), /stays on the service.*remove the option.*`import: "edgtls_/);
     assert.deepEqual(ids(), [existing.id]);
   });
 

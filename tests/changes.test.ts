@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { makeCertificate } from "../emulator/server";
-import { tlsCertificate, tlsEdge } from "../provider/dynamic";
-import { pick } from "../provider/properties";
+import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
+import { pick } from "../provider/kinds/properties";
 import { deployed, fullEdge, type Properties, takeRequests, useEmulator } from "./support";
 
 const termination = (enabled: boolean, terminate_at: string, min_version?: string) => ({

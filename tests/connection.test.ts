@@ -8,9 +8,14 @@ import {
   makeCertificate,
   startEmulator,
 } from "../emulator/server";
-import { ConfigurationError, overruled, readSettings, unknownKeys } from "../provider/connection";
-import { tlsCertificate, tlsEdge } from "../provider/dynamic";
-import { Run } from "../provider/run";
+import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
+import {
+  ConfigurationError,
+  overruled,
+  readSettings,
+  unknownKeys,
+} from "../provider/run/connection";
+import { Run } from "../provider/run/run";
 import { checkConnection } from "../sdk/resource";
 import {
   captureMessages,
@@ -316,7 +321,7 @@ describe("a connection", () => {
     await stack.up({ description: "a" });
     await stack.refresh();
     await new Stack(tlsCertificate, config).check({});
-    await stack.destroy();
+    await stack.leave();
     assert.equal(messages().length, 1);
   });
 

@@ -6,10 +6,10 @@ import { ServiceError } from "../client/errors";
 import { tlsCertificates } from "../client/tlsCertificate";
 import { tlsEdges } from "../client/tlsEdge";
 import { type Fault, type MadeCertificate, makeCertificate } from "../emulator/server";
-import { tlsCertificate, tlsEdge } from "../provider/dynamic";
-import { Objects } from "../provider/objects";
-import { beginRun } from "../provider/process";
-import { tlsEdge as edgeKind } from "../provider/tlsEdge";
+import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
+import { beginRun } from "../provider/dynamic/process";
+import { tlsEdge as edgeKind } from "../provider/kinds/tlsEdge";
+import { Objects } from "../provider/run/objects";
 import {
   type Answer,
   answer,

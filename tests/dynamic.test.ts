@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { ConnectionError } from "../client/errors";
 import { makeCertificate } from "../emulator/server";
-import { tlsCertificate, tlsEdge } from "../provider/dynamic";
-import { millisecondsOf } from "../provider/timeouts";
+import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
+import { millisecondsOf } from "../provider/dynamic/hidden";
 import {
   deployed,
   failureOf,

@@ -5,7 +5,7 @@ import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { setTimeout } from "node:timers/promises";
-import { isEngineAlive } from "../provider/engine";
+import { isEngineAlive } from "../provider/run/engine";
 import { EnginePort } from "../tools/protocol";
 import { until, useEmulator } from "./support";
 

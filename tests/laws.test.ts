@@ -7,9 +7,10 @@ import * as fc from "fast-check";
 import type { Ref } from "../client/fields";
 import type { TLSEdgeWire } from "../client/tlsEdge";
 import { type MadeCertificate, makeCertificate } from "../emulator/server";
-import { tlsCertificate, tlsEdge } from "../provider/dynamic";
-import { schema as certificateSchema } from "../provider/tlsCertificate";
-import { chainFingerprint, formatChain, formatKey, parseChain } from "../provider/values/pem";
+import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
+import { beginRun } from "../provider/dynamic/process";
+import { chainFingerprint, formatChain, formatKey, parseChain } from "../provider/kinds/pem";
+import { schema as certificateSchema } from "../provider/kinds/tlsCertificate";
 import { Secrets } from "../tools/secrets";
 import { anyJson, character, holds, withOther } from "./cases";
 import { PlanFailure, type Properties, Stack, setEnv, unknown, useEmulator } from "./support";
@@ -430,6 +431,7 @@ describe("for any inputs", () => {
   it("C13: a value that is not known yet passes the plan at any depth, and is never sent", async () => {
     await holds(fc.record({ edit, places }), 100, async ({ edit: { before, after }, places }) => {
       emulator.reset();
+      beginRun();
       const planned = withUnknown(after, places);
       if (!JSON.stringify(planned).includes(unknown)) return;
       const stack = new Stack(tlsEdge);

@@ -6,7 +6,7 @@ import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { ServiceError } from "../client/errors";
 import { type Emulator, makeCertificate, type Respond, startEmulator } from "../emulator/server";
 import { fromWire } from "../plugin/wire";
-import { tlsCertificate, tlsEdge } from "../provider/dynamic";
+import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
 import * as sdk from "../sdk";
 import { startPlugin } from "./pluginProvider";
 import { failureOf, known, type Properties, Stack, setEnv, setEnvFor } from "./support";

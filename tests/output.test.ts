@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { tlsEdges } from "../client/tlsEdge";
 import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
-import { unknownValue } from "../provider/properties";
-import { tlsCertificate } from "../provider/tlsCertificate";
-import { tlsEdge } from "../provider/tlsEdge";
+import { unknownValue } from "../provider/kinds/properties";
+import { tlsCertificate } from "../provider/kinds/tlsCertificate";
+import { tlsEdge } from "../provider/kinds/tlsEdge";
 import { repository } from "../tools/folders";
 import { Provider } from "../tools/protocol";
 import { clientOf, failureOf, type Properties, settingsFor } from "./support";

@@ -5,10 +5,10 @@ import type { Client } from "../client/client";
 import { ConnectionError, ServiceError } from "../client/errors";
 import { type TLSEdgeMutation, tlsEdges } from "../client/tlsEdge";
 import { type MadeCertificate, makeCertificate } from "../emulator/server";
-import type { Kind } from "../provider/kind";
-import { Objects } from "../provider/objects";
-import { tlsCertificate } from "../provider/tlsCertificate";
-import { tlsEdge } from "../provider/tlsEdge";
+import type { Kind } from "../provider/kinds/kind";
+import { tlsCertificate } from "../provider/kinds/tlsCertificate";
+import { tlsEdge } from "../provider/kinds/tlsEdge";
+import { Objects } from "../provider/run/objects";
 import { holds } from "./cases";
 import { clientOf, failureOf, holdClocks, until, useEmulator } from "./support";
 

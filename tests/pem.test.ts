@@ -2,8 +2,6 @@ import assert from "node:assert/strict";
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type MadeCertificate, makeCertificate } from "../emulator/server";
-import { textsOf } from "../provider/resource";
-import { expiryOf, tlsCertificate, warningsOf } from "../provider/tlsCertificate";
 import {
   covers,
   describeChain,
@@ -12,8 +10,10 @@ import {
   namesCovering,
   parseChain,
   parseKey,
-} from "../provider/values/pem";
-import { problemsOfShape } from "../provider/values/shape";
+} from "../provider/kinds/pem";
+import { problemsOfShape } from "../provider/kinds/shape";
+import { expiryOf, tlsCertificate, warningsOf } from "../provider/kinds/tlsCertificate";
+import { textsOf } from "../provider/operations/resource";
 import { type Properties, setEnv, unknown } from "./support";
 
 const day = 86_400_000;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { tlsEdges } from "../client/tlsEdge";
 import { startEmulator } from "../emulator/server";
-import { tlsCertificate, tlsEdge } from "../provider/dynamic";
-import { beginRun, finishRun } from "../provider/process";
+import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
+import { beginRun, finishRun } from "../provider/dynamic/process";
 import {
   answer,
   atScript,
@@ -280,7 +280,7 @@ describe("the question of a plan", () => {
       await own.preview({ description: "new" });
       assert.deepEqual(await warnings(), []);
       beginRun();
-      await deleted.destroy();
+      await deleted.leave();
       await own.preview({ description: "new" });
       assert.deepEqual(await warnings(), []);
     });

@@ -6,9 +6,9 @@ import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { tlsEdges } from "../client/tlsEdge";
 import { makeCertificate } from "../emulator/server";
 import schema from "../plugin/schema.json";
-import { tlsCertificate, tlsEdge } from "../provider/dynamic";
-import { pick } from "../provider/properties";
-import { chainNames } from "../provider/values/pem";
+import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
+import { chainNames } from "../provider/kinds/pem";
+import { pick } from "../provider/kinds/properties";
 import { EnginePort } from "../tools/protocol";
 import { resourceOf, secret, startPlugin } from "./pluginProvider";
 import {
@@ -439,8 +439,6 @@ describe("the plugin", () => {
     for (const [method, work] of [
       ["POST", () => create({ ...edge(), timeout: 0.2 }, news)],
       ["GET", () => read(late)],
-      // An import by a name.
-      ["GET", () => read({ timeout: 0.2, id: "a.example:443" })],
       ["PATCH", () => update({ ...late, news, oldInputs: {} })],
       ["DELETE", () => call("delete", new messages.DeleteRequest(), { ...edge(), ...late })],
     ] as const) {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import type { Kind } from "../provider/kind";
-import { textsOf } from "../provider/resource";
-import { tlsCertificate } from "../provider/tlsCertificate";
-import { tlsEdge } from "../provider/tlsEdge";
-import { nearest } from "../provider/values/nearest";
-import { problemsOfShape, prune } from "../provider/values/shape";
+import type { Kind } from "../provider/kinds/kind";
+import { nearest } from "../provider/kinds/nearest";
+import { problemsOfShape, prune } from "../provider/kinds/shape";
+import { tlsCertificate } from "../provider/kinds/tlsCertificate";
+import { tlsEdge } from "../provider/kinds/tlsEdge";
+import { textsOf } from "../provider/operations/resource";
 import { holds } from "./cases";
 import { type Properties, unknown } from "./support";
 

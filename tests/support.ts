@@ -21,7 +21,7 @@ import {
   makeServerCertificate,
 } from "../emulator/pki";
 import { type Emulator, type Respond, startEmulator } from "../emulator/server";
-import { beginRun, finishRun } from "../provider/process";
+import { beginRun, finishRun } from "../provider/dynamic/process";
 
 export type Properties = Record<string, unknown>;
 
@@ -472,8 +472,14 @@ export class Stack {
     return read(id, wired({ ...props, __provider }));
   }
 
-  /** `pulumi destroy`. */
+  /** `pulumi destroy`: a run of its own. */
   async destroy(): Promise<void> {
+    beginRun();
+    await this.leave();
+  }
+
+  /** The end of an update of a program that has the resource no more. */
+  async leave(): Promise<void> {
     await (await this.#configured()).delete(this.id, wired(this.state));
   }
 }

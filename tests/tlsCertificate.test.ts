@@ -5,8 +5,8 @@ import { inspect } from "node:util";
 import * as pulumi from "@pulumi/pulumi";
 import { tlsCertificates } from "../client/tlsCertificate";
 import { type MadeCertificate, makeCertificate } from "../emulator/server";
-import { tlsCertificate } from "../provider/dynamic";
-import { describeChain, parseChain } from "../provider/values/pem";
+import { tlsCertificate } from "../provider/dynamic/dynamic";
+import { describeChain, parseChain } from "../provider/kinds/pem";
 import { TLSCertificate, type TLSCertificateArgs } from "../sdk/tlsCertificate";
 import {
   deployed,

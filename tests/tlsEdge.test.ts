@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { mock } from "node:test";
 import type { TLSEdgeWire } from "../client/tlsEdge";
-import { tlsEdge } from "../provider/dynamic";
-import { beginRun } from "../provider/process";
+import { tlsEdge } from "../provider/dynamic/dynamic";
+import { beginRun } from "../provider/dynamic/process";
 import {
   answer,
   atScript,
@@ -341,7 +341,7 @@ describe("a TLS edge", () => {
     const works: [string, (stack: Stack) => Promise<unknown>, result?: string][] = [
       ["a refresh", (stack) => stack.refresh(), "same"],
       ["an update", (stack) => stack.up({ description: "new" }), "update"],
-      ["a delete", (stack) => stack.destroy()],
+      ["a delete", (stack) => stack.leave()],
     ];
     const youth: [clocks: { date: number; createdAt: number }, begin: () => unknown][] = [
       // By the service's clock.

@@ -3,10 +3,10 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import ts from "typescript";
-import { defaultConnection, waysToSet } from "../client/settings";
 import ours from "../package.json";
-import { type Kind, settingsOf } from "../provider/kind";
-import { kinds, lookups } from "../provider/kinds";
+import { type Kind, settingsOf } from "../provider/kinds/kind";
+import { kinds, lookups } from "../provider/kinds/kinds";
+import { defaultConnection, waysToSet } from "../provider/run/settings";
 import { repository } from "./folders";
 
 /** Where the schema is. */
@@ -222,7 +222,7 @@ class Source {
 
 /** The Pulumi package schema of the plugin. */
 export function makeSchema() {
-  const source = new Source("sdk/index.ts", "provider/marks.ts");
+  const source = new Source("sdk/index.ts", "provider/kinds/state.ts");
   const config = configOf(source);
   return {
     ...metadata(),
@@ -299,7 +299,10 @@ function metadata() {
 
 /** The settings of the provider. No default is read from the environment: SDKs would store it. */
 function configOf(source: Source): Fields["properties"] {
-  const { properties } = source.fields(source.type("provider/connection.ts", "Settings"), "input");
+  const { properties } = source.fields(
+    source.type("provider/run/connection.ts", "Settings"),
+    "input",
+  );
   for (const [key, property] of Object.entries(properties)) {
     const { variable } = waysToSet(defaultConnection, key);
     property.description += ` Environment variable: \`${variable}\`.`;
@@ -310,11 +313,11 @@ function configOf(source: Source): Fields["properties"] {
 function resourceOf(source: Source, name: string) {
   const file = baseNameOf(name);
   const settings = settingsOf(kinds[name as keyof typeof kinds] as Kind);
-  const inputs = source.type(`provider/${file}.ts`, `${name}Inputs`);
-  const state = source.type(`provider/${file}.ts`, `${name}State`);
+  const inputs = source.type(`provider/kinds/${file}.ts`, `${name}Inputs`);
+  const state = source.type(`provider/kinds/${file}.ts`, `${name}State`);
   const given = source.fields(inputs, "input", source.type("sdk/index.ts", `${name}Args`));
   const outputs = source.fields(state, "output");
-  const account = source.fields(source.type("provider/marks.ts", "AccountState"), "output");
+  const account = source.fields(source.type("provider/kinds/state.ts", "AccountState"), "output");
   outputs.properties = { ...account.properties, ...outputs.properties };
   Object.assign(given.properties[replacing] ?? {}, { willReplaceOnChanges: true });
   for (const setting of settings.filter((setting) => setting in given.properties)) {

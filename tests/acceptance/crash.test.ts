@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout } from "node:timers/promises";
 import type { Fault } from "../../emulator/server";
-import { isEngineAlive } from "../../provider/engine";
+import { isEngineAlive } from "../../provider/run/engine";
 import type { Project } from "../../tools/engine";
 import { left, type Process } from "../../tools/processes";
 import { age, certificate, edge, pair, type Step, scenario } from "./scenario";

@@ -1,0 +1,323 @@
+import { isDeepStrictEqual } from "node:util";
+import type { dynamic } from "@pulumi/pulumi";
+import * as v from "valibot";
+import { text } from "../kinds/inputs";
+import {
+  driftOf,
+  inputsOf,
+  isUnchanged,
+  type Kind,
+  keepEqual,
+  type Problem,
+  settingsOf,
+  storedSettings,
+} from "../kinds/kind";
+import { isSameObject, kinds } from "../kinds/kinds";
+import {
+  defined,
+  isObject,
+  type Properties,
+  pick,
+  unknownValue,
+  withOneMarker,
+} from "../kinds/properties";
+import { problemsOfShape, prune } from "../kinds/shape";
+import {
+  adopt,
+  checkImportOption,
+  claimByOption,
+  findToAdopt,
+  idToImport,
+  noteAdoption,
+  problemsOfAdoption,
+} from "../operations/adopt";
+import { create } from "../operations/create";
+import { judgeAccount, noteObject } from "../operations/gone";
+import { planHostports } from "../operations/hostports";
+import { noteSettled } from "../operations/owners";
+import { planUpdate, planWrite } from "../operations/plan";
+import {
+  incomplete,
+  read,
+  remove,
+  secretTexts,
+  storedState,
+  textsOf,
+  update,
+} from "../operations/resource";
+import { problemOf } from "../run/connection";
+import { exitWithEngine } from "../run/engine";
+import type { Account, ManagedObject } from "../run/run";
+import { defaultConnection } from "../run/settings";
+import { importKey, secretsKey, type Timed, type Timeouts, timeoutsKey } from "./hidden";
+import { currentRun, finishRun } from "./process";
+import { failureOf, hideShownErrors, withoutSecondMessage } from "./workarounds";
+
+/** The provider of TLS edges. Every state names this export, so it is never renamed. */
+export const tlsEdge = dynamicProvider(kinds.TLSEdge);
+/** The provider of TLS certificates. Every state names this export, so it is never renamed. */
+export const tlsCertificate = dynamicProvider(kinds.TLSCertificate);
+
+/**
+ * Adapts a kind to Pulumi's dynamic-provider protocol. The rules of the protocol are handled
+ * here for all resources: unknown values, deleted objects, and the result of a refresh.
+ */
+function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
+  const { entries } = kind.schema;
+  /** A program of these providers may also name a config namespace. */
+  const schema = { ...kind.schema, entries: { ...entries, connection: v.optional(text) } };
+  const accountOf = (properties: Properties): Account =>
+    currentRun().account(connectionOf(properties));
+  /** The account for an operation that makes requests. */
+  const operation = (properties: Properties, timed?: Timed, state: Properties = {}): Account => {
+    const account = accountOf(properties);
+    currentRun().sayOverruled(connectionOf(properties));
+    const timeouts = (properties[timeoutsKey] ?? {}) as Timeouts;
+    const secrets = secretTexts(kind, secretsOf(properties), properties, state);
+    return account.operation(timed && timeouts[timed], secrets);
+  };
+  const resource = (inputs: Properties) => {
+    const isSecret = secretsOf(inputs).includes(kind.exclusive ?? "");
+    return { account: accountOf(inputs), kind, inputs, isSecret };
+  };
+  const readToAdopt = async (wanted: unknown, inputs: Properties) => {
+    if (typeof wanted !== "string") return undefined;
+    const account = operation(inputs);
+    account.memory.isUsed = true;
+    const object = account.object(kind, await idToImport(kind, account, wanted));
+    claimByOption(object, wanted);
+    return { object, state: await findToAdopt(object, inputs) };
+  };
+  /** What a run learns from the diff of a resource of the program. */
+  const noteDiff = async (
+    object: ManagedObject,
+    state: Properties,
+    inputs: Properties,
+    isSame: boolean,
+  ) => {
+    claimByOption(object, String(inputs[importKey] ?? ""));
+    noteSettled(object, isSame);
+    planHostports(object, state, inputs);
+    if (!isSame) await planUpdate(resource(inputs), object, state, isDeployed(inputs));
+  };
+  return withoutSecondMessage({
+    // Don't await here: Pulumi uses a provider before this promise settles.
+    configure: async ({ config }: dynamic.ConfigureRequest) => {
+      const run = currentRun();
+      const isFirst = run.config === undefined;
+      run.config = (key) => config.get(key);
+      if (!isFirst) return;
+      hideShownErrors();
+      void exitWithEngine(finishRun);
+    },
+
+    check: async (olds: Properties = {}, raw: Properties = {}) => {
+      const {
+        [importKey]: wanted,
+        [secretsKey]: marked,
+        [timeoutsKey]: timeouts,
+        ...args
+      } = withOneMarker(raw);
+      // Another copy of this package may have registered the resource without the names.
+      const secrets: string[] = Array.isArray(marked) ? marked : Object.keys(entries);
+      const isNew = Object.keys(olds).length === 0;
+      const news = prune({ schema }, args, olds);
+      const problems = [
+        ...problemsOfShape({ schema }, news),
+        ...problemsOfConnection(connectionOf(news)),
+      ];
+      /** Asks the service, unless the inputs have problems. A failure becomes a problem. */
+      const attempt = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+        if (problems.length > 0) return undefined;
+        return work().catch((error: Error) => {
+          problems.push({ path: "", reason: error.message });
+          return undefined;
+        });
+      };
+      const found = isNew
+        ? await attempt(() => readToAdopt(wanted, { ...news, [secretsKey]: secrets }))
+        : undefined;
+      // In an adoption, the object's inputs take the place of the old inputs.
+      const before = isNew ? found && inputsOf(kind, found.state) : olds;
+      const checked = kind.check(news, before, new Date());
+      problems.push(...checked.problems);
+      // The inputs are the only way into a plan, so they have what follows from them.
+      const derived = kind.derived?.(checked.inputs, before);
+      const inputs = { ...keepEqual(kind, before ?? {}, checked.inputs), ...derived };
+      if (found) {
+        // What the check refuses is not compared with the object to adopt.
+        const refused = problems.map(({ path }) => [path.split(".", 1)[0], unknownValue]);
+        const compared = { ...checked.inputs, ...Object.fromEntries(refused) };
+        problems.push(...problemsOfAdoption(found.object, found.state, compared, secrets));
+        if (problems.length === 0) noteAdoption(found.object);
+      } else if (isNew) {
+        await attempt(() => planWrite(resource({ ...inputs, [secretsKey]: secrets }), true));
+      }
+      const hidden = {
+        [importKey]: wanted,
+        [secretsKey]: keptNames(kind, secrets),
+        [timeoutsKey]: timeouts,
+      };
+      const whole = { ...inputs, ...defined(hidden) };
+      noteChecked(olds, whole);
+      return {
+        inputs: whole,
+        failures: textsOf(problems, (name) => secrets.includes(name)).map(failureOf),
+      };
+    },
+
+    diff: async (id: string, state: Properties, inputs: Properties) => {
+      const object = accountOf(isOwn(state) ? state : inputs).object(kind, id);
+      noteObject(object, state);
+      const replaces = kind.replaces(state, inputs);
+      if (isOwn(state) && connectionOf(state) !== connectionOf(inputs)) replaces.push("connection");
+      checkImport(object, state, inputs, replaces);
+      const isSame = replaces.length === 0 && isStored(kind, state, inputs);
+      if (isOfProgram(inputs)) await noteDiff(object, state, inputs, isSame);
+      // Fail in the plan when the object may belong to another account.
+      await judgeAccount(object, state, !isSame);
+      if (isSame) return { changes: false };
+      // The engine itself compares the inputs: so `replaceOnChanges` and `ignoreChanges` work, and
+      // fields that the program does not set are no change.
+      return replaces.length > 0 ? { replaces } : {};
+    },
+
+    create: async (inputs: Properties) => {
+      const { [importKey]: wanted } = inputs;
+      const account = operation(inputs, "create");
+      const adoption = async (name: string) => {
+        const object = account.object(kind, await idToImport(kind, account, name));
+        return adopt(object, inputs, secretsOf(inputs));
+      };
+      const { id, state, problem } = await (typeof wanted === "string"
+        ? adoption(wanted)
+        : create(kind, account, inputs));
+      const outs = stateOf(kind, account, state, inputs);
+      if (!problem) return { id, outs };
+      // The engine stores these properties in spite of the error; the next update completes them.
+      const properties = { ...outs, __provider: inputs.__provider };
+      const message = incomplete(kind, id, problem);
+      throw Object.assign(new Error(message), { id, properties, reasons: [message] });
+    },
+
+    read: async (id: string, props: Properties = {}) => {
+      // In a program's `get`, no properties are stored yet.
+      const stored = "uri" in props ? props : undefined;
+      const account = operation(props, "read");
+      const found = await read(account.object(kind, id), stored);
+      if (found) return { id, ...refreshed(kind, props, found, account) };
+      if (stored) return { id: "" };
+      // The engine would accept an empty id as a successful `get`.
+      throw new Error(`no ${kind.title} has the id ${id}`);
+    },
+
+    update: async (id: string, stored: Properties, inputs: Properties) => {
+      const account = operation(inputs, "update", stored);
+      const found = await update(account.object(kind, id), stored, inputs);
+      return { outs: stateOf(kind, account, found, inputs) };
+    },
+
+    delete: async (id: string, state: Properties) => {
+      const object = operation(state, "delete").object(kind, id);
+      return remove(object, state, state[importKey] !== undefined);
+    },
+  });
+}
+
+/** Whether these providers have written a state, and not the plugin, which stores no connection. */
+const isOwn = (state: Properties): boolean => state.__provider !== undefined;
+
+/** Checks the `import` option of a resource that has an object. */
+function checkImport(
+  object: ManagedObject,
+  state: Properties,
+  { [importKey]: wanted }: Properties,
+  replaces: string[],
+): void {
+  const { kind, id } = object;
+  const isNamed = wanted === state[importKey] || isSameObject(kind, id, state, wanted);
+  checkImportOption(object, wanted, isNamed, replaces);
+}
+
+/** Whether an update would change neither the object nor the state: Pulumi needs `__provider` there. */
+function isStored(kind: Kind, state: Properties, inputs: Properties): boolean {
+  return (
+    isOwn(state) &&
+    state[importKey] === inputs[importKey] &&
+    isDeepStrictEqual(settingsIn(kind, state), settingsIn(kind, inputs)) &&
+    isUnchanged(kind, state, inputs)
+  );
+}
+
+/** Notes inputs that a check gives back, and those of the last deployment. */
+function noteChecked(olds: Properties, inputs: Properties): void {
+  const { checked, deployed } = currentRun();
+  checked.add(keyOf(inputs));
+  deployed.add(keyOf(olds));
+}
+
+/**
+ * Whether inputs are those of a resource of the program. The engine also diffs to the old inputs, after a
+ * refresh, and to partly unknown ones, when what a resource depends on is replaced.
+ */
+const isOfProgram = (inputs: Properties): boolean => currentRun().checked.has(keyOf(inputs));
+
+/** Whether inputs are those of the last deployment: the service has rewritten a text, so the state differs for ever. */
+const isDeployed = (inputs: Properties): boolean => currentRun().deployed.has(keyOf(inputs));
+
+/** Equal for equal inputs: the engine gives the properties in any order, and Pulumi adds its own. */
+const keyOf = ({ __provider, ...inputs }: Properties): string =>
+  JSON.stringify(inputs, (_, part) =>
+    isObject(part) && !Array.isArray(part) ? Object.entries(part).sort() : part,
+  );
+
+/** The result of a read of an existing object. */
+function refreshed(kind: Kind, stored: Properties, found: Properties, account: Account) {
+  const props = stateOf(kind, account, found, stored);
+  // Return inputs only after drift. A read does not know the private key, so inputs that it returns
+  // would remove the key from the state.
+  if (driftOf(kind, stored, found).length === 0) return { props };
+  const isDefault = stored.connection === defaultConnection;
+  const settings = isDefault ? { ...stored, connection: undefined } : stored;
+  const own = defined(pick(settings, [...settingsOf(kind), "connection"]));
+  const inputs = inputsOf(kind, found);
+  return { props, inputs: { ...inputs, ...kind.derived?.(inputs), ...own } };
+}
+
+/** The names of the properties that the program has marked as secrets. */
+function secretsOf(properties: Properties): string[] {
+  return (properties[secretsKey] ?? []) as string[];
+}
+
+/** The names that state has: none of what always is a secret. */
+function keptNames({ secrets = [] }: Kind, names: string[]): string[] | undefined {
+  const others = names.filter((name) => !secrets.includes(name));
+  return others.length > 0 ? others : undefined;
+}
+
+function settingsIn(kind: Kind, from: Properties): Properties {
+  return { ...storedSettings(kind, from), connection: connectionOf(from) };
+}
+
+/**
+ * What state has of an object. Other timeouts and marks of secrets alone are no update, as for every resource: so
+ * state has them from the next create or update on.
+ */
+function stateOf(kind: Kind, account: Account, found: Properties, from: Properties): Properties {
+  return {
+    ...storedState(kind, account, found, from),
+    connection: connectionOf(from),
+    ...defined(pick(from, [timeoutsKey, secretsKey, importKey])),
+  };
+}
+
+function connectionOf(properties: Properties): string {
+  return String(properties.connection ?? defaultConnection);
+}
+
+function problemsOfConnection(connection: string): Problem[] {
+  const reason = problemOf(() => currentRun().account(connection));
+  if (reason) return [{ path: "", reason }];
+  currentRun().sayOverruled(connection);
+  return [];
+}

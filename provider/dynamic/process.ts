@@ -1,0 +1,24 @@
+import { adoptions } from "../operations/adopt";
+import { endRun } from "../operations/plan";
+import { Run } from "../run/run";
+
+/** The run that a dynamic provider's process works for. */
+let run = new Run();
+
+/** The run that this process works for. */
+export function currentRun(): Run {
+  return run;
+}
+
+/** Begins a run. An engine starts a process for each run; tests begin several in one. */
+export function beginRun(): Run {
+  run = new Run(run.config);
+  return run;
+}
+
+/** Ends a run: says what is only known at its end. */
+export async function finishRun(): Promise<void> {
+  // Only now is it known that no other adoption follows.
+  run.say("info", adoptions(run));
+  await endRun(run);
+}

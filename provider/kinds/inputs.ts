@@ -1,0 +1,118 @@
+import * as v from "valibot";
+import { hasUnknown } from "./properties";
+
+/**
+ * The schemas of the inputs. Each states what a value must be, and never quotes the value, which may be
+ * a secret: `shape.ts` makes a sentence of it.
+ */
+export const text = v.string("must be a string");
+const list = <Item extends v.GenericSchema>(item: Item) =>
+  v.array(item, "must be a list of strings");
+const yesOrNo = v.boolean("must be true or false, without quotes");
+
+/** One of several texts. */
+export const choice = <const Options extends string[]>(...options: Options) => {
+  const names = options.map((option) => `"${option}"`).join(", ");
+  return v.picklist(options, `must be ${names.replace(/, (?=[^,]*$)/, " or ")}`);
+};
+
+/** A documented limit (api.md §8). */
+const atMostBytes = (limit: number) =>
+  v.maxBytes(
+    limit,
+    ({ received }) => `must be at most ${limit} bytes of UTF-8, but has ${received}`,
+  );
+
+export const description = v.optional(v.pipe(text, atMostBytes(255)));
+export const metadata = v.optional(
+  v.pipe(v.string("must be a string, such as JSON"), atMostBytes(4096)),
+);
+
+/** Refuses a text that matches a pattern, with what is wrong then. The first pattern that matches decides. */
+const without = (mistakes: [pattern: RegExp, reason: string][]) => {
+  const mistakeIn = (value: string) => mistakes.find(([pattern]) => pattern.test(value));
+  return v.check(
+    (value: string) => !mistakeIn(value),
+    ({ input }) => String(mistakeIn(input)?.[1]),
+  );
+};
+
+/** An identifier of the service, opaque. What is refused here is no identifier at all. */
+export const id = v.pipe(
+  text,
+  without([
+    [/^$/, "must not be empty"],
+    [/-----BEGIN /, "is PEM text: give the id of the object"],
+    [/^https?:\/\//, "is a URL: give only the id, its last part"],
+    [/^\d+(\.\d+){3}(\/\d+)?$/, "is an address: give the id of an object that the service has"],
+  ]),
+);
+/** Identifiers in a restriction. Not empty: api.md does not say what an empty list restricts. */
+export const someIds = v.pipe(
+  list(id),
+  v.nonEmpty("must not be empty: to restrict nothing, remove the module"),
+);
+
+/** A module of an edge. */
+export const edgeModule = <Entries extends v.ObjectEntries>(entries: Entries) => {
+  const properties = {
+    /** Whether the module is applied to traffic. Default true. */
+    enabled: v.optional(yesOrNo),
+    ...entries,
+  };
+  const names = Object.keys(properties).join(", ");
+  const message = `must be an object with some of these: ${names}`;
+  const module = v.strictObject(properties, message);
+  // Valibot accepts a list as an object.
+  const noList = v.custom<v.InferInput<typeof module>>((value) => !Array.isArray(value), message);
+  return v.optional(v.pipe(noList, module));
+};
+
+const write = "write only a host name, a colon and a port, such as app.example.com:443";
+const wrongPort = "has a wrong port: it is a number from 1 to 65535, without zeros before it";
+const label = "(?!-)[\\w-]{1,63}(?<!-)";
+
+const hostport = v.pipe(
+  text,
+  without([
+    [/,/, "holds more than one hostport: give each as an element of the list"],
+    [/^[a-z][a-z0-9+.-]*:\/\//i, `is a URL: ${write}`],
+    [/\s/, `has a space or a line break: ${write}`],
+    [
+      /[^\x21-\x7e]/,
+      "has a character that is not ASCII: remove it, or write the name as DNS has it (xn--…)",
+    ],
+    [/^[^:]*:?$/, `has no port: ${write}`],
+    [/:.*:/, `has more than one colon, as an IPv6 address has: ${write}`],
+    [/.\*|\*(?!\.)/, "has a * that is not the whole first label, as in *.example.com:443"],
+    [/\//, `has a path: ${write}`],
+    [/:(?![1-9]\d{0,4}$)/, wrongPort],
+    [
+      new RegExp(`^(?!(?=[^:]{1,253}:)(\\*\\.)?${label}(\\.${label})*:)`),
+      "has a host name that DNS does not allow: it is labels of at most 63 letters, digits and hyphens, " +
+        "with a dot between them",
+    ],
+  ]),
+  v.check((value) => !(Number(value.split(":")[1]) > 65_535), wrongPort),
+);
+
+export const hostports = v.optional(
+  v.pipe(
+    list(hostport),
+    v.check(
+      (values) => !twice(values),
+      ({ input }) => `has the same host and port twice (${twice(input)}): remove one of them`,
+    ),
+  ),
+);
+
+/** The places of two equal hostports; undefined if there are none. What is unknown equals nothing. */
+function twice(values: string[]): string | undefined {
+  const places = new Map<string, number>();
+  for (const [place, value] of values.entries()) {
+    const earlier = hasUnknown(value) ? undefined : places.get(value.toLowerCase());
+    if (earlier !== undefined) return `hostports[${earlier}] and hostports[${place}]`;
+    places.set(value.toLowerCase(), place);
+  }
+  return undefined;
+}

@@ -1,0 +1,279 @@
+import type { Client } from "../../client/client";
+import { ServiceError } from "../../client/errors";
+import { plain } from "../../client/plain";
+import { fingerprintIn } from "./pem";
+import { isObject, type Properties, pick } from "./properties";
+import { misplacedKeys, wrongForm } from "./shape";
+
+/** A lookup of one object has found none or several, or the arguments of a lookup are invalid. */
+export class LookupError extends Error {
+  override readonly name = "LookupError";
+}
+
+/** The type of an argument's value. */
+type ArgType =
+  | "a string"
+  | "a map of strings"
+  | "an RFC 3339 time, such as 2027-01-31T00:00:00Z"
+  | "a SHA-256 fingerprint in hex";
+
+/** What edges and certificates are looked up by, besides what each kind has of its own. */
+export interface ObjectFilter {
+  /** Only those with exactly this description. */
+  description?: string | undefined;
+  /**
+   * Only those whose metadata is a JSON object with these names and texts, such as
+   * `{ owner: "web" }`. `TLSSite` writes such metadata. It may have more names.
+   */
+  metadata?: Record<string, string> | undefined;
+}
+
+/** The types of {@link ObjectFilter}. */
+export const objectFilters: { [F in keyof ObjectFilter]-?: ArgType } = {
+  description: "a string",
+  metadata: "a map of strings",
+};
+
+/** Whether an object of the service matches. */
+export function matchesObject(
+  wire: { description?: string | null; metadata?: string | null },
+  { description, metadata }: ObjectFilter,
+): boolean {
+  if (description !== undefined && description !== (wire.description ?? "")) return false;
+  if (metadata === undefined) return true;
+  const found = objectIn(wire.metadata ?? "");
+  return Object.entries(metadata).every(([name, value]) => found.get(name) === value);
+}
+
+/** The names and values of a text that is a JSON object; nothing for any other text. */
+export function objectIn(text: string): Map<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return new Map(isObject(value) && !Array.isArray(value) ? Object.entries(value) : []);
+  } catch {
+    return new Map();
+  }
+}
+
+/** One kind of object that can be looked up. */
+export interface LookupKind<Wire, Filter extends object, Result extends { id: string }> {
+  /** For messages: "TLS edge". */
+  title: string;
+  /** Every filter with its type. */
+  filters: { [F in keyof Filter]-?: ArgType };
+  /** The filters that only the lookup of all objects has. */
+  listFilters?: readonly (keyof Filter)[];
+  get(client: Client, id: string): Promise<Wire>;
+  /** All objects, newest first, page by page. */
+  list(client: Client): AsyncIterable<Wire>;
+  result(wire: Wire): Result;
+  matches(wire: Wire, filter: Filter): boolean;
+  /** Describes an object in an error's list of candidates, without its id. */
+  label(result: Result): string;
+}
+
+/** What depends on who calls a lookup. */
+export interface LookupOptions {
+  /** Whether the arguments are secrets: then an error shows no value. */
+  isSecret?: boolean;
+  /** Names of further arguments that only the caller reads. Each is a string. */
+  settings?: readonly string[];
+  /** Gives the answer of the plugin's function in place of the service: the mocks of a unit test. */
+  instead?(): Promise<object>;
+  /** The objects of the account, newest first, if the caller has read them. Default: they are read. */
+  objects?: readonly unknown[];
+  /** Why the caller does not take a value: "is a promise: …". Default: it takes every value. */
+  refusal?(value: unknown): string | undefined;
+}
+
+/**
+ * Looks up objects.
+ *
+ * @param client Gives the client of the account. Called once the arguments are checked.
+ * @throws LookupError
+ */
+export type Lookup<Args, Result> = (
+  client: () => Client,
+  args: Args,
+  options?: LookupOptions,
+) => Promise<Result>;
+
+/** The lookup of all matching objects. */
+export function findAll<Wire, Filter extends object, Result extends { id: string }>(
+  kind: LookupKind<Wire, Filter, Result>,
+): Lookup<Filter, Result[]> {
+  return (client, args, options) => Array.fromAsync(stream(kind, client, args, options));
+}
+
+/** All matching objects. Holds one page at a time. */
+export async function* stream<Wire, Filter extends object, Result extends { id: string }>(
+  kind: LookupKind<Wire, Filter, Result>,
+  client: () => Client,
+  args: Filter,
+  options: LookupOptions = {},
+): AsyncGenerator<Result, void, undefined> {
+  checkArgs(kind.title, kind.filters, args, options);
+  if (options.instead) return yield* listIn<Result>(await options.instead());
+  const filter = filterIn(kind, args);
+  for await (const wire of kind.list(client())) {
+    if (kind.matches(wire, filter)) yield kind.result(wire);
+  }
+}
+
+/** The filters that are set among the arguments. */
+function filterIn<Filter extends object>(
+  { filters }: Pick<LookupKind<never, Filter, never>, "filters">,
+  args: object,
+): Filter {
+  return pick(args as Properties, Object.keys(filters)) as Filter;
+}
+
+/** The list in the answer of a function of the plugin: its only property. */
+function listIn<Result>(answer: object): Result[] {
+  const list = Object.values(answer).find(Array.isArray);
+  if (list) return list;
+  throw new LookupError(
+    "the mock of a lookup that gives a list must give an object with the list, such as { tunnels: [] }",
+  );
+}
+
+/** The lookup of one object: by id, or the only one that matches. */
+export function findOne<Wire, Filter extends object, Result extends { id: string }>(
+  kind: LookupKind<Wire, Filter, Result>,
+): Lookup<Filter & { id?: string }, Result> {
+  const { title, filters, listFilters = [] } = kind;
+  const types = Object.entries({ id: "a string", ...filters } as Record<string, ArgType>).filter(
+    ([name]) => !listFilters.includes(name as keyof Filter),
+  );
+  return async (client, args, options = {}) => {
+    checkArgs(title, Object.fromEntries(types), args, options);
+    const { id } = args;
+    const filter = filterIn(kind, args);
+    if (id === undefined && Object.keys(filter).length === 0) {
+      throw new LookupError(`the lookup of a ${title} needs an id or a filter`);
+    }
+    if (options.instead) return options.instead() as Promise<Result>;
+    const { isSecret = false } = options;
+    const all = async () =>
+      (options.objects as Wire[]) ?? (await Array.fromAsync(kind.list(client())));
+    return id === undefined
+      ? findMatching(kind, await all(), filter, isSecret)
+      : getById(kind, client(), id, isSecret);
+  };
+}
+
+async function getById<Wire, Filter extends object, Result extends { id: string }>(
+  kind: LookupKind<Wire, Filter, Result>,
+  client: Client,
+  id: string,
+  isSecret: boolean,
+): Promise<Result> {
+  try {
+    return kind.result(await kind.get(client, id));
+  } catch (error) {
+    if (error instanceof ServiceError && error.status === 404) {
+      const newest = listOf(kind, await newestOf(kind.list(client)), isSecret);
+      throw new LookupError(
+        `no ${kind.title} has the id ${isSecret ? "[secret]" : id}. The newest that the account has:${newest}`,
+      );
+    }
+    if (isSecret && error instanceof Error) {
+      error.message = error.message
+        .replaceAll(encodeURIComponent(id), "[secret]")
+        .replaceAll(id, "[secret]");
+    }
+    throw error;
+  }
+}
+
+function findMatching<Wire, Filter extends object, Result extends { id: string }>(
+  kind: LookupKind<Wire, Filter, Result>,
+  account: Wire[],
+  filter: Filter,
+  isSecret: boolean,
+): Result {
+  const matching = account.filter((wire) => kind.matches(wire, filter));
+  const [first] = matching;
+  if (first && matching.length === 1) return kind.result(first);
+  const shownFilter = isSecret
+    ? `the filter by ${Object.keys(filter).join(", ")} ([secret])`
+    : JSON.stringify(filter);
+  const list = listOf(kind, first ? matching : account, isSecret);
+  throw new LookupError(
+    first
+      ? `${matching.length} ${kind.title}s match ${shownFilter}: use a narrower filter or an id:${list}`
+      : `no ${kind.title} matches ${shownFilter}. The account has:${list}`,
+  );
+}
+
+/** The first objects of a list, of which only one page is read. */
+async function newestOf<Wire>(list: AsyncIterable<Wire>): Promise<Wire[]> {
+  const newest: Wire[] = [];
+  for await (const wire of list) if (newest.push(wire) === maxCandidates) break;
+  return newest;
+}
+
+/** The first objects, a line each, and how many more there are. */
+function listOf<Wire, Filter extends object, Result extends { id: string }>(
+  kind: LookupKind<Wire, Filter, Result>,
+  wires: Wire[],
+  isSecret: boolean,
+): string {
+  const lines = wires.slice(0, maxCandidates).map((wire) => {
+    const result = kind.result(wire);
+    // A label may contain a value of the filter.
+    const text = isSecret ? result.id : `${result.id} (${kind.label(result)})`;
+    return `\n  ${plain(text.slice(0, maxLineLength))}`;
+  });
+  const rest = wires.length - lines.length;
+  if (rest > 0) lines.push(`\n  and ${rest} more`);
+  return lines.join("") || " none";
+}
+
+const maxCandidates = 10;
+const maxLineLength = 1000;
+
+/** Refuses invalid arguments: a JavaScript program may pass anything. */
+function checkArgs(
+  title: string,
+  filters: Record<string, ArgType>,
+  args: unknown,
+  { settings = [], refusal = () => undefined }: LookupOptions,
+): void {
+  const own = settings.map((name) => [name, "a string"] as const);
+  const problem = problemOf({ ...filters, ...Object.fromEntries(own) }, args, refusal);
+  if (problem) throw new LookupError(`the lookup of a ${title}: ${problem}`);
+}
+
+function problemOf(
+  types: Record<string, ArgType>,
+  args: unknown,
+  refusal: (value: unknown) => string | undefined,
+): string | undefined {
+  const refused = refusal(args);
+  if (refused) return `the argument ${refused}`;
+  const wrong = wrongForm(args, Object.keys(types), "filter");
+  if (wrong) return wrong;
+  for (const [name, value] of Object.entries(args as object)) {
+    const type = types[name] as ArgType;
+    const parts = isObject(value) ? Object.values(value) : [];
+    const refused = [value, ...parts].map(refusal).find((reason) => reason !== undefined);
+    if (refused) return `${name} ${refused}`;
+    // An unset config value, for example: it would match every object.
+    if (value === "" || (isObject(value) && parts.length === 0)) return `${name} is empty`;
+    if (value !== undefined && !isA[type](value)) return `${name} must be ${type}`;
+  }
+  const [misplaced] = misplacedKeys(args);
+  return misplaced && `${misplaced.path}: ${misplaced.reason}`;
+}
+
+const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
+const isString = (value: unknown): value is string => typeof value === "string";
+const isA: Record<ArgType, (value: unknown) => boolean> = {
+  "a string": isString,
+  "a map of strings": (value) =>
+    isObject(value) && !Array.isArray(value) && Object.values(value).every(isString),
+  "an RFC 3339 time, such as 2027-01-31T00:00:00Z": (value) =>
+    isString(value) && rfc3339.test(value) && !Number.isNaN(Date.parse(value)),
+  "a SHA-256 fingerprint in hex": (value) => isString(value) && fingerprintIn(value) !== undefined,
+};

@@ -1,0 +1,162 @@
+import { isDeepStrictEqual } from "node:util";
+import { type BaseIssue, safeParse } from "valibot";
+import { pathOf, typeOf } from "../../client/answer";
+import { plain } from "../../client/plain";
+import { holdsPrivateKey } from "../../client/redact";
+import type { Kind, Problem } from "./kind";
+import { nearest } from "./nearest";
+import { defined, isObject, type Properties, unknownValue } from "./properties";
+
+/**
+ * Removes `__provider`, empty values and unchanged values that an earlier check has added.
+ *
+ * @param olds The inputs of the last deployment. A check of the plugin adds nothing to them.
+ */
+export function prune(
+  { schema }: Pick<Kind, "schema">,
+  raw: Properties,
+  olds: Properties = {},
+): Properties {
+  const { __provider, ...rest } = withoutNull(raw) as Properties;
+  return Object.fromEntries(
+    Object.entries(rest).filter(([property, value]) => {
+      // With `ignoreChanges`, the inputs contain values that an earlier check has derived.
+      const derived = !(property in schema.entries) && property in olds;
+      return value !== "" && !(derived && isDeepStrictEqual(value, olds[property]));
+    }),
+  );
+}
+
+/** Null means the same as a missing property, at any depth. */
+function withoutNull(value: unknown): unknown {
+  if (Array.isArray(value) || !isObject(value)) return value;
+  const parts = Object.entries(defined(value));
+  return Object.fromEntries(parts.map(([property, part]) => [property, withoutNull(part)]));
+}
+
+const keyInName = "a property has a private key as its name";
+
+/** The properties that hold PEM. Their own checks say when the two are swapped. */
+const pemProperties = ["certificatePem", "privateKeyPem"];
+
+/** The problems of texts that hold a private key: the service and the state would show it. */
+export function misplacedKeys(value: unknown, path = ""): Problem[] {
+  if (typeof value === "string" && holdsPrivateKey(value)) {
+    return [{ path, reason: "holds a private key, which belongs only in privateKeyPem" }];
+  }
+  if (!isObject(value)) return [];
+  return Object.entries(value).flatMap(([name, part]) => {
+    if (holdsPrivateKey(name)) return [{ path, reason: keyInName }];
+    if (path === "" && pemProperties.includes(name)) return [];
+    const below = Array.isArray(value) ? `${path}[${name}]` : path ? `${path}.${name}` : name;
+    return misplacedKeys(part, below);
+  });
+}
+
+/** The problems that the schema finds, except those of unknown values. */
+export function problemsOfShape({ schema }: Pick<Kind, "schema">, news: Properties): Problem[] {
+  const misplaced = misplacedKeys(news);
+  const misspelt = problemsOfNames(schema, news);
+  const issues: BaseIssue<unknown>[] = safeParse(schema, news).issues ?? [];
+  const wrong = issues
+    .filter(({ input, expected }) => input !== unknownValue && expected !== "never")
+    // What is missing may be there under a misspelt name.
+    .filter(({ input }) => input !== undefined || misspelt.length === 0)
+    .map(problemOfValue);
+  const refused = new Set(misplaced.map(({ path }) => path));
+  const others = [...misspelt, ...wrong].filter(
+    ({ path }) => !refused.has(path) && !holdsPrivateKey(path),
+  );
+  return [...misplaced, ...others];
+}
+
+/** The names that the schema does not have, at any depth. Valibot reports only the first. */
+function problemsOfNames(schema: unknown, value: unknown, parent = ""): Problem[] {
+  const entries = entriesOf(schema);
+  if (!entries || !isObject(value) || Array.isArray(value)) return [];
+  const known = Object.keys(entries);
+  return Object.entries(value).flatMap(([name, part]) => {
+    const path = parent + name;
+    if (known.includes(name)) return problemsOfNames(entries[name], part, `${path}.`);
+    // A program may set a property of a module beside the module.
+    const module = known.find((other) => Object.hasOwn(entriesOf(entries[other]) ?? {}, name));
+    const reason = module
+      ? `no such property: did you mean ${module}.${name}?`
+      : misspelt("property", name, known);
+    return [{ path, reason }];
+  });
+}
+
+/** The properties of an object's schema, inside any `optional` and `pipe`. */
+function entriesOf(schema: unknown): Record<string, unknown> | undefined {
+  type Nested = { entries?: Record<string, unknown>; wrapped?: unknown; pipe?: unknown[] };
+  const { entries, wrapped, pipe } = schema as Nested;
+  return wrapped ? entriesOf(wrapped) : (entries ?? pipe?.map(entriesOf).find(isObject));
+}
+
+/** How to write a value of a wrong type: by what it must be, and what it is. */
+const advice: [must: RegExp, is: (input: unknown) => boolean, how: string][] = [
+  [/^must be (a string|")/, (input) => typeof input === "number", "put it into quotes"],
+  [/^must be a list/, (input) => typeof input === "string", "put it into brackets"],
+  // A Buffer arrives with its bytes by index.
+  [
+    /^must be a string/,
+    (input) => isObject(input) && !Array.isArray(input) && "0" in input,
+    'use readFileSync(path, "utf8")',
+  ],
+];
+
+/** The problem of a value. What it must be is the schema's message, because valibot's own quotes it. */
+function problemOfValue(issue: BaseIssue<unknown>): Problem {
+  const { input, kind, message, type } = issue;
+  const path = pathOf(issue);
+  if (input === undefined) return { path, reason: "is missing" };
+  if (kind === "validation" || (type === "picklist" && typeof input === "string")) {
+    return { path, reason: message, value: type.endsWith("bytes") ? undefined : quoted(input) };
+  }
+  const how = advice.find(([must, is]) => must.test(message) && is(input))?.[2];
+  return { path, reason: `is ${typeOf(input)}, but ${message}${how ? `: ${how}` : ""}` };
+}
+
+/**
+ * A text for a message, on one line. Undefined for one that may hold a password or a key: `LS0t` is
+ * `---` in base64.
+ */
+function quoted(value: unknown): string | undefined {
+  if (typeof value !== "string" || /@|\p{Pd}{3}|LS0t/u.test(value)) return undefined;
+  const short = value.length > 80 ? `${value.slice(0, 80)}…` : value;
+  // JSON leaves some invisible characters as they are.
+  return plain(JSON.stringify(short).replaceAll("\u00a0", "\\u00a0"));
+}
+
+/**
+ * The problem of arguments that must be an object with only these names; undefined if there is
+ * none. A JavaScript program may pass anything.
+ *
+ * @param what What the names are, for the message: "option".
+ * @param path The path of the object: "access."; empty for the arguments themselves.
+ */
+export function wrongForm(
+  args: unknown,
+  known: readonly string[],
+  what: string,
+  path = "",
+): string | undefined {
+  if (!isObject(args) || Array.isArray(args)) {
+    return `${path.slice(0, -1) || "the argument"} must be an object with some of these: ${known.join(", ")}`;
+  }
+  const unknown = Object.keys(args).find((name) => !known.includes(name));
+  if (unknown === undefined) return undefined;
+  if (holdsPrivateKey(unknown)) return keyInName;
+  return `${path}${unknown}: ${misspelt(what, unknown, known)}`;
+}
+
+/** The reason for an unknown name, with the nearest known name or all of them. */
+function misspelt(what: string, name: string, known: readonly string[]): string {
+  const meant = nearest(name, known);
+  if (!meant) return `no such ${what}: known are ${known.join(", ")}`;
+  // The SDK for Python translates `min_version`, and leaves a misspelt name as the program has it.
+  const snake = meant.replace(/[A-Z]/g, "_$&").toLowerCase();
+  const isPython = name.includes("_") && name !== snake && meant !== snake;
+  return `no such ${what}: did you mean ${meant}${isPython ? ` (in Python ${snake})` : ""}?`;
+}

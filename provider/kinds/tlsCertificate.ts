@@ -1,0 +1,343 @@
+import type { KeyObject, X509Certificate } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import * as v from "valibot";
+import type { Endpoints } from "../../client/endpoints";
+import { type TLSCertificateWire, tlsCertificates } from "../../client/tlsCertificate";
+import { description, metadata, text } from "./inputs";
+import { type Kind, listed, type Problem } from "./kind";
+import {
+  type ChainState,
+  chainFingerprint,
+  chainNames,
+  describeChain,
+  doubtsOf,
+  endOf,
+  fingerprintIn,
+  formatChain,
+  formatKey,
+  isConsistent,
+  PemError,
+  parseChain,
+  parseKey,
+  parseOrderedChain,
+} from "./pem";
+import { defined, type Properties, pick, unknownValue } from "./properties";
+import { type NamesOf, type ServiceState, serviceNames, serviceState } from "./state";
+
+/** The inputs of a TLS certificate (api.md §4.2). `TLSCertificateArgs` in the sdk describes them. */
+export const schema = v.strictObject({
+  description,
+  metadata,
+  certificatePem: text,
+  privateKeyPem: v.optional(text),
+  renewBeforeDays: v.optional(
+    v.pipe(
+      v.number("must be a number, without quotes"),
+      v.check(
+        (days) => Number.isInteger(days) && days >= 1 && days <= 3650,
+        "must be a whole number from 1 to 3650",
+      ),
+    ),
+  ),
+});
+
+/** The inputs of a TLS certificate, all known. */
+export type TLSCertificateInputs = v.InferInput<typeof schema>;
+
+/** What state holds of a TLS certificate; null is unset. */
+export interface TLSCertificateState extends ServiceState, ChainState {
+  /** The PEM chain, leaf first. */
+  certificatePem: string;
+  /** When the service issued the certificate itself; unset for an uploaded one. */
+  issuedAt: string | null;
+  /** What the key may be used for, in the service's names. */
+  keyUsages: string[];
+  /** The extended key usages, in the service's names. */
+  extendedKeyUsages: string[];
+}
+
+/** The names of {@link TLSCertificateState}. */
+export const stateNames: NamesOf<TLSCertificateState> = {
+  ...serviceNames,
+  ...chainNames,
+  certificatePem: "always",
+  issuedAt: "nullable",
+  keyUsages: "always",
+  extendedKeyUsages: "always",
+};
+
+/**
+ * The state's fingerprint of the chain that was sent, where the service has another with the same leaf:
+ * some leave out the root, or add it. A program that still has the chain that was sent has changed nothing.
+ */
+const sentKey = "__sentChainFingerprint";
+
+/** TLS certificates. Only their description and metadata change in place. */
+export const tlsCertificate: Kind<TLSCertificateWire> = {
+  name: "TLSCertificate",
+  title: "TLS certificate",
+  endpoints: tlsCertificates as Endpoints<TLSCertificateWire, object>,
+  schema,
+  stateNames,
+  secrets: ["privateKeyPem"],
+
+  check(news, olds, now) {
+    const { certificatePem, privateKeyPem } = news;
+    const problems: Problem[] = [];
+    // A deployed chain and key were checked before: skip the slow check of signatures and key.
+    const isChecked =
+      privateKeyPem !== undefined &&
+      olds?.certificatePem === certificatePem &&
+      olds?.privateKeyPem === privateKeyPem;
+    const chain = attempt(certificatePem, isChecked ? parseChain : parseOrderedChain, (reason) =>
+      problems.push({ path: "certificatePem", reason }),
+    );
+    const key = isChecked
+      ? undefined
+      : attempt(privateKeyPem, parseKey, (reason) =>
+          problems.push({ path: "privateKeyPem", reason }),
+        );
+    if (!chain) return { inputs: news, problems };
+    const pem = formatChain(chain);
+    // An existing certificate may have expired and, after a refresh, may have no key in the inputs.
+    const isNew = !tlsCertificate.same("certificatePem", olds?.certificatePem, pem);
+    if (isNew && privateKeyPem === undefined) {
+      const reason = "is missing: a new certificate needs its key";
+      problems.push({ path: "privateKeyPem", reason });
+    }
+    if (key) problems.push(...problemsOfKey(chain, key));
+    const expired = isNew ? expiryOf(endOf(chain), undefined, now) : undefined;
+    if (expired) problems.push({ path: "certificatePem", reason: expired });
+    // A key in another encoding that matches the same leaf is no change.
+    const deployedKey = !isNew && key ? olds?.privateKeyPem : undefined;
+    return {
+      inputs: defined({
+        ...news,
+        certificatePem: pem,
+        privateKeyPem: deployedKey ?? privateKeyPem,
+      }),
+      problems,
+      warnings: expired ? [] : warningsOf(chain, news.renewBeforeDays, now),
+    };
+  },
+
+  derived(inputs, olds = {}) {
+    const isSame = tlsCertificate.same(
+      "certificatePem",
+      olds.certificatePem,
+      inputs.certificatePem,
+    );
+    if (isSame && "chainFingerprint" in olds) return pick(olds, Object.keys(chainNames));
+    const chain = parsedChain(inputs.certificatePem);
+    return chain ? defined<Properties>({ ...describeChain(chain) }) : {};
+  },
+
+  same(property, a, b) {
+    if (property !== "certificatePem") return isDeepStrictEqual(a || null, b || null);
+    return a === b || (chainOf(a) !== undefined && chainOf(a) === chainOf(b));
+  },
+
+  // An unknown chain counts as a changed one.
+  replaces: (state, inputs) => (isDeployed(state, inputs) ? [] : ["certificatePem"]),
+
+  wanted(state, inputs) {
+    const { description = "", metadata = "", certificatePem } = inputs;
+    // A chain that is unknown, or that the check has refused, has no difference.
+    const isKept = isDeployed(state, inputs) || !parsedChain(certificatePem);
+    return { certificatePem: isKept ? undefined : certificatePem, description, metadata };
+  },
+
+  // Of a replaced chain the diff shows the PEM text first, and the dates and names far below.
+  remark(state, inputs) {
+    const [old, wanted] = [state, inputs].map(({ certificatePem }) => parsedChain(certificatePem));
+    if (!old || !wanted || isDeployed(state, inputs)) return undefined;
+    const [before, after] = [describeChain(old), describeChain(wanted)];
+    const isEarlier = Date.parse(after.notAfter) < Date.parse(before.notAfter);
+    const days = [dayOf(before), dayOf(after)];
+    const ends = days[0] === days[1] ? [before.notAfter, after.notAfter] : days;
+    const text = `expires ${ends.join(" → ")}, ${renamed(before, after)}`;
+    if (!isEarlier) return { severity: "info", text };
+    return { severity: "warning", text: `${text}: the new certificate expires earlier` };
+  },
+
+  shown(property, value) {
+    const chain = property === "certificatePem" ? parsedChain(value) : undefined;
+    if (!chain) return value;
+    const leaf = describeChain(chain);
+    return `${labelOf(leaf)}, chain fingerprint ${leaf.chainFingerprint}`;
+  },
+
+  toBody({ description, metadata, certificatePem, privateKeyPem }) {
+    return defined({
+      certificate_pem: certificatePem,
+      private_key_pem: privateKeyPem && formatKey(privateKeyPem as string),
+      description,
+      metadata,
+    });
+  },
+
+  /** @throws Error when the chain can't be parsed. */
+  toState(wire, known = {}) {
+    const chain = chainIn(wire);
+    const leaf = describeChain(chain);
+    const certificatePem = formatChain(chain);
+    const found: TLSCertificateState = { ...unparsedState(wire), ...leaf, certificatePem };
+    const before = parsedChain(known.certificatePem);
+    const isSameLeaf = before?.[0]?.fingerprint256 === chain[0]?.fingerprint256;
+    const sent = known[sentKey] ?? (before && chainFingerprint(before));
+    const isOther = isSameLeaf && sent !== leaf.chainFingerprint;
+    return isOther ? { ...found, [sentKey]: sent } : { ...found };
+  },
+
+  key(source: Partial<TLSCertificateInputs & TLSCertificateWire>) {
+    const [leaf] = parsedChain(source.certificatePem ?? source.certificate_pem) ?? [];
+    return leaf && [leaf.fingerprint256, source.description || "", source.metadata || ""];
+  },
+  importNames: ({ fingerprint }) => [fingerprint as string],
+  importNameIn: fingerprintIn,
+};
+
+/** Parses a known text; undefined for another value, and for PEM that is invalid. */
+function attempt<T>(
+  value: unknown,
+  parse: (text: string) => T,
+  report: (reason: string) => unknown = () => {},
+): T | undefined {
+  if (typeof value !== "string" || value === unknownValue) return undefined;
+  try {
+    return parse(value);
+  } catch (error) {
+    if (!(error instanceof PemError)) throw error;
+    report(error.message);
+    return undefined;
+  }
+}
+
+/** A known chain; undefined when it can't be parsed. */
+export function parsedChain(certificatePem: unknown): X509Certificate[] | undefined {
+  return attempt(certificatePem, parseChain);
+}
+
+function problemsOfKey(chain: X509Certificate[], key: KeyObject): Problem[] {
+  const leaf = chain[0] as X509Certificate;
+  if (!isConsistent(key)) {
+    const reason = "is damaged: its parts do not fit each other. Copy the whole file again";
+    return [{ path: "privateKeyPem", reason }];
+  }
+  if (leaf.checkPrivateKey(key)) return [];
+  const described = describeChain(chain);
+  return [
+    {
+      path: "certificatePem",
+      value: `${listed(namesOf(described))} (serial ${described.serialNumber})`,
+      reason: `does not fit privateKeyPem, which is not the key of the leaf. ${adviceOnKey(chain, key)}`,
+    },
+  ];
+}
+
+/** What to do about a key that is not the leaf's. */
+function adviceOnKey(chain: X509Certificate[], key: KeyObject): string {
+  const owner = chain.findIndex((certificate) => certificate.checkPrivateKey(key)) + 1;
+  if (owner > 0) {
+    return `It is the key of certificate ${owner}: the leaf comes first, and its key is needed`;
+  }
+  const leaf = chain[0] as X509Certificate;
+  return leaf.ca && !leaf.checkIssued(leaf)
+    ? "The first certificate is an authority's: give the whole chain, leaf first (fullchain.pem of certbot, " +
+        "not chain.pem)"
+    : "Give the key that the certificate was requested with, or the certificate of this key";
+}
+
+/** The names that a certificate is for: its common name only when it has no others. */
+function namesOf({ subjectAlternativeNames, subjectCommonName }: ChainState): string[] {
+  const names = [...subjectAlternativeNames.dnsNames, ...subjectAlternativeNames.ips];
+  return names.length > 0 ? names : [subjectCommonName];
+}
+
+/** The name and the end of a certificate. Many certificates have names only in the SANs. */
+export function labelOf(
+  leaf: Pick<
+    ChainState,
+    "subjectCommonName" | "subjectAlternativeNames" | "serialNumber" | "notAfter"
+  >,
+): string {
+  const { dnsNames, ips } = leaf.subjectAlternativeNames;
+  const name = leaf.subjectCommonName || dnsNames[0] || ips[0] || leaf.serialNumber;
+  return `${name}, until ${leaf.notAfter}`;
+}
+
+const dayOf = ({ notAfter }: ChainState) => notAfter.slice(0, 10);
+
+/** Which names a certificate gains and loses. */
+function renamed(before: ChainState, after: ChainState): string {
+  const [had, has] = [before, after].map(
+    (leaf) => new Set(namesOf(leaf).map((name) => name.toLowerCase())),
+  ) as [Set<string>, Set<string>];
+  const added = [...has].filter((name) => !had.has(name));
+  const removed = [...had].filter((name) => !has.has(name));
+  const changes = Object.entries({ added, removed })
+    .filter(([, names]) => names.length > 0)
+    .map(([change, names]) => `${change}: ${listed(names)}`);
+  return changes.length > 0 ? `names ${changes.join(", ")}` : "same names";
+}
+
+/** The message about a leaf that has expired or expires soon; undefined for another leaf. */
+export function expiryOf(
+  notAfter: string,
+  renewBeforeDays: number | undefined,
+  now: Date,
+): string | undefined {
+  const days = (Date.parse(notAfter) - now.getTime()) / 86_400_000;
+  if (days <= 0) return `the leaf certificate expired on ${notAfter}: renew it`;
+  if (renewBeforeDays === undefined || days >= renewBeforeDays) return undefined;
+  const left = days < 2 ? `${Math.floor(days * 24)} hours` : `${Math.floor(days)} days`;
+  return (
+    `the leaf certificate expires on ${notAfter}, in ${left} (renewBeforeDays: ` +
+    `${renewBeforeDays}): renew it, and the next \`pulumi up\` uploads the new chain`
+  );
+}
+
+/** What a plan warns of in a chain. */
+export function warningsOf(
+  chain: X509Certificate[],
+  renewBeforeDays: unknown,
+  now: Date,
+): string[] {
+  const days = typeof renewBeforeDays === "number" ? renewBeforeDays : undefined;
+  const expiry = expiryOf(endOf(chain), days, now);
+  return [...(expiry ? [expiry] : []), ...doubtsOf(chain, now)];
+}
+
+/** The fingerprint of a chain; undefined when the chain is unknown or can't be parsed. */
+function chainOf(certificatePem: unknown): string | undefined {
+  const chain = parsedChain(certificatePem);
+  return chain && chainFingerprint(chain);
+}
+
+/** Whether the service has the chain of the inputs, or another with its leaf that was made from it. */
+function isDeployed(state: Properties, { certificatePem }: Properties): boolean {
+  const sent = state[sentKey];
+  return (
+    tlsCertificate.same("certificatePem", state.certificatePem, certificatePem) ||
+    (sent !== undefined && sent === chainOf(certificatePem))
+  );
+}
+
+/** The properties that are not read from the chain. */
+export function unparsedState(wire: TLSCertificateWire) {
+  return {
+    ...serviceState(wire),
+    issuedAt: wire.issued_at || null,
+    keyUsages: wire.key_usages ?? [],
+    extendedKeyUsages: wire.extended_key_usages ?? [],
+  };
+}
+
+function chainIn(wire: TLSCertificateWire): X509Certificate[] {
+  try {
+    return parseChain(wire.certificate_pem);
+  } catch (error) {
+    if (!(error instanceof PemError)) throw error;
+    throw new Error(`certificate_pem of the TLS certificate ${wire.id} ${error.message}`);
+  }
+}

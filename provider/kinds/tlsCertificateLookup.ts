@@ -1,0 +1,111 @@
+import { type TLSCertificateWire, tlsCertificates } from "../../client/tlsCertificate";
+import { type LookupKind, matchesObject, type ObjectFilter, objectFilters } from "./lookup";
+import { covers, fingerprintIn } from "./pem";
+import { defined } from "./properties";
+import type { Found } from "./state";
+import { labelOf, type TLSCertificateState, tlsCertificate, unparsedState } from "./tlsCertificate";
+
+/**
+ * The result of a certificate lookup; unset fields are undefined. If the chain can't be parsed
+ * here, the fields have the service's own values, and the fingerprints are undefined.
+ */
+export interface GetTLSCertificateResult extends Found<Described> {}
+
+/** A chain that can't be parsed has no fingerprints. */
+type Described = {
+  [Name in keyof TLSCertificateState]:
+    | TLSCertificateState[Name]
+    | (Name extends "fingerprint" | "chainFingerprint" ? null : never);
+};
+
+/** Which certificates to look up. */
+export interface TLSCertificateFilter extends ObjectFilter {
+  /** Only certificates valid for this domain; a wildcard covers one label (RFC 6125). */
+  domain?: string | undefined;
+  /**
+   * Only certificates whose leaf has this SHA-256 fingerprint in hex, in any letter case; colons are
+   * accepted. A certificate that was uploaded twice is two.
+   */
+  fingerprint?: string | undefined;
+}
+
+/** Which certificates to look up: those that match all given filters. */
+export interface TLSCertificateListFilter extends TLSCertificateFilter {
+  /**
+   * Only certificates that expire, or have expired, before this time, in RFC 3339. Not those with no
+   * known expiry date.
+   */
+  expiresBefore?: string | undefined;
+}
+
+/** Which certificate to look up: by `id`, or the only one that matches all given filters. */
+export interface TLSCertificateQuery extends TLSCertificateFilter {
+  /** The id of the certificate. With an id, other filters are ignored. */
+  id?: string | undefined;
+}
+
+/** How certificates are looked up. */
+export const lookup: LookupKind<
+  TLSCertificateWire,
+  TLSCertificateListFilter,
+  GetTLSCertificateResult
+> = {
+  title: "TLS certificate",
+  filters: {
+    domain: "a string",
+    fingerprint: "a SHA-256 fingerprint in hex",
+    expiresBefore: "an RFC 3339 time, such as 2027-01-31T00:00:00Z",
+    ...objectFilters,
+  },
+  listFilters: ["expiresBefore"],
+  ...tlsCertificates,
+  result: (wire) =>
+    defined({ id: wire.id, ...describedBy(wire) }) as unknown as GetTLSCertificateResult,
+  matches: (wire, { domain, fingerprint, expiresBefore, ...filter }) =>
+    (domain === undefined || coversDomain(wire, domain)) &&
+    matchesObject(wire, filter) &&
+    (fingerprint === undefined || describedBy(wire).fingerprint === fingerprintIn(fingerprint)) &&
+    (expiresBefore === undefined ||
+      Date.parse(describedBy(wire).notAfter) < Date.parse(expiresBefore)),
+  label: labelOf,
+};
+
+function coversDomain({ subject_alternative_names: names }: TLSCertificateWire, domain: string) {
+  return covers({ dnsNames: names?.dns_names ?? [], ips: [] }, domain);
+}
+
+/** What a certificate says: by its chain or, if this Node.js can't parse it, by the service's answer. */
+export function describedBy(wire: TLSCertificateWire): Described {
+  try {
+    return tlsCertificate.toState(wire) as unknown as Described;
+  } catch {
+    // A certificate that this Node.js can't parse must not make the whole lookup fail.
+    return asAnswered(wire);
+  }
+}
+
+const text = (value: string | null | undefined) => value ?? "";
+
+/** The fields with the service's own values. */
+function asAnswered(wire: TLSCertificateWire): Described {
+  const names = wire.subject_alternative_names;
+  return {
+    ...unparsedState(wire),
+    certificatePem: wire.certificate_pem,
+    subjectCommonName: text(wire.subject_common_name),
+    subjectAlternativeNames: { dnsNames: names?.dns_names ?? [], ips: names?.ips ?? [] },
+    issuerCommonName: text(wire.issuer_common_name),
+    serialNumber: text(wire.serial_number).toLowerCase(),
+    notBefore: text(wire.not_before),
+    notAfter: text(wire.not_after),
+    privateKeyType: wire.private_key_type ?? null,
+    fingerprint: null,
+    publicKeyFingerprint: null,
+    chainFingerprint: null,
+    subjectOrganization: text(wire.subject_organization),
+    subjectOrganizationalUnit: text(wire.subject_organizational_unit),
+    subjectLocality: text(wire.subject_locality),
+    subjectProvince: text(wire.subject_province),
+    subjectCountry: text(wire.subject_country),
+  };
+}

@@ -1,0 +1,155 @@
+import type { ServiceError } from "../../client/errors";
+import { hostportsOf } from "../kinds/hostport";
+import { contentOf, isLike, type Kind } from "../kinds/kind";
+import { hasUnknown, type Properties } from "../kinds/properties";
+import { idAndTime, type ListItem } from "../run/objects";
+import type { Account, ManagedObject, Planned, Run } from "../run/run";
+import { defaultConnection } from "../run/settings";
+import { isYoung, refuseWrite } from "./gone";
+import { remediesFor } from "./hostports";
+
+/** A resource that the program has, for the plan. */
+export type Resource = Omit<Planned, "isNew">;
+
+/**
+ * Asks the service before a resource is created or changed (contract C19): one read for each kind in
+ * a run. So a plan fails when the key is refused or the service is another one. Does nothing with
+ * the setting `offlinePlan`.
+ *
+ * @throws Error when the list can't be read.
+ */
+export async function planWrite(resource: Resource, isNew: boolean): Promise<void> {
+  const { account, kind } = resource;
+  account.memory.isUsed ||= isNew;
+  if (account.settings.offlinePlan) return;
+  await account
+    .objects(kind)
+    .newestPage()
+    .catch((error) => reportOnce(account, error));
+  if (isNew) await refuseWrite(account);
+  account.run.planned.push({ ...resource, isNew });
+}
+
+function reportOnce({ memory }: Account, error: Partial<ServiceError>): never {
+  const cause = error.status ?? error.code;
+  if (memory.reported.has(cause))
+    throw new Error("the service can't be asked: see the first error");
+  memory.reported.add(cause);
+  throw error;
+}
+
+/**
+ * {@link planWrite} a change that the diff of a resource of the program has found, and says what the diff does
+ * not show.
+ *
+ * @param isDeployed Whether the inputs are those of the last deployment: then nothing is asked.
+ */
+export async function planUpdate(
+  resource: Resource,
+  { title }: ManagedObject,
+  state: Properties,
+  isDeployed = false,
+): Promise<void> {
+  const { account, kind, inputs } = resource;
+  const { run } = account;
+  const remark = kind.remark?.(state, inputs);
+  if (remark) run.say(remark.severity, `the ${title}: ${remark.text}`, "resource");
+  if (!isDeployed) await planWrite(resource, false);
+}
+
+/** Says what is known only when all resources of the run are known. */
+export async function endRun(run: Run): Promise<void> {
+  sayServices(run);
+  for (const account of run.accounts) {
+    const kinds = new Set(
+      run.planned.filter((one) => one.account === account).map(({ kind }) => kind),
+    );
+    for (const kind of kinds) await warnOf(account, kind);
+  }
+}
+
+/**
+ * Says which service a run has used, where no state shows it: so a new stack that is to be made with a
+ * wrong base URL is noticed.
+ */
+function sayServices(run: Run): void {
+  for (const { connection, client, memory } of run.accounts) {
+    const whose =
+      typeof connection === "string"
+        ? `${connection}: the service`
+        : `${defaultConnection}: the service of the provider ${connection.provider}`;
+    if (memory.isUsed && !memory.isKnown) run.say("info", `${whose} is ${client.baseUrl.host}`);
+  }
+}
+
+/**
+ * Warns of what the newest page shows. Names ids and times, and hostports that are no secrets: other
+ * texts may be secrets of the program.
+ */
+async function warnOf(account: Account, kind: Kind): Promise<void> {
+  const { run } = account;
+  const page = await account.objects(kind).newestPage();
+  const planned = run.planned.filter((one) => one.account === account && one.kind === kind);
+  const others = page.filter(({ id }) => !account.object(kind, id).known.isOwn);
+  const equal = equals(kind, planned, others);
+  for (const other of others.filter((one) => !equal.has(one))) {
+    for (const one of planned) run.say("warning", warningOfHolder(kind, one, other));
+  }
+  run.say("warning", warningOfEqual(kind, equal));
+  if (page.isLast) run.say("warning", warningOfGone(account, kind, page));
+}
+
+function warningOfHolder(
+  kind: Kind,
+  { inputs, name, isSecret }: Planned,
+  other: ListItem,
+): string | undefined {
+  const wanted = hostportsOf(kind, inputs);
+  const hostport = [...hostportsOf(kind, other)].find((one) => wanted.has(one));
+  if (hostport === undefined) return undefined;
+  const whose = name === undefined ? "" : `${name}: `;
+  return (
+    `${whose}${isSecret ? "[secret]" : hostport} is served by ${idAndTime(other)}. This update will fail, unless it ` +
+    `also replaces that edge or takes the hostport from it. ${remediesFor(other)}`
+  );
+}
+
+/** The objects that equal what this run creates, each with what it equals. */
+function equals(kind: Kind, planned: Planned[], others: ListItem[]): Map<ListItem, Planned> {
+  const created = planned
+    .filter(({ isNew, inputs }) => isNew && !hasUnknown(inputs))
+    .map((one) => ({ one, content: contentOf(kind, one.inputs) }));
+  return new Map(
+    others.flatMap((other) => {
+      const content = created.length > 0 && contentOf(kind, other);
+      const equal = created.find(
+        ({ one, content: own }) => own === content && isLike(kind, other, one.inputs),
+      );
+      return equal ? [[other, equal.one] as const] : [];
+    }),
+  );
+}
+
+/** Names each object: after an update that was cut off, nothing else names them. */
+function warningOfEqual({ title }: Kind, equal: Map<ListItem, Planned>): string | undefined {
+  if (equal.size === 0) return undefined;
+  const lines = [...equal].map(
+    ([other, { name }]) => `\n  ${name === undefined ? "" : `${name}: `}${idAndTime(other)}`,
+  );
+  return (
+    `each ${title} of this list equals one that this run creates:${lines.join("")}\n` +
+    "If this run replaces it, this is right. If a resource was renamed, set its option `aliases`. If an update was " +
+    "cut off, it may have left the object: set the resource option `import` to its id to adopt it. " +
+    "`pulumi stack --show-ids` shows what other resources and stacks have"
+  );
+}
+
+function warningOfGone(account: Account, kind: Kind, page: ListItem[]): string | undefined {
+  const ids = new Set(page.map(({ id }) => id));
+  const gone = [...account.memory.states.values()]
+    .filter(({ object, state }) => object.kind === kind && state.accountTag === account.tag)
+    .filter(({ object, state }) => !ids.has(object.id) && !isYoung(object, state))
+    .map(({ object }) => object.id);
+  if (gone.length === 0) return undefined;
+  return `the service does not list the ${kind.title} ${gone.join(", ")} any more. Run \`pulumi refresh\``;
+}

@@ -1,0 +1,167 @@
+import { ServiceError } from "../../client/errors";
+import { plainMessage } from "../../client/plain";
+import { differences, driftOf, type Kind, type Problem, storedSettings } from "../kinds/kind";
+import { isObject, type Properties, pick } from "../kinds/properties";
+import { pause } from "../run/objects";
+import type { Account, ManagedObject } from "../run/run";
+import { ifInAccount, isYoung, noteObject, refuseWrite } from "./gone";
+import { setHostports } from "./hostports";
+import { noteSettled, whyKept } from "./owners";
+
+/** The operations of a resource: the same for every kind and every protocol. */
+
+/**
+ * Reads an object; undefined when it is gone.
+ *
+ * @param known The stored state; undefined in an import.
+ * @throws Error that tells a failure of the service once: later ones name the object of the first.
+ */
+export async function read(
+  object: ManagedObject,
+  known?: Properties,
+): Promise<Properties | undefined> {
+  const { kind, account, id } = object;
+  const { failures } = account.memory;
+  noteObject(object, known);
+  try {
+    const reading = async () =>
+      kind.toState(await account.objects(kind).get(account.client, id), known);
+    const found = await ifInAccount(object, known, reading);
+    failures.clear();
+    return found;
+  } catch (error) {
+    const { status, code } = error as Partial<ServiceError>;
+    const cause = status ?? code;
+    const [what, first] = [`the ${object.title}`, failures.get(cause)];
+    // These may have to do with the object itself.
+    if (cause === undefined || [400, 404, "EBADANSWER"].includes(cause)) throw error;
+    if (!first) failures.set(cause, what);
+    if (!first || first === what) throw error;
+    throw new Error(`${what} can't be read either: see the error of ${first}`);
+  }
+}
+
+/**
+ * Updates an object in place. Gives its new state, in which a drifted property that was not sent
+ * keeps its old value, so that a refresh finds the drift.
+ *
+ * @throws Error when the object is gone, or when a change needs a replacement. A 404 about an object
+ * that this one refers to is thrown unchanged.
+ */
+export async function update(
+  object: ManagedObject,
+  state: Properties,
+  inputs: Properties,
+): Promise<Properties> {
+  const { kind, account, id, title } = object;
+  const { client } = account;
+  const work = async () => {
+    const [other] = kind.replaces(state, inputs);
+    if (other) throw new Error(`${other} of the ${title} can't be updated in place`);
+    const changes = differences(kind, state, inputs);
+    const body = kind.toBody(Object.fromEntries(changes.map((one) => [one.property, one.sent])));
+    const patch = () => kind.endpoints.update(client, id, body);
+    const wire = await (changes.length > 0
+      ? setHostports(kind, account, { id, body }, patch)
+      : kind.endpoints.get(client, id));
+    const found = kind.toState(wire, inputs);
+    const drifted = driftOf(kind, state, found).filter(
+      (name) => !changes.some(({ property }) => property === name),
+    );
+    return { ...found, ...pick(state, drifted) };
+  };
+  for (let tries = 1; ; tries++) {
+    try {
+      const updated = await work();
+      noteSettled(object, true);
+      return updated;
+    } catch (error) {
+      if (!(error instanceof ServiceError && error.status === 404)) throw error;
+      const isNew = isYoung(object, state);
+      if (!(await read(object, state))) break;
+      // The 404 is about another object, or the read has found a young one before the update does.
+      if (!isNew || tries > 3) throw error;
+      await pause(tries * account.secondMs);
+    }
+  }
+  throw new Error(
+    `the ${title} is gone from the service. ` +
+      "Run `pulumi refresh`, then `pulumi up` to create it again",
+  );
+}
+
+/**
+ * The texts in the properties that the program has marked as secrets, for {@link Account.operation}. The
+ * client knows a private key from the request.
+ *
+ * @param names The marked properties.
+ */
+export function secretTexts(
+  { secrets = [] }: Kind,
+  names: Iterable<string>,
+  ...from: Properties[]
+): string[] {
+  const marked = [...names].filter((name) => !secrets.includes(name));
+  return from.flatMap((properties) => textsIn(Object.values(pick(properties, marked))));
+}
+
+function textsIn(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  return isObject(value) ? Object.values(value).flatMap(textsIn) : [];
+}
+
+/** What state has of an object besides what a protocol adds. */
+export const storedState = (
+  kind: Kind,
+  { tag }: Account,
+  state: Properties,
+  inputs: Properties,
+): Properties => ({ ...state, ...storedSettings(kind, inputs), accountTag: tag });
+
+/**
+ * Deletes an object. Succeeds when the object is gone. Keeps what another resource has or adopts, with a
+ * warning: see `owners.ts`.
+ *
+ * @param isAdopted Whether the state says that its resource has adopted it (contract C44).
+ */
+export async function remove(
+  object: ManagedObject,
+  state: Properties,
+  isAdopted = false,
+): Promise<void> {
+  const { kind, account, id, title, known } = object;
+  const { run } = account;
+  noteObject(object, state);
+  const why = whyKept(object, isAdopted);
+  if (why !== undefined) {
+    run.say("warning", `the ${title} stays on the service, because ${why}`, "resource");
+    return;
+  }
+  await refuseWrite(account, state);
+  const deletion = async () => {
+    await kind.endpoints.delete(account.client, id);
+    return true;
+  };
+  await ifInAccount(object, state, deletion);
+  account.memory.states.delete(known);
+}
+
+/** The texts of the problems of the inputs, for the engine. */
+export function textsOf(
+  problems: readonly Problem[],
+  isSecret: (property: string) => boolean,
+): string[] {
+  return problems.map(({ path, reason, value }) => {
+    const [property = ""] = path.split(/[.[]/, 1);
+    const text = value === undefined || isSecret(property) ? reason : `${value} ${reason}`;
+    return plainMessage(path ? `${path}: ${text}` : text);
+  });
+}
+
+/** The error of a create whose object is in the state, but not complete. */
+export function incomplete(kind: Kind, id: string, problem: string): string {
+  return plainMessage(
+    `the ${kind.title} ${id} was created and is in the state, but ${problem}. ` +
+      "The next `pulumi up` completes it",
+  );
+}

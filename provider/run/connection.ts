@@ -1,0 +1,205 @@
+import * as v from "valibot";
+import type { SettingKey } from "../../client/advice";
+import type { Client, ClientOptions } from "../../client/client";
+import { nearest } from "../kinds/nearest";
+import { defined } from "../kinds/properties";
+import { cancelSignal } from "./engine";
+import { checks, type Key, keys, shown } from "./settingChecks";
+import { type Connection, waysToSet } from "./settings";
+
+/** A setting is missing or malformed. The message says how to set it. */
+export class ConfigurationError extends Error {
+  override readonly name = "ConfigurationError";
+}
+
+/** Reads one value of stack config by its full key, such as `tlsedge:baseUrl`. */
+export type ConfigReader = (key: string) => string | undefined;
+
+/** The settings of a connection, which a user gives. */
+export interface Settings extends Omit<ClientOptions, "nameOf" | "tell" | "signal"> {
+  /**
+   * Whether the base URL and the API key are those of the account that the state was made with, in spite
+   * of a change. Give it for one run only.
+   */
+  sameAccount?: boolean;
+  /** Whether a plan does not ask the service. */
+  offlinePlan?: boolean;
+}
+
+/**
+ * A client of a connection.
+ *
+ * A connection is a config namespace: `tlsedge-staging` reads `tlsedge-staging:apiKey` or, if
+ * config does not set that, `TLSEDGE_STAGING_API_KEY`.
+ *
+ * @param config Undefined outside a stack: then only the environment is read.
+ * @param tell Shows a message when requests take long.
+ * @throws ConfigurationError that names every missing or malformed setting.
+ */
+export function connect(
+  connection: Connection,
+  config?: ConfigReader,
+  env: NodeJS.ProcessEnv = process.env,
+  tell?: (message: string) => void,
+  settings = readSettings(connection, config, env),
+): Client {
+  // Loaded only when needed: a program without lookups makes no request.
+  const { Client } = require("../../client/client") as typeof import("../../client/client");
+  const nameOf = (key: SettingKey) => whereSet(connection, key, config, env);
+  return new Client({ ...settings, nameOf, signal: cancelSignal, ...(tell && { tell }) });
+}
+
+/**
+ * The place where a setting is set: stack config wins over the environment. A setting that is not
+ * set belongs where the base URL is set.
+ */
+function whereSet(
+  connection: Connection,
+  key: SettingKey,
+  config: ConfigReader | undefined,
+  env: NodeJS.ProcessEnv,
+): string {
+  const { variable, configKey } = waysToSet(connection, key);
+  const { inStack, inEnv } = valuesOf(connection, key, config, env);
+  if (inStack) return configKey;
+  if (inEnv) return variable;
+  const base = valuesOf(connection, "baseUrl", config, env);
+  return config && (base.inStack || !base.inEnv) ? configKey : variable;
+}
+
+/**
+ * What stack config and the environment set, and how to set it. White space comes from files and
+ * shells. To a base URL of an explicit provider goes no key but the provider's own, and the environment fills in no
+ * property of it that is empty: a variable of the program may not be set.
+ */
+function valuesOf(
+  connection: Connection,
+  key: Key,
+  config: ConfigReader | undefined,
+  env: NodeJS.ProcessEnv,
+) {
+  const { variable, configKey, text } = waysToSet(connection, key);
+  const base = waysToSet(connection, "baseUrl").configKey;
+  const isOwn = key === "apiKey" && typeof connection !== "string" && config?.(base)?.trim();
+  const inStack = config?.(configKey)?.trim();
+  const isEmpty = inStack === "" && typeof connection !== "string";
+  const inEnv = isOwn || isEmpty ? undefined : env[variable]?.trim();
+  const howTo = config ? text : `set ${variable} in the environment`;
+  const howToSet = isOwn ? `set ${configKey}, because that provider sets baseUrl` : howTo;
+  const isNeeded = key === "baseUrl" || key === "apiKey";
+  const missing = isNeeded ? `no ${checks[key].name} is set: ${howToSet}` : undefined;
+  const whyMissing = isEmpty ? `${configKey} is empty: give it a value, or leave it out` : missing;
+  return { inStack, inEnv, howToSet, whyMissing };
+}
+
+/** Why an API key must be a secret in the config. */
+export function plainKey(connection: Connection): string {
+  const { configKey, inConfig } = waysToSet(connection, "apiKey");
+  return `${configKey} is in the stack's config in plain text, and would be in its state: ${inConfig}`;
+}
+
+/** Reads and checks the settings of a connection. Makes no request. */
+export function readSettings(
+  connection: Connection,
+  config: ConfigReader | undefined,
+  env: NodeJS.ProcessEnv,
+): Settings {
+  if (typeof connection === "string" && !/^[a-z][a-z0-9-]*$/.test(connection)) {
+    throw new ConfigurationError(
+      "a connection must be the name of a config namespace: a lower-case letter, then lower-case " +
+        "letters, digits and hyphens",
+    );
+  }
+  const problems: string[] = [];
+  const read = (key: Key) => {
+    const { variable, configKey, inConfig } = waysToSet(connection, key);
+    const { inStack, inEnv, howToSet, whyMissing } = valuesOf(connection, key, config, env);
+    const [value, { name }] = [inStack || inEnv, checks[key]];
+    if (!value) {
+      if (whyMissing) problems.push(whyMissing);
+      return undefined;
+    }
+    const { output, issues } = parse(key, value);
+    if (!issues) return output;
+    const source = `${inStack ? configKey : variable}${shown(key, value)}`;
+    // A variable does not override a wrong value in stack config.
+    const howToMend = inStack ? inConfig : howToSet.replace(/^set /, "correct ");
+    problems.push(`the ${name} in ${source} ${issues[0].message}: ${howToMend}`);
+    return undefined;
+  };
+  const settings = defined(Object.fromEntries(keys.map((key) => [key, read(key)])));
+  if (problems.length > 0) throw new ConfigurationError(problems.join("; "));
+  // Without a problem, each has the type of its check.
+  return settings as unknown as Settings;
+}
+
+const parse = (key: Key, value: string) =>
+  v.safeParse(checks[key].schema, value, { abortPipeEarly: true });
+
+/** Whether a text of config gives a setting the value that it has. White space does not count. */
+export const isSetting = (settings: Settings, key: "baseUrl" | "apiKey", text: string): boolean =>
+  parse(key, text.trim()).output === settings[key];
+
+/** What stack config and the environment say of a connection, as text: equal for equal settings of any connection. */
+export function settingsKey(
+  connection: Connection,
+  config: ConfigReader | undefined,
+  env: NodeJS.ProcessEnv,
+): string {
+  const values = keys.map((key) => valuesOf(connection, key, config, env));
+  return JSON.stringify(values.map(({ inStack, inEnv }) => inStack || inEnv));
+}
+
+/** The message of a {@link ConfigurationError} that the work throws. */
+export function problemOf(work: () => unknown): string | undefined {
+  try {
+    work();
+    return undefined;
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.message;
+    throw error;
+  }
+}
+
+/** A warning when variables differ from stack config, which wins; undefined when they agree. */
+export function overruled(
+  connection: Connection,
+  config: ConfigReader,
+  env: NodeJS.ProcessEnv,
+): string | undefined {
+  const differing = keys.flatMap((key) => {
+    const { variable, configKey } = waysToSet(connection, key);
+    const { inStack, inEnv } = valuesOf(connection, key, config, env);
+    if (!inStack || !inEnv || inStack === inEnv) return [];
+    if (parse(key, inStack).output === parse(key, inEnv).output) return [];
+    return [`${configKey}${shown(key, inStack)} is used, not ${variable}${shown(key, inEnv)}`];
+  });
+  if (differing.length === 0) return undefined;
+  return `stack config and the environment differ: ${differing.join("; ")}`;
+}
+
+/** An error message for keys of a connection that are no settings; undefined if there is none. */
+export function unknownKeys(
+  connection: Connection,
+  configKeys: readonly string[],
+): string | undefined {
+  const [before = "", after = ""] = waysToSet(connection, "*").configKey.split("*");
+  const known: readonly string[] = keys;
+  const unknown = configKeys
+    .filter((key) => key.startsWith(before) && key.endsWith(after))
+    .map((key) => key.slice(before.length, key.length - after.length))
+    .filter((key) => !known.includes(key));
+  if (unknown.length === 0) return undefined;
+  const listed = unknown.map((key) => {
+    const meant = nearest(key, known);
+    return `${before}${key}${meant ? ` (did you mean ${before}${meant}?)` : ""}`;
+  });
+  const settings = keys.join(", ");
+  if (typeof connection !== "string") {
+    return `unknown: ${listed.join(", ")}. The settings of a provider are ${settings}`;
+  }
+  return (
+    `unknown in stack config: ${listed.join(", ")}. Remove each unknown key with ` +
+    `\`pulumi config rm\`. The settings in ${connection} are ${settings}`
+  );
+}

@@ -1,0 +1,124 @@
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { isAbsolute } from "node:path";
+import * as v from "valibot";
+import { whyNoBlock, whyUnusable } from "../kinds/pemAdvice";
+
+/** The checks of the settings. No reason has the value, which may be an API key. */
+
+const text = v.string();
+const matching = (pattern: RegExp, reason: string) => v.pipe(text, v.regex(pattern, reason));
+const wholeNumber = (least: number, most: number) => {
+  const reason = `must be a whole number from ${least} to ${most}`;
+  const number = v.transform(Number);
+  return v.pipe(
+    matching(/^\d+$/, reason),
+    number,
+    v.minValue(least, reason),
+    v.maxValue(most, reason),
+  );
+};
+const yesOrNo = v.pipe(
+  matching(/^(1|0|true|false)$/, "must be true or false"),
+  v.transform((value) => value === "1" || value === "true"),
+);
+
+const baseUrl = v.pipe(
+  text,
+  v.check((value) => !isOther(value), "must start with https://"),
+  v.check((value) => !!urlOf(value)?.host, "is not a URL such as https://api.example.com"),
+  v.check((value) => {
+    const { username, password, search, hash } = new URL(value);
+    return !(username || password || search || hash);
+  }, "must have only https://, a host and a path"),
+  v.transform((value) => new URL(value).href.replace(/\/+$/, "")),
+);
+
+const urlOf = (value: string) => (URL.canParse(value) ? new URL(value) : undefined);
+
+/** Whether a text is a URL of another scheme, or a host alone. */
+function isOther(value: string): boolean {
+  const url = urlOf(value);
+  if (url?.host) return url.protocol !== "https:";
+  return /^(?!https:)[a-z0-9-]+[.:][a-z0-9/.:-]+$/i.test(value);
+}
+
+const apiKey = v.pipe(
+  text,
+  v.check(
+    (value) => !/^(["'\u2018\u201c]).*["'\u2019\u201d]$/s.test(value),
+    "has quotation marks around it, which are no part of the key",
+  ),
+  v.check((value) => !/^bearer\s/i.test(value), "begins with Bearer, which is no part of the key"),
+  v.regex(/^[\x21-\x7e]+$/, "has a space, a line break or a character that a key can't have"),
+);
+
+const caFile = v.pipe(
+  text,
+  v.rawCheck(({ dataset, addIssue }) => {
+    const message = dataset.typed && problemOfCaFile(dataset.value);
+    if (message) addIssue({ message });
+  }),
+);
+
+function problemOfCaFile(path: string): string | undefined {
+  if (path.includes("-----BEGIN ")) return "is PEM text, but must be the path of a file";
+  let pem: string;
+  try {
+    pem = readFileSync(path, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const from = isAbsolute(path) ? "" : ` from ${process.cwd()}`;
+    return `can't be read (${code})${from}`;
+  }
+  const start = pem.indexOf("-----BEGIN CERTIFICATE-----");
+  if (start < 0) return whyNoBlock(pem, "certificate");
+  try {
+    new X509Certificate(pem.slice(start));
+    return undefined;
+  } catch {
+    return whyUnusable(pem, "holds a certificate that can't be parsed: copy the whole file again");
+  }
+}
+
+/** The name of each setting in messages, and its check. */
+export const checks = {
+  baseUrl: { name: "base URL", schema: baseUrl },
+  apiKey: { name: "API key", schema: apiKey },
+  apiVersion: {
+    name: "API version",
+    schema: matching(/^\d+$/, "must be a whole number, such as 2"),
+  },
+  versionHeader: {
+    name: "version header",
+    schema: matching(
+      /^(?!(?:accept|accept-.*|authorization|connection|content-.*|cookie|expect|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|user-agent)$)[\w-]+$/i,
+      "must be the name of a header, such as Service-Version, and none that HTTP itself has",
+    ),
+  },
+  caFile: { name: "CA file", schema: caFile },
+  timeoutSeconds: { name: "timeout", schema: wholeNumber(1, 86_400) },
+  maxRetries: { name: "number of retries", schema: wholeNumber(0, 1000) },
+  requestsPerMinute: {
+    name: "number of requests per minute",
+    schema: wholeNumber(0, 1_000_000),
+  },
+  sameAccount: { name: "answer whether the account is the same", schema: yesOrNo },
+  offlinePlan: { name: "choice of a plan without questions", schema: yesOrNo },
+};
+
+export type Key = keyof typeof checks;
+
+export const keys = Object.keys(checks) as Key[];
+
+/** A URL or a path in brackets, without parts that may be secret; empty for any other setting. */
+export function shown(key: Key, value: string): string {
+  // Only what looks like a file's path: anything else may be a key.
+  if (key === "caFile") {
+    return /^[^\n]{1,255}\.(pem|crt|cer|ca)$/i.test(value) ? ` (${value})` : "";
+  }
+  if (key !== "baseUrl") return "";
+  const bare = value.replace(/^([a-z]+:\/\/)?.*@/is, "$1").replace(/[?#].*/s, "");
+  // Show only what looks like a URL or a host name: anything else may be a misplaced API key.
+  return /^[a-z]+:\/|^[a-z0-9.-]+[.:][a-z0-9/.-]+$/.test(bare) ? ` (${bare})` : "";
+}

@@ -1,0 +1,21 @@
+import { Server } from "node:net";
+
+/** What works around faults of Pulumi and Node.js in the process of a provider, each with its fault. */
+
+/**
+ * A write to a closed stderr is an uncaught error. Pulumi's handler of such errors writes to stderr again,
+ * which would be an endless loop.
+ */
+export function ignoreClosedOutput(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+}
+
+/**
+ * Pulumi's server waits for calls for ever. Without it, the process ends when nobody's work is left: Node.js
+ * stays for open connections and timers.
+ */
+export function letProcessEnd(): void {
+  // Not documented.
+  const { _getActiveHandles: handles } = process as { _getActiveHandles?: () => unknown[] };
+  for (const handle of handles?.() ?? []) if (handle instanceof Server) handle.unref();
+}
