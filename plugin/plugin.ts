@@ -98,7 +98,8 @@ class Plugin {
 
   #resource(kind: Kind, urn: string, inputs: Properties, secrets: Set<string>) {
     const isSecret = secrets.has(kind.exclusive ?? "");
-    return { account: this.#account, kind, inputs, name: nameInUrn(urn), isSecret };
+    const olds = this.#run.checked.get(urn);
+    return { account: this.#account, kind, inputs, name: nameInUrn(urn), isSecret, olds };
   }
 
   #outputsOf(token: string): string[] {
@@ -210,7 +211,7 @@ class Plugin {
     if (shared) all.push({ path: "", reason: shared });
     // In a replacement, the engine checks twice.
     for (const text of warnings) this.#run.say("warning", text, urn);
-    this.#run.checked.add(urn);
+    this.#run.noteChecked(urn, before);
     const stable = keepEqual(kind, olds, inputs);
     return new messages.CheckResponse()
       .setInputs(this.#inputsToWire(request.getType(), stable, news.secrets))

@@ -221,6 +221,19 @@ describe("the question of a plan", () => {
       assert.deepEqual(await warnings(), []);
     });
 
+    it("C19: a run does not warn of the object of a resource that it replaces, where the engine has told its old inputs", async () => {
+      const args = { description: "a", hostports: ["own:443"] };
+      const stack = await inState(args);
+      await stack.check(args);
+      // A replacement: `replacementTrigger`, for example.
+      await stack.check(args, {});
+      assert.deepEqual(await warnings(), []);
+      beginRun();
+      // A taint: the engine tells nothing.
+      await stack.check(args, {});
+      await warnsOf([stack.id, "If this run replaces it, this is right"], ["no resource"]);
+    });
+
     it("C19: a warning of an equal certificate is none of an edge", async () => {
       const made = await upload(clientOf(emulator), { commonName: "a.example" });
       const { certificate_pem: certificatePem, private_key_pem: privateKeyPem } = made;

@@ -262,6 +262,16 @@ describe("the plugin", () => {
     assert.match((await warnings(plugin.endRun)).join(), new RegExp(`twin: ${id}`));
   });
 
+  it("C19: the plugin does not warn of the object of a resource that it replaces, where the engine has told its old inputs", async () => {
+    setEnv({ TLSEDGE_OFFLINE_PLAN: undefined });
+    const news = { description: "own" };
+    await foreign(news);
+    await call("check", new messages.CheckRequest(), { ...edge(), olds: news, news });
+    await checkEdge(news);
+    await create(edge(), news, true);
+    assert.deepEqual(await warnings(plugin.endRun), []);
+  });
+
   it("C7 C50: through the plugin, no key is planned, sent or changed in another account", async () => {
     setEnv({ TLSEDGE_OFFLINE_PLAN: undefined });
     const stack = await deployed(edges, { description: "a" });

@@ -78,9 +78,9 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
   };
   const resource = (inputs: Properties) => {
     const isSecret = secretsOf(inputs).includes(kind.exclusive ?? "");
-    return { account: accountOf(inputs), kind, inputs, isSecret };
+    return { account: accountOf(inputs), kind, inputs, isSecret, olds: oldsOf(inputs) };
   };
-  const readToAdopt = async (wanted: unknown, inputs: Properties) => {
+  const readToAdopt = async (wanted: unknown, inputs: Properties): Promise<Found | undefined> => {
     if (typeof wanted !== "string") return undefined;
     const account = operation(inputs);
     account.memory.isUsed = true;
@@ -120,7 +120,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
       } = withOneMarker(raw);
       // Another copy of this package may have registered the resource without the names.
       const secrets: string[] = Array.isArray(marked) ? marked : Object.keys(entries);
-      const isNew = Object.keys(olds).length === 0;
+      const deployed = Object.keys(olds).length > 0 ? olds : undefined;
       const news = prune({ schema }, args, olds);
       const problems = [
         ...problemsOfShape({ schema }, news),
@@ -134,34 +134,27 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
           return undefined;
         });
       };
-      const found = isNew
-        ? await attempt(() => readToAdopt(wanted, { ...news, [secretsKey]: secrets }))
-        : undefined;
+      const toRead = { ...news, [secretsKey]: secrets };
+      const found = deployed ? undefined : await attempt(() => readToAdopt(wanted, toRead));
       // In an adoption, the object's inputs take the place of the old inputs.
-      const before = isNew ? found && inputsOf(kind, found.state) : olds;
+      const before = found ? inputsOf(kind, found.state) : deployed;
       const checked = kind.check(news, before, new Date());
       problems.push(...checked.problems);
-      // The inputs are the only way into a plan, so they have what follows from them.
-      const derived = kind.derived?.(checked.inputs, before);
-      const inputs = { ...keepEqual(kind, before ?? {}, checked.inputs), ...derived };
-      if (found) {
-        // What the check refuses is not compared with the object to adopt.
-        const refused = problems.map(({ path }) => [path.split(".", 1)[0], unknownValue]);
-        const compared = { ...checked.inputs, ...Object.fromEntries(refused) };
-        problems.push(...problemsOfAdoption(found.object, found.state, compared, secrets));
-        if (problems.length === 0) noteAdoption(found.object);
-      } else if (isNew) {
-        await attempt(() => planWrite(resource({ ...inputs, [secretsKey]: secrets }), true));
-      }
-      const hidden = {
-        [importKey]: wanted,
-        [secretsKey]: keptNames(kind, secrets),
-        [timeoutsKey]: timeouts,
+      const inputs = {
+        ...keepEqual(kind, before ?? {}, checked.inputs),
+        // The inputs are the only way into a plan, so they have what follows from them.
+        ...kind.derived?.(checked.inputs, before),
+        ...defined({
+          [importKey]: wanted,
+          [secretsKey]: keptNames(kind, secrets),
+          [timeoutsKey]: timeouts,
+        }),
       };
-      const whole = { ...inputs, ...defined(hidden) };
-      noteChecked(olds, whole);
+      currentRun().noteChecked(keyOf(inputs), deployed);
+      if (found) problems.push(...compare(found, checked.inputs, problems, secrets));
+      else if (!deployed) await attempt(() => planWrite(resource(inputs), true));
       return {
-        inputs: whole,
+        inputs,
         failures: textsOf(problems, (name) => secrets.includes(name)).map(failureOf),
       };
     },
@@ -224,6 +217,26 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
   });
 }
 
+/** An object that a resource is to adopt, and its state. */
+interface Found {
+  object: ManagedObject;
+  state: Properties;
+}
+
+/** Why an object can't be adopted. What the check has refused is not compared. */
+function compare(
+  { object, state }: Found,
+  inputs: Properties,
+  refused: Problem[],
+  secrets: string[],
+): Problem[] {
+  const unknown = refused.map(({ path }) => [path.split(".", 1)[0], unknownValue]);
+  const compared = { ...inputs, ...Object.fromEntries(unknown) };
+  const problems = problemsOfAdoption(object, state, compared, secrets);
+  if (refused.length + problems.length === 0) noteAdoption(object);
+  return problems;
+}
+
 /** Whether these providers have written a state, and not the plugin, which stores no connection. */
 const isOwn = (state: Properties): boolean => state.__provider !== undefined;
 
@@ -249,21 +262,18 @@ function isStored(kind: Kind, state: Properties, inputs: Properties): boolean {
   );
 }
 
-/** Notes inputs that a check gives back, and those of the last deployment. */
-function noteChecked(olds: Properties, inputs: Properties): void {
-  const { checked, deployed } = currentRun();
-  checked.add(keyOf(inputs));
-  deployed.add(keyOf(olds));
-}
-
 /**
  * Whether inputs are those of a resource of the program. The engine also diffs to the old inputs, after a
  * refresh, and to partly unknown ones, when what a resource depends on is replaced.
  */
 const isOfProgram = (inputs: Properties): boolean => currentRun().checked.has(keyOf(inputs));
 
+/** The inputs of the last deployment of a resource of the program. */
+const oldsOf = (inputs: Properties): Properties | undefined =>
+  currentRun().checked.get(keyOf(inputs));
+
 /** Whether inputs are those of the last deployment: the service has rewritten a text, so the state differs for ever. */
-const isDeployed = (inputs: Properties): boolean => currentRun().deployed.has(keyOf(inputs));
+const isDeployed = (inputs: Properties): boolean => keyOf(oldsOf(inputs) ?? {}) === keyOf(inputs);
 
 /** Equal for equal inputs: the engine gives the properties in any order, and Pulumi adds its own. */
 const keyOf = ({ __provider, ...inputs }: Properties): string =>

@@ -90,9 +90,15 @@ async function warnOf(account: Account, kind: Kind): Promise<void> {
   const { run } = account;
   const page = await account.objects(kind).newestPage();
   const planned = run.planned.filter((one) => one.account === account && one.kind === kind);
-  const others = page.filter(({ id }) => !account.object(kind, id).known.isOwn);
+  // What a resource that is replaced was deployed with is its own object.
+  const own = new Set(planned.flatMap(({ olds }) => (olds && contentOf(kind, olds)) ?? []));
+  const others = page.filter(
+    (wire) => !account.object(kind, wire.id).known.isOwn && !own.has(contentOf(kind, wire) ?? ""),
+  );
   const equal = equals(kind, planned, others);
-  for (const other of others.filter((one) => !equal.has(one))) {
+  // In an update, each write has told what became of its hostports.
+  const holders = account.client.writes > 0 ? [] : others.filter((one) => !equal.has(one));
+  for (const other of holders) {
     for (const one of planned) run.say("warning", warningOfHolder(kind, one, other));
   }
   run.say("warning", warningOfEqual(kind, equal));

@@ -25,6 +25,8 @@ export interface Planned {
   name?: string;
   /** Whether its hostports are a secret. */
   isSecret: boolean;
+  /** The inputs of its last deployment, where it is to be replaced. */
+  olds?: Properties | undefined;
 }
 
 /** What a run knows of one object of the service. A flag that is not set is false. */
@@ -159,15 +161,13 @@ export class ManagedObject {
 
 /** What one run of the engine knows. It owns all memory of the provider. */
 export class Run {
-  /** The resources of the program that were checked, as the protocol tells them. A refresh checks none. */
-  readonly checked = new Set<string>();
+  /**
+   * The resources of the program that were checked, as the protocol tells them, with the inputs of their last
+   * deployment. A refresh checks none.
+   */
+  readonly checked = new Map<string, Properties | undefined>();
   /** The resources that are to be created or changed. */
   readonly planned: Planned[] = [];
-  /**
-   * The inputs of the last deployment, as text. A dynamic provider's check gets them, its diff the state
-   * alone, which differs from them for ever where the service has rewritten a text.
-   */
-  readonly deployed = new Set<string>();
   /** The objects that this run adopts: whether a create has done it. */
   readonly adopted = new Map<string, boolean>();
   /** Creates whose answer was lost and whose object was not found, by content. */
@@ -210,6 +210,11 @@ export class Run {
 
   get accounts(): Iterable<Account> {
     return this.#accounts.values();
+  }
+
+  /** Notes a resource that was checked. In a replacement, the engine checks it once more, without old inputs. */
+  noteChecked(resource: string, olds: Properties | undefined): void {
+    if (olds || !this.checked.has(resource)) this.checked.set(resource, olds);
   }
 
   known(object: string): Known {
