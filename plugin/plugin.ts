@@ -186,7 +186,7 @@ class Plugin {
     this.#declared = new DeclaredHostports();
     if (this.#connection === defaultConnection) {
       if (values.apiKey && !secrets.has("apiKey")) throw new Error(plainKey(this.#connection));
-      this.#run.sayOverruled(this.#connection);
+      this.#run.logOverruled(this.#connection);
     }
     this.#isConfigured = true;
     // Engines before 3.250 read what this plugin can do from here, not from the handshake.
@@ -210,7 +210,7 @@ class Plugin {
     const shared = this.#declared.declare(urn, nameInUrn(urn), inputs[exclusive], isSecret);
     if (shared) all.push({ path: "", reason: shared });
     // In a replacement, the engine checks twice.
-    for (const text of warnings) this.#run.say("warning", text, urn);
+    for (const text of warnings) this.#run.log("warning", text, urn);
     this.#run.noteChecked(urn, before);
     const stable = keepEqual(kind, olds, inputs);
     return new messages.CheckResponse()

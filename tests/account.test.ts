@@ -339,8 +339,8 @@ describe("the account that the state was made with", () => {
     for (const body of [{}, "<html>", ""]) {
       const answers = [answer(404, { msg: "no" }), answer(200, body)];
       await atScript([...answers, ...answers], async () => {
-        assert.match(await messageOf(stack.refresh()), /can't be listed either/);
-        assert.match(await messageOf(stack.leave()), /can't be listed either/);
+        assert.match(await messageOf(stack.refresh()), /can't be read either, so/);
+        assert.match(await messageOf(stack.leave()), /can't be read either, so/);
       });
     }
   });

@@ -414,7 +414,7 @@ describe("the lookups", () => {
       }
       const request = new messages.InvokeRequest().setTok("tlsedge:index:getTLSEdge");
       const several = { args: { metadata: { owner: "web" } } };
-      await assert.rejects(plugin.call("invoke", request, several), /2 TLS edges match/);
+      await assert.rejects(plugin.call("invoke", request, several), /2 TLS edge objects match/);
     } finally {
       plugin.close();
     }

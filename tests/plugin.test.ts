@@ -474,7 +474,7 @@ describe("the plugin", () => {
     const refused = await messageOf(read({ id: "none" }));
     assert.match(
       refused,
-      new RegExp(`no TLS edge has the id none\\b.*${id}.*takes a hostport, too$`, "s"),
+      new RegExp(`no TLS edge has the id none\\b.*${id}.*also takes: hostport$`, "s"),
     );
     const site = await messageOf(read({ id: "site", type: "tlsedge:index:TLSSite" }));
     assert.match(site, /component.*TLSEdge and a tlsedge:index:TLSCertificate$/);

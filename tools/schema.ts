@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import ts from "typescript";
 import ours from "../package.json";
 import { type Kind, settingsOf } from "../provider/kinds/kind";
-import { kinds, lookups } from "../provider/kinds/kinds";
+import { kinds, lookupNames, lookups } from "../provider/kinds/kinds";
 import { defaultConnection, waysToSet } from "../provider/run/settings";
 import { repository } from "./folders";
 
@@ -348,19 +348,22 @@ function siteOf(source: Source) {
 }
 
 function functionOf(source: Source, name: string) {
-  const [, kind = "", isList] = /^get(\w+?)(s?)$/.exec(name) ?? [];
+  const { one = "", all = "" } =
+    lookupNames.find((names) => [names.one, names.all].includes(name)) ?? {};
+  const isList = name === all;
+  const kind = one.slice("get".length);
   const doc = source.doc(source.export("sdk/index.ts", name));
   const rule = isList
     ? "An object must match all filters that are given. Without a filter, the list has all objects; it is empty when none match."
     : "Give an `id`, or filters: the object must match all of them. Without an `id`, the function fails when none or several match, and the error lists up to ten.";
   const description = [doc, rule, "## Example Usage", programsOf("lookups")].join("\n\n");
   // The result of a plugin's function is an object: this property has the list.
-  const list = isList && `${baseNameOf(kind)}s`;
+  const list = isList && baseNameOf(all.slice("get".length));
   const inputs = source.fields(source.type("sdk/index.ts", `${capitalized(name)}Args`), "input");
   const found = source.fields(source.type("sdk/index.ts", `Get${kind}Result`), "output");
   if (!list) return { description, inputs, outputs: found };
   const noun = kind.replace(/^(TLS)?(.+)$/, (_, tls = "", word) => `${tls} ${word.toLowerCase()}`);
-  const text = `A ${noun.trim()} of the account, as the service lists it.`;
+  const text = `One ${noun.trim()} of the account, as the service lists it.`;
   const items = source.define(`Found${kind}`, text, found);
   const properties = { [list]: { type: "array", items, description: doc } };
   return { description, inputs, outputs: { properties, required: [list] } };

@@ -71,7 +71,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
   /** The account for an operation that makes requests. */
   const operation = (properties: Properties, timed?: Timed, state: Properties = {}): Account => {
     const account = accountOf(properties);
-    currentRun().sayOverruled(connectionOf(properties));
+    currentRun().logOverruled(connectionOf(properties));
     const timeouts = (properties[timeoutsKey] ?? {}) as Timeouts;
     const secrets = secretTexts(kind, secretsOf(properties), properties, state);
     return account.operation(timed && timeouts[timed], secrets);
@@ -328,6 +328,6 @@ function connectionOf(properties: Properties): string {
 function problemsOfConnection(connection: string): Problem[] {
   const reason = problemOf(() => currentRun().account(connection));
   if (reason) return [{ path: "", reason }];
-  currentRun().sayOverruled(connection);
+  currentRun().logOverruled(connection);
   return [];
 }

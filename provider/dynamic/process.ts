@@ -19,6 +19,6 @@ export function beginRun(): Run {
 /** Ends a run: says what is only known at its end. */
 export async function finishRun(): Promise<void> {
   // Only now is it known that no other adoption follows.
-  run.say("info", adoptions(run));
+  run.log("info", adoptions(run));
   await endRun(run);
 }

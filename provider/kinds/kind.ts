@@ -103,10 +103,15 @@ export interface Kind<Wire extends ServiceObject = ServiceObject> {
    * them. Undefined for an object that can't be read.
    */
   key(inputsOrWire: object): unknown;
-  /** The names by which people know an object, in the form that {@link importNameIn} gives. */
-  importNames(state: Properties): string[];
-  /** The name that a text is; undefined for any other text, which may be an id. */
-  importNameIn(text: string): string | undefined;
+  /** What an import takes besides an id. Default: nothing. */
+  importName?: {
+    /** What it is: a filter of the kind's lookup. */
+    filter: string;
+    /** Those of an object, in the form that `in` gives. */
+    of(state: Properties): string[];
+    /** The name that a text is; undefined for any other text, which may be an id. */
+    in(text: string): string | undefined;
+  };
 }
 
 /** The properties that a program can change and that the service returns. */

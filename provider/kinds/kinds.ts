@@ -9,26 +9,39 @@ import * as tunnel from "./tunnel";
 /** The kinds of resources, by the names that they have in programs and in the plugin's schema. */
 export const kinds = { TLSEdge: edge.tlsEdge, TLSCertificate: tlsCertificate };
 
-/** The lookups, by the names that they have in programs and in the plugin's schema. */
-export const lookups: Readonly<Record<string, Lookup<Properties, object>>> = {
-  ...lookupsOf("Tunnel", tunnel.lookup),
-  ...lookupsOf("TLSEdge", edge.lookup),
-  ...lookupsOf("TLSCertificate", tlsCertificateLookup.lookup),
-};
+/** The lookups: the names of what each gives, and its kind. */
+const lookupKinds = [
+  ["Tunnel", "Tunnels", tunnel.lookup],
+  ["TLSEdge", "TLSEdges", edge.lookup],
+  ["TLSCertificate", "TLSCertificates", tlsCertificateLookup.lookup],
+] as const;
 
-/** `getTunnel`, which finds one object, and `getTunnels`, which finds all that match. */
-function lookupsOf<Wire, Filter extends object, Result extends { id: string }>(
-  name: string,
-  kind: LookupKind<Wire, Filter, Result>,
-): Record<string, Lookup<Properties, object>> {
-  // Each checks its arguments.
-  const lookups = { [`get${name}`]: findOne(kind), [`get${name}s`]: findAll(kind) };
-  return lookups as Record<string, Lookup<Properties, object>>;
-}
+/** The names of a lookup that finds one object, and of the one that finds all that match, in programs and in the schema. */
+export const lookupNames = lookupKinds.map(([one, all]) => ({
+  one: `get${one}`,
+  all: `get${all}`,
+}));
+
+/** The lookups, by their names. */
+export const lookups: Readonly<Record<string, Lookup<Properties, object>>> = Object.fromEntries(
+  lookupKinds.flatMap(([one, all, kind]) => {
+    // Each checks its arguments.
+    const lookup = kind as LookupKind<unknown, object, { id: string }>;
+    return [
+      [`get${one}`, findOne(lookup)],
+      [`get${all}`, findAll(lookup)],
+    ];
+  }),
+);
 
 /** Whether a text, an id or a name, names the object in a state. */
-export function isSameObject(kind: Kind, id: string, state: Properties, text: unknown): boolean {
+export function isSameObject(
+  { importName }: Kind,
+  id: string,
+  state: Properties,
+  text: unknown,
+): boolean {
   if (text === id) return true;
-  const name = typeof text === "string" ? kind.importNameIn(text) : undefined;
-  return name !== undefined && kind.importNames(state).includes(name);
+  const name = typeof text === "string" ? importName?.in(text) : undefined;
+  return name !== undefined && importName?.of(state).includes(name) === true;
 }

@@ -150,7 +150,7 @@ export function findOne<Wire, Filter extends object, Result extends { id: string
     const { id } = args;
     const filter = filterIn(kind, args);
     if (id === undefined && Object.keys(filter).length === 0) {
-      throw new LookupError(`the lookup of a ${title} needs an id or a filter`);
+      throw new LookupError(`the ${title} lookup needs an id or a filter`);
     }
     if (options.instead) return options.instead() as Promise<Result>;
     const { isSecret = false } = options;
@@ -201,7 +201,7 @@ function findMatching<Wire, Filter extends object, Result extends { id: string }
   const list = listOf(kind, first ? matching : account, isSecret);
   throw new LookupError(
     first
-      ? `${matching.length} ${kind.title}s match ${shownFilter}: use a narrower filter or an id:${list}`
+      ? `${matching.length} ${kind.title} objects match ${shownFilter}: use a narrower filter or an id:${list}`
       : `no ${kind.title} matches ${shownFilter}. The account has:${list}`,
   );
 }
@@ -242,7 +242,7 @@ function checkArgs(
 ): void {
   const own = settings.map((name) => [name, "a string"] as const);
   const problem = problemOf({ ...filters, ...Object.fromEntries(own) }, args, refusal);
-  if (problem) throw new LookupError(`the lookup of a ${title}: ${problem}`);
+  if (problem) throw new LookupError(`the ${title} lookup: ${problem}`);
 }
 
 function problemOf(

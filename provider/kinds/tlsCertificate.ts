@@ -193,8 +193,11 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
     const [leaf] = parsedChain(source.certificatePem ?? source.certificate_pem) ?? [];
     return leaf && [leaf.fingerprint256, source.description || "", source.metadata || ""];
   },
-  importNames: ({ fingerprint }) => [fingerprint as string],
-  importNameIn: fingerprintIn,
+  importName: {
+    filter: "fingerprint",
+    of: ({ fingerprint }) => [fingerprint as string],
+    in: fingerprintIn,
+  },
 };
 
 /** Parses a known text; undefined for another value, and for PEM that is invalid. */

@@ -211,8 +211,11 @@ export const tlsEdge: Kind<TLSEdgeWire> = {
   key({ description, metadata, hostports }: Partial<TLSEdgeWire>) {
     return [description || "", metadata || "", [...knownHostports(hostports)].sort()];
   },
-  importNames: ({ hostports }) => [...knownHostports(hostports)],
-  importNameIn: (text) => (/^[^\s/]+:\d+$/.test(text) ? text.toLowerCase() : undefined),
+  importName: {
+    filter: "hostport",
+    of: ({ hostports }) => [...knownHostports(hostports)],
+    in: (text) => (/^[^\s/]+:\d+$/.test(text) ? text.toLowerCase() : undefined),
+  },
 };
 
 /** With `upstream` the service passes TLS through, so these settings can't apply (api.md §2.1). */

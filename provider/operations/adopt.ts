@@ -7,8 +7,6 @@ import type { Created } from "./create";
 import { ifExists } from "./gone";
 import { claim, noteImporter } from "./owners";
 
-/** The filter of a lookup that the name in an import is. */
-const nameFilters: Record<string, string> = { TLSEdge: "hostport", TLSCertificate: "fingerprint" };
 /** How old the list may be in which an import looks for a name: many share one. */
 const listAgeMs = 30_000;
 
@@ -18,13 +16,14 @@ const listAgeMs = 30_000;
  * @throws LookupError when the name is that of no object or of several. It lists what there is.
  */
 export async function idToImport(kind: Kind, account: Account, text: string): Promise<string> {
-  const name = kind.importNameIn(text);
-  if (name === undefined) return text;
+  const { importName } = kind;
+  const name = importName?.in(text);
+  if (!importName || name === undefined) return text;
   const { items } = await account.objects(kind).list(performance.now() - listAgeMs);
   if (items.some(({ id }) => id === text)) return text;
   const find = lookups[`get${kind.name}`] as Lookup<Properties, { id: string }>;
-  const filter = { [nameFilters[kind.name] as string]: name };
-  return (await find(() => account.client, filter, { objects: items })).id;
+  const options = { objects: items };
+  return (await find(() => account.client, { [importName.filter]: name }, options)).id;
 }
 
 /**
@@ -37,8 +36,8 @@ export async function refuseImport({ kind, account, id }: ManagedObject): Promis
     await (lookups[`get${kind.name}`] as Lookup<Properties, object>)(() => account.client, { id });
   } catch (error) {
     if (!(error instanceof LookupError)) throw error;
-    const name = nameFilters[kind.name];
-    throw new LookupError(`${error.message}\n\`pulumi import\` takes a ${name}, too`);
+    const also = kind.importName ? `\n\`pulumi import\` also takes: ${kind.importName.filter}` : "";
+    throw new LookupError(error.message + also);
   }
 }
 

@@ -51,7 +51,7 @@ export function create(kind: Kind, account: Account, inputs: Properties): Promis
   return account.run.inTurn(`create ${content}`, async () => {
     await refuseWrite(account);
     const { warning, ...creation } = await send(kind, account, inputs, content);
-    account.run.say("warning", warning, "resource");
+    account.run.log("warning", warning, "resource");
     return createdOf(kind, inputs, creation);
   });
 }
@@ -123,7 +123,7 @@ async function find(
   let failure: Error | undefined;
   for (const seconds of pausesOf(account, lost.error, () => seenAlone !== undefined)) {
     try {
-      await pause(seconds * account.secondMs);
+      await pause(seconds * account.waitUnitMs);
       const found = await lookFor(kind, account, lost);
       failure = undefined;
       seen = found.candidates;

@@ -52,7 +52,7 @@ export async function ifExists<T>(
         // An unusable item still shows that the list can be read.
         if (isUnusableItem(cause)) return;
         throw new Error(
-          `${message}. The ${kind.title}s can't be listed either, so this does not mean that the object is gone: ` +
+          `${message}. The list of ${kind.title} objects can't be read either, so this does not mean that the object is gone: ` +
             `check the base URL and its path (${cause.message})`,
         );
       });
@@ -91,7 +91,7 @@ export async function ifInAccount<T>(
   work: () => Promise<T>,
 ): Promise<T | undefined> {
   for (const seconds of triesAfter) {
-    if (seconds > 0) await pause(seconds * object.account.secondMs);
+    if (seconds > 0) await pause(seconds * object.account.waitUnitMs);
     let mayBeDone = false;
     const tried = work().catch((error: Partial<Attempted>) => {
       mayBeDone = error.ambiguous === true;

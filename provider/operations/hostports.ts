@@ -85,7 +85,7 @@ export async function setHostports<Wire extends ServiceObject>(
       const reading = account.objects(kind).list(performance.now());
       holder ??= (await reading.catch(() => Promise.reject(answer))).items.find(isHolder);
     }
-    if (holder || !isRead) await pause(seconds * account.secondMs);
+    if (holder || !isRead) await pause(seconds * account.waitUnitMs);
     answer = await trySend();
     // Either the hostport became free meanwhile, or the service refuses something else.
     if (isRead && !holder) break;

@@ -53,13 +53,13 @@ export async function planUpdate(
   const { account, kind, inputs } = resource;
   const { run } = account;
   const remark = kind.remark?.(state, inputs);
-  if (remark) run.say(remark.severity, `the ${title}: ${remark.text}`, "resource");
+  if (remark) run.log(remark.severity, `the ${title}: ${remark.text}`, "resource");
   if (!isDeployed) await planWrite(resource, false);
 }
 
 /** Says what is known only when all resources of the run are known. */
 export async function endRun(run: Run): Promise<void> {
-  sayServices(run);
+  logServices(run);
   for (const account of run.accounts) {
     const kinds = new Set(
       run.planned.filter((one) => one.account === account).map(({ kind }) => kind),
@@ -72,13 +72,13 @@ export async function endRun(run: Run): Promise<void> {
  * Says which service a run has used, where no state shows it: so a new stack that is to be made with a
  * wrong base URL is noticed.
  */
-function sayServices(run: Run): void {
+function logServices(run: Run): void {
   for (const { connection, client, memory } of run.accounts) {
     const whose =
       typeof connection === "string"
         ? `${connection}: the service`
         : `${defaultConnection}: the service of the provider ${connection.provider}`;
-    if (memory.isUsed && !memory.isKnown) run.say("info", `${whose} is ${client.baseUrl.host}`);
+    if (memory.isUsed && !memory.isKnown) run.log("info", `${whose} is ${client.baseUrl.host}`);
   }
 }
 
@@ -99,10 +99,10 @@ async function warnOf(account: Account, kind: Kind): Promise<void> {
   // In an update, each write has told what became of its hostports.
   const holders = account.client.writes > 0 ? [] : others.filter((one) => !equal.has(one));
   for (const other of holders) {
-    for (const one of planned) run.say("warning", warningOfHolder(kind, one, other));
+    for (const one of planned) run.log("warning", warningOfHolder(kind, one, other));
   }
-  run.say("warning", warningOfEqual(kind, equal));
-  if (page.isLast) run.say("warning", warningOfGone(account, kind, page));
+  run.log("warning", warningOfEqual(kind, equal));
+  if (page.isLast) run.log("warning", warningOfGone(account, kind, page));
 }
 
 function warningOfHolder(

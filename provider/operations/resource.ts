@@ -81,7 +81,7 @@ export async function update(
       if (!(await read(object, state))) break;
       // The 404 is about another object, or the read has found a young one before the update does.
       if (!isNew || tries > 3) throw error;
-      await pause(tries * account.secondMs);
+      await pause(tries * account.waitUnitMs);
     }
   }
   throw new Error(
@@ -134,7 +134,7 @@ export async function remove(
   noteObject(object, state);
   const why = whyKept(object, isAdopted);
   if (why !== undefined) {
-    run.say("warning", `the ${title} stays on the service, because ${why}`, "resource");
+    run.log("warning", `the ${title} stays on the service, because ${why}`, "resource");
     return;
   }
   await refuseWrite(account, state);

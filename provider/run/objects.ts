@@ -187,7 +187,7 @@ export class Objects {
     for (;;) {
       const found = pages.find(id);
       if (found) return found;
-      if (!pages.isWorthOne || late.aborted) return this.#kind.endpoints.get(client, id);
+      if (!pages.isNextPageWorthIt || late.aborted) return this.#kind.endpoints.get(client, id);
       await Promise.race([pages.readNext(), once(late, "abort")]);
     }
   }
@@ -226,7 +226,7 @@ class Pages {
   }
 
   /** A page for each read that a page has answered, and for every second other one. */
-  get isWorthOne(): boolean {
+  get isNextPageWorthIt(): boolean {
     if (!this.isCurrent || this.#hasEnded) return false;
     if (this.#reading) return true;
     const others = this.reads - this.#hits;

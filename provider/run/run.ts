@@ -134,7 +134,7 @@ export class Account {
   }
 
   /** The second of a wait: shorter when the deadline is short. */
-  get secondMs(): number {
+  get waitUnitMs(): number {
     return Math.min(1000, this.client.deadlineMs / 120);
   }
 }
@@ -224,15 +224,15 @@ export class Run {
   }
 
   /** Shows a message, each one once. Does nothing when the text is undefined. */
-  say(severity: Severity, text: string | undefined, about = "run"): void {
+  log(severity: Severity, text: string | undefined, about = "run"): void {
     if (!text || this.#shown.has(`${about} ${text}`)) return;
     this.#shown.add(`${about} ${text}`);
     this.show(severity, plainMessage(text), about);
   }
 
   /** Warns when variables differ from the stack config of a connection. */
-  sayOverruled(connection: Connection): void {
-    if (this.config) this.say("warning", overruled(connection, this.config, process.env));
+  logOverruled(connection: Connection): void {
+    if (this.config) this.log("warning", overruled(connection, this.config, process.env));
   }
 
   /** Works on one thing after the other, for each key. */

@@ -25,7 +25,7 @@ const yesOrNo = v.pipe(
 
 const baseUrl = v.pipe(
   text,
-  v.check((value) => !isOther(value), "must start with https://"),
+  v.check((value) => !isNotHttps(value), "must start with https://"),
   v.check((value) => !!urlOf(value)?.host, "is not a URL such as https://api.example.com"),
   v.check((value) => {
     const { username, password, search, hash } = new URL(value);
@@ -37,7 +37,7 @@ const baseUrl = v.pipe(
 const urlOf = (value: string) => (URL.canParse(value) ? new URL(value) : undefined);
 
 /** Whether a text is a URL of another scheme, or a host alone. */
-function isOther(value: string): boolean {
+function isNotHttps(value: string): boolean {
   const url = urlOf(value);
   if (url?.host) return url.protocol !== "https:";
   return /^(?!https:)[a-z0-9-]+[.:][a-z0-9/.:-]+$/i.test(value);
