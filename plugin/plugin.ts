@@ -21,12 +21,13 @@ import { claim, noteSettled } from "../provider/operations/owners";
 import { endRun, planUpdate, planWrite } from "../provider/operations/plan";
 import {
   incomplete,
+  noteSecrets,
   read,
   remove,
-  secretTexts,
   storedState,
   textsOf,
   update,
+  warningOfLostSecrets,
 } from "../provider/operations/resource";
 import { plainKey, problemOf, readSettings } from "../provider/run/connection";
 import { cancel } from "../provider/run/engine";
@@ -92,14 +93,13 @@ class Plugin {
   }
 
   /** The account for an operation. `seconds` is its deadline by `customTimeouts`; 0 when unset. */
-  #operation(seconds = 0, secrets: string[] = []): Account {
-    return this.#account.operation(seconds * 1000 || undefined, secrets);
+  #operation(seconds = 0): Account {
+    return this.#account.operation(seconds * 1000 || undefined);
   }
 
   #resource(kind: Kind, urn: string, inputs: Properties, secrets: Set<string>) {
-    const isSecret = secrets.has(kind.exclusive ?? "");
     const olds = this.#run.checked.get(urn);
-    return { account: this.#account, kind, inputs, name: nameInUrn(urn), isSecret, olds };
+    return { account: this.#account, kind, inputs, name: nameInUrn(urn), secrets, olds };
   }
 
   #outputsOf(token: string): string[] {
@@ -210,7 +210,9 @@ class Plugin {
     const shared = this.#declared.declare(urn, nameInUrn(urn), inputs[exclusive], isSecret);
     if (shared) all.push({ path: "", reason: shared });
     // In a replacement, the engine checks twice.
-    for (const text of warnings) this.#run.log("warning", text, urn);
+    const lost = warningOfLostSecrets(kind, before, inputs);
+    for (const text of [...warnings, lost]) this.#run.log("warning", text, urn);
+    noteSecrets(this.#run, kind, news.secrets, inputs);
     this.#run.noteChecked(urn, before);
     const stable = keepEqual(kind, olds, inputs);
     return new messages.CheckResponse()
@@ -220,7 +222,7 @@ class Plugin {
 
   async diff(request: messages.DiffRequest) {
     const kind = kindOf(request.getType());
-    const { values: state } = fromWire(request.getOlds());
+    const { values: state, secrets: old } = fromWire(request.getOlds());
     const { values: inputs, secrets } = fromWire(request.getNews());
     const { values: olds } = fromWire(request.getOldInputs());
     const [id, urn] = [request.getId(), request.getUrn()];
@@ -241,7 +243,8 @@ class Plugin {
     if (isOfProgram) {
       noteSettled(object, !isChanged);
       planHostports(object, state, inputs);
-      if (isChanged) await planUpdate(this.#resource(kind, urn, inputs, secrets), object, state);
+      const resource = this.#resource(kind, urn, inputs, secrets.union(old));
+      if (isChanged) await planUpdate(resource, object, state);
     }
     // Fail in the plan when the object may belong to another account.
     await judgeAccount(object, state, isChanged);
@@ -266,7 +269,8 @@ class Plugin {
       const outputs = { ...planned, accountTag: this.#account.tag };
       return new messages.CreateResponse().setProperties(toWire(outputs, secrets));
     }
-    const service = this.#operation(request.getTimeout(), secretTexts(kind, secrets, inputs));
+    noteSecrets(this.#run, kind, secrets, inputs);
+    const service = this.#operation(request.getTimeout());
     const { id, state, problem } = await create(kind, service, inputs);
     const outputs = toWire(storedState(kind, service, state, inputs), secrets);
     if (!problem) return new messages.CreateResponse().setId(id).setProperties(outputs);
@@ -288,8 +292,8 @@ class Plugin {
     const id = stored
       ? request.getId()
       : await idToImport(kind, this.#operation(request.getTimeout()), request.getId());
-    const texts = secretTexts(kind, props.secrets, props.values);
-    const service = this.#operation(request.getTimeout(), texts);
+    noteSecrets(this.#run, kind, props.secrets, props.values);
+    const service = this.#operation(request.getTimeout());
     const object = service.object(kind, id);
     const found = await read(object, stored);
     if (!found && !stored) await refuseImport(object);
@@ -310,24 +314,27 @@ class Plugin {
     const kind = kindOf(request.getType());
     const { values: state, secrets: old } = fromWire(request.getOlds());
     const { values: inputs, secrets } = fromWire(request.getNews());
+    // Of an argument, the program says whether it is a secret; of other outputs, the state does.
+    const marked = [...secrets, ...[...old].filter((name) => !(name in inputs))];
     if (request.getPreview()) {
       const olds = withoutOthers(kind, fromWire(request.getOldInputs()).values);
       const names = this.#outputsOf(request.getType());
       const planned = plannedOutputs(kind, names, inputs, { state, inputs: olds });
       const outputs = { ...planned, accountTag: this.#account.tag };
-      return new messages.UpdateResponse().setProperties(toWire(outputs, [...secrets, ...old]));
+      return new messages.UpdateResponse().setProperties(toWire(outputs, marked));
     }
-    const texts = secretTexts(kind, [...secrets, ...old], inputs, state);
-    const service = this.#operation(request.getTimeout(), texts);
+    noteSecrets(this.#run, kind, [...secrets, ...old], inputs, state);
+    const service = this.#operation(request.getTimeout());
     const found = await update(service.object(kind, request.getId()), state, inputs);
     const outputs = storedState(kind, service, found, inputs);
-    return new messages.UpdateResponse().setProperties(toWire(outputs, [...secrets, ...old]));
+    return new messages.UpdateResponse().setProperties(toWire(outputs, marked));
   }
 
   async delete(request: messages.DeleteRequest) {
     const kind = kindOf(request.getType());
     const { values: state, secrets } = fromWire(request.getProperties());
-    const service = this.#operation(request.getTimeout(), secretTexts(kind, secrets, state));
+    noteSecrets(this.#run, kind, secrets, state);
+    const service = this.#operation(request.getTimeout());
     await remove(service.object(kind, request.getId()), state);
     return new Empty();
   }

@@ -49,7 +49,11 @@ export function lookUpOutput<Args, Result>(
 }
 
 /** All matching objects, one by one. */
-export async function* lookUpEach<Wire, Filter extends object, Result extends { id: string }>(
+export async function* lookUpEach<
+  Wire extends { id: string },
+  Filter extends object,
+  Result extends { id: string },
+>(
   name: string,
   kind: lookups.LookupKind<Wire, Filter, Result>,
   args: Filter & LookupArgs,

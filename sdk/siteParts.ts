@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
 import { plainMessage } from "../client/plain";
 import { listed } from "../provider/kinds/kind";
@@ -256,16 +256,23 @@ function pemOf(site: string, { chainFile, keyFile, certificatePem, privateKeyPem
     };
   }
   const read = (name: Name, file: string) => {
+    const refuse = (reason: string) =>
+      new pulumi.RunError(`the certificate of the site ${site}: ${reason}`);
+    let text: string;
     try {
-      return readFileSync(file, "utf8");
+      // A device or a pipe may never end.
+      text = statSync(file).isFile() ? readFileSync(file, "utf8") : "";
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       // The value may be a private key.
-      const reason = String(file).includes("-----BEGIN")
-        ? "chainFile and keyFile are paths: give PEM text as certificatePem and privateKeyPem"
-        : `${name} ${file} can't be read from ${process.cwd()} (${code})`;
-      throw new pulumi.RunError(`the certificate of the site ${site}: ${reason}`);
+      throw refuse(
+        String(file).includes("-----BEGIN")
+          ? "chainFile and keyFile are paths: give PEM text as certificatePem and privateKeyPem"
+          : `${name} ${file} can't be read from ${process.cwd()} (${code})`,
+      );
     }
+    if (text.trim()) return text;
+    throw refuse(`${name} ${file} is empty, or is no regular file`);
   };
   return {
     certificatePem: read("chainFile", chainFile),

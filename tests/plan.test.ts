@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { tlsEdges } from "../client/tlsEdge";
-import { startEmulator } from "../emulator/server";
+import { makeCertificate, startEmulator } from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
 import { beginRun, finishRun } from "../provider/dynamic/process";
 import {
@@ -176,6 +176,27 @@ describe("the question of a plan", () => {
       const [line = "", ...more] = messages();
       assert.ok(line.startsWith(`warning: the TLS edge ${guarded.id}: without its ipRestr`), line);
       assert.deepEqual(more, []);
+    });
+
+    it("C50: a plan does not compare a renewed chain with the old one where one of them is a secret", async () => {
+      const marked = (isSecret: boolean) => (isSecret ? { __secrets: ["certificatePem"] } : {});
+      const [old, renewed] = await Promise.all(
+        ["old.example", "new.example"].map(async (commonName) => {
+          const { certificatePem, privateKeyPem } = await makeCertificate({ commonName });
+          return { certificatePem, privateKeyPem };
+        }),
+      );
+      for (const [before, after] of [
+        [true, false],
+        [false, true],
+        [false, false],
+      ] as const) {
+        const stack = await deployed(tlsCertificate, { ...old, ...marked(before) });
+        beginRun();
+        const messages = captureMessages();
+        await stack.preview({ ...renewed, ...marked(after) });
+        assert.equal(messages().join().includes("new.example"), !before && !after);
+      }
     });
 
     it("C19: a run warns of the holder of a hostport, by id and time, as far as it is known", async () => {

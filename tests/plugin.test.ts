@@ -380,6 +380,34 @@ describe("the plugin", () => {
     assertMarked(await read({ id, properties: { ...olds, description: "one" }, inputs: news }));
   });
 
+  it("C50: an argument of the plugin that is no secret any more is none in the state after its next update", async () => {
+    const { id, uri } = await foreign({ description: "one" });
+    const fields = { id, oldInputs: { description: "one" }, news: { description: "two" } };
+    const found = await update({ ...fields, olds: { uri, description: secret("one") } });
+    assert.equal(propertiesOf(found).description, "two");
+  });
+
+  it("C50: a key that leaves the program is warned of, and an empty one is refused", async () => {
+    const chain = resourceOf("TLSCertificate");
+    const olds = { ...certificate, privateKeyPem: secret(certificate.privateKeyPem) };
+    const checked = async (news: object) => {
+      const shown = captureMessages();
+      const request = new messages.CheckRequest();
+      const response = await call("check", request, { ...chain, olds, news });
+      const reasons = (response as messages.CheckResponse).getFailuresList();
+      return [...shown(), ...reasons.map((one) => one.getReason())];
+    };
+    assert.deepEqual(await checked(certificate), []);
+    const { certificatePem } = certificate;
+    assert.match((await checked({ certificatePem })).join(), /^warning: privateKeyPem .* loses it/);
+    for (const privateKeyPem of ["", "\n"]) {
+      assert.match(
+        (await checked({ certificatePem, privateKeyPem })).join(),
+        /privateKeyPem: is empty/,
+      );
+    }
+  });
+
   it("C50: the plugin marks a private key as a secret in the inputs, also where a program gives it in plain text", async () => {
     const chain = resourceOf("TLSCertificate");
     const checked = valuesOf((await check(chain, certificate)).getInputs());

@@ -338,6 +338,15 @@ describe("a TLS edge", () => {
         emulator.faults.add({ method, path: "/edges/tls/*", times, answer });
       }
     };
+    it("C50: the refusal of one edge does not show a secret argument of another one", async () => {
+      const other = new Stack(tlsEdge);
+      await other.check({ description: "S3cret-text", __secrets: ["description"] });
+      const body = '{"msg":"the quota is used up by S3cret-text"}';
+      emulator.faults.add({ method: "POST", answer: { status: 409, body } });
+      const message = await messageOf(deploy({ description: "open" }));
+      assert.match(message, /used up by \[secret\]/);
+    });
+
     const works: [string, (stack: Stack) => Promise<unknown>, result?: string][] = [
       ["a refresh", (stack) => stack.refresh(), "same"],
       ["an update", (stack) => stack.up({ description: "new" }), "update"],

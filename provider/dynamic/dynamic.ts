@@ -38,12 +38,13 @@ import { noteSettled } from "../operations/owners";
 import { planUpdate, planWrite } from "../operations/plan";
 import {
   incomplete,
+  noteSecrets,
   read,
   remove,
-  secretTexts,
   storedState,
   textsOf,
   update,
+  warningOfLostSecrets,
 } from "../operations/resource";
 import { problemOf } from "../run/connection";
 import { exitWithEngine } from "../run/engine";
@@ -73,12 +74,12 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
     const account = accountOf(properties);
     currentRun().logOverruled(connectionOf(properties));
     const timeouts = (properties[timeoutsKey] ?? {}) as Timeouts;
-    const secrets = secretTexts(kind, secretsOf(properties), properties, state);
-    return account.operation(timed && timeouts[timed], secrets);
+    noteSecrets(currentRun(), kind, secretsOf(properties), properties, state);
+    return account.operation(timed && timeouts[timed]);
   };
-  const resource = (inputs: Properties) => {
-    const isSecret = secretsOf(inputs).includes(kind.exclusive ?? "");
-    return { account: accountOf(inputs), kind, inputs, isSecret, olds: oldsOf(inputs) };
+  const resource = (inputs: Properties, state: Properties = {}) => {
+    const secrets = new Set([...secretsOf(inputs), ...secretsOf(state)]);
+    return { account: accountOf(inputs), kind, inputs, secrets, olds: oldsOf(inputs) };
   };
   const readToAdopt = async (wanted: unknown, inputs: Properties): Promise<Found | undefined> => {
     if (typeof wanted !== "string") return undefined;
@@ -98,7 +99,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
     claimByOption(object, String(inputs[importKey] ?? ""));
     noteSettled(object, isSame);
     planHostports(object, state, inputs);
-    if (!isSame) await planUpdate(resource(inputs), object, state, isDeployed(inputs));
+    if (!isSame) await planUpdate(resource(inputs, state), object, state, isDeployed(inputs));
   };
   return withoutSecondMessage({
     // Don't await here: Pulumi uses a provider before this promise settles.
@@ -150,7 +151,10 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
           [timeoutsKey]: timeouts,
         }),
       };
-      currentRun().noteChecked(keyOf(inputs), deployed);
+      const run = currentRun();
+      run.noteChecked(keyOf(inputs), deployed);
+      noteSecrets(run, kind, secrets, inputs);
+      run.log("warning", warningOfLostSecrets(kind, deployed, inputs), "resource");
       if (found) problems.push(...compare(found, checked.inputs, problems, secrets));
       else if (!deployed) await attempt(() => planWrite(resource(inputs), true));
       return {

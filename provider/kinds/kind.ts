@@ -41,6 +41,8 @@ export interface Remark {
   severity: Severity;
   /** One line, without the kind and the id of the object. */
   text: string;
+  /** The property of which it shows a part. It is not shown where that is a secret. */
+  shows?: string;
 }
 
 /**

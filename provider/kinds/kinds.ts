@@ -26,7 +26,7 @@ export const lookupNames = lookupKinds.map(([one, all]) => ({
 export const lookups: Readonly<Record<string, Lookup<Properties, object>>> = Object.fromEntries(
   lookupKinds.flatMap(([one, all, kind]) => {
     // Each checks its arguments.
-    const lookup = kind as LookupKind<unknown, object, { id: string }>;
+    const lookup = kind as LookupKind<{ id: string }, object, { id: string }>;
     return [
       [`get${one}`, findOne(lookup)],
       [`get${all}`, findAll(lookup)],

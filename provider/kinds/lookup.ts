@@ -4,6 +4,7 @@ import { plain } from "../../client/plain";
 import { fingerprintIn } from "./pem";
 import { isObject, type Properties, pick } from "./properties";
 import { misplacedKeys, wrongForm } from "./shape";
+import { idAndTime } from "./state";
 
 /** A lookup of one object has found none or several, or the arguments of a lookup are invalid. */
 export class LookupError extends Error {
@@ -56,7 +57,11 @@ export function objectIn(text: string): Map<string, unknown> {
 }
 
 /** One kind of object that can be looked up. */
-export interface LookupKind<Wire, Filter extends object, Result extends { id: string }> {
+export interface LookupKind<
+  Wire extends { id: string },
+  Filter extends object,
+  Result extends { id: string },
+> {
   /** For messages: "TLS edge". */
   title: string;
   /** Every filter with its type. */
@@ -68,8 +73,11 @@ export interface LookupKind<Wire, Filter extends object, Result extends { id: st
   list(client: Client): AsyncIterable<Wire>;
   result(wire: Wire): Result;
   matches(wire: Wire, filter: Filter): boolean;
-  /** Describes an object in an error's list of candidates, without its id. */
-  label(result: Result): string;
+  /**
+   * Describes an object in an error's list of candidates, besides its id. Default: when it was created, because
+   * other texts may be secrets of a program.
+   */
+  label?(result: Result): string;
 }
 
 /** What depends on who calls a lookup. */
@@ -99,14 +107,20 @@ export type Lookup<Args, Result> = (
 ) => Promise<Result>;
 
 /** The lookup of all matching objects. */
-export function findAll<Wire, Filter extends object, Result extends { id: string }>(
-  kind: LookupKind<Wire, Filter, Result>,
-): Lookup<Filter, Result[]> {
+export function findAll<
+  Wire extends { id: string },
+  Filter extends object,
+  Result extends { id: string },
+>(kind: LookupKind<Wire, Filter, Result>): Lookup<Filter, Result[]> {
   return (client, args, options) => Array.fromAsync(stream(kind, client, args, options));
 }
 
 /** All matching objects. Holds one page at a time. */
-export async function* stream<Wire, Filter extends object, Result extends { id: string }>(
+export async function* stream<
+  Wire extends { id: string },
+  Filter extends object,
+  Result extends { id: string },
+>(
   kind: LookupKind<Wire, Filter, Result>,
   client: () => Client,
   args: Filter,
@@ -138,9 +152,11 @@ function listIn<Result>(answer: object): Result[] {
 }
 
 /** The lookup of one object: by id, or the only one that matches. */
-export function findOne<Wire, Filter extends object, Result extends { id: string }>(
-  kind: LookupKind<Wire, Filter, Result>,
-): Lookup<Filter & { id?: string }, Result> {
+export function findOne<
+  Wire extends { id: string },
+  Filter extends object,
+  Result extends { id: string },
+>(kind: LookupKind<Wire, Filter, Result>): Lookup<Filter & { id?: string }, Result> {
   const { title, filters, listFilters = [] } = kind;
   const types = Object.entries({ id: "a string", ...filters } as Record<string, ArgType>).filter(
     ([name]) => !listFilters.includes(name as keyof Filter),
@@ -162,7 +178,11 @@ export function findOne<Wire, Filter extends object, Result extends { id: string
   };
 }
 
-async function getById<Wire, Filter extends object, Result extends { id: string }>(
+async function getById<
+  Wire extends { id: string },
+  Filter extends object,
+  Result extends { id: string },
+>(
   kind: LookupKind<Wire, Filter, Result>,
   client: Client,
   id: string,
@@ -186,7 +206,11 @@ async function getById<Wire, Filter extends object, Result extends { id: string 
   }
 }
 
-function findMatching<Wire, Filter extends object, Result extends { id: string }>(
+function findMatching<
+  Wire extends { id: string },
+  Filter extends object,
+  Result extends { id: string },
+>(
   kind: LookupKind<Wire, Filter, Result>,
   account: Wire[],
   filter: Filter,
@@ -214,15 +238,14 @@ async function newestOf<Wire>(list: AsyncIterable<Wire>): Promise<Wire[]> {
 }
 
 /** The first objects, a line each, and how many more there are. */
-function listOf<Wire, Filter extends object, Result extends { id: string }>(
-  kind: LookupKind<Wire, Filter, Result>,
+function listOf<Wire extends { id: string }, Filter extends object, Result extends { id: string }>(
+  { label, result }: LookupKind<Wire, Filter, Result>,
   wires: Wire[],
   isSecret: boolean,
 ): string {
   const lines = wires.slice(0, maxCandidates).map((wire) => {
-    const result = kind.result(wire);
     // A label may contain a value of the filter.
-    const text = isSecret ? result.id : `${result.id} (${kind.label(result)})`;
+    const text = label && !isSecret ? `${wire.id} (${label(result(wire))})` : idAndTime(wire);
     return `\n  ${plain(text.slice(0, maxLineLength))}`;
   });
   const rest = wires.length - lines.length;

@@ -7,6 +7,9 @@ import type { Kind, Problem } from "./kind";
 import { nearest } from "./nearest";
 import { defined, isObject, type Properties, unknownValue } from "./properties";
 
+/** The properties that hold PEM. Their own checks say when the two are swapped. */
+const pemProperties = ["certificatePem", "privateKeyPem"];
+
 /**
  * Removes `__provider`, empty values and unchanged values that an earlier check has added.
  *
@@ -22,7 +25,9 @@ export function prune(
     Object.entries(rest).filter(([property, value]) => {
       // With `ignoreChanges`, the inputs contain values that an earlier check has derived.
       const derived = !(property in schema.entries) && property in olds;
-      return value !== "" && !(derived && isDeepStrictEqual(value, olds[property]));
+      // Of a chain and a key, an empty text is a file that could not be written: their checks refuse it.
+      const unset = value === "" && !pemProperties.includes(property);
+      return !unset && !(derived && isDeepStrictEqual(value, olds[property]));
     }),
   );
 }
@@ -35,9 +40,6 @@ function withoutNull(value: unknown): unknown {
 }
 
 const keyInName = "a property has a private key as its name";
-
-/** The properties that hold PEM. Their own checks say when the two are swapped. */
-const pemProperties = ["certificatePem", "privateKeyPem"];
 
 /** The problems of texts that hold a private key: the service and the state would show it. */
 export function misplacedKeys(value: unknown, path = ""): Problem[] {

@@ -51,3 +51,10 @@ export type Found<State> = {
 } & { [Name in keyof State as null extends State[Name] ? never : Name]: State[Name] } & {
   [Name in keyof State as null extends State[Name] ? Name : never]?: NonNullable<State[Name]>;
 };
+
+/** An object by its id and creation time. Other texts may be secrets of a program. */
+export function idAndTime(wire: { id: string; created_at?: unknown }): string {
+  // Not as the service writes it: text in brackets is no part of a time.
+  const time = new Date(String(wire.created_at));
+  return Number.isNaN(time.getTime()) ? wire.id : `${wire.id} (created ${time.toISOString()})`;
+}

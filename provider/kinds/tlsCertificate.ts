@@ -156,8 +156,9 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
     const days = [dayOf(before), dayOf(after)];
     const ends = days[0] === days[1] ? [before.notAfter, after.notAfter] : days;
     const text = `expires ${ends.join(" → ")}, ${renamed(before, after)}`;
-    if (!isEarlier) return { severity: "info", text };
-    return { severity: "warning", text: `${text}: the new certificate expires earlier` };
+    const shows = "certificatePem";
+    if (!isEarlier) return { severity: "info", text, shows };
+    return { severity: "warning", text: `${text}: the new certificate expires earlier`, shows };
   },
 
   shown(property, value) {
@@ -258,7 +259,7 @@ function namesOf({ subjectAlternativeNames, subjectCommonName }: ChainState): st
 }
 
 /** The name and the end of a certificate. Many certificates have names only in the SANs. */
-export function labelOf(
+function labelOf(
   leaf: Pick<
     ChainState,
     "subjectCommonName" | "subjectAlternativeNames" | "serialNumber" | "notAfter"

@@ -3,7 +3,7 @@ import { type LookupKind, matchesObject, type ObjectFilter, objectFilters } from
 import { covers, fingerprintIn } from "./pem";
 import { defined } from "./properties";
 import type { Found } from "./state";
-import { labelOf, type TLSCertificateState, tlsCertificate, unparsedState } from "./tlsCertificate";
+import { type TLSCertificateState, tlsCertificate, unparsedState } from "./tlsCertificate";
 
 /**
  * The result of a certificate lookup; unset fields are undefined. If the chain can't be parsed
@@ -67,7 +67,6 @@ export const lookup: LookupKind<
     (fingerprint === undefined || describedBy(wire).fingerprint === fingerprintIn(fingerprint)) &&
     (expiresBefore === undefined ||
       Date.parse(describedBy(wire).notAfter) < Date.parse(expiresBefore)),
-  label: labelOf,
 };
 
 function coversDomain({ subject_alternative_names: names }: TLSCertificateWire, domain: string) {

@@ -308,5 +308,4 @@ export const lookup: LookupKind<TLSEdgeWire, TLSEdgeFilter, GetTLSEdgeResult> = 
   matches: (wire, { hostport, ...filter }) =>
     (hostport === undefined || knownHostports(wire.hostports).has(hostport.toLowerCase())) &&
     matchesObject(wire, filter),
-  label: ({ hostports, description }) => hostports.join(", ") || description || "no hostports",
 };

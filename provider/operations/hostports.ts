@@ -3,7 +3,8 @@ import type { ServiceObject } from "../../client/fields";
 import { hostportsOf } from "../kinds/hostport";
 import type { Kind } from "../kinds/kind";
 import type { Properties } from "../kinds/properties";
-import { idAndTime, type ListItem, pause } from "../run/objects";
+import { idAndTime } from "../kinds/state";
+import { type ListItem, pause } from "../run/objects";
 import type { Account, ManagedObject, Move } from "../run/run";
 
 /** The pauses before a refused write is sent again, in seconds: together 20. */

@@ -2,7 +2,8 @@ import type { ServiceError } from "../../client/errors";
 import { hostportsOf } from "../kinds/hostport";
 import { contentOf, isLike, type Kind } from "../kinds/kind";
 import { hasUnknown, type Properties } from "../kinds/properties";
-import { idAndTime, type ListItem } from "../run/objects";
+import { idAndTime } from "../kinds/state";
+import type { ListItem } from "../run/objects";
 import type { Account, ManagedObject, Planned, Run } from "../run/run";
 import { defaultConnection } from "../run/settings";
 import { isYoung, refuseWrite } from "./gone";
@@ -50,10 +51,11 @@ export async function planUpdate(
   state: Properties,
   isDeployed = false,
 ): Promise<void> {
-  const { account, kind, inputs } = resource;
+  const { account, kind, inputs, secrets } = resource;
   const { run } = account;
   const remark = kind.remark?.(state, inputs);
-  if (remark) run.log(remark.severity, `the ${title}: ${remark.text}`, "resource");
+  if (remark && !secrets.has(remark.shows ?? ""))
+    run.log(remark.severity, `the ${title}: ${remark.text}`, "resource");
   if (!isDeployed) await planWrite(resource, false);
 }
 
@@ -107,7 +109,7 @@ async function warnOf(account: Account, kind: Kind): Promise<void> {
 
 function warningOfHolder(
   kind: Kind,
-  { inputs, name, isSecret }: Planned,
+  { inputs, name, secrets }: Planned,
   other: ListItem,
 ): string | undefined {
   const wanted = hostportsOf(kind, inputs);
@@ -115,7 +117,7 @@ function warningOfHolder(
   if (hostport === undefined) return undefined;
   const whose = name === undefined ? "" : `${name}: `;
   return (
-    `${whose}${isSecret ? "[secret]" : hostport} is served by ${idAndTime(other)}. This update will fail, unless it ` +
+    `${whose}${secrets.has(kind.exclusive ?? "") ? "[secret]" : hostport} is served by ${idAndTime(other)}. This update will fail, unless it ` +
     `also replaces that edge or takes the hostport from it. ${remediesFor(other)}`
   );
 }

@@ -3,7 +3,7 @@ import { plainMessage } from "../../client/plain";
 import { differences, driftOf, type Kind, type Problem, storedSettings } from "../kinds/kind";
 import { isObject, type Properties, pick } from "../kinds/properties";
 import { pause } from "../run/objects";
-import type { Account, ManagedObject } from "../run/run";
+import type { Account, ManagedObject, Run } from "../run/run";
 import { ifInAccount, isYoung, noteObject, refuseWrite } from "./gone";
 import { setHostports } from "./hostports";
 import { noteSettled, whyKept } from "./owners";
@@ -91,18 +91,33 @@ export async function update(
 }
 
 /**
- * The texts in the properties that the program has marked as secrets, for {@link Account.operation}. The
+ * Notes the texts in the properties that the program has marked as secrets: no error of the run shows one. The
  * client knows a private key from the request.
  *
  * @param names The marked properties.
  */
-export function secretTexts(
+export function noteSecrets(
+  run: Run,
   { secrets = [] }: Kind,
   names: Iterable<string>,
   ...from: Properties[]
-): string[] {
+): void {
   const marked = [...names].filter((name) => !secrets.includes(name));
-  return from.flatMap((properties) => textsIn(Object.values(pick(properties, marked))));
+  const texts = from.flatMap((properties) => textsIn(Object.values(pick(properties, marked))));
+  for (const text of texts) run.secrets.add(text);
+}
+
+/** What a plan warns of when a secret leaves the program: the state has its last copy. */
+export function warningOfLostSecrets(
+  { title, secrets = [] }: Kind,
+  olds: Properties = {},
+  inputs: Properties,
+): string | undefined {
+  const [lost] = secrets.filter((name) => olds[name] !== undefined && inputs[name] === undefined);
+  return (
+    lost &&
+    `${lost} of this ${title} is no more in the program, so the state loses it. Without it, the object can't be created again`
+  );
 }
 
 function textsIn(value: unknown): string[] {

@@ -261,10 +261,3 @@ export const isUnusableItem = (error: unknown): boolean =>
 
 /** A pause that ends with an error when the update is cancelled. */
 export const pause = (ms: number): Promise<void> => waitFor(ms, cancelSignal);
-
-/** An object by its id and creation time. Other texts may be secrets of the program. */
-export function idAndTime({ id, created_at }: Pick<ListItem, "id" | "created_at">): string {
-  // Not as the service writes it: text in brackets is no part of a time.
-  const time = new Date(created_at);
-  return Number.isNaN(time.getTime()) ? id : `${id} (created ${time.toISOString()})`;
-}

@@ -23,8 +23,8 @@ export interface Planned {
   isNew: boolean;
   /** The resource's name, where the protocol says it. */
   name?: string;
-  /** Whether its hostports are a secret. */
-  isSecret: boolean;
+  /** The properties that the program has marked as secrets, or the state has. */
+  secrets: ReadonlySet<string>;
   /** The inputs of its last deployment, where it is to be replaced. */
   olds?: Properties | undefined;
 }
@@ -108,8 +108,8 @@ export class Account {
   ) {}
 
   /** The account for one operation, whose requests share a deadline: see {@link Client.operation}. */
-  operation(deadlineMs?: number, secrets?: string[]): Account {
-    const client = this.client.operation(deadlineMs, secrets);
+  operation(deadlineMs?: number): Account {
+    const client = this.client.operation(deadlineMs, [...this.run.secrets]);
     return new Account(this.run, this.connection, this.settings, client, this.memory);
   }
 
@@ -166,6 +166,8 @@ export class Run {
    * deployment. A refresh checks none.
    */
   readonly checked = new Map<string, Properties | undefined>();
+  /** The texts that the program has marked as secrets. The service may quote those of other resources. */
+  readonly secrets = new Set<string>();
   /** The resources that are to be created or changed. */
   readonly planned: Planned[] = [];
   /** The objects that this run adopts: whether a create has done it. */
