@@ -350,8 +350,9 @@ function accountOf(options: ClientOptions): Account {
     httpsAgent: new Agent({
       keepAlive: true,
       // A balancer may close an idle connection just when a POST is sent on it, and the answer would be
-      // lost. A request in flight has other timeouts: axios turns this one off.
-      timeout: maxIdleMs,
+      // lost. A request in flight has other timeouts: axios turns this one off. Through a proxy, no
+      // connection is kept, and this would limit the time to connect.
+      ...(!proxyVariable() && { timeout: maxIdleMs }),
       maxSockets: 16,
       // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED=0 changes the default.
       rejectUnauthorized: true,
@@ -422,8 +423,12 @@ async function send(
   }
 }
 
-/** Node's codes for those of axios. */
-const codes: Record<string, string> = { ERR_CANCELED: "ETIMEDOUT", ERR_BAD_RESPONSE: "ECONNRESET" };
+/** Node's codes for those of axios and of other resolvers. */
+const codes: Record<string, string> = {
+  ERR_CANCELED: "ETIMEDOUT",
+  ETIMEOUT: "ETIMEDOUT",
+  ERR_BAD_RESPONSE: "ECONNRESET",
+};
 
 function ofProxy(what: string, code = "EPROXY"): NoAnswer {
   return { code, message: `the proxy in ${proxyVariable()} ${what}`, wasSent: false };

@@ -447,13 +447,16 @@ describe("the client", () => {
           real("localhost", {}, () => callback(Object.assign(new Error(code), { code })));
         });
       };
-      const { client, requests } = await scripted([answer(201, edge)]);
+      const { client, requests } = await scripted([]);
       failNextLookup("ENOTFOUND");
       const error = await failure(get(client), { code: "ENOTFOUND", attempts: 1 });
       assert.match(error.message, /base URL in the option baseUrl/);
       assert.equal(requests.length, 0);
-      failNextLookup("EAI_AGAIN");
-      await create(client);
+      for (const code of ["EAI_AGAIN", "ETIMEOUT"]) {
+        const { client } = await scripted([answer(201, edge)]);
+        failNextLookup(code);
+        await create(client);
+      }
     });
   });
 
@@ -758,38 +761,43 @@ describe("the client", () => {
 
     /** Does work through a proxy; gives back what the proxy was sent. */
     async function throughProxy(
+      answers: Answer[],
       onConnect: (request: IncomingMessage, socket: Duplex) => void,
-      work: () => Promise<void>,
+      work: (client: Client) => Promise<void>,
     ) {
       const received: string[] = [];
+      const connections: Duplex[] = [];
       const proxy = createServer((_request, response) => {
         received.push("a request in clear");
         response.writeHead(500).end();
       });
       proxy.on("connect", (request, socket) => {
         received.push(`${request.method} ${request.url} ${Object.keys(request.headers)}`);
+        connections.push(socket);
         onConnect(request, socket);
       });
       await once(proxy.listen(0, "127.0.0.1"), "listening");
       setEnv({ HTTPS_PROXY: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` });
-      await work().finally(() => {
-        proxy.closeAllConnections();
+      const { client, requests, url } = await scripted(answers);
+      await work(client).finally(() => {
+        for (const socket of connections) socket.destroy();
         proxy.close();
       });
-      return received;
+      return { received, requests, url };
     }
 
+    const pass = (request: IncomingMessage, socket: Duplex) => {
+      const through = connect(Number(request.url?.split(":")[1]), "127.0.0.1", () => {
+        socket.write("HTTP/1.1 200 Connection Established\r\n\r\n");
+        through.pipe(socket).pipe(through);
+      });
+      through.on("error", () => socket.destroy());
+      socket.on("error", () => {}).on("close", () => through.destroy());
+    };
+
     it("C4: gets the name of the service, and nothing of what is sent to it", async () => {
-      const { client, requests, url } = await scripted([answer(200, edge), reset]);
-      const pass = (request: IncomingMessage, socket: Duplex) => {
-        const through = connect(Number(request.url?.split(":")[1]), "127.0.0.1", () => {
-          socket.write("HTTP/1.1 200 Connection Established\r\n\r\n");
-          through.pipe(socket).pipe(through);
-        });
-        through.on("error", () => socket.destroy());
-        socket.on("error", () => through.destroy());
-      };
-      const received = await throughProxy(pass, async () => {
+      const answers = [answer(200, edge), reset];
+      const { received, requests, url } = await throughProxy(answers, pass, async (client) => {
         await get(client);
         // What goes through a proxy is lost as easily.
         await failure(create(client), { code: "ECONNRESET", ambiguous: true });
@@ -801,13 +809,21 @@ describe("the client", () => {
       }
     });
 
+    it("C2: may take as long to connect as the deadline allows", async () => {
+      holdClocks(["setTimeout"]);
+      const slow = (request: IncomingMessage, socket: Duplex) => {
+        mock.timers.tick(20_000);
+        pass(request, socket);
+      };
+      await throughProxy([answer(201, edge)], slow, async (client) => void (await create(client)));
+    });
+
     it("C33: that answers CONNECT with another status than 200 has passed nothing on", async () => {
       for (const status of [204, 403, 407, 503]) {
-        const { client, requests } = await scripted([]);
         const refuse = (_: unknown, socket: Duplex) =>
           void socket.end(`HTTP/1.1 ${status} No\r\nContent-Length: 0\r\n\r\n`);
         const [code, attempts] = status === 503 ? ["ECONNRESET", 9] : ["EPROXY", 1];
-        await throughProxy(refuse, async () => {
+        const { requests } = await throughProxy([], refuse, async (client) => {
           for (const work of [create, remove, get]) {
             const { message } = await failure(work(client), { code, attempts, ambiguous: false });
             assert.match(
