@@ -7,10 +7,10 @@ import * as v from "valibot";
 import { errorOf, type NameOf } from "./advice";
 import { type AnswerSchema, readAnswer } from "./answer";
 import { type Attempted, ConnectionError } from "./errors";
-import { canRetry, isSuccess, mayBeDone, type NoAnswer, type Outcome, pauseMs } from "./outcome";
+import { canRetry, isSuccess, mayBeDone, type Outcome, pauseMs } from "./outcome";
 import { Deadline, Pace, pause } from "./pace";
 import { plain } from "./plain";
-import { isOtherProxy, proxyVariable } from "./proxy";
+import { type HttpProxy, proxyFor } from "./proxy";
 import { minKeyInAnswer, withoutApiKey, withoutArguments, withoutPrivateKeys } from "./redact";
 
 const debug = debuglog("tlsedge");
@@ -69,6 +69,7 @@ interface Account {
   hasCaFile: boolean;
   http: AxiosInstance;
   base: URL;
+  proxy: HttpProxy | undefined;
   apiKey: string;
   accountTag?: string;
   deadlineMs: number;
@@ -247,14 +248,16 @@ export class Client {
 
   /** Sends a request until it succeeds, can't be retried, or reaches its deadline. */
   async #request(request: Request): Promise<{ json: unknown; tries: Attempted }> {
-    const { nameOf, hasCaFile, deadlineMs, maxRetries, pace, signal, report } = this.#account;
+    const { nameOf, hasCaFile, proxy, deadlineMs, maxRetries, pace, signal, report } =
+      this.#account;
     const { method, isItem } = request;
     // The query may be that of the service's next_page_uri.
     const path = this.#shown(request.path);
     const deadline = this.#deadline ?? new Deadline(deadlineMs);
     const tries = { method, path, attempts: 0, elapsedMs: 0, ambiguous: false };
     const shown = (text: string) => this.#shown(text);
-    const context = { nameOf, host: this.baseUrl.host, hasCaFile, isItem, shown };
+    const { host } = this.baseUrl;
+    const context = { nameOf, host, hasCaFile, proxy: proxy?.variable, isItem, shown };
     if (deadline.leftMs <= 0) {
       throw errorOf({ code: "ETIMEDOUT", message: "", wasSent: true }, tries, context);
     }
@@ -331,6 +334,7 @@ function accountOf(options: ClientOptions): Account {
     throw new TypeError("the base URL must start with https://, because the API key is sent to it");
   }
   debug("the service is %s", base.host);
+  const proxy = proxyFor(base);
   const nameOf = options.nameOf ?? ((key) => `the option ${key}`);
   const limit = options.requestsPerMinute ?? 120;
   let reportedAt = Number.NEGATIVE_INFINITY;
@@ -352,13 +356,13 @@ function accountOf(options: ClientOptions): Account {
       // A balancer may close an idle connection just when a POST is sent on it, and the answer would be
       // lost. A request in flight has other timeouts: axios turns this one off. Through a proxy, no
       // connection is kept, and this would limit the time to connect.
-      ...(!proxyVariable() && { timeout: maxIdleMs }),
+      ...(!proxy && { timeout: maxIdleMs }),
       maxSockets: 16,
       // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED=0 changes the default.
       rejectUnauthorized: true,
       ...(options.caFile && { ca: readFileSync(options.caFile) }),
     }),
-    ...(isOtherProxy() && { proxy: false }),
+    proxy: proxy ?? false,
     maxRedirects: 0,
     maxContentLength: maxAnswerBytes,
     validateStatus: () => true,
@@ -375,6 +379,7 @@ function accountOf(options: ClientOptions): Account {
     hasCaFile: options.caFile !== undefined,
     http,
     base,
+    proxy,
     apiKey: options.apiKey,
     deadlineMs: (options.timeoutSeconds ?? 120) * 1000,
     maxRetries: options.maxRetries ?? 8,
@@ -388,7 +393,7 @@ function accountOf(options: ClientOptions): Account {
 
 /** Sends a request once and waits for the answer, without keys in it, until the signal is aborted. */
 async function send(
-  { http, apiKey }: Account,
+  { http, apiKey, proxy }: Account,
   { method, path, body }: Request,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -404,14 +409,11 @@ async function send(
     if (request?.socket && !request.socket.encrypted) {
       // Such a status may pass.
       const code = [429, 502, 503, 504].includes(status) ? "ECONNRESET" : "EPROXY";
-      return ofProxy(`refuses the connection with status ${status}`, code);
+      const message = `the proxy in ${proxy?.variable} refuses the connection with status ${status}`;
+      return { code, message, wasSent: false };
     }
     return { status, headers, json: parseJson(withoutApiKey(data, apiKey, minKeyInAnswer), body) };
   } catch (error) {
-    // The error has the URL, and with it the password. Our own URL was parsed before.
-    if ((error as NodeJS.ErrnoException).code === "ERR_INVALID_URL") {
-      return ofProxy("has a malformed URL: write http://host:port");
-    }
     if (!axios.isAxiosError(error)) throw error;
     // Node.js sends no part of a request before the TLS handshake has authorized the server.
     const wasSent = error.request?.socket?.authorized === true;
@@ -429,10 +431,6 @@ const codes: Record<string, string> = {
   ETIMEOUT: "ETIMEDOUT",
   ERR_BAD_RESPONSE: "ECONNRESET",
 };
-
-function ofProxy(what: string, code = "EPROXY"): NoAnswer {
-  return { code, message: `the proxy in ${proxyVariable()} ${what}`, wasSent: false };
-}
 
 /**
  * The answer to a request with this body, without private keys: a service may quote one. Null for an empty
