@@ -1,4 +1,4 @@
-import { array, nullish, string } from "valibot";
+import { array, check, looseObject, nullish, pipe, string } from "valibot";
 import type { AnswerSchema } from "./answer";
 import type { Client } from "./client";
 import { ConnectionError } from "./errors";
@@ -12,7 +12,7 @@ export interface Endpoints<Wire, Create, Update = Create> {
    * before the first try, after the wait for the rate limit.
    */
   create(client: Client, body: Create, onSend?: () => void): Promise<Wire>;
-  /** Reads one object; fails with 404 when it does not exist. */
+  /** Reads one object; fails with 404 when it does not exist, and when the answer is about another. */
   get(client: Client, id: string): Promise<Wire>;
   /** Updates one object: only the fields in `body`. */
   update(client: Client, id: string, body: Update): Promise<Wire>;
@@ -30,6 +30,12 @@ export type Page<Wire> = Wire[] & {
   isLast?: boolean;
 };
 
+/** The schema of the answer about one object: a cache may answer with another one. */
+const about = <Wire>(id: string, schema: AnswerSchema<Wire>): AnswerSchema<Wire> => {
+  const same = check((found: string) => found === id, "is that of another object");
+  return pipe(looseObject({ id: pipe(string(), same) }) as AnswerSchema, schema);
+};
+
 /** The endpoints below a path; `collection` is the field of a page that holds its items. */
 export function endpointsOf<Wire, Create extends object, Update extends object = Create>(
   path: string,
@@ -39,8 +45,8 @@ export function endpointsOf<Wire, Create extends object, Update extends object =
   const pages = (client: Client) => pagesOf(client, path, collection, schema);
   return {
     create: (client, body, onSend) => client.post(path, body, schema, onSend),
-    get: async (client, id) => client.get(pathOfId(path, id), schema),
-    update: async (client, id, body) => client.patch(pathOfId(path, id), body, schema),
+    get: async (client, id) => client.get(pathOfId(path, id), about(id, schema)),
+    update: async (client, id, body) => client.patch(pathOfId(path, id), body, about(id, schema)),
     delete: async (client, id) => client.delete(pathOfId(path, id)),
     async *list(client) {
       for await (const page of pages(client)) yield* page;

@@ -127,8 +127,9 @@ describe("the client", () => {
     });
 
     it("keeps the path of the base URL and escapes an id", async () => {
-      const { url, caFile, requests } = await scripted([answer(200, edge)]);
-      await tunnels.get(new Client({ baseUrl: `${url}/v2/`, caFile, apiKey }), "tn/1 ?");
+      const id = "tn/1 ?";
+      const { url, caFile, requests } = await scripted([answer(200, { id })]);
+      await tunnels.get(new Client({ baseUrl: `${url}/v2/`, caFile, apiKey }), id);
       assert.equal(requests[0]?.path, "/v2/tunnels/tn%2F1%20%3F");
     });
 
@@ -255,6 +256,20 @@ describe("the client", () => {
         assert.ok(!("id" in error), "Pulumi would store the error's properties as the state");
         await failure(listAll(client), { field: `tls_edges[1].${field}`, objectId: undefined });
       }
+    });
+
+    it("C31 C43: is one about another object than the one that was asked for", async () => {
+      const other = answer(200, { ...edge, id: "EDGTLS_1" });
+      const { client } = await scripted([...Array(3).fill(other), answer(204), other, other]);
+      const fields = { code: "EBADANSWER", field: "id", objectId: undefined };
+      await failure(get(client), { ...fields, ambiguous: false });
+      await failure(tunnels.get(client, "edgtls_1"), fields);
+      for (const method of ["PATCH", "GET"]) {
+        const error = await failure(update(client), { ...fields, method, ambiguous: true });
+        assert.match(error.message, /the answer is that of another object/);
+      }
+      // The service says which object it has created.
+      assert.equal((await create(client)).id, "EDGTLS_1");
     });
 
     it("C91: is read to 32 MiB, and not asked for again", async () => {
