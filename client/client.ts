@@ -11,7 +11,13 @@ import { canRetry, isSuccess, mayBeDone, type Outcome, pauseMs } from "./outcome
 import { Deadline, Pace, pause } from "./pace";
 import { plain } from "./plain";
 import { type HttpProxy, proxyFor } from "./proxy";
-import { minKeyInAnswer, withoutApiKey, withoutArguments, withoutPrivateKeys } from "./redact";
+import {
+  minKeyInAnswer,
+  withoutApiKey,
+  withoutArguments,
+  withoutPrivateKeys,
+  withTexts,
+} from "./redact";
 
 const debug = debuglog("tlsedge");
 
@@ -71,6 +77,8 @@ interface Account {
   base: URL;
   proxy: HttpProxy | undefined;
   apiKey: string;
+  /** Cuts the API key out of a text that is shown, and out of one of an answer. */
+  cutKey: { shown: (text: string) => string; answered: (text: string) => string };
   accountTag?: string;
   deadlineMs: number;
   maxRetries: number;
@@ -324,7 +332,7 @@ export class Client {
     // Cut the secrets before the text is shortened: the start of one is not recognized.
     const open = withoutArguments(this.#secrets)(text.slice(0, 8 * maxShownLength));
     // JSON may have escaped a part of the key. A shortened key is not recognized.
-    return withoutApiKey(plain(open), this.#account.apiKey).slice(0, maxShownLength);
+    return this.#account.cutKey.shown(plain(open)).slice(0, maxShownLength);
   }
 }
 
@@ -381,6 +389,10 @@ function accountOf(options: ClientOptions): Account {
     base,
     proxy,
     apiKey: options.apiKey,
+    cutKey: {
+      shown: withoutApiKey(options.apiKey),
+      answered: withoutApiKey(options.apiKey, minKeyInAnswer),
+    },
     deadlineMs: (options.timeoutSeconds ?? 120) * 1000,
     maxRetries: options.maxRetries ?? 8,
     pace: new Pace(limit, reportWait, options.signal),
@@ -393,7 +405,7 @@ function accountOf(options: ClientOptions): Account {
 
 /** Sends a request once and waits for the answer, without keys in it, until the signal is aborted. */
 async function send(
-  { http, apiKey, proxy }: Account,
+  { http, cutKey, proxy }: Account,
   { method, path, body }: Request,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -412,7 +424,7 @@ async function send(
       const message = `the proxy in ${proxy?.variable} refuses the connection with status ${status}`;
       return { code, message, wasSent: false };
     }
-    return { status, headers, json: parseJson(withoutApiKey(data, apiKey, minKeyInAnswer), body) };
+    return { status, headers, json: parseJson(data, cutKey.answered, body) };
   } catch (error) {
     if (!axios.isAxiosError(error)) throw error;
     // Node.js sends no part of a request before the TLS handshake has authorized the server.
@@ -433,17 +445,15 @@ const codes: Record<string, string> = {
 };
 
 /**
- * The answer to a request with this body, without private keys: a service may quote one. Null for an empty
- * text, undefined for a text that is not JSON.
+ * The answer to a request with this body, without keys: a service may quote one. Null for an empty text,
+ * undefined for a text that is not JSON.
  */
-function parseJson(text: string, body?: { private_key_pem?: string }): unknown {
+function parseJson(text: string, withoutKey: (text: string) => string, body?: object): unknown {
   if (text.trim() === "") return null;
+  const withoutPrivate = withoutPrivateKeys(body);
   try {
-    if (!body?.private_key_pem && !text.includes("PRIVATE KEY")) return JSON.parse(text);
-    const open = withoutPrivateKeys(body);
-    return JSON.parse(text, (name, value) =>
-      typeof value === "string" ? open(name, value) : value,
-    );
+    // Not the raw text: JSON can write a sign in several ways.
+    return withTexts(JSON.parse(text), (one, field) => withoutPrivate(withoutKey(one), field));
   } catch {
     return undefined;
   }

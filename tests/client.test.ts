@@ -726,6 +726,26 @@ describe("the client", () => {
       }
     });
 
+    it("C4: has no API key that the service quotes, however its JSON is written", async () => {
+      const key = "tlse_4bHq9ZrX+mWc7LpD/w=";
+      const quoted = {
+        error_code: key,
+        metadata: [key],
+        labels: { [key]: encodeURIComponent(key) },
+      };
+      const php = JSON.stringify({ ...edge, ...quoted }).replaceAll("/", "\\/");
+      const gson = php.replace(/[=+]/g, (sign) => `\\u00${sign.charCodeAt(0).toString(16)}`);
+      const { client } = await scripted(
+        [php, gson].flatMap((body) => [answer(200, body), answer(400, body)]),
+        { apiKey: key },
+      );
+      for (const _ of [php, gson]) {
+        const { metadata, labels } = await client.get(path, v.looseObject({}));
+        assert.deepEqual([metadata, labels], [["[secret]"], { "[secret]": "[secret]" }]);
+        await failure(get(client), { code: "[secret]" });
+      }
+    });
+
     it("has 1000 characters at most of a text", async () => {
       const { client } = await scripted([answer(400, { msg: "x".repeat(5000) })]);
       assert.ok((await failure(get(client), {})).message.length < 1200);
