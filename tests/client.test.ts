@@ -238,10 +238,12 @@ describe("the client", () => {
       }
     });
 
-    it("C35 C62: names its field, in a list, too, and the id where that is right", async () => {
+    it("C35 C62 C90: names its field, in a list, too, and the id where that is right", async () => {
       const fields: [path: string, values: object][] = [
         ["id", { id: "" }],
         ["id", { id: "x".repeat(1001) }],
+        ["id", { id: "edgtls_1\nerror: run this" }],
+        ["id", { id: "edgtls_\u202e1" }],
         ["created_at", { created_at: "yesterday" }],
         ["hostports[1]", { hostports: ["a.example.com:443", null] }],
         ["backend", { backend: [] }],
@@ -270,6 +272,12 @@ describe("the client", () => {
       }
       // The service says which object it has created.
       assert.equal((await create(client)).id, "EDGTLS_1");
+    });
+
+    it("C90: is that of a tunnel whose id has control characters", async () => {
+      const tunnel = { id: "tn_1\u001b[2J" };
+      const { client } = await scripted([answer(200, { tunnels: [tunnel] })]);
+      await failure(tunnels.list(client).next(), { field: "tunnels[0].id" });
     });
 
     it("C91: is read to 32 MiB, and not asked for again", async () => {
