@@ -450,10 +450,11 @@ const codes: Record<string, string> = {
  */
 function parseJson(text: string, withoutKey: (text: string) => string, body?: object): unknown {
   if (text.trim() === "") return null;
-  const withoutPrivate = withoutPrivateKeys(body);
   try {
+    const json: unknown = JSON.parse(text);
+    const withoutPrivate = withoutPrivateKeys(body, json);
     // Not the raw text: JSON can write a sign in several ways.
-    return withTexts(JSON.parse(text), (one, field) => withoutPrivate(withoutKey(one), field));
+    return withTexts(json, (one, field) => withoutPrivate(withoutKey(one), field));
   } catch {
     return undefined;
   }

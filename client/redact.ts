@@ -71,25 +71,59 @@ export const holdsPrivateKey = (text: string) => /PRIVATE KEY\s?\p{Pd}{2}/u.test
 /** A private key in PEM; its end may be missing. */
 const block =
   /-{0,5}BEGIN [A-Z0-9 ]{0,20}PRIVATE KEY[\s\S]*?(?:END [A-Z0-9 ]{0,20}PRIVATE KEY-{0,5}|$)/g;
-/** More characters without a space than an id, a serial number or a time has. Lines may join them. */
-const long = /[^ \t.,;"'(){}]{41,}/g;
+/** The parts of a text, without spaces and the signs of sentences, lists and code between them. */
+const part = /[^\s.,;:"'(){}[\]]+/g;
+/** A word, or several in a name, a code or a path, but no hexadecimal: its last letter is f. */
+const word = /^\W*(?=.*[g-zG-Z])(?:[A-Za-z][a-z_/-]{2,}|[A-Z_/-]{3,})\W*$/;
+/** A longer part is no word. */
+const maxWordLength = 100;
+/** More than an id, a serial number or a time has. */
+const maxRowLength = 40;
 
 /** What an answer must have as it is. */
-const chosen = ["id", "uri", "certificate_pem"];
+const chosen = ["id", "certificate_pem"];
 
 /**
  * Gives a function that cuts private keys out of a field of an answer. When the request had a private key,
- * every long run of letters and digits is cut, but for what the request has in other fields.
+ * each row of parts without a word between them is cut if they have more than 40 characters, but for
+ * what the request has in other fields, and the id of the answer.
  */
-export function withoutPrivateKeys(request: object = {}): (text: string, field: string) => string {
+export function withoutPrivateKeys(
+  request: object = {},
+  answer?: unknown,
+): (text: string, field: string) => string {
   const { private_key_pem, ...others } = request as Record<string, unknown>;
-  const sent = Object.values(others).map(String);
-  // An error code has words only.
-  const isOpen = (part: string) =>
-    /^[A-Za-z_-]+$/.test(part) || sent.some((text) => text.includes(part));
+  const { id } = Object(answer) as { id?: unknown };
+  const open = private_key_pem ? [...Object.values(others), id] : [];
+  const known = new Set(
+    open.flatMap((text) => (typeof text === "string" ? (text.match(part) ?? []) : [])),
+  );
   return (text, field) => {
-    const rest = text.replace(block, cut);
+    const rest = text.includes("PRIVATE KEY") ? text.replace(block, cut) : text;
     if (!private_key_pem || chosen.includes(field)) return rest;
-    return rest.replace(long, (part) => (isOpen(part) ? part : cut));
+    return withoutRows(rest, known);
   };
+}
+
+function withoutRows(text: string, known: Set<string>): string {
+  let [shown, shownTo, start, end, length] = ["", 0, 0, 0, 0];
+  const endRow = () => {
+    if (length > maxRowLength) {
+      shown += text.slice(shownTo, start) + cut;
+      shownTo = end;
+    }
+    length = 0;
+  };
+  for (const { 0: one, index } of text.matchAll(part)) {
+    if (one.length <= maxWordLength && word.test(one)) endRow();
+    else if (!known.has(one)) {
+      // A URI ends with the id.
+      const last = one.slice(one.lastIndexOf("/") + 1);
+      if (length === 0) start = index;
+      length += one.length - (known.has(last) ? last.length : 0);
+      end = index + one.length;
+    }
+  }
+  endRow();
+  return shown + text.slice(shownTo);
 }
