@@ -641,6 +641,54 @@ describe("the client", () => {
       assert.equal(many.requests.length, 1000);
     });
 
+    it("C91: is refused when a page has more objects than were asked for", async () => {
+      const { client } = await scripted([
+        pageOf(null, ...Array(100).fill(edge)),
+        pageOf(null, ...Array(101).fill(edge)),
+      ]);
+      assert.equal((await listAll(client)).length, 100);
+      const { message } = await failure(listAll(client), {
+        code: "EBADANSWER",
+        field: "tls_edges",
+      });
+      assert.match(message, /has more than 100/);
+    });
+
+    it("C91: is refused when its pages have more than 256 MiB", async () => {
+      const huge = { ...edge, metadata: "x".repeat(30 * 1024 * 1024) };
+      const pages = Array.from({ length: 10 }, (_, n) => pageOf(`?id=${n}`, huge));
+      const { client, requests } = await scripted(pages);
+      const list = async () => {
+        for await (const { id } of tlsEdges.list(client)) assert.ok(id);
+      };
+      await failure(list(), { code: "EBADANSWER", path });
+      assert.equal(requests.length, 9);
+    });
+
+    it("C34: has one deadline, in which the time between its pages does not count", async () => {
+      holdClocks();
+      const slow =
+        (ms: number, next: string | null): Answer =>
+        (response, request) => {
+          mock.timers.tick(ms);
+          pageOf(next, edge)(response, request);
+        };
+      const answers = [
+        slow(5000, "?id=1"),
+        slow(4000, "?id=2"),
+        slow(2000, "?id=3"),
+        slow(0, null),
+      ];
+      const { client, requests } = await scripted([...answers], { timeoutSeconds: 10 });
+      const list = tlsEdges.list(client);
+      for (let page = 0; page < 3; page++) {
+        await list.next();
+        mock.timers.tick(60_000);
+      }
+      await failure(list.next(), { code: "ETIMEDOUT", attempts: 0 });
+      assert.equal(requests.length, 3);
+    });
+
     it("is refused without its collection, and ends without a next page", async () => {
       const { client } = await scripted([answer(200, { edges: [] }), pageOf(), pageOf("", edge)]);
       const { message } = await failure(listAll(client), { code: "EBADANSWER" });
