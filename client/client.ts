@@ -108,7 +108,8 @@ interface Request {
  * A request fails with a `ServiceError` or a {@link ConnectionError}, which never contain the key.
  * A POST is retried only after 429, or when no part of it was sent. GET, PATCH and DELETE are
  * retried after any transient failure. Before the first write, a failed connection is retried for
- * at most 10 s. `NODE_DEBUG=tlsedge` logs each request without its body.
+ * at most 10 s. `NODE_DEBUG=tlsedge` logs each request without its body. The proxy that `HTTPS_PROXY`
+ * or `ALL_PROXY` names is used, unless `NO_PROXY` has the service.
  *
  * @example
  * const client = new Client({ baseUrl: "https://api.example.com", apiKey: "…" });
@@ -123,6 +124,7 @@ export class Client {
   /** What the program has marked as secret among what the operation sends. */
   readonly #secrets: string[];
 
+  /** @throws TypeError when the base URL is not `https:`, or the URL of the proxy is malformed. */
   constructor(options: ClientOptions | Client, deadlineMs?: number, secrets: string[] = []) {
     this.#parent = options instanceof Client ? options.account : undefined;
     this.#account = options instanceof Client ? options.#account : accountOf(options);
