@@ -4,7 +4,8 @@ import { withoutApiKey, withoutArguments, withoutPrivateKeys } from "../client/r
 import { makeCertificate } from "../emulator/pki";
 
 it("C4: a text is shown without the API key, unless any word may have the key by chance", () => {
-  const key = "tlse_4bHq9ZrX+mWc7LpD/w=";
+  // In base64 it has both signs that base64 for URLs writes in another way.
+  const key = "tlse>>>???4bHq9ZrX+mWc7LpD/w=";
   const json = JSON.stringify(key);
   const forms = [
     key,
@@ -46,6 +47,11 @@ describe("an answer to a request with a private key", () => {
     "a JWK": (key) => `${key.export({ format: "jwk" }).d}`,
     hexadecimal: (key) => der(key).toString("hex").toUpperCase(),
     "hexadecimal with colons": (key) => hex(key).join(":"),
+    "hexadecimal in groups": (key) =>
+      `${der(key)
+        .toString("hex")
+        .match(/.{1,4}/g)
+        ?.join(" ")}`,
     "hexadecimal as in C": (key) => `{ ${hex(key).map((byte) => `0x${byte}`)} }`,
     "hexadecimal as in Python": (key) => `b'\\x${hex(key).join("\\x")}'`,
     "numbers as in Go": (key) => `[${[...der(key)].join(" ")}]`,
