@@ -1,6 +1,5 @@
 import { type Attempted, ConnectionError, ServiceError } from "./errors";
 import type { NoAnswer, Outcome } from "./outcome";
-import { proxyVariable } from "./proxy";
 
 /** The settings that an error may name. */
 export type SettingKey = "baseUrl" | "apiKey" | "caFile" | "timeoutSeconds" | "requestsPerMinute";
@@ -15,6 +14,8 @@ interface Context {
   host: string;
   /** Whether a file of authorities takes the place of the built-in ones. */
   hasCaFile: boolean;
+  /** The variable that names a proxy, if there is one. */
+  proxy: string | undefined;
   /** Whether the path names one object: then 404 means that the object is gone. */
   isItem: boolean;
   /** Makes a text of the service fit to be shown: short, plain and without secrets. */
@@ -47,7 +48,7 @@ export function errorOf(
 
 /** Why a request got no answer, and what to do. */
 function whyNoAnswer({ code, message, wasSent }: NoAnswer, context: Context): string {
-  const { nameOf, host, hasCaFile } = context;
+  const { nameOf, host, hasCaFile, proxy } = context;
   if (code === "ETIMEDOUT" && wasSent) {
     const setting = nameOf("timeoutSeconds");
     return `no answer in time (ETIMEDOUT): ${setting} sets the deadline of an operation`;
@@ -68,7 +69,6 @@ function whyNoAnswer({ code, message, wasSent }: NoAnswer, context: Context): st
   const noTls = `${host} does not speak TLS, or none that Node.js accepts (${code})`;
   const reasons: Record<string, string> = { ETIMEDOUT: "no connection in time", EPROTO: noTls };
   const reason = reasons[code] ?? message;
-  const proxy = proxyVariable();
   const network = proxy
     ? `, the network and the proxy in ${proxy} (http:// or https://)`
     : " and the network";

@@ -7,11 +7,17 @@ import * as v from "valibot";
 import { errorOf, type NameOf } from "./advice";
 import { type AnswerSchema, readAnswer } from "./answer";
 import { type Attempted, ConnectionError } from "./errors";
-import { canRetry, isSuccess, mayBeDone, type NoAnswer, type Outcome, pauseMs } from "./outcome";
+import { canRetry, isSuccess, mayBeDone, type Outcome, pauseMs } from "./outcome";
 import { Deadline, Pace, pause } from "./pace";
 import { plain } from "./plain";
-import { isOtherProxy, proxyVariable } from "./proxy";
-import { minKeyInAnswer, withoutApiKey, withoutArguments, withoutPrivateKeys } from "./redact";
+import { type HttpProxy, proxyFor } from "./proxy";
+import {
+  minKeyInAnswer,
+  withoutApiKey,
+  withoutArguments,
+  withoutPrivateKeys,
+  withTexts,
+} from "./redact";
 
 const debug = debuglog("tlsedge");
 
@@ -69,7 +75,10 @@ interface Account {
   hasCaFile: boolean;
   http: AxiosInstance;
   base: URL;
+  proxy: HttpProxy | undefined;
   apiKey: string;
+  /** Cuts the API key out of a text that is shown, and out of one of an answer. */
+  cutKey: { shown: (text: string) => string; answered: (text: string) => string };
   accountTag?: string;
   deadlineMs: number;
   maxRetries: number;
@@ -99,7 +108,8 @@ interface Request {
  * A request fails with a `ServiceError` or a {@link ConnectionError}, which never contain the key.
  * A POST is retried only after 429, or when no part of it was sent. GET, PATCH and DELETE are
  * retried after any transient failure. Before the first write, a failed connection is retried for
- * at most 10 s. `NODE_DEBUG=tlsedge` logs each request without its body.
+ * at most 10 s. `NODE_DEBUG=tlsedge` logs each request without its body. The proxy that `HTTPS_PROXY`
+ * or `ALL_PROXY` names is used, unless `NO_PROXY` has the service.
  *
  * @example
  * const client = new Client({ baseUrl: "https://api.example.com", apiKey: "…" });
@@ -114,6 +124,7 @@ export class Client {
   /** What the program has marked as secret among what the operation sends. */
   readonly #secrets: string[];
 
+  /** @throws TypeError when the base URL is not `https:`, or the URL of the proxy is malformed. */
   constructor(options: ClientOptions | Client, deadlineMs?: number, secrets: string[] = []) {
     this.#parent = options instanceof Client ? options.account : undefined;
     this.#account = options instanceof Client ? options.#account : accountOf(options);
@@ -247,14 +258,16 @@ export class Client {
 
   /** Sends a request until it succeeds, can't be retried, or reaches its deadline. */
   async #request(request: Request): Promise<{ json: unknown; tries: Attempted }> {
-    const { nameOf, hasCaFile, deadlineMs, maxRetries, pace, signal, report } = this.#account;
+    const { nameOf, hasCaFile, proxy, deadlineMs, maxRetries, pace, signal, report } =
+      this.#account;
     const { method, isItem } = request;
     // The query may be that of the service's next_page_uri.
     const path = this.#shown(request.path);
     const deadline = this.#deadline ?? new Deadline(deadlineMs);
     const tries = { method, path, attempts: 0, elapsedMs: 0, ambiguous: false };
     const shown = (text: string) => this.#shown(text);
-    const context = { nameOf, host: this.baseUrl.host, hasCaFile, isItem, shown };
+    const { host } = this.baseUrl;
+    const context = { nameOf, host, hasCaFile, proxy: proxy?.variable, isItem, shown };
     if (deadline.leftMs <= 0) {
       throw errorOf({ code: "ETIMEDOUT", message: "", wasSent: true }, tries, context);
     }
@@ -321,7 +334,7 @@ export class Client {
     // Cut the secrets before the text is shortened: the start of one is not recognized.
     const open = withoutArguments(this.#secrets)(text.slice(0, 8 * maxShownLength));
     // JSON may have escaped a part of the key. A shortened key is not recognized.
-    return withoutApiKey(plain(open), this.#account.apiKey).slice(0, maxShownLength);
+    return this.#account.cutKey.shown(plain(open)).slice(0, maxShownLength);
   }
 }
 
@@ -331,6 +344,7 @@ function accountOf(options: ClientOptions): Account {
     throw new TypeError("the base URL must start with https://, because the API key is sent to it");
   }
   debug("the service is %s", base.host);
+  const proxy = proxyFor(base);
   const nameOf = options.nameOf ?? ((key) => `the option ${key}`);
   const limit = options.requestsPerMinute ?? 120;
   let reportedAt = Number.NEGATIVE_INFINITY;
@@ -350,14 +364,15 @@ function accountOf(options: ClientOptions): Account {
     httpsAgent: new Agent({
       keepAlive: true,
       // A balancer may close an idle connection just when a POST is sent on it, and the answer would be
-      // lost. A request in flight has other timeouts: axios turns this one off.
-      timeout: maxIdleMs,
+      // lost. A request in flight has other timeouts: axios turns this one off. Through a proxy, no
+      // connection is kept, and this would limit the time to connect.
+      ...(!proxy && { timeout: maxIdleMs }),
       maxSockets: 16,
       // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED=0 changes the default.
       rejectUnauthorized: true,
       ...(options.caFile && { ca: readFileSync(options.caFile) }),
     }),
-    ...(isOtherProxy() && { proxy: false }),
+    proxy: proxy ?? false,
     maxRedirects: 0,
     maxContentLength: maxAnswerBytes,
     validateStatus: () => true,
@@ -374,7 +389,12 @@ function accountOf(options: ClientOptions): Account {
     hasCaFile: options.caFile !== undefined,
     http,
     base,
+    proxy,
     apiKey: options.apiKey,
+    cutKey: {
+      shown: withoutApiKey(options.apiKey),
+      answered: withoutApiKey(options.apiKey, minKeyInAnswer),
+    },
     deadlineMs: (options.timeoutSeconds ?? 120) * 1000,
     maxRetries: options.maxRetries ?? 8,
     pace: new Pace(limit, reportWait, options.signal),
@@ -387,7 +407,7 @@ function accountOf(options: ClientOptions): Account {
 
 /** Sends a request once and waits for the answer, without keys in it, until the signal is aborted. */
 async function send(
-  { http, apiKey }: Account,
+  { http, cutKey, proxy }: Account,
   { method, path, body }: Request,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -403,14 +423,11 @@ async function send(
     if (request?.socket && !request.socket.encrypted) {
       // Such a status may pass.
       const code = [429, 502, 503, 504].includes(status) ? "ECONNRESET" : "EPROXY";
-      return ofProxy(`refuses the connection with status ${status}`, code);
+      const message = `the proxy in ${proxy?.variable} refuses the connection with status ${status}`;
+      return { code, message, wasSent: false };
     }
-    return { status, headers, json: parseJson(withoutApiKey(data, apiKey, minKeyInAnswer), body) };
+    return { status, headers, json: parseJson(data, cutKey.answered, body) };
   } catch (error) {
-    // The error has the URL, and with it the password. Our own URL was parsed before.
-    if ((error as NodeJS.ErrnoException).code === "ERR_INVALID_URL") {
-      return ofProxy("has a malformed URL: write http://host:port");
-    }
     if (!axios.isAxiosError(error)) throw error;
     // Node.js sends no part of a request before the TLS handshake has authorized the server.
     const wasSent = error.request?.socket?.authorized === true;
@@ -422,25 +439,24 @@ async function send(
   }
 }
 
-/** Node's codes for those of axios. */
-const codes: Record<string, string> = { ERR_CANCELED: "ETIMEDOUT", ERR_BAD_RESPONSE: "ECONNRESET" };
-
-function ofProxy(what: string, code = "EPROXY"): NoAnswer {
-  return { code, message: `the proxy in ${proxyVariable()} ${what}`, wasSent: false };
-}
+/** Node's codes for those of axios and of other resolvers. */
+const codes: Record<string, string> = {
+  ERR_CANCELED: "ETIMEDOUT",
+  ETIMEOUT: "ETIMEDOUT",
+  ERR_BAD_RESPONSE: "ECONNRESET",
+};
 
 /**
- * The answer to a request with this body, without private keys: a service may quote one. Null for an empty
- * text, undefined for a text that is not JSON.
+ * The answer to a request with this body, without keys: a service may quote one. Null for an empty text,
+ * undefined for a text that is not JSON.
  */
-function parseJson(text: string, body?: { private_key_pem?: string }): unknown {
+function parseJson(text: string, withoutKey: (text: string) => string, body?: object): unknown {
   if (text.trim() === "") return null;
   try {
-    if (!body?.private_key_pem && !text.includes("PRIVATE KEY")) return JSON.parse(text);
-    const open = withoutPrivateKeys(body);
-    return JSON.parse(text, (name, value) =>
-      typeof value === "string" ? open(name, value) : value,
-    );
+    const json: unknown = JSON.parse(text);
+    const withoutPrivate = withoutPrivateKeys(body, json);
+    // Not the raw text: JSON can write a sign in several ways.
+    return withTexts(json, (one, field) => withoutPrivate(withoutKey(one), field));
   } catch {
     return undefined;
   }

@@ -1,4 +1,4 @@
-import { array, nullish, string } from "valibot";
+import { array, check, looseObject, maxLength, nullish, pipe, string, unknown } from "valibot";
 import type { AnswerSchema } from "./answer";
 import type { Client } from "./client";
 import { ConnectionError } from "./errors";
@@ -12,13 +12,16 @@ export interface Endpoints<Wire, Create, Update = Create> {
    * before the first try, after the wait for the rate limit.
    */
   create(client: Client, body: Create, onSend?: () => void): Promise<Wire>;
-  /** Reads one object; fails with 404 when it does not exist. */
+  /** Reads one object; fails with 404 when it does not exist, and when the answer is about another. */
   get(client: Client, id: string): Promise<Wire>;
   /** Updates one object: only the fields in `body`. */
   update(client: Client, id: string, body: Update): Promise<Wire>;
   /** Deletes one object; fails with 404 when it does not exist. */
   delete(client: Client, id: string): Promise<void>;
-  /** All objects, newest first. Holds one page in memory. */
+  /**
+   * All objects, newest first. Holds one page in memory. The requests share one deadline, in which the
+   * time between them does not count.
+   */
   list(client: Client): AsyncGenerator<Wire, void, undefined>;
   /** The same in pages of at most 100 objects. Each page is requested when it is needed. */
   pages(client: Client): AsyncGenerator<Page<Wire>, void, undefined>;
@@ -30,20 +33,26 @@ export type Page<Wire> = Wire[] & {
   isLast?: boolean;
 };
 
+/** The schema of the answer about one object: a cache may answer with another one. */
+const about = <Wire>(id: string, schema: AnswerSchema<Wire>): AnswerSchema<Wire> => {
+  const same = check((found: string) => found === id, "is that of another object");
+  return pipe(looseObject({ id: pipe(string(), same) }) as AnswerSchema, schema);
+};
+
 /** The endpoints below a path; `collection` is the field of a page that holds its items. */
 export function endpointsOf<Wire, Create extends object, Update extends object = Create>(
   path: string,
   collection: string,
   schema: AnswerSchema<Wire>,
 ): Endpoints<Wire, Create, Update> {
-  const pages = (client: Client) => pagesOf(client, path, collection, schema);
+  const pages = (client: Reader) => pagesOf(client, path, collection, schema);
   return {
     create: (client, body, onSend) => client.post(path, body, schema, onSend),
-    get: async (client, id) => client.get(pathOfId(path, id), schema),
-    update: async (client, id, body) => client.patch(pathOfId(path, id), body, schema),
+    get: async (client, id) => client.get(pathOfId(path, id), about(id, schema)),
+    update: async (client, id, body) => client.patch(pathOfId(path, id), body, about(id, schema)),
     delete: async (client, id) => client.delete(pathOfId(path, id)),
     async *list(client) {
-      for await (const page of pages(client)) yield* page;
+      for await (const page of pages(withOneDeadline(client))) yield* page;
     },
     pages,
   };
@@ -64,23 +73,49 @@ function pathOfId(path: string, id: string): string {
   return `${path}/${encodeURIComponent(id)}`;
 }
 
+type Reader = Pick<Client, "get">;
+
+function withOneDeadline(client: Client): Reader {
+  // An operation has one.
+  if (client !== client.account) return client;
+  let { leftMs } = client;
+  return {
+    get(...request) {
+      const one = client.operation(leftMs);
+      return one.get(...request).finally(() => {
+        leftMs = one.leftMs;
+      });
+    },
+  };
+}
+
+/** How many objects a page has at most (api.md §4.4). */
+const pageLength = 100;
 /** How many pages of a list are read: a service may name a next page without end. */
 const mostPages = 1000;
+/** How much is read of a list. */
+const mostBytes = 256 * 1024 * 1024;
 
 /** The pages of a list (api.md §4.4). */
 async function* pagesOf<Wire>(
-  client: Client,
+  client: Reader,
   path: string,
   collection: string,
   schema: AnswerSchema<Wire>,
 ): AsyncGenerator<Page<Wire>, void, undefined> {
-  const page = object({ [collection]: array(schema), next_page_uri: nullish(string()) });
-  let query: string | undefined = "?limit=100";
+  const few = maxLength<unknown[], number, string>(pageLength, `has more than ${pageLength} items`);
+  const items = pipe(array(unknown()), few, array(schema));
+  const page = object({ [collection]: items, next_page_uri: nullish(string()) });
+  let query: string | undefined = `?limit=${pageLength}`;
+  let bytes = 0;
   for (let pages = 0; query; pages++) {
     if (pages === mostPages) {
       throw ConnectionError.unusable({ path }, `the list has more than ${mostPages} pages`);
     }
     const answer: Record<string, unknown> = await client.get(path + query, page, { isItem: false });
+    bytes += JSON.stringify(answer).length;
+    if (bytes > mostBytes)
+      throw ConnectionError.unusable({ path }, "the list has more than 256 MiB");
     const next = answer.next_page_uri as string | null | undefined;
     yield Object.assign(answer[collection] as Wire[], { isLast: !next });
     const nextQuery = next ? queryOf(path, next) : undefined;

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { AnswerSchema } from "./answer";
+import { unseen } from "./plain";
 
 /** A value that may be null or missing in an answer. */
 export type Unset<T> = T | null | undefined;
@@ -46,10 +47,18 @@ export const oneRef = v.nullish(ref);
 /** One reference or a list of them: api.md shows one, services send a list. */
 export const refs = v.nullish(v.union([ref, v.array(ref)]));
 
+/** The id of an object, which messages name. */
+export const id = v.pipe(
+  v.string(),
+  v.nonEmpty("is empty"),
+  v.maxLength(1000, "is too long"),
+  v.check((text) => text.search(unseen) < 0, "has control or invisible characters"),
+);
+
 /** The fields of every edge and certificate. */
 export const serviceObject = {
   /** Assigned by the service, opaque. */
-  id: v.pipe(v.string(), v.nonEmpty("is empty"), v.maxLength(1000, "is too long")),
+  id,
   /** The URI of the object on the service. */
   uri: v.string(),
   /** When the service created the object, RFC 3339 in UTC. */

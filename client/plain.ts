@@ -1,5 +1,5 @@
 /** Characters that a terminal obeys or hides: controls, formats, separators, half characters. */
-const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+export const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 const unseenInLine = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 const short: Record<string, string> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };

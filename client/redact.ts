@@ -7,9 +7,40 @@ const minPartLength = 4;
 
 const cut = "[secret]";
 
-/** Cuts an API key, as it is, out of a text. */
-export const withoutApiKey = (text: string, apiKey: string, minLength = minKeyLength) =>
-  apiKey.length < minLength ? text : text.replaceAll(apiKey, cut);
+const literally = (text: string) => text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
+
+/**
+ * Gives a function that cuts an API key out of a text: as it is, escaped as in JSON or in a URL, in
+ * hexadecimal and in base64, in any letter case.
+ */
+export function withoutApiKey(apiKey: string, minLength = minKeyLength): (text: string) => string {
+  if (apiKey.length < minLength) return (text) => text;
+  const hex = (text: string) => Buffer.from(text).toString("hex");
+  // JSON may stand in a text of JSON.
+  const signs = Array.from(
+    apiKey,
+    (sign) => `(?:${sign === "/" ? "\\\\?/" : literally(sign)}|(?:%|\\\\u00)${hex(sign)})`,
+  );
+  const base64 = Buffer.from(apiKey).toString("base64url");
+  const forms = [signs.join(""), hex(apiKey), base64.replace(/-/g, "[+-]").replace(/_/g, "[/_]")];
+  const key = new RegExp(forms.join("|"), "gi");
+  return (text) => text.replace(key, cut);
+}
+
+/** A copy of a JSON value with other texts; each is given with the name of its field. */
+export function withTexts(
+  value: unknown,
+  write: (text: string, field: string) => string,
+  field = "",
+): unknown {
+  if (typeof value === "string") return write(value, field);
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => withTexts(item, write, field));
+  const entries = Object.entries(value);
+  return Object.fromEntries(
+    entries.map(([name, item]) => [write(name, ""), withTexts(item, write, name)]),
+  );
+}
 
 /**
  * Gives a function that cuts the secret arguments of a resource out of a text of the service: each as a
@@ -25,10 +56,12 @@ export function withoutArguments(secrets: string[]): (text: string) => string {
   const known = [...parts, ...words].filter(({ length }) => length >= minPartLength);
   const longestFirst = [...new Set([...texts, ...known])].sort((a, b) => b.length - a.length);
   if (longestFirst.length === 0) return (text) => text;
-  const escaped = longestFirst.map((text) => text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&"));
   // A word also begins after the escape of a line break.
   const start = "(?<=^|[^\\p{L}\\p{N}_]|\\\\[nrt])";
-  const secret = new RegExp(`${start}(?:${escaped.join("|")})(?![\\p{L}\\p{N}_])`, "giu");
+  const secret = new RegExp(
+    `${start}(?:${longestFirst.map(literally).join("|")})(?![\\p{L}\\p{N}_])`,
+    "giu",
+  );
   return (text) => text.replace(secret, cut);
 }
 
@@ -38,25 +71,59 @@ export const holdsPrivateKey = (text: string) => /PRIVATE KEY\s?\p{Pd}{2}/u.test
 /** A private key in PEM; its end may be missing. */
 const block =
   /-{0,5}BEGIN [A-Z0-9 ]{0,20}PRIVATE KEY[\s\S]*?(?:END [A-Z0-9 ]{0,20}PRIVATE KEY-{0,5}|$)/g;
-/** More characters without a space than an id, a serial number or a time has. Lines may join them. */
-const long = /[^ \t.,;"'(){}]{41,}/g;
+/** The parts of a text, without spaces and the signs of sentences, lists and code between them. */
+const part = /[^\s.,;:"'(){}[\]]+/g;
+/** A word, or several in a name, a code or a path, but no hexadecimal: its last letter is f. */
+const word = /^\W*(?=.*[g-zG-Z])(?:[A-Za-z][a-z_/-]{2,}|[A-Z_/-]{3,})\W*$/;
+/** A longer part is no word. */
+const maxWordLength = 100;
+/** More than an id, a serial number or a time has. */
+const maxRowLength = 40;
 
 /** What an answer must have as it is. */
-const chosen = ["id", "uri", "certificate_pem"];
+const chosen = ["id", "certificate_pem"];
 
 /**
  * Gives a function that cuts private keys out of a field of an answer. When the request had a private key,
- * every long run of letters and digits is cut, but for what the request has in other fields.
+ * each row of parts without a word between them is cut if they have more than 40 characters, but for
+ * what the request has in other fields, and the id of the answer.
  */
-export function withoutPrivateKeys(request: object = {}): (name: string, text: string) => string {
+export function withoutPrivateKeys(
+  request: object = {},
+  answer?: unknown,
+): (text: string, field: string) => string {
   const { private_key_pem, ...others } = request as Record<string, unknown>;
-  const sent = Object.values(others).map(String);
-  // An error code has words only.
-  const isOpen = (part: string) =>
-    /^[A-Za-z_-]+$/.test(part) || sent.some((text) => text.includes(part));
-  return (name, text) => {
-    const rest = text.replace(block, cut);
-    if (!private_key_pem || chosen.includes(name)) return rest;
-    return rest.replace(long, (part) => (isOpen(part) ? part : cut));
+  const { id } = Object(answer) as { id?: unknown };
+  const open = private_key_pem ? [...Object.values(others), id] : [];
+  const known = new Set(
+    open.flatMap((text) => (typeof text === "string" ? (text.match(part) ?? []) : [])),
+  );
+  return (text, field) => {
+    const rest = text.includes("PRIVATE KEY") ? text.replace(block, cut) : text;
+    if (!private_key_pem || chosen.includes(field)) return rest;
+    return withoutRows(rest, known);
   };
+}
+
+function withoutRows(text: string, known: Set<string>): string {
+  let [shown, shownTo, start, end, length] = ["", 0, 0, 0, 0];
+  const endRow = () => {
+    if (length > maxRowLength) {
+      shown += text.slice(shownTo, start) + cut;
+      shownTo = end;
+    }
+    length = 0;
+  };
+  for (const { 0: one, index } of text.matchAll(part)) {
+    if (one.length <= maxWordLength && word.test(one)) endRow();
+    else if (!known.has(one)) {
+      // A URI ends with the id.
+      const last = one.slice(one.lastIndexOf("/") + 1);
+      if (length === 0) start = index;
+      length += one.length - (known.has(last) ? last.length : 0);
+      end = index + one.length;
+    }
+  }
+  endRow();
+  return shown + text.slice(shownTo);
 }

@@ -6,11 +6,11 @@
 
 import * as v from "valibot";
 import { type Endpoints, endpointsOf } from "./endpoints";
-import { type FieldsOf, noList, object, oneRef, refs, text } from "./fields";
+import { type FieldsOf, id, noList, object, oneRef, refs, text } from "./fields";
 
 const fields = {
   /** Assigned by the service, opaque. */
-  id: v.string(),
+  id,
   /** The URL of the tunnel's public endpoint. */
   public_url: text,
   /** When the tunnel was started, RFC 3339 in UTC. */

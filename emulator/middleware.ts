@@ -1,3 +1,4 @@
+import type { ReadableStream } from "node:stream/web";
 import type { Context, MiddlewareHandler } from "hono";
 import { Refusal, reasons } from "./errors";
 import type { Env } from "./requests";
@@ -10,6 +11,9 @@ const controlPrefix = "/_emulator/";
 const alreadySent = "x-hono-already-sent";
 
 const maxBodyBytes = 1024 * 1024;
+
+/** How many requests are recorded: the newest. */
+export const maxRecorded = 100_000;
 
 /** A request to the emulator. */
 export interface RecordedRequest {
@@ -40,6 +44,7 @@ export function record(requests: RecordedRequest[]): MiddlewareHandler<Env> {
     const { method } = c.req;
     const request = { method, path: target(c), body: undefined, status: 0, headers };
     requests.push(request);
+    if (requests.length > maxRecorded) requests.shift();
     c.set("record", request);
     await next();
     // A fault may have left the request without an answer.
@@ -47,13 +52,21 @@ export function record(requests: RecordedRequest[]): MiddlewareHandler<Env> {
   };
 }
 
-/** Reads and records the body of a request with a valid key. Refuses a long one. */
+/** Reads and records the body of a request with a valid key. Refuses a long one before it has come. */
 export const readBodies: MiddlewareHandler<Env> = async (c, next) => {
-  const text = await c.req.text();
-  c.var.record.body = recordable(text);
-  if (Buffer.byteLength(text) > maxBodyBytes) {
-    throw new Refusal(reasons.bodyTooLarge, `A body may have at most ${maxBodyBytes} bytes.`);
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  const body = c.req.raw.body as ReadableStream<Uint8Array> | null;
+  for await (const chunk of body ?? []) {
+    bytes += chunk.length;
+    if (bytes > maxBodyBytes) {
+      throw new Refusal(reasons.bodyTooLarge, `A body may have at most ${maxBodyBytes} bytes.`);
+    }
+    chunks.push(chunk);
   }
+  const text = Buffer.concat(chunks).toString();
+  c.set("text", text);
+  c.var.record.body = recordable(text);
   await next();
 };
 
@@ -103,7 +116,8 @@ function parsed(text: string): unknown {
 /** Refuses a request without a known key or a version, by its headers alone. `accounts` are by key. */
 export function gate(accounts: Map<string, Env["Variables"]["objects"]>): MiddlewareHandler<Env> {
   return async (c, next) => {
-    const objects = accounts.get((c.req.header("authorization") ?? "").replace(/^Bearer /, ""));
+    const [, key = ""] = /^Bearer (.+)$/.exec(c.req.header("authorization") ?? "") ?? [];
+    const objects = accounts.get(key);
     if (!objects) {
       c.header("WWW-Authenticate", "Bearer");
       throw new Refusal(reasons.keyRefused, "Send a valid key: Authorization: Bearer <API key>.");

@@ -23,14 +23,11 @@ export const labels = {
  * Reads the body of a request. Refuses a body that is not JSON or does not match the schema. No
  * message contains a value of the body, which may be a key.
  */
-export async function readBody<S extends v.GenericSchema>(
-  c: Context,
-  schema: S,
-): Promise<v.InferOutput<S>> {
+export function readBody<S extends v.GenericSchema>(c: Context<Env>, schema: S): v.InferOutput<S> {
   if (!/^application\/json\s*(;|$)/i.test(c.req.header("content-type") ?? "")) {
     throw new Refusal(reasons.contentType, "Send the body with Content-Type: application/json.");
   }
-  const result = v.safeParse(schema, parseJSON(await c.req.text()));
+  const result = v.safeParse(schema, parseJSON(c.var.text));
   if (result.success) return result.output;
   throw refusalOf(result.issues[0]);
 }
@@ -76,6 +73,8 @@ export interface Env {
   Variables: {
     /** The request as it is recorded. */
     record: { body: unknown };
+    /** Its body. */
+    text: string;
     /** The objects of the account that asks, by the name of their list. */
     objects: Record<string, unknown>;
   };
@@ -91,8 +90,8 @@ export interface Resource<T extends { id: string }> {
   alone?(object: T): object;
   /** How a request creates or updates an object. Without it nothing can be written. */
   write?: {
-    create(c: Context, objects: Collection<T>): Promise<T>;
-    update(c: Context, objects: Collection<T>, id: string): Promise<T>;
+    create(c: Context, objects: Collection<T>): T;
+    update(c: Context, objects: Collection<T>, id: string): T;
   };
 }
 
@@ -116,10 +115,8 @@ export function serve<T extends { id: string }>(routes: Hono<Env>, resource: Res
   });
   routes.get(one, (c) => c.json(alone(objectsOf(c).find(c.req.param("id")))));
   if (write) {
-    routes.post(path, async (c) => c.json(alone(await write.create(c, objectsOf(c))), 201));
-    routes.patch(one, async (c) => {
-      return c.json(alone(await write.update(c, objectsOf(c), c.req.param("id"))));
-    });
+    routes.post(path, (c) => c.json(alone(write.create(c, objectsOf(c))), 201));
+    routes.patch(one, (c) => c.json(alone(write.update(c, objectsOf(c), c.req.param("id")))));
     routes.delete(one, (c) => {
       objectsOf(c).delete(c.req.param("id"));
       return c.body(null, 204);

@@ -78,7 +78,7 @@ export interface Emulator extends Account {
   ca: string;
   /** Makes another account at the same URL: it has no objects, and no file keeps them. */
   addAccount(): Account;
-  /** All requests since the start or the last `reset`, refused ones too, in order of arrival. */
+  /** The newest 100 000 requests since the last `reset`, refused ones too, in order of arrival. */
   requests: RecordedRequest[];
   /** The faults that requests meet, to test a client. */
   faults: Faults;
@@ -139,9 +139,9 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   };
   try {
     const changes = data?.changes(url);
-    if (changes) data?.begin({ url, apiKey, ca });
+    if (changes) data?.begin({ url, apiKey, ca }, changes);
     else reset();
-    for (const [list, id, object] of changes ?? []) accounts.get(apiKey)?.[list]?.put(id, object);
+    for (const [list, id, object] of changes ?? []) accounts.get(apiKey)?.[list]?.load(id, object);
   } catch (error) {
     await stop(server);
     throw error;

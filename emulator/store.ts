@@ -85,11 +85,16 @@ export class Collection<T extends Stored> {
 
   /** @internal Stores an object, or that there is none with this id any more. */
   put(id: string, object?: T): void {
+    this.load(id, object);
+    this.keep?.(this.name, id, object);
+  }
+
+  /** @internal The same for a change that is kept already. */
+  load(id: string, object?: T): void {
     // What is created once more is the newest.
     if (!this.get(id)) this.#objects.delete(id);
     this.#objects.set(id, object);
     this.service.ids.add(id);
-    this.keep?.(this.name, id, object);
   }
 
   /** @internal A reference to an object. `path` is that of its kind. */
@@ -159,12 +164,13 @@ export class DataFile {
     return JSON.parse(text.replaceAll(old, `"uri":"${url}/`));
   }
 
-  /** Begins the file anew. It has the CA's key, so only its owner may read it. */
-  begin(settings: Settings): void {
+  /** Begins the file anew, at once. It has the CA's key, so only its owner may read it. */
+  begin(settings: Settings, changes: Change[] = []): void {
     const next = `${this.file}.new`;
+    const lines = [settings, ...changes].map((line) => `${JSON.stringify(line)}\n`);
     // An existing file would keep its rights.
     rmSync(next, { force: true });
-    writeFileSync(next, `${JSON.stringify(settings)}\n`, { mode: 0o600 });
+    writeFileSync(next, lines.join(""), { mode: 0o600, flush: true });
     renameSync(next, this.file);
   }
 

@@ -57,8 +57,8 @@ export const tlsCertificates: Resource<TLSCertificateWire> = {
   inList: withoutUnset,
   alone: withoutUnset,
   write: {
-    async create(c, certificates) {
-      const { certificate_pem, private_key_pem, ...texts } = await readBody(c, upload);
+    create(c, certificates) {
+      const { certificate_pem, private_key_pem, ...texts } = readBody(c, upload);
       const chain = readChain(certificate_pem);
       refuseKey(private_key_pem, chain);
       refuseDisorder(chain);
@@ -70,8 +70,8 @@ export const tlsCertificates: Resource<TLSCertificateWire> = {
         ...chain[0].fields,
       });
     },
-    async update(c, certificates, id) {
-      return certificates.patch(id, await readBody(c, update));
+    update(c, certificates, id) {
+      return certificates.patch(id, readBody(c, update));
     },
   },
 };

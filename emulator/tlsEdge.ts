@@ -47,8 +47,8 @@ export const tlsEdges: Resource<TLSEdgeWire> = {
   path: "/edges/tls",
   inList: withoutUnset,
   write: {
-    async create(c, edges) {
-      const body = await readBody(c, mutation);
+    create(c, edges) {
+      const body = readBody(c, mutation);
       const blank = {
         ...edges.ref(newId("edgtls")),
         created_at: edges.service.now(),
@@ -62,8 +62,8 @@ export const tlsEdges: Resource<TLSEdgeWire> = {
       };
       return edges.set(applied(edges, blank, body));
     },
-    async update(c, edges, id) {
-      const body = await readBody(c, mutation);
+    update(c, edges, id) {
+      const body = readBody(c, mutation);
       return edges.set(applied(edges, edges.find(id), body));
     },
   },

@@ -11,7 +11,7 @@ import { statusMarkdown } from "../cli/markdown";
 import { statusText } from "../cli/report";
 import { statusOf } from "../cli/status";
 import { ConnectionError, ServiceError } from "../client/errors";
-import { plainJson } from "../client/plain";
+import { plainJson, unseen } from "../client/plain";
 import { type Fault, makeCertificate } from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
 import { beginRun } from "../provider/dynamic/process";
@@ -446,19 +446,20 @@ describe("for any answer", () => {
     });
 
     it("C90: a create whose answer has only a valid id shows it escaped", async () => {
-      const text = "\u001b[31m<{%reset%}>\u202e";
+      const text = "##[group]<{%reset%}>";
       emulator.respond = (body, { method }) =>
         method === "POST" ? { id: text, hostports: 5 } : body;
       const failed = await failureOf(new Stack(tlsEdge).up({}), Error);
       for (const shown of [failed.message, String((failed as Error & Properties).reasons)]) {
         assertInert(shown);
-        assert.ok(shown.includes("\\u001b[31m<\\u007b%reset%}>\\u202e"), shown);
+        assert.ok(shown.includes("#\\u0023[group]<\\u007b%reset%}>"), shown);
       }
     });
 
     it("C90: no lookup lists it as it is", async () => {
       await holds(hostileText, 60, async (text) => {
-        const tunnels = ["a", "b"].map((id) => ({ id: id + text, labels: { [text]: text } }));
+        const name = text.replace(unseen, "");
+        const tunnels = ["a", "b"].map((id) => ({ id: id + name, labels: { [text]: text } }));
         emulator.respond = (body, { method }) =>
           method === "GET" ? { tunnels, next_page_uri: null } : body;
         for (const filter of [{ labels: { [text]: text } }, { region: text }]) {

@@ -13,6 +13,7 @@ import * as v from "valibot";
 import { Client, type ClientOptions } from "../client/client";
 import { RequestError } from "../client/errors";
 import { Deadline, Pace } from "../client/pace";
+import { proxyFor } from "../client/proxy";
 import { tlsEdges } from "../client/tlsEdge";
 import { tunnels } from "../client/tunnel";
 import {
@@ -126,8 +127,9 @@ describe("the client", () => {
     });
 
     it("keeps the path of the base URL and escapes an id", async () => {
-      const { url, caFile, requests } = await scripted([answer(200, edge)]);
-      await tunnels.get(new Client({ baseUrl: `${url}/v2/`, caFile, apiKey }), "tn/1 ?");
+      const id = "tn/1 ?";
+      const { url, caFile, requests } = await scripted([answer(200, { id })]);
+      await tunnels.get(new Client({ baseUrl: `${url}/v2/`, caFile, apiKey }), id);
       assert.equal(requests[0]?.path, "/v2/tunnels/tn%2F1%20%3F");
     });
 
@@ -236,10 +238,12 @@ describe("the client", () => {
       }
     });
 
-    it("C35 C62: names its field, in a list, too, and the id where that is right", async () => {
+    it("C35 C62 C90: names its field, in a list, too, and the id where that is right", async () => {
       const fields: [path: string, values: object][] = [
         ["id", { id: "" }],
         ["id", { id: "x".repeat(1001) }],
+        ["id", { id: "edgtls_1\nerror: run this" }],
+        ["id", { id: "edgtls_\u202e1" }],
         ["created_at", { created_at: "yesterday" }],
         ["hostports[1]", { hostports: ["a.example.com:443", null] }],
         ["backend", { backend: [] }],
@@ -254,6 +258,26 @@ describe("the client", () => {
         assert.ok(!("id" in error), "Pulumi would store the error's properties as the state");
         await failure(listAll(client), { field: `tls_edges[1].${field}`, objectId: undefined });
       }
+    });
+
+    it("C31 C43: is one about another object than the one that was asked for", async () => {
+      const other = answer(200, { ...edge, id: "EDGTLS_1" });
+      const { client } = await scripted([...Array(3).fill(other), answer(204), other, other]);
+      const fields = { code: "EBADANSWER", field: "id", objectId: undefined };
+      await failure(get(client), { ...fields, ambiguous: false });
+      await failure(tunnels.get(client, "edgtls_1"), fields);
+      for (const method of ["PATCH", "GET"]) {
+        const error = await failure(update(client), { ...fields, method, ambiguous: true });
+        assert.match(error.message, /the answer is that of another object/);
+      }
+      // The service says which object it has created.
+      assert.equal((await create(client)).id, "EDGTLS_1");
+    });
+
+    it("C90: is that of a tunnel whose id has control characters", async () => {
+      const tunnel = { id: "tn_1\u001b[2J" };
+      const { client } = await scripted([answer(200, { tunnels: [tunnel] })]);
+      await failure(tunnels.list(client).next(), { field: "tunnels[0].id" });
     });
 
     it("C91: is read to 32 MiB, and not asked for again", async () => {
@@ -447,13 +471,16 @@ describe("the client", () => {
           real("localhost", {}, () => callback(Object.assign(new Error(code), { code })));
         });
       };
-      const { client, requests } = await scripted([answer(201, edge)]);
+      const { client, requests } = await scripted([]);
       failNextLookup("ENOTFOUND");
       const error = await failure(get(client), { code: "ENOTFOUND", attempts: 1 });
       assert.match(error.message, /base URL in the option baseUrl/);
       assert.equal(requests.length, 0);
-      failNextLookup("EAI_AGAIN");
-      await create(client);
+      for (const code of ["EAI_AGAIN", "ETIMEOUT"]) {
+        const { client } = await scripted([answer(201, edge)]);
+        failNextLookup(code);
+        await create(client);
+      }
     });
   });
 
@@ -614,6 +641,54 @@ describe("the client", () => {
       assert.equal(many.requests.length, 1000);
     });
 
+    it("C91: is refused when a page has more objects than were asked for", async () => {
+      const { client } = await scripted([
+        pageOf(null, ...Array(100).fill(edge)),
+        pageOf(null, ...Array(101).fill(edge)),
+      ]);
+      assert.equal((await listAll(client)).length, 100);
+      const { message } = await failure(listAll(client), {
+        code: "EBADANSWER",
+        field: "tls_edges",
+      });
+      assert.match(message, /has more than 100/);
+    });
+
+    it("C91: is refused when its pages have more than 256 MiB", async () => {
+      const huge = { ...edge, metadata: "x".repeat(30 * 1024 * 1024) };
+      const pages = Array.from({ length: 10 }, (_, n) => pageOf(`?id=${n}`, huge));
+      const { client, requests } = await scripted(pages);
+      const list = async () => {
+        for await (const { id } of tlsEdges.list(client)) assert.ok(id);
+      };
+      await failure(list(), { code: "EBADANSWER", path });
+      assert.equal(requests.length, 9);
+    });
+
+    it("C34: has one deadline, in which the time between its pages does not count", async () => {
+      holdClocks();
+      const slow =
+        (ms: number, next: string | null): Answer =>
+        (response, request) => {
+          mock.timers.tick(ms);
+          pageOf(next, edge)(response, request);
+        };
+      const answers = [
+        slow(5000, "?id=1"),
+        slow(4000, "?id=2"),
+        slow(2000, "?id=3"),
+        slow(0, null),
+      ];
+      const { client, requests } = await scripted([...answers], { timeoutSeconds: 10 });
+      const list = tlsEdges.list(client);
+      for (let page = 0; page < 3; page++) {
+        await list.next();
+        mock.timers.tick(60_000);
+      }
+      await failure(list.next(), { code: "ETIMEDOUT", attempts: 0 });
+      assert.equal(requests.length, 3);
+    });
+
     it("is refused without its collection, and ends without a next page", async () => {
       const { client } = await scripted([answer(200, { edges: [] }), pageOf(), pageOf("", edge)]);
       const { message } = await failure(listAll(client), { code: "EBADANSWER" });
@@ -707,6 +782,26 @@ describe("the client", () => {
       }
     });
 
+    it("C4: has no API key that the service quotes, however its JSON is written", async () => {
+      const key = "tlse_4bHq9ZrX+mWc7LpD/w=";
+      const quoted = {
+        error_code: key,
+        metadata: [key],
+        labels: { [key]: encodeURIComponent(key) },
+      };
+      const php = JSON.stringify({ ...edge, ...quoted }).replaceAll("/", "\\/");
+      const gson = php.replace(/[=+]/g, (sign) => `\\u00${sign.charCodeAt(0).toString(16)}`);
+      const { client } = await scripted(
+        [php, gson].flatMap((body) => [answer(200, body), answer(400, body)]),
+        { apiKey: key },
+      );
+      for (const _ of [php, gson]) {
+        const { metadata, labels } = await client.get(path, v.looseObject({}));
+        assert.deepEqual([metadata, labels], [["[secret]"], { "[secret]": "[secret]" }]);
+        await failure(get(client), { code: "[secret]" });
+      }
+    });
+
     it("has 1000 characters at most of a text", async () => {
       const { client } = await scripted([answer(400, { msg: "x".repeat(5000) })]);
       assert.ok((await failure(get(client), {})).message.length < 1200);
@@ -758,38 +853,44 @@ describe("the client", () => {
 
     /** Does work through a proxy; gives back what the proxy was sent. */
     async function throughProxy(
+      answers: Answer[],
       onConnect: (request: IncomingMessage, socket: Duplex) => void,
-      work: () => Promise<void>,
+      work: (client: Client) => Promise<void>,
+      urlOf = (at: string) => `http://${at}`,
     ) {
       const received: string[] = [];
+      const connections: Duplex[] = [];
       const proxy = createServer((_request, response) => {
         received.push("a request in clear");
         response.writeHead(500).end();
       });
       proxy.on("connect", (request, socket) => {
         received.push(`${request.method} ${request.url} ${Object.keys(request.headers)}`);
+        connections.push(socket);
         onConnect(request, socket);
       });
       await once(proxy.listen(0, "127.0.0.1"), "listening");
-      setEnv({ HTTPS_PROXY: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` });
-      await work().finally(() => {
-        proxy.closeAllConnections();
+      setEnv({ HTTPS_PROXY: urlOf(`127.0.0.1:${(proxy.address() as AddressInfo).port}`) });
+      const { client, requests, url } = await scripted(answers);
+      await work(client).finally(() => {
+        for (const socket of connections) socket.destroy();
         proxy.close();
       });
-      return received;
+      return { received, requests, url };
     }
 
+    const pass = (request: IncomingMessage, socket: Duplex) => {
+      const through = connect(Number(request.url?.split(":")[1]), "127.0.0.1", () => {
+        socket.write("HTTP/1.1 200 Connection Established\r\n\r\n");
+        through.pipe(socket).pipe(through);
+      });
+      through.on("error", () => socket.destroy());
+      socket.on("error", () => {}).on("close", () => through.destroy());
+    };
+
     it("C4: gets the name of the service, and nothing of what is sent to it", async () => {
-      const { client, requests, url } = await scripted([answer(200, edge), reset]);
-      const pass = (request: IncomingMessage, socket: Duplex) => {
-        const through = connect(Number(request.url?.split(":")[1]), "127.0.0.1", () => {
-          socket.write("HTTP/1.1 200 Connection Established\r\n\r\n");
-          through.pipe(socket).pipe(through);
-        });
-        through.on("error", () => socket.destroy());
-        socket.on("error", () => through.destroy());
-      };
-      const received = await throughProxy(pass, async () => {
+      const answers = [answer(200, edge), reset];
+      const { received, requests, url } = await throughProxy(answers, pass, async (client) => {
         await get(client);
         // What goes through a proxy is lost as easily.
         await failure(create(client), { code: "ECONNRESET", ambiguous: true });
@@ -801,13 +902,21 @@ describe("the client", () => {
       }
     });
 
+    it("C2: may take as long to connect as the deadline allows", async () => {
+      holdClocks(["setTimeout"]);
+      const slow = (request: IncomingMessage, socket: Duplex) => {
+        mock.timers.tick(20_000);
+        pass(request, socket);
+      };
+      await throughProxy([answer(201, edge)], slow, async (client) => void (await create(client)));
+    });
+
     it("C33: that answers CONNECT with another status than 200 has passed nothing on", async () => {
       for (const status of [204, 403, 407, 503]) {
-        const { client, requests } = await scripted([]);
         const refuse = (_: unknown, socket: Duplex) =>
           void socket.end(`HTTP/1.1 ${status} No\r\nContent-Length: 0\r\n\r\n`);
         const [code, attempts] = status === 503 ? ["ECONNRESET", 9] : ["EPROXY", 1];
-        await throughProxy(refuse, async () => {
+        const { requests } = await throughProxy([], refuse, async (client) => {
           for (const work of [create, remove, get]) {
             const { message } = await failure(work(client), { code, attempts, ambiguous: false });
             assert.match(
@@ -820,26 +929,79 @@ describe("the client", () => {
       }
     });
 
+    it("C2: gets the user and the password decoded, and needs no scheme", async () => {
+      const given = {
+        "http://ann%40corp.example:p%3D1%3Bx%5E2@": "ann@corp.example:p=1;x^2",
+        "http://ann%40corp.example:p=1;x^2@": "ann@corp.example:p=1;x^2",
+        "http://us%20er:a%3Ab%2Fc%25%C3%A4%@": "us er:a:b/c%ä%",
+        "ann:hunter2@": "ann:hunter2",
+        "ann@": "ann:",
+        "": undefined,
+      };
+      for (const [before, expected] of Object.entries(given)) {
+        let auth: string | undefined;
+        const look = (request: IncomingMessage, socket: Duplex) => {
+          auth = request.headers["proxy-authorization"];
+          pass(request, socket);
+        };
+        const urlOf = (at: string) => before + at;
+        const work = async (client: Client) => void (await get(client));
+        await throughProxy([answer(200, edge)], look, work, urlOf);
+        const sent = auth && Buffer.from(auth.replace("Basic ", ""), "base64").toString();
+        assert.equal(sent, expected);
+      }
+    });
+
+    it("C2: is not used for what NO_PROXY has: a name and all below it, a subnet, a port", () => {
+      const hosts = {
+        "corp.example": ["corp.example", "api.corp.example:8443"],
+        ".corp.example": ["api.corp.example"],
+        "x.example, *.Corp.example": ["api.corp.example"],
+        "corp.example:8443": ["api.corp.example:8443"],
+        "10.0.0.0/8 192.0.2.1": ["10.1.2.3", "192.0.2.1"],
+        "fd00::/8,[2001:db8::1]:443,::1": ["[fd12::1]", "[2001:db8::1]", "[::1]"],
+        "*": ["corp.example", "10.1.2.3"],
+      };
+      const others = {
+        "corp.example": ["notcorp.example", "example", "corp.example.org"],
+        "api.corp.example": ["corp.example"],
+        "corp.example:8443": ["api.corp.example", "corp.example:9443"],
+        "10.0.0.0/8 10.0.0.0/99 10.0.0.0/x": ["192.0.2.1", "[fd12::1]", "corp.example"],
+        "[2001:db8::1]:8443, , .": ["[2001:db8::1]", "corp.example"],
+      };
+      setEnv({ HTTPS_PROXY: "http://proxy:3128" });
+      const check = (cases: Record<string, string[]>, expected: string | undefined) => {
+        for (const [NO_PROXY, names] of Object.entries(cases)) {
+          setEnv({ NO_PROXY });
+          for (const name of names) {
+            const found = proxyFor(new URL(`https://${name}/v2`))?.host;
+            assert.equal(found, expected, `${NO_PROXY}: ${name}`);
+          }
+        }
+      };
+      check(hosts, undefined);
+      check(others, "proxy");
+    });
+
     it("C33: that is not there has passed nothing on, and is named", async () => {
-      const { client } = await scripted([answer(201, edge)], { maxRetries: 1 });
       setEnv({ HTTPS_PROXY: (await refusing()).replace("https:", "http:") });
+      const { client } = await scripted([answer(201, edge)], { maxRetries: 1 });
       const expected = { code: "ECONNREFUSED", ambiguous: false, attempts: 2 };
       const error = await failure(create(client), expected);
       assert.match(error.message, /the network and the proxy in HTTPS_PROXY/);
     });
 
-    it("C1 C4: whose URL is malformed is named by its variable, without its password", async () => {
-      for (const name of ["ALL_PROXY", "HTTPS_PROXY"]) {
-        const { client } = await scripted([]);
-        const others = { ALL_PROXY: undefined, HTTPS_PROXY: undefined };
-        setEnv({ ...others, [name]: "http://me:hunter2@proxy:99999" });
-        const error = await failure(create(client), {
-          code: "EPROXY",
-          ambiguous: false,
-          attempts: 1,
-        });
-        assert.ok(error.message.includes(`the proxy in ${name} has a malformed URL`));
-        assert.ok(!shown(error).includes("hunter2"));
+    it("C1 C4: whose URL is malformed is named by its variable, without its password", () => {
+      const malformed = ["http://me:hunter2@proxy:99999", "me:hunter2@"];
+      for (const url of [...malformed, "socks5://me:hunter2@proxy:9"]) {
+        setEnv({ HTTPS_PROXY: url });
+        assert.throws(
+          () => new Client({ baseUrl: "https://a.example", apiKey }),
+          (error: Error) =>
+            error.message.includes("the proxy in HTTPS_PROXY has a malformed URL") &&
+            !shown(error).includes("hunter2"),
+          url,
+        );
       }
     });
 

@@ -53,6 +53,17 @@ describe("the documents", () => {
   });
 });
 
+describe("the workflows", () => {
+  it("run no install script that package.json does not allow", () => {
+    const files = [".ci/run", ...globSync(".github/workflows/*.yml", { cwd: repository })];
+    for (const file of files) {
+      const text = readFileSync(path.join(repository, file), "utf8");
+      for (const [command] of text.matchAll(/npm (?:ci|install)\b.*/g))
+        assert.match(command, /^npm \w+ --strict-allow-scripts\b/, file);
+    }
+  });
+});
+
 /** Every file of the repository that names the owner, but for package.json, which says who it is. */
 describe("the owner of the repository", () => {
   it("is the one that package.json names", () => {

@@ -8,10 +8,12 @@ import type { IncomingMessage } from "node:http";
 import https from "node:https";
 import path from "node:path";
 import { text } from "node:stream/consumers";
+import { mock } from "node:test";
 import * as x509 from "@peculiar/x509";
 import type { TLSCertificateWire } from "../client/tlsCertificate";
 import type { TLSEdgeWire } from "../client/tlsEdge";
 import type { TunnelWire } from "../client/tunnel";
+import { maxRecorded } from "../emulator/middleware";
 import {
   type Emulator,
   type EmulatorOptions,
@@ -115,6 +117,7 @@ describe("the emulator", () => {
       for (const [reason, method, url, body, headers] of [
         ["keyRefused", "GET", "/tunnels", undefined, { Authorization: undefined }],
         ["keyRefused", "GET", "/tunnels", undefined, { Authorization: "Bearer x" }],
+        ["keyRefused", "GET", "/tunnels", undefined, { Authorization: emulator.apiKey }],
         ["versionRefused", "GET", "/", undefined, { "Service-Version": undefined }],
         ["versionRefused", "GET", "/", undefined, { "Service-Version": "3" }],
         ["unknownPath", "GET", "/edges/http"],
@@ -154,6 +157,27 @@ describe("the emulator", () => {
       assert.equal(emulator.requests[0]?.headers["service-version"], "2");
       assert.doesNotMatch(JSON.stringify(emulator.requests), /secret|[Bb]earer/);
     });
+  });
+
+  it("refuses a body that is too large before it has come", async () => {
+    const headers = { Authorization: `Bearer ${emulator.apiKey}`, "Service-Version": "2" };
+    const options = { method: "POST", headers, ca: emulator.ca };
+    const request = https.request(new URL(edges, emulator.url), options);
+    request.write("x".repeat(2 ** 20 + 1));
+    const [response] = (await once(request, "response")) as [IncomingMessage];
+    assert.equal(response.statusCode, 413);
+    request.on("error", () => {}).destroy();
+    assert.equal(emulator.requests.at(-1)?.body, undefined);
+  });
+
+  it("forgets the oldest of very many requests", async () => {
+    await get("/tunnels");
+    const [first] = emulator.requests;
+    emulator.requests.push(...Array(maxRecorded - 1).fill(first));
+    await get("/tunnels?limit=7");
+    assert.equal(emulator.requests.length, maxRecorded);
+    assert.equal(emulator.requests.at(-1)?.path, "/tunnels?limit=7");
+    emulator.reset();
   });
 
   describe("TLS edges", () => {
@@ -557,6 +581,20 @@ describe("the emulator", () => {
       const backend = { id: "bkdtg_1", uri: `${emulator.url}/backends/bkdtg_1` };
       const uri = `${emulator.url}/edges/tls/${edge.id}`;
       assert.deepEqual(await get(uri), { ...edge, uri, backend: { enabled: true, backend } });
+    });
+
+    it("keep all data when they are cut off while they start", async () => {
+      const dataFile = path.join(folder, "cut.jsonl");
+      await restart({ dataFile });
+      const kept = [await create(edges, {}), await create(edges, {})].map(({ id }) => id);
+      // As if the process ended at its first change of the new file.
+      const append = mock.method(fs, "appendFileSync", () => {
+        throw new Error("cut off");
+      });
+      await restart({ dataFile }).catch(() => {});
+      append.mock.restore();
+      await restart({ dataFile });
+      assert.deepEqual((await get(edges)).tls_edges.map(({ id }) => id).reverse(), kept);
     });
 
     it("refuse a file that has something else, and take the rights of others from an empty one", async () => {

@@ -355,8 +355,9 @@ describe("the lookups", () => {
     const { uri, created_at: createdAt } = common;
     assert.deepEqual(withoutUndefined(edge), { id: "e", uri, createdAt, hostports: [] });
     const tls_termination = { terminate_at: "edge", min_version: "1.4" };
-    respond = () => ({ id: "e", ...common, hostports: ["D.Example.COM:443"], tls_termination });
-    const { tlsTermination } = await sdk.getTLSEdge({ id: stack("first").id });
+    const { id } = stack("first");
+    respond = () => ({ id, ...common, hostports: ["D.Example.COM:443"], tls_termination });
+    const { tlsTermination } = await sdk.getTLSEdge({ id });
     assert.equal(tlsTermination?.minVersion, "1.4");
     respond = () => ({ tls_edges: [{ id: "e", ...common, hostports: ["D.Example.COM:443"] }] });
     assert.equal((await sdk.getTLSEdge({ hostport: "d.example.com:443" })).id, "e");

@@ -93,9 +93,16 @@ describe("the config of the template stack", () => {
   for (const [values, ...lines] of mistakes)
     it(`C15 is refused: ${lines.join("; ")}`, () => assert.deepEqual(problems(values), lines));
 
-  it("C50 has private keys as secrets alone, and shows none", () => {
+  it("C50 has private keys as secrets, and nothing else, and shows none", () => {
     const plain = "privateKeys: stands in the config in plain text: set it with --secret";
     assert.deepEqual(problems(edgeWith({}), []), [plain]);
+    const encrypted =
+      "has a value that was set with --secret, and the state would have it in clear: set it without";
+    const secrets = ["privateKeys", "edges", "owner"];
+    assert.deepEqual(problems({ ...edgeWith({}), owner: "me" }, secrets), [
+      `edges: ${encrypted}`,
+      `owner: ${encrypted}`,
+    ]);
     const broken = { ...edgeWith({}), privateKeys: `{${privateKeys.wildcard}` };
     assert.deepEqual(problems(broken), ["privateKeys: must be a mapping"]);
   });

@@ -61,6 +61,10 @@ export function readConfig() {
     : issues.map((issue) => `${v.getDotPath(issue)}: ${reasonOf(issue)}`);
   if (Object.keys(values.privateKeys ?? {}).length > 0 && !isConfigSecret(`${prefix}privateKeys`))
     problems.push("privateKeys: stands in the config in plain text: set it with --secret");
+  const encrypted = Object.keys(values).filter((name) => isConfigSecret(prefix + name));
+  const others = encrypted.filter((name) => name !== "privateKeys");
+  const advice = "has a value that was set with --secret, and the state would have it in clear";
+  problems.push(...others.map((name) => `${name}: ${advice}: set it without`));
   if (!success || problems.length > 0)
     throw new pulumi.RunError(`the config of the stack:\n  ${problems.join("\n  ")}`);
   return { ...output, privateKeys: pulumi.secret(output.privateKeys) };
