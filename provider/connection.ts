@@ -137,16 +137,6 @@ export function readSettings(
 const parse = (key: Key, value: string) =>
   v.safeParse(checks[key].schema, value, { abortPipeEarly: true });
 
-/** What stack config and the environment say of a connection, as text: equal for equal settings of any connection. */
-export function settingsKey(
-  connection: Connection,
-  config: ConfigReader | undefined,
-  env: NodeJS.ProcessEnv,
-): string {
-  const values = keys.map((key) => valuesOf(connection, key, config, env));
-  return JSON.stringify(values.map(({ inStack, inEnv }) => inStack || inEnv));
-}
-
 /** The message of a {@link ConfigurationError} that the work throws. */
 export function problemOf(work: () => unknown): string | undefined {
   try {

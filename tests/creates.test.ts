@@ -404,9 +404,9 @@ describe("a create", () => {
 
   it("C84: takeEqual creates where two are equal, one differs, or a resource has it", async () => {
     const equal = [await foreign(), await cutOff()];
+    takeEqual();
     await inState(await foreign("differs")).refresh();
     await foreign("another backend");
-    takeEqual();
     const stack = newEdge();
     await stack.up(args);
     await newEdge().up({ ...args, metadata: "more" });
