@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { SettingKey } from "../client/advice";
-import type { Client, ClientOptions } from "../client/client";
+import { Client, type ClientOptions } from "../client/client";
 import { type Connection, waysToSet } from "../client/settings";
 import { cancelSignal } from "./engine";
 import { defined } from "./properties";
@@ -47,8 +47,6 @@ export function connect(
   tell?: (message: string) => void,
   settings = readSettings(connection, config, env),
 ): Client {
-  // Loaded only when needed: a program without lookups makes no request.
-  const { Client } = require("../client/client") as typeof import("../client/client");
   const nameOf = (key: SettingKey) => whereSet(connection, key, config, env);
   return new Client({ ...settings, nameOf, signal: cancelSignal, ...(tell && { tell }) });
 }
