@@ -2,7 +2,7 @@ import { scryptSync } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Agent } from "node:https";
 import { debuglog } from "node:util";
-import axios, { type AxiosInstance } from "axios";
+import type { AxiosInstance } from "axios";
 import * as v from "valibot";
 import { errorOf, type NameOf } from "./advice";
 import { type AnswerSchema, readAnswer } from "./answer";
@@ -20,6 +20,9 @@ import {
 } from "./redact";
 
 const debug = debuglog("tlsedge");
+
+/** Loaded with the first request: many plans, and programs without lookups, make none. */
+const axios = () => require("axios") as typeof import("axios");
 
 const attemptTimeoutMs = 30_000;
 /** How long a connection is kept for the next request. */
@@ -73,7 +76,7 @@ export interface ClientOptions {
 interface Account {
   nameOf: NameOf;
   hasCaFile: boolean;
-  http: AxiosInstance;
+  http: () => AxiosInstance;
   base: URL;
   proxy: HttpProxy | undefined;
   apiKey: string;
@@ -353,32 +356,34 @@ function accountOf(options: ClientOptions): Account {
     reportedAt = performance.now();
     options.tell?.(message);
   };
-  const http = axios.create({
-    adapter: "http",
-    baseURL: options.baseUrl.replace(/\/+$/, ""),
-    headers: {
-      Accept: "application/json",
-      Authorization: `Bearer ${options.apiKey}`,
-      [options.versionHeader ?? "Service-Version"]: options.apiVersion ?? "2",
-    },
-    httpsAgent: new Agent({
-      keepAlive: true,
-      // A balancer may close an idle connection just when a POST is sent on it, and the answer would be
-      // lost. A request in flight has other timeouts: axios turns this one off. Through a proxy, no
-      // connection is kept, and this would limit the time to connect.
-      ...(!proxy && { timeout: maxIdleMs }),
-      maxSockets: 16,
-      // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED=0 changes the default.
-      rejectUnauthorized: true,
-      ...(options.caFile && { ca: readFileSync(options.caFile) }),
-    }),
-    proxy: proxy ?? false,
-    maxRedirects: 0,
-    maxContentLength: maxAnswerBytes,
-    validateStatus: () => true,
-    responseType: "text",
-    transformResponse: (body: unknown) => body,
-  });
+  let http: AxiosInstance | undefined;
+  const create = () =>
+    axios().create({
+      adapter: "http",
+      baseURL: options.baseUrl.replace(/\/+$/, ""),
+      headers: {
+        Accept: "application/json",
+        Authorization: `Bearer ${options.apiKey}`,
+        [options.versionHeader ?? "Service-Version"]: options.apiVersion ?? "2",
+      },
+      httpsAgent: new Agent({
+        keepAlive: true,
+        // A balancer may close an idle connection just when a POST is sent on it, and the answer would be
+        // lost. A request in flight has other timeouts: axios turns this one off. Through a proxy, no
+        // connection is kept, and this would limit the time to connect.
+        ...(!proxy && { timeout: maxIdleMs }),
+        maxSockets: 16,
+        // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED=0 changes the default.
+        rejectUnauthorized: true,
+        ...(options.caFile && { ca: readFileSync(options.caFile) }),
+      }),
+      proxy: proxy ?? false,
+      maxRedirects: 0,
+      maxContentLength: maxAnswerBytes,
+      validateStatus: () => true,
+      responseType: "text",
+      transformResponse: (body: unknown) => body,
+    });
   const reportWait = (ms: number) =>
     report(
       `the limit of ${limit} requests a minute is reached: a request waits ${Math.ceil(ms / 1000)} s. ` +
@@ -387,7 +392,7 @@ function accountOf(options: ClientOptions): Account {
   return {
     nameOf,
     hasCaFile: options.caFile !== undefined,
-    http,
+    http: () => (http ??= create()),
     base,
     proxy,
     apiKey: options.apiKey,
@@ -412,7 +417,7 @@ async function send(
   signal: AbortSignal,
 ): Promise<Outcome> {
   try {
-    const { status, headers, data, request } = await http.request<string>({
+    const { status, headers, data, request } = await http().request<string>({
       method,
       url: path,
       data: body,
@@ -428,7 +433,7 @@ async function send(
     }
     return { status, headers, json: parseJson(data, cutKey.answered, body) };
   } catch (error) {
-    if (!axios.isAxiosError(error)) throw error;
+    if (!axios().isAxiosError(error)) throw error;
     // Node.js sends no part of a request before the TLS handshake has authorized the server.
     const wasSent = error.request?.socket?.authorized === true;
     const { code = "EUNKNOWN", message } = error;

@@ -1,2 +1,2 @@
-// In place of the TypeScript compiler and npm's Arborist, which Pulumi's SDK loads to write the
-// functions of a program into its state. A component does not do that, and they are large.
+// In place of what is large and never used: the TypeScript compiler and npm's Arborist, with which Pulumi's SDK
+// writes the functions of a program into its state; gRPC's reader of .proto files; axios's forms.

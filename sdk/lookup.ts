@@ -87,7 +87,7 @@ function optionsOf(name: string, args: object): lookups.LookupOptions {
 function connectTo({ connection = defaultConnection }: LookupArgs): Client {
   checkConnection(connection);
   warnOfLookups(connection);
-  return program.account(connection).client;
+  return program.accountNow(connection).client;
 }
 
 /** Changes an error so that Pulumi shows only its message. */

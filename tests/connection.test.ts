@@ -255,14 +255,19 @@ describe("a connection", () => {
   afterEach(() => pulumi.runtime.setAllConfig({}));
   after(() => staging.close());
 
-  it("has one client for each account in a run, so that its limit holds for all", () => {
+  it("C4 has one client for equal settings in a run, and a changed variable counts in the next run", () => {
+    const { TLSEDGE_BASE_URL: url, TLSEDGE_API_KEY: key, TLSEDGE_CA_FILE: caFile } = process.env;
+    const settings = { TLSEDGE_SAME_API_KEY: key, TLSEDGE_SAME_CA_FILE: caFile };
+    const more = { TLSEDGE_SAME_REQUESTS_PER_MINUTE: "0", TLSEDGE_SAME_OFFLINE_PLAN: "1" };
+    setEnv({ ...settings, ...more, TLSEDGE_SAME_BASE_URL: `${url}/` });
     const run = new Run();
     const { client } = run.account();
+    setEnv({ TLSEDGE_API_KEY: "rotated" });
     assert.equal(run.account().client, client);
-    const undo = setEnv({ TLSEDGE_API_KEY: "rotated" });
-    assert.notEqual(run.account().client, client);
-    undo();
-    assert.equal(run.account().client, client);
+    assert.equal(run.account("tlsedge-same").client, client);
+    assert.equal(run.accounts.length, 1);
+    assert.notEqual(run.account(connection).client, client);
+    assert.notEqual(new Run().account().client, client);
     const shown = inspect(client, { depth: 9, showHidden: true });
     assert.ok(!shown.includes(production.apiKey));
   });

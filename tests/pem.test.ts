@@ -397,6 +397,14 @@ describe("the inputs of a TLS certificate", () => {
     assert.equal(formatChain(parseChain(odd)), certificatePem);
   });
 
+  it("a chain is parsed once, and not kept after 500 others", () => {
+    const { certificatePem } = leaf;
+    const chain = parseChain(certificatePem);
+    assert.equal(parseChain(certificatePem), chain);
+    for (let others = 0; others < 500; others++) parseChain(`# ${others}\n${certificatePem}`);
+    assert.notEqual(parseChain(certificatePem), chain);
+  });
+
   it("C91 a text of more than 256 kB is refused, and is not quoted", () => {
     for (const parse of [parseChain, parseKey]) {
       const begins = "-----BEGIN CERTIFICATE-----\n".repeat(10_000);

@@ -61,13 +61,17 @@ export function fileWith(content: string, extension = ".pem"): string {
   return file;
 }
 
-/** Sets variables of the environment (undefined removes one); gives back what undoes it. */
+/**
+ * Sets variables of the environment (undefined removes one), and begins a run, because a run reads them once; gives
+ * back what undoes it.
+ */
 export function setEnv(values: Record<string, string | undefined>): () => void {
   const put = (variables: Record<string, string | undefined>) => {
     for (const [name, value] of Object.entries(variables)) {
       if (value === undefined) delete process.env[name];
       else process.env[name] = value;
     }
+    beginRun();
   };
   const before = Object.keys(values).map((name) => [name, process.env[name]]);
   put(values);
@@ -134,7 +138,6 @@ export function useEmulator(env: Record<string, string | undefined> = {}): Servi
     setEnv(settings);
     service.reset();
     service.respond = (body) => body;
-    beginRun();
   });
   afterEach(() => {
     mock.reset();

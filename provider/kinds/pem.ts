@@ -75,15 +75,28 @@ function refuseWithout(wanted: Label, { blocks }: Split, text: string): void {
 type Label = "certificate" | "private key";
 
 /**
+ * The chains that were parsed, because one operation asks for the same chain many times. By the hash of the
+ * text: beside its blocks, a text may hold a part of a key.
+ */
+const chains = new Map<string, X509Certificate[]>();
+/** With an old and a new chain for each of 250 resources. */
+const mostChains = 500;
+
+/**
  * The certificates of a PEM chain, in the order of the text.
  *
  * @throws PemError when there is none, or one can't be parsed.
  */
 export function parseChain(text: string): X509Certificate[] {
-  return chainIn(split(text), text);
+  const hash = createHash("sha256").update(text).digest("hex");
+  const chain = chains.get(hash) ?? chainIn(text);
+  if (chains.size === mostChains) chains.clear();
+  chains.set(hash, chain);
+  return chain;
 }
 
-function chainIn(found: Split, text: string): X509Certificate[] {
+function chainIn(text: string): X509Certificate[] {
+  const found = split(text);
   refuseWithout("certificate", found, text);
   return found.blocks.map(({ label, der }, index) => {
     if (label !== "CERTIFICATE") {
@@ -109,9 +122,8 @@ const damaged = "the text is damaged. Copy the whole file again";
  * @throws PemError when the chain can't be parsed, is out of order, or has a part that is damaged.
  */
 export function parseOrderedChain(text: string): X509Certificate[] {
-  const found = split(text);
-  const chain = chainIn(found, text);
-  refuseOutside(found);
+  const chain = parseChain(text);
+  refuseOutside(split(text));
   const isUnreadable = (certificate: X509Certificate, index: number) =>
     !isReadable(certificate) || (index === 0 && !keyType(certificate));
   const unreadable = chain.findIndex(isUnreadable) + 1;

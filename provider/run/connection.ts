@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { SettingKey } from "../../client/advice";
-import type { Client, ClientOptions } from "../../client/client";
+import { Client, type ClientOptions } from "../../client/client";
 import { nearest } from "../kinds/nearest";
 import { defined } from "../kinds/properties";
 import { cancelSignal } from "./engine";
@@ -43,8 +43,6 @@ export function connect(
   tell?: (message: string) => void,
   settings = readSettings(connection, config, env),
 ): Client {
-  // Loaded only when needed: a program without lookups makes no request.
-  const { Client } = require("../../client/client") as typeof import("../../client/client");
   const nameOf = (key: SettingKey) => whereSet(connection, key, config, env);
   return new Client({ ...settings, nameOf, signal: cancelSignal, ...(tell && { tell }) });
 }
@@ -139,16 +137,6 @@ const parse = (key: Key, value: string) =>
 /** Whether a text of config gives a setting the value that it has. White space does not count. */
 export const isSetting = (settings: Settings, key: "baseUrl" | "apiKey", text: string): boolean =>
   parse(key, text.trim()).output === settings[key];
-
-/** What stack config and the environment say of a connection, as text: equal for equal settings of any connection. */
-export function settingsKey(
-  connection: Connection,
-  config: ConfigReader | undefined,
-  env: NodeJS.ProcessEnv,
-): string {
-  const values = keys.map((key) => valuesOf(connection, key, config, env));
-  return JSON.stringify(values.map(({ inStack, inEnv }) => inStack || inEnv));
-}
 
 /** The message of a {@link ConfigurationError} that the work throws. */
 export function problemOf(work: () => unknown): string | undefined {

@@ -1,15 +1,9 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Client } from "../../client/client";
 import { plainMessage } from "../../client/plain";
 import type { Kind, Severity } from "../kinds/kind";
 import type { Properties } from "../kinds/properties";
-import {
-  type ConfigReader,
-  connect,
-  overruled,
-  readSettings,
-  type Settings,
-  settingsKey,
-} from "./connection";
+import { type ConfigReader, connect, overruled, readSettings, type Settings } from "./connection";
 import { type Show, showOnStderr } from "./log";
 import { Objects } from "./objects";
 import { type Connection, defaultConnection } from "./settings";
@@ -176,12 +170,14 @@ export class Run {
   readonly lost = new Set<string>();
   /** The edges whose hostports change, by the base URL and each hostport that they have now. */
   readonly moves = new Map<string, Move>();
-  /** By connection and settings. */
-  readonly #accounts = new Map<string, Account>();
+  /** Connections with equal settings share one. */
+  readonly accounts: Account[] = [];
+  readonly #accounts = new Map<Connection, Account>();
   /** By base URL and key. */
   readonly #memories = new Map<string, Memory>();
   readonly #objects = new Map<string, Known>();
   readonly #shown = new Set<string>();
+  readonly #compared = new Set<Connection>();
   readonly #turns = new Map<string, Promise<unknown>>();
 
   constructor(
@@ -190,28 +186,31 @@ export class Run {
   ) {}
 
   /**
-   * The account of a connection. Its operations share one client, so that all requests share its limit.
+   * The account of a connection, whose settings are read once in a run. Its operations share one client, so that
+   * all requests share its limit.
    *
    * @throws ConfigurationError that names every missing or malformed setting.
    */
   account(connection: Connection = defaultConnection): Account {
+    const account = this.#accounts.get(connection) ?? this.accountNow(connection);
+    this.#accounts.set(connection, account);
+    return account;
+  }
+
+  /** {@link account} by the present settings: a process may run several programs, each with its own. */
+  accountNow(connection: Connection): Account {
     const { config } = this;
-    const key = settingsKey(connection, config, process.env);
-    const known = this.#accounts.get(key);
-    if (known) return known;
     const settings = readSettings(connection, config, process.env);
+    const same = this.accounts.find((one) => isDeepStrictEqual(one.settings, settings));
+    if (same) return same;
     const tell = (text: string) => this.show("info", plainMessage(text), "resource");
     const client = connect(connection, config, process.env, tell, settings);
     const whose = `${settings.baseUrl} ${settings.apiKey}`;
     const memory = this.#memories.get(whose) ?? new Memory();
     this.#memories.set(whose, memory);
     const account = new Account(this, connection, settings, client, memory);
-    this.#accounts.set(key, account);
+    this.accounts.push(account);
     return account;
-  }
-
-  get accounts(): Iterable<Account> {
-    return this.#accounts.values();
   }
 
   /** Notes a resource that was checked. In a replacement, the engine checks it once more, without old inputs. */
@@ -232,9 +231,11 @@ export class Run {
     this.show(severity, plainMessage(text), about);
   }
 
-  /** Warns when variables differ from the stack config of a connection. */
+  /** Warns when variables differ from the stack config of a connection, which is looked at once in a run. */
   logOverruled(connection: Connection): void {
-    if (this.config) this.log("warning", overruled(connection, this.config, process.env));
+    if (!this.config || this.#compared.has(connection)) return;
+    this.#compared.add(connection);
+    this.log("warning", overruled(connection, this.config, process.env));
   }
 
   /** Works on one thing after the other, for each key. */

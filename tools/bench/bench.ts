@@ -1,22 +1,29 @@
 import assert from "node:assert/strict";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { loadavg } from "node:os";
 import path from "node:path";
 import { version as pulumiSdk } from "@pulumi/pulumi/version";
 import { program } from "commander";
+import { build } from "esbuild";
 import { makeCertificate } from "../../emulator/server";
 import { wholeNumber } from "../command";
 import { Project } from "../engine";
+import { newFolder, repository } from "../folders";
+import { missing, programs } from "../languages";
 import { findOrBuildPulumi } from "../pulumi";
 
 /** How each answer of the service is delayed. */
 const latencyMs = 20;
 
+const floor = path.join(newFolder(), "floor.js");
+/** A program in JavaScript loads the classes of `sdk`; one in YAML starts the plugin in `file`. */
 const contestants = {
-  dynamic: { title: "Node.js package", sdk: "pulumi-tlsedge" },
-  plugin: { title: "Plugin", sdk: path.join(__dirname, "..", "pluginSdk.cjs") },
+  dynamic: { sdk: "pulumi-tlsedge", file: "" },
+  plugin: { sdk: path.join(repository, "tools", "pluginSdk.cjs"), file: "" },
+  floor: { sdk: "", file: floor },
+  yaml: { sdk: "", file: path.join(repository, "plugin", "dist", "plugin.js") },
 };
 type Name = keyof typeof contestants;
-const names = Object.keys(contestants) as Name[];
 
 /** The phases in their order: the command of each, and what it prints at the end. */
 const phases: [title: string, command: string, result: (n: number) => string][] = [
@@ -29,17 +36,20 @@ const phases: [title: string, command: string, result: (n: number) => string][] 
 ];
 
 type Kind = "TLSCertificate" | "TLSEdge";
-const kinds: [Kind, string][] = [
-  ["TLSCertificate", "certificates"],
-  ["TLSEdge", "edges"],
+/** Stacks of one kind, and who takes turns with them. */
+const contests: [Kind, plural: string, Name[]][] = [
+  ["TLSCertificate", "certificates", ["dynamic", "plugin"]],
+  ["TLSEdge", "edges", ["dynamic", "plugin"]],
+  ["TLSCertificate", "certificates in YAML", ["floor", "yaml"]],
 ];
 
 /** A phase of one contestant. */
 interface Measured {
   row: string;
   name: Name;
-  /** Processor time of the engine, the program and the provider together. */
+  /** Processor time of the engine, the program and the provider together; in YAML, of the plugin alone. */
   seconds: number;
+  clockSeconds: number;
   requests: number;
 }
 
@@ -67,43 +77,79 @@ async function argsOf(n: number): Promise<Record<Kind, Args[]>> {
 
 async function open(name: Name): Promise<Project> {
   const env = { NODE_COMPILE_CACHE: undefined, TLSEDGE_REQUESTS_PER_MINUTE: "0" };
-  const project = await Project.create({}, env, name);
+  const project = await Project.create({}, env, name === "dynamic" ? "dynamic" : "plugin");
   project.emulator.faults.add({ answer: { afterMs: latencyMs }, times: Number.MAX_SAFE_INTEGER });
   return project;
 }
 
 /** Writes a program that declares the resources. */
-function declare(project: Project, name: Name, kind: Kind, all: Args[], description: string) {
+async function declare(project: Project, name: Name, kind: Kind, all: Args[], description: string) {
+  const { sdk, file } = contestants[name];
+  if (file) return declareInYaml(project, file, kind, all, description);
   const resources = JSON.stringify(all.map((args) => ({ description, ...args })));
   return project.program(
-    `const sdk = require(${JSON.stringify(contestants[name].sdk)});
+    `const sdk = require(${JSON.stringify(sdk)});
 for (const [index, args] of ${resources}.entries()) new sdk.${kind}("resource-" + index, args);`,
     "",
   );
 }
 
-async function measure(project: Project, command: string, result: string) {
+/** Each process of the plugin adds a line to the file: the seconds of processor time that it took. */
+const times = "times.txt";
+
+async function declareInYaml(
+  { folder }: Project,
+  file: string,
+  kind: Kind,
+  all: Args[],
+  description: string,
+) {
+  const note = path.join(folder, "note.cjs");
+  await writeFile(
+    note,
+    `process.on("exit", () => {
+  const { user, system } = process.cpuUsage();
+  require("fs").appendFileSync(${JSON.stringify(path.join(folder, times))}, (user + system) / 1e6 + "\\n");
+});`,
+  );
+  const launcher = `#!/bin/sh\nexec node --require "${note}" "${file}" "$@"\n`;
+  await writeFile(path.join(folder, "pulumi-resource-tlsedge"), launcher, { mode: 0o755 });
+  const resources = all.map(({ privateKeyPem, ...args }, index) => {
+    const secret = { "fn::secret": privateKeyPem };
+    const properties = { description, ...args, privateKeyPem: secret };
+    return [`resource-${index}`, { type: `tlsedge:${kind}`, properties }];
+  });
+  const text = `resources: ${JSON.stringify(Object.fromEntries(resources))}`;
+  await programs.yaml(folder, text, { plugin: folder });
+}
+
+async function measure(project: Project, name: Name, command: string, result: string) {
   const before = project.emulator.requests.length;
   const { cli, stack } = project;
+  const own = path.join(project.folder, times);
+  await rm(own, { force: true });
+  const startedAt = performance.now();
   const timed = ["-c", '"$@"; times', "sh", cli.command, ...command.split(" ")];
   const { output } = await project.start([...timed, "--stack", stack, "--non-interactive"], "sh")
     .done;
+  const clockSeconds = (performance.now() - startedAt) / 1000;
   const last = output.trimEnd().split("\n").slice(-40);
   assert.ok(
     output.includes(result),
     `${command} did not end with "${result}":\n${last.join("\n")}`,
   );
   // The shell's `times` prints the user and system time of its children last.
-  const times = [...(last.at(-1) ?? "").matchAll(/(\d+)m([\d.]+)s/g)];
-  const seconds = times.reduce(
-    (sum, [, minutes, rest]) => sum + Number(minutes) * 60 + Number(rest),
-    0,
-  );
-  return { seconds, requests: project.emulator.requests.length - before };
+  const all = [...(last.at(-1) ?? "").matchAll(/(\d+)m([\d.]+)s/g)];
+  const each = contestants[name].file
+    ? (await readFile(own, "utf8")).trim().split("\n")
+    : all.map(([, minutes, rest]) => Number(minutes) * 60 + Number(rest));
+  const seconds = each.reduce((sum: number, one) => sum + Number(one), 0);
+  return { seconds, clockSeconds, requests: project.emulator.requests.length - before };
 }
 
 /** Measures a stack of one kind through all phases; `run` decides who comes first. */
-async function measureAll([kind, plural]: [Kind, string], args: Args[], run: number) {
+async function measureAll(contest: (typeof contests)[number], args: Args[], run: number) {
+  const [kind, plural, names] = contest;
   const all: Measured[] = [];
   const projects = new Map<Name, Project>();
   try {
@@ -115,7 +161,7 @@ async function measureAll([kind, plural]: [Kind, string], args: Args[], run: num
         const project = projects.get(name) as Project;
         const text = title === "update of all" ? "A later text" : "The first text";
         await declare(project, name, kind, args, text);
-        const measured = await measure(project, command, result(args.length));
+        const measured = await measure(project, name, command, result(args.length));
         const row = `${args.length} ${plural}: ${title}`;
         all.push({ row, name, ...measured });
         console.error(`run ${run + 1}, ${row}, ${name}: ${measured.seconds.toFixed(2)} s`);
@@ -139,33 +185,68 @@ They take turns phase by phase. Prints the table of docs/performance.md.`)
   const [load = 0] = loadavg();
   const { version } = await findOrBuildPulumi();
   const args = await argsOf(n);
+  const options = { bundle: true, platform: "node", target: "node10", minify: true } as const;
+  await build({ ...options, entryPoints: [path.join(__dirname, "floor.ts")], outfile: floor });
+  const possible = (await missing("yaml")) ? contests.slice(0, 2) : contests;
   const all: Measured[] = [];
   for (let run = 0; run < runs; run++) {
-    for (const kind of kinds) all.push(...(await measureAll(kind, args[kind[0]], run)));
+    for (const contest of possible) all.push(...(await measureAll(contest, args[contest[0]], run)));
   }
   console.log(report(all, version, load, runs));
 }
 
+/** The least and the median of some numbers. */
+function ofRuns(numbers: number[]): number[] {
+  const sorted = numbers.sort((a, b) => a - b);
+  const middle = sorted.length / 2;
+  const [low = 0, high = 0] = [sorted[Math.ceil(middle) - 1], sorted[Math.floor(middle)]];
+  return [sorted[0] ?? 0, (low + high) / 2];
+}
+const shown = ([least, median]: number[]) => `${least?.toFixed(2)} (${median?.toFixed(2)})`;
+
 function report(all: Measured[], cli: string, load: number, runs: number): string {
-  const rows = [...new Set(all.map(({ row }) => row))].map((row) => [
-    row,
-    ...names.map((name) => {
-      const own = all.filter((one) => one.row === row && one.name === name);
-      const seconds = own.map((one) => one.seconds).sort((a, b) => a - b);
-      const middle = seconds.length / 2;
-      const [low = 0, high = 0] = [seconds[Math.ceil(middle) - 1], seconds[Math.floor(middle)]];
-      const median = (low + high) / 2;
-      return `${seconds[0]?.toFixed(2)} (${median.toFixed(2)}), ${own[0]?.requests}`;
-    }),
-  ]);
-  const heads = [
-    "Least (median) seconds of processor time, requests",
-    ...names.map((name) => contestants[name].title),
-  ];
+  const of = (row: string, name: Name) => all.filter((one) => one.row === row && one.name === name);
+  const timesOf = (row: string, name: Name, which: "seconds" | "clockSeconds") =>
+    ofRuns(of(row, name).map((one) => one[which]));
+  const ratio = (row: string, which: "seconds" | "clockSeconds") => {
+    const least = timesOf(row, "floor", which);
+    return shown(timesOf(row, "yaml", which).map((one, index) => one / (least[index] ?? 0)));
+  };
+  const table = (heads: string[], name: Name, cells: (row: string) => string[]) => {
+    const own = new Set(all.filter((one) => one.name === name).map(({ row }) => row));
+    const rows = [...own].map((row) => [row, ...cells(row)]);
+    return [heads, heads.map(() => "--:"), ...rows]
+      .map((row) => `| ${row.join(" | ")} |`)
+      .join("\n");
+  };
+  const packages = table(
+    ["Least (median) seconds of processor time, requests", "Node.js package", "Plugin"],
+    "plugin",
+    (row) =>
+      (["dynamic", "plugin"] as const).map(
+        (name) => `${shown(timesOf(row, name, "seconds"))}, ${of(row, name)[0]?.requests}`,
+      ),
+  );
+  const floors = table(
+    [
+      "Least (median) seconds of its own processor time",
+      "Floor",
+      "Plugin",
+      "Ratio",
+      "By the clock",
+    ],
+    "yaml",
+    (row) => [
+      ...(["floor", "yaml"] as const).map((name) => shown(timesOf(row, name, "seconds"))),
+      ...[ratio(row, "seconds"), ratio(row, "clockSeconds")],
+    ],
+  );
   return `Measured with Node.js ${process.versions.node}, Pulumi CLI ${cli} and \`@pulumi/pulumi\` ${pulumiSdk};
 the service delayed each answer by ${latencyMs} ms. The load of the machine was ${load.toFixed(1)} before. Runs: ${runs}.
 
-${[heads, heads.map(() => "--:"), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n")}`;
+${packages}
+
+${floors}`;
 }
 
 main();
