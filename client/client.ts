@@ -80,8 +80,6 @@ interface Account {
   base: URL;
   proxy: HttpProxy | undefined;
   apiKey: string;
-  /** Cuts the API key out of a text that is shown, and out of one of an answer. */
-  cutKey: { shown: (text: string) => string; answered: (text: string) => string };
   accountTag?: string;
   deadlineMs: number;
   maxRetries: number;
@@ -337,7 +335,7 @@ export class Client {
     // Cut the secrets before the text is shortened: the start of one is not recognized.
     const open = withoutArguments(this.#secrets)(text.slice(0, 8 * maxShownLength));
     // JSON may have escaped a part of the key. A shortened key is not recognized.
-    return this.#account.cutKey.shown(plain(open)).slice(0, maxShownLength);
+    return withoutApiKey(this.#account.apiKey)(plain(open)).slice(0, maxShownLength);
   }
 }
 
@@ -396,10 +394,6 @@ function accountOf(options: ClientOptions): Account {
     base,
     proxy,
     apiKey: options.apiKey,
-    cutKey: {
-      shown: withoutApiKey(options.apiKey),
-      answered: withoutApiKey(options.apiKey, minKeyInAnswer),
-    },
     deadlineMs: (options.timeoutSeconds ?? 120) * 1000,
     maxRetries: options.maxRetries ?? 8,
     pace: new Pace(limit, reportWait, options.signal),
@@ -412,7 +406,7 @@ function accountOf(options: ClientOptions): Account {
 
 /** Sends a request once and waits for the answer, without keys in it, until the signal is aborted. */
 async function send(
-  { http, cutKey, proxy }: Account,
+  { http, apiKey, proxy }: Account,
   { method, path, body }: Request,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -431,7 +425,7 @@ async function send(
       const message = `the proxy in ${proxy?.variable} refuses the connection with status ${status}`;
       return { code, message, wasSent: false };
     }
-    return { status, headers, json: parseJson(data, cutKey.answered, body) };
+    return { status, headers, json: parseJson(data, apiKey, body) };
   } catch (error) {
     if (!axios().isAxiosError(error)) throw error;
     // Node.js sends no part of a request before the TLS handshake has authorized the server.
@@ -455,8 +449,9 @@ const codes: Record<string, string> = {
  * The answer to a request with this body, without keys: a service may quote one. Null for an empty text,
  * undefined for a text that is not JSON.
  */
-function parseJson(text: string, withoutKey: (text: string) => string, body?: object): unknown {
+function parseJson(text: string, apiKey: string, body?: object): unknown {
   if (text.trim() === "") return null;
+  const withoutKey = withoutApiKey(apiKey, minKeyInAnswer);
   try {
     const json: unknown = JSON.parse(text);
     const withoutPrivate = withoutPrivateKeys(body, json);

@@ -1,4 +1,4 @@
-import { array, check, looseObject, maxLength, nullish, pipe, string, unknown } from "valibot";
+import * as v from "valibot";
 import type { AnswerSchema } from "./answer";
 import type { Client } from "./client";
 import { ConnectionError } from "./errors";
@@ -35,8 +35,8 @@ export type Page<Wire> = Wire[] & {
 
 /** The schema of the answer about one object: a cache may answer with another one. */
 const about = <Wire>(id: string, schema: AnswerSchema<Wire>): AnswerSchema<Wire> => {
-  const same = check((found: string) => found === id, "is that of another object");
-  return pipe(looseObject({ id: pipe(string(), same) }) as AnswerSchema, schema);
+  const same = v.check((found: string) => found === id, "is that of another object");
+  return v.pipe(v.looseObject({ id: v.pipe(v.string(), same) }) as AnswerSchema, schema);
 };
 
 /** The endpoints below a path; `collection` is the field of a page that holds its items. */
@@ -103,9 +103,12 @@ async function* pagesOf<Wire>(
   collection: string,
   schema: AnswerSchema<Wire>,
 ): AsyncGenerator<Page<Wire>, void, undefined> {
-  const few = maxLength<unknown[], number, string>(pageLength, `has more than ${pageLength} items`);
-  const items = pipe(array(unknown()), few, array(schema));
-  const page = object({ [collection]: items, next_page_uri: nullish(string()) });
+  const few = v.maxLength<unknown[], number, string>(
+    pageLength,
+    `has more than ${pageLength} items`,
+  );
+  const items = v.pipe(v.array(v.unknown()), few, v.array(schema));
+  const page = object({ [collection]: items, next_page_uri: v.nullish(v.string()) });
   let query: string | undefined = `?limit=${pageLength}`;
   let bytes = 0;
   for (let pages = 0; query; pages++) {

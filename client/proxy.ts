@@ -1,16 +1,8 @@
 import { BlockList, isIP, isIPv6 } from "node:net";
 import querystring from "node:querystring";
 
-/** A proxy, as axios takes it. */
-export interface HttpProxy {
-  /** The variable of the environment that names it. */
-  variable: string;
-  protocol: string;
-  host: string;
-  /** 0 for that of the protocol. */
-  port: number;
-  auth?: { username: string; password: string };
-}
+/** A proxy, as axios takes it, and the variable of the environment that names it. */
+export type HttpProxy = NonNullable<ReturnType<typeof proxyFor>>;
 
 const variables = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
 
@@ -20,7 +12,7 @@ const variables = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
  *
  * @throws TypeError when its URL is malformed. The message names the variable only.
  */
-export function proxyFor(service: URL): HttpProxy | undefined {
+export function proxyFor(service: URL) {
   const variable = variables.find((name) => process.env[name]);
   if (!variable || isExcepted(service)) return undefined;
   const given = String(process.env[variable]);

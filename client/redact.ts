@@ -36,10 +36,9 @@ export function withTexts(
   if (typeof value === "string") return write(value, field);
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => withTexts(item, write, field));
-  const entries = Object.entries(value);
-  return Object.fromEntries(
-    entries.map(([name, item]) => [write(name, ""), withTexts(item, write, name)]),
-  );
+  const named = ([name, item]: [string, unknown]) =>
+    [write(name, ""), withTexts(item, write, name)] as const;
+  return Object.fromEntries(Object.entries(value).map(named));
 }
 
 /**
