@@ -55,7 +55,7 @@ export interface Plan {
     /** `edge` or `certificate`. */
     type: string;
     id: string;
-    /** Its hostports, or the names that it is valid for. */
+    /** Its hostports, or the names that it is valid for. With `--stack` that of the resource, and no id. */
     names: string[];
     /** Why no program can adopt it. A reason begins with the property at fault, if there is one. */
     reasons: string[];
@@ -68,6 +68,8 @@ export interface Plan {
 export interface Adoption extends Plan {
   /** The host of the service, with its port if that is not 443. */
   service: string;
+  /** With `--stack`: whose creates were cut off. */
+  stack?: string | undefined;
   /** The paths of the written files. */
   files: string[];
 }
@@ -246,7 +248,7 @@ export function writeFiles(folder: string, files: Map<string, string>): string[]
 
 /** What `adopt` prints for people. */
 export function adoptionText(adoption: Adoption, isPlugin: boolean, display: Display): string {
-  const { edges, certificates, skipped, unmatched, files } = adoption;
+  const { stack, edges, certificates, skipped, unmatched, files } = adoption;
   const rows = skipped.map(({ id, names, reasons }) => ({
     id: plain(id),
     cells: [cell(names.join(", ") || "-"), reasons.flatMap((reason) => cell(reason))],
@@ -268,9 +270,20 @@ and run \`pulumi up\`: it adopts the objects, which the plan shows as \`create\`
     `Service: ${plain(adoption.service)}`,
     rows.length > 0 && section("Skipped", ["ID", "NAMES", "WHY"], rows, display),
     painted(wrapped(sum, display.width), "bold", display),
-    files.length > 0 && `${next}\n${otherStacks}`,
+    files.length > 0 && `${stack === undefined ? next : stepsOf(stack, files)}\n${otherStacks}`,
   ];
   return withoutCommands(parts.filter(Boolean).join("\n\n"));
+}
+
+/** What to do with the files of `adopt --stack`. */
+function stepsOf(stack: string, files: string[]): string {
+  const steps = files.map((file) =>
+    file.endsWith(".cjs")
+      ? `Write as the first line of the program, for one \`pulumi up\`:\n  import "${plain(moduleIn(file))}";\n`
+      : `In the folder of the project, run
+  pulumi import --file "${plain(file)}" --stack "${plain(stack)}" --protect=false --generate-code=false\n`,
+  );
+  return `${steps.join("")}Then \`pulumi up\`, and at the end \`pulumi refresh --clear-pending-creates\`.`;
 }
 
 /** How the project's program imports a file. */

@@ -9,6 +9,7 @@ import { type Adoption, adoptionText, filesOf, planOf, writeFiles } from "./adop
 import { checksOf, checkText } from "./check";
 import { statusHtml } from "./html";
 import { statusMarkdown } from "./markdown";
+import { findCreates, readStack } from "./pendingCreates";
 import { failuresText, statusText } from "./report";
 import { type Mark, marks, statusOf } from "./status";
 import type { Display } from "./table";
@@ -69,17 +70,22 @@ interface AdoptOptions extends Options {
   out: string;
   filter?: string;
   plugin?: boolean;
+  stack?: string;
 }
 
 async function adopt(options: AdoptOptions, io: IO): Promise<number> {
-  const { out, filter, plugin: isPlugin = false, json } = options;
+  const { connection, out, filter, plugin: isPlugin = false, stack, json } = options;
   const client = clientOf(options, io);
   const account = await readAccount(client, ["edges", "certificates"], io.stderr);
+  // The state is read last: it has what another update of the stack has created in between.
+  const found = stack !== undefined && findCreates(readStack(stack, io.env), account, connection);
   // With the plugin, the stack's config has the settings of the account, and no resource names it.
-  const plan = planOf(account, isPlugin ? defaultConnection : options.connection, filter);
+  const namespace = isPlugin ? defaultConnection : connection;
+  const plan = found ? found.plan : planOf(account, namespace, filter);
   const isEmpty = plan.edges.length + plan.certificates.length === 0;
-  const files = isEmpty ? [] : writeFiles(out, filesOf(plan, isPlugin, out));
-  const adoption: Adoption = { service: account.service, ...plan, files };
+  const texts = found ? found.files : filesOf(plan, isPlugin, out);
+  const files = isEmpty ? [] : writeFiles(out, texts);
+  const adoption: Adoption = { service: account.service, stack, ...plan, files };
   print(json ? plainJson(adoption, 2) : adoptionText(adoption, isPlugin, display(io)), io.stdout);
   if (isEmpty) throw new Error("there is nothing to adopt, so nothing is written");
   return 0;
@@ -216,6 +222,9 @@ Exit codes: 0, 1 for an error or when there is nothing to adopt.`,
       ".",
     )
     .option("--filter <text>", "only objects with the text in a hostport, name, description or id")
+    .addOption(
+      new Option("--stack <name>", "what its killed update left").conflicts(["filter", "plugin"]),
+    )
     .addOption(
       new Option("--plugin", "write only a file for `pulumi import`, for programs in any language")
         .default(isPlugin || undefined)

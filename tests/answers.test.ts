@@ -387,6 +387,8 @@ describe("for any answer", () => {
         assertInert(statusText(status, display));
         for (const isPlugin of [false, true])
           assertInert(adoptionText(adoption, isPlugin, display));
+        const left = { ...adoption, stack: text, files: [text, `${text}.cjs`] };
+        assertInert(adoptionText(left, false, display));
         for (const json of [status, adoption]) assertInert(plainJson(json, 2));
       });
     });
