@@ -11,7 +11,7 @@ import { statusHtml } from "./html";
 import { statusMarkdown } from "./markdown";
 import { findCreates, readStack } from "./pendingCreates";
 import { failuresText, statusText } from "./report";
-import { type Mark, marks, statusOf } from "./status";
+import { type Flag, flags, statusOf } from "./status";
 import type { Display } from "./table";
 
 const { version } = require("pulumi-tlsedge/package.json") as { version: string };
@@ -39,7 +39,7 @@ interface Options {
 const formats = ["text", "json", "markdown", "html"] as const;
 
 interface StatusOptions extends Options {
-  failOn?: Mark[];
+  failOn?: Flag[];
   failWithin?: number;
   format?: (typeof formats)[number];
 }
@@ -120,10 +120,10 @@ function days(text: string): number {
   throw new InvalidArgumentError("Give a whole number of days, such as 14.");
 }
 
-function failures(text: string): Mark[] {
-  const chosen = text.split(",").map((word) => marks.find((mark) => mark === word.trim()));
-  if (chosen.every((mark) => mark !== undefined)) return chosen;
-  throw new InvalidArgumentError(`Give one or more of ${marks.join(",")}.`);
+function failures(text: string): Flag[] {
+  const chosen = text.split(",").map((word) => flags.find((flag) => flag === word.trim()));
+  if (chosen.every((flag) => flag !== undefined)) return chosen;
+  throw new InvalidArgumentError(`Give one or more of ${flags.join(",")}.`);
 }
 
 /**

@@ -17,8 +17,8 @@ import { type EdgeStatus, isPassedOn, readEdge } from "./tlsEdge";
 import { readTunnel, type TunnelStatus } from "./tunnel";
 
 /** What may give the exit code 2. */
-export const marks = ["weak", "open", "expiring"] as const;
-export type Mark = (typeof marks)[number];
+export const flags = ["weak", "open", "expiring"] as const;
+export type Flag = (typeof flags)[number];
 
 /**
  * What `status --json` prints. Every field is always present; an unset one is null. Times are RFC
@@ -30,7 +30,7 @@ export interface Status {
   /** The host of the service, with its port if that is not 443. */
   service: string;
   /** What gives the exit code 2. */
-  failOn: Mark[];
+  failOn: Flag[];
   /** Within how many days a certificate is `expiring`; null unless that gives the exit code 2. */
   failWithin: number | null;
   /** The ids of the objects that make the exit code 2: edges, then certificates. */
@@ -58,7 +58,7 @@ export function statusOf(
   account: Account,
   now: Date,
   failWithin?: number,
-  failOn: Mark[] = [],
+  failOn: Flag[] = [],
 ): Status {
   const edgeStates = account.edges.map(
     (wire) => ({ id: wire.id, ...tlsEdge.toState(wire) }) as Stored<TLSEdgeState>,
@@ -67,10 +67,10 @@ export function statusOf(
   const edges = edgeStates.map(readEdge);
   const certificates = leaves.map((leaf) => readCertificate(leaf, now)).sort(byUrgency(now));
   cover(edges, certificates, now);
-  const chosen = marks.filter((mark) =>
-    mark === "expiring" ? failWithin !== undefined : failOn.includes(mark),
+  const chosen = flags.filter((flag) =>
+    flag === "expiring" ? failWithin !== undefined : failOn.includes(flag),
   );
-  const isFailing = (edge: EdgeStatus) => chosen.some((mark) => mark !== "expiring" && edge[mark]);
+  const isFailing = (edge: EdgeStatus) => chosen.some((flag) => flag !== "expiring" && edge[flag]);
   const due = certificates.filter((one) => failWithin !== undefined && isDue(one, failWithin));
   return {
     at: now.toISOString(),

@@ -9,7 +9,7 @@ import { stripVTControlCharacters } from "node:util";
 import type { Account } from "../cli/account";
 import type { Check } from "../cli/check";
 import { statusText } from "../cli/report";
-import { type Mark, type Status, statusOf } from "../cli/status";
+import { type Flag, type Status, statusOf } from "../cli/status";
 import type { TLSCertificateWire } from "../client/tlsCertificate";
 import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
 import { makeCertificate } from "../emulator/server";
@@ -44,7 +44,7 @@ const edgeOf = (hostports: string[], more: Partial<TLSEdgeWire> = {}) =>
 const unknownDate = { not_after: null };
 const early = { not_before: inDays(1).toISOString() };
 
-const statusWith = (parts: Partial<Account>, failWithin?: number, failOn?: Mark[]) => {
+const statusWith = (parts: Partial<Account>, failWithin?: number, failOn?: Flag[]) => {
   const account = { service: "api.example.com", edges: [], certificates: [], tunnels: [] };
   return statusOf({ ...account, ...parts }, now, failWithin, failOn);
 };
@@ -340,7 +340,7 @@ describe("statusOf and statusText", () => {
 
   it("what is amiss is red where it gives the exit code 2, else yellow", () => {
     const edges = [edgeOf(["a.example:443"])];
-    const reportFor = (failOn: Mark[]) => textOf(statusWith({ edges }, 0, failOn), 80, true);
+    const reportFor = (failOn: Flag[]) => textOf(statusWith({ edges }, 0, failOn), 80, true);
     assert.ok(reportFor(["open"]).includes("\u001b[31mopen to all"));
     assert.ok(reportFor([]).includes("\u001b[33mopen to all"));
   });

@@ -9,7 +9,7 @@ import {
   X509Certificate,
 } from "node:crypto";
 import { isIP, isIPv6 } from "node:net";
-import { whyNoBlock, whyUnusable } from "./pemAdvice";
+import { adviceOnMissingBlock, adviceOnText } from "./pemAdvice";
 import type { NamesOf } from "./state";
 
 /** A PEM text is invalid. The message never quotes the text. */
@@ -67,7 +67,7 @@ function refuseWithout(wanted: Label, { blocks }: Split, text: string): void {
   const has = (kind: Label) => blocks.some(({ label }) => label.endsWith(kind.toUpperCase()));
   if (has(wanted)) return;
   const other = wanted === "certificate" ? "private key" : "certificate";
-  if (!has(other)) throw new PemError(whyNoBlock(text, wanted));
+  if (!has(other)) throw new PemError(adviceOnMissingBlock(text, wanted));
   throw new PemError(
     `holds a ${other}, not a ${wanted}. Are certificatePem and privateKeyPem swapped?`,
   );
@@ -109,7 +109,7 @@ function chainIn(text: string): X509Certificate[] {
       const [start, end] = datesOf(parsed);
       if (!Number.isNaN(Number(start) + Number(end))) return parsed;
     } catch {
-      throw new PemError(whyUnusable(text, `${certificate} can't be parsed: ${damaged}`));
+      throw new PemError(adviceOnText(text, `${certificate} can't be parsed: ${damaged}`));
     }
     throw new PemError(`${certificate} has a date that can't be read`);
   });
@@ -187,7 +187,7 @@ export function parseKey(text: string): KeyObject {
       // It may have another form.
     }
   }
-  throw new PemError(whyUnusable(text, `can't be parsed: ${damaged}`));
+  throw new PemError(adviceOnText(text, `can't be parsed: ${damaged}`));
 }
 
 /**
@@ -382,7 +382,7 @@ const unreadable: [RegExp, string][] = [
 ];
 
 /** What a plan warns of in a chain, besides the expiry of its leaf. */
-export function doubtsOf(chain: X509Certificate[], now: Date): string[] {
+export function chainWarnings(chain: X509Certificate[], now: Date): string[] {
   return chain.flatMap((certificate, index) => {
     const [start, end] = datesOf(certificate);
     const { serialNumber, subjectAltName, raw } = certificate;

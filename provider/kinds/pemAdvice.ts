@@ -72,9 +72,9 @@ const faults: [RegExp, string][] = [
  *
  * @param wanted The block that is missing: "certificate" or "private key".
  */
-export function whyNoBlock(text: string, wanted: string): string {
+export function adviceOnMissingBlock(text: string, wanted: string): string {
   const label = wanted.toUpperCase();
-  return whyUnusable(
+  return adviceOnText(
     text,
     `holds no PEM ${wanted} (-----BEGIN ${label}----- … -----END ${label}-----)`,
   );
@@ -85,6 +85,6 @@ export function whyNoBlock(text: string, wanted: string): string {
  *
  * @param otherwise The answer where nothing more is known.
  */
-export function whyUnusable(text: string, otherwise: string): string {
+export function adviceOnText(text: string, otherwise: string): string {
   return faults.find(([pattern]) => pattern.test(text.trim()))?.[1] ?? otherwise;
 }

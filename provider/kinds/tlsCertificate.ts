@@ -9,8 +9,8 @@ import {
   type ChainState,
   chainFingerprint,
   chainNames,
+  chainWarnings,
   describeChain,
-  doubtsOf,
   endOf,
   fingerprintIn,
   formatChain,
@@ -309,7 +309,7 @@ export function warningsOf(
 ): string[] {
   const days = typeof renewBeforeDays === "number" ? renewBeforeDays : undefined;
   const expiry = expiryOf(endOf(chain), days, now);
-  return [...(expiry ? [expiry] : []), ...doubtsOf(chain, now)];
+  return [...(expiry ? [expiry] : []), ...chainWarnings(chain, now)];
 }
 
 /** The fingerprint of a chain; undefined when the chain is unknown or can't be parsed. */

@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import * as v from "valibot";
-import { whyNoBlock, whyUnusable } from "../kinds/pemAdvice";
+import { adviceOnMissingBlock, adviceOnText } from "../kinds/pemAdvice";
 
 /** The checks of the settings. No reason has the value, which may be an API key. */
 
@@ -72,12 +72,12 @@ function problemOfCaFile(path: string): string | undefined {
     return `can't be read (${code})${from}`;
   }
   const start = pem.indexOf("-----BEGIN CERTIFICATE-----");
-  if (start < 0) return whyNoBlock(pem, "certificate");
+  if (start < 0) return adviceOnMissingBlock(pem, "certificate");
   try {
     new X509Certificate(pem.slice(start));
     return undefined;
   } catch {
-    return whyUnusable(pem, "holds a certificate that can't be parsed: copy the whole file again");
+    return adviceOnText(pem, "holds a certificate that can't be parsed: copy the whole file again");
   }
 }
 
