@@ -102,6 +102,13 @@ class Plugin {
     return { account: this.#account, kind, inputs, name: nameInUrn(urn), secrets, olds };
   }
 
+  /** What is wrong, if another edge of the program has one of the hostports. */
+  #sharedHostport({ exclusive }: Kind, urn: string, inputs: Properties, secrets: Set<string>) {
+    if (!exclusive) return undefined;
+    const isSecret = secrets.has(exclusive);
+    return this.#declared.declare(urn, nameInUrn(urn), inputs[exclusive], isSecret);
+  }
+
   #outputsOf(token: string): string[] {
     return Object.keys(this.#schema.resources[token]?.properties ?? {});
   }
@@ -205,9 +212,7 @@ class Plugin {
     const { inputs, problems, warnings = [] } = kind.check(pruned, before, new Date());
     const all = [...problemsOfShape(kind, pruned), ...problems];
     const urn = request.getUrn();
-    const { exclusive = "" } = kind;
-    const isSecret = news.secrets.has(exclusive);
-    const shared = this.#declared.declare(urn, nameInUrn(urn), inputs[exclusive], isSecret);
+    const shared = this.#sharedHostport(kind, urn, inputs, news.secrets);
     if (shared) all.push({ path: "", reason: shared });
     // In a replacement, the engine checks twice.
     const lost = warningOfLostSecrets(kind, before, inputs);
@@ -401,9 +406,9 @@ function kindOf(token: string): Kind {
   const kind = kindsByToken.get(token);
   if (kind) return kind;
   if (token !== "tlsedge:index:TLSSite") throw new Error(`there is no resource ${token}`);
-  const parts = [...kindsByToken.keys()].join(" and a ");
   throw new Error(
-    `a TLSSite is a component, which has no object of its own. Import its parts: a ${parts}`,
+    "a TLSSite is a component, which has no object of its own. Import its parts: tlsedge:index:TLSEdge and " +
+      "tlsedge:index:TLSCertificate",
   );
 }
 

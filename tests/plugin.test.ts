@@ -505,7 +505,7 @@ describe("the plugin", () => {
       new RegExp(`no TLS edge has the id none\\b.*${id}.*also takes: hostport$`, "s"),
     );
     const site = await messageOf(read({ id: "site", type: "tlsedge:index:TLSSite" }));
-    assert.match(site, /component.*TLSEdge and a tlsedge:index:TLSCertificate$/);
+    assert.match(site, /component.*TLSEdge and tlsedge:index:TLSCertificate$/);
   });
 
   it("C40 C81: the plugin refuses a second resource of an object with both names, and the run does not delete it", async () => {

@@ -348,8 +348,9 @@ function siteOf(source: Source) {
 }
 
 function functionOf(source: Source, name: string) {
-  const { one = "", all = "" } =
-    lookupNames.find((names) => [names.one, names.all].includes(name)) ?? {};
+  const unnamed = { one: "", all: "", title: "" };
+  const { one, all, title } =
+    lookupNames.find((names) => [names.one, names.all].includes(name)) ?? unnamed;
   const isList = name === all;
   const kind = one.slice("get".length);
   const doc = source.doc(source.export("sdk/index.ts", name));
@@ -362,8 +363,7 @@ function functionOf(source: Source, name: string) {
   const inputs = source.fields(source.type("sdk/index.ts", `${capitalized(name)}Args`), "input");
   const found = source.fields(source.type("sdk/index.ts", `Get${kind}Result`), "output");
   if (!list) return { description, inputs, outputs: found };
-  const noun = kind.replace(/^(TLS)?(.+)$/, (_, tls = "", word) => `${tls} ${word.toLowerCase()}`);
-  const text = `One ${noun.trim()} of the account, as the service lists it.`;
+  const text = `One ${title} of the account, as the service lists it.`;
   const items = source.define(`Found${kind}`, text, found);
   const properties = { [list]: { type: "array", items, description: doc } };
   return { description, inputs, outputs: { properties, required: [list] } };

@@ -99,7 +99,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
     claimByOption(object, String(inputs[importKey] ?? ""));
     noteSettled(object, isSame);
     planHostports(object, state, inputs);
-    if (!isSame) await planUpdate(resource(inputs, state), object, state, isDeployed(inputs));
+    if (!isSame) await planUpdate(resource(inputs, state), object, state, isLastDeployment(inputs));
   };
   return withoutSecondMessage({
     // Don't await here: Pulumi uses a provider before this promise settles.
@@ -164,10 +164,11 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
     },
 
     diff: async (id: string, state: Properties, inputs: Properties) => {
-      const object = accountOf(isOwn(state) ? state : inputs).object(kind, id);
+      const object = accountOf(isOfDynamic(state) ? state : inputs).object(kind, id);
       noteObject(object, state);
       const replaces = kind.replaces(state, inputs);
-      if (isOwn(state) && connectionOf(state) !== connectionOf(inputs)) replaces.push("connection");
+      if (isOfDynamic(state) && connectionOf(state) !== connectionOf(inputs))
+        replaces.push("connection");
       checkImport(object, state, inputs, replaces);
       const isSame = replaces.length === 0 && isStored(kind, state, inputs);
       if (isOfProgram(inputs)) await noteDiff(object, state, inputs, isSame);
@@ -242,7 +243,7 @@ function compare(
 }
 
 /** Whether these providers have written a state, and not the plugin, which stores no connection. */
-const isOwn = (state: Properties): boolean => state.__provider !== undefined;
+const isOfDynamic = (state: Properties): boolean => state.__provider !== undefined;
 
 /** Checks the `import` option of a resource that has an object. */
 function checkImport(
@@ -259,7 +260,7 @@ function checkImport(
 /** Whether an update would change neither the object nor the state: Pulumi needs `__provider` there. */
 function isStored(kind: Kind, state: Properties, inputs: Properties): boolean {
   return (
-    isOwn(state) &&
+    isOfDynamic(state) &&
     state[importKey] === inputs[importKey] &&
     isDeepStrictEqual(settingsIn(kind, state), settingsIn(kind, inputs)) &&
     isUnchanged(kind, state, inputs)
@@ -277,7 +278,8 @@ const oldsOf = (inputs: Properties): Properties | undefined =>
   currentRun().checked.get(keyOf(inputs));
 
 /** Whether inputs are those of the last deployment: the service has rewritten a text, so the state differs for ever. */
-const isDeployed = (inputs: Properties): boolean => keyOf(oldsOf(inputs) ?? {}) === keyOf(inputs);
+const isLastDeployment = (inputs: Properties): boolean =>
+  keyOf(oldsOf(inputs) ?? {}) === keyOf(inputs);
 
 /** Equal for equal inputs: the engine gives the properties in any order, and Pulumi adds its own. */
 const keyOf = ({ __provider, ...inputs }: Properties): string =>

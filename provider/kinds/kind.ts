@@ -47,7 +47,7 @@ export interface Remark {
 
 /**
  * A kind of resource: data, and pure functions. None makes a request, and none knows a protocol:
- * `resource.ts` has the operations, which are the same for all kinds.
+ * `operations/` has what is the same for all kinds.
  *
  * `check`, `derived`, `replaces`, `wanted` and `remark` may get {@link unknownValue} for an unknown value. A
  * state has every property of the object except a private key, with the service's value, or null

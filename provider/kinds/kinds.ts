@@ -16,10 +16,11 @@ const lookupKinds = [
   ["TLSCertificate", "TLSCertificates", tlsCertificateLookup.lookup],
 ] as const;
 
-/** The names of a lookup that finds one object, and of the one that finds all that match, in programs and in the schema. */
-export const lookupNames = lookupKinds.map(([one, all]) => ({
+/** The names of a lookup that finds one object, and of the one that finds all that match, with the kind's title. */
+export const lookupNames = lookupKinds.map(([one, all, { title }]) => ({
   one: `get${one}`,
   all: `get${all}`,
+  title,
 }));
 
 /** The lookups, by their names. */

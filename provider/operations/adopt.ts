@@ -2,7 +2,7 @@ import { differences, type Kind, listed, type Problem } from "../kinds/kind";
 import { lookups } from "../kinds/kinds";
 import { type Lookup, LookupError } from "../kinds/lookup";
 import { hasUnknown, type Properties } from "../kinds/properties";
-import type { Account, ManagedObject, Run } from "../run/run";
+import type { Account, Known, ManagedObject, Run } from "../run/run";
 import type { Created } from "./create";
 import { ifExists } from "./gone";
 import { claim, noteImporter } from "./owners";
@@ -64,15 +64,15 @@ const maxValueLength = 200;
  * @throws Error when the object does not exist.
  */
 export async function findToAdopt(object: ManagedObject, inputs: Properties): Promise<Properties> {
-  const { kind, account, id, known: knownOfRun } = object;
+  const { kind, account, id } = object;
   noteImporter(object);
   // An adopted object was not created by us, so its chain is compared as a whole.
   const unsent = kind.replaces({}, inputs).map((name) => [name, undefined]);
-  const known = { ...inputs, ...Object.fromEntries(unsent) };
+  const sent = { ...inputs, ...Object.fromEntries(unsent) };
   const reading = account.objects(kind).get(account.client, id);
   const found = await ifExists(
     object,
-    reading.then((wire) => kind.toState(wire, known)),
+    reading.then((wire) => kind.toState(wire, sent)),
   );
   if (!found) {
     throw new Error(
@@ -81,7 +81,7 @@ export async function findToAdopt(object: ManagedObject, inputs: Properties): Pr
         "`npx --no -- pulumi-tlsedge status` lists all ids",
     );
   }
-  knownOfRun.found = found;
+  object.known.found = found;
   return found;
 }
 
@@ -101,10 +101,12 @@ export function claimByOption(object: ManagedObject, option: string): void {
 }
 
 /** Notes that an object equals the program, so that it can be adopted; or that it is. */
-export function noteAdoption({ account, title }: ManagedObject, isDone = false): void {
+export function noteAdoption({ account, title, known }: ManagedObject, isDone = false): void {
   const { adopted } = account.run;
-  adopted.set(`the ${title}`, isDone || adopted.get(`the ${title}`) === true);
+  adopted.set(known, { title: `the ${title}`, isDone: isDone || isAdopted(account.run, known) });
 }
+
+const isAdopted = ({ adopted }: Run, known: Known) => adopted.get(known)?.isDone === true;
 
 /**
  * One sentence about the objects that this plan or update adopts, because the engine shows each as a
@@ -112,10 +114,10 @@ export function noteAdoption({ account, title }: ManagedObject, isDone = false):
  */
 export function adoptions({ adopted }: Run): string | undefined {
   if (adopted.size === 0) return undefined;
-  const done = [...adopted.keys()].filter((name) => adopted.get(name));
-  const [verb, names] =
-    done.length > 0 ? ["adopted", done] : ["will be adopted", [...adopted.keys()]];
-  return `${verb} without changes: ${listed(names.sort())}`;
+  const all = [...adopted.values()];
+  const done = all.filter(({ isDone }) => isDone);
+  const [verb, which] = done.length > 0 ? ["adopted", done] : ["will be adopted", all];
+  return `${verb} without changes: ${listed(which.map(({ title }) => title).sort())}`;
 }
 
 /**
@@ -161,7 +163,7 @@ export async function adopt(
   inputs: Properties,
   secrets: readonly string[],
 ): Promise<Created> {
-  if (object.account.run.adopted.get(`the ${object.title}`)) {
+  if (isAdopted(object.account.run, object.known)) {
     throw new Error(
       `the ${object.title} was adopted by another resource of this update: remove one of the two resources`,
     );

@@ -8,25 +8,25 @@ import { ifInAccount, isYoung, noteObject, refuseWrite } from "./gone";
 import { setHostports } from "./hostports";
 import { noteSettled, whyKept } from "./owners";
 
-/** The operations of a resource: the same for every kind and every protocol. */
+// The operations of a resource: the same for every kind and every protocol.
 
 /**
  * Reads an object; undefined when it is gone.
  *
- * @param known The stored state; undefined in an import.
+ * @param stored The stored state; undefined in an import.
  * @throws Error that tells a failure of the service once: later ones name the object of the first.
  */
 export async function read(
   object: ManagedObject,
-  known?: Properties,
+  stored?: Properties,
 ): Promise<Properties | undefined> {
   const { kind, account, id } = object;
   const { failures } = account.memory;
-  noteObject(object, known);
+  noteObject(object, stored);
   try {
     const reading = async () =>
-      kind.toState(await account.objects(kind).get(account.client, id), known);
-    const found = await ifInAccount(object, known, reading);
+      kind.toState(await account.objects(kind).get(account.client, id), stored);
+    const found = await ifInAccount(object, stored, reading);
     failures.clear();
     return found;
   } catch (error) {

@@ -164,8 +164,8 @@ export class Run {
   readonly secrets = new Set<string>();
   /** The resources that are to be created or changed. */
   readonly planned: Planned[] = [];
-  /** The objects that this run adopts: whether a create has done it. */
-  readonly adopted = new Map<string, boolean>();
+  /** The objects that this run adopts: for messages, and whether a create has done it. */
+  readonly adopted = new Map<Known, { title: string; isDone: boolean }>();
   /** Creates whose answer was lost and whose object was not found, by content. */
   readonly lost = new Set<string>();
   /** The edges whose hostports change, by the base URL and each hostport that they have now. */
