@@ -4,9 +4,8 @@ import type { Client } from "../client/client";
 import { ServiceError } from "../client/errors";
 import { plain, withoutCommands } from "../client/plain";
 import { tlsEdges } from "../client/tlsEdge";
-import { nearest } from "../provider/kinds/nearest";
-import { keys } from "../provider/run/settingChecks";
-import { defaultConnection, waysToSet } from "../provider/run/settings";
+import { unknownVariables } from "../provider/run/connection";
+import { waysToSet } from "../provider/run/settings";
 import { type Display, painted, wrapped } from "./table";
 
 /** One thing that a run needs, as `check --json` prints it. */
@@ -88,18 +87,9 @@ function fromStack(connection: string): string {
   return `This command does not read a stack's config. To give it those settings:${lines.join("")}`;
 }
 
-/** Every connection has the same settings, so a setting is known by the end of its name. */
 function variables(env: NodeJS.ProcessEnv): string {
-  const known = keys.map((key) => waysToSet(defaultConnection, key).variable);
-  const ends = known.map((variable) => variable.replace("TLSEDGE", ""));
-  const unknown = Object.keys(env)
-    .filter((name) => name.startsWith("TLSEDGE_") && !ends.some((end) => name.endsWith(end)))
-    .map((name) => {
-      const meant = nearest(name, known);
-      return meant ? `${name} (did you mean ${meant}?)` : name;
-    });
-  if (unknown.length > 0)
-    throw new Error(`no setting has this name, so correct or unset it: ${unknown.join(", ")}`);
+  const unknown = unknownVariables(env);
+  if (unknown) throw new Error(unknown);
   return "each TLSEDGE_ variable in the environment is a setting";
 }
 

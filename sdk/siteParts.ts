@@ -227,12 +227,17 @@ function wrongAccess(access: TLSSiteAccess): string | undefined {
 function warnOfUncovered(name: string, certificate: TLSCertificate, edge: TLSEdge): void {
   const { subjectAlternativeNames } = certificate;
   pulumi.all([edge.hostports, subjectAlternativeNames]).apply(async ([hostports, names]) => {
+    // Of a secret chain, no name is shown.
+    if (await pulumi.isSecret(subjectAlternativeNames)) return;
     const isSecret = await pulumi.isSecret(edge.hostports);
     const found = uncovered(hostports ?? [], names).map((index) =>
       isSecret ? `${name}.hostports[${index}]` : (hostports[index] ?? ""),
     );
     if (found.length === 0) return;
-    const text = `the certificate is not valid for ${listed(found)}: clients will refuse the connection`;
+    const { dnsNames = [], ips = [] } = names ?? {};
+    const text =
+      `the certificate is not valid for ${listed(found)}: clients will refuse the connection. ` +
+      `It is valid for ${listed([...dnsNames, ...ips]) || "no name"}`;
     await pulumi.log.warn(plainMessage(text), edge);
   });
 }
@@ -268,7 +273,7 @@ function pemOf(site: string, { chainFile, keyFile, certificatePem, privateKeyPem
       throw refuse(
         String(file).includes("-----BEGIN")
           ? "chainFile and keyFile are paths: give PEM text as certificatePem and privateKeyPem"
-          : `${name} ${file} can't be read from ${process.cwd()} (${code})`,
+          : `${name} ${file} can't be read from ${process.cwd()} (${code})${/^[~$]/.test(file) ? ": `~` and variables of a shell are not expanded here" : ""}`,
       );
     }
     if (text.trim()) return text;

@@ -315,6 +315,18 @@ describe("a connection", () => {
     assert.deepEqual(production.requests, []);
   });
 
+  it("C1 warns once in a run of a variable that is no setting, with the nearest one", async () => {
+    const messages = captureMessages();
+    setEnv({ TLSEDGE_OFFLINEPLAN: "1", TLSEDGE_STAGING_API_KEY: "k" });
+    for (const _ of [1, 2]) await new Stack(tlsEdge).preview({ description: "a" });
+    const [warning = "", ...more] = messages().filter((text) => text.includes("no setting"));
+    assert.match(
+      warning,
+      /^warning: .*TLSEDGE_OFFLINEPLAN \(did you mean TLSEDGE_OFFLINE_PLAN\?\)$/,
+    );
+    assert.deepEqual(more, []);
+  });
+
   it("C1 warns once in a run of a setting of the environment that config overrules", async () => {
     const messages = captureMessages();
     setEnv({ TLSEDGE_TIMEOUT_SECONDS: "78" });

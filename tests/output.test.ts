@@ -166,7 +166,8 @@ describe("tlsEdge.remark", () => {
     backend: { enabled: true, backendId: "b" },
     ipRestriction: { enabled: true, ipPolicyIds: ["i"] },
     mutualTls: { enabled: true, certificateAuthorityIds: ["c"] },
-    tlsTermination: { enabled: true, terminateAt: "edge" },
+    hostports: ["a:443"],
+    tlsTermination: { enabled: true, terminateAt: "edge", minVersion: "1.3" },
   };
   const { backend: _, ipRestriction, ...others } = state;
   const off = { ...ipRestriction, enabled: false };
@@ -201,6 +202,16 @@ describe("tlsEdge.remark", () => {
       "gets a backend that is off and has an unknown id",
       { ...state, backend: { enabled: false, backendId: unknownValue } },
       /^without its backend/,
+    ],
+    ["loses its hostports", { ...state, hostports: [] }, /^without its hostports, it serves noth/],
+    [
+      "accepts an older TLS",
+      { ...state, tlsTermination: { ...state.tlsTermination, minVersion: "1.2" } },
+      /^it accepts TLS 1\.2, and no more only 1\.3$/,
+    ],
+    [
+      "accepts only a newer TLS, or what is not known yet",
+      { ...state, tlsTermination: { minVersion: unknownValue }, hostports: unknownValue },
     ],
     ["gets another backend", { ...state, backend: { backendId: "other" } }],
     ["loses its TLS termination", { ...state, tlsTermination: undefined }],

@@ -206,7 +206,7 @@ describe("the question of a plan", () => {
       await preview({ hostports: unknown });
       const { created_at } = emulator.tlsEdges.get(holder) ?? {};
       const time = new Date(String(created_at)).toISOString();
-      await warnsOf([`taken:443 is served by ${holder} (created ${time}). This`], ["hidden"]);
+      await warnsOf([`taken:443 is served by ${holder} (created ${time}), unless`], ["hidden"]);
       assert.deepEqual(await warnings(), [], "once");
     });
 

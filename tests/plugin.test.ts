@@ -247,16 +247,25 @@ describe("the plugin", () => {
     await create(edge("twin"), { description: "in state" }, true);
     await create(edge("new"), { description: "new", hostports }, true);
     const found = await warnings(plugin.endRun);
-    assert.match(found.join("\n"), /^warning: new: held\.example:443 is served by [^\n]*$/);
+    assert.match(
+      found.join("\n"),
+      /^warning: new: this update will fail: held\.example:443 is served by [^\n]*$/,
+    );
     await plugin.configure();
     assert.deepEqual(await warnings(plugin.endRun), []);
     await create(edge("new"), { description: "new", hostports: secret(hostports) }, true);
-    assert.match((await warnings(plugin.endRun)).join(), /new: \[secret\] is served by/);
+    assert.match(
+      (await warnings(plugin.endRun)).join(),
+      /new: this update will fail: \[secret\] is served by/,
+    );
     await plugin.configure();
     await checkEdge({ hostports });
     const olds = { uri, accountTag: clientOf(emulator).accountTag };
     await diff({ olds, oldInputs: {}, news: { hostports: secret(hostports) } });
-    assert.match((await warnings(plugin.endRun)).join(), /e: \[secret\] is served by/);
+    assert.match(
+      (await warnings(plugin.endRun)).join(),
+      /e: this update will fail: \[secret\] is served by/,
+    );
     await plugin.configure();
     await create(edge("twin"), { description: "in state" });
     assert.match((await warnings(plugin.endRun)).join(), new RegExp(`twin: ${id}`));

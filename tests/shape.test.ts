@@ -148,9 +148,10 @@ describe("the shape of inputs", () => {
     [colons]: ["[2001:db8::1]:443", "2001:db8::1", "a.example.com:443:443"],
     [`has a space or a line break: ${write}`]: [" shop.example.org:443"],
     "holds more than one hostport: give each as an element of the list": ["a:1,bb:2"],
+    "has a dot at the end of its host name: remove it": ["shop.example.org.:443"],
     [ascii]: ["münchen.example:443", "“shop.example.org:443”"],
     [name]: [
-      ...[":8443", "shop.example.org.:443", "app..com:443", "app!.example.com:443"],
+      ...[":8443", "app..com:443", "app!.example.com:443"],
       ...["-a.example.com:443", "a-.example.com:443", `${label(64)}.com:443`],
     ],
   };

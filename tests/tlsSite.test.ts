@@ -261,7 +261,7 @@ describe("a TLS site", () => {
       const hostports = Array.from({ length: 8 }, (_, n) => `s${n}.example.org:443`);
       assert.deepEqual(await warningsOf(shared, [...hostports, "a.example.com:443"]), [
         `the certificate is not valid for ${hostports.slice(0, 5).join(", ")} and 3 more: ` +
-          "clients will refuse the connection",
+          "clients will refuse the connection. It is valid for *.example.com",
       ]);
       assert.deepEqual(await warningsOf(shared, ["a.example.com:443"]), []);
     });

@@ -45,6 +45,7 @@ export const id = v.pipe(
     [/-----BEGIN /, "is PEM text: give the id of the object"],
     [/^https?:\/\//, "is a URL: give only the id, its last part"],
     [/^\d+(\.\d+){3}(\/\d+)?$/, "is an address: give the id of an object that the service has"],
+    [/[^\x21-\x7e]/, "has a space, or a character that is not ASCII: no id has one"],
   ]),
 );
 /** Identifiers in a restriction. Not empty: api.md does not say what an empty list restricts. */
@@ -86,6 +87,7 @@ const hostport = v.pipe(
     [/:.*:/, `has more than one colon, as an IPv6 address has: ${write}`],
     [/.\*|\*(?!\.)/, "has a * that is not the whole first label, as in *.example.com:443"],
     [/\//, `has a path: ${write}`],
+    [/\.:/, "has a dot at the end of its host name: remove it"],
     [/:(?![1-9]\d{0,4}$)/, wrongPort],
     [
       new RegExp(`^(?!(?=[^:]{1,253}:)(\\*\\.)?${label}(\\.${label})*:)`),

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import type { Client } from "../../client/client";
 import { ServiceError } from "../../client/errors";
 import { plain } from "../../client/plain";
@@ -16,7 +17,9 @@ type ArgType =
   | "a string"
   | "a map of strings"
   | "an RFC 3339 time, such as 2027-01-31T00:00:00Z"
-  | "a SHA-256 fingerprint in hex";
+  | "a SHA-256 fingerprint in hex"
+  | "a host and a port, such as app.example.com:443"
+  | "a domain without a port";
 
 /** What edges and certificates are looked up by, besides what each kind has of its own. */
 export interface ObjectFilter {
@@ -299,4 +302,8 @@ const isA: Record<ArgType, (value: unknown) => boolean> = {
   "an RFC 3339 time, such as 2027-01-31T00:00:00Z": (value) =>
     isString(value) && rfc3339.test(value) && !Number.isNaN(Date.parse(value)),
   "a SHA-256 fingerprint in hex": (value) => isString(value) && fingerprintIn(value) !== undefined,
+  "a host and a port, such as app.example.com:443": (value) =>
+    isString(value) && /^[^\s/]+:\d+$/.test(value),
+  "a domain without a port": (value) =>
+    isString(value) && (isIP(value) > 0 || /^[^\s/:]+$/.test(value)),
 };

@@ -387,6 +387,7 @@ export function chainWarnings(chain: X509Certificate[], now: Date): string[] {
     const [start, end] = datesOf(certificate);
     const { serialNumber, subjectAltName, raw } = certificate;
     const read = `${serialNumber} ${subjectAltName} ${raw.toString("hex")}`;
+    const { modulusLength: bits } = publicKey(certificate)?.asymmetricKeyDetails ?? {};
     const refused = unreadable.filter(([pattern]) => pattern.test(read)).map(([, what]) => what);
     const one = index === 0 ? "the leaf certificate" : `certificate ${index + 1} of the chain`;
     const rejected = "so clients may refuse the connection";
@@ -395,6 +396,7 @@ export function chainWarnings(chain: X509Certificate[], now: Date): string[] {
       index > 0 &&
         end <= now &&
         `${one} expired on ${timestamp(end)}, ${rejected}: ask the authority for its present intermediates`,
+      bits !== undefined && bits < 2048 && `${one} has an RSA key of ${bits} bits, ${rejected}`,
       refused.length > 0 && `${one} has ${refused.join(", ")}, which the service may refuse`,
     ].filter((doubt) => doubt !== false);
   });

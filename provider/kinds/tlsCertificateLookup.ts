@@ -52,7 +52,7 @@ export const lookup: LookupKind<
 > = {
   title: "TLS certificate",
   filters: {
-    domain: "a string",
+    domain: "a domain without a port",
     fingerprint: "a SHA-256 fingerprint in hex",
     expiresBefore: "an RFC 3339 time, such as 2027-01-31T00:00:00Z",
     ...objectFilters,

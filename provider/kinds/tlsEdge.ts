@@ -94,6 +94,12 @@ const losses: Record<string, string> = {
   mutualTls: "clients need no certificate",
 };
 
+/** The least version of TLS that is set; undefined when none is. */
+function minVersionOf({ tlsTermination }: Properties): string | undefined {
+  const version = isObject(tlsTermination) ? tlsTermination.minVersion : undefined;
+  return typeof version === "string" && version !== unknownValue ? version : undefined;
+}
+
 /**
  * The state's list of the fields of `tlsTermination` that the program does not set. When the service
  * changes such a field, this is no drift; when the program sets it later, this is a change.
@@ -141,8 +147,15 @@ export const tlsEdge: Kind<TLSEdgeWire> = {
 
   remark(state, inputs): Remark | undefined {
     const lost = modules.filter((name) => losses[name] && isOn(state[name]) && !isOn(inputs[name]));
-    if (lost.length === 0) return undefined;
     const texts = lost.map((name) => `without its ${name}, ${losses[name]}`);
+    const { hostports = [] } = inputs;
+    const isIdle = Array.isArray(hostports) && hostports.length === 0;
+    if (isIdle && knownHostports(state.hostports).size > 0) {
+      texts.push("without its hostports, it serves nothing");
+    }
+    const [old, now] = [state, inputs].map(minVersionOf);
+    if (old && now && now < old) texts.push(`it accepts TLS ${now}, and no more only ${old}`);
+    if (texts.length === 0) return undefined;
     const isReplaced = inputs.onModuleRemoval === "replace";
     const how = isReplaced ? "the edge is replaced" : "the module is disabled (onModuleRemoval)";
     const isRemoved = lost.some((name) => inputs[name] === undefined);
@@ -301,7 +314,7 @@ export interface TLSEdgeQuery extends TLSEdgeFilter {
 /** How edges are looked up. */
 export const lookup: LookupKind<TLSEdgeWire, TLSEdgeFilter, GetTLSEdgeResult> = {
   title: tlsEdge.title,
-  filters: { hostport: "a string", ...objectFilters },
+  filters: { hostport: "a host and a port, such as app.example.com:443", ...objectFilters },
   ...tlsEdges,
   result: (wire) =>
     defined({ id: wire.id, ...tlsEdge.toState(wire) }) as unknown as GetTLSEdgeResult,

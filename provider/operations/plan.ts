@@ -117,8 +117,8 @@ function warningOfHolder(
   if (hostport === undefined) return undefined;
   const whose = name === undefined ? "" : `${name}: `;
   return (
-    `${whose}${secrets.has(kind.exclusive ?? "") ? "[secret]" : hostport} is served by ${idAndTime(other)}. This update will fail, unless it ` +
-    `also replaces that edge or takes the hostport from it. ${remediesFor(other)}`
+    `${whose}this update will fail: ${secrets.has(kind.exclusive ?? "") ? "[secret]" : hostport} is served by ` +
+    `${idAndTime(other)}, unless the update also replaces that edge or takes the hostport from it. ${remediesFor(other)}`
   );
 }
 

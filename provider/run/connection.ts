@@ -5,7 +5,7 @@ import { nearest } from "../kinds/nearest";
 import { defined } from "../kinds/properties";
 import { cancelSignal } from "./engine";
 import { checks, type Key, keys, shown } from "./settingChecks";
-import { type Connection, waysToSet } from "./settings";
+import { type Connection, defaultConnection, waysToSet } from "./settings";
 
 /** A setting is missing or malformed. The message says how to set it. */
 export class ConfigurationError extends Error {
@@ -190,4 +190,19 @@ export function unknownKeys(
     `unknown in stack config: ${listed.join(", ")}. Remove each unknown key with ` +
     `\`pulumi config rm\`. The settings in ${connection} are ${settings}`
   );
+}
+
+/**
+ * The variables that look like those of a setting and are none, each with the nearest; undefined if there is none.
+ * Every connection has the same settings, so a setting is known by the end of its name.
+ */
+export function unknownVariables(env: NodeJS.ProcessEnv): string | undefined {
+  const known = keys.map((key) => waysToSet(defaultConnection, key).variable);
+  const ends = known.map((variable) => variable.replace("TLSEDGE", ""));
+  const unknown = Object.keys(env)
+    .filter((name) => name.startsWith("TLSEDGE_") && !ends.some((end) => name.endsWith(end)))
+    .map((name) => ({ name, meant: nearest(name, known) }));
+  if (unknown.length === 0) return undefined;
+  const texts = unknown.map(({ name, meant }) => name + (meant ? ` (did you mean ${meant}?)` : ""));
+  return `no setting has this name, so correct or unset it: ${texts.join(", ")}`;
 }

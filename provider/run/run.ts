@@ -3,7 +3,14 @@ import type { Client } from "../../client/client";
 import { plainMessage } from "../../client/plain";
 import type { Kind, Severity } from "../kinds/kind";
 import type { Properties } from "../kinds/properties";
-import { type ConfigReader, connect, overruled, readSettings, type Settings } from "./connection";
+import {
+  type ConfigReader,
+  connect,
+  overruled,
+  readSettings,
+  type Settings,
+  unknownVariables,
+} from "./connection";
 import { type Show, showOnStderr } from "./log";
 import { Objects } from "./objects";
 import { type Connection, defaultConnection } from "./settings";
@@ -235,6 +242,7 @@ export class Run {
   logOverruled(connection: Connection): void {
     if (!this.config || this.#compared.has(connection)) return;
     this.#compared.add(connection);
+    this.log("warning", unknownVariables(process.env));
     this.log("warning", overruled(connection, this.config, process.env));
   }
 
