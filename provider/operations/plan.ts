@@ -31,12 +31,10 @@ export async function planWrite(resource: Resource, isNew: boolean): Promise<voi
   account.run.planned.push({ ...resource, isNew });
 }
 
-function reportOnce({ memory }: Account, error: Partial<ServiceError>): never {
+function reportOnce({ run, connection }: Account, error: Partial<ServiceError>): never {
   const cause = error.status ?? error.code;
-  if (memory.reported.has(cause))
-    throw new Error("the service can't be asked: see the first error");
-  memory.reported.add(cause);
-  throw error;
+  if (run.once(`the question of ${JSON.stringify(connection)}: ${cause}`)) throw error;
+  throw new Error("the service can't be asked: see the first error");
 }
 
 /**

@@ -88,8 +88,6 @@ class Memory {
   readonly failures = new Map<unknown, string>();
   /** The objects that the states of this run have. */
   readonly states = new Map<Known, { object: ManagedObject; state: Properties }>();
-  /** What has kept the question before a change from an answer, and was told. */
-  readonly reported = new Set<unknown>();
   /** Whether a state shows that the service is the same as before. */
   isKnown = false;
   /** Whether this run creates or adopts an object here. */
@@ -183,8 +181,7 @@ export class Run {
   /** By base URL and key. */
   readonly #memories = new Map<string, Memory>();
   readonly #objects = new Map<string, Known>();
-  readonly #shown = new Set<string>();
-  readonly #compared = new Set<Connection>();
+  readonly #said = new Set<string>();
   readonly #turns = new Map<string, Promise<unknown>>();
 
   constructor(
@@ -231,17 +228,21 @@ export class Run {
     return known;
   }
 
+  /** Whether this is asked for the first time in this run: what is said once has a key. */
+  once(key: string): boolean {
+    const isFirst = !this.#said.has(key);
+    this.#said.add(key);
+    return isFirst;
+  }
+
   /** Shows a message, each one once. Does nothing when the text is undefined. */
   log(severity: Severity, text: string | undefined, about = "run"): void {
-    if (!text || this.#shown.has(`${about} ${text}`)) return;
-    this.#shown.add(`${about} ${text}`);
-    this.show(severity, plainMessage(text), about);
+    if (text && this.once(`${about} ${text}`)) this.show(severity, plainMessage(text), about);
   }
 
   /** Warns when variables differ from the stack config of a connection, which is looked at once in a run. */
   logOverruled(connection: Connection): void {
-    if (!this.config || this.#compared.has(connection)) return;
-    this.#compared.add(connection);
+    if (!this.config || !this.once(`the variables of ${JSON.stringify(connection)}`)) return;
     this.log("warning", unknownVariables(process.env));
     this.log("warning", overruled(connection, this.config, process.env));
   }
