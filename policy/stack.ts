@@ -6,7 +6,7 @@ import { isOn, judgeEach, resourcePolicy, someTrue, stackPolicy } from "./policy
 import { acceptsLess, minimumSchema } from "./tlsEdge";
 
 /** Edges and certificates name an owner. */
-export const owner = resourcePolicy({
+export const owner = resourcePolicy([TLSEdge, TLSCertificate], {
   name: "owner",
   description: "The metadata of a TLS edge or TLS certificate is JSON that names an owner.",
   severity: "low",
@@ -46,7 +46,7 @@ function namesOwner(metadata: string | undefined, property: string): boolean {
 const declared = new Set<string>();
 
 /** No edge has an old TLS version at the service where the program sets none. */
-export const deployedTlsVersion = stackPolicy({
+export const deployedTlsVersion = stackPolicy([TLSEdge], {
   name: "deployed-tls-version",
   description:
     "No TLS edge for which the program sets no TLS version has one below the minimum at the service.",
@@ -82,7 +82,7 @@ function setsVersion(edge: { tlsTermination?: { minVersion?: string } }): boolea
 }
 
 /** Every hostport has a valid certificate. */
-export const hostportCertificate = stackPolicy({
+export const hostportCertificate = stackPolicy([TLSEdge], {
   name: "hostport-certificate",
   description:
     "Every hostport of the stack's TLS edges is covered by a certificate of the stack that is " +
@@ -146,7 +146,7 @@ function covers({ hosts }: Certificate, host: string): boolean {
 }
 
 /** No two certificates have the same key. */
-export const keyReuse = stackPolicy({
+export const keyReuse = stackPolicy([TLSCertificate], {
   name: "key-reuse",
   description: "No two TLS certificates of the stack have the same key.",
   severity: "high",
