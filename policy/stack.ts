@@ -89,7 +89,19 @@ export const hostportCertificate = stackPolicy([TLSEdge], {
     "valid now.",
   severity: "high",
   enforcementLevel: "advisory",
-  validateStack({ resources }, report) {
+  configSchema: {
+    properties: {
+      coveredElsewhere: {
+        type: "array",
+        items: { type: "string", pattern: "^[^:/]+$" },
+        description:
+          "Host names whose certificate is in another stack, as that certificate has them: " +
+          "`*.example.com` covers one label.",
+      },
+    },
+  },
+  validateStack({ resources, getConfig }, report) {
+    const { coveredElsewhere = [] } = getConfig<{ coveredElsewhere?: string[] }>();
     const certificates = resources.filter((resource) => resource.isType(TLSCertificate));
     const edges = resources.filter((resource) => resource.isType(TLSEdge));
     judgeEach(edges, (resource) => {
@@ -100,8 +112,9 @@ export const hostportCertificate = stackPolicy([TLSEdge], {
         () => edge.tlsTermination?.terminateAt !== "upstream",
       ]);
       if (!endsTls) return;
-      judgeEach((edge.hostports ?? []) as string[], (hostport, index) => {
+      judgeEach((edge.hostports ?? []) as string[], (hostport) => {
         const host = hostport.replace(/:\d+$/, "");
+        if (isAmong(coveredElsewhere, host)) return;
         const covered = someTrue(
           certificates.map((certificate) => () => {
             if (accountOf(certificate) !== account) return false;
@@ -111,9 +124,9 @@ export const hostportCertificate = stackPolicy([TLSEdge], {
         );
         if (covered) return;
         report(
-          `No certificate of the stack is valid now for hostports[${index}] of the TLS edge ` +
-            `"${name}". Add a TLSCertificate with its host name in the subject alternative names, ` +
-            "or renew the expired one.",
+          `No certificate of the stack is valid now for ${hostport}, which the TLS edge "${name}" ` +
+            "serves. Add a TLSCertificate with this host name in the subject alternative names, or " +
+            "renew the expired one. If another stack has it, name it in coveredElsewhere.",
           urn,
         );
       });
@@ -139,10 +152,15 @@ function isValid({ notBefore, notAfter }: Certificate): boolean {
  * may import only what a program imports.
  */
 function covers({ hosts }: Certificate, host: string): boolean {
+  const kind = isIP(host) ? "ip" : "dns";
+  const names = hosts.filter(({ type }) => type === kind).map(({ value }) => value);
+  return isAmong(names, host);
+}
+
+function isAmong(names: string[], host: string): boolean {
   const wanted = host.toLowerCase();
-  const kind = isIP(wanted) ? "ip" : "dns";
-  const names = [wanted, wanted.replace(/^[^.]+/, "*")];
-  return hosts.some(({ type, value }) => type === kind && names.includes(value.toLowerCase()));
+  const forms = [wanted, ...(isIP(wanted) ? [] : [wanted.replace(/^[^.]+/, "*")])];
+  return names.some((name) => forms.includes(name.toLowerCase()));
 }
 
 /** No two certificates have the same key. */

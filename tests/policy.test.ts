@@ -303,9 +303,15 @@ const cases = {
   "hostport-certificate": async () => {
     const { shop } = await certificates();
     const app = edge({ hostports: ["app.example.com:443"] });
-    const served = async (hostport: string, dnsNames: string[], count: number): Promise<Case> => {
+    const served = async (
+      hostport: string,
+      dnsNames: string[],
+      violations: Case[1],
+      coveredElsewhere?: string[],
+    ): Promise<Case> => {
       const pair = await issue({ dnsNames, ips: ["192.0.2.1"] });
-      return [[edge({ hostports: [hostport] }), certificate(pair)], count];
+      const settings = { coveredElsewhere };
+      return [[edge({ hostports: [hostport] }), certificate(pair)], violations, { settings }];
     };
     const without = (args: Properties, count: number, more?: Case[2]) =>
       ofEdge({ ...app.args, ...args }, count, more);
@@ -325,7 +331,11 @@ const cases = {
       count,
     ];
     return [
-      served("a.b.example.com:443", ["*.example.com"], 1),
+      served("a.b.example.com:443", ["*.example.com"], [/for a\.b\.example\.com:443, .* "app"/]),
+      served("a.b.example.com:443", ["*.example.com"], 0, ["*.B.example.com"]),
+      served("a.b.example.com:443", [], 1, ["*.example.com", "a.b.example.org"]),
+      served("192.0.2.2:443", [], 0, ["192.0.2.2"]),
+      served("192.0.2.2:443", [], 1, ["*.0.2.2"]),
       served("APP.example.com:8443", ["app.EXAMPLE.com"], 0),
       served("app.example.com:443", ["*.example.com"], 0),
       served("example.com:443", ["*.example.com"], 1),
@@ -411,7 +421,8 @@ describe("policies", () => {
       const { violations } = await judge(policy, declared);
       assert.ok(violations.length > 0);
       assertInert(violations.join());
-      for (const text of declared.flatMap(({ args }) => textsIn(args))) {
+      const named = policy === pack.hostportCertificate ? { hostports: [] } : {};
+      for (const text of declared.flatMap(({ args }) => textsIn({ ...args, ...named }))) {
         assert.ok(!violations.join().includes(text.replace(/:\d+$/, "")), violations.join());
       }
       const messages = captureMessages();
@@ -616,6 +627,7 @@ describe("the command that checks a config of policies", () => {
     [{ owner: { enforcementLevel: "Mandatory" } }, ", remediate: did you mean mandatory?"],
     [{ owner: { except: ["app"] } }, "owner.except must be object"],
     [{ owner: { except: { app: "" } } }, "owner.except.app must NOT have fewer than 1 characters"],
+    [{ "hostport-certificate": { coveredElsewhere: ["a.example.com:443"] } }, "must match"],
     [{ "\u001b]0;x\u0007": "mandatory" }, "policy \\u001b]0;x"],
     ["{", "JSON"],
   ] as const) {
