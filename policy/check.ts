@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import Ajv, { type ErrorObject } from "ajv";
 import { policies } from "./index";
 import { shown } from "./policy";
+import { didYouMean, instead, noSetting } from "./settings";
 
 const usage = `Usage: pulumi-tlsedge-policy FILE…
        pulumi-tlsedge-policy --schema
@@ -79,14 +80,17 @@ function problemsOf(file: string): string[] {
   return (isValid.errors ?? []).filter(({ keyword }) => keyword !== "if").map(inWords);
 }
 
-function inWords({ instancePath, message, params, parentSchema }: ErrorObject): string {
+function inWords({ instancePath, message, params, parentSchema, data }: ErrorObject): string {
   const at = instancePath.slice(1).replaceAll("/", ".");
   const { additionalProperty: unknown, allowedValues = [] } = params;
-  if (unknown === undefined) return `${at || "it"} ${message} ${allowedValues.join(", ")}`.trim();
-  const names = Object.keys(parentSchema?.properties).join(", ");
+  if (unknown === undefined) {
+    const problem = `${at || "it"} ${message} ${allowedValues.join(", ")}`.trim();
+    return `${problem}${didYouMean(String(data), allowedValues)}`;
+  }
+  const names = Object.keys(parentSchema?.properties);
   return at
-    ? `the policy ${at} has no setting ${unknown}: it has ${names}`
-    : `the pack has no policy ${unknown}: it has ${names}`;
+    ? noSetting(at, unknown, names)
+    : `the pack has no policy ${unknown}${instead(unknown, names)}`;
 }
 
 if (require.main === module) process.exitCode = main(process.argv.slice(2), process);

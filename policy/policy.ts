@@ -1,38 +1,79 @@
 import type {
+  PolicyResource,
   ReportViolation,
   ResourceValidation,
   ResourceValidationPolicy,
   StackValidationPolicy,
 } from "@pulumi/policy";
+import { exceptSchema, isExcepted, remarksOn } from "./settings";
 
 /*
  * The policies are made by the two functions below, because names, and what a certificate says, are
- * texts of others. Messages have no other values: Pulumi does not tell a policy which are secrets.
- * A message says how to fix the violation; docs/policies.md says why it matters.
+ * texts of others, and because each policy has exceptions. Of arguments, messages quote hostports alone:
+ * Pulumi does not tell a policy which are secrets, but hides a hostport that is a secret of the stack's
+ * config. A message says how to fix the violation; docs/policies.md says why it matters.
  */
+
+/** A class of resources that a policy judges. */
+type Judged = Parameters<PolicyResource["isType"]>[0];
 
 /** A policy that judges one resource at a time, before the provider sends its change. */
 export function resourcePolicy(
+  kinds: Judged[],
   policy: ResourceValidationPolicy & { validateResource: ResourceValidation },
-): ResourceValidationPolicy {
-  return { ...policy, validateResource: plainly(policy.validateResource) };
+): ResourceValidationPolicy & StackValidationPolicy {
+  const { validateResource, remediateResource: remediate } = policy;
+  return {
+    ...stackPolicy(kinds, { ...policy, validateStack() {} }),
+    validateResource: reporting(validateResource),
+    ...(remediate && {
+      remediateResource: (args) =>
+        isExcepted(args.getConfig(), args.name) ? undefined : remediate(args),
+    }),
+  };
 }
 
 /**
  * A policy that judges a stack as a whole, at the end of a preview and of an update. `validateResource`
- * sees each resource of the program before.
+ * sees each resource of the program before. Every policy prints there what its settings do.
  */
 export function stackPolicy(
+  kinds: Judged[],
   policy: StackValidationPolicy & { validateResource?: ResourceValidation },
 ): StackValidationPolicy {
-  return { ...policy, validateStack: plainly(policy.validateStack) };
+  const validateStack = reporting(policy.validateStack);
+  const properties = { ...policy.configSchema?.properties, except: exceptSchema };
+  return {
+    ...policy,
+    configSchema: { properties },
+    validateStack(args, report) {
+      const judged = args.resources.filter((one) => kinds.some((kind) => one.isType(kind)));
+      const names = judged.map(({ name }) => name).sort();
+      const known = Object.keys(properties);
+      for (const remark of remarksOn(policy.name, known, args.getConfig(), names)) {
+        console.error(shown(remark));
+      }
+      return validateStack(args, report);
+    },
+  };
+}
+
+interface Asked {
+  /** Of a resource, where a policy judges one. */
+  urn?: string;
+  getConfig<T extends object>(): T;
 }
 
 type Judge<Args> = (args: Args, report: ReportViolation) => Promise<void> | void;
 
-/** The same judgement, in messages that nothing obeys. */
-function plainly<Args>(judge: Judge<Args>): Judge<Args> {
-  return (args, report) => judge(args, (message, urn) => report(shown(message), urn));
+/** The same judgement, without the exceptions, in messages that nothing obeys. */
+function reporting<Args extends Asked>(judge: Judge<Args>): Judge<Args> {
+  return (args, report) =>
+    judge(args, (message, urn = args.urn ?? "") => {
+      // A name may have the mark that divides the parts of a URN.
+      const name = urn.split("::").slice(3).join("::");
+      if (!isExcepted(args.getConfig(), name)) report(shown(message), urn);
+    });
 }
 
 /*

@@ -1,33 +1,79 @@
-import type { policies } from "./index";
+import type { PolicyConfigSchema } from "@pulumi/policy";
+import { closest, distance } from "fastest-levenshtein";
 
-type Policy = (typeof policies)[number];
+/** What the config says of a policy. The engine checks it against the policy's schema. */
+export interface Settings {
+  /** The reason of each exception, by the name of a resource, in which `*` is any text. */
+  except?: Record<string, string>;
+}
+
+/** The setting that every policy has. */
+export const exceptSchema: PolicyConfigSchema["properties"][string] = {
+  type: "object",
+  additionalProperties: { type: "string", minLength: 1 },
+  description:
+    "The resources that may violate the policy: names, in which `*` is any text, each with the reason.",
+};
+
+export function isExcepted({ except = {} }: Settings, name: string): boolean {
+  return Object.keys(except).some((pattern) => matches(pattern, name));
+}
+
+function matches(pattern: string, name: string): boolean {
+  const parts = pattern.split("*").map((part) => part.replace(/[\\^$.+?()[\]{}|]/g, "\\$&"));
+  return new RegExp(`^${parts.join(".*")}$`, "s").test(name);
+}
 
 /**
- * The same policy, which also prints one warning about the settings in its config that it does not
- * have: the engine ignores them. An unknown policy can't be found so, because Pulumi gives each policy
- * its own config only.
+ * What a run prints of a policy's settings: its exceptions, and a warning of each that has no effect. The
+ * engine ignores a setting that the policy does not have. An unknown policy can't be found so, because
+ * Pulumi gives each policy its own config only.
+ *
+ * @param names The names of the resources that the policy judges.
  */
-export function withWarning(policy: Policy): Policy {
-  const known = Object.keys(policy.configSchema?.properties ?? {});
-  let isChecked = false;
-  const check = ({ getConfig }: { getConfig(): object }) => {
-    if (isChecked) return;
-    isChecked = true;
-    const unknown = Object.keys(getConfig()).filter((name) => !known.includes(name));
-    if (unknown.length === 0) return;
-    const settings = known.length > 0 ? `its settings are ${known.join(", ")}` : "it has none";
-    console.error(
-      `warning: the policy ${policy.name} has no setting ${unknown.join(", ")}: ${settings}`,
-    );
-  };
-  if ("validateStack" in policy) {
-    return {
-      ...policy,
-      validateStack(args, report) {
-        check(args);
-        return policy.validateStack(args, report);
-      },
-    };
+export function remarksOn(
+  policy: string,
+  known: readonly string[],
+  settings: Settings,
+  names: readonly string[],
+): string[] {
+  const used: string[] = [];
+  const warnings: string[] = [];
+  for (const [pattern, reason] of Object.entries(settings.except ?? {}).sort()) {
+    const matched = names.filter((name) => matches(pattern, name));
+    const named = pattern.includes("*") ? `${pattern} (${matched.join(", ")})` : pattern;
+    if (matched.length > 0) used.push(`${named}, ${reason}`);
+    else {
+      const what = `the exception ${pattern} of ${policy} matches no resource that it judges`;
+      warnings.push(`${what}${didYouMean(pattern, names)}`);
+    }
   }
-  return { ...policy, validateResource: [check, ...[policy.validateResource ?? []].flat()] };
+  for (const name of Object.keys(settings)) {
+    if (known.includes(name)) continue;
+    warnings.push(noSetting(policy, name, ["enforcementLevel", ...known]));
+  }
+  const count = used.length === 1 ? "1 exception" : `${used.length} exceptions`;
+  return [
+    ...(used.length > 0 ? [`${policy} has ${count}: ${used.join("; ")}`] : []),
+    ...warnings.map((warning) => `warning: ${warning}`),
+  ];
+}
+
+/** What is wrong with a setting that a policy does not have. */
+export const noSetting = (policy: string, name: string, known: readonly string[]): string =>
+  `the policy ${policy} has no setting ${name}${instead(name, known)}`;
+
+/** What to write instead of an unknown name: the nearest one, else one of all. */
+export const instead = (name: string, known: readonly string[]): string =>
+  didYouMean(name, known) || `: it has ${known.join(", ")}`;
+
+/**
+ * The end of a sentence about an unknown name: the known one that is nearest, if at most a third of the
+ * letters differ. `provider/kinds/nearest.ts` has the same rule, but a policy may import only what a
+ * program imports.
+ */
+export function didYouMean(name: string, known: readonly string[]): string {
+  if (known.length === 0) return "";
+  const near = closest(name, known);
+  return distance(name, near) <= Math.max(1, name.length / 3) ? `: did you mean ${near}?` : "";
 }

@@ -6,7 +6,7 @@ import { isOn, judgeEach, resourcePolicy, someTrue, stackPolicy } from "./policy
 import { acceptsLess, minimumSchema } from "./tlsEdge";
 
 /** Edges and certificates name an owner. */
-export const owner = resourcePolicy({
+export const owner = resourcePolicy([TLSEdge, TLSCertificate], {
   name: "owner",
   description: "The metadata of a TLS edge or TLS certificate is JSON that names an owner.",
   severity: "low",
@@ -46,7 +46,7 @@ function namesOwner(metadata: string | undefined, property: string): boolean {
 const declared = new Set<string>();
 
 /** No edge has an old TLS version at the service where the program sets none. */
-export const deployedTlsVersion = stackPolicy({
+export const deployedTlsVersion = stackPolicy([TLSEdge], {
   name: "deployed-tls-version",
   description:
     "No TLS edge for which the program sets no TLS version has one below the minimum at the service.",
@@ -82,14 +82,26 @@ function setsVersion(edge: { tlsTermination?: { minVersion?: string } }): boolea
 }
 
 /** Every hostport has a valid certificate. */
-export const hostportCertificate = stackPolicy({
+export const hostportCertificate = stackPolicy([TLSEdge], {
   name: "hostport-certificate",
   description:
     "Every hostport of the stack's TLS edges is covered by a certificate of the stack that is " +
     "valid now.",
   severity: "high",
   enforcementLevel: "advisory",
-  validateStack({ resources }, report) {
+  configSchema: {
+    properties: {
+      coveredElsewhere: {
+        type: "array",
+        items: { type: "string", pattern: "^[^:/]+$" },
+        description:
+          "Host names whose certificate is in another stack, as that certificate has them: " +
+          "`*.example.com` covers one label.",
+      },
+    },
+  },
+  validateStack({ resources, getConfig }, report) {
+    const { coveredElsewhere = [] } = getConfig<{ coveredElsewhere?: string[] }>();
     const certificates = resources.filter((resource) => resource.isType(TLSCertificate));
     const edges = resources.filter((resource) => resource.isType(TLSEdge));
     judgeEach(edges, (resource) => {
@@ -100,8 +112,9 @@ export const hostportCertificate = stackPolicy({
         () => edge.tlsTermination?.terminateAt !== "upstream",
       ]);
       if (!endsTls) return;
-      judgeEach((edge.hostports ?? []) as string[], (hostport, index) => {
+      judgeEach((edge.hostports ?? []) as string[], (hostport) => {
         const host = hostport.replace(/:\d+$/, "");
+        if (isAmong(coveredElsewhere, host)) return;
         const covered = someTrue(
           certificates.map((certificate) => () => {
             if (accountOf(certificate) !== account) return false;
@@ -111,9 +124,9 @@ export const hostportCertificate = stackPolicy({
         );
         if (covered) return;
         report(
-          `No certificate of the stack is valid now for hostports[${index}] of the TLS edge ` +
-            `"${name}". Add a TLSCertificate with its host name in the subject alternative names, ` +
-            "or renew the expired one.",
+          `No certificate of the stack is valid now for ${hostport}, which the TLS edge "${name}" ` +
+            "serves. Add a TLSCertificate with this host name in the subject alternative names, or " +
+            "renew the expired one. If another stack has it, name it in coveredElsewhere.",
           urn,
         );
       });
@@ -139,14 +152,19 @@ function isValid({ notBefore, notAfter }: Certificate): boolean {
  * may import only what a program imports.
  */
 function covers({ hosts }: Certificate, host: string): boolean {
+  const kind = isIP(host) ? "ip" : "dns";
+  const names = hosts.filter(({ type }) => type === kind).map(({ value }) => value);
+  return isAmong(names, host);
+}
+
+function isAmong(names: string[], host: string): boolean {
   const wanted = host.toLowerCase();
-  const kind = isIP(wanted) ? "ip" : "dns";
-  const names = [wanted, wanted.replace(/^[^.]+/, "*")];
-  return hosts.some(({ type, value }) => type === kind && names.includes(value.toLowerCase()));
+  const forms = [wanted, ...(isIP(wanted) ? [] : [wanted.replace(/^[^.]+/, "*")])];
+  return names.some((name) => forms.includes(name.toLowerCase()));
 }
 
 /** No two certificates have the same key. */
-export const keyReuse = stackPolicy({
+export const keyReuse = stackPolicy([TLSCertificate], {
   name: "key-reuse",
   description: "No two TLS certificates of the stack have the same key.",
   severity: "high",

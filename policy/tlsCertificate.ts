@@ -25,7 +25,7 @@ function judging(
 }
 
 /** Certificates are renewed in time. */
-export const certificateExpiry = resourcePolicy({
+export const certificateExpiry = resourcePolicy([TLSCertificate], {
   name: "certificate-expiry",
   description: "No certificate of a chain expires soon or is not valid yet.",
   severity: "high",
@@ -61,7 +61,7 @@ export const certificateExpiry = resourcePolicy({
 });
 
 /** No key is weak. */
-export const certificateKey = resourcePolicy({
+export const certificateKey = resourcePolicy([TLSCertificate], {
   name: "certificate-key",
   description: "No certificate of a chain has a weak key.",
   severity: "critical",
@@ -117,7 +117,7 @@ function weaknessOf(
 }
 
 /** Every signature has a good hash. */
-export const certificateSignature = resourcePolicy({
+export const certificateSignature = resourcePolicy([TLSCertificate], {
   name: "certificate-signature",
   description:
     "Each certificate of a chain is signed with SHA-256, SHA-384 or SHA-512, or with an algorithm that has " +
@@ -143,7 +143,7 @@ const goodSignatures = [
 ];
 
 /** A chain has its intermediates. */
-export const certificateChain = resourcePolicy({
+export const certificateChain = resourcePolicy([TLSCertificate], {
   name: "certificate-chain",
   description: "The chain of a certificate that another one has signed has the intermediates.",
   severity: "high",
@@ -158,7 +158,7 @@ export const certificateChain = resourcePolicy({
 });
 
 /** The leaf is the certificate of a server. */
-export const certificateLeaf = resourcePolicy({
+export const certificateLeaf = resourcePolicy([TLSCertificate], {
   name: "certificate-leaf",
   description:
     "The leaf of a chain is a server's: not an authority's, with serverAuth among its extended key " +

@@ -19,7 +19,7 @@ export const minimumSchema: PolicyConfigSchema = {
 };
 
 /** No program asks for an old TLS version. */
-export const edgeTlsVersion = resourcePolicy({
+export const edgeTlsVersion = resourcePolicy([TLSEdge], {
   name: "edge-tls-version",
   description: "No program sets a TLS version below the minimum for a TLS edge.",
   severity: "high",
@@ -61,7 +61,7 @@ export function acceptsLess(termination: Termination | null | undefined, minimum
 }
 
 /** Only some clients may connect. For edges that are not public. */
-export const edgeAccess = resourcePolicy({
+export const edgeAccess = resourcePolicy([TLSEdge], {
   name: "edge-access",
   description: "A TLS edge restricts who may connect: by source address or by mutual TLS.",
   severity: "high",
@@ -80,7 +80,7 @@ export const edgeAccess = resourcePolicy({
 });
 
 /** No configured security module is disabled. */
-export const edgeModules = resourcePolicy({
+export const edgeModules = resourcePolicy([TLSEdge], {
   name: "edge-modules",
   description: "No security module of a TLS edge is configured and disabled.",
   severity: "high",
@@ -97,7 +97,7 @@ export const edgeModules = resourcePolicy({
 });
 
 /** No edge can be deleted by mistake. For edges that must not be deleted. */
-export const edgeProtected = resourcePolicy({
+export const edgeProtected = resourcePolicy([TLSEdge], {
   name: "edge-protected",
   description: "A TLS edge is protected from deletion.",
   severity: "medium",

@@ -13,6 +13,8 @@ import {
 import {
   type PolicyResource,
   type ResourceValidation,
+  type ResourceValidationPolicy,
+  type StackValidationPolicy,
   UnknownValueError,
   unknownCheckingProxy,
 } from "@pulumi/policy";
@@ -21,7 +23,6 @@ import { type CertificateOptions, makeCertificate } from "../emulator/pki";
 import { main } from "../policy/check";
 import * as pack from "../policy/index";
 import { shown } from "../policy/policy";
-import { withWarning } from "../policy/settings";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
 import { tlsCertificate as certificateKind } from "../provider/kinds/tlsCertificate";
 import { TLSCertificate, TLSEdge } from "../sdk";
@@ -82,7 +83,9 @@ interface Verdict {
 
 const settingsOf = ({ configSchema }: Policy) => Object.entries(configSchema?.properties ?? {});
 const defaults = (policy: Policy): Properties =>
-  Object.fromEntries(settingsOf(policy).map(([name, schema]) => [name, schema.default]));
+  Object.fromEntries(
+    settingsOf(policy).flatMap(([name, { default: value }]) => (value ? [[name, value]] : [])),
+  );
 
 /** What a policy says of resources, as the engine would ask it. */
 async function verdictOn(
@@ -99,13 +102,17 @@ async function verdictOn(
       throw notApplicable;
     },
   };
-  const isOfStack = "validateStack" in policy;
-  const validate = isOfStack
-    ? policy.validateStack
-    : (policy.validateResource as ResourceValidation);
-  for (const one of isOfStack ? [{ resources }] : resources) {
+  const { validateResource, validateStack } = policy as ResourceValidationPolicy &
+    StackValidationPolicy;
+  // What the program sets is not judged there: it has a test of its own.
+  const ofResource = policy === pack.deployedTlsVersion ? undefined : validateResource;
+  const calls = [
+    ...(ofResource ? resources.map((one) => [ofResource, one]) : []),
+    [validateStack, { resources }],
+  ] as [ResourceValidation, object][];
+  for (const [validate, args] of calls) {
     try {
-      await validate({ ...one, ...common } as never, report);
+      await validate({ ...args, ...common } as never, report);
     } catch (error) {
       if (error instanceof UnknownValueError) verdict.unknown = true;
       else if (error !== notApplicable) throw error;
@@ -117,6 +124,7 @@ async function verdictOn(
 const judge = async (policy: Policy, declared: Declared[], settings?: Properties) =>
   verdictOn(policy, await Promise.all(declared.map(resourceOf)), settings);
 
+const emptyPair = { certificatePem: "", privateKeyPem: "" };
 const inDays = (days: number) => new Date(Date.now() + days * 24 * 3_600_000);
 const rsaKey = (modulusLength = 2048) => generateKeyPairSync("rsa", { modulusLength }).privateKey;
 const ecKey = (namedCurve: string) => generateKeyPairSync("ec", { namedCurve }).privateKey;
@@ -295,9 +303,15 @@ const cases = {
   "hostport-certificate": async () => {
     const { shop } = await certificates();
     const app = edge({ hostports: ["app.example.com:443"] });
-    const served = async (hostport: string, dnsNames: string[], count: number): Promise<Case> => {
+    const served = async (
+      hostport: string,
+      dnsNames: string[],
+      violations: Case[1],
+      coveredElsewhere?: string[],
+    ): Promise<Case> => {
       const pair = await issue({ dnsNames, ips: ["192.0.2.1"] });
-      return [[edge({ hostports: [hostport] }), certificate(pair)], count];
+      const settings = { coveredElsewhere };
+      return [[edge({ hostports: [hostport] }), certificate(pair)], violations, { settings }];
     };
     const without = (args: Properties, count: number, more?: Case[2]) =>
       ofEdge({ ...app.args, ...args }, count, more);
@@ -317,7 +331,11 @@ const cases = {
       count,
     ];
     return [
-      served("a.b.example.com:443", ["*.example.com"], 1),
+      served("a.b.example.com:443", ["*.example.com"], [/for a\.b\.example\.com:443, .* "app"/]),
+      served("a.b.example.com:443", ["*.example.com"], 0, ["*.B.example.com"]),
+      served("a.b.example.com:443", [], 1, ["*.example.com", "a.b.example.org"]),
+      served("192.0.2.2:443", [], 0, ["192.0.2.2"]),
+      served("192.0.2.2:443", [], 1, ["*.0.2.2"]),
       served("APP.example.com:8443", ["app.EXAMPLE.com"], 0),
       served("app.example.com:443", ["*.example.com"], 0),
       served("example.com:443", ["*.example.com"], 1),
@@ -403,9 +421,15 @@ describe("policies", () => {
       const { violations } = await judge(policy, declared);
       assert.ok(violations.length > 0);
       assertInert(violations.join());
-      for (const text of declared.flatMap(({ args }) => textsIn(args))) {
+      const named = policy === pack.hostportCertificate ? { hostports: [] } : {};
+      for (const text of declared.flatMap(({ args }) => textsIn({ ...args, ...named }))) {
         assert.ok(!violations.join().includes(text.replace(/:\d+$/, "")), violations.join());
       }
+      const messages = captureMessages();
+      const excepted = await judge(policy, declared, { except: { "*": "-" } });
+      mock.reset();
+      assertInert(messages().join());
+      assert.deepEqual([messages().length, excepted.violations], [1, []]);
       const foreign = (await Promise.all(declared.map(resourceOf))).map((resource) => {
         return { ...resource, isType: () => false, asType: () => undefined };
       });
@@ -418,9 +442,9 @@ describe("policies", () => {
   });
 
   it("C70 edge-tls-version remediates what violates, in place, and nothing else", async () => {
-    const remediate = async (tlsTermination: Properties | undefined) => {
+    const remediate = async (tlsTermination: Properties | undefined, except = {}) => {
       const resource = await resourceOf(edge({ tlsTermination, description: unknown }));
-      const args = { ...resource, getConfig: () => ({ minVersion: "1.2" }) };
+      const args = { ...resource, getConfig: () => ({ minVersion: "1.2", except }) };
       return pack.edgeTlsVersion.remediateResource?.(args as never);
     };
     const changed = (await remediate({ minVersion: "1.0" })) as Properties;
@@ -429,6 +453,8 @@ describe("policies", () => {
     for (const right of [{ minVersion: "1.0", enabled: false }, { minVersion: "1.3" }, undefined]) {
       assert.equal(await remediate(right), undefined);
     }
+    const excepted = await remediate({ minVersion: "1.0" }, { app: "old clients" });
+    assert.ok(excepted === undefined);
   });
 
   it("C92 deployed-tls-version judges what is deployed where the program sets no version", async () => {
@@ -503,13 +529,49 @@ describe("policies", () => {
 });
 
 describe("the policy pack", () => {
-  it("C70: the pack warns once of a setting that a policy does not have", async () => {
+  /** What a policy prints, and the names of the resources that violate it. */
+  async function printed(policy: Policy, names: string[], settings: Properties) {
     const messages = captureMessages();
-    const policy = withWarning(pack.keyReuse);
-    for (let n = 0; n < 2; n++) await verdictOn(policy, [], { days: 14 });
+    const edges = names.map((name) => edge({}, name));
+    const { violations } = await judge(
+      policy,
+      [...edges, certificate(emptyPair, "site")],
+      settings,
+    );
     mock.reset();
-    const warning = "warning: the policy key-reuse has no setting days: it has none";
-    assert.deepEqual(messages(), [warning]);
+    return [messages(), violations.map((violation) => /"(.*)"/.exec(violation)?.[1])];
+  }
+
+  it("C70 C90 a policy excepts resources by name, and says which, and why", async () => {
+    const except = { "blog-*": "read by all", "a::b": "the public\npage", "x.*": "-", site: "-" };
+    const names = ["a::b", "b", "blog-1", "blog-2", "my-blog-1", "xy"];
+    assert.deepEqual(await printed(pack.edgeAccess, names, { except }), [
+      [
+        "edge-access has 2 exceptions: a::b, the public\\u000apage; blog-* (blog-1, blog-2), read by all",
+        "warning: the exception site of edge-access matches no resource that it judges",
+        "warning: the exception x.* of edge-access matches no resource that it judges",
+      ],
+      ["b", "my-blog-1", "xy"],
+    ]);
+    assert.deepEqual(await printed(pack.edgeAccess, ["app"], { except: { ap: "-" } }), [
+      [
+        "warning: the exception ap of edge-access matches no resource that it judges: did you mean app?",
+      ],
+      ["app"],
+    ]);
+    assert.deepEqual(await printed(pack.edgeAccess, ["app"], {}), [[], ["app"]]);
+  });
+
+  it("C70: a policy warns once of a setting that it does not have", async () => {
+    const settings = { day: 14, enforcmentLevel: "disabled", a: 1 };
+    assert.deepEqual(await printed(pack.certificateExpiry, ["app", "app2"], settings), [
+      [
+        "warning: the policy certificate-expiry has no setting day: did you mean days?",
+        "warning: the policy certificate-expiry has no setting enforcmentLevel: did you mean enforcementLevel?",
+        "warning: the policy certificate-expiry has no setting a: it has enforcementLevel, days, except",
+      ],
+      ["site"],
+    ]);
   });
 
   it("C70 the pack has the levels and settings of baseline.json, and a profile that makes all mandatory", () => {
@@ -555,11 +617,17 @@ describe("the command that checks a config of policies", () => {
   });
 
   for (const [config, problem] of [
-    [{ "edge-acces": "mandatory" }, "no policy edge-acces: it has all, edge-"],
-    [{ "certificate-expiry": { day: 14 } }, "no setting day: it has enforcementLevel, days"],
-    [{ "edge-tls-version": { minVersion: "1.1" } }, "allowed values 1.2, 1.3"],
-    [{ all: "warning" }, "all must be equal to one of the allowed"],
-    [{ owner: { enforcementLevel: "warning" } }, "owner.enforcementLevel must be equal to one of"],
+    [{ "edge-acces": "mandatory" }, "no policy edge-acces: did you mean edge-access?"],
+    [{ access: "mandatory" }, "no policy access: it has all, edge-"],
+    [{ "certificate-expiry": { day: 14 } }, "has no setting day: did you mean days?"],
+    [{ owner: { team: "a" } }, "has no setting team: it has enforcementLevel, property, except"],
+    [{ "edge-tls-version": { minVersion: "0.9" } }, "allowed values 1.2, 1.3"],
+    [{ all: "warning" }, "all must be equal to one of the allowed values advisory, "],
+    [{ all: "mandatry" }, ", mandatory, remediate: did you mean mandatory?"],
+    [{ owner: { enforcementLevel: "Mandatory" } }, ", remediate: did you mean mandatory?"],
+    [{ owner: { except: ["app"] } }, "owner.except must be object"],
+    [{ owner: { except: { app: "" } } }, "owner.except.app must NOT have fewer than 1 characters"],
+    [{ "hostport-certificate": { coveredElsewhere: ["a.example.com:443"] } }, "must match"],
     [{ "\u001b]0;x\u0007": "mandatory" }, "policy \\u001b]0;x"],
     ["{", "JSON"],
   ] as const) {

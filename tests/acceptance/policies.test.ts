@@ -114,15 +114,21 @@ scenario("policies on a stack of the plugin", ["plugin"], () => {
       violating(`
         const { TLSEDGE_API_KEY: apiKey } = process.env;
         const options = { provider: new tlsedge.Provider("other", { apiKey }), protect: true };
-        new tlsedge.TLSEdge("there", owned({ hostports: ["c.example.com:443"] }), options);`),
+        const hostports = [new pulumi.Config().requireSecret("hostport")];
+        new tlsedge.TLSEdge("there", owned({ hostports }), options);`),
       levels,
       {
-        outside: writeCertificates,
+        outside: async (project) => {
+          await writeCertificates(project);
+          const hostport = "unlisted-host.example.net:443";
+          project.keepSecret("the hostport", hostport);
+          await project.setSecret("hostport", hostport);
+        },
         up: "fails",
         previewed: true,
         writes: [],
-        says: [/has a key of 1024 bits/],
-        neverSays: /hostports\[0\] of the TLS edge "app"/,
+        says: [/has a key of 1024 bits/, /for a\.b\.example\.com:443, .* for \[secret\], /s],
+        neverSays: /for a\.example\.com:443/,
         check: (_, run) =>
           assert.deepEqual(violations(run), [...violated, "mandatory hostport-certificate:there"]),
       },
@@ -174,6 +180,25 @@ scenario("policies on a stack of the plugin", ["plugin"], () => {
         },
       },
     ),
+    "C70: an edge that is public on purpose is deployed, and the report names the exception":
+      judged(
+        'new tlsedge.TLSEdge("app", owned({ hostports: ["app.example.com:443"] }));',
+        {
+          ...all,
+          "edge-access": { enforcementLevel: "mandatory", except: { app: "the public page" } },
+          "hostport-certificate": { coveredElsewhere: ["*.example.com"] },
+        },
+        {
+          up: "succeeds",
+          previewed: true,
+          says: [/edge-access has 1 exception: app, the public page/],
+          check: async (project, run) => {
+            assert.deepEqual(violations(run), []);
+            const { hostports } = await served(project, "app");
+            assert.deepEqual(hostports, ["app.example.com:443"]);
+          },
+        },
+      ),
   };
 });
 
