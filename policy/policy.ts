@@ -9,9 +9,8 @@ import { exceptSchema, isExcepted, remarksOn } from "./settings";
 
 /*
  * The policies are made by the two functions below, because names, and what a certificate says, are
- * texts of others, and because each policy has exceptions. Of arguments, messages quote hostports alone:
- * Pulumi does not tell a policy which are secrets, but hides a hostport that is a secret of the stack's
- * config. A message says how to fix the violation; docs/policies.md says why it matters.
+ * texts of others, and because each policy has exceptions. Messages quote no argument, because Pulumi does not
+ * tell a policy which are secrets. A message says how to fix the violation; docs/policies.md says why it matters.
  */
 
 /** A class of resources that a policy judges. */

@@ -112,7 +112,7 @@ export const hostportCertificate = stackPolicy([TLSEdge], {
         () => edge.tlsTermination?.terminateAt !== "upstream",
       ]);
       if (!endsTls) return;
-      judgeEach((edge.hostports ?? []) as string[], (hostport) => {
+      judgeEach((edge.hostports ?? []) as string[], (hostport, index) => {
         const host = hostport.replace(/:\d+$/, "");
         if (isAmong(coveredElsewhere, host)) return;
         const covered = someTrue(
@@ -124,9 +124,9 @@ export const hostportCertificate = stackPolicy([TLSEdge], {
         );
         if (covered) return;
         report(
-          `No certificate of the stack is valid now for ${hostport}, which the TLS edge "${name}" ` +
-            "serves. Add a TLSCertificate with this host name in the subject alternative names, or " +
-            "renew the expired one. If another stack has it, name it in coveredElsewhere.",
+          `No certificate of the stack is valid now for hostports[${index}] of the TLS edge "${name}". ` +
+            "Add a TLSCertificate with its host name in the subject alternative names, or renew the " +
+            "expired one. If another stack has it, name the host in coveredElsewhere.",
           urn,
         );
       });

@@ -331,7 +331,7 @@ const cases = {
       count,
     ];
     return [
-      served("a.b.example.com:443", ["*.example.com"], [/for a\.b\.example\.com:443, .* "app"/]),
+      served("a.b.example.com:443", ["*.example.com"], [/hostports\[0\] of .* "app"/]),
       served("a.b.example.com:443", ["*.example.com"], 0, ["*.B.example.com"]),
       served("a.b.example.com:443", [], 1, ["*.example.com", "a.b.example.org"]),
       served("192.0.2.2:443", [], 0, ["192.0.2.2"]),
