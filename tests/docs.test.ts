@@ -54,12 +54,24 @@ describe("the documents", () => {
 });
 
 describe("the workflows", () => {
+  it("test with the command that README names", () => {
+    const command = /^npm ci && npm test\b/m.exec(
+      readFileSync(path.join(repository, "README.md"), "utf8"),
+    );
+    assert.ok(command);
+    assert.ok(readFileSync(path.join(repository, ".ci", "run"), "utf8").includes(command[0]));
+  });
+
   it("run no install script that package.json does not allow", () => {
     const files = [".ci/run", ...globSync(".github/workflows/*.yml", { cwd: repository })];
     for (const file of files) {
       const text = readFileSync(path.join(repository, file), "utf8");
-      for (const [command] of text.matchAll(/npm (?:ci|install)\b.*/g))
-        assert.match(command, /^npm \w+ --strict-allow-scripts\b/, file);
+      for (const [command] of text.matchAll(/(?:\w+=true )?npm (?:ci|install)\b.*/g))
+        assert.match(
+          command,
+          /^npm \w+ --strict-allow-scripts\b|^npm_config_strict_allow_scripts=true /,
+          file,
+        );
     }
   });
 });
