@@ -196,6 +196,29 @@ describe("the lookups of docs/guide.md", () => {
   });
 });
 
+describe("the program of README.md", () => {
+  it("C88 deploys a site that not everyone reaches, and a rename replaces nothing", async () => {
+    const project = await Project.create({}, { PULUMI_NODEJS_TRANSPILE_ONLY: undefined });
+    try {
+      const leaf = { commonName: "app.example.com", dnsNames: ["app.example.com"] };
+      await project.certificate("certificate", leaf);
+      const [program = ""] = await programsIn("../README.md", "ts");
+      await writeProgram(project, program);
+      assert.deepEqual((await project.up()).changes, { create: 4 });
+      const [edge] = project.emulator.tlsEdges.list();
+      assert.equal(edge?.ip_restriction?.enabled, true);
+      const alias = /\{ aliases: .*?\] \}/.exec(
+        (await programsIn("guide.md#Rename a resource", "ts"))[0] ?? "",
+      );
+      const renamed = program.replace('"app"', '"shop"').replace(/^\}\);/m, `}, ${alias?.[0]});`);
+      await writeProgram(project, renamed);
+      assert.deepEqual((await project.up()).changes, { same: 2, update: 2 });
+    } finally {
+      await project.close();
+    }
+  });
+});
+
 describe("the site of docs/guide.md", () => {
   it("C37 takes over an edge and a certificate: nothing is replaced", async () => {
     const project = await Project.create({}, { PULUMI_NODEJS_TRANSPILE_ONLY: undefined });
