@@ -17,7 +17,7 @@ import { idToImport, refuseImport, sharedObject } from "../provider/operations/a
 import { create } from "../provider/operations/create";
 import { judgeAccount, noteObject } from "../provider/operations/gone";
 import { planHostports } from "../provider/operations/hostports";
-import { claim, noteSettled } from "../provider/operations/owners";
+import { claim, noteImporter, noteSettled } from "../provider/operations/owners";
 import { endRun, planUpdate, planWrite } from "../provider/operations/plan";
 import {
   incomplete,
@@ -246,8 +246,9 @@ class Plugin {
       isUnchanged(kind, state, inputs);
     const isChanged = changed.length > 0 && !isSame;
     if (isOfProgram) {
+      if (object.known.importedBy === urn) noteImporter(object);
       noteSettled(object, !isChanged);
-      planHostports(object, state, inputs);
+      planHostports(object, state, inputs, replaces.length > 0);
       const resource = this.#resource(kind, urn, inputs, secrets.union(old));
       if (isChanged) await planUpdate(resource, object, state);
     }
@@ -303,7 +304,7 @@ class Plugin {
     const found = await read(object, stored);
     if (!found && !stored) await refuseImport(object);
     if (!found) return new messages.ReadResponse();
-    if (!stored) object.known.isImported = true;
+    if (!stored) object.known.importedBy = request.getUrn();
     const inputs = stored
       ? withDrift(kind, stored, found, withoutOthers(kind, old.values))
       : importedInputs(kind, found);
@@ -340,7 +341,7 @@ class Plugin {
     const { values: state, secrets } = fromWire(request.getProperties());
     noteSecrets(this.#run, kind, secrets, state);
     const service = this.#operation(request.getTimeout());
-    await remove(service.object(kind, request.getId()), state);
+    await remove(service.object(kind, request.getId()), state, false, request.getUrn());
     return new Empty();
   }
 

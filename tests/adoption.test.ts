@@ -255,6 +255,25 @@ describe("adoption", () => {
     assert.ok(methods().length <= 4, "a list of names, and pages in place of single reads");
   });
 
+  it("C36 C40: two connections of one service don't adopt one object, also by the same text", async () => {
+    setEnvFor(emulator, "TLSEDGE_STAGING");
+    await plan(importing(existing.id, args));
+    const other = plan(importing(existing.id, { ...args, connection: "tlsedge-staging" }));
+    assert.match(await messageOf(other), /to another resource/);
+  });
+
+  it("C81: what is adopted stays when its update fails and another resource of it goes", async () => {
+    const adopted = await adopt(importing(existing.id, args));
+    beginRun();
+    emulator.faults.add({ method: "PATCH", answer: { status: 422 } });
+    assert.match(
+      await messageOf(adopted.up(importing(existing.id, { ...args, metadata: "m" }))),
+      /422/,
+    );
+    await existing.leave();
+    assert.deepEqual(ids(), [existing.id]);
+  });
+
   it("C81: an object that another resource of the program keeps is not deleted", async () => {
     const adopted = await adopt(importing(existing.id, args));
     beginRun();

@@ -149,9 +149,9 @@ describe("a hostport that another edge serves", () => {
   });
 
   it("C38: a refusal for another reason is told as it is, and that of a hostport whose holder can't be read", async () => {
-    emulator.faults.add({ method: "POST", answer: { status: 400 }, times: 3 });
+    emulator.faults.add({ method: "POST", answer: { status: 400 }, times: 2 });
     assert.doesNotMatch((await failureOf(take(h1), ServiceError)).message, /serves it/);
-    assert.equal(writes().length, 3);
+    assert.equal(writes().length, 2);
     emulator.faults.clear();
     emulator.requests.length = 0;
     emulator.faults.add({ method: "POST", answer: { status: 400 } });
@@ -160,5 +160,14 @@ describe("a hostport that another edge serves", () => {
     await edge(h1);
     emulator.faults.add({ method: "GET", answer: { status: 403 } });
     assert.equal((await failureOf(take(h1), ServiceError)).status, 400);
+  });
+
+  it("C38: while a write waits, the list is read once for the holder", async () => {
+    skipPauses();
+    await edge(h1);
+    const failed = failureOf(take(h1), Error);
+    await failed;
+    const lists = emulator.requests.filter(({ path }) => path.includes("?"));
+    assert.equal(lists.length, 2, "the baseline, and the holder");
   });
 });

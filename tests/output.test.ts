@@ -207,7 +207,7 @@ describe("tlsEdge.remark", () => {
     [
       "accepts an older TLS",
       { ...state, tlsTermination: { ...state.tlsTermination, minVersion: "1.2" } },
-      /^it accepts TLS 1\.2, and no more only 1\.3$/,
+      /^it also accepts TLS 1\.2, until now at least 1\.3$/,
     ],
     [
       "accepts only a newer TLS, or what is not known yet",

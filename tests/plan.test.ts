@@ -242,17 +242,24 @@ describe("the question of a plan", () => {
       assert.deepEqual(await warnings(), []);
     });
 
-    it("C19: a run does not warn of the object of a resource that it replaces, where the engine has told its old inputs", async () => {
+    it("C19: a run that replaces a resource by force does not say that nobody has its object", async () => {
       const args = { description: "a", hostports: ["own:443"] };
       const stack = await inState(args);
-      await stack.check(args);
-      // A replacement: `replacementTrigger`, for example.
-      await stack.check(args, {});
-      assert.deepEqual(await warnings(), []);
-      beginRun();
-      // A taint: the engine tells nothing.
+      // The engine tells nothing of the old object.
       await stack.check(args, {});
       await warnsOf([stack.id, "If this run replaces it, this is right"], ["no resource"]);
+    });
+
+    it("C84: a run names what equals a new resource beside an equal one that is there", async () => {
+      const args = { description: "twin" };
+      const there = await deployed(tlsEdge, args);
+      const [orphan = ""] = await others(args);
+      for (const isFirst of [true, false]) {
+        beginRun();
+        const steps = [() => there.preview(args), () => preview(args)];
+        for (const step of isFirst ? steps : steps.toReversed()) await step();
+        await warnsOf([orphan], [there.id]);
+      }
     });
 
     it("C19: a warning of an equal certificate is none of an edge", async () => {

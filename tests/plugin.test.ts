@@ -563,10 +563,48 @@ describe("the plugin", () => {
     await update({ ...edge("app"), id, olds: properties, news: { description: "e" } });
     await removed("again");
     assert.ok(emulator.tlsEdges.get(id));
+    // A failed update leaves it, too: with --continue-on-error, the deletes come nevertheless.
+    await plugin.configure();
+    await planned("app", "f");
+    emulator.faults.add({ method: "PATCH", answer: { status: 422 } });
+    const failed = update({ ...edge("app"), id, olds: properties, news: { description: "f" } });
+    assert.match(await messageOf(failed), /422/);
+    await removed("again");
+    assert.ok(emulator.tlsEdges.get(id));
     // An alias renames a resource, and `replaceOnChanges` replaces it: the engine deletes under the old name.
     await plugin.configure();
     await planned("renamed", "f");
     assert.equal(await removed("app"), "");
+    assert.equal(emulator.tlsEdges.get(id), undefined);
+  });
+
+  it("C37: what the plugin is told to replace without a change is deleted", async () => {
+    const { id, uri } = await foreign({ description: "d" });
+    const properties = { uri, description: "d" };
+    await checkEdge({ description: "d" });
+    // An incomplete create leaves an error in the state, with which `replaceOnChanges` replaces.
+    await diff({
+      id,
+      olds: properties,
+      oldInputs: { description: "d" },
+      news: { description: "d" },
+    });
+    await call("delete", new messages.DeleteRequest(), { ...edge(), id, properties });
+    assert.equal(emulator.tlsEdges.get(id), undefined);
+  });
+
+  it("C43: a program's get of an object does not keep it from the delete of its resource", async () => {
+    const { id, uri } = await foreign({ description: "d" });
+    const properties = { uri, description: "d" };
+    await read({ ...edge("get"), id });
+    await checkEdge({ description: "e" });
+    await diff({
+      id,
+      olds: properties,
+      oldInputs: { description: "d" },
+      news: { description: "e" },
+    });
+    await call("delete", new messages.DeleteRequest(), { ...edge(), id, properties });
     assert.equal(emulator.tlsEdges.get(id), undefined);
   });
 

@@ -34,7 +34,7 @@ import {
 import { create } from "../operations/create";
 import { judgeAccount, noteObject } from "../operations/gone";
 import { planHostports } from "../operations/hostports";
-import { noteSettled } from "../operations/owners";
+import { noteImporter, noteSettled } from "../operations/owners";
 import { planUpdate, planWrite } from "../operations/plan";
 import {
   incomplete,
@@ -79,27 +79,30 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
   };
   const resource = (inputs: Properties, state: Properties = {}) => {
     const secrets = new Set([...secretsOf(inputs), ...secretsOf(state)]);
-    return { account: accountOf(inputs), kind, inputs, secrets, olds: oldsOf(inputs) };
+    return { account: accountOf(inputs), kind, inputs, secrets };
   };
   const readToAdopt = async (wanted: unknown, inputs: Properties): Promise<Found | undefined> => {
     if (typeof wanted !== "string") return undefined;
     const account = operation(inputs);
     account.memory.isUsed = true;
     const object = account.object(kind, await idToImport(kind, account, wanted));
-    claimByOption(object, wanted);
+    claimByOption(object, connectionOf(inputs), wanted);
     return { object, state: await findToAdopt(object, inputs) };
   };
   /** What a run learns from the diff of a resource of the program. */
-  const noteDiff = async (
+  const enterPlan = async (
     object: ManagedObject,
     state: Properties,
     inputs: Properties,
-    isSame: boolean,
+    { isSame, isReplaced }: { isSame: boolean; isReplaced: boolean },
   ) => {
-    claimByOption(object, String(inputs[importKey] ?? ""));
-    noteSettled(object, isSame);
-    planHostports(object, state, inputs);
-    if (!isSame) await planUpdate(resource(inputs, state), object, state, isLastDeployment(inputs));
+    claimByOption(object, connectionOf(isOfDynamic(state) ? state : inputs), inputs[importKey]);
+    if (inputs[importKey] !== undefined) noteImporter(object);
+    const isDeployed = isLastDeployment(inputs);
+    // An object that is not complete has an error in the state, with which the engine may replace it.
+    noteSettled(object, (isSame || isDeployed) && state.uri !== "");
+    planHostports(object, state, inputs, isReplaced);
+    if (!isSame) await planUpdate(resource(inputs, state), object, state, isDeployed);
   };
   return withoutSecondMessage({
     // Don't await here: Pulumi uses a provider before this promise settles.
@@ -171,7 +174,8 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
         replaces.push("connection");
       checkImport(object, state, inputs, replaces);
       const isSame = replaces.length === 0 && isStored(kind, state, inputs);
-      if (isOfProgram(inputs)) await noteDiff(object, state, inputs, isSame);
+      if (isOfProgram(inputs))
+        await enterPlan(object, state, inputs, { isSame, isReplaced: replaces.length > 0 });
       // Fail in the plan when the object may belong to another account.
       await judgeAccount(object, state, !isSame);
       if (isSame) return { changes: false };
@@ -185,6 +189,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
       const account = operation(inputs, "create");
       const adoption = async (name: string) => {
         const object = account.object(kind, await idToImport(kind, account, name));
+        claimByOption(object, connectionOf(inputs), name);
         return adopt(object, inputs, secretsOf(inputs));
       };
       const { id, state, problem } = await (typeof wanted === "string"

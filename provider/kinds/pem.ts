@@ -90,7 +90,8 @@ const mostChains = 500;
 export function parseChain(text: string): X509Certificate[] {
   const hash = createHash("sha256").update(text).digest("hex");
   const chain = chains.get(hash) ?? chainIn(text);
-  if (chains.size === mostChains) chains.clear();
+  const [oldest = ""] = chains.keys();
+  if (chains.size === mostChains) chains.delete(oldest);
   chains.set(hash, chain);
   return chain;
 }

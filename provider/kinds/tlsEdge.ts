@@ -154,7 +154,8 @@ export const tlsEdge: Kind<TLSEdgeWire> = {
       texts.push("without its hostports, it serves nothing");
     }
     const [old, now] = [state, inputs].map(minVersionOf);
-    if (old && now && now < old) texts.push(`it accepts TLS ${now}, and no more only ${old}`);
+    const isOlder = old !== undefined && now !== undefined && now < old;
+    if (isOlder) texts.push(`it also accepts TLS ${now}, until now at least ${old}`);
     if (texts.length === 0) return undefined;
     const isReplaced = inputs.onModuleRemoval === "replace";
     const how = isReplaced ? "the edge is replaced" : "the module is disabled (onModuleRemoval)";
@@ -162,6 +163,7 @@ export const tlsEdge: Kind<TLSEdgeWire> = {
     return {
       severity: "warning",
       text: `${texts.join(", and ")}${isRemoved ? `; ${how}` : ""}`,
+      ...(isOlder && { shows: "tlsTermination" }),
     };
   },
 

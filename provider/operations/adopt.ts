@@ -86,16 +86,16 @@ export async function findToAdopt(object: ManagedObject, inputs: Properties): Pr
 }
 
 /**
- * Notes the `import` option of a resource that has an object or is to adopt it; empty for one that has no
- * option. The program compares ids, too, because it knows the names of both resources.
+ * Claims an object for a resource that has it or is to adopt it, by its connection and its `import` option, which
+ * it may not have. The program compares ids, too, because it knows the names of both resources.
  *
  * @throws Error when another resource of the program has the object.
  */
-export function claimByOption(object: ManagedObject, option: string): void {
-  const other = claim(object, { key: option });
+export function claimByOption(object: ManagedObject, connection: string, option: unknown): void {
+  const other = claim(object, { key: `${connection} ${option}`, option });
   if (!other) return;
   throw new Error(
-    `the ${object.title}, which the import option ${other.key || option} names, belongs to another resource ` +
+    `the ${object.title}, which the import option ${other.option ?? option} names, belongs to another resource ` +
       `of this program: ${removeImporter}`,
   );
 }

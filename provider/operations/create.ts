@@ -7,7 +7,7 @@ import { type Baseline, type ListItem, pause } from "../run/objects";
 import type { Account } from "../run/run";
 import { refuseWrite } from "./gone";
 import { setHostports } from "./hostports";
-import { noteCreated } from "./owners";
+import { claimCreated } from "./owners";
 
 /** The result of a create. */
 export interface Created {
@@ -86,7 +86,7 @@ async function send(
     const creation = await setHostports(kind, account, { body }, post)
       .then((wire): Creation => ({ wire }))
       .catch(partlyAnswered);
-    noteCreated(account.object(kind, creation.wire.id));
+    claimCreated(account.object(kind, creation.wire.id));
     return creation;
   } catch (error) {
     if (!isLost(error)) throw error;
@@ -130,7 +130,7 @@ async function find(
       const own = found.onlyNew && isLike(kind, found.onlyNew, inputs) ? found.onlyNew : undefined;
       if (own && own.id === seenAlone && !mayBeAnothers) {
         run.lost.delete(lost.content);
-        noteCreated(account.object(kind, own.id));
+        claimCreated(account.object(kind, own.id));
         return { wire: own, warning: warningOf(own.id) };
       }
       seenAlone = own?.id;

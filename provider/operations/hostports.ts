@@ -16,15 +16,21 @@ const pauses = [0.3, 0.7, 1, 2, 4, 6, 6];
  * @throws Error when edges wait for each other: each takes a hostport that the next one has. No order of
  * updates can do that. An edge that is replaced waits for none, because it is deleted first.
  */
-export function planHostports(object: ManagedObject, state: Properties, inputs: Properties): void {
+export function planHostports(
+  object: ManagedObject,
+  state: Properties,
+  inputs: Properties,
+  isReplaced: boolean,
+): void {
   const { kind, account, title, known } = object;
   const { moves } = account.run;
   const key = (hostport: string) => `${account.client.baseUrl.href} ${hostport}`;
   // An edge may have several diffs.
   for (const one of known.move?.from ?? []) moves.delete(key(one));
+  delete known.move;
   const [from, to] = [hostportsOf(kind, state), hostportsOf(kind, inputs)];
   const move = { title, from, takes: to.difference(from) };
-  if (move.takes.size === 0 || kind.replaces(state, inputs).length > 0) return;
+  if (move.takes.size === 0 || isReplaced) return;
   known.move = move;
   for (const one of from) moves.set(key(one), move);
   const next = ({ takes }: Move) => [...takes].flatMap((one) => moves.get(key(one)) ?? []);
@@ -33,7 +39,7 @@ export function planHostports(object: ManagedObject, state: Properties, inputs: 
   const titles = circle.map((one) => one.title).join(", ");
   throw new Error(
     `these edges exchange hostports, which one update can't do: ${titles}. Make two updates: in the first, one ` +
-      "of them gives up the hostport and takes no other",
+      "of them gives up the hostport and takes no other; or replace one of them in an update of its own",
   );
 }
 
@@ -78,18 +84,16 @@ export async function setHostports<Wire extends ServiceObject>(
     });
   let answer = await trySend();
   let holder: ListItem | undefined;
-  for (const [tries, seconds] of pauses.entries()) {
+  for (const seconds of pauses) {
     if (!(answer instanceof ServiceError)) return answer;
-    // Most moves are made after the first pause, and need no list.
-    const isRead = tries > 0;
-    if (isRead) {
+    await pause(seconds * account.waitUnitMs);
+    if (!holder) {
       const reading = account.objects(kind).list(performance.now());
-      holder ??= (await reading.catch(() => Promise.reject(answer))).items.find(isHolder);
+      holder = (await reading.catch(() => Promise.reject(answer))).items.find(isHolder);
     }
-    if (holder || !isRead) await pause(seconds * account.waitUnitMs);
     answer = await trySend();
-    // Either the hostport became free meanwhile, or the service refuses something else.
-    if (isRead && !holder) break;
+    // Either the hostport has become free meanwhile, or the service refuses something else.
+    if (!holder) break;
   }
   if (!(answer instanceof ServiceError)) return answer;
   if (!holder) throw answer;

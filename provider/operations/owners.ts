@@ -24,16 +24,14 @@ export function noteImporter({ known }: ManagedObject): void {
 /** Notes whether a resource of the program keeps its object as it is. */
 export function noteSettled({ known }: ManagedObject, isSettled: boolean): void {
   known.isSettled = isSettled;
-  // What was imported has a diff, what a program's `get` has read has none.
-  known.hasImporter ||= known.isImported === true;
 }
 
 /**
- * Notes the object that a create was answered with.
+ * Claims the object that a create was answered with.
  *
  * @throws Error when a resource of this run has it.
  */
-export function noteCreated(object: ManagedObject): void {
+export function claimCreated(object: ManagedObject): void {
   const { kind, account, id, known } = object;
   if (known.isOwn) {
     throw new Error(
@@ -51,8 +49,13 @@ export function noteCreated(object: ManagedObject): void {
  *
  * @param isAdopted Whether the state says that a resource has adopted it with the option `import`. The process that
  * deletes what was replaced does not know of the resource that has adopted the object again.
+ * @param own The key of the resource that is deleted, where the protocol tells it.
  */
-export function whyKept({ id, known }: ManagedObject, isAdopted: boolean): string | undefined {
+export function whyKept(
+  { id, known }: ManagedObject,
+  isAdopted: boolean,
+  own?: string,
+): string | undefined {
   if (known.hasImporter) return "a resource of this update adopts it";
   if (isAdopted) {
     return (
@@ -60,7 +63,7 @@ export function whyKept({ id, known }: ManagedObject, isAdopted: boolean): strin
       `\`pulumi up\`. If the stack has the resource no more, first adopt the object again, with \`import: "${id}"\``
     );
   }
-  if (!known.isSettled) return undefined;
-  const { name } = known.owner ?? {};
+  if (!known.isSettled || !known.owner || known.owner.key === own) return undefined;
+  const { name } = known.owner;
   return `${name === undefined ? "another resource of the program" : `the resource "${name}"`} has it, too`;
 }

@@ -91,7 +91,9 @@ async function warnOf(account: Account, kind: Kind): Promise<void> {
   const page = await account.objects(kind).newestPage();
   const planned = run.planned.filter((one) => one.account === account && one.kind === kind);
   // What a resource that is replaced was deployed with is its own object.
-  const own = new Set(planned.flatMap(({ olds }) => (olds && contentOf(kind, olds)) ?? []));
+  const own = new Set(
+    planned.flatMap(({ isNew, olds }) => (isNew && olds && contentOf(kind, olds)) || []),
+  );
   const others = page.filter(
     (wire) => !account.object(kind, wire.id).known.isOwn && !own.has(contentOf(kind, wire) ?? ""),
   );

@@ -70,11 +70,11 @@ export async function update(
     );
     return { ...found, ...pick(state, drifted) };
   };
+  // What is updated is not replaced: a delete of it is that of another name.
+  noteSettled(object, true);
   for (let tries = 1; ; tries++) {
     try {
-      const updated = await work();
-      noteSettled(object, true);
-      return updated;
+      return await work();
     } catch (error) {
       if (!(error instanceof ServiceError && error.status === 404)) throw error;
       const isNew = isYoung(object, state);
@@ -138,16 +138,18 @@ export const storedState = (
  * warning: see `owners.ts`.
  *
  * @param isAdopted Whether the state says that its resource has adopted it (contract C44).
+ * @param own The key of the resource, where the protocol tells it.
  */
 export async function remove(
   object: ManagedObject,
   state: Properties,
-  isAdopted = false,
+  isAdopted: boolean,
+  own?: string,
 ): Promise<void> {
   const { kind, account, id, title, known } = object;
   const { run } = account;
   noteObject(object, state);
-  const why = whyKept(object, isAdopted);
+  const why = whyKept(object, isAdopted, own);
   if (why !== undefined) {
     run.log("warning", `the ${title} stays on the service, because ${why}`, "resource");
     return;

@@ -40,8 +40,8 @@ export interface Known {
   isSettled?: boolean;
   /** Whether a resource of the program wants it newly. */
   hasImporter?: boolean;
-  /** Whether it was read without a state: by an import, or by a program's `get`. */
-  isImported?: boolean;
+  /** What has read it without a state: the resource that imports it, or a program's `get`. */
+  importedBy?: string;
   /** The state that a check has read to adopt it. */
   found?: Properties;
   /** How its hostports change. */
@@ -50,8 +50,10 @@ export interface Known {
 
 /** A resource of the program. */
 export interface Owner {
-  /** Tells it apart: its URN, or its option `import`, which is empty where it has none. */
+  /** Tells it apart: its URN, or its connection and its option `import`. */
   key: string;
+  /** Its option `import`, where it has one. */
+  option?: unknown;
   /** Its name, where the protocol says it. */
   name?: string;
 }
