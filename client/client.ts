@@ -63,7 +63,7 @@ export interface ClientOptions {
   requestsPerMinute?: number;
   /** How errors name a setting. Default: as an option, such as `the option apiKey`. */
   nameOf?: NameOf;
-  /** Called with a message when requests take long, at most once in 10 s. */
+  /** Called when requests take long, at most once in 10 s, and when a list leaves out objects. */
   tell?: (message: string) => void;
   /**
    * Ends waits and reads with the signal's reason, and keeps further tries from being sent. A write in
@@ -86,6 +86,7 @@ interface Account {
   pace: Pace;
   clockSkewMs: number;
   writes: number;
+  tell: ClientOptions["tell"];
   report: (message: string) => void;
   signal: AbortSignal | undefined;
 }
@@ -169,6 +170,11 @@ export class Client {
   /** The deadline of one operation, in milliseconds. */
   get deadlineMs(): number {
     return this.#deadline?.ms ?? this.#account.deadlineMs;
+  }
+
+  /** Shows a message about an answer, in plain text and without secrets. Default: as the options say. */
+  tell(message: string, show = this.#account.tell): void {
+    show?.(this.#shown(message));
   }
 
   /** How much time is left until the deadline, in milliseconds. */
@@ -399,6 +405,7 @@ function accountOf(options: ClientOptions): Account {
     pace: new Pace(limit, reportWait, options.signal),
     clockSkewMs: 0,
     writes: 0,
+    tell: options.tell,
     report,
     signal: options.signal,
   };

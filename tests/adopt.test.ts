@@ -306,6 +306,23 @@ describe("pulumi-tlsedge", () => {
     assert.ok(!all.includes(emulator.apiKey) && !read("adopted.json").includes(emulator.url));
   });
 
+  it("C90: adopt names an object that can't be used, and takes the others", async () => {
+    const { edge, shop } = await seed();
+    emulator.respond = (body) => {
+      const { tls_edges } = body as { tls_edges?: { id: string }[] };
+      const wrong = tls_edges?.map((one) => (one.id === edge ? { ...one, hostports: [7] } : one));
+      return wrong ? { tls_edges: wrong } : body;
+    };
+    const { code, stdout, stderr } = await adopt(["--json"]);
+    const { edges } = JSON.parse(stdout) as Adoption;
+    assert.deepEqual(
+      edges.map(({ id }) => id),
+      [shop],
+    );
+    assert.equal(code, 0);
+    assert.match(stderr, new RegExp(`^warning: .*${edge} `));
+  });
+
   it("adopt prints one JSON object with --json, of what --filter and --connection choose", async () => {
     const ids = await seed();
     const name = "tlsedge-staging";

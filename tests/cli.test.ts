@@ -440,6 +440,24 @@ describe("pulumi-tlsedge", () => {
     assert.equal(tunnels[0]?.labels?.name, "\u009b31m\u2028é");
   });
 
+  it("C90: status names an object that can't be used, shows the others, and exits with 1", async () => {
+    const { weak, open, later } = await seed();
+    emulator.respond = (body) => {
+      const { tls_edges = [], ...rest } = body as { tls_edges?: TLSEdgeWire[] };
+      const odd = (id: string) =>
+        id === weak ? { hostports: [7] } : { created_at: "2026-01-01T00:00:60Z" };
+      return { ...rest, tls_edges: tls_edges.map((edge) => ({ ...edge, ...odd(edge.id) })) };
+    };
+    for (const format of ["text", "markdown", "html"]) {
+      const { code, stdout, stderr } = await run(`status --format ${format}`);
+      assert.equal(code, 1);
+      assert.match(stderr, new RegExp(`^warning: 1 of tls_edges .*${weak} .*\\n$`));
+      for (const id of [open, later]) assert.ok(stdout.includes(id), `${id} in ${format}`);
+    }
+    assert.equal((await run("status --fail-on open")).code, 2);
+    assert.doesNotMatch((await run("check")).stdout, /can't be used|no usable answer/);
+  });
+
   it("status takes the width of its terminal, or COLUMNS, or 80", async () => {
     await seed();
     const reports = [
