@@ -348,6 +348,15 @@ describe("the client", () => {
       const { client } = await scripted([answer(429, {}, { "Retry-After": "3600" })]);
       await failure(get(client), { status: 429, attempts: 1 });
     });
+
+    it("C34 C93: is at most what a timer of Node.js can wait, 24 days", async () => {
+      const days = 86_400;
+      const later = answer(429, {}, { "Retry-After": String(30 * days) });
+      const { client } = await scripted([later, later], { timeoutSeconds: 60 * days });
+      const { leftMs } = client.operation();
+      assert.ok(leftMs > 24 * days * 1000 && leftMs < 25 * days * 1000, String(leftMs));
+      await failure(get(client), { status: 429, attempts: 1 });
+    });
   });
 
   describe("a person who waits", () => {
