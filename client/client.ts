@@ -86,6 +86,8 @@ interface Account {
   pace: Pace;
   clockSkewMs: number;
   writes: number;
+  /** Whether a write has reached the service. */
+  hasWritten: boolean;
   tell: ClientOptions["tell"];
   report: (message: string) => void;
   signal: AbortSignal | undefined;
@@ -317,6 +319,8 @@ export class Client {
       if (method === "GET") signal?.throwIfAborted();
       const took = Math.round(performance.now() - startedAt);
       const { status, code } = outcome;
+      if (method !== "GET" && (outcome.status !== undefined || outcome.wasSent))
+        this.#account.hasWritten = true;
       debug("%s %s %s %d ms, attempt %d", method, path, status ?? code, took, attempts);
       const date = Date.parse(String(outcome.headers?.date));
       if (!Number.isNaN(date)) this.#account.clockSkewMs = date - Date.now();
@@ -329,7 +333,9 @@ export class Client {
   /** How long a request may be retried after this outcome, in milliseconds. */
   #maxRetryMs({ status, wasSent }: { status?: number; wasSent?: boolean }): number {
     const isConnected = status !== undefined || wasSent;
-    return isConnected || this.writes > 0 ? Number.POSITIVE_INFINITY : maxRetryMsBeforeWrite;
+    return isConnected || this.#account.hasWritten
+      ? Number.POSITIVE_INFINITY
+      : maxRetryMsBeforeWrite;
   }
 
   #countWrite(method: string): void {
@@ -405,6 +411,7 @@ function accountOf(options: ClientOptions): Account {
     pace: new Pace(limit, reportWait, options.signal),
     clockSkewMs: 0,
     writes: 0,
+    hasWritten: false,
     tell: options.tell,
     report,
     signal: options.signal,
