@@ -431,6 +431,8 @@ async function send(
       data: body,
       ...(body && { headers: { "Content-Type": "application/json" } }),
       signal,
+      // Of a proxy that does not answer, axios keeps the connection, and so the process, for ever.
+      ...(proxy && { httpsAgent: new Agent({ ...http().defaults.httpsAgent.options, signal }) }),
     });
     // The service answers through TLS. A proxy that does not connect to it has passed nothing on.
     if (request?.socket && !request.socket.encrypted) {

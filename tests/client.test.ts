@@ -952,6 +952,17 @@ describe("the client", () => {
       await throughProxy([answer(201, edge)], slow, async (client) => void (await create(client)));
     });
 
+    it("C34: that never answers CONNECT is let go at the deadline, and keeps no process", async () => {
+      let ended: Promise<unknown> | undefined;
+      const hold = (_request: IncomingMessage, socket: Duplex) => {
+        ended = once(socket.resume(), "end");
+      };
+      await throughProxy([], hold, async (client) => {
+        await failure(get(client.operation(500)), { code: "ETIMEDOUT", ambiguous: false });
+        await ended;
+      });
+    });
+
     it("C33: that answers CONNECT with another status than 200 has passed nothing on", async () => {
       for (const status of [204, 403, 407, 503]) {
         const refuse = (_: unknown, socket: Duplex) =>
