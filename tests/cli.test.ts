@@ -304,6 +304,17 @@ describe("statusOf and statusText", () => {
     }
   });
 
+  it("C91: a very long text is cut, so that the table is in proportion to what it shows", () => {
+    const id = "c".repeat(1000);
+    const certificates = [
+      certificateOf(id, 3, ["\u200b".repeat(60_000)]),
+      certificateOf("cert_2", 3),
+    ];
+    const report = textOf(statusWith({ certificates }));
+    assert.ok(report.length < 2_000_000, `${report.length} characters`);
+    assert.ok(report.includes("…") && report.includes("cert_2"));
+  });
+
   it("the text has edges by environment and owner, what is urgent first, and why something is amiss", () => {
     const of = (environment: unknown, owner?: string) => JSON.stringify({ environment, owner });
     const weak = { terminate_at: "edge", min_version: "1.0" };
