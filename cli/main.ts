@@ -245,8 +245,10 @@ Exit codes: 0, 1 for an error or when there is nothing to adopt.`,
 /** Runs the command line of this process. */
 export function start(isPlugin = false): void {
   // A reader such as head may close the pipe before it has read everything: that is no error.
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
+  process.stdout.on("error", ({ code, message }: NodeJS.ErrnoException) => {
+    if (code === "EPIPE") return;
+    print(`error: the output can't be written: ${message}`, process.stderr);
+    process.exit(1);
   });
   void main(process.argv.slice(2), process, isPlugin).then((code) => {
     process.exitCode = code;

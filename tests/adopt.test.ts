@@ -1,19 +1,23 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { promisify } from "node:util";
 import * as fc from "fast-check";
 import { type Adoption, filesOf, type Plan, planOf } from "../cli/adopt";
 import type { Client } from "../client/client";
 import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
 import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
 import { type CertificateOptions, makeCertificate } from "../emulator/server";
+import manifest from "../package.json";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
 import { certificateWire, edgeWire } from "./accounts";
 import { holds, hostileText } from "./cases";
 import { runCommand } from "./cli";
 import {
   clientOf,
+  failureOf,
   type Properties,
   Stack,
   settingsFor,
@@ -354,6 +358,35 @@ describe("pulumi-tlsedge", () => {
       [fs.readdirSync(other), fs.readFileSync(file, "utf8")],
       [["adoption.ts"], "mine"],
     );
+  });
+
+  it("adopt writes through no link, and leaves no file where it can't write all", async () => {
+    await seed();
+    fs.mkdirSync(out());
+    const target = path.join(folder, "target");
+    fs.symlinkSync(target, path.join(out(), "adoption.ts"));
+    const { code, stderr } = await adopt([]);
+    assert.equal(code, 1);
+    assert.match(stderr, /^error: .*adoption\.ts is there already/);
+    assert.deepEqual([fs.readdirSync(out()), fs.existsSync(target)], [["adoption.ts"], false]);
+    fs.rmSync(path.join(out(), "adoption.ts"));
+    if (process.platform === "win32") return;
+    // The limit of a file's length stands for a full disk.
+    const bin = path.resolve(manifest.bin["pulumi-tlsedge"]);
+    const command = [
+      "-c",
+      'ulimit -f 1; exec "$@"',
+      "",
+      process.execPath,
+      bin,
+      "adopt",
+      "--out",
+      out(),
+    ];
+    const env = { ...process.env, ...settingsFor(emulator) };
+    const full = await failureOf(promisify(execFile)("sh", command, { env }), Error);
+    assert.match(full.message, /^error: EFBIG/m);
+    assert.deepEqual(fs.readdirSync(out()), []);
   });
 
   it("adopt writes nothing, and exits with 1, when there is nothing to adopt", async () => {

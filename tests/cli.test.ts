@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createHash, X509Certificate } from "node:crypto";
 import { once } from "node:events";
+import { existsSync, openSync } from "node:fs";
 import path from "node:path";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
@@ -664,6 +665,18 @@ describe("pulumi-tlsedge", () => {
     const errors = text(child.stderr as Readable);
     const [code] = await once(child, "close");
     assert.deepEqual([code, await errors], [0, ""]);
+  });
+
+  it("the process says in one line that a report could not be written, and exits with 1", async function () {
+    if (!existsSync("/dev/full")) this.skip();
+    const child = spawn(process.execPath, [bin, "status"], {
+      stdio: ["ignore", openSync("/dev/full", "w"), "pipe"],
+      env: { ...process.env, ...settings },
+    });
+    const errors = text(child.stderr as Readable);
+    const [code] = await once(child, "close");
+    assert.equal(code, 1);
+    assert.match(await errors, /^error: [^\n]*ENOSPC[^\n]*\n$/);
   });
 
   it("the command does not load Pulumi, and a program that imports the package does not load the command", async () => {
