@@ -142,18 +142,33 @@ const goodSignatures = [
   ...["ML-DSA-44", "ML-DSA-65", "ML-DSA-87"],
 ];
 
-/** A chain has its intermediates. */
+/** A chain leads to an authority. */
 export const certificateChain = resourcePolicy({
   name: "certificate-chain",
-  description: "The chain of a certificate that another one has signed has the intermediates.",
+  description:
+    "An authority has signed the leaf of a chain, and the chain has the intermediates, which are authorities.",
   severity: "high",
   enforcementLevel: "advisory",
-  validateResource: judging(([leaf, intermediate], { name }, report) => {
-    if (intermediate || leaf.signsItself()) return;
-    report(
-      `The TLS certificate "${name}" has a chain without the certificate of the issuer ` +
-        `(${leaf.issuer}). Append the intermediates to certificatePem.`,
-    );
+  validateResource: judging((chain, { name }, report) => {
+    const [leaf, ...issuers] = chain;
+    if (leaf.signsItself()) {
+      report(
+        `The leaf of the TLS certificate "${name}" has signed itself, so clients don't trust it. Have it issued by ` +
+          "an authority.",
+      );
+    } else if (issuers.length === 0) {
+      report(
+        `The TLS certificate "${name}" has a chain without the certificate of the issuer ` +
+          `(${leaf.issuer}). Append the intermediates to certificatePem.`,
+      );
+    }
+    chain.forEach((certificate, index) => {
+      if (index === 0 || certificate.isAuthority || isRoot(certificate, index)) return;
+      report(
+        `${ordinal(index)} of the TLS certificate "${name}" is no authority's (basic constraints), so clients refuse ` +
+          "what it has signed. Have the leaf issued by an authority.",
+      );
+    });
   }),
 });
 
