@@ -57,12 +57,8 @@ export function endpointsOf<Wire, Create extends object, Update extends object =
       const items = usable(collection, schema, leftOut);
       for await (const page of pagesOf(withOneDeadline(client), path, collection, items))
         yield* page;
-      if (leftOut.length === 0) return;
-      const some = leftOut.slice(0, mostNamed).join(", ");
-      client.tell(
-        `${leftOut.length} of ${collection} can't be used, and are left out: ${some}`,
-        warn,
-      );
+      const what = `${leftOut.length} of ${collection} can't be used, and are left out`;
+      if (leftOut.length > 0) client.tell(`${what}: ${leftOut.join(", ")}`, warn);
     },
     pages,
   };
@@ -103,8 +99,6 @@ function withOneDeadline(client: Client): Reader {
 const pageLength = 100;
 /** How many pages of a list are read: a service may name a next page without end. */
 const mostPages = 1000;
-/** How many objects a message names. */
-const mostNamed = 5;
 /** How much is read of a list. */
 const mostBytes = 256 * 1024 * 1024;
 

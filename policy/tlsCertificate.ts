@@ -149,24 +149,19 @@ export const certificateChain = resourcePolicy({
     "An authority has signed the leaf of a chain, and the chain has the intermediates, which are authorities.",
   severity: "high",
   enforcementLevel: "advisory",
-  validateResource: judging((chain, { name }, report) => {
-    const [leaf, ...issuers] = chain;
-    if (leaf.signsItself()) {
-      report(
-        `The leaf of the TLS certificate "${name}" has signed itself, so clients don't trust it. Have it issued by ` +
-          "an authority.",
-      );
-    } else if (issuers.length === 0) {
+  validateResource: judging(([leaf, ...issuers], { name }, report) => {
+    if (leaf.signsItself())
+      report(`The TLS certificate "${name}" has signed itself. Have it issued by an authority.`);
+    else if (issuers.length === 0)
       report(
         `The TLS certificate "${name}" has a chain without the certificate of the issuer ` +
           `(${leaf.issuer}). Append the intermediates to certificatePem.`,
       );
-    }
-    chain.forEach((certificate, index) => {
-      if (index === 0 || certificate.isAuthority || isRoot(certificate, index)) return;
+    issuers.forEach((issuer, index) => {
+      if (issuer.isAuthority || issuer.signsItself()) return;
       report(
-        `${ordinal(index)} of the TLS certificate "${name}" is no authority's (basic constraints), so clients refuse ` +
-          "what it has signed. Have the leaf issued by an authority.",
+        `Certificate ${index + 2} of the TLS certificate "${name}" is no authority's, so clients refuse what it has ` +
+          "signed. Have the leaf issued by an authority.",
       );
     });
   }),
