@@ -1,4 +1,5 @@
 import type { Client } from "../client/client";
+import type { Endpoints } from "../client/endpoints";
 import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
 import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
 import { type TunnelWire, tunnels } from "../client/tunnel";
@@ -10,26 +11,33 @@ export interface Account {
   edges: TLSEdgeWire[];
   certificates: TLSCertificateWire[];
   tunnels: TunnelWire[];
+  /** Whether objects that can't be used are left out. */
+  isPartial?: boolean;
 }
 
 const lists = {
   edges: tlsEdges.list,
   certificates: tlsCertificates.list,
   tunnels: tunnels.list,
-} satisfies Partial<Record<keyof Account, (client: Client) => AsyncIterable<unknown>>>;
+} satisfies Partial<Record<keyof Account, Endpoints<unknown, never>["list"]>>;
 
-/** Reads some lists of an account, and shows to a person at a terminal which one it reads. */
+/** Reads some lists of an account. Names objects that can't be used, and shows at a terminal which list it reads. */
 export async function readAccount<Key extends keyof typeof lists>(
   client: Client,
   keys: Key[],
   stderr: { write(text: string): unknown; isTTY?: boolean },
-): Promise<Pick<Account, Key | "service">> {
+): Promise<Pick<Account, Key | "service" | "isPartial">> {
   const found: Partial<Account> = { service: client.baseUrl.host };
   const show = (text: string) => stderr.isTTY && stderr.write(`\r\u001b[K${text}`);
+  const warn = (text: string) => {
+    found.isPartial = true;
+    show("");
+    stderr.write(`warning: ${text}\n`);
+  };
   try {
     for (const key of keys) {
       show(`Reading ${key}…`);
-      const objects: AsyncIterable<unknown> = lists[key](client);
+      const objects: AsyncIterable<unknown> = lists[key](client, warn);
       Object.assign(found, { [key]: await Array.fromAsync(objects) });
     }
   } finally {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import type { ServiceObject } from "../client/fields";
 import { plain, plainJson, withoutCommands } from "../client/plain";
@@ -236,13 +236,18 @@ const importsOf = ({ noun, resource }: Kind, objects: Adoptable[]) =>
     id,
   }));
 
-/** Writes files into a folder, which is made. Replaces none. Gives their paths. */
+/** Writes files into a folder, which is made: all or none. Replaces none, and follows no link. Gives their paths. */
 export function writeFiles(folder: string, files: Map<string, string>): string[] {
   const paths = [...files.keys()].map((name) => join(folder, name));
-  const taken = paths.find((file) => existsSync(file));
+  const taken = paths.find((file) => lstatSync(file, { throwIfNoEntry: false }));
   if (taken) throw new Error(`${taken} is there already: move it, or give another --out`);
   mkdirSync(folder, { recursive: true });
-  for (const [name, text] of files) writeFileSync(join(folder, name), text);
+  try {
+    for (const [name, text] of files) writeFileSync(join(folder, name), text, { flag: "wx" });
+  } catch (error) {
+    for (const file of paths) rmSync(file, { force: true });
+    throw error;
+  }
   return paths;
 }
 

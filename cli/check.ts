@@ -46,7 +46,7 @@ export async function checksOf(
       return `the base URL is ${client.baseUrl.href}, and an API key is set`;
     },
     async service() {
-      page = tlsEdges.pages(client).next();
+      page = tlsEdges.list(client).next();
       await page.catch((error) => {
         // Any status is an answer of the service. The key has a check of its own.
         if (!(error instanceof ServiceError)) throw error;

@@ -61,7 +61,7 @@ async function status(options: StatusOptions, io: IO): Promise<number> {
     html: () => statusHtml(found),
   };
   print(reports[format](), io.stdout);
-  if (found.failing.length === 0) return 0;
+  if (found.failing.length === 0) return account.isPartial ? 1 : 0;
   print(failuresText(found), io.stderr);
   return 2;
 }
@@ -187,7 +187,8 @@ Environment:
 ipRestriction nor mutualTls is enabled; a certificate is expiring if it has fewer days left than
 --fail-within, or ${defaultDays}, or no known expiry date. --fail-within alone is --fail-on expiring.
 
-Exit codes: 0, 1 for an error, 2 for what --fail-on and --fail-within say.`,
+Exit codes: 0, 1 for an error or an object that can't be used, 2 for what --fail-on and
+--fail-within say.`,
     status,
   )
     .option("--fail-on <list>", "exit with 2 for any of weak,open,expiring", failures)
@@ -244,8 +245,10 @@ Exit codes: 0, 1 for an error or when there is nothing to adopt.`,
 /** Runs the command line of this process. */
 export function start(isPlugin = false): void {
   // A reader such as head may close the pipe before it has read everything: that is no error.
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
+  process.stdout.on("error", ({ code, message }: NodeJS.ErrnoException) => {
+    if (code === "EPIPE") return;
+    print(`error: the output can't be written: ${message}`, process.stderr);
+    process.exit(1);
   });
   void main(process.argv.slice(2), process, isPlugin).then((code) => {
     process.exitCode = code;

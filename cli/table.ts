@@ -29,6 +29,9 @@ const gap = "  ";
 /** A column gets no narrower: rather a line is wider than the display. */
 const narrowest = 8;
 
+/** How much of a text is shown: a certificate may have a hundred names. */
+const mostShown = 5000;
+
 /** A text in a colour or weight, if the display has them. */
 export function painted(text: string, paint: Paint | undefined, { colour }: Display): string {
   // The display decides, so Node.js must not check the stream.
@@ -41,8 +44,11 @@ export const plural = (number: number, noun: string) => (number === 1 ? noun : `
 /** A number and its noun: `1 edge`, `2 edges`. */
 export const count = (number: number, noun: string) => `${number} ${plural(number, noun)}`;
 
-/** A cell of one line, with a text that others wrote. */
-export const cell = (text: string, paint?: Paint): Line[] => [{ text: plain(text), paint }];
+/** A cell of one line, with a text that others wrote. A very long one is cut. */
+export const cell = (text: string, paint?: Paint): Line[] => {
+  const shown = plain(text);
+  return [{ text: shown.length > mostShown ? `${shown.slice(0, mostShown)}…` : shown, paint }];
+};
 
 /**
  * A table under its heading, with the ids in the first column. An id stays in one piece, so that it

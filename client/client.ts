@@ -63,7 +63,7 @@ export interface ClientOptions {
   requestsPerMinute?: number;
   /** How errors name a setting. Default: as an option, such as `the option apiKey`. */
   nameOf?: NameOf;
-  /** Called with a message when requests take long, at most once in 10 s. */
+  /** Called when requests take long, at most once in 10 s, and when a list leaves out objects. */
   tell?: (message: string) => void;
   /**
    * Ends waits and reads with the signal's reason, and keeps further tries from being sent. A write in
@@ -86,6 +86,9 @@ interface Account {
   pace: Pace;
   clockSkewMs: number;
   writes: number;
+  /** Whether a write has reached the service. */
+  hasWritten: boolean;
+  tell: ClientOptions["tell"];
   report: (message: string) => void;
   signal: AbortSignal | undefined;
 }
@@ -169,6 +172,11 @@ export class Client {
   /** The deadline of one operation, in milliseconds. */
   get deadlineMs(): number {
     return this.#deadline?.ms ?? this.#account.deadlineMs;
+  }
+
+  /** Shows a message about an answer, in plain text and without secrets. Default: as the options say. */
+  tell(message: string, show = this.#account.tell): void {
+    show?.(this.#shown(message));
   }
 
   /** How much time is left until the deadline, in milliseconds. */
@@ -311,6 +319,8 @@ export class Client {
       if (method === "GET") signal?.throwIfAborted();
       const took = Math.round(performance.now() - startedAt);
       const { status, code } = outcome;
+      if (method !== "GET" && (outcome.status !== undefined || outcome.wasSent))
+        this.#account.hasWritten = true;
       debug("%s %s %s %d ms, attempt %d", method, path, status ?? code, took, attempts);
       const date = Date.parse(String(outcome.headers?.date));
       if (!Number.isNaN(date)) this.#account.clockSkewMs = date - Date.now();
@@ -323,7 +333,9 @@ export class Client {
   /** How long a request may be retried after this outcome, in milliseconds. */
   #maxRetryMs({ status, wasSent }: { status?: number; wasSent?: boolean }): number {
     const isConnected = status !== undefined || wasSent;
-    return isConnected || this.writes > 0 ? Number.POSITIVE_INFINITY : maxRetryMsBeforeWrite;
+    return isConnected || this.#account.hasWritten
+      ? Number.POSITIVE_INFINITY
+      : maxRetryMsBeforeWrite;
   }
 
   #countWrite(method: string): void {
@@ -399,6 +411,8 @@ function accountOf(options: ClientOptions): Account {
     pace: new Pace(limit, reportWait, options.signal),
     clockSkewMs: 0,
     writes: 0,
+    hasWritten: false,
+    tell: options.tell,
     report,
     signal: options.signal,
   };
@@ -417,6 +431,8 @@ async function send(
       data: body,
       ...(body && { headers: { "Content-Type": "application/json" } }),
       signal,
+      // Of a proxy that does not answer, axios keeps the connection, and so the process, for ever.
+      ...(proxy && { httpsAgent: new Agent({ ...http().defaults.httpsAgent.options, signal }) }),
     });
     // The service answers through TLS. A proxy that does not connect to it has passed nothing on.
     if (request?.socket && !request.socket.encrypted) {

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { AnswerSchema } from "./answer";
+import { type AnswerSchema, readAnswer } from "./answer";
 import type { Client } from "./client";
 import { ConnectionError } from "./errors";
 import { object } from "./fields";
@@ -20,10 +20,11 @@ export interface Endpoints<Wire, Create, Update = Create> {
   delete(client: Client, id: string): Promise<void>;
   /**
    * All objects, newest first. Holds one page in memory. The requests share one deadline, in which the
-   * time between them does not count.
+   * time between them does not count. Objects that can't be used are left out: `warn` is called with a
+   * message that names the first of them. Default: the option `tell` of the client.
    */
-  list(client: Client): AsyncGenerator<Wire, void, undefined>;
-  /** The same in pages of at most 100 objects. Each page is requested when it is needed. */
+  list(client: Client, warn?: (text: string) => void): AsyncGenerator<Wire, void, undefined>;
+  /** The same in pages of at most 100 objects, each requested when it is needed. One that can't be used is an error. */
   pages(client: Client): AsyncGenerator<Page<Wire>, void, undefined>;
 }
 
@@ -45,14 +46,19 @@ export function endpointsOf<Wire, Create extends object, Update extends object =
   collection: string,
   schema: AnswerSchema<Wire>,
 ): Endpoints<Wire, Create, Update> {
-  const pages = (client: Reader) => pagesOf(client, path, collection, schema);
+  const pages = (client: Client) => pagesOf(client, path, collection, v.array(schema));
   return {
     create: (client, body, onSend) => client.post(path, body, schema, onSend),
     get: async (client, id) => client.get(pathOfId(path, id), about(id, schema)),
     update: async (client, id, body) => client.patch(pathOfId(path, id), body, about(id, schema)),
     delete: async (client, id) => client.delete(pathOfId(path, id)),
-    async *list(client) {
-      for await (const page of pages(withOneDeadline(client))) yield* page;
+    async *list(client, warn) {
+      const leftOut: string[] = [];
+      const items = usable(collection, schema, leftOut);
+      for await (const page of pagesOf(withOneDeadline(client), path, collection, items))
+        yield* page;
+      const what = `${leftOut.length} of ${collection} can't be used, and are left out`;
+      if (leftOut.length > 0) client.tell(`${what}: ${leftOut.join(", ")}`, warn);
     },
     pages,
   };
@@ -96,18 +102,32 @@ const mostPages = 1000;
 /** How much is read of a list. */
 const mostBytes = 256 * 1024 * 1024;
 
+/** Takes the items of a page that can be used, and notes the others: by the id or, without one, by the place. */
+const usable = <Wire>(collection: string, schema: AnswerSchema<Wire>, leftOut: string[]) =>
+  v.transform((items: unknown[]) =>
+    items.flatMap((item, place) => {
+      const read = readAnswer(schema, item);
+      if ("answer" in read) return [read.answer];
+      const { field, reason } = read.unusable;
+      // The id is checked first: when another field is wrong, it is right.
+      const id = field && field !== "id" && (item as { id: string }).id;
+      leftOut.push(`${id || `${collection}[${place}]`} (${`${field} ${reason}`.trim()})`);
+      return [];
+    }),
+  );
+
 /** The pages of a list (api.md §4.4). */
 async function* pagesOf<Wire>(
   client: Reader,
   path: string,
   collection: string,
-  schema: AnswerSchema<Wire>,
+  itemsOf: v.PipeItem<unknown[], Wire[], v.BaseIssue<unknown>>,
 ): AsyncGenerator<Page<Wire>, void, undefined> {
   const few = v.maxLength<unknown[], number, string>(
     pageLength,
     `has more than ${pageLength} items`,
   );
-  const items = v.pipe(v.array(v.unknown()), few, v.array(schema));
+  const items = v.pipe(v.array(v.unknown()), few, itemsOf);
   const page = object({ [collection]: items, next_page_uri: v.nullish(v.string()) });
   let query: string | undefined = `?limit=${pageLength}`;
   let bytes = 0;

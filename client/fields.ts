@@ -62,10 +62,7 @@ export const serviceObject = {
   /** The URI of the object on the service. */
   uri: v.string(),
   /** When the service created the object, RFC 3339 in UTC. */
-  created_at: v.pipe(
-    v.string(),
-    v.check((time) => !Number.isNaN(Date.parse(time)), "is not a time"),
-  ),
+  created_at: v.string(),
   /** For people; at most 255 bytes of UTF-8. */
   description: text,
   /** For machines; at most 4096 bytes of UTF-8. */

@@ -38,11 +38,17 @@ export class Pace {
   }
 }
 
+/** A timer of Node.js that is set for longer, 24 days, ends at once. */
+const maxTimerMs = 2 ** 31 - 1;
+
 /** The deadline of one operation. It starts with the first request and pauses in `waitFor`. */
 export class Deadline {
+  readonly ms: number;
   #endsAt: number | undefined;
 
-  constructor(readonly ms: number) {}
+  constructor(ms: number) {
+    this.ms = Math.min(ms, maxTimerMs);
+  }
 
   /** Whole milliseconds until the deadline. */
   get leftMs(): number {

@@ -40,11 +40,16 @@ export class Certificate extends X509Certificate {
     return names.filter(({ type }) => type === "dns" || type === "ip");
   }
 
+  /** Whether it may sign others. */
+  get isAuthority(): boolean {
+    return this.getExtension(BasicConstraintsExtension)?.ca === true;
+  }
+
   /** What makes it no certificate of a server: an end of a sentence about it each. */
   get serverFaults(): string[] {
     const { usages = [] } = this.getExtension(ExtendedKeyUsageExtension) ?? {};
     return [
-      this.getExtension(BasicConstraintsExtension)?.ca && "it is an authority's certificate",
+      this.isAuthority && "it is an authority's certificate",
       !usages.includes(ExtendedKeyUsage.serverAuth) && "its extended key usages lack serverAuth",
       this.hosts.length === 0 && "its subject alternative names have no host name or address",
     ].filter((fault) => typeof fault === "string");

@@ -142,18 +142,28 @@ const goodSignatures = [
   ...["ML-DSA-44", "ML-DSA-65", "ML-DSA-87"],
 ];
 
-/** A chain has its intermediates. */
+/** A chain leads to an authority. */
 export const certificateChain = resourcePolicy([TLSCertificate], {
   name: "certificate-chain",
-  description: "The chain of a certificate that another one has signed has the intermediates.",
+  description:
+    "An authority has signed the leaf of a chain, and the chain has the intermediates, which are authorities.",
   severity: "high",
   enforcementLevel: "advisory",
-  validateResource: judging(([leaf, intermediate], { name }, report) => {
-    if (intermediate || leaf.signsItself()) return;
-    report(
-      `The TLS certificate "${name}" has a chain without the certificate of the issuer ` +
-        `(${leaf.issuer}). Append the intermediates to certificatePem.`,
-    );
+  validateResource: judging(([leaf, ...issuers], { name }, report) => {
+    if (leaf.signsItself())
+      report(`The TLS certificate "${name}" has signed itself. Have it issued by an authority.`);
+    else if (issuers.length === 0)
+      report(
+        `The TLS certificate "${name}" has a chain without the certificate of the issuer ` +
+          `(${leaf.issuer}). Append the intermediates to certificatePem.`,
+      );
+    issuers.forEach((issuer, index) => {
+      if (issuer.isAuthority || issuer.signsItself()) return;
+      report(
+        `Certificate ${index + 2} of the TLS certificate "${name}" is no authority's, so clients refuse what it has ` +
+          "signed. Have the leaf issued by an authority.",
+      );
+    });
   }),
 });
 

@@ -1,19 +1,23 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { promisify } from "node:util";
 import * as fc from "fast-check";
 import { type Adoption, filesOf, type Plan, planOf } from "../cli/adopt";
 import type { Client } from "../client/client";
 import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
 import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
 import { type CertificateOptions, makeCertificate } from "../emulator/server";
+import manifest from "../package.json";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
 import { certificateWire, edgeWire } from "./accounts";
 import { holds, hostileText } from "./cases";
 import { runCommand } from "./cli";
 import {
   clientOf,
+  failureOf,
   type Properties,
   Stack,
   settingsFor,
@@ -306,6 +310,23 @@ describe("pulumi-tlsedge", () => {
     assert.ok(!all.includes(emulator.apiKey) && !read("adopted.json").includes(emulator.url));
   });
 
+  it("C90: adopt names an object that can't be used, and takes the others", async () => {
+    const { edge, shop } = await seed();
+    emulator.respond = (body) => {
+      const { tls_edges } = body as { tls_edges?: { id: string }[] };
+      const wrong = tls_edges?.map((one) => (one.id === edge ? { ...one, hostports: [7] } : one));
+      return wrong ? { tls_edges: wrong } : body;
+    };
+    const { code, stdout, stderr } = await adopt(["--json"]);
+    const { edges } = JSON.parse(stdout) as Adoption;
+    assert.deepEqual(
+      edges.map(({ id }) => id),
+      [shop],
+    );
+    assert.equal(code, 0);
+    assert.match(stderr, new RegExp(`^warning: .*${edge} `));
+  });
+
   it("adopt prints one JSON object with --json, of what --filter and --connection choose", async () => {
     const ids = await seed();
     const name = "tlsedge-staging";
@@ -337,6 +358,35 @@ describe("pulumi-tlsedge", () => {
       [fs.readdirSync(other), fs.readFileSync(file, "utf8")],
       [["adoption.ts"], "mine"],
     );
+  });
+
+  it("adopt writes through no link, and leaves no file where it can't write all", async () => {
+    await seed();
+    fs.mkdirSync(out());
+    const target = path.join(folder, "target");
+    fs.symlinkSync(target, path.join(out(), "adoption.ts"));
+    const { code, stderr } = await adopt([]);
+    assert.equal(code, 1);
+    assert.match(stderr, /^error: .*adoption\.ts is there already/);
+    assert.deepEqual([fs.readdirSync(out()), fs.existsSync(target)], [["adoption.ts"], false]);
+    fs.rmSync(path.join(out(), "adoption.ts"));
+    if (process.platform === "win32") return;
+    // The limit of a file's length stands for a full disk.
+    const bin = path.resolve(manifest.bin["pulumi-tlsedge"]);
+    const command = [
+      "-c",
+      'ulimit -f 1; exec "$@"',
+      "",
+      process.execPath,
+      bin,
+      "adopt",
+      "--out",
+      out(),
+    ];
+    const env = { ...process.env, ...settingsFor(emulator) };
+    const full = await failureOf(promisify(execFile)("sh", command, { env }), Error);
+    assert.match(full.message, /^error: EFBIG/m);
+    assert.deepEqual(fs.readdirSync(out()), []);
   });
 
   it("adopt writes nothing, and exits with 1, when there is nothing to adopt", async () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createHash, X509Certificate } from "node:crypto";
 import { once } from "node:events";
+import { existsSync, openSync } from "node:fs";
 import path from "node:path";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
@@ -304,6 +305,17 @@ describe("statusOf and statusText", () => {
     }
   });
 
+  it("C91: a very long text is cut, so that the table is in proportion to what it shows", () => {
+    const id = "c".repeat(1000);
+    const certificates = [
+      certificateOf(id, 3, ["\u200b".repeat(60_000)]),
+      certificateOf("cert_2", 3),
+    ];
+    const report = textOf(statusWith({ certificates }));
+    assert.ok(report.length < 2_000_000, `${report.length} characters`);
+    assert.ok(report.includes("…") && report.includes("cert_2"));
+  });
+
   it("the text has edges by environment and owner, what is urgent first, and why something is amiss", () => {
     const of = (environment: unknown, owner?: string) => JSON.stringify({ environment, owner });
     const weak = { terminate_at: "edge", min_version: "1.0" };
@@ -438,6 +450,24 @@ describe("pulumi-tlsedge", () => {
     const { service, tunnels } = JSON.parse((await run("status --json")).stdout) as Status;
     assert.equal(service, new URL(emulator.url).host);
     assert.equal(tunnels[0]?.labels?.name, "\u009b31m\u2028é");
+  });
+
+  it("C90: status names an object that can't be used, shows the others, and exits with 1", async () => {
+    const { weak, open, later } = await seed();
+    emulator.respond = (body) => {
+      const { tls_edges = [], ...rest } = body as { tls_edges?: TLSEdgeWire[] };
+      const odd = (id: string) =>
+        id === weak ? { hostports: [7] } : { created_at: "2026-01-01T00:00:60Z" };
+      return { ...rest, tls_edges: tls_edges.map((edge) => ({ ...edge, ...odd(edge.id) })) };
+    };
+    for (const format of ["text", "markdown", "html"]) {
+      const { code, stdout, stderr } = await run(`status --format ${format}`);
+      assert.equal(code, 1);
+      assert.match(stderr, new RegExp(`^warning: 1 of tls_edges .*${weak} .*\\n$`));
+      for (const id of [open, later]) assert.ok(stdout.includes(id), `${id} in ${format}`);
+    }
+    assert.equal((await run("status --fail-on open")).code, 2);
+    assert.doesNotMatch((await run("check")).stdout, /can't be used|no usable answer/);
   });
 
   it("status takes the width of its terminal, or COLUMNS, or 80", async () => {
@@ -635,6 +665,18 @@ describe("pulumi-tlsedge", () => {
     const errors = text(child.stderr as Readable);
     const [code] = await once(child, "close");
     assert.deepEqual([code, await errors], [0, ""]);
+  });
+
+  it("the process says in one line that a report could not be written, and exits with 1", async function () {
+    if (!existsSync("/dev/full")) this.skip();
+    const child = spawn(process.execPath, [bin, "status"], {
+      stdio: ["ignore", openSync("/dev/full", "w"), "pipe"],
+      env: { ...process.env, ...settings },
+    });
+    const errors = text(child.stderr as Readable);
+    const [code] = await once(child, "close");
+    assert.equal(code, 1);
+    assert.match(await errors, /^error: [^\n]*ENOSPC[^\n]*\n$/);
   });
 
   it("the command does not load Pulumi, and a program that imports the package does not load the command", async () => {

@@ -41,6 +41,7 @@ const get = (client: Client) => tlsEdges.get(client, "edgtls_1");
 const update = (client: Client) => tlsEdges.update(client, "edgtls_1", { metadata: "m" });
 const remove = (client: Client) => tlsEdges.delete(client, "edgtls_1");
 const listAll = (client: Client) => Array.fromAsync(tlsEdges.list(client));
+const firstPage = (client: Client) => tlsEdges.pages(client).next();
 const operations = { POST: create, GET: get, PATCH: update, DELETE: remove };
 
 /** Everything of an error that a log could show. */
@@ -244,7 +245,6 @@ describe("the client", () => {
         ["id", { id: "x".repeat(1001) }],
         ["id", { id: "edgtls_1\nerror: run this" }],
         ["id", { id: "edgtls_\u202e1" }],
-        ["created_at", { created_at: "yesterday" }],
         ["hostports[1]", { hostports: ["a.example.com:443", null] }],
         ["backend", { backend: [] }],
       ];
@@ -256,7 +256,7 @@ describe("the client", () => {
         const error = await failure(create(client), { code: "EBADANSWER", field, objectId });
         assert.ok(error.message.includes(field), error.message);
         assert.ok(!("id" in error), "Pulumi would store the error's properties as the state");
-        await failure(listAll(client), { field: `tls_edges[1].${field}`, objectId: undefined });
+        await failure(firstPage(client), { field: `tls_edges[1].${field}`, objectId: undefined });
       }
     });
 
@@ -276,8 +276,8 @@ describe("the client", () => {
 
     it("C90: is that of a tunnel whose id has control characters", async () => {
       const tunnel = { id: "tn_1\u001b[2J" };
-      const { client } = await scripted([answer(200, { tunnels: [tunnel] })]);
-      await failure(tunnels.list(client).next(), { field: "tunnels[0].id" });
+      const { client } = await scripted([answer(200, tunnel)]);
+      await failure(tunnels.get(client, tunnel.id), { field: "id" });
     });
 
     it("C91: is read to 32 MiB, and not asked for again", async () => {
@@ -346,6 +346,15 @@ describe("the client", () => {
 
     it("C34: is not waited for when Retry-After asks for more", async () => {
       const { client } = await scripted([answer(429, {}, { "Retry-After": "3600" })]);
+      await failure(get(client), { status: 429, attempts: 1 });
+    });
+
+    it("C34 C93: is at most what a timer of Node.js can wait, 24 days", async () => {
+      const days = 86_400;
+      const later = answer(429, {}, { "Retry-After": String(30 * days) });
+      const { client } = await scripted([later, later], { timeoutSeconds: 60 * days });
+      const { leftMs } = client.operation();
+      assert.ok(leftMs > 24 * days * 1000 && leftMs < 25 * days * 1000, String(leftMs));
       await failure(get(client), { status: 429, attempts: 1 });
     });
   });
@@ -512,11 +521,24 @@ describe("the client", () => {
 
     it("C34: comes for 10 s at most while a connection is refused, until something is written", async () => {
       mock.method(Math, "random", () => 1);
-      const client = new Client({ baseUrl: await refusing(), apiKey });
-      const early = await failure(get(client), { code: "ECONNREFUSED" });
-      assert.ok(early.attempts > 2 && early.elapsedMs <= 10_000, String(early.elapsedMs));
-      for (const work of [create, get]) {
-        await failure(work(client), { attempts: 9, ambiguous: false });
+      for (const work of Object.values(operations)) {
+        const dead = new Client({ baseUrl: await refusing(), apiKey });
+        const early = await failure(work(dead), { code: "ECONNREFUSED" });
+        assert.ok(early.attempts > 2 && early.elapsedMs <= 10_000, String(early.elapsedMs));
+      }
+      for (const [first, reply, isWritten] of [
+        [get, answer(200, edge), false],
+        [create, answer(201, edge), true],
+        [create, reset, true],
+      ] as const) {
+        const { client } = await scripted([reply]);
+        await first(client).catch(() => {});
+        await server?.close();
+        server = undefined;
+        // The first one may find the connection that was kept.
+        await get(client).catch(() => {});
+        const { attempts } = await failure(create(client), { ambiguous: false });
+        assert.equal(attempts === 9, isWritten, String(attempts));
       }
     });
   });
@@ -689,6 +711,24 @@ describe("the client", () => {
       assert.equal(requests.length, 3);
     });
 
+    it("C62: leaves out each object that can't be used, and names it by its id or its place", async () => {
+      const odd = { ...edge, created_at: "2026-01-01T00:00:60Z" };
+      const wrong = [
+        { ...edge, id: "edgtls_2", hostports: [7] },
+        { id: "x".repeat(1001) },
+        "edgtls_4",
+      ] as object[];
+      const told: string[] = [];
+      const answers = [pageOf(null, ...wrong.slice(0, 1), odd, ...wrong.slice(1))];
+      const { client } = await scripted(answers, { tell: (text) => told.push(text) });
+      assert.deepEqual(await listAll(client), [odd]);
+      const named = ["edgtls_2 (hostports[0] is a number)", "tls_edges[2] (id is too long)"];
+      const [said = ""] = told;
+      for (const one of [...named, "tls_edges[3] (is a string)"])
+        assert.ok(said.includes(one), said);
+      assert.equal(told.length, 1);
+    });
+
     it("is refused without its collection, and ends without a next page", async () => {
       const { client } = await scripted([answer(200, { edges: [] }), pageOf(), pageOf("", edge)]);
       const { message } = await failure(listAll(client), { code: "EBADANSWER" });
@@ -763,21 +803,28 @@ describe("the client", () => {
     });
 
     it("C4 C90: has no API key that the service quotes, in an error and in an answer", async () => {
-      const { client, requests } = await scripted([
+      const labelled = { id: "tn_1", labels: { [`${apiKey}\u001b`]: 5 } };
+      const told: string[] = [];
+      const answers = [
         answer(400, { error_code: `E ${apiKey}`, details: { operation_id: `op ${apiKey}` } }),
         answer(200, { ...edge, description: `see ${apiKey}` }),
         answer(200, { tls_edges: [], next_page_uri: `?before_id=${apiKey}` }),
         answer(400, {}),
-        answer(200, { tunnels: [{ id: "tn_1", labels: { [`${apiKey}\u001b`]: 5 } }] }),
-      ]);
+        answer(200, labelled),
+        answer(200, { tunnels: [labelled] }),
+      ];
+      const { client, requests } = await scripted(answers, { tell: (text) => told.push(text) });
       const fields = { code: "E [secret]", operationId: "op [secret]" };
       const refused = await failure(create(client), fields);
       assert.equal((await get(client)).description, "see [secret]");
       const listed = await failure(listAll(client), { status: 400 });
       assert.match(requests[3]?.path ?? "", /before_id=\[secret\]$/);
-      const field = "tunnels[0].labels.[secret]\\u001b";
-      const labelled = await failure(tunnels.list(client).next(), { field });
-      for (const error of [refused, listed, labelled]) {
+      const unusable = await failure(tunnels.get(client, "tn_1"), {
+        field: "labels.[secret]\\u001b",
+      });
+      await tunnels.list(client).next();
+      assert.match(String(told), /tn_1 \(labels\.\[secret\]\\u001b is a number\)/);
+      for (const error of [refused, listed, unusable]) {
         assert.ok(!shown(error).includes(apiKey) && !error.message.includes("\u001b"));
       }
     });
@@ -909,6 +956,17 @@ describe("the client", () => {
         pass(request, socket);
       };
       await throughProxy([answer(201, edge)], slow, async (client) => void (await create(client)));
+    });
+
+    it("C34: that never answers CONNECT is let go at the deadline, and keeps no process", async () => {
+      let ended: Promise<unknown> | undefined;
+      const hold = (_request: IncomingMessage, socket: Duplex) => {
+        ended = once(socket.resume(), "end");
+      };
+      await throughProxy([], hold, async (client) => {
+        await failure(get(client.operation(500)), { code: "ETIMEDOUT", ambiguous: false });
+        await ended;
+      });
     });
 
     it("C33: that answers CONNECT with another status than 200 has passed nothing on", async () => {

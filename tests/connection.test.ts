@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { devNull } from "node:os";
 import { inspect } from "node:util";
 import * as pulumi from "@pulumi/pulumi";
 import { ConnectionError, ServiceError } from "../client/errors";
@@ -159,6 +160,8 @@ describe("the settings of a connection", () => {
       ["ca.ca-bundle.pem", "(ca.ca-bundle.pem) can't be read"],
       ["tlse_key_4bHq9ZrX2mWc7LpD", "can't be read"],
       ["x\ntlse_key\n.pem", "can't be read"],
+      // As a pipe, another device may never end.
+      [devNull, "is no regular file"],
       ["-----BEGIN PRIVATE KEY-----\ntlse_key", "is PEM text, but must be the path"],
       ["-----BEGIN PRIVATE KEY----- tlse_key -----END", "is PEM text, but must be the path"],
     ],

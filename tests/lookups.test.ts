@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { mock } from "node:test";
 import { promisify } from "node:util";
 import * as pulumi from "@pulumi/pulumi";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
@@ -9,7 +10,15 @@ import { fromWire } from "../plugin/wire";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
 import * as sdk from "../sdk";
 import { startPlugin } from "./pluginProvider";
-import { failureOf, known, type Properties, Stack, setEnv, setEnvFor } from "./support";
+import {
+  captureMessages,
+  failureOf,
+  known,
+  type Properties,
+  Stack,
+  setEnv,
+  setEnvFor,
+} from "./support";
 
 const { LookupError } = sdk;
 
@@ -381,6 +390,25 @@ describe("the lookups", () => {
       const expected = { ...withoutUndefined(values), certificatePem: certificate_pem };
       assert.deepEqual(withoutUndefined(found[1]), expected);
     }
+  });
+
+  it("C61 C62: an object that can't be used is named, and hides no other", async () => {
+    const [first, second] = [stack("first").id, stack("second").id];
+    const messages = captureMessages();
+    respond = (answer) => {
+      const { tls_edges = [] } = answer as { tls_edges?: Properties[] };
+      const values = (id: unknown) =>
+        id === first ? { hostports: [7] } : { created_at: "2026-01-01T00:00:60Z" };
+      return { tls_edges: tls_edges.map((edge) => ({ ...edge, ...values(edge.id) })) };
+    };
+    assert.equal((await sdk.getTLSEdge({ hostport: "c.example.com:443" })).id, second);
+    assert.equal((await sdk.getTLSEdges()).length, 4);
+    await failureOf(sdk.getTLSEdge({ hostport: "a.example.com:443" }), LookupError);
+    assert.deepEqual(
+      messages().map((one) => one.includes(first) && !one.includes(second)),
+      [true, true, true],
+    );
+    mock.reset();
   });
 
   it("a lookup fails as its request does, and Pulumi prints the message alone", async () => {

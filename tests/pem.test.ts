@@ -109,6 +109,13 @@ describe("the inputs of a TLS certificate", () => {
     leafWith((hex) => hex.replace(hexOf(from), hexOf(to)));
   const evenExponent = () =>
     leafWith((hex) => hex.replace("0203010001", "0203010002"))(rsa.certificatePem);
+  /** A chain whose second certificate has a public key that is no point of its curve. */
+  const noPoint = (pem: string) => {
+    const [first, issuer = ""] = blocks(pem);
+    const other = (hex: string) =>
+      hex.replace(/(?<=2a8648ce3d03010703420004.{20})./, (sign) => (sign === "0" ? "1" : "0"));
+    return first + leafWith(other)(issuer);
+  };
   const rootSecond = (pem: string) => {
     const [first, issuer] = blocks(pem);
     return `${first}${root.certificatePem}${issuer}`;
@@ -127,6 +134,11 @@ describe("the inputs of a TLS certificate", () => {
       ["no second BEGIN", second(replaced("-----BEGIN CERTIFICATE-----\n", "")), outside],
       ["another curve", () => fixture("secp256k1"), curves],
       ["a compressed key", () => fixture("compressedKey"), curves],
+      [
+        "a point beside the curve in its second block",
+        noPoint,
+        /^certificatePem: certificate 2 has a key that/,
+      ],
       ["an X25519 key", keyOfX25519, curves],
       ["an even exponent", evenExponent, /RSA with an exponent/],
       ["PKCS#12 in base64", () => `MIILHwIBAzCC${"A".repeat(200)}`, /PKCS#12/],

@@ -274,10 +274,17 @@ const cases = {
     const whole = await issue({ issuer: await issue({ isCa: true, issuer: root }) });
     const [leaf = ""] = whole.certificatePem.split(/(?<=-----END CERTIFICATE-----\n)/);
     const notByItself = { key: ecKey("P-256"), name: "CN=app.example.com" };
+    const ca = { key: ecKey("P-256"), name: "CN=app.example.com" };
+    /** Has no basic constraints, as an old root. */
+    const noAuthority = (signer?: typeof ca) => signed(ca.key, "SHA-256", signer);
+    const issuedBy = (issuer: Promise<Pair>) =>
+      chained(signed(ecKey("P-256"), "SHA-256", ca), issuer);
     return [
       ofCertificate({ ...whole, certificatePem: leaf }, /"app" has a chain without/),
       ofCertificate(whole),
-      ofCertificate(issue()),
+      ofCertificate(issue(), /"app" has signed itself/),
+      ofCertificate(issuedBy(noAuthority(notByItself)), /^Certificate 2 .*"app" is no authority's/),
+      ofCertificate(issuedBy(noAuthority())),
       ofCertificate(signed(ecKey("P-256"), "SHA-256", notByItself), /without/),
     ];
   },

@@ -14,17 +14,30 @@ export interface Pair {
   privateKeyPem: string;
 }
 
+/** An authority below a root: what it issues has a chain. Valid for longer than what it issues. */
+export const makeIssuer = async () => {
+  const notAfter = new Date(Date.now() + 5 * 365 * 24 * 3_600_000);
+  const root = await makeCertificate({ commonName: "Root", isCa: true, notAfter });
+  return makeCertificate({ commonName: "CA", isCa: true, issuer: root, notAfter });
+};
+
 /** What the policies judge, by name: `shop-again` has the key of `shop`. */
 export async function certificates(): Promise<
   Record<"weak" | "wildcard" | "shop" | "shop-again", Pair>
 > {
   const commonName = "app.example.com";
-  const shop = await makeCertificate({ commonName, dnsNames: [commonName] });
+  const issuer = await makeIssuer();
+  const ca = { key: createPrivateKey(issuer.privateKeyPem), name: "CN=CA" };
+  const issued = async (key: KeyObject) => {
+    const { certificatePem, privateKeyPem } = await signed(key, "SHA-256", ca);
+    return { certificatePem: certificatePem + issuer.certificatePem, privateKeyPem };
+  };
+  const shop = await makeCertificate({ commonName, dnsNames: [commonName], issuer });
   return {
-    weak: await signed(generateKeyPairSync("rsa", { modulusLength: 1024 }).privateKey),
-    wildcard: await makeCertificate({ commonName, dnsNames: ["*.example.com"] }),
+    weak: await issued(generateKeyPairSync("rsa", { modulusLength: 1024 }).privateKey),
+    wildcard: await makeCertificate({ commonName, dnsNames: ["*.example.com"], issuer }),
     shop,
-    "shop-again": await signed(createPrivateKey(shop.privateKeyPem)),
+    "shop-again": await issued(createPrivateKey(shop.privateKeyPem)),
   };
 }
 

@@ -249,9 +249,10 @@ function publicKey(leaf: X509Certificate): KeyObject | undefined {
 /** Whether Go, in which services of this shape are written, can read the public key. */
 function isReadable(certificate: X509Certificate): boolean {
   const key = publicKey(certificate);
-  const exponent = Number(key?.asymmetricKeyDetails?.publicExponent ?? 3);
+  if (!key) return false;
+  const exponent = Number(key.asymmetricKeyDetails?.publicExponent ?? 3);
   if (exponent < 3 || exponent > 2 ** 31 - 1 || exponent % 2 === 0) return false;
-  return key?.asymmetricKeyType !== "ec" || namedCurve.test(spki(key).toString("hex"));
+  return key.asymmetricKeyType !== "ec" || namedCurve.test(spki(key).toString("hex"));
 }
 
 /** The start of an SPKI in hex: id-ecPublicKey, the name of a curve that Go knows, an uncompressed point. */

@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import * as v from "valibot";
 import { adviceOnMissingBlock, adviceOnText } from "../kinds/pemAdvice";
@@ -65,6 +65,8 @@ function problemOfCaFile(path: string): string | undefined {
   if (path.includes("-----BEGIN ")) return "is PEM text, but must be the path of a file";
   let pem: string;
   try {
+    // A device or a pipe may never end.
+    if (!statSync(path).isFile()) return "is no regular file";
     pem = readFileSync(path, "utf8");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;

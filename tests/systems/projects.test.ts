@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Project } from "../../tools/engine";
+import { makeIssuer } from "../policyCases";
 
 const day = 86_400_000;
 
@@ -51,7 +52,11 @@ describe("the examples, on the real engine", () => {
     const hosts = { dev: "app.dev.acme.example", prod: "app.acme.example" };
     /** Goes on with a stack, with a certificate of its host. */
     const select = async (stack: keyof typeof hosts) => {
-      const leaf = { commonName: hosts[stack], dnsNames: [hosts[stack]] };
+      const leaf = {
+        commonName: hosts[stack],
+        dnsNames: [hosts[stack]],
+        issuer: await makeIssuer(),
+      };
       await project.certificate(join("certificates", stack), leaf);
       await project.select(stack);
     };
@@ -102,7 +107,8 @@ describe("the examples, on the real engine", () => {
   it("C70 policies: five of the pack's and one beside them stop it; fixed, it is deployed", async () => {
     project = await Project.copyOf({ "examples/policies": "." });
     await project.select("dev");
-    const leaf = { commonName: "shop.example.com", dnsNames: ["shop.example.com"] };
+    const names = { commonName: "shop.example.com", dnsNames: ["shop.example.com"] };
+    const leaf = { ...names, issuer: await makeIssuer() };
     await project.certificate("certificate", leaf);
     const options = ["--policy-pack", "ours", "--policy-pack-config", "policies.json"];
     const stopped = await project.fails("up", "--yes", ...options);

@@ -10,6 +10,7 @@ import { Project } from "../../tools/engine";
 import { newFolder, repository } from "../../tools/folders";
 import { findGo, goEnv, pulumiVersion } from "../../tools/pulumi";
 import { pack, quickNpm } from "../../tools/tarball";
+import { makeIssuer } from "../policyCases";
 import { upload } from "../support";
 
 const day = 86_400_000;
@@ -111,7 +112,8 @@ describe("the template stack and the recipes, from `pulumi new` on", () => {
 
   /** Gives a stack a new certificate, with the commands of docs/recipes.md. */
   async function renew(stack: Stack): Promise<void> {
-    const leaf = { commonName: `*.${hosts[stack]}`, dnsNames: [`*.${hosts[stack]}`] };
+    const names = { commonName: `*.${hosts[stack]}`, dnsNames: [`*.${hosts[stack]}`] };
+    const leaf = { ...names, issuer: await makeIssuer() };
     await project.certificate(".", { ...leaf, notAfter: new Date(Date.now() + 60 * day) });
     const commands = page.match(/^pulumi config set .*$/gm) ?? [];
     assert.equal(commands.length, 2);
