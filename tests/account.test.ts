@@ -85,7 +85,7 @@ describe("the account that the state was made with", () => {
         assert.ok(text === explained || text.length < 170, text);
       }
       assert.match(await messageOf(change(all[0])), /not found: see the first/);
-      await messageOf(all[0].leave());
+      await messageOf(all[1].leave());
       assert.match(await messageOf(create("new")), /no write is sent/);
       assert.deepEqual(
         all.map(({ state }) => state),
