@@ -91,6 +91,8 @@ export interface Replacement {
   at: number;
   /** Whether the program says `deleteBeforeReplace`. */
   deletesFirst: boolean;
+  /** Whether each resource of dynamic providers has the option `import`, which names its own object. */
+  isAdopted: boolean;
   faults: DrawnFault[];
   kill: Sequence["kill"];
 }
@@ -161,6 +163,7 @@ export const words: Record<string, (sequence: Sequence) => boolean> = {
   "a taint": ({ replacement }) => replacement?.way === "taint",
   "`--target-replace`": ({ replacement }) => replacement?.way === "target",
   "`replacementTrigger`": ({ replacement }) => replacement?.way === "trigger",
+  "a replacement with `import`": ({ replacement }) => replacement?.isAdopted === true,
   "`--replace '**'`": ({ replacement }) => replacement?.way === "all",
 };
 
@@ -217,6 +220,7 @@ function sequences(kind: Kind, run: string, pool: MadeCertificate[]): fc.Arbitra
           way: fc.constantFrom<Way>("taint", "target", "trigger", "all"),
           at: fc.nat(6),
           deletesFirst: rarely(false, fc.constant(true)),
+          isAdopted: rarely(false, fc.constant(true)),
           faults: fc.array(onReplace, { maxLength: 3, size: "max" }),
           kill: rarely<Sequence["kill"]>(undefined, kill(programs.length)),
         }),

@@ -96,7 +96,8 @@ export class Owners {
       this.#owners.set(id, owner);
       const text = `${name} has ${id}`;
       if (this.unstored.has(id)) broken.push({ promise: "taken", text });
-      if (owner === resource) continue;
+      // A replaced resource may have adopted its own old object.
+      if (owner === resource || owner.name === name) continue;
       if (owner.home !== home && messages.includes(id)) this.isExcused = true;
       else broken.push({ promise: "shared", text: `${text}, as ${owner.name}` });
     }
@@ -159,12 +160,16 @@ export function misleading(
   others: string[],
   unsure: Set<string>,
 ): Broken[] {
-  return stacks.flatMap(({ errors, resources }) =>
+  return stacks.flatMap(({ errors, resources, program }) =>
     errors.flatMap((error, index) => {
       const resource = resources[index];
-      if (!error || !resource || resource.id) return [];
+      // The option `import` names an object that a state may have.
+      if (!error || !resource || resource.id || program[index]?.__import) return [];
       const inProcess = [...held].flatMap(([id, { home }]) => (home === resource.home ? id : []));
-      const known = [...inProcess, ...others].filter((id) => !unsure.has(id));
+      // Where the old object is deleted first, the error may be that of its delete.
+      const { old, deletesFirst } = resource.replacement ?? {};
+      const own = deletesFirst ? old?.id : undefined;
+      const known = [...inProcess, ...others].filter((id) => !unsure.has(id) && id !== own);
       if (!known.some((id) => error.message.includes(id))) return [];
       return [{ promise: "misleading" as const, text: error.message }];
     }),

@@ -104,9 +104,21 @@ class Run implements Omit<Result, "words"> {
   async replace(): Promise<void> {
     const { replacement } = this.sequence;
     if (!replacement) return;
+    const isAdopted = replacement.isAdopted && this.account.protocol === "dynamic";
+    const adopted = isAdopted ? await this.#adoptOwn() : [];
     await Promise.all(this.stacks.map((stack) => stack.end()));
     for (const stack of this.stacks) stack.replace(replacement);
     await this.#upUntilDone(replacement.faults, { kill: replacement.kill });
+    if (adopted.length > 0) await this.#endAdoption(adopted);
+  }
+
+  /** Each resource gets the option `import` for its own object. */
+  async #adoptOwn(): Promise<Properties[]> {
+    const adopted = this.stacks.flatMap(({ program, resources }) =>
+      program.map((args, index) => Object.assign(args, { __import: resources[index]?.id })),
+    );
+    await this.#up(this.stacks);
+    return adopted;
   }
 
   /** Runs as many ups as it takes, and judges the objects. */
