@@ -25,6 +25,8 @@ export type Key = "tlsedge" | "twin" | "second" | "other";
 export interface Settings {
   /** Whether it has another base URL of the same service. */
   gateway?: boolean;
+  /** Whether the user says that the present settings are those of the same account. */
+  sameAccount?: boolean;
 }
 
 /** What all accounts share. */
@@ -144,11 +146,12 @@ export class Account {
   }
 
   /** A new process; `key` is for resources without one. */
-  provider(protocol: Protocol, key: Key, { gateway }: Settings = {}): Promise<Provider> {
+  provider(protocol: Protocol, key: Key, { gateway, sameAccount }: Settings = {}) {
     const { folder } = this.setup;
     const env: NodeJS.ProcessEnv = { ...this.env, TLSEDGE_API_KEY: this.keys[key] };
     for (const name of Object.keys(this.keys)) {
       const prefix = name.toUpperCase();
+      if (sameAccount) env[`${prefix}_SAME_ACCOUNT`] = "1";
       // The emulator's certificate fits both.
       if (gateway) env[`${prefix}_BASE_URL`] = this.emulator.url.replace("localhost", "127.0.0.1");
     }

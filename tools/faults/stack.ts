@@ -103,7 +103,8 @@ export class Stack {
 
   /** The user goes on after a command that has failed, perhaps with other settings. */
   goOn({ gateway }: Sequence): void {
-    this.#settings = { gateway };
+    const sameAccount = this.errors.some((error) => error?.message.includes("SAME_ACCOUNT=1"));
+    this.#settings = { gateway, sameAccount };
   }
 
   /** Gives a resource another name, without an alias or with one; see `Edit`. */
