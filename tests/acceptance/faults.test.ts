@@ -106,20 +106,14 @@ describe("the drawn sequences of tools/faults", () => {
   it("C36 see an object that two resources have, or have had one after the other", () => {
     const judge = (isOneStack: boolean, messages = "") => {
       const [first, second] = [
-        { id: "cert_1", name: "first" },
-        { id: "", name: "second" },
+        { id: "cert_1", name: "first", home: "one" },
+        { id: "", name: "second", home: isOneStack ? "one" : "two" },
       ];
       const owners = new Owners();
-      const stacks = isOneStack
-        ? [{ all: [first, second], messages }]
-        : [
-            { all: [first], messages: "" },
-            { all: [second], messages },
-          ];
-      const before = owners.judge(stacks);
+      const before = owners.judge([first, second], messages);
       Object.assign(first, { id: "" });
       Object.assign(second, { id: "cert_1" });
-      return [...before, ...owners.judge(stacks)].map(({ promise }) => promise);
+      return [...before, ...owners.judge([first, second], messages)].map(({ promise }) => promise);
     };
     assert.deepEqual(judge(true, "it uses cert_1"), ["shared"]);
     assert.deepEqual(judge(false), ["shared"]);
@@ -129,15 +123,15 @@ describe("the drawn sequences of tools/faults", () => {
 
   it("C84 see that a create takes what an earlier one was answered with", () => {
     const owners = new Owners();
-    const stacks = [{ all: [{ id: "cert_1", name: "one" }], messages: "" }];
+    const all = [{ id: "cert_1", name: "one", home: "one" }];
     owners.unstored.add("cert_1");
     assert.deepEqual(
-      owners.judge(stacks).map(({ promise }) => promise),
+      owners.judge(all, "").map(({ promise }) => promise),
       ["taken"],
     );
     // Unless the user has said so.
     owners.release("cert_1");
-    assert.deepEqual(owners.judge(stacks), []);
+    assert.deepEqual(owners.judge(all, ""), []);
   });
 
   it("C33 break promises on a copy of the package that sends a failed create again", async () => {

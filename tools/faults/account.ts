@@ -15,13 +15,18 @@ import { Secrets } from "../secrets";
 /** How long a provider waits for an answer that does not come. */
 const timeoutSeconds = 2;
 
-/** A key, by its namespace of config: the account's own, its second one, or another account's. */
-export type Key = "tlsedge" | "second" | "other";
+/**
+ * A key, by its namespace of config: the account's own, the same one under another name, the account's second one, or
+ * another account's.
+ */
+export type Key = "tlsedge" | "twin" | "second" | "other";
 
 /** What a later process has besides the usual settings. */
 export interface Settings {
   /** Whether it has another base URL of the same service. */
   gateway?: boolean;
+  /** Whether the user says that the present settings are those of the same account. */
+  sameAccount?: boolean;
 }
 
 /** What all accounts share. */
@@ -104,7 +109,8 @@ export class Account {
   static async open(setup: Setup): Promise<Account> {
     const emulator = await startEmulator();
     const other = emulator.addAccount();
-    const keys = { tlsedge: emulator.apiKey, second: emulator.addKey(), other: other.apiKey };
+    const { apiKey: own } = emulator;
+    const keys = { tlsedge: own, twin: own, second: emulator.addKey(), other: other.apiKey };
     const env: NodeJS.ProcessEnv = {
       ...process.env,
       ...(await environment(newFolder(), emulator)),
@@ -140,11 +146,12 @@ export class Account {
   }
 
   /** A new process; `key` is for resources without one. */
-  provider(key: Key, { gateway }: Settings = {}): Promise<Provider> {
-    const { folder, protocol } = this.setup;
+  provider(protocol: Protocol, key: Key, { gateway, sameAccount }: Settings = {}) {
+    const { folder } = this.setup;
     const env: NodeJS.ProcessEnv = { ...this.env, TLSEDGE_API_KEY: this.keys[key] };
     for (const name of Object.keys(this.keys)) {
       const prefix = name.toUpperCase();
+      if (sameAccount) env[`${prefix}_SAME_ACCOUNT`] = "1";
       // The emulator's certificate fits both.
       if (gateway) env[`${prefix}_BASE_URL`] = this.emulator.url.replace("localhost", "127.0.0.1");
     }

@@ -173,9 +173,9 @@ class Crash {
   async #adoptable({ output }: { output: string }): Promise<Record<string, string>> {
     const { resources } = await this.project.state();
     const named = (await this.#unmanaged()).filter((id) => output.includes(id));
-    const adoptable = named.filter(
-      (id) => !resources.some(({ id: own }) => own && kindOf(own) === kindOf(id)),
-    );
+    // Providers have ids, too, and so has what is deleted before it is replaced.
+    const live = this.#objects().filter(({ id }) => resources.some((one) => one.id === id));
+    const adoptable = named.filter((id) => !live.some((own) => kindOf(own.id) === kindOf(id)));
     return Object.fromEntries(adoptable.map((id) => [kindOf(id), id]));
   }
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import type { Clocks, Fault, MadeCertificate } from "../../emulator/server";
 import type { Properties } from "../protocol";
 import type { Key } from "./account";
-import type { Kind } from "./resource";
+import type { Kind, Way } from "./resource";
 
 /** Whether the request fails before the service has done the work, after it, or long before it. */
 type Timing = "before" | "after" | "later";
@@ -85,6 +85,18 @@ export type Step = "update" | "refresh" | "destroy";
  */
 type Edit = "rename" | "alias" | "edit" | "reorder";
 
+/** A replacement of one resource of each stack, or of all. */
+export interface Replacement {
+  way: Way;
+  at: number;
+  /** Whether the program says `deleteBeforeReplace`. */
+  deletesFirst: boolean;
+  /** Whether each resource of dynamic providers has the option `import`, which names its own object. */
+  isAdopted: boolean;
+  faults: DrawnFault[];
+  kill: Sequence["kill"];
+}
+
 /** What a run does; its number and the seed decide all of it. */
 export interface Sequence {
   /** The name of the run, which is in its URNs and contents. */
@@ -94,11 +106,10 @@ export interface Sequence {
   programs: Properties[][];
   /** How far the service's clocks are ahead, in milliseconds. */
   clocks: Clocks;
-  /**
-   * The key of every second resource, or with the plugin of every second stack; by default the
-   * same as the others'.
-   */
+  /** The key of every second resource: it names a connection, or with the plugin a provider of its own. */
   key: Key;
+  /** Whether the plugin takes over, after the first `up`, what dynamic providers have made. */
+  moves: boolean;
   /** What is done to the program of the killed stack. */
   edits: Edit[];
   /** Whether the later ups have another base URL of the same service. */
@@ -125,6 +136,8 @@ export interface Sequence {
         isStored: boolean;
       }
     | undefined;
+  /** What follows the creates. */
+  replacement: Replacement | undefined;
   /** Whether an object that an error names is adopted; otherwise it is deleted. */
   adopts: boolean;
   /** The commands after the creates, and the faults they meet. */
@@ -135,6 +148,7 @@ export interface Sequence {
 /** What only some runs have. */
 export const words: Record<string, (sequence: Sequence) => boolean> = {
   "the service's clocks are wrong": ({ clocks }) => clocks.date !== 0 || clocks.createdAt !== 0,
+  "two providers with one key": ({ key }) => key === "twin",
   "two keys of one account": ({ key }) => key === "second",
   "two accounts on one host": ({ key }) => key === "other",
   "later `up`s at another base URL": ({ gateway }) => gateway,
@@ -144,6 +158,13 @@ export const words: Record<string, (sequence: Sequence) => boolean> = {
   "inputs edited": ({ edits }) => edits.includes("edit"),
   "resources reordered": ({ edits }) => edits.includes("reorder"),
   "an `up` with `--target`": ({ target }) => target !== undefined,
+  "a move to the plugin": ({ moves }) => moves,
+  "seven creates lost": ({ programs }) => isLong(programs),
+  "a taint": ({ replacement }) => replacement?.way === "taint",
+  "`--target-replace`": ({ replacement }) => replacement?.way === "target",
+  "`replacementTrigger`": ({ replacement }) => replacement?.way === "trigger",
+  "a replacement with `import`": ({ replacement }) => replacement?.isAdopted === true,
+  "`--replace '**'`": ({ replacement }) => replacement?.way === "all",
 };
 
 /** The path of each kind. */
@@ -164,16 +185,15 @@ export function draw(seed: number, number: number, pool: MadeCertificate[]): Seq
 
 function sequences(kind: Kind, run: string, pool: MadeCertificate[]): fc.Arbitrary<Sequence> {
   const path = paths[kind];
+  const onCreate: Target[] = [
+    { method: "POST", path, weight: 3 },
+    { method: "GET", path, weight: 1 },
+  ];
   const creates = fc.oneof(
-    {
-      weight: 9,
-      arbitrary: drawnFaults([
-        { method: "POST", path, weight: 3 },
-        { method: "GET", path, weight: 1 },
-      ]),
-    },
+    { weight: 9, arbitrary: drawnFaults(onCreate) },
     { weight: 1, arbitrary: staleLists(path) },
   );
+  const onReplace = drawnFaults([...onCreate, { method: "DELETE", path: `${path}/*`, weight: 2 }]);
   const steps = drawnFaults([
     { method: "PATCH", path: `${path}/*`, weight: 2 },
     { method: "DELETE", path: `${path}/*`, weight: 2 },
@@ -186,12 +206,26 @@ function sequences(kind: Kind, run: string, pool: MadeCertificate[]): fc.Arbitra
       kind: fc.constant(kind),
       programs: fc.constant(programs),
       clocks: rarely({ date: 0, createdAt: 0 }, fc.record({ date: aheadMs, createdAt: aheadMs })),
-      key: rarely<Key>("tlsedge", fc.constantFrom("second", "other")),
+      key: rarely<Key>("tlsedge", fc.constantFrom("twin", "twin", "second", "other")),
+      moves: rarely(false, fc.constant(true)),
       gateway: rarely(false, fc.constant(true)),
       target: rarely<Sequence["target"]>(undefined, fc.constantFrom(1, 2)),
       olderObjects: fc.constantFrom(0, 0, 0, 1, 2),
-      createFaults: fc.array(creates, { minLength: 1, maxLength: 4, size: "max" }),
+      createFaults: isLong(programs)
+        ? fc.constant<DrawnFault[]>([lostCreates(path)])
+        : fc.array(creates, { minLength: 1, maxLength: 4, size: "max" }),
       keepsFaults: fc.boolean(),
+      replacement: fc.option(
+        fc.record({
+          way: fc.constantFrom<Way>("taint", "target", "trigger", "all"),
+          at: fc.nat(6),
+          deletesFirst: rarely(false, fc.constant(true)),
+          isAdopted: rarely(false, fc.constant(true)),
+          faults: fc.array(onReplace, { maxLength: 3, size: "max" }),
+          kill: rarely<Sequence["kill"]>(undefined, kill(programs.length)),
+        }),
+        { nil: undefined, freq: 3 },
+      ),
       adopts: fc.boolean(),
       steps: fc.subarray<Step>(["refresh", "update", "destroy"]),
       stepFaults: fc.array(steps, { maxLength: 2, size: "max" }),
@@ -200,12 +234,12 @@ function sequences(kind: Kind, run: string, pool: MadeCertificate[]): fc.Arbitra
   return drawn.map(({ crash, ...rest }) => ({ ...crash, ...rest }));
 }
 
-/** One stack or two; each has up to three equal resources, and perhaps one that differs. */
+/** One stack or two; each has up to three equal resources, or seven, and perhaps one that differs. */
 function programs(kind: Kind, run: string, pool: MadeCertificate[]): fc.Arbitrary<Properties[][]> {
   return fc
     .record({
       stacks: fc.constantFrom(1, 1, 1, 2, 2),
-      equal: fc.array(fc.constantFrom(1, 2, 2, 3), { minLength: 2, maxLength: 2 }),
+      equal: fc.tuple(counts, counts),
       others: fc.array(fc.boolean(), { minLength: 2, maxLength: 2 }),
       pair: fc.constantFrom(...pool),
       module: fc.boolean(),
@@ -217,6 +251,17 @@ function programs(kind: Kind, run: string, pool: MadeCertificate[]): fc.Arbitrar
         ...(others[stack] ? [different(kind, `${run}, stack ${stack}`, content)] : []),
       ]);
     });
+}
+
+const counts = fc.constantFrom(1, 1, 1, 2, 2, 2, 2, 2, 3, 3, 3, 7);
+
+/** Whether a stack has more resources than a message with a few of them would name. */
+const isLong = (programs: Properties[][]): boolean => programs.some(({ length }) => length > 6);
+
+/** Seven creates whose objects appear when the up has ended. */
+function lostCreates(path: string): DrawnFault {
+  const fault = { method: "POST", path, times: 7, work: "cleared", answer: "reset" } as const;
+  return { title: "seven connection resets, the work later", fault };
 }
 
 function ofKind(kind: Kind, pair: MadeCertificate, module: boolean): Properties {
@@ -251,22 +296,25 @@ function rarely<T>(usual: T, other: fc.Arbitrary<T>): fc.Arbitrary<T> {
 /** A clock that is right, or wrong by seconds or hours. */
 const aheadMs = fc.constantFrom(0, 4000, -4000, 10_800_000, -10_800_000);
 
-/** Nothing, a kill, or a kill and what is done to the program after it. */
-function crash(stacks: number): fc.Arbitrary<Pick<Sequence, "kill" | "edits">> {
-  const kill = fc.record({
+function kill(stacks: number): fc.Arbitrary<NonNullable<Sequence["kill"]>> {
+  return fc.record({
     stack: fc.nat(stacks - 1),
     skip: fc.nat(2),
     work: fc.constantFrom<boolean | "cleared">(true, false, "cleared"),
     victim: fc.constantFrom<"provider" | "engine">("provider", "engine"),
     isStored: fc.boolean(),
   });
+}
+
+/** Nothing, a kill, or a kill and what is done to the program after it. */
+function crash(stacks: number): fc.Arbitrary<Pick<Sequence, "kill" | "edits">> {
   const all: Edit[] = ["rename", "alias", "edit", "reorder"];
   const edits = fc.subarray(all, { minLength: 1, maxLength: 2 });
   const none = fc.constant<Edit[]>([]);
   return fc.oneof(
     { weight: 6, arbitrary: fc.record({ kill: fc.constant(undefined), edits: none }) },
-    { weight: 1, arbitrary: fc.record({ kill, edits: none }) },
-    { weight: 2, arbitrary: fc.record({ kill, edits }) },
+    { weight: 1, arbitrary: fc.record({ kill: kill(stacks), edits: none }) },
+    { weight: 2, arbitrary: fc.record({ kill: kill(stacks), edits }) },
   );
 }
 

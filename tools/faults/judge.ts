@@ -12,14 +12,14 @@ import type { Stack } from "./stack";
 export const promises = {
   duplicate: "No create makes two objects, unless an error or a warning names the second.",
   shared:
-    "No two resources get the same object, also one after the other. Where they are in two stacks, a warning must name the object.",
+    "No two resources get the same object, also one after the other. Where they are in two stacks, or in two providers of the plugin, a warning must name the object.",
   taken: "No create keeps an object that was the answer to an earlier create.",
   resent: "No create sends its POST again after a lost answer.",
   orphan:
     "An error or a warning names each object that no state has, at the latest in the next plan. There are two exceptions: the inputs were edited since; and two stacks made equal objects at the same time, where a warning names the one that was kept.",
   misleading:
     "No error names an object that another resource of the stack or another user has. There is one exception: the object was created in the second before its provider was killed.",
-  gone: "No fault makes an object look deleted.",
+  gone: "No fault makes an object look deleted, and no object of a resource that stays is deleted.",
   stuck:
     "When the objects that errors name are adopted or deleted, an `up` without faults succeeds, and a few of them create everything.",
   differs: "Then the service has what the program says, and another `up` has nothing to do.",
@@ -65,15 +65,15 @@ function fingerprint(pem: string): string {
   return new X509Certificate(pem).fingerprint256;
 }
 
-type Having = Pick<Resource, "id" | "name">;
+type Having = Pick<Resource, "id" | "name" | "home">;
 
 /** Which resource has had which object, in all the commands of a run. */
 export class Owners {
   /** Ids that were answered to a create, and that no state has because the engine was killed. */
   readonly unstored = new Set<string>();
-  /** Whether two stacks share an object, which a message names: neither can know. */
+  /** Whether two processes share an object, which a message names: neither can know. */
   isExcused = false;
-  readonly #owners = new Map<string, { resource: Having; stack: object }>();
+  readonly #owners = new Map<string, Having>();
 
   /** The user gives the object to another resource. */
   release(id: string): void {
@@ -81,21 +81,25 @@ export class Owners {
     this.unstored.delete(id);
   }
 
+  /** Whether the resource that had the object has it no more. */
+  hasLost(id: string): boolean {
+    const owner = this.#owners.get(id);
+    return owner !== undefined && owner.id !== id;
+  }
+
   /** Objects that two resources have had: the first one that is destroyed breaks the other. */
-  judge(stacks: (Pick<Stack, "messages"> & { all: Having[] })[]): Broken[] {
-    const messages = stacks.map((stack) => stack.messages).join("\n");
+  judge(resources: Having[], messages: string): Broken[] {
     const broken: Broken[] = [];
-    for (const stack of stacks) {
-      for (const resource of stack.all.filter(({ id }) => id)) {
-        const { id, name } = resource;
-        const owner = this.#owners.get(id) ?? { resource, stack };
-        this.#owners.set(id, owner);
-        const text = `${name} has ${id}`;
-        if (this.unstored.has(id)) broken.push({ promise: "taken", text });
-        if (owner.resource === resource) continue;
-        if (owner.stack !== stack && messages.includes(id)) this.isExcused = true;
-        else broken.push({ promise: "shared", text: `${text}, as ${owner.resource.name}` });
-      }
+    for (const resource of resources.filter(({ id }) => id)) {
+      const { id, name, home } = resource;
+      const owner = this.#owners.get(id) ?? resource;
+      this.#owners.set(id, owner);
+      const text = `${name} has ${id}`;
+      if (this.unstored.has(id)) broken.push({ promise: "taken", text });
+      // A replaced resource may have adopted its own old object.
+      if (owner === resource || owner.name === name) continue;
+      if (owner.home !== home && messages.includes(id)) this.isExcused = true;
+      else broken.push({ promise: "shared", text: `${text}, as ${owner.name}` });
     }
     return broken;
   }
@@ -130,9 +134,13 @@ export function resent(
   });
 }
 
+/** What the user has read. */
+export const messagesOf = (stacks: Stack[]): string =>
+  stacks.map(({ messages }) => messages).join("\n");
+
 /** Objects that no state has and no message names: duplicates if all creates have an object. */
 export function unnamed(stacks: Stack[], left: Wire[], all: Wire[]): Broken[] {
-  const messages = stacks.map((stack) => stack.messages).join("\n");
+  const messages = messagesOf(stacks);
   const programs = stacks.flatMap((stack) => stack.program);
   return left
     .filter(({ id }) => !messages.includes(id))
@@ -148,20 +156,24 @@ export function unnamed(stacks: Stack[], left: Wire[], all: Wire[]): Broken[] {
 /** Errors of creates that name an object of another resource or user, as if it could be deleted. */
 export function misleading(
   stacks: Stack[],
-  heldBefore: Map<string, Stack>,
+  held: Map<string, Resource>,
   others: string[],
   unsure: Set<string>,
 ): Broken[] {
-  return stacks.flatMap((stack) => {
-    const { errors, resources, ids } = stack;
-    const before = [...heldBefore].flatMap(([id, one]) => (one === stack ? id : []));
-    const held = [...before, ...ids, ...others].filter((id) => !unsure.has(id));
-    return errors.flatMap((error, index) =>
-      error && !resources[index]?.id && held.some((id) => error.message.includes(id))
-        ? [{ promise: "misleading" as const, text: error.message }]
-        : [],
-    );
-  });
+  return stacks.flatMap(({ errors, resources, program }) =>
+    errors.flatMap((error, index) => {
+      const resource = resources[index];
+      // The option `import` names an object that a state may have.
+      if (!error || !resource || resource.id || program[index]?.__import) return [];
+      const inProcess = [...held].flatMap(([id, { home }]) => (home === resource.home ? id : []));
+      // Where the old object is deleted first, the error may be that of its delete.
+      const { old, deletesFirst } = resource.replacement ?? {};
+      const own = deletesFirst ? old?.id : undefined;
+      const known = [...inProcess, ...others].filter((id) => !unsure.has(id) && id !== own);
+      if (!known.some((id) => error.message.includes(id))) return [];
+      return [{ promise: "misleading" as const, text: error.message }];
+    }),
+  );
 }
 
 /** Messages that explain nothing, and keys in what is printed, answered or stored. */

@@ -9,6 +9,7 @@ import {
   type Broken,
   countCreates,
   isLike,
+  messagesOf,
   misleading,
   Owners,
   resent,
@@ -17,6 +18,7 @@ import {
   unnamed,
   type Wire,
 } from "./judge";
+import type { Resource } from "./resource";
 import { Stack } from "./stack";
 
 /** How often the user tries `up` and follows the advice of its errors. */
@@ -43,8 +45,9 @@ export interface Result {
 export async function runSequence(account: Account, sequence: Sequence): Promise<Result> {
   const run = new Run(account, sequence);
   try {
-    await run.create();
-    if (run.broken.length === 0 && !run.owners.isExcused) await run.goOn();
+    for (const part of ["create", "replace", "goOn"] as const) {
+      if (run.broken.length === 0 && !run.owners.isExcused) await run[part]();
+    }
   } finally {
     await Promise.all(run.stacks.map((stack) => stack.end()));
     account.emulator.faults.clear();
@@ -60,12 +63,13 @@ class Run implements Omit<Result, "words"> {
   readonly owners: Owners;
   readonly metFaults: string[] = [];
   killed: Result["killed"];
-  ups = 1;
-  objects = 0;
+  ups = 0;
   named = 0;
   readonly broken: Broken[] = [];
   /** Ids of objects that the account had before. */
   #others: string[] = [];
+  /** Ids of objects that the creates have made. */
+  readonly #made = new Set<string>();
   /** The faults that are set. */
   #faults: DrawnFault[] = [];
   /** Ids of which it is not known whether the killed engine has stored them. */
@@ -83,30 +87,61 @@ class Run implements Omit<Result, "words"> {
     return this.stacks.flatMap(({ program }) => program).length;
   }
 
-  /** Creates everything, with as many ups as that takes, and judges the objects. */
+  get objects(): number {
+    return this.#made.size;
+  }
+
+  /** Creates everything. */
   async create(): Promise<void> {
-    const { createFaults, kill, keepsFaults, clocks, edits, target } = this.sequence;
+    const { createFaults, clocks } = this.sequence;
     this.account.emulator.reset();
     Object.assign(this.account.emulator.clocks, clocks);
     this.#others = await makeOlderObjects(this.account, this.sequence);
-    this.#setFaults(kill ? [killFault(this.sequence.kind, kill), ...createFaults] : createFaults);
+    await this.#upUntilDone(createFaults, this.sequence);
+  }
+
+  /** Replaces what has no change. */
+  async replace(): Promise<void> {
+    const { replacement } = this.sequence;
+    if (!replacement) return;
+    const isAdopted = replacement.isAdopted && this.account.protocol === "dynamic";
+    const adopted = isAdopted ? await this.#adoptOwn() : [];
+    await Promise.all(this.stacks.map((stack) => stack.end()));
+    for (const stack of this.stacks) stack.replace(replacement);
+    await this.#upUntilDone(replacement.faults, { kill: replacement.kill });
+    if (adopted.length > 0) await this.#endAdoption(adopted);
+  }
+
+  /** Each resource gets the option `import` for its own object. */
+  async #adoptOwn(): Promise<Properties[]> {
+    const adopted = this.stacks.flatMap(({ program, resources }) =>
+      program.map((args, index) => Object.assign(args, { __import: resources[index]?.id })),
+    );
+    await this.#up(this.stacks);
+    return adopted;
+  }
+
+  /** Runs as many ups as it takes, and judges the objects. */
+  async #upUntilDone(faults: DrawnFault[], words: Partial<Sequence>): Promise<void> {
+    const { kill, edits = [], target, keepsFaults } = words;
+    this.#setFaults(kill ? [killFault(this.sequence.kind, kill), ...faults] : faults);
     const left = await this.#up(this.stacks, target === 1, kill);
-    await this.#edit();
+    let ups = 1;
+    await this.#edit(words);
     let unfinished = edits.length > 0 ? this.stacks : this.#unfinished();
-    while (unfinished.length > 0 && this.ups < mostUps) {
+    while (unfinished.length > 0 && ups < mostUps) {
       const adopted = this.#followAdvice();
-      if (keepsFaults && this.ups === 1) this.#setFaults(left);
-      this.ups += 1;
+      if (keepsFaults && ups === 1) this.#setFaults(left);
+      ups += 1;
+      if (unfinished.some(({ dropped }) => dropped.length > 0)) this.#waitTwoMinutes();
       // Another command has another process.
       await Promise.all(unfinished.map((stack) => stack.end()));
       for (const stack of unfinished) stack.goOn(this.sequence);
-      await this.#up(
-        unfinished,
-        this.ups === target || (this.ups === 2 && edits.includes("alias")),
-      );
+      await this.#up(unfinished, ups === target || (ups === 2 && edits.includes("alias")));
       if (adopted.length > 0) await this.#endAdoption(adopted);
       unfinished = this.#unfinished();
     }
+    this.ups += ups;
     this.#judgeErrors();
     await this.#judgeWhatIsLeft();
   }
@@ -116,14 +151,15 @@ class Run implements Omit<Result, "words"> {
   }
 
   /** Does what the sequence says between the first two ups. */
-  async #edit(): Promise<void> {
-    const { edits, kill } = this.sequence;
+  async #edit({ edits = [], kill, moves }: Partial<Sequence>): Promise<void> {
     const stack = this.stacks[kill?.stack ?? 0] as Stack;
     const { program, resources, errors } = stack;
     if (edits.includes("rename")) stack.rename(false);
     if (edits.includes("alias")) stack.rename(true);
     if (edits.includes("edit")) program.filter((_, n) => !resources[n]?.id).forEach(edit);
     if (edits.includes("reorder")) for (const list of [program, resources, errors]) list.reverse();
+    if (!moves || this.account.protocol !== "plugin") return;
+    for (const one of this.stacks.flatMap((stack) => stack.resources)) one.protocol = "plugin";
   }
 
   /** Updates, reads and deletes under faults; in the end the service has what the program says. */
@@ -135,7 +171,7 @@ class Run implements Omit<Result, "words"> {
         for (const args of this.stacks.flatMap(({ program }) => program)) args.metadata = "changed";
       }
       await Promise.all(this.stacks.map((stack) => stack.run(step)));
-      this.#judgeGone();
+      if (step !== "destroy") this.#judgeGone();
     }
     await this.#clear();
     await (steps.includes("destroy") ? this.#endDestroyed() : this.#endUnchanged());
@@ -165,10 +201,14 @@ class Run implements Omit<Result, "words"> {
     for (let tries = 0; tries < 3; tries++) {
       done = await Promise.all(this.stacks.map((stack) => stack.run(command)));
       if (!this.stacks.some((stack) => stack.hasFailed)) break;
-      this.account.emulator.clocks.date += 120_000;
+      this.#waitTwoMinutes();
     }
     this.#judgeErrors();
     return done.flat();
+  }
+
+  #waitTwoMinutes(): void {
+    this.account.emulator.clocks.date += 120_000;
   }
 
   /** Gives the faults that no request has met. */
@@ -177,17 +217,20 @@ class Run implements Omit<Result, "words"> {
     const [sentBefore, createsBefore] = [requests.length, countCreates(stacks)];
     const heldBefore = this.#held();
     const done = Promise.all(stacks.map((stack) => stack.run("up", isTargeted)));
-    if (kill) await this.#killDuring(done, kill);
+    const isKilled = kill && (await this.#killDuring(done, kill));
     await done;
-    if (this.killed && kill) this.#forget(this.stacks[kill.stack] as Stack, kill, heldBefore);
+    if (isKilled) this.#forget(this.stacks[kill.stack] as Stack, kill, heldBefore);
     const left = await this.#clear();
+    const held = new Map([...heldBefore, ...this.#held()]);
     this.broken.push(
-      ...misleading(stacks, heldBefore, this.#others, this.#unsure),
+      ...misleading(stacks, held, this.#others, this.#unsure),
       ...resent(requests.slice(sentBefore), createsBefore, countCreates(stacks)),
     );
     // The warnings of a run come at its end.
     await Promise.all(stacks.map((stack) => stack.end()));
-    this.broken.push(...this.owners.judge(this.stacks));
+    const all = this.stacks.flatMap((stack) => stack.all);
+    this.broken.push(...this.owners.judge(all, messagesOf(this.stacks)));
+    this.#judgeDeleted();
     return left;
   }
 
@@ -195,7 +238,7 @@ class Run implements Omit<Result, "words"> {
   #forget(
     stack: Stack,
     { isStored, victim }: NonNullable<Sequence["kill"]>,
-    heldBefore: Map<string, Stack>,
+    heldBefore: Map<string, Resource>,
   ): void {
     this.#unsure = new Set(stack.ids);
     for (const resource of isStored || victim === "provider" ? [] : stack.resources) {
@@ -209,9 +252,10 @@ class Run implements Omit<Result, "words"> {
   async #killDuring(up: Promise<unknown>, { stack, victim }: NonNullable<Sequence["kill"]>) {
     const { faults } = this.account.emulator;
     await until(() => faults.list()[0]?.hits === 1, up);
-    if (faults.list()[0]?.hits !== 1) return;
+    if (faults.list()[0]?.hits !== 1) return false;
     this.killed = victim;
     await this.stacks[stack]?.kill(victim);
+    return true;
   }
 
   /** Adopts an object that the error of one resource names; deletes it otherwise. */
@@ -234,7 +278,7 @@ class Run implements Omit<Result, "words"> {
         this.owners.release(id);
         adopted.push(first.args);
       } else {
-        this.objects += 1;
+        this.#made.add(id);
         this.named += 1;
         this.#delete(id);
       }
@@ -258,31 +302,31 @@ class Run implements Omit<Result, "words"> {
     const knowable = left.filter((object) => !this.#isUnknowable(object));
     const broken = unnamed(this.stacks, knowable, all);
     this.broken.push(...broken);
-    this.objects += all.length;
+    for (const { id } of all) this.#made.add(id);
     this.named += left.length - broken.length;
     for (const { id } of left) this.#delete(id);
   }
 
   /** Whether no run can know that an object was made. */
   #isUnknowable(object: Wire): boolean {
-    const having = this.stacks.filter(({ program }) =>
-      program.some((args) => isLike(args, object)),
+    const having = this.stacks.flatMap(({ program, resources }) =>
+      resources.filter((_, n) => isLike(program[n] as Properties, object)),
     );
     // A plan finds objects by what the program is to create now.
     const isEdited = this.sequence.edits.includes("edit");
     if (isEdited && (having.length === 0 || this.killed)) return true;
-    // Two stacks can't tell their equal objects apart: the warning of a create that keeps one is all they say.
-    const hasTaken = this.stacks.some(({ messages }) => messages.includes("this create was lost"));
-    return hasTaken && having.length > 1;
+    // Two processes can't tell their equal objects apart: the warning of a create that keeps one is all they say.
+    const hasTaken = messagesOf(this.stacks).includes("this create was lost");
+    return hasTaken && new Set(having.map(({ home }) => home)).size > 1;
   }
 
   #judgeContent(): void {
     const own = this.#own();
     const { kind } = this.sequence;
     for (const stack of this.stacks) {
-      for (const [index, { id }] of stack.resources.entries()) {
+      for (const [index, { id, key }] of stack.resources.entries()) {
         const { emulator, other } = this.account;
-        const object = stored(stack.isOfOther(index) ? other : emulator, kind).get(id);
+        const object = stored(key === "other" ? other : emulator, kind).get(id);
         const args = stack.program[index] as Properties;
         if (!object || !isLike(args, object)) this.#differs(`${id} is not what the program says`);
       }
@@ -291,9 +335,22 @@ class Run implements Omit<Result, "words"> {
   }
 
   #judgeGone(): void {
-    if (this.sequence.steps.includes("destroy")) return;
     const lost = this.stacks.flatMap(({ resources }) => resources).filter(({ id }) => !id);
     if (lost.length > 0) this.broken.push({ promise: "gone", text: `${lost.length} of them` });
+    this.#judgeDeleted();
+  }
+
+  /** What a resource of the program has must be there, and what a command has deleted must not. */
+  #judgeDeleted(): void {
+    const own = this.#own().map(({ id }) => id);
+    for (const { id, name } of this.stacks.flatMap(({ resources }) => resources)) {
+      const text = `${id} of ${name} was deleted`;
+      if (id && !own.includes(id)) this.broken.push({ promise: "gone", text });
+    }
+    const held = this.#held();
+    for (const id of own.filter((one) => this.owners.hasLost(one) && !held.has(one))) {
+      this.#differs(`${id} was to be deleted, and is left`);
+    }
   }
 
   #judgeErrors(): void {
@@ -307,8 +364,9 @@ class Run implements Omit<Result, "words"> {
   }
 
   /** The ids in all states, and who has them. */
-  #held(): Map<string, Stack> {
-    return new Map(this.stacks.flatMap((stack) => stack.ids.map((id) => [id, stack])));
+  #held(): Map<string, Resource> {
+    const all = this.stacks.flatMap((stack) => stack.all);
+    return new Map(all.flatMap((one) => (one.id ? [[one.id, one]] : [])));
   }
 
   /** The objects that this run has made or taken, in both accounts. */

@@ -60,7 +60,7 @@ export function totalsOf(seed: number, results: Numbered[], minutes: number): [s
     ["Sequences that broke a promise", sum(({ broken }) => Number(broken.length > 0))],
     ["Requests that met a fault", sum(({ metFaults }) => metFaults.length)],
     ["Resources created", sum(({ creates }) => creates)],
-    ["`up`s until all were created", sum(({ ups }) => ups)],
+    ["`up`s until all were created and replaced", sum(({ ups }) => ups)],
     ["At most in one sequence", String(Math.max(...results.map(({ ups }) => ups)))],
     ["Provider processes killed", sum(({ killed }) => Number(killed === "provider"))],
     ["Engines killed", sum(({ killed }) => Number(killed === "engine"))],

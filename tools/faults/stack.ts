@@ -1,12 +1,12 @@
-import type { Properties, Provider } from "../protocol";
-import type { Account, Key, Settings } from "./account";
-import type { Sequence, Step } from "./draw";
+import type { Properties, Protocol, Provider } from "../protocol";
+import type { Account, Settings } from "./account";
+import type { Replacement, Sequence, Step } from "./draw";
 import { Resource } from "./resource";
 
 /** Longer than an operation's deadline. After this time a provider without an engine has ended. */
 const longestOperationMs = 3000;
 
-/** A stack as the engine has it: resources, and the provider process of the present command. */
+/** A stack as the engine has it: resources, and the provider processes of the present command. */
 export class Stack {
   /** The program's resources. */
   readonly resources: Resource[];
@@ -22,24 +22,25 @@ export class Stack {
   output = "";
   /** Whether a process has ended that nobody killed. */
   hasCrashed = false;
-  #provider: Provider | undefined;
-  readonly #key: Key;
+  /** By what they are for. */
+  readonly #providers = new Map<string, Provider>();
   /** What a later command adds to the settings. */
   #settings: Settings = {};
 
   constructor(
     private readonly account: Account,
-    { name, kind, programs, key }: Sequence,
+    { name, kind, programs, key, moves }: Sequence,
     number: number,
   ) {
-    const { protocol } = account;
-    // A process of the plugin has one key; dynamic providers have one for each resource.
-    this.#key = protocol === "plugin" && number % 2 === 1 ? key : "tlsedge";
-    this.program = (programs[number] ?? []).map((args, index) =>
-      protocol === "dynamic" && (number + index) % 2 === 1 ? { ...args, connection: key } : args,
-    );
+    const isMoved = moves && account.protocol === "plugin";
+    const protocol = isMoved ? "dynamic" : account.protocol;
     const label = `${name.replaceAll(/\W+/g, "-")}-stack${number}`;
-    this.resources = this.program.map((_, n) => new Resource(kind, `${label}-${n}`, protocol));
+    this.program = programs[number] ?? [];
+    this.resources = this.program.map((_, n) => {
+      // The program would name the account of a connection with an explicit provider.
+      const own = (number + n) % 2 === 1 && !isMoved ? key : "tlsedge";
+      return new Resource(kind, `${label}-${n}`, protocol, own, label);
+    });
   }
 
   get hasFailed(): boolean {
@@ -59,21 +60,19 @@ export class Stack {
     return this.all.flatMap(({ id }) => id || []);
   }
 
-  /** Whether a resource of the program belongs to the other account. */
-  isOfOther(index: number): boolean {
-    return (this.program[index]?.connection ?? this.#key) === "other";
-  }
-
-  /** Runs a command on all resources at once, or on the last one; a failed process is not kept. */
+  /** Runs a command on all resources at once, or on some; a failed process is not kept. */
   async run(command: "up" | Step, isTargeted = false): Promise<string[]> {
-    // The engine starts a process for each command. The plugin starts fast enough to do so here
-    // before a destroy: in the process of an `up`, a delete is a part of a replacement.
-    const isFresh = command === "destroy" && this.account.protocol === "plugin";
-    if (this.hasFailed || isFresh) await this.end();
+    // The engine starts a process for each command, which takes time. Before a destroy it is done here, too: in the
+    // process of an `up`, a delete is a part of a replacement.
+    if (this.hasFailed || command === "destroy") await this.end();
     await this.#start();
+    const targets = isTargeted
+      ? this.resources.slice(-1)
+      : this.resources.filter(({ replacement }) => replacement?.way === "target");
+    const isAll = targets.length === 0;
     const done = await Promise.allSettled(
       this.all.map(async (one, index) => {
-        if (isTargeted && index !== this.resources.length - 1) return [];
+        if (!isAll && !targets.includes(one)) return [];
         if (command === "refresh") return one.id ? one.refresh() : "same";
         if (command === "destroy") return one.id ? one.destroy() : "same";
         const args = this.program[index];
@@ -82,8 +81,10 @@ export class Stack {
     );
     this.#keepErrors(done);
     // Last, and only if all went well, as the engine does.
-    if (command === "up" && !isTargeted && !this.hasFailed) {
-      this.#keepErrors(await Promise.allSettled(this.dropped.map((one) => one.destroy())));
+    if (command === "up" && !this.hasFailed) {
+      const old = targets.map(({ replaces }) => replaces?.old);
+      const last = this.dropped.filter((one) => one.id && (isAll || old.includes(one)));
+      this.#keepErrors(await Promise.allSettled(last.map((one) => one.destroy())));
     }
     this.dropped.splice(0, Number.POSITIVE_INFINITY, ...this.dropped.filter(({ id }) => id));
     return done.flatMap((one) => (one.status === "fulfilled" ? (one.value ?? []) : []));
@@ -102,7 +103,8 @@ export class Stack {
 
   /** The user goes on after a command that has failed, perhaps with other settings. */
   goOn({ gateway }: Sequence): void {
-    this.#settings = { gateway };
+    const sameAccount = this.errors.some((error) => error?.message.includes("SAME_ACCOUNT=1"));
+    this.#settings = { gateway, sameAccount };
   }
 
   /** Gives a resource another name, without an alias or with one; see `Edit`. */
@@ -111,39 +113,65 @@ export class Stack {
     const free = [...this.resources.keys()].filter((n) => !this.program[n]?.hostports);
     const index = free.find((n) => this.resources[n]?.id) ?? free[0] ?? 0;
     const one = this.resources[index] as Resource;
-    const { kind, name, protocol } = one;
+    const { name } = one;
     const args = this.program[index] as Properties;
-    const named = (name: string) => new Resource(kind, name, protocol);
     if (hasAlias) {
       one.name = `${name}-renamed`;
-      this.resources.push(named(name));
+      this.resources.push(one.another(name));
       this.program.push({ ...args });
     } else {
-      this.resources[index] = named(`${name}-other`);
+      this.resources[index] = one.another(`${name}-other`);
       if (one.id) this.dropped.push(one);
     }
   }
 
-  /** Kills the process, or takes its engine away. */
-  async kill(victim: "provider" | "engine"): Promise<void> {
-    const provider = this.#take();
-    await (victim === "engine" ? provider?.loseEngine(longestOperationMs) : provider?.kill());
-    this.#keepOutput(provider);
+  /** The next commands replace one resource, or all; the old objects are deleted last, or first. */
+  replace({ way, at, deletesFirst }: Replacement): void {
+    for (const [index, old] of this.resources.entries()) {
+      if (way !== "all" && index !== at % this.resources.length) continue;
+      old.isApart = way === "all";
+      const one = old.another();
+      // Two edges can't serve one hostport.
+      const isFirst = deletesFirst || this.program[index]?.hostports !== undefined;
+      one.replaces = { way, deletesFirst: isFirst, old };
+      this.resources[index] = one;
+      this.dropped.push(old);
+    }
   }
 
-  /** Ends the process, so that its output is complete. */
+  /** Kills the processes, or takes their engine away. */
+  async kill(victim: "provider" | "engine"): Promise<void> {
+    await this.#endEach(async (provider) => {
+      await (victim === "engine" ? provider.loseEngine(longestOperationMs) : provider.kill());
+    });
+  }
+
+  /** Ends the processes, so that their output is complete. */
   async end(): Promise<void> {
-    const provider = this.#take();
-    this.hasCrashed ||= provider?.hasEnded ?? false;
-    // As the engine does at the end of each run: the plugin then tells its last warnings.
-    if (this.account.protocol === "plugin") await provider?.cancel().catch(() => undefined);
-    await provider?.end();
-    this.#keepOutput(provider);
+    await this.#endEach(async (provider, label) => {
+      this.hasCrashed ||= provider.hasEnded;
+      // As the engine does at the end of each run: the plugin then tells its last warnings.
+      if (label.startsWith("plugin")) await provider.cancel().catch(() => undefined);
+      await provider.end();
+    });
   }
 
   async #start(): Promise<void> {
-    this.#provider ??= await this.account.provider(this.#key, this.#settings);
-    for (const one of this.all) one.provider = this.#provider;
+    for (const one of this.all) {
+      for (const protocol of one.protocols) {
+        one.providers[protocol] = await this.#process(one, protocol);
+      }
+    }
+  }
+
+  /** A dynamic provider finds the key of each resource; a process of the plugin has one. */
+  async #process({ key, isApart }: Resource, protocol: Protocol): Promise<Provider> {
+    const own = protocol === "plugin" ? key : "tlsedge";
+    const label = `${protocol} ${own} ${isApart}`;
+    const provider =
+      this.#providers.get(label) ?? (await this.account.provider(protocol, own, this.#settings));
+    this.#providers.set(label, provider);
+    return provider;
   }
 
   #keepErrors(done: PromiseSettledResult<unknown>[]): void {
@@ -151,14 +179,14 @@ export class Stack {
     for (const error of this.errors) if (error) this.messages += `${error.message}\n`;
   }
 
-  #take(): Provider | undefined {
-    const provider = this.#provider;
-    this.#provider = undefined;
-    return provider;
+  async #endEach(end: (provider: Provider, label: string) => Promise<void>): Promise<void> {
+    const all = [...this.#providers];
+    this.#providers.clear();
+    await Promise.all(all.map(([label, provider]) => end(provider, label)));
+    for (const [, provider] of all) this.#keepOutput(provider);
   }
 
-  #keepOutput(provider: Provider | undefined): void {
-    if (!provider) return;
+  #keepOutput(provider: Provider): void {
     this.output += provider.printed + provider.answered;
     const lines = provider.printed.split("\n").filter((line) => !/ pulumi-tlsedge:\w+ /.test(line));
     this.messages += `${lines.join("\n")}\n`;
