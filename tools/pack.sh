@@ -33,7 +33,8 @@ download() { # <platform>: gives the file
   found=$(node_of "$1")
   folder=$work/npm/$1
   mkdir -p "$folder"
-  file=$folder/$(npm pack --silent --pack-destination "$folder" "${found% *}@$node_version")
+  # A registry that hangs is asked again soon: npm itself would wait five minutes.
+  file=$folder/$(npm pack --silent --fetch-timeout=30000 --pack-destination "$folder" "${found% *}@$node_version")
   echo "${found#* }  $file" | sha256sum --check --quiet >&2 || exit 1
   echo "$file"
 }
