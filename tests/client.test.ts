@@ -16,10 +16,12 @@ import { Deadline, Pace } from "../client/pace";
 import { proxyFor } from "../client/proxy";
 import { tlsEdges } from "../client/tlsEdge";
 import { tunnels } from "../client/tunnel";
+import { makeCertificate } from "../emulator/pki";
 import {
   type Answer,
   answer,
   failureOf,
+  fileWith,
   holdClocks,
   holdTimeouts,
   reset,
@@ -758,6 +760,22 @@ describe("the client", () => {
       assert.equal(requests.length, 0);
     });
 
+    it("C2: trusts the authorities of caFile in place of those of Node.js", async () => {
+      const { url, caFile } = await scripted([answer(200, edge)]);
+      const { certificatePem } = await makeCertificate({ commonName: "other", isCa: true });
+      const program = `
+        const { Client } = require("pulumi-tlsedge/client");
+        const { tlsEdges } = require("pulumi-tlsedge/client/tlsEdge");
+        const get = (caFile) =>
+          tlsEdges.get(new Client({ baseUrl: "${url}", apiKey: "k", caFile }), "edgtls_1");
+        get().then(({ id }) => get(process.argv[1]).catch(({ code }) => console.log(id, code)));`;
+      // Node.js reads the variable when it starts.
+      const env = { ...process.env, NODE_EXTRA_CA_CERTS: caFile };
+      const args = ["-e", program, fileWith(certificatePem)];
+      const { stdout } = await promisify(execFile)(process.execPath, args, { env });
+      assert.match(stdout, /^edgtls_1 .*(VERIFY|SELF_SIGNED|ISSUER)/);
+    });
+
     it("says nothing of authorities when the certificate has another name", async () => {
       const { url, caFile } = await scripted([]);
       const real = dns.lookup;
@@ -846,6 +864,18 @@ describe("the client", () => {
         const { metadata, labels } = await client.get(path, v.looseObject({}));
         assert.deepEqual([metadata, labels], [["[secret]"], { "[secret]": "[secret]" }]);
         await failure(get(client), { code: "[secret]" });
+      }
+    });
+
+    it("C4: has an API key of fewer than 16 characters in no error, but in an answer", async () => {
+      for (const [key, inAnswer] of [
+        ["key-of-15-chars", "key-of-15-chars"],
+        ["key-of-16-chars-", "[secret]"],
+      ] as const) {
+        const answers = [answer(200, { ...edge, description: key }), answer(400, { msg: key })];
+        const { client } = await scripted(answers, { apiKey: key });
+        assert.equal((await get(client)).description, inAnswer);
+        assert.match((await failure(get(client), { status: 400 })).message, /\[secret\]/);
       }
     });
 

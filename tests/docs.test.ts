@@ -76,6 +76,18 @@ describe("the workflows", () => {
   });
 });
 
+describe("the packages that a program installs", () => {
+  it("run no script, but for protobufjs", () => {
+    const lock = readFileSync(path.join(repository, "package-lock.json"), "utf8");
+    const packages: Record<string, { hasInstallScript?: true; dev?: true }> =
+      JSON.parse(lock).packages;
+    const withScript = Object.keys(packages).filter(
+      (name) => packages[name]?.hasInstallScript && !packages[name].dev,
+    );
+    assert.deepEqual(withScript, ["node_modules/protobufjs"]);
+  });
+});
+
 /** Every file of the repository that names the owner, but for package.json, which says who it is. */
 describe("the owner of the repository", () => {
   it("is the one that package.json names", () => {

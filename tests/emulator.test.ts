@@ -23,7 +23,7 @@ import {
   startEmulator,
 } from "../emulator/server";
 import { newFolder } from "../tools/folders";
-import { until } from "./support";
+import { assertLoopback, until } from "./support";
 
 const main = path.join(__dirname, "../emulator/dist/main.js");
 
@@ -112,6 +112,8 @@ describe("the emulator", () => {
       const uris = [edges, certificates, "/tunnels"].map((to) => `${emulator.url}${to}`);
       assert.deepEqual([root.tls_edges, root.tls_certificates, root.tunnels], uris);
     });
+
+    it("comes from this machine", () => assertLoopback(Number(new URL(emulator.url).port)));
 
     it("is refused, with a reason", async () => {
       for (const [reason, method, url, body, headers] of [

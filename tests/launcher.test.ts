@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
 import { type AddressInfo, createServer } from "node:net";
 import path from "node:path";
 import { text } from "node:stream/consumers";
-import { transformSync } from "esbuild";
+import { type Metafile, transformSync } from "esbuild";
 import { startEmulator } from "../emulator/server";
 import { engines } from "../package.json";
 import { environment, newFolder, repository } from "../tools/folders";
@@ -153,6 +154,14 @@ describe("the launcher of the plugin", () => {
     );
     assert.match(said, reason);
   }
+
+  it("starts a bundle that loads Node.js's modules and its own files, and nothing else", () => {
+    const meta = JSON.parse(readFileSync(path.join(built, "meta.json"), "utf8")) as Metafile;
+    const loaded = Object.values(meta.outputs)
+      .flatMap(({ imports }) => imports.filter(({ external }) => external))
+      .filter(({ path }) => !isBuiltin(path));
+    assert.deepEqual([...new Set(loaded.map(({ path }) => path))], ["./commands.js"]);
+  });
 
   it("C87 is a bundle that Node.js 10 can read, which then says that it is too old", () => {
     const bundle = readFileSync(path.join(built, "plugin.js"), "utf8");

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
 import { tlsEdges } from "../client/tlsEdge";
 import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
 import { unknownValue } from "../provider/kinds/properties";
 import { tlsCertificate } from "../provider/kinds/tlsCertificate";
 import { tlsEdge } from "../provider/kinds/tlsEdge";
-import { repository } from "../tools/folders";
+import { newFolder, repository } from "../tools/folders";
 import { Provider } from "../tools/protocol";
 import { clientOf, failureOf, type Properties, settingsFor } from "./support";
 
@@ -12,10 +13,12 @@ for (const protocol of ["dynamic", "plugin"] as const) {
   describe(`a process of its own: ${protocol}`, () => {
     let emulator: Emulator;
     let env: NodeJS.ProcessEnv;
+    let home: string;
 
     beforeEach(async () => {
       emulator = await startEmulator();
-      env = { ...process.env, ...settingsFor(emulator) };
+      home = newFolder();
+      env = { ...process.env, ...settingsFor(emulator), HOME: home, TMPDIR: home };
     });
     afterEach(() => emulator.close());
 
@@ -39,6 +42,7 @@ for (const protocol of ["dynamic", "plugin"] as const) {
       } finally {
         await provider.kill();
       }
+      assert.deepEqual(readdirSync(home), [], "it keeps no file");
       return provider.printed;
     }
 
@@ -72,7 +76,7 @@ for (const protocol of ["dynamic", "plugin"] as const) {
       ? [["end"]]
       : [["end"], ["cancel"], ["cancel", "end"]];
     for (const end of ends) {
-      it(`C19: ${subject} prints what the plan has found once, ended by: ${end.join(", ")}`, async () => {
+      it(`C19 C33: ${subject} prints what the plan has found once, and keeps no file, ended by: ${end.join(", ")}`, async () => {
         const { id } = await tlsEdges.create(clientOf(emulator), { description: "d" });
         delete env.TLSEDGE_OFFLINE_PLAN;
         const printed = await run(async (provider) => {

@@ -5,6 +5,7 @@ import { Status } from "@pulumi/pulumi/proto/status_pb";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { tlsEdges } from "../client/tlsEdge";
 import { makeCertificate } from "../emulator/server";
+import { servePlugin } from "../plugin/plugin";
 import schema from "../plugin/schema.json";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
 import { chainNames } from "../provider/kinds/pem";
@@ -12,6 +13,7 @@ import { pick } from "../provider/kinds/properties";
 import { EnginePort } from "../tools/protocol";
 import { resourceOf, secret, startPlugin } from "./pluginProvider";
 import {
+  assertLoopback,
   captureMessages,
   clientOf,
   deployed,
@@ -629,6 +631,11 @@ describe("the plugin", () => {
   it("C90: a list of the plugin that fails says why, with texts of others escaped", async () => {
     const message = await messageOf(list("\u001b[31m <{%reset%}>"));
     assert.ok(message.includes("there is no resource \\u001b[31m <\\u007b%reset%}>"), message);
+  });
+
+  it("the plugin is called from this machine alone", async () => {
+    const { port, close } = await servePlugin(schema);
+    await assertLoopback(port).finally(close);
   });
 
   /** Does work with a provider in a process of its own, called as the engine does. */

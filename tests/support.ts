@@ -3,7 +3,7 @@ import { once } from "node:events";
 import fs from "node:fs";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { text } from "node:stream/consumers";
@@ -90,6 +90,13 @@ export function settingsFor(emulator: Emulator, prefix = "TLSEDGE"): Record<stri
     [`${prefix}_REQUESTS_PER_MINUTE`]: "0",
     [`${prefix}_OFFLINE_PLAN`]: "true",
   };
+}
+
+/** A port is open to this machine alone: no address of its networks has it. */
+export async function assertLoopback(port: number): Promise<void> {
+  const all = Object.values(os.networkInterfaces()).flatMap((some) => some ?? []);
+  for (const { address } of all.filter(({ internal, family }) => !internal && family === "IPv4"))
+    await assert.rejects(once(connect(port, address), "connect"), { code: "ECONNREFUSED" });
 }
 
 /** A client of an emulator's account. */
