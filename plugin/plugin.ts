@@ -98,8 +98,7 @@ class Plugin {
   }
 
   #resource(kind: Kind, urn: string, inputs: Properties, secrets: Set<string>) {
-    const olds = this.#run.checked.get(urn);
-    return { account: this.#account, kind, inputs, name: nameInUrn(urn), secrets, olds };
+    return { account: this.#account, kind, inputs, name: nameInUrn(urn), secrets };
   }
 
   /** What is wrong, if another edge of the program has one of the hostports. */

@@ -194,7 +194,8 @@ export function checkImportOption(
   if (!isOwn) {
     throw new Error(
       `the import option names ${option}, but this resource already manages the ${title}: ` +
-        `adopt ${option} in a resource with another name, or remove the option`,
+        `adopt ${option} in a resource with another name, or remove the option. If that object is deleted, first take ` +
+        "the resource out of the state with `pulumi state delete`",
     );
   }
   if (replaces.length === 0) return;

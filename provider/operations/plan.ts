@@ -90,13 +90,7 @@ async function warnOf(account: Account, kind: Kind): Promise<void> {
   const { run } = account;
   const page = await account.objects(kind).newestPage();
   const planned = run.planned.filter((one) => one.account === account && one.kind === kind);
-  // What a resource that is replaced was deployed with is its own object.
-  const own = new Set(
-    planned.flatMap(({ isNew, olds }) => (isNew && olds && contentOf(kind, olds)) || []),
-  );
-  const others = page.filter(
-    (wire) => !account.object(kind, wire.id).known.isOwn && !own.has(contentOf(kind, wire) ?? ""),
-  );
+  const others = page.filter(({ id }) => !account.object(kind, id).known.isOwn);
   const equal = equals(kind, planned, others);
   // In an update, each write has told what became of its hostports.
   const holders = account.client.writes > 0 ? [] : others.filter((one) => !equal.has(one));

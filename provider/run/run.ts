@@ -26,8 +26,6 @@ export interface Planned {
   name?: string;
   /** The properties that the program has marked as secrets, or the state has. */
   secrets: ReadonlySet<string>;
-  /** The inputs of its last deployment, where it is to be replaced. */
-  olds?: Properties | undefined;
 }
 
 /** What a run knows of one object of the service. A flag that is not set is false. */
