@@ -201,8 +201,11 @@ export function unknownVariables(env: NodeJS.ProcessEnv): string | undefined {
   const ends = known.map((variable) => variable.replace("TLSEDGE", ""));
   const unknown = Object.keys(env)
     .filter((name) => name.startsWith("TLSEDGE_") && !ends.some((end) => name.endsWith(end)))
-    .map((name) => ({ name, meant: nearest(name, known) }));
+    // The prefix, which all have, makes far names look near.
+    .map((name) => ({ name, meant: nearest(name.replace("TLSEDGE", ""), ends) }));
   if (unknown.length === 0) return undefined;
-  const texts = unknown.map(({ name, meant }) => name + (meant ? ` (did you mean ${meant}?)` : ""));
+  const texts = unknown.map(
+    ({ name, meant }) => name + (meant ? ` (did you mean TLSEDGE${meant}?)` : ""),
+  );
   return `no setting has this name, so correct or unset it: ${texts.join(", ")}`;
 }
