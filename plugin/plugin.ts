@@ -217,7 +217,7 @@ class Plugin {
     const lost = warningOfLostSecrets(kind, before, inputs);
     for (const text of [...warnings, lost]) this.#run.log("warning", text, urn);
     noteSecrets(this.#run, kind, news.secrets, inputs);
-    this.#run.noteChecked(urn, before);
+    this.#run.noteChecked(urn);
     const stable = keepEqual(kind, olds, inputs);
     return new messages.CheckResponse()
       .setInputs(this.#inputsToWire(request.getType(), stable, news.secrets))
@@ -248,8 +248,10 @@ class Plugin {
       if (object.known.importedBy === urn) noteImporter(object);
       noteSettled(object, !isChanged);
       planHostports(object, state, inputs, replaces.length > 0);
-      const resource = this.#resource(kind, urn, inputs, secrets.union(old));
-      if (isChanged) await planUpdate(resource, object, state);
+      if (isChanged) {
+        const resource = this.#resource(kind, urn, inputs, secrets.union(old));
+        await planUpdate(resource, object, state);
+      }
     }
     // Fail in the plan when the object may belong to another account.
     await judgeAccount(object, state, isChanged);

@@ -274,6 +274,22 @@ describe("adoption", () => {
     assert.deepEqual(ids(), [existing.id]);
   });
 
+  it("C37 C81: a certificate that is replaced by the chain of another one is deleted", async () => {
+    const { stack: there } = await upload();
+    const { stack: replaced } = await upload(otherPair);
+    beginRun();
+    const { certificatePem, privateKeyPem } = pair;
+    // The engine checks and diffs resources side by side.
+    const { inputs } = await replaced.check({ certificatePem, privateKeyPem });
+    await there.check({ certificatePem, privateKeyPem });
+    assert.equal((await replaced.diff(inputs)).verdict, "replace");
+    await replaced.leave();
+    assert.deepEqual(
+      emulator.tlsCertificates.list().map(({ id }) => id),
+      [there.id],
+    );
+  });
+
   it("C81: an object that another resource of the program keeps is not deleted", async () => {
     const adopted = await adopt(importing(existing.id, args));
     beginRun();

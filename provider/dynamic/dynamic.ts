@@ -89,18 +89,22 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
     claimByOption(object, connectionOf(inputs), wanted);
     return { object, state: await findToAdopt(object, inputs) };
   };
-  /** What a run learns from the diff of a resource of the program. */
+  /**
+   * What a run learns from the diff of a resource of the program. With inputs of the last deployment the engine
+   * changes nothing, though the state differs for ever where the service has rewritten a text.
+   */
   const enterPlan = async (
     object: ManagedObject,
     state: Properties,
     inputs: Properties,
-    { isSame, isReplaced }: { isSame: boolean; isReplaced: boolean },
+    { isSame, isReplaced, isDeployed }: Record<"isSame" | "isReplaced" | "isDeployed", boolean>,
   ) => {
     claimByOption(object, connectionOf(isOfDynamic(state) ? state : inputs), inputs[importKey]);
     if (inputs[importKey] !== undefined) noteImporter(object);
-    const isDeployed = isLastDeployment(inputs);
-    // An object that is not complete has an error in the state, with which the engine may replace it.
-    noteSettled(object, (isSame || isDeployed) && state.uri !== "");
+    // Of two resources with equal inputs, one may have been deployed with them and the other be replaced. An object
+    // that is not complete has an error in the state, with which the engine may replace it.
+    const isKept = isSame || (isDeployed && !isReplaced);
+    noteSettled(object, isKept && state.uri !== "");
     planHostports(object, state, inputs, isReplaced);
     if (!isSame) await planUpdate(resource(inputs, state), object, state, isDeployed);
   };
@@ -155,7 +159,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
         }),
       };
       const run = currentRun();
-      run.noteChecked(keyOf(inputs), deployed);
+      run.noteChecked(keyOf(inputs), keyOf(olds) === keyOf(inputs));
       noteSecrets(run, kind, secrets, inputs);
       run.log("warning", warningOfLostSecrets(kind, deployed, inputs), "resource");
       if (found) problems.push(...compare(found, checked.inputs, problems, secrets));
@@ -174,8 +178,13 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
         replaces.push("connection");
       checkImport(object, state, inputs, replaces);
       const isSame = replaces.length === 0 && isStored(kind, state, inputs);
-      if (isOfProgram(inputs))
-        await enterPlan(object, state, inputs, { isSame, isReplaced: replaces.length > 0 });
+      // Undefined for inputs that are none of the program: the engine also diffs to the old inputs, after a refresh,
+      // and to partly unknown ones, when what a resource depends on is replaced.
+      const isDeployed = currentRun().checked.get(keyOf(inputs));
+      if (isDeployed !== undefined) {
+        const isReplaced = replaces.length > 0;
+        await enterPlan(object, state, inputs, { isSame, isReplaced, isDeployed });
+      }
       // Fail in the plan when the object may belong to another account.
       await judgeAccount(object, state, !isSame);
       if (isSame) return { changes: false };
@@ -271,20 +280,6 @@ function isStored(kind: Kind, state: Properties, inputs: Properties): boolean {
     isUnchanged(kind, state, inputs)
   );
 }
-
-/**
- * Whether inputs are those of a resource of the program. The engine also diffs to the old inputs, after a
- * refresh, and to partly unknown ones, when what a resource depends on is replaced.
- */
-const isOfProgram = (inputs: Properties): boolean => currentRun().checked.has(keyOf(inputs));
-
-/** The inputs of the last deployment of a resource of the program. */
-const oldsOf = (inputs: Properties): Properties | undefined =>
-  currentRun().checked.get(keyOf(inputs));
-
-/** Whether inputs are those of the last deployment: the service has rewritten a text, so the state differs for ever. */
-const isLastDeployment = (inputs: Properties): boolean =>
-  keyOf(oldsOf(inputs) ?? {}) === keyOf(inputs);
 
 /** Equal for equal inputs: the engine gives the properties in any order, and Pulumi adds its own. */
 const keyOf = ({ __provider, ...inputs }: Properties): string =>

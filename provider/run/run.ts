@@ -161,10 +161,10 @@ export class ManagedObject {
 /** What one run of the engine knows. It owns all memory of the provider. */
 export class Run {
   /**
-   * The resources of the program that were checked, as the protocol tells them, with the inputs of their last
-   * deployment. A refresh checks none.
+   * The resources of the program that were checked, as the protocol tells them, and whether the check has found
+   * the inputs of the last deployment. A refresh checks none.
    */
-  readonly checked = new Map<string, Properties | undefined>();
+  readonly checked = new Map<string, boolean>();
   /** The texts that the program has marked as secrets. The service may quote those of other resources. */
   readonly secrets = new Set<string>();
   /** The resources that are to be created or changed. */
@@ -218,8 +218,8 @@ export class Run {
   }
 
   /** Notes a resource that was checked. In a replacement, the engine checks it once more, without old inputs. */
-  noteChecked(resource: string, olds: Properties | undefined): void {
-    if (olds || !this.checked.has(resource)) this.checked.set(resource, olds);
+  noteChecked(resource: string, isUnchanged = false): void {
+    this.checked.set(resource, isUnchanged || this.checked.get(resource) === true);
   }
 
   known(object: string): Known {
