@@ -8,12 +8,12 @@
 export type { Ref } from "../client/fields";
 export type {
   BackendState,
-  IpRestrictionState,
+  IPRestrictionState,
   ModuleState,
-  MutualTlsState,
+  MutualTLSState,
   TLSEdgeState,
+  TLSTerminationState,
   TLSVersion,
-  TlsTerminationState,
 } from "../provider/kinds/tlsEdge";
 export type { ObjectArgs } from "./args";
 export type { InputOf } from "./kind";

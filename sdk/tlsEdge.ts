@@ -27,14 +27,14 @@ export interface TLSEdgeArgs extends ObjectArgs {
   /** The backend behind the edge. */
   backend?: pulumi.Input<BackendArgs | undefined>;
   /** Who may connect, by source address. */
-  ipRestriction?: pulumi.Input<IpRestrictionArgs | undefined>;
+  ipRestriction?: pulumi.Input<IPRestrictionArgs | undefined>;
   /**
    * Which authorities sign the certificates that clients must present. Not with
    * `tlsTermination.terminateAt: "upstream"`.
    */
-  mutualTls?: pulumi.Input<MutualTlsArgs | undefined>;
+  mutualTls?: pulumi.Input<MutualTLSArgs | undefined>;
   /** Where TLS ends, and the lowest TLS version. */
-  tlsTermination?: pulumi.Input<TlsTerminationArgs | undefined>;
+  tlsTermination?: pulumi.Input<TLSTerminationArgs | undefined>;
   /**
    * What to do when the program removes a module: an update of an edge can't remove one. `disable`
    * disables the module in place, `replace` replaces the edge. Default `disable`.
@@ -55,19 +55,19 @@ export interface BackendArgs extends ModuleArgs {
 }
 
 /** The module `ipRestriction` of a {@link TLSEdge}. */
-export interface IpRestrictionArgs extends ModuleArgs {
+export interface IPRestrictionArgs extends ModuleArgs {
   /** The ids of the IP policies, one or more, in any order. */
   ipPolicyIds: pulumi.Input<pulumi.Input<string>[]>;
 }
 
 /** The module `mutualTls` of a {@link TLSEdge}. */
-export interface MutualTlsArgs extends ModuleArgs {
+export interface MutualTLSArgs extends ModuleArgs {
   /** The ids of the certificate authorities, one or more, in any order. */
   certificateAuthorityIds: pulumi.Input<pulumi.Input<string>[]>;
 }
 
 /** The module `tlsTermination` of a {@link TLSEdge}. */
-export interface TlsTerminationArgs extends ModuleArgs {
+export interface TLSTerminationArgs extends ModuleArgs {
   /** `edge`: at the service. `upstream`: behind it. Default: the service's choice. */
   terminateAt?: pulumi.Input<"edge" | "upstream" | undefined>;
   /**

@@ -31,7 +31,7 @@ const choices: [
   Same<sdk.TLSSiteArgs["minVersion"], pulumi.Input<sdk.TLSVersion> | undefined>,
   Same<sdk.TLSVersion, "1.0" | "1.1" | "1.2" | "1.3">,
   Same<
-    sdk.TlsTerminationArgs["terminateAt"],
+    sdk.TLSTerminationArgs["terminateAt"],
     pulumi.Input<"edge" | "upstream" | undefined> | undefined
   >,
 ] = [true, true, true, true];

@@ -67,6 +67,9 @@ type Side = "input" | "output" | "argument";
 
 const token = (name: string) => `tlsedge:index:${name}`;
 const capitalized = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
+/** The name of the type of a property. As in `TLSEdge`, acronyms are capital letters. */
+const typeName = (property: string) =>
+  capitalized(property).replace(/Tls|Ip(?=[A-Z])/g, (acronym) => acronym.toUpperCase());
 
 /** The types and doc comments of this package, in the words of a schema. */
 class Source {
@@ -178,7 +181,7 @@ class Source {
     }
     if (type.isUnion()) return this.#enum(type, name, side, description);
     const named = type.isClassOrInterface() ? type.symbol : undefined;
-    const own = named?.name ?? capitalized(name) + (side === "output" ? "State" : "");
+    const own = named?.name ?? typeName(name) + (side === "output" ? "State" : "");
     const fields = this.fields(type, side, this.#interfaceOf(documentation));
     return this.define(own, this.doc(named) || description, fields);
   }
@@ -202,7 +205,7 @@ class Source {
       ...valueTexts[value],
     }));
     const spec = { type: "string", enum: named };
-    const own = typeNames[name] ?? capitalized(name);
+    const own = typeNames[name] ?? typeName(name);
     // The description is that of the first property.
     const known = this.types[token(own)] as { description: string } | undefined;
     const ref = this.define(own, known?.description ?? description, spec);

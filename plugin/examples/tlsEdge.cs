@@ -8,8 +8,8 @@ return await Deployment.RunAsync(() =>
     {
         Hostports = { "app.example.com:443" },
         Backend = new TlsEdge.Inputs.BackendArgs { BackendId = "bkdtg_1" },
-        IpRestriction = new TlsEdge.Inputs.IpRestrictionArgs { IpPolicyIds = { "ipp_1" } },
-        TlsTermination = new TlsEdge.Inputs.TlsTerminationArgs { TerminateAt = "edge", MinVersion = "1.2" },
+        IpRestriction = new TlsEdge.Inputs.IPRestrictionArgs { IpPolicyIds = { "ipp_1" } },
+        TlsTermination = new TlsEdge.Inputs.TLSTerminationArgs { TerminateAt = "edge", MinVersion = "1.2" },
     });
 
     return new Dictionary<string, object?> { ["edgeId"] = edge.Id };

@@ -10,8 +10,8 @@ func main() {
 		edge, err := tlsedge.NewTLSEdge(ctx, "app", &tlsedge.TLSEdgeArgs{
 			Hostports:     pulumi.StringArray{pulumi.String("app.example.com:443")},
 			Backend:       &tlsedge.BackendArgs{BackendId: pulumi.String("bkdtg_1")},
-			IpRestriction: &tlsedge.IpRestrictionArgs{IpPolicyIds: pulumi.StringArray{pulumi.String("ipp_1")}},
-			TlsTermination: &tlsedge.TlsTerminationArgs{
+			IpRestriction: &tlsedge.IPRestrictionArgs{IpPolicyIds: pulumi.StringArray{pulumi.String("ipp_1")}},
+			TlsTermination: &tlsedge.TLSTerminationArgs{
 				TerminateAt: pulumi.String("edge"),
 				MinVersion:  pulumi.String("1.2"),
 			},

@@ -36,11 +36,11 @@ export interface TLSEdgeState extends ServiceState {
   /** The backend behind the edge; unset when not configured. */
   backend: BackendState | null;
   /** Who may connect, by source address; unset when not configured. */
-  ipRestriction: IpRestrictionState | null;
+  ipRestriction: IPRestrictionState | null;
   /** Which authorities must sign the client certificates; unset when not configured. */
-  mutualTls: MutualTlsState | null;
+  mutualTls: MutualTLSState | null;
   /** Where TLS ends, with the values that the service chose; unset when not configured. */
-  tlsTermination: TlsTerminationState | null;
+  tlsTermination: TLSTerminationState | null;
 }
 
 /** The names of {@link TLSEdgeState}. */
@@ -66,19 +66,19 @@ export interface BackendState extends ModuleState {
 }
 
 /** The module `ipRestriction` of a deployed edge. */
-export interface IpRestrictionState extends ModuleState {
+export interface IPRestrictionState extends ModuleState {
   /** The ids of the IP policies. */
   ipPolicyIds: string[];
 }
 
 /** The module `mutualTls` of a deployed edge. */
-export interface MutualTlsState extends ModuleState {
+export interface MutualTLSState extends ModuleState {
   /** The ids of the certificate authorities. */
   certificateAuthorityIds: string[];
 }
 
 /** The module `tlsTermination` of a deployed edge. */
-export interface TlsTerminationState extends ModuleState {
+export interface TLSTerminationState extends ModuleState {
   /** `edge`: at the service. `upstream`: behind it. */
   terminateAt?: "edge" | "upstream";
   /** The lowest TLS version. */

@@ -81,7 +81,7 @@ func main() {
 		if _, err = tlsedge.NewTLSEdge(ctx, "app", &tlsedge.TLSEdgeArgs{
 			Description: description,
 			Hostports:   pulumi.StringArray{pulumi.String("app.example:443")},
-			TlsTermination: &tlsedge.TlsTerminationArgs{
+			TlsTermination: &tlsedge.TLSTerminationArgs{
 				TerminateAt: pulumi.String("edge"),
 				MinVersion:  pulumi.String("1.2"),
 			},
@@ -133,7 +133,7 @@ public class App {
             new TLSEdge("app", TLSEdgeArgs.builder()
                 .description("${description}")
                 .hostports("app.example:443")
-                .tlsTermination(TlsTerminationArgs.builder()
+                .tlsTermination(TLSTerminationArgs.builder()
                     .terminateAt("edge")
                     .minVersion("1.2")
                     .build())
