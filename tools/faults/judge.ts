@@ -8,7 +8,7 @@ import type { Account } from "./account";
 import type { Kind, Resource } from "./resource";
 import type { Stack } from "./stack";
 
-/** What every run must keep, as `docs/performance.md` says it. */
+/** What every run must keep, for users: `docs/contract.md`. */
 export const promises = {
   duplicate: "No create makes two objects, unless an error or a warning names the second.",
   shared:
