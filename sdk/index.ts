@@ -17,7 +17,7 @@ export type {
 } from "../provider/kinds/tlsEdge";
 export type { ObjectArgs } from "./args";
 export type { InputOf } from "./kind";
-export { LookupError } from "./lookup";
+export { LookupError, type LookupOutputOptions } from "./lookup";
 export type { TLSSiteAccess, TLSSiteArgs } from "./siteParts";
 export * from "./tlsCertificate";
 export * from "./tlsEdge";

@@ -8,13 +8,16 @@ import { defaultConnection } from "../provider/run/settings";
 import { isAsync } from "./args";
 import { type InputOf, pluginToken } from "./kind";
 import { checkConnection, stackConfig, warnOfLookups } from "./resource";
-import { mocks, withMessageAlone } from "./workarounds";
+import { childrenOf, mocks, withMessageAlone } from "./workarounds";
 
 /** The arguments that every lookup takes. */
 export interface LookupArgs {
   /** The config namespace of the account. Default `tlsedge`. */
   connection?: string | undefined;
 }
+
+/** The options of a lookup's Output form. A `parent` changes nothing: `connection` names the account. */
+export type LookupOutputOptions = Pick<pulumi.InvokeOutputOptions, "dependsOn" | "parent">;
 
 /** A lookup of one object has found none or several, or the arguments of a lookup are invalid. */
 export class LookupError extends pulumi.RunError {}
@@ -38,14 +41,33 @@ export async function lookUp<Args, Result>(
   }
 }
 
-/** {@link lookUp} for arguments that are outputs. */
+/**
+ * {@link lookUp} for arguments that are outputs. As an invoke of Pulumi, it is unknown in a plan while a
+ * resource that it needs has no id.
+ */
 export function lookUpOutput<Args, Result>(
   name: string,
   lookup: lookups.Lookup<Args, Result>,
   args: InputOf<Args & LookupArgs>,
+  { dependsOn = [] }: LookupOutputOptions = {},
 ): pulumi.Output<Result> {
   const output = pulumi.output(args) as pulumi.Output<Args & LookupArgs>;
-  return output.apply(async (known) => lookUp(name, lookup, known, await pulumi.isSecret(output)));
+  const inputs = pulumi.all([output, dependsOn]);
+  const ids = inputs.apply(async ([, needed]) => {
+    const named = [needed].flat().filter(pulumi.Resource.isInstance);
+    return pulumi.all(await idsOf([...named, ...(await pulumi.getAllResources(inputs))]));
+  });
+  return ids.apply(() =>
+    output.apply(async (known) => lookUp(name, lookup, known, await pulumi.isSecret(output))),
+  );
+}
+
+/** The ids of resources. In place of a component, those of its children. */
+async function idsOf(resources: Iterable<pulumi.Resource>): Promise<unknown[]> {
+  const ids = Array.from(resources, async (resource) =>
+    pulumi.CustomResource.isInstance(resource) ? resource.id : idsOf(await childrenOf(resource)),
+  );
+  return (await Promise.all(ids)).flat();
 }
 
 /** All matching objects, one by one. */

@@ -11,7 +11,7 @@ import {
 import type { ObjectArgs } from "./args";
 import { warnOfChain } from "./chainWarnings";
 import { type InputOf, isOfKind } from "./kind";
-import { type LookupArgs, lookUp, lookUpOutput } from "./lookup";
+import { type LookupArgs, type LookupOutputOptions, lookUp, lookUpOutput } from "./lookup";
 import { type Outputs, type Registered, Registration } from "./resource";
 import { idToGet } from "./workarounds";
 
@@ -132,13 +132,15 @@ export async function getTLSCertificate(
 /** {@link getTLSCertificate} for arguments that are outputs. An error shows no secret value. */
 export function getTLSCertificateOutput(
   args: InputOf<GetTLSCertificateArgs>,
+  opts?: LookupOutputOptions,
 ): pulumi.Output<GetTLSCertificateResult> {
-  return lookUpOutput("getTLSCertificate", findOne(lookup), args);
+  return lookUpOutput("getTLSCertificate", findOne(lookup), args, opts);
 }
 
 /** {@link getTLSCertificates} for arguments that are outputs. */
 export function getTLSCertificatesOutput(
   args: InputOf<GetTLSCertificatesArgs> = {},
+  opts?: LookupOutputOptions,
 ): pulumi.Output<GetTLSCertificateResult[]> {
-  return lookUpOutput("getTLSCertificates", findAll(lookup), args);
+  return lookUpOutput("getTLSCertificates", findAll(lookup), args, opts);
 }

@@ -10,7 +10,7 @@ import {
 } from "../provider/kinds/tlsEdge";
 import type { ObjectArgs } from "./args";
 import { type InputOf, isOfKind } from "./kind";
-import { type LookupArgs, lookUp, lookUpOutput } from "./lookup";
+import { type LookupArgs, type LookupOutputOptions, lookUp, lookUpOutput } from "./lookup";
 import { type Outputs, type Registered, Registration } from "./resource";
 import { refuseSharedHostports } from "./shared";
 import { idToGet } from "./workarounds";
@@ -160,13 +160,17 @@ export async function getTLSEdge(args: GetTLSEdgeArgs): Promise<GetTLSEdgeResult
 }
 
 /** {@link getTLSEdge} for arguments that are outputs. An error shows no secret value. */
-export function getTLSEdgeOutput(args: InputOf<GetTLSEdgeArgs>): pulumi.Output<GetTLSEdgeResult> {
-  return lookUpOutput("getTLSEdge", findOne(lookup), args);
+export function getTLSEdgeOutput(
+  args: InputOf<GetTLSEdgeArgs>,
+  opts?: LookupOutputOptions,
+): pulumi.Output<GetTLSEdgeResult> {
+  return lookUpOutput("getTLSEdge", findOne(lookup), args, opts);
 }
 
 /** {@link getTLSEdges} for arguments that are outputs. */
 export function getTLSEdgesOutput(
   args: InputOf<GetTLSEdgesArgs> = {},
+  opts?: LookupOutputOptions,
 ): pulumi.Output<GetTLSEdgeResult[]> {
-  return lookUpOutput("getTLSEdges", findAll(lookup), args);
+  return lookUpOutput("getTLSEdges", findAll(lookup), args, opts);
 }

@@ -7,7 +7,13 @@ import {
   type TunnelQuery,
 } from "../provider/kinds/tunnel";
 import type { InputOf } from "./kind";
-import { type LookupArgs, lookUp, lookUpEach, lookUpOutput } from "./lookup";
+import {
+  type LookupArgs,
+  type LookupOutputOptions,
+  lookUp,
+  lookUpEach,
+  lookUpOutput,
+} from "./lookup";
 
 export type { GetTunnelResult };
 
@@ -48,13 +54,17 @@ export async function getTunnel(args: GetTunnelArgs): Promise<GetTunnelResult> {
 }
 
 /** {@link getTunnel} for arguments that are outputs. An error shows no secret value. */
-export function getTunnelOutput(args: InputOf<GetTunnelArgs>): pulumi.Output<GetTunnelResult> {
-  return lookUpOutput("getTunnel", findOne(lookup), args);
+export function getTunnelOutput(
+  args: InputOf<GetTunnelArgs>,
+  opts?: LookupOutputOptions,
+): pulumi.Output<GetTunnelResult> {
+  return lookUpOutput("getTunnel", findOne(lookup), args, opts);
 }
 
 /** {@link getTunnels} for arguments that are outputs. */
 export function getTunnelsOutput(
   args: InputOf<GetTunnelsArgs> = {},
+  opts?: LookupOutputOptions,
 ): pulumi.Output<GetTunnelResult[]> {
-  return lookUpOutput("getTunnels", findAll(lookup), args);
+  return lookUpOutput("getTunnels", findAll(lookup), args, opts);
 }

@@ -35,6 +35,13 @@ export const { isConfigSecret } = pulumi.runtime as unknown as {
   isConfigSecret: (key: string) => boolean;
 };
 
+/** The children of a component, once it has them all. Pulumi has no public names for these. */
+export async function childrenOf(component: pulumi.Resource): Promise<Iterable<pulumi.Resource>> {
+  const known = component as { __data?: unknown; __childResources?: Set<pulumi.Resource> };
+  await known.__data;
+  return known.__childResources ?? [];
+}
+
 /**
  * Fails the program in an output. What an output throws fails every program of this process: two inline
  * programs of the Automation API each have a store of their own, where an error is counted.

@@ -229,6 +229,26 @@ describe("the lookups", () => {
     }
   });
 
+  it("C61: mostRecent takes the certificate that is valid since last, of equal ones the newest", async () => {
+    const domain = "renewed.example.com";
+    const [recent, older] = [inDays(-1), inDays(-2)];
+    const ids: string[] = [];
+    for (const notBefore of [recent, recent, older]) {
+      const names = { commonName: domain, dnsNames: [domain] };
+      const pair = await makeCertificate({ ...names, notBefore: new Date(notBefore) });
+      const { certificatePem, privateKeyPem } = pair;
+      const one = new Stack(tlsCertificate);
+      await one.up({ certificatePem, privateKeyPem });
+      ids.push(one.id);
+    }
+    const { id } = await sdk.getTLSCertificate({ domain, mostRecent: true });
+    const several = sdk.getTLSCertificate({ domain, mostRecent: false });
+    const { message } = await failureOf<Error>(several, LookupError);
+    for (const id of ids) emulator.tlsCertificates.delete(id);
+    assert.equal(id, ids[1]);
+    assert.match(message, /^3 .*mostRecent: true/);
+  });
+
   it("C60 C91: an error lists ten of very many candidates in short, and counts the rest", async () => {
     const many = Array.from({ length: 12 }, (_, n) => ({
       id: `tn_${n}`,
@@ -293,6 +313,8 @@ describe("the lookups", () => {
     ["getTunnels", { id: "tn_1" }, /id: no such filter/],
     ["getTunnels", { publicUrl: "" }, /publicUrl is empty/],
     ["getTLSEdge", { hostport: 5 }, /hostport must be/],
+    ["getTLSEdge", { hostport: "app.example.com" }, /hostport must be a host and a port/],
+    ["getTLSCertificate", { domain: "app.example.com:443" }, /domain must be .* without a port/],
     ["getTLSEdge", { metadata: {} }, /metadata is empty/],
     ["getTLSEdges", { hostports: "x" }, /hostports: .*did you mean hostport/],
     ["getTLSEdges", { metadata: '{"owner":"web"}' }, /metadata must be a map/],
@@ -302,6 +324,9 @@ describe("the lookups", () => {
     ["getTLSCertificate", { expiresBefore: inDays(1) }, /expiresBefore: no such filter/],
     ["getTLSCertificates", { expiresBefore: "2027-01-31" }, /expiresBefore must be .*RFC 3339/],
     ["getTLSCertificates", { expiresBefore: "2027-02-31T25:00:00Z" }, /RFC 3339/],
+    ["getTLSCertificate", { domain: "x", mostRecent: "true" }, /mostRecent must be true or false/],
+    ["getTLSCertificate", { mostRecent: true }, /needs an id or a filter/],
+    ["getTLSEdge", { description: "x", mostRecent: true }, /mostRecent: no such filter/],
   ];
   it("C60 C61: wrong arguments fail with a sentence, before any request", async () => {
     for (const [name, args, said] of wrong) {
@@ -433,6 +458,7 @@ describe("the lookups", () => {
         ["getTLSEdge", { hostport: "c.example.com:443" }],
         ["getTLSEdges", { metadata: { owner: "web" } }],
         ["getTLSCertificate", { fingerprint: fingerprint() }],
+        ["getTLSCertificate", { domain: "late.example.com", mostRecent: true }],
         ["getTLSCertificates", { expiresBefore: inDays(30) }],
       ] as const) {
         const request = new messages.InvokeRequest().setTok(`tlsedge:index:${name}`);

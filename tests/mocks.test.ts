@@ -8,19 +8,17 @@ describe("a program's unit test, with Pulumi's mocks", () => {
   let calls: pulumi.runtime.MockCallArgs[];
   let answer: (args: pulumi.runtime.MockCallArgs) => object;
   let undo: (() => void)[];
+  const mocks: pulumi.runtime.Mocks = {
+    newResource: ({ name, inputs }) => ({ id: name === "new" ? "" : `${name}-id`, state: inputs }),
+    call: (args) => {
+      calls.push(args);
+      return answer(args);
+    },
+  };
   beforeEach(() => {
     calls = [];
     answer = () => ({ id: "mocked" });
-    undo = [
-      setEnv({ TLSEDGE_BASE_URL: undefined, TLSEDGE_API_KEY: undefined }),
-      setMocks({
-        newResource: ({ name, inputs }) => ({ id: `${name}-id`, state: inputs }),
-        call: (args) => {
-          calls.push(args);
-          return answer(args);
-        },
-      }),
-    ];
+    undo = [setEnv({ TLSEDGE_BASE_URL: undefined, TLSEDGE_API_KEY: undefined }), setMocks(mocks)];
   });
   afterEach(() => {
     for (const step of undo) step();
@@ -65,6 +63,29 @@ describe("a program's unit test, with Pulumi's mocks", () => {
     const edge = new sdk.TLSEdge("app");
     assert.deepEqual(await known(sdk.getTLSEdgeOutput({ id: edge.id })), { id: "mocked" });
     assert.deepEqual(calls, [{ token: "tlsedge:index:getTLSEdge", inputs: { id: "app-id" } }]);
+  });
+
+  it("C64 is not asked in a plan while a resource that the lookup needs has no id", async () => {
+    undo.push(setMocks(mocks, undefined, undefined, true));
+    const parent = new pulumi.ComponentResource("tests:index:Home", "home");
+    const planned = new sdk.TLSEdge("new", {}, { parent });
+    const there = new sdk.TLSEdge("there");
+    const hostport = "a.b:443";
+    const by = (dependsOn: pulumi.InvokeOutputOptions["dependsOn"]) =>
+      sdk.getTLSEdgeOutput({ hostport }, { dependsOn, parent });
+    const isKnown = (lookup: unknown) => (lookup as { isKnown: Promise<boolean> }).isKnown;
+    for (const lookup of [
+      sdk.getTLSEdgeOutput({ hostport: planned.urn.apply(() => hostport) }),
+      sdk.getTLSCertificatesOutput({}, { dependsOn: planned }),
+      sdk.getTunnelOutput({ id: "tn_1" }, { dependsOn: planned }),
+      by([there, Promise.resolve(planned)]),
+      by(pulumi.output(planned)),
+      by(planned.urn.apply(() => [])),
+      by(parent),
+    ])
+      assert.equal(await isKnown(lookup), false);
+    assert.deepEqual(calls, []);
+    assert.deepEqual(await known(by(there)), { id: "mocked" });
   });
 
   it("C63 finds wrong arguments before the mock is called", async () => {

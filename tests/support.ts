@@ -246,8 +246,13 @@ export async function until(isSo: () => boolean): Promise<void> {
 }
 
 /** Sets Pulumi's mocks, as a user's unit test does; gives back what undoes it. */
-export function setMocks(mocks: pulumi.runtime.Mocks, project?: string, stack?: string) {
-  pulumi.runtime.setMocks(mocks, project, stack);
+export function setMocks(
+  mocks: pulumi.runtime.Mocks,
+  project?: string,
+  stack?: string,
+  isPlan = false,
+) {
+  pulumi.runtime.setMocks(mocks, project, stack, isPlan);
   // Other suites run in this process, too: with mocks, their lookups would make no request.
   return () => pulumi.runtime.resetOptions("project", "stack", -1, "", "", false, "");
 }

@@ -15,6 +15,7 @@ export class LookupError extends Error {
 /** The type of an argument's value. */
 type ArgType =
   | "a string"
+  | "true or false"
   | "a map of strings"
   | "an RFC 3339 time, such as 2027-01-31T00:00:00Z"
   | "a SHA-256 fingerprint in hex"
@@ -76,6 +77,8 @@ export interface LookupKind<
   list(client: Client): AsyncIterable<Wire>;
   result(wire: Wire): Result;
   matches(wire: Wire, filter: Filter): boolean;
+  /** When an object became valid: `mostRecent` takes the latest. Default: there is no such argument. */
+  recency?(wire: Wire): number;
   /**
    * Describes an object in an error's list of candidates, besides its id. Default: when it was created, because
    * other texts may be secrets of a program.
@@ -154,21 +157,27 @@ function listIn<Result>(answer: object): Result[] {
   );
 }
 
+/** How the lookup of one object takes one, besides by filters. */
+interface Choice {
+  id?: string;
+  mostRecent?: boolean;
+}
+
 /** The lookup of one object: by id, or the only one that matches. */
 export function findOne<
   Wire extends { id: string },
   Filter extends object,
   Result extends { id: string },
->(kind: LookupKind<Wire, Filter, Result>): Lookup<Filter & { id?: string }, Result> {
-  const { title, filters, listFilters = [] } = kind;
-  const types = Object.entries({ id: "a string", ...filters } as Record<string, ArgType>).filter(
+>(kind: LookupKind<Wire, Filter, Result>): Lookup<Filter & Choice, Result> {
+  const { title, filters, listFilters = [], recency } = kind;
+  const own = { id: "a string", ...(recency && { mostRecent: "true or false" }), ...filters };
+  const types = Object.entries(own as Record<string, ArgType>).filter(
     ([name]) => !listFilters.includes(name as keyof Filter),
   );
   return async (client, args, options = {}) => {
     checkArgs(title, Object.fromEntries(types), args, options);
     const { id } = args;
-    const filter = filterIn(kind, args);
-    if (id === undefined && Object.keys(filter).length === 0) {
+    if (id === undefined && Object.keys(filterIn(kind, args)).length === 0) {
       throw new LookupError(`the ${title} lookup needs an id or a filter`);
     }
     if (options.instead) return options.instead() as Promise<Result>;
@@ -176,7 +185,7 @@ export function findOne<
     const all = async () =>
       (options.objects as Wire[]) ?? (await Array.fromAsync(kind.list(client())));
     return id === undefined
-      ? findMatching(kind, await all(), filter, isSecret)
+      ? findMatching(kind, await all(), args, isSecret)
       : getById(kind, client(), id, isSecret);
   };
 }
@@ -216,20 +225,24 @@ function findMatching<
 >(
   kind: LookupKind<Wire, Filter, Result>,
   account: Wire[],
-  filter: Filter,
+  args: Filter & Choice,
   isSecret: boolean,
 ): Result {
+  const { recency, title } = kind;
+  const filter = filterIn(kind, args);
   const matching = account.filter((wire) => kind.matches(wire, filter));
+  // Of equal ones, the newest stays first.
+  if (recency && args.mostRecent) matching.sort((one, other) => recency(other) - recency(one));
   const [first] = matching;
-  if (first && matching.length === 1) return kind.result(first);
+  if (first && (matching.length === 1 || args.mostRecent)) return kind.result(first);
   const shownFilter = isSecret
     ? `the filter by ${Object.keys(filter).join(", ")} ([secret])`
     : JSON.stringify(filter);
   const list = listOf(kind, first ? matching : account, isSecret);
   throw new LookupError(
     first
-      ? `${matching.length} ${kind.title} objects match ${shownFilter}: use a narrower filter or an id:${list}`
-      : `no ${kind.title} matches ${shownFilter}. The account has:${list}`,
+      ? `${matching.length} ${title} objects match ${shownFilter}: use a narrower filter${recency ? ", mostRecent: true" : ""} or an id:${list}`
+      : `no ${title} matches ${shownFilter}. The account has:${list}`,
   );
 }
 
@@ -297,6 +310,7 @@ const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
 const isString = (value: unknown): value is string => typeof value === "string";
 const isA: Record<ArgType, (value: unknown) => boolean> = {
   "a string": isString,
+  "true or false": (value) => typeof value === "boolean",
   "a map of strings": (value) =>
     isObject(value) && !Array.isArray(value) && Object.values(value).every(isString),
   "an RFC 3339 time, such as 2027-01-31T00:00:00Z": (value) =>

@@ -42,6 +42,11 @@ export interface TLSCertificateListFilter extends TLSCertificateFilter {
 export interface TLSCertificateQuery extends TLSCertificateFilter {
   /** The id of the certificate. With an id, other filters are ignored. */
   id?: string | undefined;
+  /**
+   * Whether to take the one with the latest `notBefore`, if several match. Of equal ones, the one created
+   * last is taken. Default false: several are an error.
+   */
+  mostRecent?: boolean | undefined;
 }
 
 /** How certificates are looked up. */
@@ -59,6 +64,7 @@ export const lookup: LookupKind<
   },
   listFilters: ["expiresBefore"],
   ...tlsCertificates,
+  recency: (wire) => Date.parse(describedBy(wire).notBefore) || 0,
   result: (wire) =>
     defined({ id: wire.id, ...describedBy(wire) }) as unknown as GetTLSCertificateResult,
   matches: (wire, { domain, fingerprint, expiresBefore, ...filter }) =>

@@ -28,7 +28,7 @@ const program = ({ description = "one", first = "one", options = "", ...rest }: 
     hostports: ["moved.example.com:443"], description: "one",
   }, ${rest.moved ? '{ parent: home, aliases: [{ name: "moved", parent: pulumi.rootStackResource }] }' : "{}"});
   const pair = { ${pair()} };
-  new tlsedge.TLSCertificate("all", { ...pair, description: "${description}" },
+  const all = new tlsedge.TLSCertificate("all", { ...pair, description: "${description}" },
     { ignoreChanges: ["*"] });
   for (const name of ["a", "b", "c", "d"]) edge(name, "${first}", { ${options} });
 
@@ -57,6 +57,17 @@ const program = ({ description = "one", first = "one", options = "", ...rest }: 
   }
   ${rest.more ?? ""}`;
 
+/** Each needs something that the same program creates. */
+const lookups = `
+  const hostport = "full.example.com:443";
+  const { fingerprint } = all;
+  const { full } = made;
+  exports.found = [
+    tlsedge.getTLSEdgeOutput({ hostport: full.hostports.apply(([one]) => one) }).id,
+    tlsedge.getTLSEdgeOutput({ hostport }, { dependsOn: [full], parent: home }).id,
+    tlsedge.getTLSCertificateOutput({ fingerprint, description: "one", mostRecent: true }).id,
+  ];`;
+
 const drift = async (project: Project, name: string) =>
   project.emulator.tlsEdges.patch((await served(project, name)).id, { description: "drifted" });
 
@@ -66,11 +77,12 @@ const descriptions = async (project: Project, names: string[]) =>
 scenario("the engine's own options", ["dynamic", "plugin"], (protocol) => {
   let key = "";
   return {
-    "C43: get reads, without managing it, every property of what exists": {
+    "C43 C64: get reads every property of what the plan creates, and lookups find it": {
       outside: (project) =>
         project.certificate(".", { commonName: "d.example.com", organization: "Acme" }),
-      program: program(),
+      program: program({ more: lookups }),
       up: "succeeds",
+      previewed: true,
       check: async (project) => {
         const outputs = JSON.parse(await project.succeedsQuietly("stack", "output", "--json"));
         const whole = (name: string) => {
@@ -87,6 +99,8 @@ scenario("the engine's own options", ["dynamic", "plugin"], (protocol) => {
         assert.match(notAfter, /^20\d\d-.*Z$/);
         assert.deepEqual([leaf.subjectOrganization, leaf.subjectCountry], ["Acme", ""]);
         assert.ok(leaf.keyUsages.length > 0);
+        const { full: edge, all } = await project.exported();
+        assert.deepEqual(await project.output("found"), [edge?.id, edge?.id, all?.id]);
       },
     },
     "C4 C37 C43: refresh --run-program takes a rotated key from config, and nothing has changed": {
