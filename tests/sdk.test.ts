@@ -57,7 +57,7 @@ describe("the SDK", () => {
     it("C4 a lookup refuses a key that the config has in plain text, and does not show it", async () => {
       pulumi.runtime.setAllConfig({ "tlsedge:apiKey": "in-plain-text" }, []);
       const { message } = await failureOf(sdk.getTunnels(), pulumi.RunError);
-      assert.match(message, /--secret tlsedge:apiKey/);
+      assert.match(message, /from Pulumi\.yaml or .*--secret tlsedge:apiKey/);
       assert.ok(!message.includes("in-plain-text"));
       assert.deepEqual(emulator.requests, []);
     });
