@@ -140,19 +140,21 @@ describe("the SDK", () => {
       return only;
     }
 
-    it("C6 a resource fails where this package can't be found, and says what to add", () => {
+    it("C6 a resource fails where this package can't be found, and says what to add, or what a component needs", () => {
       const folder = process.cwd();
-      process.chdir(os.tmpdir());
-      try {
+      const refused = (message: RegExp) =>
         assert.throws(
           () => new sdk.TLSEdge("e"),
-          (error: Error) => {
-            assert.ok(error instanceof pulumi.RunError);
-            assert.match(error.message, /add pulumi-tlsedge .* or start the program in/);
-            return true;
-          },
+          (error: Error) => error instanceof pulumi.RunError && message.test(error.message),
         );
+      process.chdir(os.tmpdir());
+      try {
+        refused(/add pulumi-tlsedge to the dependencies there$/);
+        // The engine gives a component, which is a provider, its address.
+        process.argv.push("127.0.0.1:9");
+        refused(/the plugin's SDK.*`pulumi package add /);
       } finally {
+        process.argv = process.argv.filter((argument) => argument !== "127.0.0.1:9");
         process.chdir(folder);
       }
     });
