@@ -64,6 +64,9 @@ export class Registration {
   ) {
     const { connection = defaultConnection } = args;
     const { type, provider, stateNames, secrets = [] } = registered;
+    // A program in plain JavaScript may forget it: Pulumi would take an object for an empty name.
+    if (typeof name !== "string" || name === "")
+      throw new pulumi.RunError(`the first argument of a ${type} is its name, a string`);
     checkConnection(connection);
     resourceConnections.add(connection);
     checkResolvable();

@@ -114,6 +114,8 @@ describe("the settings of a connection", () => {
     const message = complaint({});
     assert.match(message, /TLSEDGE_BASE_URL .*pulumi config set tlsedge:baseUrl/);
     assert.match(message, /TLSEDGE_API_KEY .*pulumi config set --secret tlsedge:apiKey/);
+    // The plan fails before it could warn of a misspelt variable.
+    assert.match(complaint({ TLSEDGE_BASEURL: "x" }), /BASEURL \(did you mean TLSEDGE_BASE_URL/);
   });
 
   const https = "must start with https://";

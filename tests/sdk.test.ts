@@ -159,6 +159,16 @@ describe("the SDK", () => {
       }
     });
 
+    it("C15 a resource whose name was forgotten fails, and says so", () => {
+      const { TLSEdge } = sdk as unknown as { TLSEdge: new (...args: unknown[]) => unknown };
+      for (const args of [[], [""], [{ hostports: ["app.example.com:443"] }]]) {
+        assert.throws(
+          () => new TLSEdge(...args),
+          (error: Error) => error instanceof pulumi.RunError && /its name/.test(error.message),
+        );
+      }
+    });
+
     it("a resource keeps the trace of an error that its constructor throws, and lets others have theirs", () => {
       const parent = {} as pulumi.Resource;
       const limit = Error.stackTraceLimit;

@@ -127,7 +127,10 @@ export function readSettings(
     return undefined;
   };
   const settings = defined(Object.fromEntries(keys.map((key) => [key, read(key)])));
-  if (problems.length > 0) throw new ConfigurationError(problems.join("; "));
+  // Where settings are missing, the plan fails before it could warn of a misspelt variable.
+  const misspelt = unknownVariables(env);
+  if (problems.length > 0)
+    throw new ConfigurationError([...problems, ...(misspelt ? [misspelt] : [])].join("; "));
   // Without a problem, each has the type of its check.
   return settings as unknown as Settings;
 }
