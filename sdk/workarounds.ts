@@ -22,20 +22,6 @@ export class PausedTraces {
   }
 }
 
-/**
- * The mocks of a unit test (`pulumi.runtime.setMocks`); undefined when a program really runs. Pulumi has no
- * other sign of them: they stand in the monitor that takes the engine's place.
- */
-export function mocks(): pulumi.runtime.Mocks | undefined {
-  const monitor = pulumi.runtime.getMonitor() as { mocks?: pulumi.runtime.Mocks } | undefined;
-  return monitor?.mocks;
-}
-
-/** Pulumi exports this function but not its type. */
-export const { isConfigSecret } = pulumi.runtime as unknown as {
-  isConfigSecret: (key: string) => boolean;
-};
-
 const inlineFolder = new AsyncLocalStorage<string>();
 try {
   const { prototype } = require("@pulumi/pulumi/automation/server").LanguageServer;
@@ -51,6 +37,20 @@ try {
  * another one; undefined in any other program. Pulumi keeps it from the program.
  */
 export const folderOfInline = (): string | undefined => inlineFolder.getStore();
+
+/**
+ * The mocks of a unit test (`pulumi.runtime.setMocks`); undefined when a program really runs. Pulumi has no
+ * other sign of them: they stand in the monitor that takes the engine's place.
+ */
+export function mocks(): pulumi.runtime.Mocks | undefined {
+  const monitor = pulumi.runtime.getMonitor() as { mocks?: pulumi.runtime.Mocks } | undefined;
+  return monitor?.mocks;
+}
+
+/** Pulumi exports this function but not its type. */
+export const { isConfigSecret } = pulumi.runtime as unknown as {
+  isConfigSecret: (key: string) => boolean;
+};
 
 /**
  * Fails the program in an output. What an output throws fails every program of this process: two inline
