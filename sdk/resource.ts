@@ -11,11 +11,12 @@ import {
   readSettings,
   unknownKeys,
 } from "../provider/run/connection";
+import { engineAddress } from "../provider/run/engine";
 import { defaultConnection, waysToSet } from "../provider/run/settings";
 import { isAsync } from "./args";
 import { typeToken } from "./kind";
 import { type Owner, refuseSharedObject } from "./shared";
-import { isConfigSecret, mocks, PausedTraces } from "./workarounds";
+import { folderOfInline, isConfigSecret, mocks, PausedTraces } from "./workarounds";
 
 /** What a resource of this package is to the engine. */
 export interface Registered {
@@ -63,6 +64,9 @@ export class Registration {
   ) {
     const { connection = defaultConnection } = args;
     const { type, provider, stateNames, secrets = [] } = registered;
+    // A program in plain JavaScript may forget it: Pulumi would take an object for an empty name.
+    if (typeof name !== "string" || name === "")
+      throw new pulumi.RunError(`the first argument of a ${type} is its name, a string`);
     checkConnection(connection);
     resourceConnections.add(connection);
     checkResolvable();
@@ -214,17 +218,24 @@ export function warnOfLookups(connection: string): void {
 /** The folders from which this package was found. */
 const resolvableFrom = new Set<string>();
 
-/** Fails if the engine can't load the provider, which it loads from the program's folder. */
+/** Fails if the engine can't load the provider, which it loads from the folder of the project's program. */
 function checkResolvable(): void {
-  const folder = process.cwd();
+  const inline = folderOfInline();
+  const folder = inline ?? process.cwd();
   if (resolvableFrom.has(folder)) return;
   try {
     createRequire(join(folder, "index.js")).resolve("pulumi-tlsedge/provider");
     resolvableFrom.add(folder);
   } catch {
+    let howTo = "add pulumi-tlsedge to the dependencies there";
+    if (inline) howTo = "set `main` in projectSettings to the folder that has it";
+    // The engine gives a component, which is a provider, its address.
+    else if (engineAddress())
+      howTo =
+        "give the component the plugin's SDK in place of this package, with `pulumi package add " +
+        "https://github.com/example-owner/pulumi-tlsedge/plugin` in its folder";
     throw new pulumi.RunError(
-      `pulumi-tlsedge can't be found from ${folder}, where the engine looks for it: ` +
-        "add pulumi-tlsedge to the dependencies there, or start the program in the folder that has it",
+      `pulumi-tlsedge can't be found from ${folder}, where the engine looks for it: ${howTo}`,
     );
   }
 }

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import * as pulumi from "@pulumi/pulumi";
 
 /** What works around faults of Pulumi's SDK and of Node.js in a program, each with its fault. */
@@ -20,6 +21,22 @@ export class PausedTraces {
     return error;
   }
 }
+
+const inlineFolder = new AsyncLocalStorage<string>();
+try {
+  const { prototype } = require("@pulumi/pulumi/automation/server").LanguageServer;
+  const { run } = prototype;
+  prototype.run = function (call: { request: { getPwd(): string } }, done: unknown) {
+    return inlineFolder.run(call.request.getPwd(), () => run.call(this, call, done));
+  };
+} catch {
+  // A later Pulumi may not have this class, which is no part of its API: then the program's own folder counts.
+}
+/**
+ * The folder in which the engine starts the providers of an inline program of the Automation API, which may run in
+ * another one; undefined in any other program. Pulumi keeps it from the program.
+ */
+export const folderOfInline = (): string | undefined => inlineFolder.getStore();
 
 /**
  * The mocks of a unit test (`pulumi.runtime.setMocks`); undefined when a program really runs. Pulumi has no

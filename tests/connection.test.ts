@@ -87,7 +87,10 @@ describe("the settings of a connection", () => {
 
   it("C1 that are malformed in config are refused by that name, whatever a variable says", () => {
     const message = complaint(enough, { "tlsedge:baseUrl": "http://b.example" });
-    assert.match(message, /in tlsedge:baseUrl \(http:\/\/b\.example\) .*config rm.*TLSEDGE_BASE_/);
+    assert.match(
+      message,
+      /in tlsedge:baseUrl \(http:\/\/b\.example\) .*from Pulumi\.yaml or .*TLSEDGE_BASE_/,
+    );
     // What does not count is not judged.
     const env = { ...enough, TLSEDGE_TIMEOUT_SECONDS: "soon" };
     assert.equal(read(env, { "tlsedge:timeoutSeconds": "5" }).timeoutSeconds, 5);
@@ -95,7 +98,7 @@ describe("the settings of a connection", () => {
 
   it("C1 that are misspelt in the namespace are refused, with the nearest name", () => {
     const ofKeys = (...keys: string[]) => unknownKeys("tlsedge", keys) ?? "";
-    assert.match(ofKeys("tlsedge:baseurl"), /tlsedge:baseurl .*tlsedge:baseUrl\?/);
+    assert.match(ofKeys("tlsedge:baseurl"), /tlsedge:baseurl .*tlsedge:baseUrl\?.*Pulumi\.yaml/);
     assert.match(ofKeys("tlsedge:apikye", "tlsedge:apiVersion"), /tlsedge:apiKey\?/);
     const far = ofKeys("tlsedge:colour", "tlsedge:caFiles");
     assert.match(far, /tlsedge:colour, .*tlsedge:caFile\?.*requestsPerMinute/);
@@ -111,6 +114,8 @@ describe("the settings of a connection", () => {
     const message = complaint({});
     assert.match(message, /TLSEDGE_BASE_URL .*pulumi config set tlsedge:baseUrl/);
     assert.match(message, /TLSEDGE_API_KEY .*pulumi config set --secret tlsedge:apiKey/);
+    // The plan fails before it could warn of a misspelt variable.
+    assert.match(complaint({ TLSEDGE_BASEURL: "x" }), /BASEURL \(did you mean TLSEDGE_BASE_URL/);
   });
 
   const https = "must start with https://";

@@ -686,7 +686,7 @@ describe("the plugin", () => {
         const { inputs } = await checked({ baseUrl, apiKey: "k" });
         assert.deepEqual(inputs, { baseUrl, apiKey: "k" });
         const plain = configure({ baseUrl, apiKey: "k" });
-        assert.match(await messageOf(plain), /plain text.*--secret/);
+        assert.match(await messageOf(plain), /plain text.*from Pulumi\.yaml or .*--secret/);
         await configure({ baseUrl, apiKey: secret("k") });
         // Whoever reaches the port can't have the environment's key sent to another host.
         const other = configure({ baseUrl: "https://b.example", apiKey: secret("k") });

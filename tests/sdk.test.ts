@@ -57,7 +57,7 @@ describe("the SDK", () => {
     it("C4 a lookup refuses a key that the config has in plain text, and does not show it", async () => {
       pulumi.runtime.setAllConfig({ "tlsedge:apiKey": "in-plain-text" }, []);
       const { message } = await failureOf(sdk.getTunnels(), pulumi.RunError);
-      assert.match(message, /--secret tlsedge:apiKey/);
+      assert.match(message, /from Pulumi\.yaml or .*--secret tlsedge:apiKey/);
       assert.ok(!message.includes("in-plain-text"));
       assert.deepEqual(emulator.requests, []);
     });
@@ -140,20 +140,32 @@ describe("the SDK", () => {
       return only;
     }
 
-    it("C6 a resource fails where this package can't be found, and says what to add", () => {
+    it("C6 a resource fails where this package can't be found, and says what to add, or what a component needs", () => {
       const folder = process.cwd();
-      process.chdir(os.tmpdir());
-      try {
+      const refused = (message: RegExp) =>
         assert.throws(
           () => new sdk.TLSEdge("e"),
-          (error: Error) => {
-            assert.ok(error instanceof pulumi.RunError);
-            assert.match(error.message, /add pulumi-tlsedge .* or start the program in/);
-            return true;
-          },
+          (error: Error) => error instanceof pulumi.RunError && message.test(error.message),
         );
+      process.chdir(os.tmpdir());
+      try {
+        refused(/add pulumi-tlsedge to the dependencies there$/);
+        // The engine gives a component, which is a provider, its address.
+        process.argv.push("127.0.0.1:9");
+        refused(/the plugin's SDK.*`pulumi package add /);
       } finally {
+        process.argv = process.argv.filter((argument) => argument !== "127.0.0.1:9");
         process.chdir(folder);
+      }
+    });
+
+    it("C15 a resource whose name was forgotten fails, and says so", () => {
+      const { TLSEdge } = sdk as unknown as { TLSEdge: new (...args: unknown[]) => unknown };
+      for (const args of [[], [""], [{ hostports: ["app.example.com:443"] }]]) {
+        assert.throws(
+          () => new TLSEdge(...args),
+          (error: Error) => error instanceof pulumi.RunError && /its name/.test(error.message),
+        );
       }
     });
 

@@ -5,7 +5,7 @@ import { nearest } from "../kinds/nearest";
 import { defined } from "../kinds/properties";
 import { cancelSignal } from "./engine";
 import { checks, type Key, keys, shown } from "./settingChecks";
-import { type Connection, defaultConnection, waysToSet } from "./settings";
+import { type Connection, configFiles, defaultConnection, waysToSet } from "./settings";
 
 /** A setting is missing or malformed. The message says how to set it. */
 export class ConfigurationError extends Error {
@@ -92,8 +92,9 @@ function valuesOf(
 
 /** Why an API key must be a secret in the config. */
 export function plainKey(connection: Connection): string {
-  const { configKey, inConfig } = waysToSet(connection, "apiKey");
-  return `${configKey} is in the stack's config in plain text, and would be in its state: ${inConfig}`;
+  const { configKey, text } = waysToSet(connection, "apiKey");
+  const problem = `${configKey} is in plain text in the config, and would be in the state`;
+  return `${problem}: delete it from ${configFiles}, then ${text}`;
 }
 
 /** Reads and checks the settings of a connection. Makes no request. */
@@ -126,7 +127,10 @@ export function readSettings(
     return undefined;
   };
   const settings = defined(Object.fromEntries(keys.map((key) => [key, read(key)])));
-  if (problems.length > 0) throw new ConfigurationError(problems.join("; "));
+  // Where settings are missing, the plan fails before it could warn of a misspelt variable.
+  const misspelt = unknownVariables(env);
+  if (problems.length > 0)
+    throw new ConfigurationError([...problems, ...(misspelt ? [misspelt] : [])].join("; "));
   // Without a problem, each has the type of its check.
   return settings as unknown as Settings;
 }
@@ -187,8 +191,8 @@ export function unknownKeys(
     return `unknown: ${listed.join(", ")}. The settings of a provider are ${settings}`;
   }
   return (
-    `unknown in stack config: ${listed.join(", ")}. Remove each unknown key with ` +
-    `\`pulumi config rm\`. The settings in ${connection} are ${settings}`
+    `unknown in stack config: ${listed.join(", ")}. Delete each unknown key from ` +
+    `${configFiles}. The settings in ${connection} are ${settings}`
   );
 }
 

@@ -27,6 +27,12 @@ export interface WaysToSet {
   inConfig: string;
 }
 
+/**
+ * The files to delete a key of config from. `pulumi config rm` leaves what Pulumi.yaml sets, and the engine does
+ * not say which file it is.
+ */
+export const configFiles = "Pulumi.yaml or Pulumi.<stack>.yaml";
+
 /** The two ways to give a setting of a connection. */
 export function waysToSet(connection: Connection, key: string): WaysToSet {
   const namespace = typeof connection === "string" ? connection : defaultConnection;
@@ -45,6 +51,6 @@ export function waysToSet(connection: Connection, key: string): WaysToSet {
     variable,
     configKey,
     text: `set ${variable} in the environment, or ${command}`,
-    inConfig: `${command}, or remove it with \`pulumi config rm\` and set ${variable}`,
+    inConfig: `${command}, or delete it from ${configFiles} and set ${variable}`,
   };
 }

@@ -203,10 +203,7 @@ scenario("config and environment that differ", ["plugin"], () => {
       program: edge("e", ""),
       // With --skip-preview, the engine writes the provider's record before the provider can refuse.
       up: "fails",
-      says: [
-        /tlsedge:apiKey is in the stack's config in plain text/,
-        /set --secret tlsedge:apiKey/,
-      ],
+      says: [/tlsedge:apiKey is in plain text in the config/, /set --secret tlsedge:apiKey/],
       requests: [],
       check: () => assert.deepEqual(other.service.requests, []),
     },
