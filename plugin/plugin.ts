@@ -27,7 +27,7 @@ import {
   storedState,
   textsOf,
   update,
-  warningOfLostSecrets,
+  warningsOfInputs,
 } from "../provider/operations/resource";
 import { plainKey, problemOf, readSettings } from "../provider/run/connection";
 import { cancel } from "../provider/run/engine";
@@ -214,14 +214,15 @@ class Plugin {
     const shared = this.#sharedHostport(kind, urn, inputs, news.secrets);
     if (shared) all.push({ path: "", reason: shared });
     // In a replacement, the engine checks twice.
-    const lost = warningOfLostSecrets(kind, before, inputs);
-    for (const text of [...warnings, lost]) this.#run.log("warning", text, urn);
+    const isSecret = (name: string) => news.secrets.has(name);
+    for (const text of [...warnings, ...warningsOfInputs(kind, before, inputs, isSecret)])
+      this.#run.log("warning", text, urn);
     noteSecrets(this.#run, kind, news.secrets, inputs);
     this.#run.noteChecked(urn);
     const stable = keepEqual(kind, olds, inputs);
     return new messages.CheckResponse()
       .setInputs(this.#inputsToWire(request.getType(), stable, news.secrets))
-      .setFailuresList(textsOf(all, (name) => news.secrets.has(name)).map(failureOf));
+      .setFailuresList(textsOf(all, isSecret).map(failureOf));
   }
 
   async diff(request: messages.DiffRequest) {

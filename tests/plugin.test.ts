@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { mock } from "node:test";
 import type { Metadata } from "@grpc/grpc-js";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
@@ -8,6 +9,7 @@ import { makeCertificate } from "../emulator/server";
 import { servePlugin } from "../plugin/plugin";
 import schema from "../plugin/schema.json";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
+import { lookups } from "../provider/kinds/kinds";
 import { chainNames } from "../provider/kinds/pem";
 import { pick } from "../provider/kinds/properties";
 import { EnginePort } from "../tools/protocol";
@@ -310,6 +312,50 @@ describe("the plugin", () => {
     }
     assert.equal(shown().length, 2);
     for (const text of shown()) assert.match(text, /^warning: the leaf certificate expires on/);
+  });
+
+  it("C10 C15: the plan warns, in both ways, of an id that is of another kind, and shows no secret one", async () => {
+    const wrong = {
+      backend: { backendId: "edgtls_2abc" },
+      ipRestriction: { ipPolicyIds: ["ipp_1", "bkdtg_1", unknown] },
+      mutualTls: { certificateAuthorityIds: ["cert_1"] },
+      __secrets: ["mutualTls"],
+    };
+    const right = {
+      backend: { backendId: "bkdtg_1" },
+      ipRestriction: { ipPolicyIds: ["ipp_1", "tls_1", "cert", "constructor_1"] },
+      description: "cert_1",
+    };
+    for (const provider of [edges, tlsEdge]) {
+      const shown = captureMessages();
+      for (const args of [wrong, right]) await new Stack(provider).preview(args);
+      assert.deepEqual(shown(), [
+        'warning: backend.backendId: "edgtls_2abc" is the id of a TLS edge: give the id of a backend',
+        'warning: ipRestriction.ipPolicyIds[1]: "bkdtg_1" is the id of a backend: give the id of an IP policy',
+        "warning: mutualTls.certificateAuthorityIds[0]: is the id of a TLS certificate: give the id of a " +
+          "certificate authority",
+      ]);
+      mock.reset();
+    }
+  });
+
+  it("C40 C43 C61 C81: an id of another kind that a resource or a lookup names is said to be one, in both ways", async () => {
+    const certificate = /^no TLS edge has the id cert_1, which is the id of a TLS certificate\b/;
+    const edge = /^no TLS certificate has the id edgtls_1, which is the id of a TLS edge\b/;
+    const client = () => clientOf(emulator);
+    const own = "edgtls_1";
+    for (const [work, expected] of [
+      [() => read({ id: "cert_1" }), certificate],
+      [() => read({ ...resourceOf("TLSCertificate"), id: own }), edge],
+      [() => new Stack(tlsEdge).get("cert_1"), certificate],
+      [() => new Stack(tlsCertificate).get(own), edge],
+      [() => new Stack(tlsEdge).preview({ __import: "cert_1" }), certificate],
+      [() => lookups.getTLSEdge?.(client, { id: "cert_1" }), certificate],
+      [() => read({ id: own }), /^no TLS edge has the id edgtls_1\. /],
+    ] as [() => Promise<unknown>, RegExp][])
+      assert.match(await messageOf(work()), expected);
+    const hidden = lookups.getTLSEdge?.(client, { id: "cert_1" }, { isSecret: true });
+    assert.doesNotMatch(await messageOf(hidden as Promise<unknown>), /cert_/);
   });
 
   it("C13: to the plugin, each marker of an unknown value is one, at any depth, and a resource is its id", async () => {

@@ -50,9 +50,14 @@ export function misplacedKeys(value: unknown, path = ""): Problem[] {
   return Object.entries(value).flatMap(([name, part]) => {
     if (holdsPrivateKey(name)) return [{ path, reason: keyInName }];
     if (path === "" && pemProperties.includes(name)) return [];
-    const below = Array.isArray(value) ? `${path}[${name}]` : path ? `${path}.${name}` : name;
-    return misplacedKeys(part, below);
+    return misplacedKeys(part, pathTo(value, path, name));
   });
+}
+
+/** The path of a part of a list or an object. */
+export function pathTo(whole: object, path: string, name: string): string {
+  if (Array.isArray(whole)) return `${path}[${name}]`;
+  return path ? `${path}.${name}` : name;
 }
 
 /** The problems that the schema finds, except those of unknown values. */
@@ -124,7 +129,7 @@ function problemOfValue(issue: BaseIssue<unknown>): Problem {
  * A text for a message, on one line. Undefined for one that may hold a password or a key: `LS0t` is
  * `---` in base64.
  */
-function quoted(value: unknown): string | undefined {
+export function quoted(value: unknown): string | undefined {
   if (typeof value !== "string" || /@|\p{Pd}{3}|LS0t/u.test(value)) return undefined;
   const short = value.length > 80 ? `${value.slice(0, 80)}…` : value;
   // JSON leaves some invisible characters as they are.
