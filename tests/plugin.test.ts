@@ -714,7 +714,7 @@ describe("the plugin", () => {
   };
   const baseUrl = "https://a.example";
 
-  it("C1 C15: a misspelt setting of a provider is refused with the one that is meant, but for the project's own", async () => {
+  it("C1 C15: a misspelt or wrong setting of a provider is refused by its name, but for the project's own", async () => {
     await withProvider("default", async ({ checked }) => {
       assert.deepEqual((await checked({ size: "3" }, "tlsedge")).reasons, []);
       assert.match((await checked({ size: "3" }, "other")).reasons.join(), /unknown/);
@@ -722,6 +722,10 @@ describe("the plugin", () => {
     await withProvider("staging", async ({ checked }) => {
       const { reasons } = await checked({ baseURL: baseUrl });
       assert.match(reasons.join(), /did you mean baseUrl/);
+      assert.deepEqual((await checked({ apiKey: "k", maxRetries: "many" })).reasons, [
+        'maxRetries of the provider staging is "many": it must be a whole number from 0 to 1000. Correct ' +
+          "maxRetries of the provider staging",
+      ]);
     });
   });
 

@@ -3,7 +3,7 @@ import { isObject } from "./properties";
 import { pathTo, quoted } from "./shape";
 
 /**
- * What the service is known to give ids of, by their prefix (api.md §2). An id is opaque: its prefix makes a message
+ * What has ids with a prefix, as the emulator gives them. An id is opaque (api.md §2): its prefix makes a message
  * clearer, and decides nothing.
  */
 const owners = {
