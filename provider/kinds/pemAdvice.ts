@@ -22,6 +22,10 @@ const faults: [RegExp, string][] = [
     /-----BEGIN [A-Z0-9 ]+-----[^\S\n]*\S/,
     "is damaged: the line breaks are lost. Give the text as it is in the file",
   ],
+  [
+    /\r\r\n/,
+    "has two carriage returns at the end of a line: remove them with `tr -d '\\r' < … > …`",
+  ],
   [/^[ \t]+-----(BEGIN|END) /m, "has spaces before its lines: remove them"],
   [
     /-----BEGIN [A-Z ]*CERTIFICATE REQUEST-----/,
@@ -34,6 +38,16 @@ const faults: [RegExp, string][] = [
   [
     /-----BEGIN [A-Z ]*PUBLIC KEY-----|^(ssh|ecdsa|sk)-\S+ AAAA/,
     "holds a public key, which is neither a certificate nor a private key",
+  ],
+  [
+    /-----BEGIN (X509|TRUSTED) CERTIFICATE-----/,
+    "is labelled X509 CERTIFICATE or TRUSTED CERTIFICATE, not CERTIFICATE: convert the whole chain with " +
+      "`openssl crl2pkcs7 -nocrl -certfile … | openssl pkcs7 -print_certs -out …`",
+  ],
+  [
+    /-----BEGIN TSS2 /,
+    "holds a key that only its TPM can use, and no command converts it: make a new key in a file, and request a " +
+      "certificate for it",
   ],
   [
     /-----BEGIN OPENSSH PRIVATE KEY-----/,
