@@ -135,6 +135,37 @@ describe("the plugin", () => {
     }
   });
 
+  it("C21 C25 C31: metadata that is the same JSON is no change and no drift, in both ways; any other text is a change", async () => {
+    const json = '{"a":{"x":1,"y":"é"},"b":["1",2]}';
+    const equal = '{ "b" : ["1", 2],\n "a": {"y": "\\u00e9", "x": 1} }';
+    const others: [metadata: string, other: string][] = [
+      [json, '{"a":{"x":1,"y":"é"},"b":[2,"1"]}'],
+      [json, '{"a":{"x":"1","y":"é"},"b":["1",2]}'],
+      ['{"n":9007199254740993}', '{"n":9007199254740992}'],
+      ["1.10", "1.1"],
+      ["{a}", "{a }"],
+    ];
+    for (const [provider, args, objects] of [
+      [edges, {}, emulator.tlsEdges],
+      [tlsEdge, {}, emulator.tlsEdges],
+      [certificates, certificate, emulator.tlsCertificates],
+      [tlsCertificate, certificate, emulator.tlsCertificates],
+    ] as [object, object, typeof emulator.tlsEdges][]) {
+      const stack = await deployed(provider, { ...args, metadata: json });
+      requests();
+      assert.equal(await stack.up({ ...args, metadata: equal }), "same");
+      assert.deepEqual(requests(), []);
+      assert.deepEqual([stack.inputs.metadata, stack.state.metadata], [json, json]);
+      objects.patch(stack.id, { metadata: equal });
+      assert.equal(await stack.refresh(), "same");
+      for (const [metadata, other] of others) {
+        await stack.up({ ...args, metadata });
+        assert.equal(await stack.up({ ...args, metadata: other }), "update", other);
+        assert.equal(objects.get(stack.id)?.metadata, other);
+      }
+    }
+  });
+
   it("C23 C25: through the plugin, a setting alone that changes is an update that writes nothing", async () => {
     const stack = await deployed(edges, { description: "d" });
     requests();
