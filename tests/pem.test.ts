@@ -191,7 +191,7 @@ describe("the inputs of a TLS certificate", () => {
         "a key of a TPM",
         () =>
           "-----BEGIN TSS2 PRIVATE KEY-----\nMAgGBmeBBQoBAw==\n-----END TSS2 PRIVATE KEY-----\n",
-        /: holds a key that only its TPM can use.*: make a new key/,
+        /: holds a key that only its TPM can use: request/,
       ],
       ["a key of OpenSSH", () => openSsh, /ssh-keygen/],
       ["cut off", cutOff, /cut off/],

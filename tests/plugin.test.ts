@@ -362,8 +362,8 @@ describe("the plugin", () => {
       for (const args of [wrong, right]) await new Stack(provider).preview(args);
       assert.deepEqual(shown(), [
         'warning: backend.backendId: "edgtls_2abc" is the id of a TLS edge: give the id of a backend',
-        'warning: ipRestriction.ipPolicyIds[1]: "bkdtg_1" is the id of a backend: give the id of an IP policy',
-        "warning: mutualTls.certificateAuthorityIds[0]: is the id of a TLS certificate: give the id of a " +
+        'warning: ipRestriction.ipPolicyIds: "bkdtg_1" is the id of a backend: give the id of an IP policy',
+        "warning: mutualTls.certificateAuthorityIds: is the id of a TLS certificate: give the id of a " +
           "certificate authority",
       ]);
       mock.reset();

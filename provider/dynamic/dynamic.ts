@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { dynamic } from "@pulumi/pulumi";
 import * as v from "valibot";
-import { noneWithId } from "../kinds/ids";
+import { misplacedIds, noneWithId } from "../kinds/ids";
 import { text } from "../kinds/inputs";
 import {
   driftOf,
@@ -45,7 +45,7 @@ import {
   storedState,
   textsOf,
   update,
-  warningsOfInputs,
+  warningOfLostSecrets,
 } from "../operations/resource";
 import { problemOf } from "../run/connection";
 import { exitWithEngine } from "../run/engine";
@@ -163,7 +163,8 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
       run.noteChecked(keyOf(inputs), keyOf(olds) === keyOf(inputs));
       noteSecrets(run, kind, secrets, inputs);
       const isSecret = (name: string) => secrets.includes(name);
-      for (const warning of warningsOfInputs(kind, deployed, inputs, isSecret))
+      const lost = warningOfLostSecrets(kind, deployed, inputs);
+      for (const warning of [lost, ...textsOf(misplacedIds(inputs), isSecret)])
         run.log("warning", warning, "resource");
       if (found) problems.push(...compare(found, checked.inputs, problems, secrets));
       else if (!deployed) await attempt(() => planWrite(resource(inputs), true));

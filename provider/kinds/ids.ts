@@ -1,11 +1,8 @@
 import type { Problem } from "./kind";
 import { isObject } from "./properties";
-import { pathTo, quoted } from "./shape";
+import { quoted } from "./shape";
 
-/**
- * What has ids with a prefix, as the emulator gives them. An id is opaque (api.md §2): its prefix makes a message
- * clearer, and decides nothing.
- */
+/** What has ids with a prefix, as the emulator gives them. An id is opaque: its prefix is for messages alone. */
 const owners = {
   edgtls_: "a TLS edge",
   cert_: "a TLS certificate",
@@ -26,25 +23,20 @@ const wanted = new Map([
 const otherOwner = (id: string, own: string) =>
   Object.entries(owners).find(([prefix, owner]) => id.startsWith(prefix) && owner !== own)?.[1];
 
-/**
- * Says that no object of a kind has an id, and which kind has such ids.
- *
- * @param shown The id for people.
- */
+/** Says that no object of a kind has an id, which is `shown` to people, and which kind has such ids. */
 export function noneWithId(title: string, id: string, shown = id): string {
   const owner = otherOwner(id, `a ${title}`);
   return `no ${title} has the id ${shown}${owner ? `, which is the id of ${owner}` : ""}`;
 }
 
 /** What a plan warns of: the ids in the inputs that are of another kind. */
-export function misplacedIds(value: unknown, path = "", own?: string): Problem[] {
-  if (own && typeof value === "string") {
-    const owner = otherOwner(value, own);
-    const reason = `is the id of ${owner}: give the id of ${own}`;
-    return owner ? [{ path, reason, value: quoted(value) }] : [];
+export function misplacedIds(value: unknown, path: string[] = []): Problem[] {
+  if (isObject(value)) {
+    const below = (name: string) => (Array.isArray(value) ? path : [...path, name]);
+    return Object.entries(value).flatMap(([name, part]) => misplacedIds(part, below(name)));
   }
-  if (!isObject(value)) return [];
-  return Object.entries(value).flatMap(([name, part]) =>
-    misplacedIds(part, pathTo(value, path, name), wanted.get(name) ?? own),
-  );
+  const own = wanted.get(String(path.at(-1)));
+  const owner = own && otherOwner(String(value), own);
+  const reason = `is the id of ${owner}: give the id of ${own}`;
+  return owner ? [{ path: path.join("."), reason, value: quoted(value) }] : [];
 }

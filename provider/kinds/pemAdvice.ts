@@ -22,10 +22,7 @@ const faults: [RegExp, string][] = [
     /-----BEGIN [A-Z0-9 ]+-----[^\S\n]*\S/,
     "is damaged: the line breaks are lost. Give the text as it is in the file",
   ],
-  [
-    /\r\r\n/,
-    "has two carriage returns at the end of a line: remove them with `tr -d '\\r' < … > …`",
-  ],
+  [/\r\r\n/, "has two carriage returns in a line: remove them with `tr -d '\\r' < … > …`"],
   [/^[ \t]+-----(BEGIN|END) /m, "has spaces before its lines: remove them"],
   [
     /-----BEGIN [A-Z ]*CERTIFICATE REQUEST-----/,
@@ -46,8 +43,7 @@ const faults: [RegExp, string][] = [
   ],
   [
     /-----BEGIN TSS2 /,
-    "holds a key that only its TPM can use, and no command converts it: make a new key in a file, and request a " +
-      "certificate for it",
+    "holds a key that only its TPM can use: request a certificate for a key that is a file",
   ],
   [
     /-----BEGIN OPENSSH PRIVATE KEY-----/,

@@ -50,14 +50,9 @@ export function misplacedKeys(value: unknown, path = ""): Problem[] {
   return Object.entries(value).flatMap(([name, part]) => {
     if (holdsPrivateKey(name)) return [{ path, reason: keyInName }];
     if (path === "" && pemProperties.includes(name)) return [];
-    return misplacedKeys(part, pathTo(value, path, name));
+    const below = Array.isArray(value) ? `${path}[${name}]` : path ? `${path}.${name}` : name;
+    return misplacedKeys(part, below);
   });
-}
-
-/** The path of a part of a list or an object. */
-export function pathTo(whole: object, path: string, name: string): string {
-  if (Array.isArray(whole)) return `${path}[${name}]`;
-  return path ? `${path}.${name}` : name;
 }
 
 /** The problems that the schema finds, except those of unknown values. */

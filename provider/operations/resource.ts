@@ -1,6 +1,5 @@
 import { ServiceError } from "../../client/errors";
 import { plainMessage } from "../../client/plain";
-import { misplacedIds } from "../kinds/ids";
 import { differences, driftOf, type Kind, type Problem, storedSettings } from "../kinds/kind";
 import { isObject, type Properties, pick } from "../kinds/properties";
 import { pause } from "../run/objects";
@@ -108,23 +107,17 @@ export function noteSecrets(
   for (const text of texts) run.secrets.add(text);
 }
 
-/**
- * What a plan of any kind warns of: a secret that leaves the program, because the state has its last copy, and an
- * id of another kind.
- */
-export function warningsOfInputs(
+/** What a plan warns of when a secret leaves the program: the state has its last copy. */
+export function warningOfLostSecrets(
   { title, secrets = [] }: Kind,
   olds: Properties = {},
   inputs: Properties,
-  isSecret: (property: string) => boolean,
-): string[] {
-  const lost = secrets
-    .filter((name) => olds[name] !== undefined && inputs[name] === undefined)
-    .map(
-      (name) =>
-        `${name} of this ${title} is no more in the program, so the state loses it. Without it, the object can't be created again`,
-    );
-  return [...lost, ...textsOf(misplacedIds(inputs), isSecret)];
+): string | undefined {
+  const [lost] = secrets.filter((name) => olds[name] !== undefined && inputs[name] === undefined);
+  return (
+    lost &&
+    `${lost} of this ${title} is no more in the program, so the state loses it. Without it, the object can't be created again`
+  );
 }
 
 function textsIn(value: unknown): string[] {

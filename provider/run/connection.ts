@@ -161,10 +161,10 @@ export function overruled(
     const { inStack, inEnv } = valuesOf(connection, key, config, env);
     if (!inStack || !inEnv || inStack === inEnv) return [];
     if (parse(key, inStack).output === parse(key, inEnv).output) return [];
-    const [used, other] = [inStack, inEnv].map((value) => shown(key, value));
-    return [
-      `${configKey}${used ? ` (${used})` : ""} is used, not ${variable}${other ? ` (${other})` : ""}`,
-    ];
+    const [used, other] = [inStack, inEnv].map((value) =>
+      shown(key, value)?.replace(/.+/, " ($&)"),
+    );
+    return [`${configKey}${used ?? ""} is used, not ${variable}${other ?? ""}`];
   });
   if (differing.length === 0) return undefined;
   return `stack config and the environment differ: ${differing.join("; ")}`;

@@ -104,11 +104,7 @@ export type Key = keyof typeof checks;
 
 export const keys = Object.keys(checks) as Key[];
 
-/**
- * What is wrong with a setting.
- *
- * @param source Where it is set.
- */
+/** What is wrong with a setting. `source` is where it is set. */
 export function problemOfSetting(key: Key, source: string, value: string, reason: string): string {
   const text = shown(key, value);
   return text === undefined ? `${source} ${reason}` : `${source} is "${text}": it ${reason}`;
