@@ -2,6 +2,7 @@ import { PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { DeclaredHostports } from "../provider/kinds/hostport";
+import { misplacedIds } from "../provider/kinds/ids";
 import {
   driftOf,
   inputsOf,
@@ -214,14 +215,16 @@ class Plugin {
     const shared = this.#sharedHostport(kind, urn, inputs, news.secrets);
     if (shared) all.push({ path: "", reason: shared });
     // In a replacement, the engine checks twice.
+    const isSecret = (name: string) => news.secrets.has(name);
     const lost = warningOfLostSecrets(kind, before, inputs);
-    for (const text of [...warnings, lost]) this.#run.log("warning", text, urn);
+    for (const text of [...warnings, lost, ...textsOf(misplacedIds(inputs), isSecret)])
+      this.#run.log("warning", text, urn);
     noteSecrets(this.#run, kind, news.secrets, inputs);
     this.#run.noteChecked(urn);
     const stable = keepEqual(kind, olds, inputs);
     return new messages.CheckResponse()
       .setInputs(this.#inputsToWire(request.getType(), stable, news.secrets))
-      .setFailuresList(textsOf(all, (name) => news.secrets.has(name)).map(failureOf));
+      .setFailuresList(textsOf(all, isSecret).map(failureOf));
   }
 
   async diff(request: messages.DiffRequest) {

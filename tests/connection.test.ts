@@ -89,7 +89,7 @@ describe("the settings of a connection", () => {
     const message = complaint(enough, { "tlsedge:baseUrl": "http://b.example" });
     assert.match(
       message,
-      /in tlsedge:baseUrl \(http:\/\/b\.example\) .*from Pulumi\.yaml or .*TLSEDGE_BASE_/,
+      /^tlsedge:baseUrl is "http:\/\/b\.example": it must .*from Pulumi\.yaml or .*TLSEDGE_BASE_/,
     );
     // What does not count is not judged.
     const env = { ...enough, TLSEDGE_TIMEOUT_SECONDS: "soon" };
@@ -125,21 +125,21 @@ describe("the settings of a connection", () => {
   const quoted = "has quotation marks around it";
   const header = "must be the name of a header, such as Service-Version, and none that HTTP";
   const number = "must be a whole number from";
-  /** Mistakes by variable: the value, and what is said of it. In brackets stands what is shown. */
+  /** Mistakes by variable: the value, and what is said of it, after the variable. */
   const mistakes: Record<string, [value: string, reason: string][]> = {
     TLSEDGE_BASE_URL: [
-      ["api.example.com", `(api.example.com) ${https}: correct`],
-      ["localhost:8443/v1", `(localhost:8443/v1) ${https}`],
-      ["http://a.example", `(http://a.example) ${https}`],
-      ["user:tlse_key@a.example", `(a.example) ${noUrl}`],
+      ["api.example.com", `is "api.example.com": it ${https}. Correct`],
+      ["localhost:8443/v1", `is "localhost:8443/v1": it ${https}`],
+      ["http://a.example", `is "http://a.example": it ${https}`],
+      ["user:tlse_key@a.example", `is "…@a.example": it ${noUrl}`],
       ["//a.example", noUrl],
       ['"https://a.example"', noUrl],
-      ["https://a.example:70000", `(https://a.example:70000) ${noUrl}`],
-      ["https://", `(https://) ${noUrl}`],
-      ["https://user:tlse_key@a.example", `(https://a.example) ${more}`],
-      ["https://a.example/?x=tlse_key", `(https://a.example/) ${more}`],
-      ["https://a.example/#tlse_key", `(https://a.example/) ${more}`],
-      ["https://user:pa?ss#tlse_key@rd@a.example/v1?x=1", "(https://a.example/v1) "],
+      ["https://a.example:70000", `is "https://a.example:70000": it ${noUrl}`],
+      ["https://", `is "https://": it ${noUrl}`],
+      ["https://user:tlse_key@a.example", `is "https://…@a.example": it ${more}`],
+      ["https://a.example/?x=tlse_key", `is "https://a.example/…": it ${more}`],
+      ["https://a.example/#tlse_key", `is "https://a.example/…": it ${more}`],
+      ["https://user:pa?ss#tlse_key@rd@a.example/v1?x=1", 'is "https://…@a.example/v1…": it '],
       // Perhaps an API key, put there by mistake.
       ["tlse_key_0123456789ABCDEFGHIJKLMNOPQ", noUrl],
       ["2f1a9b8c7d6e5f4a3b2c1d0e", noUrl],
@@ -153,16 +153,16 @@ describe("the settings of a connection", () => {
       ["‘tlse_key’", quoted],
       ["Bearer tlse_key", "begins with Bearer"],
     ],
-    TLSEDGE_API_VERSION: [["2.0", "must be a whole number, such as 2"]],
+    TLSEDGE_API_VERSION: [["2.0", 'is "2.0": it must be a whole number, such as 2']],
     TLSEDGE_VERSION_HEADER: [
       ...["Api: 2", "Authorization", "host", "Content-Length", "content-type"],
       "Proxy-Authorization",
-    ].map((name) => [name, header]),
+    ].map((name) => [name, `is "${name}": it ${header}`]),
     TLSEDGE_CA_FILE: [
-      ["ca.pem", `(ca.pem) can't be read (ENOENT) from ${process.cwd()}`],
-      ["/no/such/file.pem", "(/no/such/file.pem) can't be read (ENOENT): correct"],
-      ["C:\\no such\\file.crt", "(C:\\no such\\file.crt) can't be read"],
-      ["ca.ca-bundle.pem", "(ca.ca-bundle.pem) can't be read"],
+      ["ca.pem", `is "ca.pem": it can't be read (ENOENT) from ${process.cwd()}`],
+      ["/no/such/file.pem", 'is "/no/such/file.pem": it can\'t be read (ENOENT). Correct'],
+      ["C:\\no such\\file.crt", 'is "C:\\no such\\file.crt": it can\'t be read'],
+      ["ca.ca-bundle.pem", 'is "ca.ca-bundle.pem": it can\'t be read'],
       ["tlse_key_4bHq9ZrX2mWc7LpD", "can't be read"],
       ["x\ntlse_key\n.pem", "can't be read"],
       // As a pipe, another device may never end.
@@ -170,21 +170,27 @@ describe("the settings of a connection", () => {
       ["-----BEGIN PRIVATE KEY-----\ntlse_key", "is PEM text, but must be the path"],
       ["-----BEGIN PRIVATE KEY----- tlse_key -----END", "is PEM text, but must be the path"],
     ],
-    TLSEDGE_TIMEOUT_SECONDS: ["0", "soon", "86401"].map((value) => [value, `${number} 1 to 86400`]),
-    TLSEDGE_MAX_RETRIES: [["-1", `${number} 0 to 1000`]],
-    TLSEDGE_REQUESTS_PER_MINUTE: [["1.5", `${number} 0 to 1000000`]],
-    TLSEDGE_SAME_ACCOUNT: [["perhaps", "must be true or false"]],
+    TLSEDGE_TIMEOUT_SECONDS: ["0", "soon", "86401"].map((value) => [
+      value,
+      `is "${value}": it ${number} 1 to 86400`,
+    ]),
+    TLSEDGE_MAX_RETRIES: [
+      ["-1", `is "-1": it ${number} 0 to 1000`],
+      ["tlse_key_4bHq9ZrX2mWc7LpD", `${number} 0 to 1000`],
+    ],
+    TLSEDGE_REQUESTS_PER_MINUTE: [["1.5", `is "1.5": it ${number} 0 to 1000000`]],
+    TLSEDGE_SAME_ACCOUNT: [["perhaps", 'is "perhaps": it must be true or false']],
+    TLSEDGE_OFFLINE_PLAN: [["yes", 'is "yes": it must be true or false. Correct']],
   };
   for (const [variable, rows] of Object.entries(mistakes)) {
     for (const [value, reason] of rows) {
       it(`C1 C4 C50 with ${variable}=${JSON.stringify(value)} are refused: ${reason}`, () => {
         const message = complaint({ ...enough, [variable]: value });
-        assert.ok(message.includes(` in ${variable} ${reason}`), message);
+        assert.ok(message.startsWith(`${variable} ${reason}`), message);
         // Both ways to set it, and no key.
-        assert.match(message, new RegExp(`correct ${variable} .* or run .pulumi config set`));
+        assert.match(message, new RegExp(`Correct ${variable} .* or run .pulumi config set`));
         assert.ok(!message.includes("tlse_key") && !message.includes("pa?ss"), message);
-        // A value is in brackets, where it is shown.
-        if (variable === "TLSEDGE_BASE_URL" && !reason.startsWith("("))
+        if (variable === "TLSEDGE_BASE_URL" && !reason.startsWith('is "'))
           assert.ok(!message.includes(value), message);
       });
     }

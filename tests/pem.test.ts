@@ -92,6 +92,7 @@ describe("the inputs of a TLS certificate", () => {
     const options = { type: type as "pkcs8", format: "pem", cipher: "aes-256-cbc" } as const;
     return String(createPrivateKey(pem).export({ ...options, passphrase: "x" }));
   };
+  const encryptedKey = () => encrypted("pkcs8")(leaf.privateKeyPem);
   const keyOfX25519 = () =>
     leafWith((hex) => hex.replace("06032b6570032100", "06032b656e032100"))(ed25519.certificatePem);
   const second = (change: (pem: string) => string) => (pem: string) =>
@@ -144,6 +145,17 @@ describe("the inputs of a TLS certificate", () => {
       ["PKCS#12 in base64", () => `MIILHwIBAzCC${"A".repeat(200)}`, /PKCS#12/],
       ["PKCS#7 of openssl", replaced("CERTIFICATE", "PKCS #7 SIGNED DATA"), /openssl pkcs7/],
       ["PKCS#7", replaced("CERTIFICATE", "PKCS7"), /openssl pkcs7/],
+      [
+        "labelled X509 CERTIFICATE",
+        replaced("CERTIFICATE", "X509 CERTIFICATE"),
+        /: is labelled X509 CERTIFICATE .*: convert the whole chain with `openssl crl2pkcs7/,
+      ],
+      [
+        "with a trusted certificate in its second block",
+        second(replaced("CERTIFICATE", "TRUSTED CERTIFICATE")),
+        /: is labelled .* TRUSTED CERTIFICATE, not/,
+      ],
+      ["with an encrypted key in it", (pem) => pem + encryptedKey(), /ENCRYPTED PRIVATE KEY block/],
       ["a certificate request", replaced("CERTIFICATE", "CERTIFICATE REQUEST"), /\(CSR\): give/],
       ["a web page", () => "<!DOCTYPE html><html>404</html>", /web page/],
       ["no PEM", () => "garbage", /PEM/],
@@ -175,6 +187,12 @@ describe("the inputs of a TLS certificate", () => {
       ["another version of EC keys", wrongAt(72), /damaged: its parts/],
       ["a public key of SSH", () => "ssh-ed25519 AAAAC3Nza me@example", /public key/],
       ["a public key", replaced("PRIVATE", "PUBLIC"), /holds a public key/],
+      [
+        "a key of a TPM",
+        () =>
+          "-----BEGIN TSS2 PRIVATE KEY-----\nMAgGBmeBBQoBAw==\n-----END TSS2 PRIVATE KEY-----\n",
+        /: holds a key that only its TPM can use: request/,
+      ],
       ["a key of OpenSSH", () => openSsh, /ssh-keygen/],
       ["cut off", cutOff, /cut off/],
       ["a path", () => "/run/app.key", /chainFile/],
@@ -193,6 +211,7 @@ describe("the inputs of a TLS certificate", () => {
     ["with an invisible character", replaced("-----\n", "-----\u200b\n"), /invisible/],
     ["with spaces for line breaks", replaced("\n", " "), /breaks are lost/],
     ["with the line breaks of an old Mac", replaced("\n", "\r"), /are lost/],
+    ["with two carriage returns in a line", replaced("\n", "\r\r\n"), /two carriage.*`tr -d/],
     ["without line breaks", replaced("\n", ""), /breaks are lost/],
     ["indented", (pem) => pem.replace(/^/gm, "  "), /spaces before/],
     [

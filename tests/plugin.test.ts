@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { mock } from "node:test";
 import type { Metadata } from "@grpc/grpc-js";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
@@ -8,6 +9,7 @@ import { makeCertificate } from "../emulator/server";
 import { servePlugin } from "../plugin/plugin";
 import schema from "../plugin/schema.json";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
+import { lookups } from "../provider/kinds/kinds";
 import { chainNames } from "../provider/kinds/pem";
 import { pick } from "../provider/kinds/properties";
 import { EnginePort } from "../tools/protocol";
@@ -130,6 +132,37 @@ describe("the plugin", () => {
         ],
       );
       assert.deepEqual(life, await lifeOf(theirs, args, { ...args, ...change }));
+    }
+  });
+
+  it("C21 C25 C31: metadata that is the same JSON is no change and no drift, in both ways; any other text is a change", async () => {
+    const json = '{"a":{"x":1,"y":"é"},"b":["1",2]}';
+    const equal = '{ "b" : ["1", 2],\n "a": {"y": "\\u00e9", "x": 1} }';
+    const others: [metadata: string, other: string][] = [
+      [json, '{"a":{"x":1,"y":"é"},"b":[2,"1"]}'],
+      [json, '{"a":{"x":"1","y":"é"},"b":["1",2]}'],
+      ['{"n":9007199254740993}', '{"n":9007199254740992}'],
+      ["1.10", "1.1"],
+      ["{a}", "{a }"],
+    ];
+    for (const [provider, args, objects] of [
+      [edges, {}, emulator.tlsEdges],
+      [tlsEdge, {}, emulator.tlsEdges],
+      [certificates, certificate, emulator.tlsCertificates],
+      [tlsCertificate, certificate, emulator.tlsCertificates],
+    ] as [object, object, typeof emulator.tlsEdges][]) {
+      const stack = await deployed(provider, { ...args, metadata: json });
+      requests();
+      assert.equal(await stack.up({ ...args, metadata: equal }), "same");
+      assert.deepEqual(requests(), []);
+      assert.deepEqual([stack.inputs.metadata, stack.state.metadata], [json, json]);
+      objects.patch(stack.id, { metadata: equal });
+      assert.equal(await stack.refresh(), "same");
+      for (const [metadata, other] of others) {
+        await stack.up({ ...args, metadata });
+        assert.equal(await stack.up({ ...args, metadata: other }), "update", other);
+        assert.equal(objects.get(stack.id)?.metadata, other);
+      }
     }
   });
 
@@ -310,6 +343,50 @@ describe("the plugin", () => {
     }
     assert.equal(shown().length, 2);
     for (const text of shown()) assert.match(text, /^warning: the leaf certificate expires on/);
+  });
+
+  it("C10 C15: the plan warns, in both ways, of an id that is of another kind, and shows no secret one", async () => {
+    const wrong = {
+      backend: { backendId: "edgtls_2abc" },
+      ipRestriction: { ipPolicyIds: ["ipp_1", "bkdtg_1", unknown] },
+      mutualTls: { certificateAuthorityIds: ["cert_1"] },
+      __secrets: ["mutualTls"],
+    };
+    const right = {
+      backend: { backendId: "bkdtg_1" },
+      ipRestriction: { ipPolicyIds: ["ipp_1", "tls_1", "cert", "constructor_1"] },
+      description: "cert_1",
+    };
+    for (const provider of [edges, tlsEdge]) {
+      const shown = captureMessages();
+      for (const args of [wrong, right]) await new Stack(provider).preview(args);
+      assert.deepEqual(shown(), [
+        'warning: backend.backendId: "edgtls_2abc" is the id of a TLS edge: give the id of a backend',
+        'warning: ipRestriction.ipPolicyIds: "bkdtg_1" is the id of a backend: give the id of an IP policy',
+        "warning: mutualTls.certificateAuthorityIds: is the id of a TLS certificate: give the id of a " +
+          "certificate authority",
+      ]);
+      mock.reset();
+    }
+  });
+
+  it("C40 C43 C61 C81: an id of another kind that a resource or a lookup names is said to be one, in both ways", async () => {
+    const certificate = /^no TLS edge has the id cert_1, which is the id of a TLS certificate\b/;
+    const edge = /^no TLS certificate has the id edgtls_1, which is the id of a TLS edge\b/;
+    const client = () => clientOf(emulator);
+    const own = "edgtls_1";
+    for (const [work, expected] of [
+      [() => read({ id: "cert_1" }), certificate],
+      [() => read({ ...resourceOf("TLSCertificate"), id: own }), edge],
+      [() => new Stack(tlsEdge).get("cert_1"), certificate],
+      [() => new Stack(tlsCertificate).get(own), edge],
+      [() => new Stack(tlsEdge).preview({ __import: "cert_1" }), certificate],
+      [() => lookups.getTLSEdge?.(client, { id: "cert_1" }), certificate],
+      [() => read({ id: own }), /^no TLS edge has the id edgtls_1\. /],
+    ] as [() => Promise<unknown>, RegExp][])
+      assert.match(await messageOf(work()), expected);
+    const hidden = lookups.getTLSEdge?.(client, { id: "cert_1" }, { isSecret: true });
+    assert.doesNotMatch(await messageOf(hidden as Promise<unknown>), /cert_/);
   });
 
   it("C13: to the plugin, each marker of an unknown value is one, at any depth, and a resource is its id", async () => {
@@ -668,7 +745,7 @@ describe("the plugin", () => {
   };
   const baseUrl = "https://a.example";
 
-  it("C1 C15: a misspelt setting of a provider is refused with the one that is meant, but for the project's own", async () => {
+  it("C1 C15: a misspelt or wrong setting of a provider is refused by its name, but for the project's own", async () => {
     await withProvider("default", async ({ checked }) => {
       assert.deepEqual((await checked({ size: "3" }, "tlsedge")).reasons, []);
       assert.match((await checked({ size: "3" }, "other")).reasons.join(), /unknown/);
@@ -676,6 +753,10 @@ describe("the plugin", () => {
     await withProvider("staging", async ({ checked }) => {
       const { reasons } = await checked({ baseURL: baseUrl });
       assert.match(reasons.join(), /did you mean baseUrl/);
+      assert.deepEqual((await checked({ apiKey: "k", maxRetries: "many" })).reasons, [
+        'maxRetries of the provider staging is "many": it must be a whole number from 0 to 1000. Correct ' +
+          "maxRetries of the provider staging",
+      ]);
     });
   });
 

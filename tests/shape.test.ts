@@ -171,6 +171,7 @@ describe("the shape of inputs", () => {
   const version = 'must be "1.0", "1.1", "1.2" or "1.3"';
   const some = "must be an object with some of these: enabled";
   const url = "https://api.example.com/backends/b";
+  const noId = "has a space, or a character that is not ASCII: no id has one";
   const pem = "-----BEGIN CERTIFICATE-----\nMIIB";
   const twice = "has the same host and port twice (hostports[0] and hostports[2])";
   /** Wrong values by their path, and the only thing that is said of each where it is no secret. */
@@ -202,6 +203,8 @@ describe("the shape of inputs", () => {
     "backend.backendId": [
       ["", '"" must not be empty'],
       [url, `"${url}" is a URL: give only the id, its last part`],
+      ["bkdtg_1 ", `"bkdtg_1 " ${noId}`],
+      ["bkdtg_\u0661", `"bkdtg_\u0661" ${noId}`],
     ],
     "backend.enabled": [["yes", "is a string, but must be true or false, without quotes"]],
     "ipRestriction.ipPolicyIds[0]": [

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { dynamic } from "@pulumi/pulumi";
 import * as v from "valibot";
+import { misplacedIds, noneWithId } from "../kinds/ids";
 import { text } from "../kinds/inputs";
 import {
   driftOf,
@@ -161,12 +162,15 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
       const run = currentRun();
       run.noteChecked(keyOf(inputs), keyOf(olds) === keyOf(inputs));
       noteSecrets(run, kind, secrets, inputs);
-      run.log("warning", warningOfLostSecrets(kind, deployed, inputs), "resource");
+      const isSecret = (name: string) => secrets.includes(name);
+      const lost = warningOfLostSecrets(kind, deployed, inputs);
+      for (const warning of [lost, ...textsOf(misplacedIds(inputs), isSecret)])
+        run.log("warning", warning, "resource");
       if (found) problems.push(...compare(found, checked.inputs, problems, secrets));
       else if (!deployed) await attempt(() => planWrite(resource(inputs), true));
       return {
         inputs,
-        failures: textsOf(problems, (name) => secrets.includes(name)).map(failureOf),
+        failures: textsOf(problems, isSecret).map(failureOf),
       };
     },
 
@@ -220,7 +224,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
       if (found) return { id, ...refreshed(kind, props, found, account) };
       if (stored) return { id: "" };
       // The engine would accept an empty id as a successful `get`.
-      throw new Error(`no ${kind.title} has the id ${id}`);
+      throw new Error(noneWithId(kind.title, id));
     },
 
     update: async (id: string, stored: Properties, inputs: Properties) => {

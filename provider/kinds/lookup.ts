@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import type { Client } from "../../client/client";
 import { ServiceError } from "../../client/errors";
 import { plain } from "../../client/plain";
+import { noneWithId } from "./ids";
 import { fingerprintIn } from "./pem";
 import { isObject, type Properties, pick } from "./properties";
 import { misplacedKeys, wrongForm } from "./shape";
@@ -206,7 +207,7 @@ async function getById<
     if (error instanceof ServiceError && error.status === 404) {
       const newest = listOf(kind, await newestOf(kind.list(client)), isSecret);
       throw new LookupError(
-        `no ${kind.title} has the id ${isSecret ? "[secret]" : id}. The newest that the account has:${newest}`,
+        `${noneWithId(kind.title, id, isSecret ? "[secret]" : id)}. The newest that the account has:${newest}`,
       );
     }
     if (isSecret && error instanceof Error) {

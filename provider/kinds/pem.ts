@@ -101,7 +101,8 @@ function chainIn(text: string): X509Certificate[] {
   refuseWithout("certificate", found, text);
   return found.blocks.map(({ label, der }, index) => {
     if (label !== "CERTIFICATE") {
-      throw new PemError(`holds a ${label} block: give certificates only, leaf first`);
+      const reason = `holds a ${label} block: give certificates only, leaf first`;
+      throw new PemError(label.endsWith(" CERTIFICATE") ? adviceOnText(text, reason) : reason);
     }
     const certificate = `certificate ${index + 1}`;
     try {

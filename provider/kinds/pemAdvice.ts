@@ -22,6 +22,7 @@ const faults: [RegExp, string][] = [
     /-----BEGIN [A-Z0-9 ]+-----[^\S\n]*\S/,
     "is damaged: the line breaks are lost. Give the text as it is in the file",
   ],
+  [/\r\r\n/, "has two carriage returns in a line: remove them with `tr -d '\\r' < … > …`"],
   [/^[ \t]+-----(BEGIN|END) /m, "has spaces before its lines: remove them"],
   [
     /-----BEGIN [A-Z ]*CERTIFICATE REQUEST-----/,
@@ -34,6 +35,15 @@ const faults: [RegExp, string][] = [
   [
     /-----BEGIN [A-Z ]*PUBLIC KEY-----|^(ssh|ecdsa|sk)-\S+ AAAA/,
     "holds a public key, which is neither a certificate nor a private key",
+  ],
+  [
+    /-----BEGIN (X509|TRUSTED) CERTIFICATE-----/,
+    "is labelled X509 CERTIFICATE or TRUSTED CERTIFICATE, not CERTIFICATE: convert the whole chain with " +
+      "`openssl crl2pkcs7 -nocrl -certfile … | openssl pkcs7 -print_certs -out …`",
+  ],
+  [
+    /-----BEGIN TSS2 /,
+    "holds a key that only its TPM can use: request a certificate for a key that is a file",
   ],
   [
     /-----BEGIN OPENSSH PRIVATE KEY-----/,

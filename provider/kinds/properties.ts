@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from "node:util";
+
 /** The engine's marker of an unknown value. It may be anywhere in the inputs. */
 export const unknownValue = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
@@ -32,6 +34,17 @@ export function withOneMarker<T>(value: T): T {
 /** Whether a value is an object or a list. */
 export function isObject(value: unknown): value is Properties {
   return typeof value === "object" && value !== null;
+}
+
+/** Whether two texts are the same JSON. A number counts as it is written, because JSON.parse rounds it. */
+export function isSameJson(...texts: unknown[]): boolean {
+  const exact = (_: string, it: unknown, at?: object) => (typeof it === "number" ? [at, it] : it);
+  try {
+    const [one, other] = texts.map((text) => JSON.parse(String(text), exact));
+    return isObject(one) && isDeepStrictEqual(one, other);
+  } catch {
+    return false;
+  }
 }
 
 /** An object without its undefined and null properties. */

@@ -21,7 +21,7 @@ import {
   parseKey,
   parseOrderedChain,
 } from "./pem";
-import { defined, type Properties, pick, unknownValue } from "./properties";
+import { defined, isSameJson, type Properties, pick, unknownValue } from "./properties";
 import { type NamesOf, type ServiceState, serviceNames, serviceState } from "./state";
 
 /** The inputs of a TLS certificate (api.md §4.2). `TLSCertificateArgs` in the sdk describes them. */
@@ -133,6 +133,7 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
   },
 
   same(property, a, b) {
+    if (property === "metadata" && isSameJson(a, b)) return true;
     if (property !== "certificatePem") return isDeepStrictEqual(a || null, b || null);
     return a === b || (chainOf(a) !== undefined && chainOf(a) === chainOf(b));
   },

@@ -5,7 +5,7 @@ import { knownHostports } from "./hostport";
 import { choice, description, edgeModule, hostports, id, metadata, someIds } from "./inputs";
 import type { Kind, Problem, Remark } from "./kind";
 import { type LookupKind, matchesObject, type ObjectFilter, objectFilters } from "./lookup";
-import { defined, isObject, type Properties, unknownValue } from "./properties";
+import { defined, isObject, isSameJson, type Properties, unknownValue } from "./properties";
 import { type Found, type NamesOf, type ServiceState, serviceNames, serviceState } from "./state";
 
 /** The inputs of a TLS edge (api.md §4.1). `TLSEdgeArgs` in sdk/tlsEdge.ts describes them. */
@@ -126,6 +126,7 @@ export const tlsEdge: Kind<TLSEdgeWire> = {
   },
 
   same(property, a, b) {
+    if (property === "metadata" && isSameJson(a, b)) return true;
     const [one, other] = [canonical(property, a), canonical(property, b)];
     // Disabled equals absent, but two disabled modules with different settings differ.
     return one === other || ((one === "" || other === "") && !isOn(a) && !isOn(b));

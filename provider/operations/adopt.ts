@@ -1,3 +1,4 @@
+import { noneWithId } from "../kinds/ids";
 import { differences, type Kind, listed, type Problem } from "../kinds/kind";
 import { lookups } from "../kinds/kinds";
 import { type Lookup, LookupError } from "../kinds/lookup";
@@ -76,8 +77,8 @@ export async function findToAdopt(object: ManagedObject, inputs: Properties): Pr
   );
   if (!found) {
     throw new Error(
-      `no ${kind.title} has the id ${id}, which the import option names. If the object was ` +
-        "deleted, remove the option to create a new one. If the id is wrong, correct it: " +
+      `${noneWithId(kind.title, id)}. The import option names it. If the object was deleted, ` +
+        "remove the option to create a new one. If the id is wrong, correct it: " +
         "`npx --no -- pulumi-tlsedge status` lists all ids",
     );
   }

@@ -4,7 +4,7 @@ import { Client, type ClientOptions } from "../../client/client";
 import { nearest } from "../kinds/nearest";
 import { defined } from "../kinds/properties";
 import { cancelSignal } from "./engine";
-import { checks, type Key, keys, shown } from "./settingChecks";
+import { checks, type Key, keys, problemOfSetting, shown } from "./settingChecks";
 import { type Connection, configFiles, defaultConnection, waysToSet } from "./settings";
 
 /** A setting is missing or malformed. The message says how to set it. */
@@ -84,8 +84,8 @@ function valuesOf(
   const inEnv = isOwn || isEmpty ? undefined : env[variable]?.trim();
   const howTo = config ? text : `set ${variable} in the environment`;
   const howToSet = isOwn ? `set ${configKey}, because that provider sets baseUrl` : howTo;
-  const isNeeded = key === "baseUrl" || key === "apiKey";
-  const missing = isNeeded ? `no ${checks[key].name} is set: ${howToSet}` : undefined;
+  const needed = { baseUrl: "base URL", apiKey: "API key" }[key as string];
+  const missing = needed && `no ${needed} is set: ${howToSet}`;
   const whyMissing = isEmpty ? `${configKey} is empty: give it a value, or leave it out` : missing;
   return { inStack, inEnv, howToSet, whyMissing };
 }
@@ -113,17 +113,18 @@ export function readSettings(
   const read = (key: Key) => {
     const { variable, configKey, inConfig } = waysToSet(connection, key);
     const { inStack, inEnv, howToSet, whyMissing } = valuesOf(connection, key, config, env);
-    const [value, { name }] = [inStack || inEnv, checks[key]];
+    const value = inStack || inEnv;
     if (!value) {
       if (whyMissing) problems.push(whyMissing);
       return undefined;
     }
     const { output, issues } = parse(key, value);
     if (!issues) return output;
-    const source = `${inStack ? configKey : variable}${shown(key, value)}`;
+    const [source, { message }] = [inStack ? configKey : variable, issues[0]];
     // A variable does not override a wrong value in stack config.
     const howToMend = inStack ? inConfig : howToSet.replace(/^set /, "correct ");
-    problems.push(`the ${name} in ${source} ${issues[0].message}: ${howToMend}`);
+    const advice = howToMend.replace(/^./, (first) => first.toUpperCase());
+    problems.push(`${problemOfSetting(key, source, value, message)}. ${advice}`);
     return undefined;
   };
   const settings = defined(Object.fromEntries(keys.map((key) => [key, read(key)])));
@@ -136,7 +137,7 @@ export function readSettings(
 }
 
 const parse = (key: Key, value: string) =>
-  v.safeParse(checks[key].schema, value, { abortPipeEarly: true });
+  v.safeParse(checks[key], value, { abortPipeEarly: true });
 
 /** Whether a text of config gives a setting the value that it has. White space does not count. */
 export const isSetting = (settings: Settings, key: "baseUrl" | "apiKey", text: string): boolean =>
@@ -164,7 +165,10 @@ export function overruled(
     const { inStack, inEnv } = valuesOf(connection, key, config, env);
     if (!inStack || !inEnv || inStack === inEnv) return [];
     if (parse(key, inStack).output === parse(key, inEnv).output) return [];
-    return [`${configKey}${shown(key, inStack)} is used, not ${variable}${shown(key, inEnv)}`];
+    const [used, other] = [inStack, inEnv].map((value) =>
+      shown(key, value)?.replace(/.+/, " ($&)"),
+    );
+    return [`${configKey}${used ?? ""} is used, not ${variable}${other ?? ""}`];
   });
   if (differing.length === 0) return undefined;
   return `stack config and the environment differ: ${differing.join("; ")}`;

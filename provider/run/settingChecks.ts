@@ -83,44 +83,43 @@ function problemOfCaFile(path: string): string | undefined {
   }
 }
 
-/** The name of each setting in messages, and its check. */
+/** The check of each setting. A reason goes on from the name of the setting, or from "it". */
 export const checks = {
-  baseUrl: { name: "base URL", schema: baseUrl },
-  apiKey: { name: "API key", schema: apiKey },
-  apiVersion: {
-    name: "API version",
-    schema: matching(/^\d+$/, "must be a whole number, such as 2"),
-  },
-  versionHeader: {
-    name: "version header",
-    schema: matching(
-      /^(?!(?:accept|accept-.*|authorization|connection|content-.*|cookie|expect|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|user-agent)$)[\w-]+$/i,
-      "must be the name of a header, such as Service-Version, and none that HTTP itself has",
-    ),
-  },
-  caFile: { name: "CA file", schema: caFile },
-  timeoutSeconds: { name: "timeout", schema: wholeNumber(1, 86_400) },
-  maxRetries: { name: "number of retries", schema: wholeNumber(0, 1000) },
-  requestsPerMinute: {
-    name: "number of requests per minute",
-    schema: wholeNumber(0, 1_000_000),
-  },
-  sameAccount: { name: "answer whether the account is the same", schema: yesOrNo },
-  offlinePlan: { name: "choice of a plan without questions", schema: yesOrNo },
+  baseUrl,
+  apiKey,
+  apiVersion: matching(/^\d+$/, "must be a whole number, such as 2"),
+  versionHeader: matching(
+    /^(?!(?:accept|accept-.*|authorization|connection|content-.*|cookie|expect|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|user-agent)$)[\w-]+$/i,
+    "must be the name of a header, such as Service-Version, and none that HTTP itself has",
+  ),
+  caFile,
+  timeoutSeconds: wholeNumber(1, 86_400),
+  maxRetries: wholeNumber(0, 1000),
+  requestsPerMinute: wholeNumber(0, 1_000_000),
+  sameAccount: yesOrNo,
+  offlinePlan: yesOrNo,
 };
 
 export type Key = keyof typeof checks;
 
 export const keys = Object.keys(checks) as Key[];
 
-/** A URL or a path in brackets, without parts that may be secret; empty for any other setting. */
-export function shown(key: Key, value: string): string {
-  // Only what looks like a file's path: anything else may be a key.
-  if (key === "caFile") {
-    return /^[^\n]{1,255}\.(pem|crt|cer|ca)$/i.test(value) ? ` (${value})` : "";
-  }
-  if (key !== "baseUrl") return "";
-  const bare = value.replace(/^([a-z]+:\/\/)?.*@/is, "$1").replace(/[?#].*/s, "");
-  // Show only what looks like a URL or a host name: anything else may be a misplaced API key.
-  return /^[a-z]+:\/|^[a-z0-9.-]+[.:][a-z0-9/.-]+$/.test(bare) ? ` (${bare})` : "";
+/** What is wrong with a setting. `source` is where it is set. */
+export function problemOfSetting(key: Key, source: string, value: string, reason: string): string {
+  const text = shown(key, value);
+  return text === undefined ? `${source} ${reason}` : `${source} is "${text}": it ${reason}`;
+}
+
+/** The values that may be shown. An API key, put there by mistake, is longer, and is no URL and no file's path. */
+const harmless: Partial<Record<Key, RegExp>> = {
+  apiKey: /(?!)/,
+  baseUrl: /^[a-z]+:\/|^(…@)?[a-z0-9.-]+[.:][a-z0-9/.-]+…?$/,
+  caFile: /^[^\n]{1,255}\.(pem|crt|cer|ca)$/i,
+};
+
+/** A value for messages, without parts that may be secret; undefined for one that is not shown. */
+export function shown(key: Key, value: string): string | undefined {
+  const bare = value.replace(/^([a-z]+:\/\/)?.*@/is, "$1…@").replace(/[?#].*/s, "…");
+  const text = key === "baseUrl" ? bare : value;
+  return (harmless[key] ?? /^[\x20-\x7e]{1,20}$/).test(text) ? text : undefined;
 }
