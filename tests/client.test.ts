@@ -364,11 +364,17 @@ describe("the client", () => {
   describe("a person who waits for a second or more", () => {
     const inSeconds = (seconds: string) => answer(429, {}, { "Retry-After": seconds });
     const limit = "for this program's limit of 1 requests a minute (the option requestsPerMinute)";
-    type Case = [what: string, failures: Answer[], told: string[], work?: (client: Client) => unknown];
+    const retried = "429, tries again in 1 s (1 of 8):";
+    type Case = [
+      what: string,
+      failures: Answer[],
+      told: string[],
+      work?: (client: Client) => unknown,
+    ];
     const cases: Case[] = [
       ["nothing of a shorter pause", [inSeconds("0.9")], []],
       [
-        "how long a request is not tried again, again every 15 s, and when that is over",
+        "when a request is tried again, every 15 s, and when that is over",
         [answer(429), inSeconds("40")],
         [40, 25, 10].map((s) => `429, tries again in ${s} s (2 of 8): GET edgtls_1`),
       ],
@@ -377,8 +383,8 @@ describe("the client", () => {
         [reset, reset],
         ["no answer (ECONNRESET), tries again in 1 s (2 of 8): GET edgtls_1"],
       ],
-      ["what is created", [inSeconds("1")], ["429, tries again in 1 s (1 of 8): POST /edges/tls"], create],
-      ["what is listed", [inSeconds("1")], ["429, tries again in 1 s (1 of 8): GET /edges/tls"], firstPage],
+      ["of a create", [inSeconds("1")], [`${retried} POST /edges/tls`], create],
+      ["of a list, without its query", [inSeconds("1")], [`${retried} GET /edges/tls`], firstPage],
     ];
     for (const [what, failures, told, work = get] of cases) {
       it(`C34: is told ${what}`, async () => {

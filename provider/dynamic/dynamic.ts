@@ -52,7 +52,12 @@ import type { Account, ManagedObject } from "../run/run";
 import { defaultConnection } from "../run/settings";
 import { importKey, secretsKey, type Timed, type Timeouts, timeoutsKey } from "./hidden";
 import { currentRun, finishRun } from "./process";
-import { failureOf, hideShownErrors, withoutSecondMessage } from "./workarounds";
+import {
+  failureOf,
+  hideShownErrors,
+  showBesideResource,
+  withoutSecondMessage,
+} from "./workarounds";
 
 /** The provider of TLS edges. Every state names this export, so it is never renamed. */
 export const tlsEdge = dynamicProvider(kinds.TLSEdge);
@@ -116,6 +121,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
       run.config = (key) => config.get(key);
       if (!isFirst) return;
       hideShownErrors();
+      run.show = showBesideResource(run.show);
       void exitWithEngine(finishRun);
     },
 

@@ -186,7 +186,7 @@ export class Run {
 
   constructor(
     public config?: ConfigReader,
-    readonly show: Show = showOnStderr(),
+    public show: Show = showOnStderr(),
   ) {}
 
   /**
