@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { makeCertificate } from "../../emulator/server";
 import { Project } from "../../tools/engine";
+import { nameOf } from "../../tools/engineLog";
 import { brokenCopy } from "../../tools/faults/account";
 import { draw, words } from "../../tools/faults/draw";
 import { Owners } from "../../tools/faults/judge";
@@ -49,11 +50,17 @@ for (const protocol of ["dynamic", "plugin"] as const)
       );
     });
 
-    it("C34 says on the way why a plan takes long; nothing has changed", async () => {
-      const path = `/edges/tls/${edges()[0]?.id}`;
-      project.emulator.faults.add({ method: "GET", path, times: 3, answer: { status: 503 } });
+    it("C34 says beside the resource why a plan takes long, and ends it; nothing has changed", async () => {
+      const id = edges()[0]?.id;
+      const answer = { status: 503, headers: { "Retry-After": "1" } };
+      project.emulator.faults.add({ method: "GET", path: `/edges/tls/${id}`, answer });
       const run = await project.up("--refresh");
-      assert.match(run.output, /GET \/edges\/tls\/edgtls_\w+ got status 503; trying again/);
+      const statuses = run.events.flatMap(({ diagnosticEvent: one }) =>
+        one?.ephemeral
+          ? [`${nameOf(one.urn ?? "")}: ${one.message.replace(/<{%.*?%}>|\n/g, "")}`]
+          : [],
+      );
+      assert.deepEqual(statuses, [`edge: 503, tries again in 1 s (1 of 8): GET ${id}`, "edge: "]);
       assert.deepEqual([run.changes, run.writes], [{ same: 3 }, []]);
     });
 
