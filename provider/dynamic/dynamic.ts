@@ -52,12 +52,7 @@ import type { Account, ManagedObject } from "../run/run";
 import { defaultConnection } from "../run/settings";
 import { importKey, secretsKey, type Timed, type Timeouts, timeoutsKey } from "./hidden";
 import { currentRun, finishRun } from "./process";
-import {
-  failureOf,
-  hideShownErrors,
-  showBesideResource,
-  withoutSecondMessage,
-} from "./workarounds";
+import { besideResource, failureOf, hideShownErrors, withoutSecondMessage } from "./workarounds";
 
 /** The provider of TLS edges. Every state names this export, so it is never renamed. */
 export const tlsEdge = dynamicProvider(kinds.TLSEdge);
@@ -121,7 +116,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
       run.config = (key) => config.get(key);
       if (!isFirst) return;
       hideShownErrors();
-      run.show = showBesideResource(run.show);
+      run.show = besideResource(run.show);
       void exitWithEngine(finishRun);
     },
 

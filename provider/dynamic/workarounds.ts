@@ -50,7 +50,7 @@ export function failureOf(reason: string): { property: string; reason: string } 
  * Pulumi's server of dynamic providers connects `pulumi.log` to no engine, and tells a provider no URN. So a status is
  * logged with a copy of Pulumi's store that has the engine: other packages in this process use the store itself.
  */
-export function showBesideResource(show: Show): Show {
+export function besideResource(show: Show): Show {
   const engineAddr = engineAddress();
   // Not documented: another version of Pulumi may not have them.
   const { globalStore, asyncLocalStorage } = globalThis as {
@@ -74,10 +74,9 @@ export function showBesideResource(show: Show): Show {
 function noteUrns(): AsyncLocalStorage<string> {
   const urnOf = new AsyncLocalStorage<string>();
   const messages = require("@pulumi/pulumi/proto/provider_pb");
-  const reads = { Check: "getNews", Diff: "getNews", Update: "getNews" };
-  const others = { Create: "getProperties", Read: "getProperties", Delete: "getProperties" };
-  for (const [call, name] of Object.entries({ ...reads, ...others })) {
+  for (const call of ["Check", "Diff", "Update", "Create", "Read", "Delete"]) {
     const { prototype } = messages[`${call}Request`];
+    const name = "getNews" in prototype ? "getNews" : "getProperties";
     const get = prototype[name];
     prototype[name] = function () {
       urnOf.enterWith(this.getUrn());
