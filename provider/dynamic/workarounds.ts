@@ -70,7 +70,10 @@ export function besideResource(show: Show): Show {
   };
 }
 
-/** The URN of the call in progress: the server reads these properties of its request before it calls the provider. */
+/**
+ * The URN of the call in progress: the server reads these properties of its request before it calls the provider. The
+ * calls that load this package have none, so the engine shows their statuses on the stack's row.
+ */
 function noteUrns(): AsyncLocalStorage<string> {
   const urnOf = new AsyncLocalStorage<string>();
   const messages = require("@pulumi/pulumi/proto/provider_pb");
