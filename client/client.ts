@@ -33,10 +33,6 @@ const maxAnswerBytes = 32 * 1024 * 1024;
 const maxShownLength = 1000;
 /** How long a failed connection is retried before the first write, for example in a plan. */
 const maxRetryMsBeforeWrite = 10_000;
-/** A longer pause before a retry is reported, and so is the third try. */
-const longPauseMs = 10_000;
-/** The time between two reports. */
-const betweenReportsMs = 10_000;
 
 /** What a {@link Client} needs to reach one account of the service. */
 export interface ClientOptions {
@@ -63,8 +59,13 @@ export interface ClientOptions {
   requestsPerMinute?: number;
   /** How errors name a setting. Default: as an option, such as `the option apiKey`. */
   nameOf?: NameOf;
-  /** Called when requests take long, at most once in 10 s, and when a list leaves out objects. */
+  /** Called when a list leaves out objects. */
   tell?: (message: string) => void;
+  /**
+   * Called for each request that waits for a second or more, with the reason: at once, every 15 s, and with an
+   * empty text when the wait is over.
+   */
+  showWait?: (text: string) => void;
   /**
    * Ends waits and reads with the signal's reason, and keeps further tries from being sent. A write in
    * flight still gets its answer.
@@ -89,7 +90,7 @@ interface Account {
   /** Whether a write has reached the service. */
   hasWritten: boolean;
   tell: ClientOptions["tell"];
-  report: (message: string) => void;
+  showWait: ClientOptions["showWait"];
   signal: AbortSignal | undefined;
 }
 
@@ -267,7 +268,7 @@ export class Client {
 
   /** Sends a request until it succeeds, can't be retried, or reaches its deadline. */
   async #request(request: Request): Promise<{ json: unknown; tries: Attempted }> {
-    const { nameOf, hasCaFile, proxy, deadlineMs, maxRetries, pace, signal, report } =
+    const { nameOf, hasCaFile, proxy, deadlineMs, maxRetries, pace, signal, showWait } =
       this.#account;
     const { method, isItem } = request;
     // The query may be that of the service's next_page_uri.
@@ -280,9 +281,17 @@ export class Client {
     if (deadline.leftMs <= 0) {
       throw errorOf({ code: "ETIMEDOUT", message: "", wasSent: true }, tries, context);
     }
+    const showing = (text: (seconds: number) => string) => (seconds: number) =>
+      showWait?.(seconds > 0 ? text(seconds) : "");
+    const limit = `${pace.requestsPerMinute} requests a minute (${nameOf("requestsPerMinute")})`;
+    const showTurn = showing(
+      (seconds) => `waits ${seconds} s for this program's limit of ${limit}`,
+    );
+    // Short: a terminal cuts it.
+    const name = isItem ? path.slice(path.lastIndexOf("/") + 1) : path.split("?", 1)[0];
     let startedAt: number | undefined;
     for (;;) {
-      await deadline.waitFor(pace.turn());
+      await deadline.waitFor(pace.turn(showTurn));
       startedAt ??= performance.now();
       tries.attempts += 1;
       const outcome = await this.#try(request, tries, deadline);
@@ -295,12 +304,10 @@ export class Client {
         throw errorOf(outcome, tries, context);
       }
       debug("%s %s: retry in %d ms", method, path, ms);
-      if (tries.attempts > 1 || ms >= longPauseMs) {
-        const cause = outcome.code ? `no answer (${outcome.code})` : `status ${outcome.status}`;
-        const seconds = Math.ceil(leftMs / 1000);
-        report(`${method} ${path} got ${cause}; trying again, for ${seconds} s at most`);
-      }
-      await pause(ms, signal);
+      const cause = outcome.code ? `no answer (${outcome.code})` : outcome.status;
+      const what = `(${tries.attempts} of ${maxRetries}): ${method} ${name}`;
+      const showRetry = showing((seconds) => `${cause}, tries again in ${seconds} s ${what}`);
+      await pause(ms, signal, showRetry);
     }
   }
 
@@ -359,13 +366,6 @@ function accountOf(options: ClientOptions): Account {
   debug("the service is %s", base.host);
   const proxy = proxyFor(base);
   const nameOf = options.nameOf ?? ((key) => `the option ${key}`);
-  const limit = options.requestsPerMinute ?? 120;
-  let reportedAt = Number.NEGATIVE_INFINITY;
-  const report = (message: string) => {
-    if (performance.now() - reportedAt < betweenReportsMs) return;
-    reportedAt = performance.now();
-    options.tell?.(message);
-  };
   let http: AxiosInstance | undefined;
   const create = () =>
     axios().create({
@@ -394,11 +394,6 @@ function accountOf(options: ClientOptions): Account {
       responseType: "text",
       transformResponse: (body: unknown) => body,
     });
-  const reportWait = (ms: number) =>
-    report(
-      `the limit of ${limit} requests a minute is reached: a request waits ${Math.ceil(ms / 1000)} s. ` +
-        `${nameOf("requestsPerMinute")} sets the limit`,
-    );
   return {
     nameOf,
     hasCaFile: options.caFile !== undefined,
@@ -408,12 +403,12 @@ function accountOf(options: ClientOptions): Account {
     apiKey: options.apiKey,
     deadlineMs: (options.timeoutSeconds ?? 120) * 1000,
     maxRetries: options.maxRetries ?? 8,
-    pace: new Pace(limit, reportWait, options.signal),
+    pace: new Pace(options.requestsPerMinute ?? 120, options.signal),
     clockSkewMs: 0,
     writes: 0,
     hasWritten: false,
     tell: options.tell,
-    report,
+    showWait: options.showWait,
     signal: options.signal,
   };
 }

@@ -74,7 +74,7 @@ export async function servePlugin(
 class Plugin {
   readonly #schema: Schema;
   readonly #components = components();
-  #show: Show = showOnStderr;
+  #show: Show = showOnStderr();
   #run = new Run(() => undefined, this.#show);
   #connection: Connection = defaultConnection;
   #isConfigured = false;

@@ -25,7 +25,7 @@ interface EngineEvent {
     metadata: { op: string; urn: string; type: string; diffs?: string[] | null };
   };
   summaryEvent?: { resourceChanges: Record<string, number> };
-  diagnosticEvent?: { severity: string; urn?: string; message: string };
+  diagnosticEvent?: { severity: string; urn?: string; message: string; ephemeral?: boolean };
   policyEvent?: { policyName: string; enforcementLevel: string; resourceUrn?: string };
   policyRemediationEvent?: { policyName: string };
 }

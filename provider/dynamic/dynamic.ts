@@ -53,7 +53,7 @@ import type { Account, ManagedObject } from "../run/run";
 import { defaultConnection } from "../run/settings";
 import { importKey, secretsKey, type Timed, type Timeouts, timeoutsKey } from "./hidden";
 import { currentRun, finishRun } from "./process";
-import { failureOf, hideShownErrors, withoutSecondMessage } from "./workarounds";
+import { besideResource, failureOf, hideShownErrors, withoutSecondMessage } from "./workarounds";
 
 /** The provider of TLS edges. Every state names this export, so it is never renamed. */
 export const tlsEdge = dynamicProvider(kinds.TLSEdge);
@@ -117,6 +117,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
       run.config = (key) => config.get(key);
       if (!isFirst) return;
       hideShownErrors();
+      run.show = besideResource(run.show);
       void exitWithEngine(finishRun);
     },
 

@@ -1,4 +1,8 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Resource } from "@pulumi/pulumi";
 import { plainMessage } from "../../client/plain";
+import { engineAddress } from "../run/engine";
+import type { Show } from "../run/log";
 
 /** What works around faults of Pulumi and Node.js in the process of a provider, each with its fault. */
 
@@ -40,4 +44,47 @@ export function hideShownErrors(): void {
 /** The engine would print the value of the property that a failure names, secret or not: so it names none. */
 export function failureOf(reason: string): { property: string; reason: string } {
   return { property: "", reason };
+}
+
+/**
+ * Pulumi's server of dynamic providers connects `pulumi.log` to no engine, and tells a provider no URN. So a status is
+ * logged with a copy of Pulumi's store that has the engine: other packages in this process use the store itself.
+ */
+export function besideResource(show: Show): Show {
+  const engineAddr = engineAddress();
+  // Not documented: another version of Pulumi may not have them.
+  const { globalStore, asyncLocalStorage } = globalThis as {
+    globalStore?: { settings?: { options?: object } };
+    asyncLocalStorage?: AsyncLocalStorage<object>;
+  };
+  if (!engineAddr || !globalStore?.settings || !asyncLocalStorage) return show;
+  const { log }: typeof import("@pulumi/pulumi") = require("@pulumi/pulumi");
+  const options = { ...globalStore.settings.options, engineAddr };
+  const store = { ...globalStore, settings: { ...globalStore.settings, options } };
+  const urnOf = noteUrns();
+  return (severity, text, about) => {
+    if (severity !== "status") return show(severity, text, about);
+    const urn = urnOf.getStore() ?? "";
+    const resource = { urn: { promise: async () => urn } } as unknown as Resource;
+    asyncLocalStorage.run(store, () => void log.info(text, resource, undefined, true));
+  };
+}
+
+/**
+ * The URN of the call in progress: the server reads these properties of its request before it calls the provider. The
+ * calls that load this package have none, so the engine shows their statuses on the stack's row.
+ */
+function noteUrns(): AsyncLocalStorage<string> {
+  const urnOf = new AsyncLocalStorage<string>();
+  const messages = require("@pulumi/pulumi/proto/provider_pb");
+  for (const call of ["Check", "Diff", "Update", "Create", "Read", "Delete"]) {
+    const { prototype } = messages[`${call}Request`];
+    const name = "getNews" in prototype ? "getNews" : "getProperties";
+    const get = prototype[name];
+    prototype[name] = function () {
+      urnOf.enterWith(this.getUrn());
+      return get.call(this);
+    };
+  }
+  return urnOf;
 }

@@ -186,7 +186,7 @@ export class Run {
 
   constructor(
     public config?: ConfigReader,
-    readonly show: Show = showOnStderr,
+    public show: Show = showOnStderr(),
   ) {}
 
   /**
@@ -207,8 +207,11 @@ export class Run {
     const settings = readSettings(connection, config, process.env);
     const same = this.accounts.find((one) => isDeepStrictEqual(one.settings, settings));
     if (same) return same;
-    const tell = (text: string) => this.show("info", plainMessage(text), "resource");
-    const client = connect(connection, config, process.env, tell, settings);
+    const shows = {
+      tell: (text: string) => this.show("info", plainMessage(text), "resource"),
+      showWait: (text: string) => this.show("status", plainMessage(text), "resource"),
+    };
+    const client = connect(connection, config, process.env, shows, settings);
     const whose = `${settings.baseUrl} ${settings.apiKey}`;
     const memory = this.#memories.get(whose) ?? new Memory();
     this.#memories.set(whose, memory);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { makeCertificate } from "../../emulator/server";
 import { Project } from "../../tools/engine";
+import { nameOf } from "../../tools/engineLog";
 import { brokenCopy } from "../../tools/faults/account";
 import { draw, words } from "../../tools/faults/draw";
 import { Owners } from "../../tools/faults/judge";
@@ -14,14 +15,14 @@ for (const protocol of ["dynamic", "plugin"] as const)
     const certificates = () => project.emulator.tlsCertificates.list();
 
     /** A certificate and an edge, and more of each. */
-    const write = (...more: string[]) =>
+    const write = (description: string, ...more: string[]) =>
       project.program(`
       const pair = {
         certificatePem: readFileSync("fullchain.pem", "utf8"),
         privateKeyPem: readFileSync("privkey.pem", "utf8"),
       };
       new tlsedge.TLSCertificate("certificate", { ...pair, description: "d" });
-      new tlsedge.TLSEdge("edge", { hostports: ["app.example.com:443"], description: "d" });
+      new tlsedge.TLSEdge("edge", { hostports: ["app.example.com:443"], description: "${description}" });
       ${more.join("\n")}`);
 
     before(async () => {
@@ -35,7 +36,7 @@ for (const protocol of ["dynamic", "plugin"] as const)
         { method: "POST", path: "/edges/tls", work: true, answer: "reset" },
         { method: "POST", path: "/tls_certificates", work: true, answer: { status: 504 } },
       );
-      await write();
+      await write("d");
       const run = await project.up();
       assert.deepEqual(run.changes, { create: 3 });
       const { edge, certificate } = await project.exported();
@@ -49,12 +50,21 @@ for (const protocol of ["dynamic", "plugin"] as const)
       );
     });
 
-    it("C34 says on the way why a plan takes long; nothing has changed", async () => {
+    it("C34 says beside the resource why an update waits, until it goes on", async () => {
       const path = `/edges/tls/${edges()[0]?.id}`;
-      project.emulator.faults.add({ method: "GET", path, times: 3, answer: { status: 503 } });
-      const run = await project.up("--refresh");
-      assert.match(run.output, /GET \/edges\/tls\/edgtls_\w+ got status 503; trying again/);
-      assert.deepEqual([run.changes, run.writes], [{ same: 3 }, []]);
+      const answer = { status: 503, headers: { "Retry-After": "1" } };
+      project.emulator.faults.add({ method: "PATCH", path, answer });
+      await write("slow");
+      const run = await project.up();
+      const statuses = run.events.flatMap(({ diagnosticEvent: one }) =>
+        one?.ephemeral ? [[nameOf(one.urn ?? ""), one.message.replace(/<{%.*?%}>|\n/g, "")]] : [],
+      );
+      const waits = `503, tries again in 1 s (1 of 8): PATCH ${edges()[0]?.id}`;
+      assert.deepEqual(statuses, [
+        ["edge", waits],
+        ["edge", ""],
+      ]);
+      assert.deepEqual(run.changes, { same: 2, update: 1 });
     });
 
     it("C35 C90 an answer that can't be used is recorded, a refusal is shown whole, escaped", async () => {
@@ -66,6 +76,7 @@ for (const protocol of ["dynamic", "plugin"] as const)
         { method: "POST", path: "/tls_certificates", answer: { status: 400, headers, body } },
       );
       await write(
+        "d",
         'new tlsedge.TLSEdge("recorded", { description: "r" });',
         'new tlsedge.TLSCertificate("refused", { ...pair, description: "r" });',
       );
