@@ -9,5 +9,6 @@ if not defined found (
   exit /b 1
 )
 rem The engine ends a plugin with CTRL_BREAK. In a batch file, cmd.exe then asks "Terminate batch job (Y/N)?", and the
-rem engine waits 5 seconds. A goto to no label ends the batch file, but not its line: nothing is asked. The files that npm makes for commands do the same.
+rem engine waits 5 seconds. A goto to no label ends the batch file, but not its line: nothing is asked. npm's own
+rem launchers have the same line. Tried by them, not with Pulumi.
 endlocal & goto #_undefined_# 2>nul || title %COMSPEC% & "%found%" "%~dpn0.js" %*
