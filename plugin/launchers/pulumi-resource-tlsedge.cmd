@@ -10,5 +10,5 @@ if not defined found (
 )
 rem The engine ends a plugin with CTRL_BREAK. In a batch file, cmd.exe then asks "Terminate batch job (Y/N)?", and the
 rem engine waits 5 seconds. A goto to no label ends the batch file, but not its line: nothing is asked. npm's own
-rem launchers have the same line. Tried by them, not with Pulumi.
+rem launchers have the same line. It is known to work at Ctrl-C; with Pulumi nobody has tried it.
 endlocal & goto #_undefined_# 2>nul || title %COMSPEC% & "%found%" "%~dpn0.js" %*
