@@ -69,8 +69,8 @@ module.exports = {
       { path: "^emulator/" },
     ),
     never(
-      "only tests, tools and a pack of one's own use the policies",
-      { pathNot: ["^policy/", "^examples/policies/ours/", outside] },
+      "only tests, tools, the archive and a pack of one's own use the policies",
+      { pathNot: ["^policy/", "^plugin/policy\\.ts$", "^examples/policies/ours/", outside] },
       { path: "^policy/" },
     ),
   ],

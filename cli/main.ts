@@ -232,6 +232,12 @@ Exit codes: 0, 1 for an error or when there is nothing to adopt.`,
         .hideHelp(isPlugin),
     );
 
+  // plugin/commands.ts starts it: only its help comes here.
+  if (isPlugin)
+    program
+      .command("emulator")
+      .description("serve the API on this machine, to try without an account: `emulator --help`");
+
   try {
     await program.parseAsync(argv, { from: "user" });
     return code;

@@ -4,8 +4,8 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { makeCertificate, startEmulator } from "./server";
 
-const usage = `Usage: pulumi-tlsedge-emulator [--data FOLDER] [--port N] [--write-env FILE]
-       pulumi-tlsedge-emulator certificate DOMAIN… --out FOLDER [--days N]
+const usageOf = (self: string) => `Usage: ${self} [--data FOLDER] [--port N] [--write-env FILE]
+       ${self} certificate DOMAIN… --out FOLDER [--days N]
 
 Serves the API over HTTPS on loopback:
 
@@ -17,15 +17,16 @@ Serves the API over HTTPS on loopback:
 Or creates a test certificate, signed by a new authority, in the files that ACME clients write:
 
   --out FOLDER      write fullchain.pem and privkey.pem here, and replace existing files
-  --days N          valid for this many days (default: 90)
+  --days N          valid for this many days (default: 90); with 0 it has expired
 `;
 
 /** A mistake on the command line. */
 class UsageError extends Error {}
 
-async function main(): Promise<void> {
+async function main(args: string[], usage: string): Promise<void> {
   const text = { type: "string" } as const;
   const { values, positionals } = parseArgs({
+    args,
     allowPositionals: true,
     options: {
       ...{ data: text, port: text, "write-env": text, out: text, days: text },
@@ -41,7 +42,7 @@ async function main(): Promise<void> {
   if (command !== "certificate") throw new UsageError(`unknown command ${command}`);
   if (domains.length === 0) throw new UsageError("name the domains that the certificate is for");
   if (!values.out) throw new UsageError("name the folder of the certificate with --out");
-  const days = whole("--days", values.days, 1, 36_500) ?? 90;
+  const days = whole("--days", values.days, 0, 36_500) ?? 90;
   return writeCertificate(domains, resolve(values.out), days);
 }
 
@@ -64,15 +65,16 @@ async function serve(folder: string, port?: number, envFile?: string): Promise<v
       `TLSEDGE_CA_FILE=${quoted(caFile)}`,
     ];
     if (envFile) replace(envFile, `${settings.join("\n")}\n`, 0o600);
-    const stop = () => void emulator.close().catch(fail);
-    process.once("SIGINT", stop);
-    process.once("SIGTERM", stop);
+    const stopped = new Promise((stop) => {
+      process.once("SIGINT", stop);
+      process.once("SIGTERM", stop);
+    });
     // Printed last, because the reader may send a signal at once.
     for (const setting of settings) console.log(`export ${setting}`);
     console.log("# The emulator runs until Ctrl-C.");
-  } catch (error) {
+    await stopped;
+  } finally {
     await emulator.close();
-    throw error;
   }
 }
 
@@ -104,13 +106,16 @@ async function writeCertificate(domains: string[], folder: string, days: number)
   console.log(`${chainFile} and privkey.pem: ${domains.join(", ")}, ${days} days`);
 }
 
-function fail(error: unknown): void {
-  const { code, message } = error as NodeJS.ErrnoException;
-  const isUsage = error instanceof UsageError || code?.startsWith("ERR_PARSE_ARGS_");
-  const taken = "The port is in use: choose another with --port, or omit --port for a free one.";
-  console.error(`pulumi-tlsedge-emulator: ${code === "EADDRINUSE" ? taken : message}`);
-  if (isUsage) console.error(`\n${usage}`);
-  process.exitCode = isUsage ? 2 : 1;
+/** Runs a command line. `self` is what a person writes before it. */
+export function start(self: string, args: string[]): void {
+  const usage = usageOf(self);
+  main(args, usage).catch((error: NodeJS.ErrnoException) => {
+    const isUsage = error instanceof UsageError || error.code?.startsWith("ERR_PARSE_ARGS_");
+    const taken = "The port is in use: choose another with --port, or omit --port for a free one.";
+    console.error(`${self}: ${error.code === "EADDRINUSE" ? taken : error.message}`);
+    if (isUsage) console.error(`\n${usage}`);
+    process.exitCode = isUsage ? 2 : 1;
+  });
 }
 
-main().catch(fail);
+if (require.main === module) start("pulumi-tlsedge-emulator", process.argv.slice(2));

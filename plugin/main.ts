@@ -9,7 +9,7 @@ async function main(): Promise<void> {
     console.error(
       "pulumi-resource-tlsedge is a plugin that Pulumi starts. To install it, run\n" +
         `  pulumi plugin install resource tlsedge ${schema.version} --file <its archive>\n` +
-        "Its own commands are `check`, `status` and `adopt`: `--help` says what they do.",
+        "Its own commands are `check`, `status`, `adopt` and `emulator`: `--help` says what they do.",
     );
     process.exit(1);
   }

@@ -116,18 +116,36 @@ describe("the launcher of the plugin", () => {
       assert.doesNotMatch(help, /adoption\.ts|--plugin/);
       const alone = await command();
       assert.equal(alone.code, 1);
-      assert.match(alone.stderr, /is a plugin that Pulumi starts.*`check`, `status` and `adopt`/s);
+      assert.match(alone.stderr, /is a plugin that Pulumi starts.*`adopt` and `emulator`/s);
     } finally {
       await emulator.close();
     }
   });
 
-  it("C87 takes the Node.js on PATH when the one beside it does not start, as on Alpine", async function () {
+  it("C87 serves the API until the other end of its input closes, as Pulumi closes it at Ctrl-C", async function () {
+    if (isWindows) this.skip();
+    const cwd = newFolder();
+    // In between, because the input that Node.js gives a process is no pipe.
+    const piped = ["-c", '/bin/cat | { "$0" emulator; echo "ended with $?"; }', unpacked()];
+    const child = spawn("/bin/sh", piped, { cwd, env: withoutNode() });
+    child.stdout.once("data", () => child.stdin.end());
+    const { stdout, stderr } = await ended(child);
+    assert.match(stdout, /^export TLSEDGE_BASE_URL=https:.*^ended with 0$/ms, stderr);
+  });
+
+  it("C87 takes the Node.js on PATH when the one beside it does not start, else says why", async function () {
     if (isWindows) this.skip();
     const whole = path.join(newFolder(), "an archive");
     cpSync(folder, whole, { recursive: true });
-    writeFileSync(path.join(whole, "node"), "#!/bin/sh\nexit 127\n", { mode: 0o755 });
+    const broken = "#!/bin/sh\necho 'libc.so.6: version GLIBC_2.28 not found' >&2\nexit 127\n";
+    writeFileSync(path.join(whole, "node"), broken, { mode: 0o755 });
     await assertStarts(path.join(whole, launcher));
+    const { stderr, code } = await run(path.join(whole, launcher), withoutNode());
+    assert.equal(code, 1);
+    assert.match(
+      stderr,
+      /no node on PATH.* glibc 2\.28 .*:\nlibc\.so\.6: version GLIBC_2\.28 not found\n$/,
+    );
   });
 
   it("C87 says in one sentence that there is no Node.js", async () => {
@@ -160,11 +178,14 @@ describe("the launcher of the plugin", () => {
     const loaded = Object.values(meta.outputs)
       .flatMap(({ imports }) => imports.filter(({ external }) => external))
       .filter(({ path }) => !isBuiltin(path));
-    assert.deepEqual([...new Set(loaded.map(({ path }) => path))], ["./commands.js"]);
+    assert.deepEqual(
+      [...new Set(loaded.map(({ path }) => path))],
+      ["./commands.js", "./emulator.js"],
+    );
   });
 
   it("C87 is a bundle that Node.js 10 can read, which then says that it is too old", () => {
-    const bundle = readFileSync(path.join(built, "plugin.js"), "utf8");
+    const bundle = readFileSync(path.join(built, "pulumi-resource-tlsedge.js"), "utf8");
     const lowered = (target: string) => transformSync(bundle, { target }).code;
     assert.equal(lowered("node10"), lowered("esnext"));
   });

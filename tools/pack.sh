@@ -45,7 +45,8 @@ pack() { # <platform>
   file=$(download "$1")
   tar --extract --file "$file" --directory "$folder" --strip-components 2 package/bin
   cp LICENSE "$work/LICENSES-THIRD-PARTY.txt" "$folder"
-  (cd plugin/dist && cp plugin.js components.js commands.js pulumi-resource-tlsedge pulumi-resource-tlsedge.cmd "$folder")
+  (cd plugin/dist && cp package.json components.js commands.js emulator.js pulumi-*-tlsedge* "$folder")
+  cp -R policy/profiles "$folder"
   tools/archive.sh "$out/pulumi-resource-tlsedge-v$version-$1.tar.gz" "$folder"
 }
 

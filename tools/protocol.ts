@@ -119,7 +119,7 @@ export class Provider {
     const engine = given ?? (await EnginePort.open());
     const script = {
       dynamic: require.resolve("@pulumi/pulumi/cmd/dynamic-provider"),
-      plugin: path.join(repository, "plugin", "dist", "plugin.js"),
+      plugin: path.join(repository, "plugin", "dist", "pulumi-resource-tlsedge.js"),
     }[protocol];
     const args = [script, `127.0.0.1:${engine.port}`];
     const child = spawn(process.execPath, args, { cwd: folder, env });

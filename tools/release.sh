@@ -1,12 +1,17 @@
 #!/bin/sh
 # Makes all that a release holds: the archives of the plugin, the SDKs, the npm packages, the checksums of
 # all of them, and the notes. Needs the Pulumi CLI, python3 with pip, Go, GNU tar, and `npm ci`.
-# Usage: tools/release.sh <folder to fill> [<folder of the generated SDKs>]
+# Usage: tools/release.sh <folder to fill> [--languages <list of languages> | <folder of the generated SDKs>]
+# Example, where Pulumi has no host for the others: tools/release.sh /tmp/release --languages go,python,nodejs
 set -eu
 mkdir -p "$1/archives"
 out=$(cd "$1" && pwd)
-sdks=${2:+$(cd "$2" && pwd)}
-sdks=${sdks:-$out/sdks}
+sdks=$out/sdks
+languages=dotnet,go,java,nodejs,python
+case ${2-} in
+  --languages) languages=$3 ;;
+  ?*) sdks=$(cd "$2" && pwd) languages= ;;
+esac
 cd "$(dirname "$0")/.."
 root=$PWD
 version=$(node -p 'require("./package.json").version')
@@ -18,28 +23,38 @@ done
 awk -v head="## [$version]" '/^## /{ own = index($0, head); next } own' CHANGELOG.md >"$out/notes.md"
 grep -q . "$out/notes.md" || { echo "CHANGELOG.md has no section [$version]" >&2 && exit 1; }
 
-[ $# -gt 1 ] || pulumi package gen-sdk plugin/schema.json --out "$sdks"
+for language in $(echo "$languages" | tr , ' '); do
+  pulumi package gen-sdk plugin/schema.json --language "$language" --out "$sdks"
+done
 npm pack --silent --ignore-scripts --pack-destination "$out/archives" . ./emulator ./policy >&2
 cd "$sdks"
-ln -sfn "$root/node_modules" nodejs/node_modules
-"$root/node_modules/.bin/tsc" --project nodejs
-cp nodejs/package.json nodejs/README.md nodejs/bin
-npm pack --silent --pack-destination "$out/archives" ./nodejs/bin >&2
-cp python/pulumi_tlsedge/README.md python
-python3 -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$out/archives" ./python
-# The generator requires a version of Pulumi's SDK that its code does not compile with.
-pulumi=$(sed -n 's|.*\(github.com/pulumi/pulumi/sdk/v3\) \(v[0-9.]*\).*|\1@\2|p' \
-  "$root/tools/pulumi-cli/engine/go.mod")
-(cd go && go mod edit -require="$pulumi")
-if [ -d java ]; then
+missing=
+pack() { "$root/tools/archive.sh" "$out/archives/pulumi-tlsedge-$1-v$version.tar.gz" "$sdks/$1"; }
+has() { [ -d "$1" ] || { missing="$missing $1" && return 1; }; }
+if has nodejs; then
+  ln -sfn "$root/node_modules" nodejs/node_modules
+  "$root/node_modules/.bin/tsc" --project nodejs
+  cp nodejs/package.json nodejs/README.md nodejs/bin
+  npm pack --silent --pack-destination "$out/archives" ./nodejs/bin >&2
+fi
+if has python; then
+  cp python/pulumi_tlsedge/README.md python
+  python3 -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$out/archives" ./python
+fi
+if has go; then
+  # The generator requires a version of Pulumi's SDK that its code does not compile with.
+  pulumi=$(sed -n 's|.*\(github.com/pulumi/pulumi/sdk/v3\) \(v[0-9.]*\).*|\1@\2|p' \
+    "$root/tools/pulumi-cli/engine/go.mod")
+  (cd go && go mod edit -require="$pulumi")
+fi
+if has java; then
   # The SDK reads it. Gradle writes it when it builds; Maven does not.
   base=$(node -p 'require("'"$root"'/plugin/schema.json").language.java.basePackage' | tr . /)
   resources=java/src/main/resources/$base/tlsedge
   mkdir -p "$resources"
   printf %s "$version" >"$resources/version.txt"
+  pack java
 fi
-for language in java dotnet; do
-  [ ! -d $language ] ||
-    "$root/tools/archive.sh" "$out/archives/pulumi-tlsedge-$language-v$version.tar.gz" "$sdks/$language"
-done
+if has dotnet; then pack dotnet; fi
 "$root/tools/pack.sh" "$out/archives"
+[ ! "$missing" ] || echo "No SDK was made for:$missing" >&2

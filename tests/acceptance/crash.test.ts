@@ -32,7 +32,7 @@ const killEngine = async (project: Project, fault: Fault) => {
 
 const providers = (started: Process[]) =>
   started.filter(({ command }) =>
-    /dynamic-provider|resource-pulumi-nodejs|plugin\.js/.test(command),
+    /dynamic-provider|resource-pulumi-nodejs|resource-tlsedge\.js/.test(command),
   );
 
 /** Settles when the providers that an engine started have exited. */

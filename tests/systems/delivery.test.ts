@@ -7,11 +7,14 @@ import path from "node:path";
 import { version } from "../../package.json";
 import { Project } from "../../tools/engine";
 import { newFolder, repository } from "../../tools/folders";
+import { missing, programs } from "../../tools/languages";
+import { descendants, left, until } from "../../tools/processes";
 import { findOrBuildPulumi, run } from "../../tools/pulumi";
 import { schemaFile } from "../../tools/schema";
 import { platform, pluginArchive, sh } from "../../tools/tarball";
 
 const launcher = "pulumi-resource-tlsedge";
+const policies = "pulumi-analyzer-tlsedge";
 
 describe("the schema of the plugin", () => {
   it("C86: Pulumi accepts the schema", async () => {
@@ -74,21 +77,17 @@ describe("the delivery of the plugin", () => {
     await assert.rejects(run("tools/archive.sh", args, { cwd: repository, env }));
   });
 
-  it("an archive has the plugin, Node.js, and the licences of all that it holds", async () => {
+  it("an archive has the plugin, Node.js, the policies, and the licences of all that it holds", async () => {
     const files = await sh(`tar -tzf ${file()}`, repository);
     const node = process.platform === "win32" ? "node.exe" : "node";
-    const programs = [
-      "commands.js",
-      "components.js",
-      node,
-      "plugin.js",
-      launcher,
-      `${launcher}.cmd`,
-    ];
     const licenses = "LICENSES-THIRD-PARTY.txt";
-    assert.deepEqual(files.trim().split("\n").sort(), ["LICENSE", licenses, ...programs]);
+    const bundles = ["commands.js", "components.js", "emulator.js", node, "package.json"];
+    const profiles = ["", "baseline.json", "production.json"].map((name) => `profiles/${name}`);
+    const launched = [policies, launcher].flatMap((name) => [name, `${name}.cmd`, `${name}.js`]);
+    const expected = ["LICENSE", licenses, ...bundles, ...profiles, ...launched];
+    assert.deepEqual(files.trim().split("\n").sort(), expected);
     const text = await sh(`tar -xzOf ${file()} ${licenses}`, repository);
-    for (const name of ["@grpc/grpc-js", "@pulumi/pulumi", "axios", "valibot"])
+    for (const name of ["@grpc/grpc-js", "@pulumi/pulumi", "axios", "hono"])
       assert.match(text, new RegExp(`^${name} \\d\\S+ \\((MIT|Apache-2.0)\\)$`, "m"));
     assert.match(text, /^Node\.js 22\.\S+$/m);
     assert.match(text, /^Node\.js is licensed for use as follows:$/m);
@@ -132,6 +131,35 @@ describe("the delivery of the plugin", () => {
       // Unlike an update, a refresh runs no program: it needs no Node.js of its own.
       project.env.PATH = newFolder();
       await project.refresh();
+    });
+
+    it("C87: an archive has the emulator, which ends with Pulumi", async () => {
+      const settings = path.join(project.folder, "service.env");
+      const command = ["plugin", "run", "--kind", "resource", "tlsedge", "--", "emulator"];
+      const { pid, done } = project.start([...command, "--write-env", settings]);
+      await until(() => existsSync(settings), done);
+      const started = descendants(pid);
+      assert.match(started[0]?.command ?? "", /emulator/);
+      process.kill(pid, "SIGINT");
+      await done;
+      await until(() => left(started).length === 0, new Promise(() => {}));
+    });
+
+    it("C70 C87: an archive has the policies, which stop an update without Node.js on PATH", async function () {
+      const isOld = project.cli.version.localeCompare("3.255.0", undefined, { numeric: true }) < 0;
+      if (isOld || (await missing("yaml"))) this.skip();
+      const { PULUMI_HOME = "" } = project.env;
+      const archive = path.join(PULUMI_HOME, "plugins", `resource-tlsedge-v${version}`);
+      const pack = ["--policy-pack", path.join(archive, policies)];
+      const config = path.join(archive, "profiles", "production.json");
+      await programs.yaml(
+        project.folder,
+        "resources: { edge: { type: tlsedge:TLSEdge, properties: { tlsTermination: { minVersion: '1.0' } } } }",
+      );
+      const how = ["--yes", "--skip-preview", ...pack, "--policy-pack-config", config];
+      const { output, writes } = await project.fails("up", ...how);
+      assert.match(output, /tlsedge@v.*mandatory.* edge-access /s);
+      assert.deepEqual(writes, []);
     });
   });
 

@@ -21,7 +21,7 @@ const contestants = {
   dynamic: { sdk: "pulumi-tlsedge", file: "" },
   plugin: { sdk: path.join(repository, "tools", "pluginSdk.cjs"), file: "" },
   floor: { sdk: "", file: floor },
-  yaml: { sdk: "", file: path.join(repository, "plugin", "dist", "plugin.js") },
+  yaml: { sdk: "", file: path.join(repository, "plugin", "dist", "pulumi-resource-tlsedge.js") },
 };
 type Name = keyof typeof contestants;
 
