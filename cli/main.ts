@@ -69,19 +69,20 @@ async function status(options: StatusOptions, io: IO): Promise<number> {
 interface AdoptOptions extends Options {
   out: string;
   filter?: string;
+  metadata?: Record<string, string>;
   plugin?: boolean;
   stack?: string;
 }
 
 async function adopt(options: AdoptOptions, io: IO): Promise<number> {
-  const { connection, out, filter, plugin: isPlugin = false, stack, json } = options;
+  const { connection, out, filter, metadata, plugin: isPlugin = false, stack, json } = options;
   const client = clientOf(options, io);
   const account = await readAccount(client, ["edges", "certificates"], io.stderr);
   // The state is read last: it has what another update of the stack has created in between.
   const found = stack !== undefined && findCreates(readStack(stack, io.env), account, connection);
   // With the plugin, the stack's config has the settings of the account, and no resource names it.
   const namespace = isPlugin ? defaultConnection : connection;
-  const plan = found ? found.plan : planOf(account, namespace, filter);
+  const plan = found ? found.plan : planOf(account, namespace, filter, metadata);
   const isEmpty = plan.edges.length + plan.certificates.length === 0;
   const texts = found ? found.files : filesOf(plan, isPlugin, out);
   const files = isEmpty ? [] : writeFiles(out, texts);
@@ -118,6 +119,12 @@ const print = (text: string, output: Output) => output.write(`${text}\n`);
 function days(text: string): number {
   if (/^\d{1,5}$/.test(text)) return Number(text);
   throw new InvalidArgumentError("Give a whole number of days, such as 14.");
+}
+
+function pairs(text: string, others: Record<string, string> = {}): Record<string, string> {
+  const [, name, value] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
+  if (name && value) return { ...others, [name]: value };
+  throw new InvalidArgumentError("Give a name and its text, such as environment=prod.");
 }
 
 function failures(text: string): Flag[] {
@@ -223,8 +230,17 @@ Exit codes: 0, 1 for an error or when there is nothing to adopt.`,
       ".",
     )
     .option("--filter <text>", "only objects with the text in a hostport, name, description or id")
+    .option(
+      "--metadata <name=text>",
+      "only objects whose metadata is a JSON object that has it; may be repeated",
+      pairs,
+    )
     .addOption(
-      new Option("--stack <name>", "what its killed update left").conflicts(["filter", "plugin"]),
+      new Option("--stack <name>", "what its killed update left").conflicts([
+        "filter",
+        "metadata",
+        "plugin",
+      ]),
     )
     .addOption(
       new Option("--plugin", "write only a file for `pulumi import`, for programs in any language")
