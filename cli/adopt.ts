@@ -41,7 +41,7 @@ export interface Plan {
     /** `edge` or `certificate`. */
     type: string;
     id: string;
-    /** Its hostports, or the names that it is valid for. With `--stack` that of the resource, and no id. */
+    /** Its hostports, or the names that it is valid for. With `--pending-creates` that of the resource, and no id. */
     names: string[];
     /** Why no program can adopt it. A reason begins with the property at fault, if there is one. */
     reasons: string[];
@@ -54,7 +54,7 @@ export interface Plan {
 export interface Adoption extends Plan {
   /** The host of the service, with its port if that is not 443. */
   service: string;
-  /** With `--stack`: whose creates were cut off. */
+  /** With `--pending-creates`: whose creates were cut off. */
   stack?: string | undefined;
   /** The paths of the written files. */
   files: string[];
@@ -269,7 +269,7 @@ and run \`pulumi up\`: it adopts the objects, which the plan shows as \`create\`
   return withoutCommands(parts.filter(Boolean).join("\n\n"));
 }
 
-/** What to do with the files of `adopt --stack`. */
+/** What to do with the files of `adopt --pending-creates`. */
 function stepsOf(stack: string, files: string[]): string {
   const steps = files.map((file) =>
     file.endsWith(".cjs")

@@ -2,15 +2,16 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import type { Client } from "../client/client";
 import { plain, plainJson } from "../client/plain";
-import { connect } from "../provider/run/connection";
+import { ConfigurationError, connect } from "../provider/run/connection";
 import { defaultConnection, waysToSet } from "../provider/run/settings";
 import { readAccount } from "./account";
 import { type Adoption, adoptionText, filesOf, planOf, writeFiles } from "./adopt";
 import { checksOf, checkText } from "./check";
 import { statusHtml } from "./html";
 import { statusMarkdown } from "./markdown";
-import { findCreates, readStack } from "./pendingCreates";
+import { findCreates } from "./pendingCreates";
 import { failuresText, statusText } from "./report";
+import { readConfig, readStack } from "./stack";
 import { type Flag, flags, statusOf } from "./status";
 import type { Display } from "./table";
 
@@ -34,6 +35,7 @@ export interface Output {
 interface Options {
   connection: string;
   json?: boolean;
+  stack?: string;
 }
 
 const formats = ["text", "json", "markdown", "html"] as const;
@@ -70,16 +72,20 @@ interface AdoptOptions extends Options {
   out: string;
   filter?: string;
   metadata?: Record<string, string>;
+  pendingCreates?: boolean;
   plugin?: boolean;
-  stack?: string;
 }
 
 async function adopt(options: AdoptOptions, io: IO): Promise<number> {
-  const { connection, out, filter, metadata, plugin: isPlugin = false, stack, json } = options;
+  const { connection, out, filter, metadata, plugin: isPlugin = false, json } = options;
+  const stack = options.pendingCreates ? options.stack : undefined;
+  if (options.pendingCreates && stack === undefined)
+    throw new Error("--pending-creates needs the stack that was updated: add --stack NAME");
   const client = clientOf(options, io);
   const account = await readAccount(client, ["edges", "certificates"], io.stderr);
   // The state is read last: it has what another update of the stack has created in between.
-  const found = stack !== undefined && findCreates(readStack(stack, io.env), account, connection);
+  const read = (one: string) => readStack(one, ["stack", "export"], io.env).deployment;
+  const found = stack !== undefined && findCreates(read(stack), account, connection);
   // With the plugin, the stack's config has the settings of the account, and no resource names it.
   const namespace = isPlugin ? defaultConnection : connection;
   const plan = found ? found.plan : planOf(account, namespace, filter, metadata);
@@ -93,16 +99,21 @@ async function adopt(options: AdoptOptions, io: IO): Promise<number> {
 }
 
 async function check(options: Options, io: IO): Promise<number> {
-  const { connection } = options;
-  const checks = await checksOf(() => clientOf(options, io), connection, version, io.env);
+  const checks = await checksOf(() => clientOf(options, io), version, io.env);
   print(options.json ? plainJson({ checks }, 2) : checkText(checks, display(io)), io.stdout);
   return checks.every(({ ok }) => ok) ? 0 : 1;
 }
 
 /** A person or a job waits for a command: it fails early when the service does not answer. */
-function clientOf({ connection }: Options, { env }: IO): Client {
+function clientOf({ connection, stack }: Options, { env }: IO): Client {
   const retries = waysToSet(connection, "maxRetries").variable;
-  return connect(connection, undefined, { ...env, [retries]: env[retries] ?? "2" });
+  const config = stack === undefined ? undefined : readConfig(stack, connection, env);
+  try {
+    return connect(connection, config, { ...env, [retries]: env[retries] ?? "2" });
+  } catch (error) {
+    if (config || !(error instanceof ConfigurationError)) throw error;
+    throw new Error(`${error.message}. If a stack's config has the settings, add --stack NAME`);
+  }
 }
 
 function display({ stdout, env }: IO): Display {
@@ -181,6 +192,7 @@ Environment:
         "the config namespace of the account: tlsedge-staging reads TLSEDGE_STAGING_API_KEY",
         defaultConnection,
       )
+      .option("--stack <name>", "read the settings from the config of a stack, with the Pulumi CLI")
       .option("--json", "print one JSON object instead of text")
       .addHelpText("after", `\n${help}`)
       .action(async (options: O) => {
@@ -236,7 +248,7 @@ Exit codes: 0, 1 for an error or when there is nothing to adopt.`,
       pairs,
     )
     .addOption(
-      new Option("--stack <name>", "what its killed update left").conflicts([
+      new Option("--pending-creates", "what a killed update of the --stack has left").conflicts([
         "filter",
         "metadata",
         "plugin",
