@@ -504,10 +504,11 @@ describe("pulumi-tlsedge", () => {
     const { failOn, failWithin, failing } = JSON.parse(stdout) as Status;
     assert.deepEqual([failOn, failWithin, failing], [["expiring"], 14, [thirteen.id]]);
     const { id } = await tlsEdges.create(accountOf(), {});
+    await tlsEdges.create(accountOf(), { hostports: ["shop.example.com:8443", "a.example:443"] });
     for (const format of ["text", "json", "markdown", "html"]) {
       const { code, stderr } = await run(`status --format ${format} --fail-on weak,open,expiring`);
       assert.equal(code, 2, format);
-      assert.equal(stderr, `Failed: 1 open (${id}), 1 expiring (${thirteen.id})\n`);
+      assert.equal(stderr, `Failed: 2 open (a.example:443, ${id}), 1 expiring (x.example)\n`);
     }
   });
 
