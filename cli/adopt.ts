@@ -3,9 +3,10 @@ import { dirname, join, relative } from "node:path";
 import type { ServiceObject } from "../client/fields";
 import { plain, plainJson, withoutCommands } from "../client/plain";
 import { differences, inputsOf, type Kind as Resource } from "../provider/kinds/kind";
+import { matchesObject } from "../provider/kinds/lookup";
 import { isObject, type Properties } from "../provider/kinds/properties";
 import { problemsOfShape } from "../provider/kinds/shape";
-import { type TLSCertificateState, tlsCertificate } from "../provider/kinds/tlsCertificate";
+import { tlsCertificate } from "../provider/kinds/tlsCertificate";
 import { tlsEdge } from "../provider/kinds/tlsEdge";
 import { defaultConnection } from "../provider/run/settings";
 import type { Account } from "./account";
@@ -16,25 +17,10 @@ interface Kind {
   /** One object: `edge`. */
   noun: string;
   resource: Resource;
-  /** The names that people know an object by, the best name first. */
-  names(state: Properties): string[];
 }
 
-const edge: Kind = {
-  noun: "edge",
-  resource: tlsEdge,
-  names: ({ hostports }) => (hostports as string[]).toSorted().sort((a, b) => a.length - b.length),
-};
-
-const certificate: Kind = {
-  noun: "certificate",
-  resource: tlsCertificate,
-  names(state) {
-    const { subjectCommonName, subjectAlternativeNames } = state as unknown as TLSCertificateState;
-    const { dnsNames, ips } = subjectAlternativeNames;
-    return [...new Set([subjectCommonName, ...dnsNames, ...ips])].filter(Boolean);
-  },
-};
+const edge: Kind = { noun: "edge", resource: tlsEdge };
+const certificate: Kind = { noun: "certificate", resource: tlsCertificate };
 
 /** The kinds that a program can adopt, in the order of reports. */
 export const adoptable = { edges: edge, certificates: certificate };
@@ -55,7 +41,7 @@ export interface Plan {
     /** `edge` or `certificate`. */
     type: string;
     id: string;
-    /** Its hostports, or the names that it is valid for. With `--stack` that of the resource, and no id. */
+    /** Its hostports, or the names that it is valid for. With `--pending-creates` that of the resource, and no id. */
     names: string[];
     /** Why no program can adopt it. A reason begins with the property at fault, if there is one. */
     reasons: string[];
@@ -68,7 +54,7 @@ export interface Plan {
 export interface Adoption extends Plan {
   /** The host of the service, with its port if that is not 443. */
   service: string;
-  /** With `--stack`: whose creates were cut off. */
+  /** With `--pending-creates`: whose creates were cut off. */
   stack?: string | undefined;
   /** The paths of the written files. */
   files: string[];
@@ -79,11 +65,13 @@ export interface Adoption extends Plan {
  *
  * @param connection The account, as a config namespace.
  * @param filter A text that a name, the description or the id must contain, in any letter case.
+ * @param metadata The names and texts that the metadata must have.
  */
 export function planOf(
   account: Pick<Account, "edges" | "certificates">,
   connection: string,
   filter = "",
+  metadata: Record<string, string> = {},
 ): Plan {
   const now = new Date();
   const settings = connection === defaultConnection ? {} : { connection };
@@ -96,7 +84,8 @@ export function planOf(
     for (const [id, wire] of [...wires].reverse()) {
       const { names, args, reasons } = judged(adoptable[key], wire, now);
       const texts = [id, wire.description ?? "", ...names];
-      if (!texts.some((text) => text.toLowerCase().includes(filter.toLowerCase()))) {
+      const isMatching = texts.some((text) => text.toLowerCase().includes(filter.toLowerCase()));
+      if (!isMatching || !matchesObject(wire, { metadata })) {
         plan.unmatched += 1;
       } else if (reasons.length > 0) {
         plan.skipped.push({ type: noun, id, names, reasons });
@@ -109,7 +98,7 @@ export function planOf(
   return plan;
 }
 
-function judged({ resource, names }: Kind, wire: ServiceObject, now: Date) {
+function judged({ resource }: Kind, wire: ServiceObject, now: Date) {
   let state: Properties;
   try {
     state = resource.toState(wire);
@@ -118,7 +107,7 @@ function judged({ resource, names }: Kind, wire: ServiceObject, now: Date) {
   }
   const args = argsOf(resource, state);
   const reasons = reasonsAgainst(resource, args, resource.toState(wire, args), now);
-  return { names: names(state), args, reasons };
+  return { names: resource.names(state), args, reasons };
 }
 
 /** Why an adoption would fail: the provider's own check decides. */
@@ -280,7 +269,7 @@ and run \`pulumi up\`: it adopts the objects, which the plan shows as \`create\`
   return withoutCommands(parts.filter(Boolean).join("\n\n"));
 }
 
-/** What to do with the files of `adopt --stack`. */
+/** What to do with the files of `adopt --pending-creates`. */
 function stepsOf(stack: string, files: string[]): string {
   const steps = files.map((file) =>
     file.endsWith(".cjs")

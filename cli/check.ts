@@ -5,7 +5,6 @@ import { ServiceError } from "../client/errors";
 import { plain, withoutCommands } from "../client/plain";
 import { tlsEdges } from "../client/tlsEdge";
 import { unknownVariables } from "../provider/run/connection";
-import { waysToSet } from "../provider/run/settings";
 import { type Display, painted, wrapped } from "./table";
 
 /** One thing that a run needs, as `check --json` prints it. */
@@ -14,7 +13,7 @@ export interface Check {
   name: string;
   /** Null when an earlier problem left nothing to look at. */
   ok: boolean | null;
-  /** What was found, or what to do: a sentence, and perhaps lines for a shell. */
+  /** What was found, or what to do. */
   text: string;
 }
 
@@ -29,7 +28,6 @@ const maxSkewMs = 60_000;
  */
 export async function checksOf(
   connect: () => Client,
-  connection: string,
   version: string,
   env: NodeJS.ProcessEnv,
 ): Promise<Check[]> {
@@ -38,11 +36,7 @@ export async function checksOf(
   const looks: Record<string, () => string | Promise<string>> = {
     variables: () => variables(env),
     settings() {
-      try {
-        client = connect();
-      } catch (error) {
-        throw new Error(`${(error as Error).message}.\n${fromStack(connection)}`);
-      }
+      client = connect();
       return `the base URL is ${client.baseUrl.href}, and an API key is set`;
     },
     async service() {
@@ -76,15 +70,6 @@ export async function checksOf(
     }
   }
   return checks;
-}
-
-/** How the settings of a stack come into the environment. */
-function fromStack(connection: string): string {
-  const lines = ["baseUrl", "apiKey"].map((key) => {
-    const { variable, configKey } = waysToSet(connection, key);
-    return `\nexport ${variable}="$(pulumi config get ${configKey})"`;
-  });
-  return `This command does not read a stack's config. To give it those settings:${lines.join("")}`;
 }
 
 function variables(env: NodeJS.ProcessEnv): string {
@@ -128,12 +113,7 @@ export function checkText(checks: Check[], display: Display): string {
     const begin = `${mark.padEnd(5)}${name.padEnd(10)}`;
     const indent = " ".repeat(begin.length);
     const width = display.width - begin.length;
-    const message = text
-      .split("\n")
-      // A line for a shell stays one.
-      .map((line) => (line.startsWith("export ") ? plain(line) : wrapped(plain(line), width)))
-      .join("\n")
-      .replaceAll("\n", `\n${indent}`);
+    const message = wrapped(plain(text), width).replaceAll("\n", `\n${indent}`);
     return painted(begin, paint, display) + message;
   });
   return withoutCommands(lines.join("\n"));

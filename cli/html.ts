@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { plain } from "../client/plain";
 import { script, style } from "./page";
-import { emptyText, type Section, sectionsOf, titleOf, totalsOf } from "./report";
+import { emptyText, type Section, sectionsOf, titleOf, totalsOf, weakEdges } from "./report";
 import type { Status } from "./status";
 import type { Line, Paint, Row } from "./table";
-import { urgencyOf } from "./tlsCertificate";
+import { certificateName, urgencyOf } from "./tlsCertificate";
 
 /** Text of a page, which is safe as it is: {@link html} makes it. */
 class Markup {
@@ -36,10 +36,15 @@ export function statusHtml(status: Status): string {
     Section,
     ...Section[],
   ];
+  const weak = weakEdges(status);
+  const totals = totalsOf(
+    status,
+    (text, heading) => html`<a href="#${anchorOf(heading)}">${text}</a>`.text,
+  );
   const allowed = [`style-src ${hashOf(style)}`, `script-src ${hashOf(script)}`];
   const policy = ["default-src 'none'", ...allowed, "base-uri 'none'", "form-action 'none'"];
   const service = plain(status.service);
-  // What expires comes first: the page is for those who ask what expires when.
+  // What expires comes first, below what is weak: the page is for those who ask what expires when.
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -53,14 +58,14 @@ export function statusHtml(status: Status): string {
 <svg width="0" height="0" aria-hidden="true"><defs>${shapes}</defs></svg>
 <header>
 <h1>Status of ${service}</h1>
-<p class="totals">${marked(status.failing.length > 0 ? "red" : undefined, totalsOf(status))}</p>
+<p class="totals">${marked(status.failing.length > 0 ? "red" : undefined, new Markup(totals))}</p>
 <p class="dim">Read on ${status.at.slice(0, 16).replace("T", " at ")} UTC. Dates are in UTC.</p>
 </header>
 <search hidden><label for="words">Filter all tables</label>
 <input id="words" type="search" autocomplete="off" spellcheck="false">
 <span role="status" class="dim"></span></search>
 <main>
-${sectionOf(certificates, timeline(status))}${[edges, ...others].map((part) => sectionOf(part))}</main>
+${weak.rows.length > 0 ? sectionOf(weak) : undefined}${sectionOf(certificates, timeline(status))}${[edges, ...others].map((part) => sectionOf(part))}</main>
 <script>${new Markup(script)}</script>
 </body>
 </html>`.text;
@@ -69,6 +74,7 @@ ${sectionOf(certificates, timeline(status))}${[edges, ...others].map((part) => s
 /** The source of an inline style or script in a Content-Security-Policy. */
 const hashOf = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
+const anchorOf = (heading: string) => heading.replaceAll(" ", "-");
 const linkTo = (id: string) => `#${encodeURIComponent(`id-${id}`)}`;
 
 /** Shapes beside colours, because not everyone sees colours; what they mean on the timeline. */
@@ -89,7 +95,7 @@ function marked(paint: Paint | undefined, text: Part): Markup {
 
 function sectionOf(part: Section, chart?: Markup): Markup {
   const { heading, rows } = part;
-  const anchor = heading.replaceAll(" ", "-");
+  const anchor = anchorOf(heading);
   const [id = "", ...heads] = part.heads;
   const table = html`<table role="table" aria-labelledby="${anchor}">
 <thead role="rowgroup"><tr role="row">${[`${heads[0]}, ${id}`, ...heads.slice(1)].map(
@@ -152,7 +158,7 @@ function timeline({ certificates, at, failWithin }: Status): Markup | undefined 
     const y = (ground - dotHeight / 2 - 1 - height * step).toFixed(1);
     const paint = urgencyOf(one, failWithin ?? 0);
     const left = one.daysLeft === null ? "unknown" : `${one.daysLeft} days left`;
-    return html`<a href="${linkTo(plain(one.id))}" tabindex="-1"><title>${plain(one.dnsNames[0] ?? one.id)}: ${left}</title><use class="${paint}" href="#mark-${paint}" x="${place}%" y="${y}"/></a>\n`;
+    return html`<a href="${linkTo(plain(one.id))}" tabindex="-1"><title>${plain(certificateName(one))}: ${left}</title><use class="${paint}" href="#mark-${paint}" x="${place}%" y="${y}"/></a>\n`;
   });
   const upright = (place: number, name: string) =>
     html`<line class="${name}" x1="${place}%" x2="${place}%" y2="${ground}"/>`;
@@ -164,7 +170,7 @@ function timeline({ certificates, at, failWithin }: Status): Markup | undefined 
   );
   const legend = urgencies.map(([paint, , meaning]) => {
     const { length } = certificates.filter((one) => urgencyOf(one, failWithin ?? 0) === paint);
-    return html`<li>${marked(paint, html`<b>${length}</b> ${meaning}`)}</li>\n`;
+    return html`<li>${marked(length > 0 ? paint : "dim", html`<b>${length}</b> ${meaning}`)}</li>\n`;
   });
   return html`<figure>
 <svg class="timeline" height="${ground + 34}" aria-hidden="true">

@@ -2,15 +2,16 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import type { Client } from "../client/client";
 import { plain, plainJson } from "../client/plain";
-import { connect } from "../provider/run/connection";
+import { ConfigurationError, connect } from "../provider/run/connection";
 import { defaultConnection, waysToSet } from "../provider/run/settings";
 import { readAccount } from "./account";
 import { type Adoption, adoptionText, filesOf, planOf, writeFiles } from "./adopt";
 import { checksOf, checkText } from "./check";
 import { statusHtml } from "./html";
 import { statusMarkdown } from "./markdown";
-import { findCreates, readStack } from "./pendingCreates";
+import { findCreates } from "./pendingCreates";
 import { failuresText, statusText } from "./report";
+import { readConfig, readStack } from "./stack";
 import { type Flag, flags, statusOf } from "./status";
 import type { Display } from "./table";
 
@@ -34,6 +35,7 @@ export interface Output {
 interface Options {
   connection: string;
   json?: boolean;
+  stack?: string;
 }
 
 const formats = ["text", "json", "markdown", "html"] as const;
@@ -69,19 +71,24 @@ async function status(options: StatusOptions, io: IO): Promise<number> {
 interface AdoptOptions extends Options {
   out: string;
   filter?: string;
+  metadata?: Record<string, string>;
+  pendingCreates?: boolean;
   plugin?: boolean;
-  stack?: string;
 }
 
 async function adopt(options: AdoptOptions, io: IO): Promise<number> {
-  const { connection, out, filter, plugin: isPlugin = false, stack, json } = options;
+  const { connection, out, filter, metadata, plugin: isPlugin = false, json } = options;
+  const stack = options.pendingCreates ? options.stack : undefined;
+  if (options.pendingCreates && stack === undefined)
+    throw new Error("--pending-creates needs the stack that was updated: add --stack NAME");
   const client = clientOf(options, io);
   const account = await readAccount(client, ["edges", "certificates"], io.stderr);
   // The state is read last: it has what another update of the stack has created in between.
-  const found = stack !== undefined && findCreates(readStack(stack, io.env), account, connection);
+  const read = (one: string) => readStack(one, ["stack", "export"], io.env).deployment;
+  const found = stack !== undefined && findCreates(read(stack), account, connection);
   // With the plugin, the stack's config has the settings of the account, and no resource names it.
   const namespace = isPlugin ? defaultConnection : connection;
-  const plan = found ? found.plan : planOf(account, namespace, filter);
+  const plan = found ? found.plan : planOf(account, namespace, filter, metadata);
   const isEmpty = plan.edges.length + plan.certificates.length === 0;
   const texts = found ? found.files : filesOf(plan, isPlugin, out);
   const files = isEmpty ? [] : writeFiles(out, texts);
@@ -92,16 +99,21 @@ async function adopt(options: AdoptOptions, io: IO): Promise<number> {
 }
 
 async function check(options: Options, io: IO): Promise<number> {
-  const { connection } = options;
-  const checks = await checksOf(() => clientOf(options, io), connection, version, io.env);
+  const checks = await checksOf(() => clientOf(options, io), version, io.env);
   print(options.json ? plainJson({ checks }, 2) : checkText(checks, display(io)), io.stdout);
   return checks.every(({ ok }) => ok) ? 0 : 1;
 }
 
 /** A person or a job waits for a command: it fails early when the service does not answer. */
-function clientOf({ connection }: Options, { env }: IO): Client {
+function clientOf({ connection, stack }: Options, { env }: IO): Client {
   const retries = waysToSet(connection, "maxRetries").variable;
-  return connect(connection, undefined, { ...env, [retries]: env[retries] ?? "2" });
+  const config = stack === undefined ? undefined : readConfig(stack, connection, env);
+  try {
+    return connect(connection, config, { ...env, [retries]: env[retries] ?? "2" });
+  } catch (error) {
+    if (config || !(error instanceof ConfigurationError)) throw error;
+    throw new Error(`${error.message}. If a stack's config has the settings, add --stack NAME`);
+  }
 }
 
 function display({ stdout, env }: IO): Display {
@@ -118,6 +130,12 @@ const print = (text: string, output: Output) => output.write(`${text}\n`);
 function days(text: string): number {
   if (/^\d{1,5}$/.test(text)) return Number(text);
   throw new InvalidArgumentError("Give a whole number of days, such as 14.");
+}
+
+function pairs(text: string, others: Record<string, string> = {}): Record<string, string> {
+  const [, name, value] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
+  if (name && value) return { ...others, [name]: value };
+  throw new InvalidArgumentError("Give a name and its text, such as environment=prod.");
 }
 
 function failures(text: string): Flag[] {
@@ -174,6 +192,7 @@ Environment:
         "the config namespace of the account: tlsedge-staging reads TLSEDGE_STAGING_API_KEY",
         defaultConnection,
       )
+      .option("--stack <name>", "read the settings from the config of a stack, with the Pulumi CLI")
       .option("--json", "print one JSON object instead of text")
       .addHelpText("after", `\n${help}`)
       .action(async (options: O) => {
@@ -223,8 +242,17 @@ Exit codes: 0, 1 for an error or when there is nothing to adopt.`,
       ".",
     )
     .option("--filter <text>", "only objects with the text in a hostport, name, description or id")
+    .option(
+      "--metadata <name=text>",
+      "only objects whose metadata is a JSON object that has it; may be repeated",
+      pairs,
+    )
     .addOption(
-      new Option("--stack <name>", "what its killed update left").conflicts(["filter", "plugin"]),
+      new Option("--pending-creates", "what a killed update of the --stack has left").conflicts([
+        "filter",
+        "metadata",
+        "plugin",
+      ]),
     )
     .addOption(
       new Option("--plugin", "write only a file for `pulumi import`, for programs in any language")

@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import type { ServiceObject } from "../client/fields";
 import { plainJson } from "../client/plain";
 import { importKey } from "../provider/dynamic/hidden";
@@ -16,15 +15,6 @@ type Resource = Record<"urn" | "type", string> &
 export interface Deployment {
   resources?: Resource[];
   pending_operations?: { type: string; resource: Resource }[];
-}
-
-/** Reads the state of a stack with the Pulumi CLI, in the current folder. */
-export function readStack(stack: string, env: NodeJS.ProcessEnv): Deployment {
-  const options = { env, encoding: "utf8", maxBuffer: Number.POSITIVE_INFINITY } as const;
-  const run = spawnSync("pulumi", ["stack", "export", "--stack", stack], options);
-  if (run.error) throw new Error(`pulumi does not start: is it on PATH? (${run.error.message})`);
-  if (run.status !== 0) throw new Error(`pulumi: ${run.stderr.trim()}`);
-  return JSON.parse(run.stdout).deployment;
 }
 
 const dynamicType = "pulumi-nodejs:dynamic/tlsedge:";
@@ -102,7 +92,7 @@ function filesOf(found: Resource[]): Map<string, string> {
   return resources.length > 0 ? files.set("import.json", imports) : files;
 }
 
-const moduleThatAdopts = (ids: object) => `// Written by \`pulumi-tlsedge adopt --stack\`.
+const moduleThatAdopts = (ids: object) => `// Written by \`pulumi-tlsedge adopt --pending-creates\`.
 // The next \`pulumi up\` adopts each object for the resource with its URN, and changes nothing. Then remove this file.
 const pulumi = require("@pulumi/pulumi");
 const ids = ${plainJson(ids, 2)};

@@ -12,8 +12,14 @@ import {
   section,
   wrapped,
 } from "./table";
-import { certificateRow, namesCell, urgentDays, whyUnused } from "./tlsCertificate";
-import { disabledModules, type EdgeStatus, edgeRow } from "./tlsEdge";
+import {
+  certificateName,
+  certificateRow,
+  namesCell,
+  urgentDays,
+  whyUnused,
+} from "./tlsCertificate";
+import { disabledModules, type EdgeStatus, edgeName, edgeRow } from "./tlsEdge";
 import { tunnelRow } from "./tunnel";
 
 /** A part of a report: a table under its heading. */
@@ -30,12 +36,12 @@ export interface Section {
 /**
  * The parts of a report. A part that only some accounts have is left out where it has no row.
  *
- * @param urgentFirst Whether weak edges come first, then those that are open to all.
+ * @param openFirst Whether the edges that are open to all come first.
  */
-export function sectionsOf(status: Status, urgentFirst = false): Section[] {
+export function sectionsOf(status: Status, openFirst = false): Section[] {
   const { at, certificates, tunnels, twins, failOn, failWithin } = status;
   const edges = grouped(status.edges);
-  if (urgentFirst) edges.sort((a, b) => +b.weak - +a.weak || +b.open - +a.open);
+  if (openFirst) edges.sort((a, b) => +b.open - +a.open);
   const unused = certificates.flatMap((one) => {
     const why = whyUnused(one, at);
     return why === undefined ? [] : [{ id: plain(one.id), cells: [namesCell(one), cell(why)] }];
@@ -86,6 +92,14 @@ export function sectionsOf(status: Status, urgentFirst = false): Section[] {
   return parts.filter((part) => part.rows.length > 0 || !isOptional(part));
 }
 
+/** The edges that are weak: a part of the page, above the certificates. */
+export const weakEdges = ({ edges, failOn }: Status): Section => ({
+  heading: "weak edges",
+  heads: ["ID", "HOSTPORTS", "MODULES"],
+  rows: edges.filter(({ weak }) => weak).map((edge) => edgeRow(edge, failOn)),
+  isProblem: true,
+});
+
 const collator = new Intl.Collator("en");
 
 /** Edges by environment, then by owner; those without one come last. */
@@ -97,8 +111,15 @@ function grouped(edges: EdgeStatus[]): EdgeStatus[] {
   );
 }
 
-/** The numbers of objects, and what is urgent among them. */
-export function totalsOf({ edges, certificates, tunnels, failWithin }: Status): string {
+/**
+ * The numbers of objects, and what is urgent among them.
+ *
+ * @param link Makes a link from a number to the part with what it counts. Default: no link.
+ */
+export function totalsOf(
+  { edges, certificates, tunnels, failWithin }: Status,
+  link = (text: string, _heading: string) => text,
+): string {
   const uncovered = edges.flatMap(({ uncoveredHostports }) => uncoveredHostports).length;
   const disabled = edges.flatMap(disabledModules).length;
   const limit = failWithin ?? 0;
@@ -106,35 +127,41 @@ export function totalsOf({ edges, certificates, tunnels, failWithin }: Status): 
     certificates.filter(({ daysLeft }) => daysLeft !== null && daysLeft >= least && daysLeft < most)
       .length;
   const urgent = failWithin === null ? "expired" : `due in ${count(failWithin, "day")}`;
-  const notes = (...all: [number, string][]) => {
-    const parts = all.filter(([number]) => number > 0).map(([number, text]) => `${number} ${text}`);
-    return parts.length > 0 ? ` (${parts.join(", ")})` : "";
+  const counts = (heading: string, all: string, ...notes: [number, string, heading?: string][]) => {
+    const parts = notes
+      .filter(([number]) => number > 0)
+      .map(([number, text, part = heading]) => link(`${number} ${text}`, part));
+    return link(all, heading) + (parts.length > 0 ? ` (${parts.join(", ")})` : "");
   };
-  const ofEdges = notes(
-    [uncovered, `${plural(uncovered, "hostport")} uncovered`],
-    [edges.filter(({ weak }) => weak).length, "with weak TLS"],
+  const ofEdges = counts(
+    "edges",
+    count(edges.length, "edge"),
+    [uncovered, `${plural(uncovered, "hostport")} uncovered`, "hostports without a certificate"],
+    [edges.filter(({ weak }) => weak).length, "with weak TLS", "weak edges"],
     [edges.filter(({ open }) => open).length, "open to all"],
     [disabled, `${plural(disabled, "module")} off`],
   );
-  const ofCertificates = notes(
+  const ofCertificates = counts(
+    "certificates",
+    count(certificates.length, "certificate"),
     [between(Number.NEGATIVE_INFINITY, limit), urgent],
     [between(limit, urgentDays), `expiring in ${urgentDays} days`],
     [certificates.filter(({ daysLeft }) => daysLeft === null).length, "with no known expiry date"],
   );
-  return [
-    count(edges.length, "edge") + ofEdges,
-    count(certificates.length, "certificate") + ofCertificates,
-    count(tunnels.length, "tunnel"),
-  ].join(", ");
+  return [ofEdges, ofCertificates, counts("tunnels online", count(tunnels.length, "tunnel"))].join(
+    ", ",
+  );
 }
 
-/** What makes the exit code 2, on one line: how many objects of each kind, and the first ids. */
+/** What makes the exit code 2, on one line: how many objects of each kind, and the first names. */
 export function failuresText({ failing, failOn, edges, certificates }: Status): string {
   const due = certificates.filter(({ id }) => failing.includes(id));
   const parts = failOn.flatMap((mark) => {
-    const failed = mark === "expiring" ? due : edges.filter((edge) => edge[mark]);
-    const ids = failed.map(({ id }) => plain(id));
-    return ids.length > 0 ? [`${ids.length} ${mark} (${listed(ids)})`] : [];
+    const names =
+      mark === "expiring"
+        ? due.map(certificateName)
+        : edges.filter((edge) => edge[mark]).map(edgeName);
+    return names.length > 0 ? [`${names.length} ${mark} (${listed(names.map(plain))})`] : [];
   });
   return `Failed: ${parts.join(", ")}`;
 }

@@ -103,6 +103,10 @@ const dayOf = (date: string | null) => date?.slice(0, 10) ?? "unknown";
 const namesOf = ({ dnsNames, ips, subjectCommonName }: CertificateStatus) =>
   [...dnsNames, ...ips].join(", ") || subjectCommonName || "-";
 
+/** The first of its names, or its id. */
+export const certificateName = ({ dnsNames, ips, subjectCommonName, id }: CertificateStatus) =>
+  dnsNames[0] ?? ips[0] ?? subjectCommonName ?? id;
+
 /** How urgent a certificate is, as a colour. */
 export function urgencyOf({ daysLeft }: CertificateStatus, limit: number): Paint {
   if (daysLeft === null || daysLeft < Math.max(urgentDays, limit)) return "red";

@@ -1,5 +1,5 @@
 import { plain } from "../client/plain";
-import type { ModuleState, TLSEdgeState } from "../provider/kinds/tlsEdge";
+import { type ModuleState, type TLSEdgeState, tlsEdge } from "../provider/kinds/tlsEdge";
 import { aboutLines, type ObjectStatus, objectStatus, type Stored } from "./object";
 import { cell, type Row } from "./table";
 
@@ -57,6 +57,9 @@ function moduleStatus(module: ModuleState | null, unset: object = {}): ModuleSta
   ]);
   return { enabled: module.enabled, ...unset, ...Object.fromEntries(fields) };
 }
+
+/** The shortest of its hostports, or its id. */
+export const edgeName = (edge: EdgeStatus) => tlsEdge.names({ ...edge })[0] ?? edge.id;
 
 /** Those of its modules that are configured and disabled. */
 export const disabledModules = (edge: EdgeStatus) =>

@@ -35,8 +35,8 @@ function edgeOf(fields: Partial<TLSEdgeWire>): TLSEdgeWire {
 }
 const pemOf = async (options: Partial<CertificateOptions>) =>
   (await makeCertificate({ commonName: "", ...options })).certificatePem;
-const planFor = (edges: TLSEdgeWire[], filter?: string) =>
-  planOf({ edges, certificates: [] }, "tlsedge", filter);
+const planFor = (edges: TLSEdgeWire[], filter?: string, metadata?: object) =>
+  planOf({ edges, certificates: [] }, "tlsedge", filter, { ...metadata });
 const namesOf = (objects: { name: string }[]) => objects.map(({ name }) => name);
 
 describe("planOf", () => {
@@ -154,22 +154,29 @@ describe("planOf", () => {
     }
   });
 
-  it("adopt takes only what has the text of the filter, and counts the rest", () => {
+  it("adopt takes only what has the filter's text and the metadata, and counts the rest", () => {
     const edges = [
-      edgeOf({ hostports: ["shop.example.com:443"] }),
+      edgeOf({ hostports: ["shop.example.com:443"], metadata: '{"environment":"prod"}' }),
       edgeOf({ hostports: ["API.example.com:8443"] }),
-      edgeOf({ hostports: ["plain.example.net:443"], description: "For the SHOPS" }),
+      edgeOf({
+        hostports: ["plain.example.net:443"],
+        description: "For the SHOPS",
+        metadata: "prod",
+      }),
       edgeOf({ hostports: ["bad host"] }),
     ];
-    const cases: [string, string[], number][] = [
+    const cases: [string, string[], number, object?][] = [
       ["EXAMPLE.com:8443", ["api.example.com-8443"], 0],
       ["shop", ["plain.example.net", "shop.example.com"], 0],
       ["bad h", [], 1],
       [edges[3]?.id ?? "", [], 1],
       ["*.", [], 0],
+      ["", ["shop.example.com"], 0, { environment: "prod" }],
+      ["", [], 0, { environment: "prod", owner: "web" }],
+      ["api", [], 0, { environment: "prod" }],
     ];
-    for (const [filter, names, skipped] of cases) {
-      const plan = planFor(edges, filter);
+    for (const [filter, names, skipped, metadata] of cases) {
+      const plan = planFor(edges, filter, metadata);
       assert.deepEqual([namesOf(plan.edges), plan.skipped.length], [names, skipped], filter);
       assert.equal(plan.unmatched, 4 - names.length - skipped);
     }
@@ -327,17 +334,21 @@ describe("pulumi-tlsedge", () => {
     assert.match(stderr, new RegExp(`^warning: .*${edge} `));
   });
 
-  it("adopt prints one JSON object with --json, of what --filter and --connection choose", async () => {
+  it("adopt prints one JSON object with --json, of what --filter, --metadata and --connection choose", async () => {
     const ids = await seed();
+    const metadata = '{"a":"b="}';
+    emulator.tlsEdges.patch(ids.shop, { metadata });
     const name = "tlsedge-staging";
-    const args = ["--json", "--filter", "SHOP", "--connection", name];
+    const args = ["--json", "--filter", "SHOP", "--metadata", "a=b=", "--connection", name];
     const elsewhere = { TLSEDGE_BASE_URL: "https://localhost:1", FORCE_COLOR: "1" };
     const env = { ...settingsFor(emulator, "TLSEDGE_STAGING"), ...elsewhere };
     const { code, stdout, stderr } = await adopt(args, env);
     assert.deepEqual([code, stderr], [0, ""]);
     assert.deepEqual(JSON.parse(stdout) as Adoption, {
       service: new URL(emulator.url).host,
-      edges: [{ id: ids.shop, name: "edge", args: { connection: name, description: "shop" } }],
+      edges: [
+        { id: ids.shop, name: "edge", args: { connection: name, description: "shop", metadata } },
+      ],
       certificates: [],
       skipped: [],
       unmatched: 4,

@@ -96,18 +96,34 @@ describe("adoption", () => {
     for (const { stack } of [twin, other]) assert.ok(several.includes(stack.id), several);
   });
 
-  it("C40: an adoption is reported at the end of a plan and of an update", async () => {
+  it("C40 C50: a plan and an update name at their end what they adopt, and no secret", async () => {
     const reported = async () => {
       const messages = captureMessages();
       await finishRun();
       beginRun();
       return messages().filter((line) => line.includes("adopt"));
     };
-    const edge = `the TLS edge ${existing.id}`;
-    await plan(importing(existing.id, args));
-    assert.deepEqual(await reported(), [`will be adopted without changes: ${edge}`]);
-    await adopt(importing(existing.id, args));
-    assert.deepEqual(await reported(), [`adopted without changes: ${edge}`]);
+    const says = (all: string, ...objects: string[]) => [
+      [`${all} what exists, without a write:`, ...objects].join("\n  "),
+    ];
+    const edge = importing(existing.id, args);
+    await plan(edge);
+    assert.deepEqual(
+      await reported(),
+      says("1 of the creates adopts", "TLS edge a.example.com:443"),
+    );
+    await adopt(edge);
+    assert.deepEqual(
+      await reported(),
+      says("1 of the creates adopted", "TLS edge a.example.com:443"),
+    );
+    const { id } = (await upload()).stack;
+    await reported();
+    await planCertificate(importing(id, { certificatePem: pair.certificatePem }));
+    const hostports = ["a.example.com:443"];
+    await plan(importing(existing.id, { ...args, hostports, __secrets: ["hostports"] }));
+    const both = ["TLS certificate a.example", `TLS edge ${existing.id}`];
+    assert.deepEqual(await reported(), says("2 of the creates adopt", ...both));
   });
 
   it("C13 C40: each difference of an import fails the plan; what is not known yet is compared later", async () => {

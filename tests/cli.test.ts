@@ -504,10 +504,11 @@ describe("pulumi-tlsedge", () => {
     const { failOn, failWithin, failing } = JSON.parse(stdout) as Status;
     assert.deepEqual([failOn, failWithin, failing], [["expiring"], 14, [thirteen.id]]);
     const { id } = await tlsEdges.create(accountOf(), {});
+    await tlsEdges.create(accountOf(), { hostports: ["shop.example.com:8443", "a.example:443"] });
     for (const format of ["text", "json", "markdown", "html"]) {
       const { code, stderr } = await run(`status --format ${format} --fail-on weak,open,expiring`);
       assert.equal(code, 2, format);
-      assert.equal(stderr, `Failed: 1 open (${id}), 1 expiring (${thirteen.id})\n`);
+      assert.equal(stderr, `Failed: 2 open (a.example:443, ${id}), 1 expiring (x.example)\n`);
     }
   });
 
@@ -557,7 +558,7 @@ describe("pulumi-tlsedge", () => {
   });
 
   const wrong: [string, Variables, string, RegExp][] = [
-    ["a missing key", { TLSEDGE_API_KEY: undefined }, "settings", /TLSEDGE_API_KEY/],
+    ["a missing key", { TLSEDGE_API_KEY: undefined }, "settings", /TLSEDGE_API_KEY.*--stack NAME/],
     ["a refused key", { TLSEDGE_API_KEY: "wrong" }, "key", /401.*TLSEDGE_API_KEY/],
     ["a dead host", { TLSEDGE_BASE_URL: "https://localhost:1" }, "service", /TLSEDGE_BASE_URL/],
     ["an untrusted authority", { TLSEDGE_CA_FILE: undefined }, "service", /CA_FILE/],
@@ -587,13 +588,6 @@ describe("pulumi-tlsedge", () => {
     assert.match(stdout, /^fail clock {5}it is 3[56]\d\d s behind/m);
   });
 
-  it("check prints the lines that take the settings of a stack", async () => {
-    const none = { TLSEDGE_API_KEY: undefined, TLSEDGE_BASE_URL: undefined };
-    const { stdout } = await run("check", none);
-    assert.match(stdout, /^ +export TLSEDGE_BASE_URL="\$\(pulumi config get tlsedge:baseUrl\)"$/m);
-    assert.match(stdout, /^ +export TLSEDGE_API_KEY="\$\(pulumi config get tlsedge:apiKey\)"$/m);
-  });
-
   const apiKey = "tlse_a-key-that-must-not-be-seen";
 
   /** One line on stderr, exit code 1, nothing on stdout, no key. */
@@ -604,10 +598,10 @@ describe("pulumi-tlsedge", () => {
     for (const part of parts) assert.match(stderr, new RegExp(part));
   }
 
-  it("a command names the variables of missing settings, and no config", async () => {
+  it("a command names the variables of missing settings, and the option that reads a stack", async () => {
     const none = { TLSEDGE_API_KEY: undefined, TLSEDGE_BASE_URL: undefined };
     const outcome = await run("status", none);
-    assertFailure(outcome, "TLSEDGE_API_KEY", "TLSEDGE_BASE_URL");
+    assertFailure(outcome, "TLSEDGE_API_KEY", "TLSEDGE_BASE_URL", "add --stack NAME");
     assert.ok(!outcome.stderr.includes("pulumi config"), outcome.stderr);
   });
 

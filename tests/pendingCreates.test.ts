@@ -20,7 +20,7 @@ function found(pending: object[], edges: TLSEdgeWire[], resources: object[] = []
   return { ids, files, why: plan.skipped.map(({ names, reasons }) => `${names} ${reasons}`) };
 }
 
-describe("adopt --stack", () => {
+describe("adopt --pending-creates", () => {
   const emulator = useEmulator();
 
   it("C84: creates that were cut off get equal objects that no resource of the stack has, one each", () => {
@@ -64,10 +64,13 @@ describe("adopt --stack", () => {
     assert.match(why.join(), /^one hostports: is a secret[^,]*, so[^,]*$/);
   });
 
-  it("says that there is no Pulumi CLI, and refuses a filter", async () => {
+  it("says that there is no stack or no Pulumi CLI, and refuses a filter", async () => {
     const env = { ...settingsFor(emulator), PATH: "" };
-    const run = (...args: string[]) => runCommand(["adopt", "--stack", "dev", ...args], env);
-    assert.match((await run()).stderr, /^error: pulumi does not start: is it on PATH\?/);
-    assert.match((await run("--filter", "x")).stderr, /cannot be used with/);
+    const run = (...args: string[]) => runCommand(["adopt", "--pending-creates", ...args], env);
+    assert.match((await run()).stderr, /^error: --pending-creates needs .*add --stack NAME\n$/);
+    const { stderr } = await run("--stack", "dev");
+    assert.match(stderr, /^error: pulumi does not start: is it on PATH\?/);
+    for (const filter of [["--filter", "x"], ["--metadata", "a=b"], ["--plugin"]])
+      assert.match((await run(...filter)).stderr, /cannot be used with/);
   });
 });

@@ -5,6 +5,7 @@ import { statusMarkdown } from "../cli/markdown";
 import { statusText } from "../cli/report";
 import { statusOf } from "../cli/status";
 import {
+  certificateWire,
   edgeWire,
   hostile,
   hostileAccount,
@@ -36,15 +37,40 @@ it("a report has the days of UTC, also on a machine that is not in UTC", async (
   for (const text of utc.texts) assert.ok(text.includes(day));
 });
 
-it("a report in HTML has weak edges first, then those that are open to all", () => {
+it("a report in HTML has weak edges above certificates, and edges that are open to all above others", () => {
   const restricted = { ip_restriction: { enabled: true } };
   const weak = { tls_termination: { min_version: "1.0" } };
   const edges = [restricted, {}, { ...restricted, ...weak }, weak].map((modules, n) =>
     edgeWire({ id: `edgtls_${n}`, ...modules }),
   );
-  const account = { service: "api.example.com", edges, certificates: [], tunnels: [] };
-  const ids = statusHtml(statusOf(account, now)).match(/(?<=<tr role="row" id="id-)\w+/g);
-  assert.deepEqual(ids, ["edgtls_3", "edgtls_2", "edgtls_1", "edgtls_0"]);
+  const certificates = [certificateWire({ not_after: inDays(90).toISOString() })];
+  const account = { service: "api.example.com", edges, certificates, tunnels: [] };
+  const page = statusHtml(statusOf(account, now));
+  const ids = page.match(/(?<=<tr role="row" id="id-|<code><a href="#id-)\w+/g);
+  const weakFirst = ["edgtls_2", "edgtls_3", "cert_1"];
+  const openFirst = ["edgtls_1", "edgtls_3", "edgtls_0", "edgtls_2"];
+  assert.deepEqual(ids?.slice(0, 7), [...weakFirst, ...openFirst]);
+  // Each number is a link to the part that has what it counts, and only what there is has a colour.
+  const links = [...page.matchAll(/<a href="#([a-z-]+)">(\d.*?)<\/a>/g)].map(([, ...link]) => link);
+  assert.deepEqual(links, [
+    ...[
+      ["edges", "4 edges"],
+      ["weak-edges", "2 with weak TLS"],
+      ["edges", "2 open to all"],
+    ],
+    ...[
+      ["certificates", "1 certificate"],
+      ["tunnels-online", "0 tunnels"],
+    ],
+  ]);
+  for (const [, anchor] of page.matchAll(/href="#([a-z-]+)">\d/g))
+    assert.ok(page.includes(`<h2 id="${anchor}">`), anchor);
+  assert.deepEqual(
+    [...page.matchAll(/<li><span class="(\w+)">.*?<b>(\d)/g)].map(([, ...found]) =>
+      found.join(" "),
+    ),
+    ["dim 0", "dim 0", "green 1"],
+  );
 });
 
 describe("statusMarkdown", () => {

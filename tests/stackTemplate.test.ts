@@ -68,14 +68,26 @@ describe("the config of the template stack", () => {
   });
 
   const who = "must be anyone, or have ipPolicyIds, certificateAuthorityIds or both";
+  const none = (known: string) => `no such setting: there are ${known}`;
   const names =
     "certificate, backendId, access, minVersion, hostports, description, metadata, protect";
   const mistakes: [Values, ...string[]][] = [
-    [edgeWith({ minVerion: "1.2" }), `edges.app.minVerion: no such setting: there are ${names}`],
+    [
+      {
+        ...edgeWith({ minVerion: "1.2", "a.b": 1, BackendID: "bkdtg_1" }),
+        ownr: "me",
+        protekt: true,
+      },
+      "edges.app.minVerion: no such setting: did you mean minVersion?",
+      `edges.app.a.b: ${none(names)}`,
+      "edges.app.BackendID: no such setting: did you mean backendId?",
+      "ownr: no such setting: did you mean owner?",
+      "protekt: no such setting: did you mean protect?",
+    ],
     [
       edgeWith({ minVersion: 1.2, colour: 7 }),
       `edges.app.minVersion: must be "1.0" or "1.1" or "1.2" or "1.3": ${quotes}`,
-      `edges.app.colour: no such setting: there are ${names}`,
+      `edges.app.colour: ${none(names)}`,
     ],
     [edgeWith({ metadata: { team: 7 } }), `edges.app.metadata.team: must be a text: ${quotes}`],
     [edgeWith({ access: "everybody" }), `edges.app.access: ${who}`],

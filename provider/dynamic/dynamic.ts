@@ -257,7 +257,7 @@ function compare(
   const unknown = refused.map(({ path }) => [path.split(".", 1)[0], unknownValue]);
   const compared = { ...inputs, ...Object.fromEntries(unknown) };
   const problems = problemsOfAdoption(object, state, compared, secrets);
-  if (refused.length + problems.length === 0) noteAdoption(object);
+  if (refused.length + problems.length === 0) noteAdoption(object, secrets);
   return problems;
 }
 

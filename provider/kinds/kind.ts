@@ -105,6 +105,8 @@ export interface Kind<Wire extends ServiceObject = ServiceObject> {
    * them. Undefined for an object that can't be read.
    */
   key(inputsOrWire: object): unknown;
+  /** The names that people know an object by, the best name first. */
+  names(state: Properties): string[];
   /** What an import takes besides an id. Default: nothing. */
   importName?: {
     /** What it is: a filter of the kind's lookup. */

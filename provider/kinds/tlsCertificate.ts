@@ -195,6 +195,11 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
     const [leaf] = parsedChain(source.certificatePem ?? source.certificate_pem) ?? [];
     return leaf && [leaf.fingerprint256, source.description || "", source.metadata || ""];
   },
+  names(state) {
+    const { subjectCommonName, subjectAlternativeNames } = state as unknown as TLSCertificateState;
+    const { dnsNames, ips } = subjectAlternativeNames;
+    return [...new Set([subjectCommonName, ...dnsNames, ...ips])].filter(Boolean);
+  },
   importName: {
     filter: "fingerprint",
     of: ({ fingerprint }) => [fingerprint as string],

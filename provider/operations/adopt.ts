@@ -1,5 +1,5 @@
 import { noneWithId } from "../kinds/ids";
-import { differences, type Kind, listed, type Problem } from "../kinds/kind";
+import { differences, type Kind, type Problem } from "../kinds/kind";
 import { lookups } from "../kinds/kinds";
 import { type Lookup, LookupError } from "../kinds/lookup";
 import { hasUnknown, type Properties } from "../kinds/properties";
@@ -101,24 +101,35 @@ export function claimByOption(object: ManagedObject, connection: string, option:
   );
 }
 
-/** Notes that an object equals the program, so that it can be adopted; or that it is. */
-export function noteAdoption({ account, title, known }: ManagedObject, isDone = false): void {
-  const { adopted } = account.run;
-  adopted.set(known, { title: `the ${title}`, isDone: isDone || isAdopted(account.run, known) });
+/**
+ * Notes that an object, which a check or an adoption has read, equals the program, so that it can be adopted; or
+ * that it is. Where the program has a secret, the object's name may be a part of it.
+ */
+export function noteAdoption(
+  { kind, account, id, known }: ManagedObject,
+  secrets: readonly string[],
+  isDone = false,
+): void {
+  const isSecret = secrets.some((name) => !kind.secrets?.includes(name));
+  const [name] = isSecret || !known.found ? [] : kind.names(known.found);
+  const title = `${kind.title} ${name ?? id}`;
+  account.run.adopted.set(known, { title, isDone: isDone || isAdopted(account.run, known) });
 }
 
 const isAdopted = ({ adopted }: Run, known: Known) => adopted.get(known)?.isDone === true;
 
 /**
- * One sentence about the objects that this plan or update adopts, because the engine shows each as a
- * create. Undefined if there are none.
+ * The objects that this plan or update adopts, because the engine shows each as a create. Undefined if there
+ * are none. How many creates the engine shows in all, a provider can't know: other packages have some, too.
  */
 export function adoptions({ adopted }: Run): string | undefined {
   if (adopted.size === 0) return undefined;
   const all = [...adopted.values()];
   const done = all.filter(({ isDone }) => isDone);
-  const [verb, which] = done.length > 0 ? ["adopted", done] : ["will be adopted", all];
-  return `${verb} without changes: ${listed(which.map(({ title }) => title).sort())}`;
+  const plan = all.length === 1 ? "adopts" : "adopt";
+  const [verb, which] = done.length > 0 ? ["adopted", done] : [plan, all];
+  const names = which.map(({ title }) => `\n  ${title}`).sort();
+  return `${which.length} of the creates ${verb} what exists, without a write:${names.join("")}`;
 }
 
 /**
@@ -173,7 +184,7 @@ export async function adopt(
   const state = object.known.found ?? (await findToAdopt(object, inputs));
   const [problem] = problemsOfAdoption(object, state, inputs, secrets);
   if (problem) throw new Error(problem.reason);
-  noteAdoption(object, true);
+  noteAdoption(object, secrets, true);
   return { id: object.id, state };
 }
 

@@ -1,4 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
+import { closest, distance } from "fastest-levenshtein";
 import * as v from "valibot";
 
 /** These settings and no other: the message of an issue is their names. */
@@ -56,9 +57,7 @@ export function readConfig() {
     if (one instanceof Object) Object.assign(one, { ...defaults, ...one });
 
   const { success, output, issues } = v.safeParse(schema, values);
-  const problems = success
-    ? unmatched(output)
-    : issues.map((issue) => `${v.getDotPath(issue)}: ${reasonOf(issue)}`);
+  const problems = success ? unmatched(output) : issues.flatMap(linesOf);
   if (Object.keys(values.privateKeys ?? {}).length > 0 && !isConfigSecret(`${prefix}privateKeys`))
     problems.push("privateKeys: stands in the config in plain text: set it with --secret");
   const encrypted = Object.keys(values).filter((name) => isConfigSecret(prefix + name));
@@ -99,10 +98,25 @@ function unmatched({ edges, certificates, privateKeys }: v.InferOutput<typeof sc
 
 const words: Record<string, string> = { string: "a text", Array: "a list", Object: "a mapping" };
 
+/** A line for an issue. Of the names that are no setting, valibot has the first one of an object: a line for each. */
+function linesOf(issue: v.BaseIssue<unknown>): string[] {
+  const path = v.getDotPath(issue) ?? "";
+  const last = issue.path?.at(-1);
+  if (issue.expected !== "never" || !last) return [`${path}: ${reasonOf(issue)}`];
+  const known = issue.message.split(", ");
+  return Object.keys(Object(last.input))
+    .filter((name) => !known.includes(name))
+    .map((name) => {
+      const meant = closest(name, known);
+      const isNear = distance(name, meant) <= Math.max(1, name.length / 3);
+      const advice = isNear ? `did you mean ${meant}?` : `there are ${issue.message}`;
+      return `${path.slice(0, path.length - String(last.key).length)}${name}: no such setting: ${advice}`;
+    });
+}
+
 /** What is wrong, without the value: it may be a key. */
 function reasonOf({ kind, type, expected, received, input, message }: v.BaseIssue<unknown>) {
   if (kind === "validation" || type === "union") return message;
-  if (expected === "never") return `no such setting: there are ${message}`;
   if (received === "undefined") return "is missing";
   const wanted = expected?.replace(/[()]/g, "").replaceAll(" | ", " or ") ?? "";
   const quotes = typeof input === "number" && /string|"/.test(wanted) ? ": put it into quotes" : "";

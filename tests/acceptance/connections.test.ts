@@ -5,6 +5,8 @@ import type { Project } from "../../tools/engine";
 import type { Run } from "../../tools/engineLog";
 import { age, certificate, edge, lists, scenario, shownOf } from "./scenario";
 
+const bin = join(__dirname, "..", "..", "dist", "cli", "main.js");
+
 /** The hostports of an account's edges. */
 const servedBy = ({ tlsEdges }: Account) =>
   tlsEdges
@@ -86,6 +88,45 @@ scenario("two accounts of a program, as connections", ["dynamic"], () => {
         serve("here", "there", 1)(project);
       },
     },
+    "C1 C50: a command reads the stack's config, which wins; an error says on one line what to do":
+      {
+        outside: async (project) => {
+          const { env } = project;
+          const run = async (line: string) => {
+            const { code, output } = await project.start(line.split(" "), bin).done;
+            return `${code} ${output}`;
+          };
+          const { host } = new URL(staging.service.url);
+          for (const line of ["check", "status", "adopt --out adopted", "status --format html"]) {
+            const said = await run(`${line} --connection tlsedge-staging --stack dev`);
+            assert.ok(said.startsWith("0 ") && said.includes(host), said);
+          }
+          const wrong: [string, RegExp][] = [
+            ["status --connection tlsedge-staging", /_STAGING_API_KEY .*, add --stack NAME$/],
+            [
+              "status --connection tlsedge-none --stack dev",
+              /pulumi config set --secret tlsedge-none/,
+            ],
+            ["status --stack other", /read the stack other: no stack named.*`pulumi stack ls`/],
+          ];
+          for (const [line, reason] of wrong) {
+            const [first = "", ...more] = (await run(line)).split("\n");
+            assert.deepEqual([first.startsWith("1 error: "), more], [true, [""]], first);
+            assert.match(first, reason);
+          }
+          const { PULUMI_CONFIG_PASSPHRASE: right } = env;
+          env.PULUMI_CONFIG_PASSPHRASE = "wrong";
+          const failed = await run("check --stack dev");
+          env.PULUMI_CONFIG_PASSPHRASE = right;
+          assert.match(
+            failed.replace(/\s+/g, " "),
+            /fail settings .*passphrase: run this in the folder/,
+          );
+          await project.succeedsQuietly("config", "set", "tlsedge-none:apiKey", "x", "--plaintext");
+          assert.match(await run("status --connection tlsedge-none --stack dev"), /in plain text/);
+          await project.succeedsQuietly("config", "rm", "tlsedge-none:apiKey");
+        },
+      },
     "C5: a resource that moves to another connection is deleted here and created there": {
       program:
         edge("here", 'hostports: ["here.example.com:443"], connection: "tlsedge-staging"') +

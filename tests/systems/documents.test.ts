@@ -245,20 +245,24 @@ describe("the site of docs/guide.md", () => {
 
 describe("the unit tests of docs/guide.md", () => {
   it("C63 has a test in TypeScript that passes as it stands, and fails of another program", async () => {
-    const [program = "", test = ""] = await programsIn("guide.md#Unit tests", "ts");
+    const [program = "", test = "", check = ""] = await programsIn("guide.md#Unit tests", "ts");
     const folder = newFolder();
     await linkModules(folder);
     const [tsconfig = ""] = await programsIn("guide.md#Unit tests", "json");
     await writeFile(path.join(folder, "tsconfig.json"), tsconfig);
     await writeFile(path.join(folder, "index.test.ts"), test);
+    await writeFile(path.join(folder, "arguments.test.ts"), check);
     const env = { PATH: process.env.PATH, HOME: process.env.HOME };
     const mocha = [require.resolve("mocha/bin/mocha.js"), "--require", "ts-node/register"];
-    const passes = async (text: string) => {
+    const passes = async (text: string, file = "index.test.ts") => {
       await writeFile(path.join(folder, "index.ts"), text);
-      const args = [...mocha, "index.test.ts"];
-      return run(process.execPath, args, { cwd: folder, env });
+      return run(process.execPath, [...mocha, file], { cwd: folder, env });
     };
     assert.match((await passes(program)).stdout, /1 passing/);
     await assert.rejects(passes(program.replace("app.example.com:443", "app.example.com:8443")));
+    // Its certificate is none.
+    const told = { stdout: /'app: certificatePem: .*\n.*'app: privateKeyPem: / };
+    await assert.rejects(passes(program, "arguments.test.ts"), told);
+    assert.match((await passes("", "arguments.test.ts")).stdout, /1 passing/);
   });
 });

@@ -112,7 +112,7 @@ describe("the page of a report", () => {
       page.$$eval("h2", (all) =>
         all.filter((one) => one.checkVisibility()).map(({ textContent }) => textContent),
       );
-    await page.keyboard.press("Tab");
+    await page.focus("input");
     await page.keyboard.type("LOGIN new");
     const cells = await page.$$eval("main tr:not([hidden]) > td", (all) =>
       all.map((td) => [...td.children].map(({ textContent }) => textContent)),

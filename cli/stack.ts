@@ -1,0 +1,47 @@
+import { spawnSync } from "node:child_process";
+import { type ConfigReader, plainKey } from "../provider/run/connection";
+import { waysToSet } from "../provider/run/settings";
+
+/** Gives the JSON that the Pulumi CLI prints about a stack, in the current folder. No error shows it: it may have secrets. */
+export function readStack(stack: string, command: string[], env: NodeJS.ProcessEnv) {
+  const { error, status, stdout, stderr } = spawnSync(
+    "pulumi",
+    [...command, `--stack=${stack}`, "--non-interactive"],
+    {
+      env: { ...env, PULUMI_SKIP_UPDATE_CHECK: "true" },
+      encoding: "utf8",
+      maxBuffer: Number.POSITIVE_INFINITY,
+    },
+  );
+  if (error) throw new Error(`pulumi does not start: is it on PATH? (${error.message})`);
+  try {
+    if (status === 0) return JSON.parse(stdout);
+  } catch {
+    throw new Error(`\`pulumi ${command.join(" ")}\` prints no JSON: run it, and see what it says`);
+  }
+  const reason = stderr.replace(/^error: /, "").trim();
+  throw new Error(
+    `pulumi can't read the stack ${stack}: ${reason.replace(/\s*\n\s*/g, " ")}: run this in the folder of the ` +
+      "project, with the backend and the passphrase of `pulumi up`; `pulumi stack ls` lists the stacks",
+  );
+}
+
+/**
+ * Reads the config of a stack.
+ *
+ * @throws Error when an API key is there in plain text, because the provider refuses it.
+ */
+export function readConfig(
+  stack: string,
+  connection: string,
+  env: NodeJS.ProcessEnv,
+): ConfigReader {
+  const config: Record<string, { value?: string; secret: boolean } | undefined> = readStack(
+    stack,
+    ["config", "--show-secrets", "--json"],
+    env,
+  );
+  const apiKey = config[waysToSet(connection, "apiKey").configKey];
+  if (apiKey && !apiKey.secret) throw new Error(plainKey(connection));
+  return (key) => config[key]?.value;
+}
