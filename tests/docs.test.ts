@@ -96,14 +96,14 @@ describe("the owner of the repository", () => {
       "grep",
       "-Ioh",
       "-E",
-      "github(\\.com/|:)[A-Za-z0-9-]+/pulumi-tlsedge|^\\* @[A-Za-z0-9-]+$|io\\.github\\.[a-z0-9]+",
+      "github(\\.com/|:)[A-Za-z0-9-]+/pulumi-tlsedge|api\\.github\\.com/[A-Za-z0-9-]+|^\\* @[A-Za-z0-9-]+$|io\\.github\\.[a-z0-9]+",
     ];
     const named = execFileSync("git", args, { cwd: repository, encoding: "utf8" })
       .trim()
       .split("\n");
     const others = named.filter(
       (text) =>
-        !text.includes(`/${owner}/`) &&
+        !`${text}/`.includes(`/${owner}/`) &&
         !text.endsWith(`:${owner}/pulumi-tlsedge`) &&
         text !== `io.github.${owner?.replaceAll("-", "")}` &&
         text !== `* @${owner}`,
