@@ -175,7 +175,7 @@ describe("the template site of a release", () => {
     const { jobs } = parse(await readFile(recipe, "utf8"));
     const run = async (id: "preview" | "up") => {
       const before = project.emulator.requests.length;
-      const scripts = jobs[id].steps.flatMap(({ run = [] }: { run?: string }) => run).join("\n");
+      const scripts = jobs[id].steps.flatMap(({ run }: { run?: string }) => run ?? []).join("\n");
       const args = [`STACK=${project.stack}`, "bash", "-e", "-c", scripts];
       const { code, output } = await project.start(args, "env").done;
       assert.equal(code, 0, output);
