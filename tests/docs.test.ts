@@ -34,6 +34,14 @@ describe("the documents", () => {
     assert.deepEqual(broken, []);
   });
 
+  it("have the tested examples on the page of the registry", () => {
+    const page = readFileSync(path.join(repository, "docs", "_index.md"), "utf8");
+    for (const ending of ["py", "go", "yaml"]) {
+      const example = path.join(repository, "plugin", "examples", `tlsSite.${ending}`);
+      assert.ok(page.includes(`\n${readFileSync(example, "utf8")}\`\`\``), ending);
+    }
+  });
+
   it("describe each setting, by its key in the config", () => {
     const { variables } = schema.config;
     const configuration = readFileSync(path.join(repository, "docs", "configuration.md"), "utf8");
