@@ -34,6 +34,14 @@ describe("the documents", () => {
     assert.deepEqual(broken, []);
   });
 
+  it("have the tested examples on the page of the registry", () => {
+    const page = readFileSync(path.join(repository, "docs", "_index.md"), "utf8");
+    for (const ending of ["py", "go", "yaml"]) {
+      const example = path.join(repository, "plugin", "examples", `tlsSite.${ending}`);
+      assert.ok(page.includes(`\n${readFileSync(example, "utf8")}\`\`\``), ending);
+    }
+  });
+
   it("describe each setting, by its key in the config", () => {
     const { variables } = schema.config;
     const configuration = readFileSync(path.join(repository, "docs", "configuration.md"), "utf8");
@@ -96,14 +104,14 @@ describe("the owner of the repository", () => {
       "grep",
       "-Ioh",
       "-E",
-      "github(\\.com/|:)[A-Za-z0-9-]+/pulumi-tlsedge|^\\* @[A-Za-z0-9-]+$|io\\.github\\.[a-z0-9]+",
+      "github(\\.com/|:)[A-Za-z0-9-]+/pulumi-tlsedge|api\\.github\\.com/[A-Za-z0-9-]+|^\\* @[A-Za-z0-9-]+$|io\\.github\\.[a-z0-9]+",
     ];
     const named = execFileSync("git", args, { cwd: repository, encoding: "utf8" })
       .trim()
       .split("\n");
     const others = named.filter(
       (text) =>
-        !text.includes(`/${owner}/`) &&
+        !`${text}/`.includes(`/${owner}/`) &&
         !text.endsWith(`:${owner}/pulumi-tlsedge`) &&
         text !== `io.github.${owner?.replaceAll("-", "")}` &&
         text !== `* @${owner}`,

@@ -16,6 +16,9 @@ cd "$(dirname "$0")/.."
 root=$PWD
 version=$(node -p 'require("./package.json").version')
 
+owner=$(node -p 'require("./plugin/schema.json").publisher')
+# Anyone may register it: then the plugin would be theirs.
+[ "$owner" != example-owner ] || { echo "the owner is example-owner: docs/releasing.md says how to replace it" >&2 && exit 1; }
 for file in emulator/package.json plugin/package.json policy/package.json plugin/schema.json; do
   found=$(node -p "require('./$file').version")
   [ "$found" = "$version" ] || { echo "$file has version $found, package.json $version" >&2 && exit 1; }

@@ -1,4 +1,8 @@
+import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { version } from "../package.json";
 import { newFolder, repository } from "./folders";
@@ -21,6 +25,24 @@ export const platform = `${process.platform === "win32" ? "windows" : process.pl
   process.arch === "x64" ? "amd64" : process.arch
 }`;
 export const pluginArchive = `pulumi-resource-tlsedge-v${version}-${platform}.tar.gz`;
+
+/** Serves the files of a folder, each below any path; `requested` has the paths of all requests. */
+export async function serveFolder(folder: string) {
+  const requested: string[] = [];
+  const server = createServer(({ url = "" }, response) => {
+    requested.push(url);
+    const file = path.join(folder, path.basename(url));
+    response.statusCode = existsSync(file) ? 200 : 404;
+    response.end(existsSync(file) ? readFileSync(file) : "");
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const close = () => {
+    server.close();
+    server.closeAllConnections();
+  };
+  return { url: `http://127.0.0.1:${port}`, requested, close };
+}
 
 /** Settings of npm that only save time. */
 export const quickNpm = {

@@ -1,8 +1,5 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { version } from "../../package.json";
 import { Project } from "../../tools/engine";
@@ -11,7 +8,7 @@ import { missing, programs } from "../../tools/languages";
 import { descendants, left, until } from "../../tools/processes";
 import { findOrBuildPulumi, run } from "../../tools/pulumi";
 import { schemaFile } from "../../tools/schema";
-import { platform, pluginArchive, sh } from "../../tools/tarball";
+import { platform, pluginArchive, serveFolder, sh } from "../../tools/tarball";
 
 const launcher = "pulumi-resource-tlsedge";
 const policies = "pulumi-analyzer-tlsedge";
@@ -27,26 +24,14 @@ describe("the schema of the plugin", () => {
 describe("the delivery of the plugin", () => {
   let archives: string;
   let project: Project;
-  let server: Server;
-  let url: string;
-  let requested: string[];
+  let server: Awaited<ReturnType<typeof serveFolder>>;
 
   before(async () => {
     archives = newFolder();
     await sh(`tools/pack.sh ${archives} ${platform}`, repository);
-    server = createServer(({ url = "" }, response) => {
-      requested.push(url);
-      const file = path.join(archives, path.basename(url));
-      response.statusCode = existsSync(file) ? 200 : 404;
-      response.end(existsSync(file) ? readFileSync(file) : "");
-    }).listen(0, "127.0.0.1");
-    await once(server, "listening");
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    server = await serveFolder(archives);
   });
-  after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
+  after(() => server.close());
 
   it("an archive has the same bytes, whatever umask, time and language a person has", async () => {
     const folder = newFolder();
@@ -96,7 +81,7 @@ describe("the delivery of the plugin", () => {
 
   /** A home of its own: a plugin that is installed is not installed again. */
   const renew = async () => {
-    requested = [];
+    server.requested.length = 0;
     project = await Project.create();
   };
   const close = () => project.close();
@@ -170,14 +155,14 @@ describe("the delivery of the plugin", () => {
     it("C87: the plugin is installed from a server of one's own", async () => {
       // Else Pulumi's registry is asked before, again and again where there is no network.
       project.env.PULUMI_DISABLE_REGISTRY_RESOLVE = "true";
-      assert.equal((await install("--server", `${url}/plugins`)).code, 0);
-      assert.deepEqual(requested, [`/plugins/${pluginArchive}`]);
+      assert.equal((await install("--server", `${server.url}/plugins`)).code, 0);
+      assert.deepEqual(server.requested, [`/plugins/${pluginArchive}`]);
       await deploys();
     });
 
     it("C87: the engine installs the plugin from the server that a program names", async () => {
-      await deploys(`{ version: "${version}", pluginDownloadURL: "${url}/below" }`);
-      assert.deepEqual(requested, [`/below/${pluginArchive}`]);
+      await deploys(`{ version: "${version}", pluginDownloadURL: "${server.url}/below" }`);
+      assert.deepEqual(server.requested, [`/below/${pluginArchive}`]);
     });
   });
 });

@@ -134,11 +134,12 @@ describe(`docs/${page}`, () => {
   }
 });
 
+const template = path.join(repository, "templates", "site", "tsconfig.json");
+
 /** Replaces the program of a project by one in TypeScript, whose types are checked. */
 async function writeProgram(project: Project, program: string): Promise<void> {
   await project.file("Pulumi.yaml", "name: acceptance\nruntime: nodejs\n");
   await project.file("package.json", '{ "main": "index.ts" }');
-  const template = path.join(repository, "templates", "site", "tsconfig.json");
   await cp(template, path.join(project.folder, "tsconfig.json"));
   await project.file("index.ts", program);
 }
@@ -219,7 +220,68 @@ describe("the program of README.md", () => {
   });
 });
 
+/** A transform of the guide with the site that it shows as a comment, as a whole program. */
+const movers = {
+  python: (transform: string) => `
+import pulumi
+import pulumi_tlsedge as tlsedge
+${transform.replace(/^# (.*?), …/m, '$1, hostports=["app.example.com:443"], chain_file="fullchain.pem", key_file="privkey.pem", backend_id="bkdtg_1", access={"public": True}')}`,
+  go: (transform: string) => `package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/example-owner/pulumi-tlsedge/sdk/go/tlsedge"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+func main() {
+	pulumi.Run(func(ctx *pulumi.Context) error {
+${transform.replace(
+  /^\/\/ (.*?) …/m,
+  `_, err := $1 &tlsedge.TLSSiteArgs{
+		Hostports: pulumi.StringArray{pulumi.String("app.example.com:443")},
+		ChainFile: pulumi.StringRef("fullchain.pem"),
+		KeyFile:   pulumi.StringRef("privkey.pem"),
+		BackendId: pulumi.String("bkdtg_1"),
+		Access:    &tlsedge.TLSSiteAccessArgs{Public: pulumi.BoolRef(true)},
+	}`,
+)}
+		return err
+	})
+}
+`,
+};
+
 describe("the site of docs/guide.md", () => {
+  for (const language of ["python", "go"] as const) {
+    it(`C37 takes over an edge and a certificate in ${language}: nothing is replaced`, async function () {
+      if ((await missing(language)) || (await missing("go"))) this.skip();
+      const sdks = await generateSdks(path.join(repository, "plugin", "schema.json"));
+      const project = await Project.create({}, {}, "plugin");
+      try {
+        await project.certificate(".", { commonName: "app.example.com" });
+        await project.program(`
+          const read = (file) => readFileSync(file, "utf8");
+          const texts = { certificatePem: read("fullchain.pem"), privateKeyPem: read("privkey.pem") };
+          new tlsedge.TLSCertificate("cert", texts);
+          new tlsedge.TLSEdge("edge", { hostports: ["app.example.com:443"] });`);
+        await project.up();
+        const [transform = ""] = await programsIn("guide.md#Move resources into a site", language);
+        const plugin = path.join(repository, "plugin", "dist");
+        const text = movers[language](transform);
+        Object.assign(
+          project.env,
+          await programs[language](project.folder, text, { sdks, plugin }),
+        );
+        assert.deepEqual((await project.up()).changes, { same: 1, update: 2, create: 1 });
+      } finally {
+        await project.close();
+      }
+    });
+  }
+
   it("C37 takes over an edge and a certificate: nothing is replaced", async () => {
     const project = await Project.create({}, { PULUMI_NODEJS_TRANSPILE_ONLY: undefined });
     try {
@@ -248,8 +310,9 @@ describe("the unit tests of docs/guide.md", () => {
     const [program = "", test = "", check = ""] = await programsIn("guide.md#Unit tests", "ts");
     const folder = newFolder();
     await linkModules(folder);
-    const [tsconfig = ""] = await programsIn("guide.md#Unit tests", "json");
-    await writeFile(path.join(folder, "tsconfig.json"), tsconfig);
+    const tsconfig = JSON.parse(await readFile(template, "utf8"));
+    tsconfig.compilerOptions.types.push("mocha");
+    await writeFile(path.join(folder, "tsconfig.json"), JSON.stringify(tsconfig));
     await writeFile(path.join(folder, "index.test.ts"), test);
     await writeFile(path.join(folder, "arguments.test.ts"), check);
     const env = { PATH: process.env.PATH, HOME: process.env.HOME };

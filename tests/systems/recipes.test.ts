@@ -32,7 +32,7 @@ describe("the recipes for CI", () => {
   it("have no mistake that actionlint and shellcheck know, and no action without a commit", async function () {
     const go = await findGo("actionlint").catch(() => this.skip());
     const files = [
-      path.join(recipes, "github-actions.yml"),
+      ...globSync(path.join(recipes, "github-actions*.yml")),
       ...globSync(path.join(repository, ".github", "workflows", "*.yml")),
     ];
     const actionlint = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
@@ -45,6 +45,7 @@ describe("the recipes for CI", () => {
   it("install the CLI of the tests", async () => {
     for (const [file, count] of [
       ["github-actions.yml", 2],
+      ["github-actions-plugin.yml", 1],
       ["gitlab-ci.yml", 1],
     ] as const) {
       const text = await readFile(path.join(recipes, file), "utf8");
@@ -65,18 +66,29 @@ describe("the recipes for CI", () => {
       own.map(([id, job]) => [id, job.permissions]),
       [["preview", { contents: "read", "pull-requests": "write" }]],
     );
+    const plugin = await recipe("github-actions-plugin.yml");
+    assert.deepEqual(
+      [Object.keys(plugin.on), plugin.permissions],
+      [["pull_request", "push"], permissions],
+    );
+    let all: Record<string, Job> = jobs;
     const started = (event_name: string, actor = "somebody", full_name = "acme/edges") => {
       const event = { pull_request: { head: { repo: { full_name } } } };
       const github = { event_name, actor, repository: "acme/edges", event };
       const runs = ({ if: condition = "true", needs }: Job): boolean =>
-        runInNewContext(condition, { github }) && (!needs || runs(jobs[needs]));
-      return Object.keys(jobs).filter((id) => runs(jobs[id]));
+        runInNewContext(condition, { github }) && (!needs || runs(all[needs] as Job));
+      return Object.keys(all).filter((id) => runs(all[id] as Job));
     };
     assert.deepEqual(started("pull_request"), ["stacks", "preview"]);
     assert.deepEqual(started("pull_request", "somebody", "fork/edges"), ["stacks"]);
     assert.deepEqual(started("pull_request", "dependabot[bot]"), ["stacks"]);
     assert.deepEqual(started("push"), ["stacks", "up", "prod"]);
     assert.deepEqual(started("schedule"), ["stacks", "check", "account"]);
+    all = plugin.jobs;
+    assert.deepEqual(started("pull_request"), ["preview"]);
+    assert.deepEqual(started("pull_request", "somebody", "fork/edges"), []);
+    assert.deepEqual(started("pull_request", "dependabot[bot]"), []);
+    assert.deepEqual(started("push"), ["up"]);
   });
 });
 

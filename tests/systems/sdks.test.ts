@@ -2,7 +2,17 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { cp, mkdir, readdir, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import {
+  appendFile,
+  cp,
+  mkdir,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
@@ -71,7 +81,7 @@ describe("the packages of a release", () => {
     plugin = path.join(packed, pluginArchive);
   });
 
-  /** In a clone whose changelog has the section of the version. */
+  /** In a clone with an owner, and whose changelog has the section of the version. */
   async function release(): Promise<void> {
     const clone = path.join(newFolder(), "clone");
     await sh(`git clone --quiet ${(await gitUrl()).replace("git+", "")} ${clone}`, repository);
@@ -82,7 +92,11 @@ describe("the packages of a release", () => {
     const text = await readFile(changelog, "utf8");
     await writeFile(changelog, text.replace("## [Unreleased]", `## [${version}]`));
     released = newFolder();
-    said = await sh(`tools/release.sh ${released} ${sdks}`, clone);
+    const command = `tools/release.sh ${released} ${sdks}`;
+    await assert.rejects(sh(command, clone), /the owner is example-owner/);
+    const own = JSON.stringify({ ...schema, publisher: "acme" });
+    await writeFile(path.join(clone, "plugin", "schema.json"), own);
+    said = await sh(command, clone);
   }
 
   it("C89 are packed, with their checksums", async () => {
@@ -155,10 +169,10 @@ describe("the packages of a release", () => {
       );
       const actions = steps.flatMap(({ uses }) => uses?.match(/^[^@]+/)?.[0] ?? []);
       const allowed = ["checkout", "setup-node", "download-artifact", "attest-build-provenance"];
-      assert.deepEqual(
-        actions,
-        allowed.map((name) => `actions/${name}`),
-      );
+      assert.deepEqual(actions, [
+        ...allowed.map((name) => `actions/${name}`),
+        "pypa/gh-action-pypi-publish",
+      ]);
       const script = steps.map(({ run = "" }) => run).join("\n");
       const commands = script.match(/\b(npm|npx|pip|pulumi) [a-z-]+/g);
       assert.deepEqual(commands, ["npm view", "npm publish"]);
@@ -181,7 +195,7 @@ describe("the packages of a release", () => {
 
       await publish();
       const rest = ["policy", "sdk"].map((name) => `npm pulumi-tlsedge-${name}@${version}`);
-      log.push("delete", "draft", ...rest, "public");
+      log.push("delete", "draft", ...rest, `pypi ${wheel}`, "public");
       assert.deepEqual(await written(), log);
 
       // What is public stays as it is.
@@ -216,7 +230,8 @@ describe("the packages of a release", () => {
       for (const [name, script] of Object.entries({ gh, npm }))
         await writeFile(path.join(bin, name), script, { mode: 0o755 });
 
-      for (const { run: script, env = {} } of jobs.publish.steps) {
+      for (const { uses, with: inputs = {}, run: script, env = {} } of jobs.publish.steps) {
+        if (uses?.startsWith("pypa/")) await publishToPyPI(clone, inputs);
         if (!script) continue;
         const values = Object.entries(env).map(([name, value]) => [
           name,
@@ -233,6 +248,15 @@ describe("the packages of a release", () => {
             ...Object.fromEntries(values),
           },
         });
+      }
+    }
+
+    /** Stands for the action: PyPI refuses a file that it has, unless the action may skip it. */
+    async function publishToPyPI(clone: string, inputs: Record<string, unknown>): Promise<void> {
+      for (const file of await readdir(path.join(clone, String(inputs["packages-dir"])))) {
+        const line = `pypi ${file}`;
+        if ((await written()).includes(line)) assert.equal(inputs["skip-existing"], true);
+        else await appendFile(path.join(forge, "log"), `${line}\n`);
       }
     }
 
