@@ -12,7 +12,7 @@ import {
   section,
   wrapped,
 } from "./table";
-import { certificateRow, namesCell, urgentDays, whyUnused } from "./tlsCertificate";
+import { certificateRow, isDue, namesCell, urgentDays, whyUnused } from "./tlsCertificate";
 import { disabledModules, type EdgeStatus, edgeRow } from "./tlsEdge";
 import { tunnelRow } from "./tunnel";
 
@@ -98,13 +98,13 @@ function grouped(edges: EdgeStatus[]): EdgeStatus[] {
 }
 
 /** The numbers of objects, and what is urgent among them. */
-export function totalsOf({ edges, certificates, tunnels, failWithin }: Status): string {
+export function totalsOf({ at, edges, certificates, tunnels, failWithin }: Status): string {
   const uncovered = edges.flatMap(({ uncoveredHostports }) => uncoveredHostports).length;
   const disabled = edges.flatMap(disabledModules).length;
-  const limit = failWithin ?? 0;
-  const between = (least: number, most: number) =>
-    certificates.filter(({ daysLeft }) => daysLeft !== null && daysLeft >= least && daysLeft < most)
-      .length;
+  const unknown = certificates.filter(({ daysLeft }) => daysLeft === null).length;
+  const within = (days: number) =>
+    certificates.filter((one) => isDue(one, days, at)).length - unknown;
+  const due = within(failWithin ?? 0);
   const urgent = failWithin === null ? "expired" : `due in ${count(failWithin, "day")}`;
   const notes = (...all: [number, string][]) => {
     const parts = all.filter(([number]) => number > 0).map(([number, text]) => `${number} ${text}`);
@@ -117,9 +117,9 @@ export function totalsOf({ edges, certificates, tunnels, failWithin }: Status): 
     [disabled, `${plural(disabled, "module")} off`],
   );
   const ofCertificates = notes(
-    [between(Number.NEGATIVE_INFINITY, limit), urgent],
-    [between(limit, urgentDays), `expiring in ${urgentDays} days`],
-    [certificates.filter(({ daysLeft }) => daysLeft === null).length, "with no known expiry date"],
+    [due, urgent],
+    [within(urgentDays) - due, `expiring in ${urgentDays} days`],
+    [unknown, "with no known expiry date"],
   );
   return [
     count(edges.length, "edge") + ofEdges,

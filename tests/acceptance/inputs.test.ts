@@ -68,7 +68,7 @@ scenario("inputs in a plan", ["dynamic"], () => {
           ...{ notBefore: new Date(0), notAfter: new Date(1) },
         });
         const names = { commonName: "a.example.com", dnsNames: ["a.example.com"] };
-        await project.certificate(".", { ...names, issuer });
+        await project.certificate(".", { ...names, issuer, notBefore: new Date(0) });
         const { apiKey } = project.emulator.addAccount();
         project.keepSecret("the key of another account", apiKey);
         Object.assign(project.env, {
