@@ -55,13 +55,22 @@ class TLSSite extends pulumi.ComponentResource {
 }
 
 /** What Pulumi's types leave out of an output. */
-type Deployed = pulumi.Output<unknown> & { isKnown: Promise<boolean>; promise(): Promise<unknown> };
+type Deployed = pulumi.Output<unknown> & {
+  isKnown: Promise<boolean>;
+  promise(): Promise<unknown>;
+  allResources(): Promise<Set<pulumi.Resource>>;
+};
 
 /** The certificate that a program gives, which may be an output. */
 async function certificateOf(certificate: unknown): Promise<unknown> {
   if (!pulumi.Output.isInstance(certificate)) return certificate;
   const output = certificate as Deployed;
   if (await output.isKnown) return output.promise();
+  // What is not known and comes from one certificate alone is an output of it, such as its id.
+  const [from, ...more] = await output.allResources();
+  const urn = await (from?.urn as Deployed | undefined)?.promise();
+  const isOfOne = String(urn).includes(`${pluginToken("TLSCertificate")}::`) && more.length === 0;
+  if (isOfOne) return output;
   // In a plan: what is read of the certificate is read of this output, and is not known either.
   return Object.assign(output, { __pulumiType: pluginToken("TLSCertificate") });
 }

@@ -51,7 +51,10 @@ export interface TLSSiteArgs {
   access: TLSSiteAccess;
   /** The lowest TLS version. Default `1.2`. */
   minVersion?: pulumi.Input<"1.0" | "1.1" | "1.2" | "1.3"> | undefined;
-  /** A plan warns when the site's own certificate expires within this many days. Default 21. */
+  /**
+   * A plan warns when the site's own certificate expires within this many days, or within a third of its
+   * lifetime where that is shorter. Default 21.
+   */
   renewBeforeDays?: pulumi.Input<number> | undefined;
   /** For people; at most 255 bytes. Default: the name of the site and of the stack. */
   description?: pulumi.Input<string> | undefined;
@@ -95,6 +98,8 @@ export type ResourceClass<Args, Made> = new (
 export interface SiteParts {
   certificate: TLSCertificate;
   edge: TLSEdge;
+  certificateId: pulumi.Output<string>;
+  edgeId: pulumi.Output<string>;
   hostports: pulumi.Output<string[]>;
   expires: pulumi.Output<string>;
 }
@@ -141,7 +146,14 @@ export function partsOf(
     { ...child("TLSEdge"), dependsOn: certificate },
   );
   warnOfUncovered(name, certificate, edge);
-  return { certificate, edge, hostports: edge.hostports, expires: certificate.notAfter };
+  return {
+    certificate,
+    edge,
+    certificateId: certificate.id,
+    edgeId: edge.id,
+    hostports: edge.hostports,
+    expires: certificate.notAfter,
+  };
 }
 
 type Name = keyof TLSSiteArgs;
@@ -199,7 +211,7 @@ function wrongCertificate(args: TLSSiteArgs): string | undefined {
     return `${first[0]} and ${more[0]?.[0]} both give a certificate: give only one of ${ways}`;
   }
   if (args.certificate && !isOfKind(args.certificate, "TLSCertificate")) {
-    return `certificate must be a TLSCertificate: give ${ways}`;
+    return `certificate must be a TLSCertificate, the resource itself and not its id: give ${ways}`;
   }
   if (args.privateKeyPem != null && args.certificatePem == null) return "certificatePem is missing";
   const file = (["chainFile", "keyFile"] as const).find((name) => typeof args[name] !== "string");

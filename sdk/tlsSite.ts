@@ -42,6 +42,10 @@ export class TLSSite extends pulumi.ComponentResource {
   declare readonly certificate: TLSCertificate;
   /** The edge of the site. */
   declare readonly edge: TLSEdge;
+  /** The id of the site's certificate. */
+  declare readonly certificateId: pulumi.Output<string>;
+  /** The id of the site's edge. */
+  declare readonly edgeId: pulumi.Output<string>;
   /** The hostports that the site serves. */
   declare readonly hostports: pulumi.Output<string[]>;
   /** When the site's certificate expires, RFC 3339 in UTC. */

@@ -70,7 +70,7 @@ scenario("outputs of dynamic providers", ["dynamic"], {
       const access = { public: true };
       const hostports = ["site.example.com:443"];
       assert.deepEqual(inputs, { hostports, backendId: "bkdtg_1", access, owner: "web" });
-      const names = ["certificate", "edge", "expires", "hostports"];
+      const names = ["certificate", "certificateId", "edge", "edgeId", "expires", "hostports"];
       assert.deepEqual(Object.keys(outputs).sort(), names);
     },
   },

@@ -118,6 +118,7 @@ scenario("a site of the plugin", ["plugin"], {
       ]);
       assert.deepEqual(Object.fromEntries(references), {
         ...{ certificate: certificates[0], edge: of("TLSEdge")?.id, expires, hostports },
+        ...{ certificateId: certificates[0], edgeId: of("TLSEdge")?.id },
       });
     },
   },
@@ -140,5 +141,20 @@ scenario("a site of the plugin", ["plugin"], {
       });`,
     preview: "fails",
     says: [/the site wrong: certificate must be a TLSCertificate/],
+  },
+  "C15 C88: the id of a new certificate in place of the certificate is refused in the plan": {
+    program: `${kept}
+      const made = new tlsedge.TLSCertificate("made", {
+        certificatePem: readFileSync("kept/fullchain.pem", "utf8"),
+        privateKeyPem: readFileSync("kept/privkey.pem", "utf8"),
+      });
+      new tlsedge.TLSSite("wrong", {
+        hostports: ["wrong.example:443"], backendId: "bkdtg_1", access: { public: true },
+        certificate: made.id,
+      });`,
+    preview: "fails",
+    says: [
+      /the site wrong: certificate must be a TLSCertificate, the resource itself and not its id/,
+    ],
   },
 });
