@@ -4,6 +4,7 @@ import * as v from "valibot";
 import { text } from "../kinds/inputs";
 import {
   driftOf,
+  filesKey,
   inputsOf,
   isUnchanged,
   type Kind,
@@ -124,6 +125,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
         [importKey]: wanted,
         [secretsKey]: marked,
         [timeoutsKey]: timeouts,
+        [filesKey]: files,
         ...args
       } = withOneMarker(raw);
       // Another copy of this package may have registered the resource without the names.
@@ -166,7 +168,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
       else if (!deployed) await attempt(() => planWrite(resource(inputs), true));
       return {
         inputs,
-        failures: textsOf(problems, (name) => secrets.includes(name)).map(failureOf),
+        failures: textsOf(problems, (name) => secrets.includes(name), files).map(failureOf),
       };
     },
 
