@@ -81,7 +81,7 @@ const linkTo = (id: string) => `#${encodeURIComponent(`id-${id}`)}`;
 const urgencies: [Paint, string, string][] = [
   ["red", "M0-6 6.5 5.5h-13z", "urgent: expired, due, unknown or fewer than 7 days left"],
   ["yellow", "M0-6 6 0 0 6-6 0z", "fewer than 30 days left"],
-  ["green", "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z", "later"],
+  ["green", "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z", "in time"],
 ];
 const shapes = urgencies.map(
   ([paint, path]) => html`<path id="mark-${paint}" class="${paint}" d="${path}"/>`,
@@ -156,7 +156,7 @@ function timeline({ certificates, at, failWithin }: Status): Markup | undefined 
   const dots = certificates.map((one, index) => {
     const { place = 0, height = 0 } = places[index] ?? {};
     const y = (ground - dotHeight / 2 - 1 - height * step).toFixed(1);
-    const paint = urgencyOf(one, failWithin ?? 0);
+    const paint = urgencyOf(one, failWithin ?? 0, at);
     const left = one.daysLeft === null ? "unknown" : `${one.daysLeft} days left`;
     return html`<a href="${linkTo(plain(one.id))}" tabindex="-1"><title>${plain(certificateName(one))}: ${left}</title><use class="${paint}" href="#mark-${paint}" x="${place}%" y="${y}"/></a>\n`;
   });
@@ -169,7 +169,7 @@ function timeline({ certificates, at, failWithin }: Status): Markup | undefined 
 <text class="date" x="${placeOf(days)}%" y="${ground + 30}">${dateIn(days).slice(0, 10)}</text>\n`,
   );
   const legend = urgencies.map(([paint, , meaning]) => {
-    const { length } = certificates.filter((one) => urgencyOf(one, failWithin ?? 0) === paint);
+    const { length } = certificates.filter((one) => urgencyOf(one, failWithin ?? 0, at) === paint);
     return html`<li>${marked(length > 0 ? paint : "dim", html`<b>${length}</b> ${meaning}`)}</li>\n`;
   });
   return html`<figure>

@@ -204,7 +204,8 @@ Environment:
     "show what an account holds: edges, certificates and tunnels online",
     `With --fail-on: an edge is weak if it accepts TLS versions below 1.2, and open if neither
 ipRestriction nor mutualTls is enabled; a certificate is expiring if it has fewer days left than
---fail-within, or ${defaultDays}, or no known expiry date. --fail-within alone is --fail-on expiring.
+--fail-within, or ${defaultDays}, but not before the last third of its lifetime, or if it has no known expiry
+date. --fail-within alone is --fail-on expiring.
 
 Exit codes: 0, 1 for an error or an object that can't be used, 2 for what --fail-on and
 --fail-within say.`,

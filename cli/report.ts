@@ -15,6 +15,7 @@ import {
 import {
   certificateName,
   certificateRow,
+  isDue,
   namesCell,
   urgentDays,
   whyUnused,
@@ -117,15 +118,15 @@ function grouped(edges: EdgeStatus[]): EdgeStatus[] {
  * @param link Makes a link from a number to the part with what it counts. Default: no link.
  */
 export function totalsOf(
-  { edges, certificates, tunnels, failWithin }: Status,
+  { at, edges, certificates, tunnels, failWithin }: Status,
   link = (text: string, _heading: string) => text,
 ): string {
   const uncovered = edges.flatMap(({ uncoveredHostports }) => uncoveredHostports).length;
   const disabled = edges.flatMap(disabledModules).length;
-  const limit = failWithin ?? 0;
-  const between = (least: number, most: number) =>
-    certificates.filter(({ daysLeft }) => daysLeft !== null && daysLeft >= least && daysLeft < most)
-      .length;
+  const unknown = certificates.filter(({ daysLeft }) => daysLeft === null).length;
+  const within = (days: number) =>
+    certificates.filter((one) => isDue(one, days, at)).length - unknown;
+  const due = within(failWithin ?? 0);
   const urgent = failWithin === null ? "expired" : `due in ${count(failWithin, "day")}`;
   const counts = (heading: string, all: string, ...notes: [number, string, heading?: string][]) => {
     const parts = notes
@@ -144,9 +145,9 @@ export function totalsOf(
   const ofCertificates = counts(
     "certificates",
     count(certificates.length, "certificate"),
-    [between(Number.NEGATIVE_INFINITY, limit), urgent],
-    [between(limit, urgentDays), `expiring in ${urgentDays} days`],
-    [certificates.filter(({ daysLeft }) => daysLeft === null).length, "with no known expiry date"],
+    [due, urgent],
+    [within(urgentDays) - due, `expiring in ${urgentDays} days`],
+    [unknown, "with no known expiry date"],
   );
   return [ofEdges, ofCertificates, counts("tunnels online", count(tunnels.length, "tunnel"))].join(
     ", ",

@@ -31,7 +31,10 @@ export interface Status {
   service: string;
   /** What gives the exit code 2. */
   failOn: Flag[];
-  /** Within how many days a certificate is `expiring`; null unless that gives the exit code 2. */
+  /**
+   * Within how many days a certificate is `expiring`, at most a third of its lifetime; null unless that gives
+   * the exit code 2.
+   */
   failWithin: number | null;
   /** The ids of the objects that make the exit code 2: edges, then certificates. */
   failing: string[];
@@ -50,8 +53,8 @@ type Twin = Pick<ObjectStatus, "id" | "createdAt">;
 /**
  * The status of an account.
  *
- * @param failWithin `failing` has each certificate with fewer days left than this; with 0, each
- * expired one. It has those with no known expiry date, too. Default: it has none.
+ * @param failWithin `failing` has each certificate with fewer days left than this, or with less than a third of its
+ * lifetime; with 0, each expired one. It has those with no known expiry date, too. Default: it has none.
  * @param failOn `failing` has the edges that are `weak` or `open`, too.
  */
 export function statusOf(
@@ -71,9 +74,10 @@ export function statusOf(
     flag === "expiring" ? failWithin !== undefined : failOn.includes(flag),
   );
   const isFailing = (edge: EdgeStatus) => chosen.some((flag) => flag !== "expiring" && edge[flag]);
-  const due = certificates.filter((one) => failWithin !== undefined && isDue(one, failWithin));
+  const at = now.toISOString();
+  const due = certificates.filter((one) => failWithin !== undefined && isDue(one, failWithin, at));
   return {
-    at: now.toISOString(),
+    at,
     service: account.service,
     failOn: chosen,
     failWithin: failWithin ?? null,

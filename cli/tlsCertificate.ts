@@ -1,4 +1,5 @@
 import { plain } from "../client/plain";
+import { isDueWithin } from "../provider/kinds/tlsCertificate";
 import type { describedBy } from "../provider/kinds/tlsCertificateLookup";
 import { aboutLines, type ObjectStatus, objectStatus, type Stored } from "./object";
 import { cell, count, type Line, type Paint, type Row } from "./table";
@@ -57,7 +58,7 @@ export const byUrgency = (now: Date) => (a: CertificateStatus, b: CertificateSta
 /** A row with the names, the expiry date and the hostports that it covers. */
 export function certificateRow(certificate: CertificateStatus, at: string, limit: number): Row {
   const { id, notBefore, edges } = certificate;
-  const expires = expiry(certificate, limit);
+  const expires = expiry(certificate, limit, at);
   const early = isEarly(certificate, at) ? cell(`valid from ${dayOf(notBefore)}`, "yellow") : [];
   const served = edges.flatMap(({ hostports }) => hostports.flatMap((one) => cell(one)));
   return {
@@ -82,9 +83,9 @@ export function whyUnused(certificate: CertificateStatus, at: string): string | 
   return "covers no hostport that needs a certificate";
 }
 
-/** Whether fewer days are left. An unknown date is no proof that nothing expires. */
-export const isDue = ({ daysLeft }: CertificateStatus, limit: number) =>
-  daysLeft === null || daysLeft < limit;
+/** {@link isDueWithin}. An unknown date is no proof that nothing expires. */
+export const isDue = ({ notBefore, notAfter }: CertificateStatus, limit: number, at: string) =>
+  notAfter === null || isDueWithin(limit, { notBefore, notAfter }, new Date(at));
 
 function dateOrNull(date: string): string | null {
   return !Number.isNaN(Date.parse(date)) ? date : null;
@@ -108,16 +109,16 @@ export const certificateName = ({ dnsNames, ips, subjectCommonName, id }: Certif
   dnsNames[0] ?? ips[0] ?? subjectCommonName ?? id;
 
 /** How urgent a certificate is, as a colour. */
-export function urgencyOf({ daysLeft }: CertificateStatus, limit: number): Paint {
-  if (daysLeft === null || daysLeft < Math.max(urgentDays, limit)) return "red";
-  return daysLeft < 30 ? "yellow" : "green";
+export function urgencyOf(certificate: CertificateStatus, limit: number, at: string): Paint {
+  if (isDue(certificate, Math.max(urgentDays, limit), at)) return "red";
+  return isDue(certificate, 30, at) ? "yellow" : "green";
 }
 
 /** The date, and how urgent it is in words, too: not everyone sees colours. */
-function expiry(certificate: CertificateStatus, limit: number): Line[] {
+function expiry(certificate: CertificateStatus, limit: number, at: string): Line[] {
   const { notAfter, daysLeft } = certificate;
-  const due = isDue(certificate, limit) ? ", due" : "";
+  const due = isDue(certificate, limit, at) ? ", due" : "";
   const days = daysLeft !== null && (daysLeft < 0 ? "expired" : `${count(daysLeft, "day")}${due}`);
   const text = [dayOf(notAfter), days].filter(Boolean).join(", ");
-  return cell(text, urgencyOf(certificate, limit));
+  return cell(text, urgencyOf(certificate, limit, at));
 }

@@ -16,7 +16,7 @@ export type ShowPause = (seconds: number) => void;
  */
 export async function pause(ms: number, signal?: AbortSignal, show?: ShowPause): Promise<void> {
   const endsAt = performance.now() + ms;
-  for (let left = ms; left > 0; left = endsAt - performance.now()) {
+  for (let left = ms; left >= 1; left = endsAt - performance.now()) {
     if (left >= minShownMs) show?.(Math.ceil(left / 1000));
     await setTimeout(Math.min(left, showEveryMs), undefined, { signal }).catch(() => {
       throw signal?.reason;

@@ -5,6 +5,7 @@ import { DeclaredHostports } from "../provider/kinds/hostport";
 import { misplacedIds } from "../provider/kinds/ids";
 import {
   driftOf,
+  filesKey,
   inputsOf,
   isUnchanged,
   type Kind,
@@ -53,6 +54,8 @@ type SchemaProperties = Record<string, { description: string; secret?: boolean }
 const kindsByToken = new Map<string, Kind>(
   Object.entries(kinds).map(([name, kind]) => [`tlsedge:index:${name}`, kind]),
 );
+
+const siteToken = "tlsedge:index:TLSSite";
 
 /**
  * Serves the kinds over the engine's plugin protocol.
@@ -205,9 +208,14 @@ class Plugin {
   }
 
   async check(request: messages.CheckRequest) {
+    if (request.getType() === siteToken) {
+      const { problem } = fromWire(request.getNews()).values;
+      return new messages.CheckResponse().setFailuresList([failureOf(String(problem))]);
+    }
     const kind = kindOf(request.getType());
     const [olds, news] = [fromWire(request.getOlds()).values, fromWire(request.getNews())];
-    const pruned = prune(kind, news.values);
+    const { [filesKey]: files, ...given } = news.values;
+    const pruned = prune(kind, given);
     const before = Object.keys(olds).length > 0 ? olds : undefined;
     const { inputs, problems, warnings = [] } = kind.check(pruned, before, new Date());
     const all = [...problemsOfShape(kind, pruned), ...problems];
@@ -224,7 +232,7 @@ class Plugin {
     const stable = keepEqual(kind, olds, inputs);
     return new messages.CheckResponse()
       .setInputs(this.#inputsToWire(request.getType(), stable, news.secrets))
-      .setFailuresList(textsOf(all, isSecret).map(failureOf));
+      .setFailuresList(textsOf(all, isSecret, files).map(failureOf));
   }
 
   async diff(request: messages.DiffRequest) {
@@ -410,7 +418,7 @@ function diffResponse(changed: string[]): messages.DiffResponse {
 function kindOf(token: string): Kind {
   const kind = kindsByToken.get(token);
   if (kind) return kind;
-  if (token !== "tlsedge:index:TLSSite") throw new Error(`there is no resource ${token}`);
+  if (token !== siteToken) throw new Error(`there is no resource ${token}`);
   throw new Error(
     "a TLSSite is a component, which has no object of its own. Import its parts: tlsedge:index:TLSEdge and " +
       "tlsedge:index:TLSCertificate",

@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { importKey, millisecondsOf, secretsKey, timeoutsKey } from "../provider/dynamic/hidden";
+import { filesKey } from "../provider/kinds/kind";
 import { defined, isObject } from "../provider/kinds/properties";
 import type { AccountState, StateNames } from "../provider/kinds/state";
 import {
@@ -100,7 +101,7 @@ export class Registration {
     if (!this.options.id) refuseSharedObject(resource, this.#owner);
     const outputs = resource as unknown as Record<string, pulumi.Output<unknown>>;
     // Pulumi makes each argument a property. An export of the resource must contain no key.
-    for (const secret of secrets) delete outputs[secret];
+    for (const name of [...secrets, filesKey]) delete outputs[name];
     // An unset property is null in state, and undefined in a program.
     const nullable = Object.keys(stateNames).filter((name) => stateNames[name] === "nullable");
     for (const name of [...nullable, "accountTag"]) {

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
 import { plainMessage } from "../client/plain";
-import { listed } from "../provider/kinds/kind";
+import { filesKey, listed } from "../provider/kinds/kind";
 import { covers, type SubjectAlternativeNames } from "../provider/kinds/pem";
 import { isObject } from "../provider/kinds/properties";
 import { isAsync, wrongForm } from "./args";
@@ -51,7 +51,10 @@ export interface TLSSiteArgs {
   access: TLSSiteAccess;
   /** The lowest TLS version. Default `1.2`. */
   minVersion?: pulumi.Input<"1.0" | "1.1" | "1.2" | "1.3"> | undefined;
-  /** A plan warns when the site's own certificate expires within this many days. Default 21. */
+  /**
+   * A plan warns when the site's own certificate expires within this many days, or within a third of its
+   * lifetime where that is shorter. Default 21.
+   */
   renewBeforeDays?: pulumi.Input<number> | undefined;
   /** For people; at most 255 bytes. Default: the name of the site and of the stack. */
   description?: pulumi.Input<string> | undefined;
@@ -95,21 +98,26 @@ export type ResourceClass<Args, Made> = new (
 export interface SiteParts {
   certificate: TLSCertificate;
   edge: TLSEdge;
+  certificateId: pulumi.Output<string>;
+  edgeId: pulumi.Output<string>;
   hostports: pulumi.Output<string[]>;
   expires: pulumi.Output<string>;
 }
 
+/** The arguments of a site, without a file. */
+type CheckedArgs = TLSSiteArgs & { [filesKey]?: object };
+
 /** The inputs of a site in state: the arguments but those of its certificate. State has a key once, and no path. */
-export function inputsOf(args: TLSSiteArgs): pulumi.Inputs {
-  const others: readonly string[] = certificateNames.flat();
+export function inputsOf(args: CheckedArgs): pulumi.Inputs {
+  const others: readonly string[] = [...certificateNames.flat(), filesKey];
   return Object.fromEntries(Object.entries(args).filter(([name]) => !others.includes(name)));
 }
 
-/** The children of a site. `checkArgs` has accepted the arguments. */
+/** The children of a site. `checkedArgs` has accepted the arguments. */
 export function partsOf(
   site: pulumi.ComponentResource,
   name: string,
-  args: TLSSiteArgs,
+  args: CheckedArgs,
   { TLSCertificate, TLSEdge, otherType, unprotected }: Classes,
 ): SiteParts {
   const { connection } = args;
@@ -126,7 +134,13 @@ export function partsOf(
     args.certificate ??
     new TLSCertificate(
       name,
-      { ...about, ...pemOf(name, args), renewBeforeDays: args.renewBeforeDays ?? 21 },
+      {
+        ...about,
+        certificatePem: args.certificatePem as pulumi.Input<string>,
+        privateKeyPem: args.privateKeyPem && pulumi.secret(args.privateKeyPem),
+        renewBeforeDays: args.renewBeforeDays ?? 21,
+        ...(args[filesKey] && { [filesKey]: args[filesKey] }),
+      },
       { ...child("TLSCertificate"), ...(isProtected && unprotected) },
     );
   const edge = new TLSEdge(
@@ -141,7 +155,14 @@ export function partsOf(
     { ...child("TLSEdge"), dependsOn: certificate },
   );
   warnOfUncovered(name, certificate, edge);
-  return { certificate, edge, hostports: edge.hostports, expires: certificate.notAfter };
+  return {
+    certificate,
+    edge,
+    certificateId: certificate.id,
+    edgeId: edge.id,
+    hostports: edge.hostports,
+    expires: certificate.notAfter,
+  };
 }
 
 type Name = keyof TLSSiteArgs;
@@ -163,12 +184,17 @@ const certificateNames = [
 ] as const;
 
 /**
- * Refuses invalid arguments: a program in JavaScript or YAML may pass anything.
+ * The arguments, with the texts of the files in place of their paths. Refuses invalid ones: a program in JavaScript or
+ * YAML may pass anything.
  *
  * @param more Names that only this way to the resources has.
  * @throws pulumi.RunError with a sentence.
  */
-export function checkArgs(site: string, args: TLSSiteArgs, more: readonly Name[] = []): void {
+export function checkedArgs(
+  site: string,
+  args: TLSSiteArgs,
+  more: readonly Name[] = [],
+): CheckedArgs {
   const known = [...required, ...certificateNames.flat(), ...optional, ...more];
   const problem =
     wrongForm(args, known, "option") ??
@@ -178,6 +204,14 @@ export function checkArgs(site: string, args: TLSSiteArgs, more: readonly Name[]
     wrongAccess(args.access) ??
     wrongMetadata(args);
   if (problem) throw new pulumi.RunError(`the site ${site}: ${problem}`);
+  const { chainFile, keyFile, ...others } = args;
+  if (chainFile == null || keyFile == null) return args;
+  return {
+    ...others,
+    certificatePem: textOf(site, "chainFile", chainFile),
+    privateKeyPem: textOf(site, "keyFile", keyFile),
+    [filesKey]: { certificatePem: `chainFile ${chainFile}`, privateKeyPem: `keyFile ${keyFile}` },
+  };
 }
 
 function missing(args: TLSSiteArgs): string | undefined {
@@ -199,7 +233,7 @@ function wrongCertificate(args: TLSSiteArgs): string | undefined {
     return `${first[0]} and ${more[0]?.[0]} both give a certificate: give only one of ${ways}`;
   }
   if (args.certificate && !isOfKind(args.certificate, "TLSCertificate")) {
-    return `certificate must be a TLSCertificate: give ${ways}`;
+    return `certificate must be a TLSCertificate, the resource itself and not its id: give ${ways}`;
   }
   if (args.privateKeyPem != null && args.certificatePem == null) return "certificatePem is missing";
   const file = (["chainFile", "keyFile"] as const).find((name) => typeof args[name] !== "string");
@@ -253,36 +287,25 @@ export function uncovered(
     : [];
 }
 
-function pemOf(site: string, { chainFile, keyFile, certificatePem, privateKeyPem }: TLSSiteArgs) {
-  if (chainFile === undefined || keyFile === undefined) {
-    return {
-      certificatePem: certificatePem as pulumi.Input<string>,
-      privateKeyPem: privateKeyPem && pulumi.secret(privateKeyPem),
-    };
+/** The text of a file of a site. */
+function textOf(site: string, name: Name, file: string): string {
+  const refuse = (reason: string) =>
+    new pulumi.RunError(`the certificate of the site ${site}: ${reason}`);
+  let text: string;
+  try {
+    // A device or a pipe may never end.
+    text = statSync(file).isFile() ? readFileSync(file, "utf8") : "";
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // The value may be a private key.
+    throw refuse(
+      String(file).includes("-----BEGIN")
+        ? "chainFile and keyFile are paths: give PEM text as certificatePem and privateKeyPem"
+        : `${name} ${file} can't be read from ${process.cwd()} (${code})${/^[~$]/.test(file) ? ": `~` and variables of a shell are not expanded here" : ""}`,
+    );
   }
-  const read = (name: Name, file: string) => {
-    const refuse = (reason: string) =>
-      new pulumi.RunError(`the certificate of the site ${site}: ${reason}`);
-    let text: string;
-    try {
-      // A device or a pipe may never end.
-      text = statSync(file).isFile() ? readFileSync(file, "utf8") : "";
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      // The value may be a private key.
-      throw refuse(
-        String(file).includes("-----BEGIN")
-          ? "chainFile and keyFile are paths: give PEM text as certificatePem and privateKeyPem"
-          : `${name} ${file} can't be read from ${process.cwd()} (${code})${/^[~$]/.test(file) ? ": `~` and variables of a shell are not expanded here" : ""}`,
-      );
-    }
-    if (text.trim()) return text;
-    throw refuse(`${name} ${file} is empty, or is no regular file`);
-  };
-  return {
-    certificatePem: read("chainFile", chainFile),
-    privateKeyPem: pulumi.secret(read("keyFile", keyFile)),
-  };
+  if (text.trim()) return text;
+  throw refuse(`${name} ${file} is empty, or is no regular file`);
 }
 
 function modulesOf({ ipPolicyIds, certificateAuthorityIds }: TLSSiteAccess) {

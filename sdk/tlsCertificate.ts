@@ -30,8 +30,8 @@ export interface TLSCertificateArgs extends ObjectArgs {
    */
   privateKeyPem?: pulumi.Input<string | undefined>;
   /**
-   * A plan warns when the leaf expires within this number of days, 1 to 3650. Default: no warning
-   * before the leaf has expired. Not sent to the service.
+   * A plan warns when the leaf expires within this number of days, 1 to 3650, or within a third of its
+   * lifetime where that is shorter. Default: no warning before the leaf has expired. Not sent to the service.
    */
   renewBeforeDays?: pulumi.Input<number | undefined>;
 }

@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { pluginToken } from "./kind";
-import { checkArgs, inputsOf, partsOf, type TLSSiteArgs } from "./siteParts";
+import { checkedArgs, inputsOf, partsOf, type TLSSiteArgs } from "./siteParts";
 import { TLSCertificate } from "./tlsCertificate";
 import { TLSEdge } from "./tlsEdge";
 
@@ -42,15 +42,19 @@ export class TLSSite extends pulumi.ComponentResource {
   declare readonly certificate: TLSCertificate;
   /** The edge of the site. */
   declare readonly edge: TLSEdge;
+  /** The id of the site's certificate. */
+  declare readonly certificateId: pulumi.Output<string>;
+  /** The id of the site's edge. */
+  declare readonly edgeId: pulumi.Output<string>;
   /** The hostports that the site serves. */
   declare readonly hostports: pulumi.Output<string[]>;
   /** When the site's certificate expires, RFC 3339 in UTC. */
   declare readonly expires: pulumi.Output<string>;
 
   constructor(name: string, args: TLSSiteArgs, opts?: pulumi.ComponentResourceOptions) {
-    checkArgs(name, args, ["connection"]);
-    super(TLSSite.__pulumiType, name, inputsOf(args), opts);
-    const parts = partsOf(this, name, args, classes);
+    const checked = checkedArgs(name, args, ["connection"]);
+    super(TLSSite.__pulumiType, name, inputsOf(checked), opts);
+    const parts = partsOf(this, name, checked, classes);
     Object.assign(this, parts);
     this.registerOutputs(parts);
   }

@@ -334,7 +334,7 @@ describe("the inputs of a TLS certificate", () => {
       /^the leaf certificate is not valid before .*Z, so.*\ncertificate 2 .*expired.*$/;
     assert.match(await warnings(past, future), notYet);
     const soon = /^the leaf certificate expires on .* in 3 days.*$/;
-    assert.match(await warnings({}, { notAfter: inDays(4) }), soon);
+    assert.match(await warnings({}, { notBefore: inDays(-20), notAfter: inDays(4) }), soon);
     assert.equal(await warnings({}, {}), "");
     assert.match(await warnings(future, {}), /^certificate 2 .* is not valid before .*$/);
     const odd = warningsOf(parseChain(fixture("refusedByGo")), undefined, new Date());
@@ -344,9 +344,13 @@ describe("the inputs of a TLS certificate", () => {
 
   it("a renewal is warned of within renewBeforeDays, with the date, the time left and what to do", () => {
     const now = new Date("2030-01-01T00:00:00Z");
-    /** What is warned of a leaf with so many days left, and an hour. */
-    const warning = (days: number, renewBeforeDays?: number) =>
-      expiryOf(new Date(now.getTime() + (days + 1 / 24) * day).toISOString(), renewBeforeDays, now);
+    const inDays = (days: number) => new Date(now.getTime() + days * day).toISOString();
+    /** What is warned of a leaf with so many days left, and an hour, that is valid for 90 days or fewer. */
+    const warning = (days: number, renewBeforeDays?: number, lifetime = 90) => {
+      const left = days + 1 / 24;
+      const dates = { notBefore: inDays(left - lifetime), notAfter: inDays(left) };
+      return expiryOf(dates, renewBeforeDays, now);
+    };
     assert.match(warning(10, 11) ?? "", /2030-01-11T01:00:00.*10 days.*pulumi up/);
     assert.match(warning(1, 30) ?? "", /in 25 hours/);
     assert.match(warning(-1) ?? "", /expired/);

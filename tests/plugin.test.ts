@@ -44,7 +44,10 @@ describe("the plugin", () => {
     plugin = await startPlugin();
     edges = plugin.provider("TLSEdge");
     certificates = plugin.provider("TLSCertificate");
-    const { certificatePem, privateKeyPem } = await makeCertificate({ commonName: "a.example" });
+    const { certificatePem, privateKeyPem } = await makeCertificate({
+      commonName: "a.example",
+      notBefore: new Date(0),
+    });
     certificate = { certificatePem, privateKeyPem };
   });
   beforeEach(() => plugin.configure());

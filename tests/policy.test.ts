@@ -19,12 +19,14 @@ import {
   unknownCheckingProxy,
 } from "@pulumi/policy";
 import * as fc from "fast-check";
+import { statusOf } from "../cli/status";
 import { type CertificateOptions, makeCertificate } from "../emulator/pki";
 import { main } from "../policy/check";
 import * as pack from "../policy/index";
 import { shown } from "../policy/policy";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
-import { tlsCertificate as certificateKind } from "../provider/kinds/tlsCertificate";
+import { parseChain } from "../provider/kinds/pem";
+import { tlsCertificate as certificateKind, warningsOf } from "../provider/kinds/tlsCertificate";
 import { TLSCertificate, TLSEdge } from "../sdk";
 import { assertInert, holds, hostileText, seed } from "./cases";
 import { certificates, type Pair, signed } from "./policyCases";
@@ -209,9 +211,10 @@ const cases = {
     [[{ ...edge({ hostports: unknown }), protect: true }], 0],
   ],
   "certificate-expiry": async () => {
-    const root = await issue({ commonName: "Root", isCa: true, notAfter: inDays(3) });
-    const issuer = await issue({ isCa: true, issuer: root, notAfter: inDays(2) });
-    const week = await issue({ notAfter: inDays(7) });
+    const long = { notBefore: inDays(-90) };
+    const root = await issue({ commonName: "Root", isCa: true, ...long, notAfter: inDays(3) });
+    const issuer = await issue({ isCa: true, issuer: root, ...long, notAfter: inDays(2) });
+    const week = await issue({ ...long, notAfter: inDays(7) });
     const past = issue({ notBefore: inDays(-2), notAfter: inDays(-1) });
     return [
       ofCertificate(week, /"app" expires on /),
@@ -446,6 +449,33 @@ describe("policies", () => {
 
   it("C90 a policy shows texts of others so that no terminal and no CI system obeys them", async () => {
     await holds(hostileText, 300, async (text) => assertInert(shown(text)));
+  });
+
+  it("C11 C70 plan, policy and status take a certificate for due by one rule: never before the last third of its life", async () => {
+    const rows: [life: number, left: number, days: number, isDue: boolean][] = [
+      [6, 5.9, 21, false],
+      [6, 2.1, 21, false],
+      [6, 1.9, 21, true],
+      [6, 1.9, 1, false],
+      [47, 15.8, 21, false],
+      [47, 15.6, 21, true],
+      [90, 21.1, 21, false],
+      [90, 20.9, 21, true],
+      [0.9, 0.32, 21, false],
+      [0.9, 0.28, 21, true],
+    ];
+    for (const [life, left, days, isDue] of rows) {
+      const pair = await issue({ notBefore: inDays(left - life), notAfter: inDays(left) });
+      const { certificatePem } = pair;
+      const wire = { id: "cert_1", uri: "", created_at: "", certificate_pem: certificatePem };
+      const account = { service: "", edges: [], certificates: [wire], tunnels: [] };
+      const answers = [
+        warningsOf(parseChain(certificatePem), days, new Date()),
+        (await judge(pack.certificateExpiry, [certificate(pair)], { days })).violations,
+        statusOf(account, new Date(), days).failing,
+      ].map(({ length }) => length > 0);
+      assert.deepEqual(answers, Array(3).fill(isDue), `${left} of ${life} days left, ${days}`);
+    }
   });
 
   it("C70 edge-tls-version remediates what violates, in place, and nothing else", async () => {

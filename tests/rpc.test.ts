@@ -33,7 +33,10 @@ describe("a message of the plugin to the engine", () => {
   async function check(env: NodeJS.ProcessEnv) {
     const all = { ...process.env, ...settingsFor(emulator), ...env };
     provider = await Provider.start(process.cwd(), all, "plugin");
-    const { keyType: _, ...pair } = await makeCertificate({ commonName: "a.example.com" });
+    const { keyType: _, ...pair } = await makeCertificate({
+      commonName: "a.example.com",
+      notBefore: new Date(0),
+    });
     return provider.check(certificate, {}, { ...pair, renewBeforeDays: 3650 });
   }
 

@@ -68,7 +68,7 @@ describe("a TLS certificate", () => {
     const day = (days: number) => new Date(Date.now() + days * 86_400_000);
     const past = { notBefore: day(-9), notAfter: day(-1) };
     const issuer = await makeCertificate({ commonName: "old", isCa: true, issuer: root, ...past });
-    const doubtful = await makeCertificate({ commonName: "a", issuer, notAfter: day(4) });
+    const doubtful = await makeCertificate({ commonName: "a", issuer, ...past, notAfter: day(4) });
     for (const args of [{ ...argsOf(doubtful), renewBeforeDays: 5 }, argsOf(leaf)]) {
       await known(new TLSCertificate("a", args as TLSCertificateArgs).certificatePem);
     }

@@ -110,6 +110,11 @@ describe("a TLS site", () => {
     };
     const { certificate } = await children(files, without());
     assert.equal(certificate?.certificatePem, made.certificatePem);
+    // For what is wrong with them: the provider's check takes it away.
+    assert.deepEqual(certificate?.__files, {
+      certificatePem: `chainFile ${files.chainFile}`,
+      privateKeyPem: `keyFile ${files.keyFile}`,
+    });
     assert.throws(
       () => new TLSSite("b", { ...without(), ...files, keyFile: "/no/such.pem" }),
       (error: Error) =>

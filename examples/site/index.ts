@@ -27,5 +27,5 @@ const internal = new TLSSite("internal", {
 });
 
 export const hostports = pulumi.all([web.hostports, internal.hostports]).apply((all) => all.flat());
-export const edgeIds = [web.edge.id, internal.edge.id];
+export const edgeIds = [web.edgeId, internal.edgeId];
 export const expires = web.expires;

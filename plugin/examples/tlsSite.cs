@@ -14,5 +14,9 @@ return await Deployment.RunAsync(() =>
         Owner = "web",
     });
 
-    return new Dictionary<string, object?> { ["expires"] = site.Expires };
+    return new Dictionary<string, object?>
+    {
+        ["edgeId"] = site.EdgeId,
+        ["expires"] = site.Expires,
+    };
 });

@@ -21,6 +21,7 @@ func main() {
 		if err != nil {
 			return err
 		}
+		ctx.Export("edgeId", site.EdgeId)
 		ctx.Export("expires", site.Expires)
 		return nil
 	})

@@ -15,6 +15,7 @@ public class App {
                 .owner("web")
                 .build());
 
+            context.export("edgeId", site.edgeId());
             context.export("expires", site.expires());
         });
     }

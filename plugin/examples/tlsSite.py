@@ -9,4 +9,5 @@ site = tlsedge.TLSSite("app",
     access={"ip_policy_ids": ["ipp_1"]},
     owner="web")
 
+pulumi.export("edgeId", site.edge_id)
 pulumi.export("expires", site.expires)

@@ -10,4 +10,5 @@ const site = new tlsedge.TLSSite("app", {
   owner: "web",
 });
 
+export const edgeId = site.edgeId;
 export const expires = site.expires;

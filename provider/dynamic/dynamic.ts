@@ -5,6 +5,7 @@ import { misplacedIds, noneWithId } from "../kinds/ids";
 import { text } from "../kinds/inputs";
 import {
   driftOf,
+  filesKey,
   inputsOf,
   isUnchanged,
   type Kind,
@@ -126,6 +127,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
         [importKey]: wanted,
         [secretsKey]: marked,
         [timeoutsKey]: timeouts,
+        [filesKey]: files,
         ...args
       } = withOneMarker(raw);
       // Another copy of this package may have registered the resource without the names.
@@ -171,7 +173,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
       else if (!deployed) await attempt(() => planWrite(resource(inputs), true));
       return {
         inputs,
-        failures: textsOf(problems, isSecret).map(failureOf),
+        failures: textsOf(problems, isSecret, files).map(failureOf),
       };
     },
 

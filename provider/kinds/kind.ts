@@ -14,6 +14,12 @@ export interface Problem {
   value?: string | undefined;
 }
 
+/**
+ * The input that says which files the texts of a resource were read from, by the names of the properties: a
+ * problem names the file. A check takes it away, so no state has it.
+ */
+export const filesKey = "__files";
+
 /** The result of a check of inputs. */
 export interface Checked {
   /** The inputs in canonical form. */

@@ -357,8 +357,7 @@ export function describeChain(chain: X509Certificate[]): ChainState {
     subjectAlternativeNames: alternativeNames(leaf.subjectAltName ?? ""),
     issuerCommonName: distinguishedName(leaf.issuer)("CN"),
     serialNumber: leaf.serialNumber.toLowerCase(),
-    notBefore: timestamp(dateOf(leaf.validFrom)),
-    notAfter: endOf(chain),
+    ...validityOf(chain),
     privateKeyType: keyType(leaf) ?? null,
     subjectOrganization: subject("O"),
     subjectOrganizationalUnit: subject("OU"),
@@ -371,9 +370,10 @@ export function describeChain(chain: X509Certificate[]): ChainState {
   };
 }
 
-/** When the leaf expires, as {@link ChainState} has it. */
-export function endOf([leaf]: X509Certificate[]): string {
-  return timestamp(dateOf((leaf as X509Certificate).validTo));
+/** When the leaf is valid, as {@link ChainState} has it. */
+export function validityOf([leaf]: X509Certificate[]): Pick<ChainState, "notBefore" | "notAfter"> {
+  const [start, end] = datesOf(leaf as X509Certificate);
+  return { notBefore: timestamp(start), notAfter: timestamp(end) };
 }
 
 /** What Go, in which services of this shape are written, refuses: what Node.js reads, or the DER in hex. */

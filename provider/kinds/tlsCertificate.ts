@@ -11,7 +11,6 @@ import {
   chainNames,
   chainWarnings,
   describeChain,
-  endOf,
   fingerprintIn,
   formatChain,
   formatKey,
@@ -20,6 +19,7 @@ import {
   parseChain,
   parseKey,
   parseOrderedChain,
+  validityOf,
 } from "./pem";
 import { defined, isSameJson, type Properties, pick, unknownValue } from "./properties";
 import { type NamesOf, type ServiceState, serviceNames, serviceState } from "./state";
@@ -106,7 +106,7 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
       problems.push({ path: "privateKeyPem", reason });
     }
     if (key) problems.push(...problemsOfKey(chain, key));
-    const expired = isNew ? expiryOf(endOf(chain), undefined, now) : undefined;
+    const expired = isNew ? expiryOf(validityOf(chain), undefined, now) : undefined;
     if (expired) problems.push({ path: "certificatePem", reason: expired });
     // A key in another encoding that matches the same leaf is no change.
     const deployedKey = !isNew && key ? olds?.privateKeyPem : undefined;
@@ -291,15 +291,34 @@ function renamed(before: ChainState, after: ChainState): string {
   return changes.length > 0 ? `names ${changes.join(", ")}` : "same names";
 }
 
+/** When a certificate is valid. The service may not say since when. */
+interface Validity {
+  notBefore: string | null;
+  notAfter: string;
+}
+
+/**
+ * Whether a certificate must be renewed: it has fewer days left than the setting says, or less than a third of its
+ * lifetime where that is shorter. So one number does for certificates of years and of days, and a number of
+ * the user is shortened, too: it stands for many certificates, and a policy can't tell it from a default.
+ */
+export function isDueWithin(days: number, { notBefore, notAfter }: Validity, now: Date): boolean {
+  const [given, end] = [days * 86_400_000, Date.parse(notAfter)];
+  const third = Math.max(0, end - Date.parse(notBefore ?? "")) / 3;
+  return end - now.getTime() < (third < given ? third : given);
+}
+
 /** The message about a leaf that has expired or expires soon; undefined for another leaf. */
 export function expiryOf(
-  notAfter: string,
+  validity: Validity,
   renewBeforeDays: number | undefined,
   now: Date,
 ): string | undefined {
+  const { notAfter } = validity;
   const days = (Date.parse(notAfter) - now.getTime()) / 86_400_000;
   if (days <= 0) return `the leaf certificate expired on ${notAfter}: renew it`;
-  if (renewBeforeDays === undefined || days >= renewBeforeDays) return undefined;
+  if (renewBeforeDays === undefined || !isDueWithin(renewBeforeDays, validity, now))
+    return undefined;
   const left = days < 2 ? `${Math.floor(days * 24)} hours` : `${Math.floor(days)} days`;
   return (
     `the leaf certificate expires on ${notAfter}, in ${left} (renewBeforeDays: ` +
@@ -314,7 +333,7 @@ export function warningsOf(
   now: Date,
 ): string[] {
   const days = typeof renewBeforeDays === "number" ? renewBeforeDays : undefined;
-  const expiry = expiryOf(endOf(chain), days, now);
+  const expiry = expiryOf(validityOf(chain), days, now);
   return [...(expiry ? [expiry] : []), ...chainWarnings(chain, now)];
 }
 

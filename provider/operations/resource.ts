@@ -163,15 +163,25 @@ export async function remove(
   account.memory.states.delete(known);
 }
 
-/** The texts of the problems of the inputs, for the engine. */
+/**
+ * The texts of the problems of the inputs, for the engine.
+ *
+ * @param files What the program has instead of a property: see `filesKey`.
+ */
 export function textsOf(
   problems: readonly Problem[],
   isSecret: (property: string) => boolean,
+  files: unknown = {},
 ): string[] {
+  const named = (text: string) =>
+    Object.entries(files as object).reduce(
+      (all, [property, file]) => all.replaceAll(property, () => String(file)),
+      text,
+    );
   return problems.map(({ path, reason, value }) => {
     const [property = ""] = path.split(/[.[]/, 1);
     const text = value === undefined || isSecret(property) ? reason : `${value} ${reason}`;
-    return plainMessage(path ? `${path}: ${text}` : text);
+    return plainMessage(named(path ? `${path}: ${text}` : text));
   });
 }
 

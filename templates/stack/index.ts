@@ -44,7 +44,7 @@ const sites = forEach(
 );
 
 /** The id of each edge, for other stacks: `new pulumi.StackReference(…).requireOutput("edges")`. */
-export const edges = forEach(sites, ({ edge }) => edge.id);
+export const edges = forEach(sites, ({ edgeId }) => edgeId);
 /** The id of each certificate. */
 export const certificates = forEach(made, ({ id }) => id);
 /** When each certificate expires. */

@@ -23,6 +23,23 @@ scenario("inputs in a plan", ["dynamic"], () => {
       ],
       requests: [],
     },
+    "C11 C15: what is wrong with a file of a site is said of the file": {
+      outside: async (project) => {
+        const dates = { notBefore: new Date(0), notAfter: new Date(1) };
+        await project.certificate("old", { commonName: "old.example.com", ...dates });
+        await project.certificate("other", { commonName: "other.example.com" });
+      },
+      program: `new tlsedge.TLSSite("old", {
+        hostports: ["old.example.com:443"], backendId: "bkdtg_1", access: { public: true },
+        chainFile: "old/fullchain.pem", keyFile: "other/privkey.pem",
+      });`,
+      ...noWrites,
+      says: [
+        / has a problem: chainFile old\/fullchain\.pem: the leaf certificate expired on 1970/,
+        / has a problem: chainFile old\/fullchain\.pem: .* does not fit keyFile other\/privkey\.pem, /,
+      ],
+      neverSays: /certificatePem|privateKeyPem/,
+    },
     "C18 C50: two edges with one hostport fail the plan, which names both and no secret": {
       outside: (project) => project.keepSecret("the hostport of two", "shared.example.org"),
       program: `
@@ -68,7 +85,7 @@ scenario("inputs in a plan", ["dynamic"], () => {
           ...{ notBefore: new Date(0), notAfter: new Date(1) },
         });
         const names = { commonName: "a.example.com", dnsNames: ["a.example.com"] };
-        await project.certificate(".", { ...names, issuer });
+        await project.certificate(".", { ...names, issuer, notBefore: new Date(0) });
         const { apiKey } = project.emulator.addAccount();
         project.keepSecret("the key of another account", apiKey);
         Object.assign(project.env, {

@@ -47,7 +47,7 @@ scenario("a stack's life", ["dynamic", "plugin"], (protocol) => {
   const issue = (project: Project) =>
     project.certificate(".", {
       ...{ commonName: "app.example.com", dnsNames: ["app.example.com"] },
-      issuer: authority,
+      ...{ issuer: authority, notBefore: new Date(0) },
     });
 
   return {

@@ -33,8 +33,9 @@ scenario("a site of the plugin", ["plugin"], {
       hostports: ["a.example:443"], backendId: "bkdtg_1", access: {}, ${files("a")},
     });`,
     preview: "fails",
-    // Before it stands nothing of gRPC.
     says: [/ has a problem: the site app: access must say who may connect/],
+    // Where the component itself failed, programs print what they know of gRPC, in Python 40 lines.
+    neverSays: /UNKNOWN|failed to register|\n +at /,
     requests: [],
   },
   "C50 C88: a protected site renews its certificate, whose key is a secret, and keeps its edge": [
@@ -103,7 +104,7 @@ scenario("a site of the plugin", ["plugin"], {
       const { environment, tier, owner } = JSON.parse(outputs.metadata);
       assert.deepEqual([environment, tier, owner], [project.stack, id, "web"]);
       const { resources } = await project.state();
-      assert.doesNotMatch(JSON.stringify(resources), /PRIVATE KEY/);
+      assert.doesNotMatch(JSON.stringify(resources), /PRIVATE KEY|privkey\.pem/);
       const of = (type: string) => resources.find(({ urn }) => urn.endsWith(`:${type}::app`));
       // The provider of the site, not the default one of the plugin's version.
       assert.match(String(of("TLSEdge")?.provider), /plugins\.example::/);
@@ -118,6 +119,7 @@ scenario("a site of the plugin", ["plugin"], {
       ]);
       assert.deepEqual(Object.fromEntries(references), {
         ...{ certificate: certificates[0], edge: of("TLSEdge")?.id, expires, hostports },
+        ...{ certificateId: certificates[0], edgeId: of("TLSEdge")?.id },
       });
     },
   },
@@ -131,14 +133,44 @@ scenario("a site of the plugin", ["plugin"], {
     preview: "fails",
     says: [/the edges "\w+" and "\w+" have the same hostport/],
   },
+  "C11 C15 C88: what is wrong with a file of a site is said of the file": {
+    program: `${kept}
+      new tlsedge.TLSSite("swapped", {
+        hostports: ["b.example:443"], chainFile: "a/privkey.pem", keyFile: "a/fullchain.pem",
+        backendId: "bkdtg_1", access: { public: true },
+      });`,
+    preview: "fails",
+    says: [
+      / has a problem: chainFile a\/privkey\.pem: holds a private key.* Are chainFile a\/privkey\.pem and keyFile a/,
+      / has a problem: keyFile a\/fullchain\.pem: holds a certificate/,
+    ],
+    neverSays: /certificatePem|privateKeyPem/,
+  },
   "C88: an output that is no certificate is refused": {
     program: `${kept}
       const other = new tlsedge.TLSEdge("other", { hostports: ["b.example:443"] });
-      new tlsedge.TLSSite("wrong", {
-        hostports: ["wrong.example:443"], backendId: "bkdtg_1", access: { public: true },
+      // One that the stack has already.
+      new tlsedge.TLSSite("own", {
+        hostports: ["own.example:443"], backendId: "bkdtg_1", access: { public: true },
         certificate: other.id.apply(() => other),
       });`,
+    up: "fails",
+    says: [/the site own: certificate must be a TLSCertificate/],
+    writes: [],
+  },
+  "C15 C88: the id of a new certificate in place of the certificate is refused in the plan": {
+    program: `${kept}
+      const made = new tlsedge.TLSCertificate("made", {
+        certificatePem: readFileSync("kept/fullchain.pem", "utf8"),
+        privateKeyPem: readFileSync("kept/privkey.pem", "utf8"),
+      });
+      new tlsedge.TLSSite("wrong", {
+        hostports: ["wrong.example:443"], backendId: "bkdtg_1", access: { public: true },
+        certificate: made.id,
+      });`,
     preview: "fails",
-    says: [/the site wrong: certificate must be a TLSCertificate/],
+    says: [
+      /the site wrong: certificate must be a TLSCertificate, the resource itself and not its id/,
+    ],
   },
 });

@@ -53,6 +53,11 @@ describe("the template site, from an empty folder", () => {
     assert.equal(code, 0, output);
     await typeCheck(project);
     await project.setSecret("tlsedge:apiKey", project.emulator.apiKey);
+    for (const access of ["public", "ipp_2office,"]) {
+      await project.succeedsQuietly("config", "set", "access", access);
+      assert.match((await project.fails("preview")).output, /access must be anyone, or ids of IP/);
+    }
+    await project.succeedsQuietly("config", "set", "access", "ipp_2office, ipp_2home");
     const leaf = { commonName: "shop.example.com", dnsNames: ["shop.example.com"] };
     const made = await project.certificate("certificate", leaf);
     assert.equal((await project.up()).changes.create, 4);
