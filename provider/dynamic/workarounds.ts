@@ -47,8 +47,9 @@ export function failureOf(reason: string): { property: string; reason: string } 
 }
 
 /**
- * Pulumi's server of dynamic providers connects `pulumi.log` to no engine, and tells a provider no URN. So a status is
- * logged with a copy of Pulumi's store that has the engine: other packages in this process use the store itself.
+ * Pulumi's server of dynamic providers connects `pulumi.log` to no engine, and tells a provider no URN. So what is about
+ * a resource is logged with a copy of Pulumi's store that has the engine: other packages in this process use the store
+ * itself.
  */
 export function besideResource(show: Show): Show {
   const engineAddr = engineAddress();
@@ -63,16 +64,20 @@ export function besideResource(show: Show): Show {
   const store = { ...globalStore, settings: { ...globalStore.settings, options } };
   const urnOf = noteUrns();
   return (severity, text, about) => {
-    if (severity !== "status") return show(severity, text, about);
-    const urn = urnOf.getStore() ?? "";
+    const urn = about === "resource" ? urnOf.getStore() : undefined;
+    if (urn === undefined) return show(severity, text, about);
     const resource = { urn: { promise: async () => urn } } as unknown as Resource;
-    asyncLocalStorage.run(store, () => void log.info(text, resource, undefined, true));
+    const write = severity === "warning" ? log.warn : log.info;
+    asyncLocalStorage.run(
+      store,
+      () => void write(text, resource, undefined, severity === "status"),
+    );
   };
 }
 
 /**
  * The URN of the call in progress: the server reads these properties of its request before it calls the provider. The
- * calls that load this package have none, so the engine shows their statuses on the stack's row.
+ * calls that load this package have none: what they say stands on the stack's row.
  */
 function noteUrns(): AsyncLocalStorage<string> {
   const urnOf = new AsyncLocalStorage<string>();

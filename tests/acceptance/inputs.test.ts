@@ -102,7 +102,7 @@ scenario("inputs in a plan", ["dynamic"], () => {
             pair.certificatePem.split(/(?<=END CERTIFICATE-----\\n)/)[0]),
           privateKeyPem: made.id.apply(() => pair.privateKeyPem),
         });
-        ${edge("reader", "backend: { backendId: c.id }, description: c.notAfter")}
+        ${edge("reader", "metadata: c.id, description: c.notAfter")}
         new tlsedge.TLSEdge("bare", null);
         new tlsedge.TLSSite("shop", {
           hostports: ["a.example.com:443", "bare.example.com:443"],

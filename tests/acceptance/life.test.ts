@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { type MadeCertificate, makeCertificate } from "../../emulator/server";
 import { version } from "../../package.json";
 import type { ExportedResource, Project } from "../../tools/engine";
+import { nameOf } from "../../tools/engineLog";
 import { age, lists, pair, scenario, served, times, warned } from "./scenario";
 
 const hostports = 'hostports: ["app.example.com:443", "www.example.com:443"],';
@@ -178,9 +179,12 @@ scenario("a stack's life", ["dynamic", "plugin"], (protocol) => {
       ),
       up: "succeeds",
       options: ["--refresh"],
-      check: async (project, { steps }) => {
+      check: async (project, { steps, events }) => {
         const of = (name: string) =>
           steps.filter((step) => step.endsWith(`:${name}`)).map((step) => step.split(":")[0]);
+        const said = events.flatMap(({ diagnosticEvent }) => diagnosticEvent ?? []);
+        const renewal = said.find(({ message }) => /expires 20.* → .*, same names/.test(message));
+        assert.equal(nameOf(renewal?.urn ?? ""), "certificate");
         const [made, removed] = ["create-replacement", "delete-replaced"];
         assert.deepEqual(of("certificate"), ["refresh", made, "replace", removed]);
         assert.deepEqual(of("other"), ["refresh", removed, "replace", made]);
