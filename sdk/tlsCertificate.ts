@@ -17,7 +17,7 @@ import { idToGet } from "./workarounds";
 
 export type { GetTLSCertificateResult, SubjectAlternativeNames };
 
-/** The arguments of a {@link TLSCertificate} (api.md §4.2). */
+/** The arguments of a {@link TLSCertificate}. */
 export interface TLSCertificateArgs extends ObjectArgs {
   /**
    * The PEM chain, leaf first, each certificate signed by the next. The leaf's key is RSA, ECDSA or
@@ -46,7 +46,7 @@ const registered: Registered = {
 export interface TLSCertificate extends Outputs<TLSCertificateState> {}
 
 /**
- * A TLS certificate: a PEM chain with its private key, uploaded (api.md §2.2).
+ * A TLS certificate: a PEM chain with its private key, uploaded.
  *
  * Only `description` and `metadata` update in place. A changed chain replaces the certificate: the
  * new one is created first, then the old one is deleted. Another PEM text of the same chain is no

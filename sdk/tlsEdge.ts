@@ -17,7 +17,7 @@ import { idToGet } from "./workarounds";
 
 export type { GetTLSEdgeResult };
 
-/** The arguments of a {@link TLSEdge} (api.md §4.1). All are optional. */
+/** The arguments of a {@link TLSEdge}. All are optional. */
 export interface TLSEdgeArgs extends ObjectArgs {
   /**
    * The hostports that the edge serves, in any order: each a host name and a port from 1 to 65535,
@@ -82,7 +82,7 @@ const registered: Registered = { type: "TLSEdge", provider: "tlsEdge", stateName
 export interface TLSEdge extends Outputs<TLSEdgeState> {}
 
 /**
- * A TLS edge: hostports that serve TLS traffic, with modules (api.md §2.1).
+ * A TLS edge: hostports that serve TLS traffic, with modules.
  *
  * All inputs but `connection` update in place. A module that the program removes is disabled,
  * unless `onModuleRemoval` says otherwise. A replacement deletes the old edge first, because two

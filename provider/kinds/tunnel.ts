@@ -2,7 +2,7 @@ import type { Ref } from "../../client/fields";
 import { type TunnelWire, tunnels } from "../../client/tunnel";
 import type { LookupKind } from "./lookup";
 
-/** A tunnel that is online (api.md §2.3); fields that the service leaves out are undefined. */
+/** A tunnel that is online; fields that the service leaves out are undefined. */
 export interface GetTunnelResult {
   /** Assigned by the service, opaque. */
   id: string;
