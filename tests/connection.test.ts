@@ -450,7 +450,7 @@ describe("a connection", () => {
     );
     await ticking(Promise.all(there), 60_000);
     assert.equal(staging.tlsEdges.list().length, 4);
-  }).timeout(30_000);
+  });
 
   it("C5 when it changes, replaces; when the default is spelt out, it does not", async () => {
     const stack = await deployed(tlsEdge, {});

@@ -79,7 +79,6 @@ describe(`docs/${page}`, () => {
 
   for (const [n, language] of (["python", "go"] as const).entries()) {
     it(`C88 C89 deploys a site from nothing, in ${language}`, async function () {
-      this.timeout(900_000);
       // Generating the SDK needs Go.
       if ((await missing(language)) || (await missing("go"))) this.skip();
       const root = newFolder();

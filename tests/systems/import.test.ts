@@ -49,7 +49,6 @@ describe("the code that the engine's import writes of what adopt found", () => {
   let held: string;
 
   before(async function () {
-    this.timeout(900_000);
     if (await missing("go")) this.skip();
     sdks = await generateSdks(schemaFile, !(await missing("java")));
     const made = await emptyProject();

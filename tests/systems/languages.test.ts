@@ -199,7 +199,6 @@ describe("the plugin in every language", () => {
   let sdks: string;
   before(async function () {
     // On a bare machine the Pulumi CLI and the hosts are built first.
-    this.timeout(900_000);
     if (await missing("go")) this.skip();
     for (const language of Object.keys(stacks) as Language[]) await missing(language);
     const schema = path.join(repository, "plugin", "schema.json");

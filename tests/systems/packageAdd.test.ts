@@ -13,7 +13,6 @@ describe("pulumi package add", () => {
   after(() => project?.close());
 
   it("C88 C89 runs the plugin from source, for a program in YAML that deploys a site", async function () {
-    this.timeout(900_000);
     if (await missing("yaml")) this.skip();
     const clone = path.join(newFolder(), "clone");
     await sh(`git clone --quiet ${(await gitUrl()).replace("git+", "")} ${clone}`, newFolder());

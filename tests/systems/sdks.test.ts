@@ -69,7 +69,6 @@ describe("the packages of a release", () => {
   let plugin: string;
   const sources: ("dotnet" | "java")[] = [];
   before(async function () {
-    this.timeout(900_000);
     if ((await missing("go")) || (await missing("python"))) this.skip();
     for (const language of ["dotnet", "java"] as const)
       if (!(await missing(language))) sources.push(language);

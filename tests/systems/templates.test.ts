@@ -163,7 +163,6 @@ describe("the template site of a release", () => {
 
   for (const language of ["python", "go"] as const) {
     it(`C25 C88 is deployed in ${language}, with the plugin that its SDK names`, async function () {
-      this.timeout(900_000);
       if ((await missing(language)) || (await missing("go"))) this.skip();
       await start(language, "access=ipp_2office, ipp_2home");
       assert.equal((await project.up()).changes.create, 4);
