@@ -38,7 +38,7 @@ const maxRetryMsBeforeWrite = 10_000;
 export interface ClientOptions {
   /** The URL of the service, `https:` only. It may have a path; a trailing slash is ignored. */
   baseUrl: string;
-  /** The bearer key (api.md §5). It is sent only to the origin of `baseUrl`. */
+  /** The bearer key (api.md §5). It is sent only to the origin of the base URL. */
   apiKey: string;
   /** The API version to request. Default `"2"`. */
   apiVersion?: string;

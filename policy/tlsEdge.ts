@@ -88,10 +88,7 @@ export const edgeModules = resourcePolicy([TLSEdge], {
   validateResource: validateResourceOfType(TLSEdge, (edge, { name }, report) => {
     judgeEach(["ipRestriction", "mutualTls", "tlsTermination"] as const, (module) => {
       if (edge[module]?.enabled !== false) return;
-      report(
-        `${module} of the TLS edge "${name}" is disabled. ` +
-          "Remove `enabled: false`, or remove the module.",
-      );
+      report(`${module} of the TLS edge "${name}" is disabled. Enable it, or remove the module.`);
     });
   }),
 });

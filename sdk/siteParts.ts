@@ -36,18 +36,18 @@ export interface TLSSiteArgs {
   certificate?: TLSCertificate | undefined;
   /** The PEM chain of the site's own certificate, leaf first. */
   certificatePem?: pulumi.Input<string> | undefined;
-  /** The private key of the leaf in `certificatePem`, in PEM. Always a secret. */
+  /** The private key of the chain's leaf, in PEM. Always a secret. */
   privateKeyPem?: pulumi.Input<string> | undefined;
   /**
    * A PEM file with the chain of the site's own certificate, leaf first, such as an ACME client's
    * `fullchain.pem`. Each run of the program reads it.
    */
   chainFile?: string | undefined;
-  /** A PEM file with the private key of the leaf in `chainFile`, such as `privkey.pem`. */
+  /** A PEM file with the private key of the chain's leaf, such as `privkey.pem`. */
   keyFile?: string | undefined;
   /** The id of the backend behind the site. */
   backendId: pulumi.Input<string>;
-  /** Who may connect. There is no default: a public site says `public: true`. */
+  /** Who may connect. There is no default: a public site says that it is `public`. */
   access: TLSSiteAccess;
   /** The lowest TLS version. Default `1.2`. */
   minVersion?: pulumi.Input<"1.0" | "1.1" | "1.2" | "1.3"> | undefined;
@@ -244,7 +244,7 @@ function wrongCertificate(args: TLSSiteArgs): string | undefined {
 
 const noAccess =
   "access must say who may connect: set access.ipPolicyIds or access.certificateAuthorityIds, or " +
-  "make the site public with access.public: true";
+  "make the site public with access.public";
 
 function wrongAccess(access: TLSSiteAccess): string | undefined {
   const { public: isPublic = false, ipPolicyIds, certificateAuthorityIds } = access;

@@ -29,8 +29,8 @@ export interface TLSEdgeArgs extends ObjectArgs {
   /** Who may connect, by source address. */
   ipRestriction?: pulumi.Input<IPRestrictionArgs | undefined>;
   /**
-   * Which authorities sign the certificates that clients must present. Not with
-   * `tlsTermination.terminateAt: "upstream"`.
+   * Which authorities sign the certificates that clients must present. Not where TLS
+   * ends at the upstream.
    */
   mutualTls?: pulumi.Input<MutualTLSArgs | undefined>;
   /** Where TLS ends, and the lowest TLS version. */
@@ -71,8 +71,8 @@ export interface TLSTerminationArgs extends ModuleArgs {
   /** `edge`: at the service. `upstream`: behind it. Default: the service's choice. */
   terminateAt?: pulumi.Input<"edge" | "upstream" | undefined>;
   /**
-   * The lowest TLS version. Not with `terminateAt: "upstream"`. Default: the service's choice, which
-   * is a safe version.
+   * The lowest TLS version. Not where TLS ends at the upstream. Default: the service's choice,
+   * which is a safe version.
    */
   minVersion?: pulumi.Input<"1.0" | "1.1" | "1.2" | "1.3" | undefined>;
 }

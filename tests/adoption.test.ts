@@ -374,7 +374,7 @@ describe("adoption", () => {
     // A destroy, or the old provider of `--replace '**'`, gets the state alone.
     const messages = captureMessages();
     await stack.destroy();
-    assert.match(messages().join(), /stays on the service.*remove the option.*`import: "edgtls_/);
+    assert.match(messages().join(), /stays on the service.*remove the option.*`import` to edgtls_/);
     assert.deepEqual(ids(), [existing.id]);
   });
 

@@ -131,8 +131,8 @@ describe("a hostport that another edge serves", () => {
       const { created_at, hostports } = emulator.tlsEdges.get(holder.id) ?? {};
       const time = new Date(String(created_at)).toISOString();
       assert.ok(message.includes(`${holder.id} (created ${time}) serves it`), message);
-      assert.match(message, /`aliases`.*`hostports: \[\]`.*another stack.*`import: "edgtls_/);
-      assert.equal(message.includes("deleteBeforeReplace"), taker.id === "");
+      assert.match(message, /`aliases`.*no hostports.*another stack.*`import` to edgtls_/);
+      assert.equal(message.includes("`deleteBeforeReplace`"), taker.id === "");
       assert.ok(!message.includes("of another stack"), message);
       assert.ok(hostports?.includes(h2));
     }

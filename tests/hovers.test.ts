@@ -10,7 +10,7 @@ const expected: Record<string, RegExp> = {
   "TLSEdge.backend": /backend/,
   "TLSCertificate.notAfter": /^End of validity, RFC 3339 in UTC\.$/,
   "TLSCertificateArgs.privateKeyPem": /^The leaf's private key in PEM.*Always a secret\./s,
-  "TLSTerminationArgs.minVersion": /^The lowest TLS version\. Not with/,
+  "TLSTerminationArgs.minVersion": /^The lowest TLS version\. Not where/,
   "TLSSiteArgs.minVersion": /^The lowest TLS version\. Default `1\.2`\.$/,
   "GetTunnelResult.forwardsTo": /^Where the agent forwards traffic to/,
 };

@@ -29,7 +29,7 @@ export interface ObjectFilter {
   description?: string | undefined;
   /**
    * Only those whose metadata is a JSON object with these names and texts, such as
-   * `{ owner: "web" }`. `TLSSite` writes such metadata. It may have more names.
+   * `{"owner":"web"}`. `TLSSite` writes such metadata. It may have more names.
    */
   metadata?: Record<string, string> | undefined;
 }
@@ -242,7 +242,7 @@ function findMatching<
   const list = listOf(kind, first ? matching : account, isSecret);
   throw new LookupError(
     first
-      ? `${matching.length} ${title} objects match ${shownFilter}: use a narrower filter${recency ? ", mostRecent: true" : ""} or an id:${list}`
+      ? `${matching.length} ${title} objects match ${shownFilter}: use a narrower filter${recency ? ", mostRecent" : ""} or an id:${list}`
       : `no ${title} matches ${shownFilter}. The account has:${list}`,
   );
 }

@@ -43,7 +43,7 @@ export interface TLSCertificateQuery extends TLSCertificateFilter {
   /** The id of the certificate. With an id, other filters are ignored. */
   id?: string | undefined;
   /**
-   * Whether to take the one with the latest `notBefore`, if several match. Of equal ones, the one created
+   * Whether to take the one whose validity starts last, if several match. Of equal ones, the one created
    * last is taken. Default false: several are an error.
    */
   mostRecent?: boolean | undefined;

@@ -59,25 +59,25 @@ export interface ModuleState {
   enabled: boolean;
 }
 
-/** The module `backend` of a deployed edge. */
+/** The backend of a deployed edge. */
 export interface BackendState extends ModuleState {
   /** The id of the backend. */
   backendId: string;
 }
 
-/** The module `ipRestriction` of a deployed edge. */
+/** The IP restriction of a deployed edge. */
 export interface IPRestrictionState extends ModuleState {
   /** The ids of the IP policies. */
   ipPolicyIds: string[];
 }
 
-/** The module `mutualTls` of a deployed edge. */
+/** The mutual TLS of a deployed edge. */
 export interface MutualTLSState extends ModuleState {
   /** The ids of the certificate authorities. */
   certificateAuthorityIds: string[];
 }
 
-/** The module `tlsTermination` of a deployed edge. */
+/** The TLS termination of a deployed edge. */
 export interface TLSTerminationState extends ModuleState {
   /** `edge`: at the service. `upstream`: behind it. */
   terminateAt?: "edge" | "upstream";

@@ -99,7 +99,7 @@ export async function setHostports<Wire extends ServiceObject>(
   if (!holder) throw answer;
   const option = id
     ? ""
-    : ". If this resource replaces that edge, set its option `deleteBeforeReplace: true`";
+    : ". If this resource replaces that edge, set its resource option `deleteBeforeReplace`";
   throw new Error(
     `${answer.message}. The edge ${idAndTime(holder)} serves it. If it gives it up in this update, run ` +
       `\`pulumi up\` again. ${remediesFor(holder)}${option}`,
@@ -110,7 +110,7 @@ export async function setHostports<Wire extends ServiceObject>(
 export function remediesFor({ id }: ListItem): string {
   return (
     "If a resource was renamed, set its option `aliases`. If that edge leaves this program, make two updates: first " +
-    "give it `hostports: []`. If another stack has it, remove the hostport there. If no stack has it, adopt it with " +
-    `the option \`import: "${id}"\``
+    "give it no hostports, then remove it. If another stack has it, remove the hostport there. If no stack has it, " +
+    `adopt it: set the resource option \`import\` to ${id}`
   );
 }

@@ -60,7 +60,8 @@ export function whyKept(
   if (isAdopted) {
     return (
       "its resource has the option `import` in the state. To delete or replace it, first remove the option and run " +
-      `\`pulumi up\`. If the stack has the resource no more, first adopt the object again, with \`import: "${id}"\``
+      "`pulumi up`. If the stack has the resource no more, first adopt the object again: set the resource option " +
+      `\`import\` to ${id}`
     );
   }
   if (!known.isSettled || !known.owner || known.owner.key === own) return undefined;
