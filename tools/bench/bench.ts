@@ -177,7 +177,7 @@ async function main(): Promise<void> {
   const { n, runs } = program
     .name("npm run bench --")
     .description(`Measures stacks of both protocols on the real engine.
-They take turns phase by phase. Prints the table of docs/performance.md.`)
+They take turns phase by phase. Prints tables; docs/performance.md has what users need of them.`)
     .option("--n <n>", "how many resources a stack has", wholeNumber, 100)
     .option("--runs <n>", "how often each stack is measured", wholeNumber, 3)
     .parse()
