@@ -34,7 +34,7 @@ describe("a message of the plugin to the engine", () => {
     const all = { ...process.env, ...settingsFor(emulator), ...env };
     provider = await Provider.start(process.cwd(), all, "plugin");
     const { keyType: _, ...pair } = await makeCertificate({ commonName: "a.example.com" });
-    return provider.check(certificate, {}, { ...pair, renewBeforeDays: 3650 });
+    return provider.resource(certificate).check({}, { ...pair, renewBeforeDays: 3650 });
   }
 
   it("arrives before the answer, whatever proxies the environment names", async () => {
