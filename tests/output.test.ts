@@ -47,7 +47,7 @@ for (const protocol of ["dynamic", "plugin"] as const) {
     }
 
     it(`C7: ${subject} explains another service once, and refers to that error in the others`, async () => {
-      const all: { id: string; outs: Properties }[] = [];
+      const all: { id: string; outs?: Properties }[] = [];
       await run(async (provider) => {
         for (const name of ["a", "b", "c"])
           all.push(await provider.resource(edge).create(inputs(name)));
@@ -57,7 +57,7 @@ for (const protocol of ["dynamic", "plugin"] as const) {
       const texts: string[] = [];
       const printed = await run(async (provider) => {
         const { read, delete: remove } = provider.resource(edge);
-        for (const { id, outs } of all) {
+        for (const { id, outs = {} } of all) {
           // One after the other: the first one explains.
           texts.push((await failureOf(read(id, outs), Error)).message);
           texts.push((await failureOf(remove(id, outs), Error)).message);

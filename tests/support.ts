@@ -355,57 +355,35 @@ export const messageOf = async (work: Promise<unknown>): Promise<string> =>
   (await failureOf(work, Error)).message;
 
 /** What crosses to the provider, as the wire leaves it: without what is undefined. */
-function wired<T>(value: T): T {
-  return JSON.parse(JSON.stringify(value)) as T;
-}
-
-/** What crosses back. Pulumi's wire refuses what is undefined. */
-function answered<T>(value: T): T {
-  assert.deepEqual(wired(value), value, "the provider answers with an undefined value");
-  return wired(value);
-}
+const wired = (value: unknown) => JSON.parse(JSON.stringify(value));
 
 /** The provider's text, as the engine keeps it in inputs and state. */
 const __provider = "exports.handler = () => 0";
 
 /** A dynamic provider in this process, called as Pulumi does it (its dynamic-provider/index.js). */
 function inProcess(provider: object, config: Record<string, string>): ResourceProvider {
-  const { configure, ...methods } = provider as Required<pulumi.dynamic.ResourceProvider>;
-  const call = async <Args extends unknown[], Result>(
-    method: (...args: Args) => Promise<Result>,
-    ...args: Args
-  ) => {
+  const methods = provider as Record<string, (...args: unknown[]) => Promise<object | undefined>>;
+  const call = async (name: string, ...args: unknown[]) => {
     const get = (key: string) => config[key];
     const require = (key: string) => config[key] ?? "";
-    await configure({ config: { get, require } });
-    return answered((await method(...wired(args))) ?? {}) as Result;
+    await methods.configure?.({ config: { get, require } });
+    const answer = (await methods[name]?.(...wired(args))) ?? {};
+    // What crosses back: Pulumi's wire refuses what is undefined.
+    assert.deepEqual(wired(answer), answer, "the provider answers with an undefined value");
+    const answered = wired(answer);
+    // C26: anything more would take the verdict out of the engine's hands.
+    assert.notEqual(answered.changes, true);
+    for (const part of ["inputs", "outs", "props"])
+      if (answered[part]) Object.assign(answered[part], { __provider });
+    return answered;
   };
-  const withText = (properties: Properties = {}): Properties => ({ ...properties, __provider });
   return {
-    check: async (olds, news) => {
-      const args = withText({ __secrets: [], ...news });
-      const { inputs, failures = [] } = await call(methods.check, olds, args);
-      return { inputs: withText(inputs), failures };
-    },
-    diff: async (id, state, news) => {
-      const { changes, replaces = [] } = await call(methods.diff, id, state, news);
-      // C26: anything more would take the verdict out of the engine's hands.
-      assert.notEqual(changes, true);
-      return { changes, replaces };
-    },
-    create: async (news) => {
-      const { id, outs } = await call(methods.create, news);
-      return { id, outs: withText(outs) };
-    },
-    read: async (id, state) => {
-      const { id: found = "", props, inputs } = await call(methods.read, id, state);
-      return { id: found, props: withText(props), ...(inputs && { inputs: withText(inputs) }) };
-    },
-    update: async (id, state, news) => {
-      const { outs } = await call(methods.update, id, state, news);
-      return { outs: withText(outs) };
-    },
-    delete: (...args) => call(methods.delete, ...args),
+    check: (olds, news) => call("check", olds, { __secrets: [], ...news, __provider }),
+    diff: (id, state, news) => call("diff", id, state, news),
+    create: (news) => call("create", news),
+    read: (id, state) => call("read", id, state),
+    update: (id, state, news) => call("update", id, state, news),
+    delete: (id, state) => call("delete", id, state),
   };
 }
 

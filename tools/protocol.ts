@@ -126,12 +126,10 @@ export class RemoteProvider {
       },
       diff: async (id, olds, news, oldInputs) => {
         const response = await call("diff", { id, olds, news, oldInputs });
-        const { DIFF_NONE, DIFF_UNKNOWN } = messages.DiffResponse.DiffChanges;
-        const changes = response.getChanges();
-        return {
-          ...(changes !== DIFF_UNKNOWN && { changes: changes !== DIFF_NONE }),
-          replaces: response.getReplacesList(),
-        };
+        const { DIFF_UNKNOWN, DIFF_SOME } = messages.DiffResponse.DiffChanges;
+        const said = response.getChanges();
+        const changes = said === DIFF_UNKNOWN ? undefined : said === DIFF_SOME;
+        return { changes, replaces: response.getReplacesList() };
       },
       planned: async (properties) => {
         if (!this.#plansCreates) return {};
@@ -141,12 +139,10 @@ export class RemoteProvider {
         const response = await call("create", { properties });
         return { id: response.getId(), outs: valuesOf(response.getProperties()) };
       },
-      read: async (id, properties, inputs) => {
-        const response = await call("read", { id, properties, inputs });
-        return {
-          ...{ id: response.getId(), props: valuesOf(response.getProperties()) },
-          ...(response.hasInputs() && { inputs: valuesOf(response.getInputs()) }),
-        };
+      read: async (id, properties, olds) => {
+        const response = await call("read", { id, properties, inputs: olds });
+        const inputs = response.hasInputs() ? valuesOf(response.getInputs()) : undefined;
+        return { id: response.getId(), props: valuesOf(response.getProperties()), inputs };
       },
       update: async (id, olds, news, oldInputs) => {
         const response = await call("update", { id, olds, news, oldInputs });

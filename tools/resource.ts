@@ -22,34 +22,20 @@ export interface PartialResource {
   reasons: string[];
 }
 
-/** A provider of one resource, whatever its protocol. `olds` are the inputs of the last deployment. */
+/** What a diff and an update are told. `olds` are the inputs of the last deployment. */
+type Change = [id: string, state: Properties, inputs: Properties, olds: Properties];
+
+/** A provider of one resource, whatever its protocol. */
 export interface ResourceProvider {
-  check(
-    olds: Properties,
-    news: Properties,
-  ): Promise<{ inputs: Properties; failures: dynamic.CheckFailure[] }>;
-  /** If nothing is said of changes, the engine compares the inputs. */
-  diff(
-    id: string,
-    state: Properties,
-    inputs: Properties,
-    olds: Properties,
-  ): Promise<{ changes?: boolean; replaces: string[] }>;
+  check(olds: Properties, news: Properties): Promise<dynamic.CheckResult>;
+  /** If it says nothing of changes, the engine compares the inputs. */
+  diff(...change: Change): Promise<dynamic.DiffResult>;
   /** What a plan knows of the outputs of a create. Engines ask a plugin alone. */
   planned?(inputs: Properties): Promise<Properties>;
-  create(inputs: Properties): Promise<{ id: string; outs: Properties }>;
+  create(inputs: Properties): Promise<dynamic.CreateResult>;
   /** Without state and inputs: an import. */
-  read(
-    id: string,
-    state?: Properties,
-    olds?: Properties,
-  ): Promise<{ id: string; props: Properties; inputs?: Properties }>;
-  update(
-    id: string,
-    state: Properties,
-    inputs: Properties,
-    olds: Properties,
-  ): Promise<{ outs: Properties }>;
+  read(id: string, state?: Properties, olds?: Properties): Promise<dynamic.ReadResult>;
+  update(...change: Change): Promise<dynamic.UpdateResult>;
   delete(id: string, state: Properties): Promise<void>;
 }
 
@@ -71,7 +57,8 @@ export abstract class Resource {
 
   /** The checked inputs, and what is wrong with them. */
   async check(args: Properties, olds = this.inputs) {
-    return this.provider.check(olds, args);
+    const { inputs, failures = [] } = await this.provider.check(olds, args);
+    return { inputs: inputs as Properties, failures };
   }
 
   /** `pulumi preview`: what would happen, which properties would replace, and the outputs of a create. */
@@ -84,14 +71,14 @@ export abstract class Resource {
   async #plan(args: Properties) {
     const { inputs, failures } = await this.check(args);
     if (failures.length > 0) throw new PlanFailure(failures);
-    if (!this.id) return { verdict: "create", inputs, replaces: [] };
+    if (!this.id) return { verdict: "create", inputs, replaces: [] as string[] };
     return this.diff(inputs);
   }
 
   /** What would happen with inputs that were checked. */
   async diff(inputs: Properties) {
     const { id, state, inputs: olds } = this;
-    const { changes, replaces } = await this.provider.diff(id, state, inputs, olds);
+    const { changes, replaces = [] } = await this.provider.diff(id, state, inputs, olds);
     const isChanged = changes ?? !isDeepStrictEqual(olds, inputs);
     const inPlace = isChanged || this.#isPartial ? "update" : "same";
     return { verdict: replaces.length > 0 ? "replace" : inPlace, inputs, replaces };
@@ -122,7 +109,7 @@ export abstract class Resource {
   /** `pulumi refresh`: `gone`, `drifted` when it gave other inputs, else `same`. */
   async refresh(): Promise<"gone" | "drifted" | "same"> {
     const { id, state, inputs: olds } = this;
-    const { id: found, props, inputs = olds } = await this.writer.read(id, state, olds);
+    const { id: found, props = {}, inputs = olds } = await this.writer.read(id, state, olds);
     if (!found) {
       this.forget();
       return "gone";
@@ -138,11 +125,11 @@ export abstract class Resource {
 
   /** As if the state had never had it. */
   forget(): void {
-    this.keep({ id: "", outs: {} }, {});
+    this.keep({ id: "" }, {});
   }
 
-  protected keep(made: { id: string; outs: Properties }, inputs: Properties, isPartial = false) {
-    Object.assign(this, { id: made.id, state: made.outs, inputs });
+  protected keep({ id, outs = {} }: dynamic.CreateResult, inputs: Properties, isPartial = false) {
+    Object.assign(this, { id, state: outs, inputs });
     this.#isPartial = isPartial;
   }
 }
