@@ -30,6 +30,7 @@ import {
   planWarnings as warnings,
 } from "./support";
 
+/** What the plugin says to the engine in the calls of its protocol. */
 describe("the plugin", () => {
   const emulator = useEmulator();
   let plugin: Awaited<ReturnType<typeof startPlugin>>;
@@ -163,7 +164,7 @@ describe("the plugin", () => {
     assert.equal(stack.state.onModuleRemoval, "replace");
   });
 
-  it("C14 C83: the plugin's plan of a new certificate knows what follows from it, and no more", async () => {
+  it("C14 C83: the plugin's plan of a new certificate shows what follows from the chain, and nothing that the service chooses", async () => {
     const { planned = {} } = await new Stack(certificates).preview(certificate);
     const { state } = await deployed(certificates, certificate);
     for (const name of Object.keys(chainNames)) assert.deepEqual(planned[name], state[name]);
@@ -172,7 +173,7 @@ describe("the plugin", () => {
     assert.deepEqual(["metadata" in planned, "privateKeyPem" in planned], [false, false]);
   });
 
-  it("C16 C83: the plugin's plan of an update knows what stays, and what it sends of a drift", async () => {
+  it("C16 C83: the plugin's plan of an update shows what stays, and what an update sends because of a drift", async () => {
     const oldInputs = { description: "d", metadata: "m" };
     const olds = {
       ...{ uri: "https://x", createdAt: "2026", description: "by hand", metadata: "m" },
@@ -197,7 +198,7 @@ describe("the plugin", () => {
       return [path, kind];
     });
 
-  it("C22 C83: a diff names the nested property: what a list loses, what changes, what replaces", async () => {
+  it("C22 C83: a diff names the part of a property that a list loses, that changes, or that replaces", async () => {
     const [one, other] = [{ terminateAt: "edge", minVersion: "1.2" }, { minVersion: "1.3" }];
     const onModuleRemoval = "replace";
     const changes: [oldInputs: object, news: object, path: string, kind: number][] = [
@@ -232,7 +233,7 @@ describe("the plugin", () => {
     assert.equal(found.getDeletebeforereplace(), false);
   });
 
-  it("C24 C26 C37: the plugin tells the engine to delete an edge before it replaces it, by replaceOnChanges too", async () => {
+  it("C24 C26 C37: the plugin tells the engine to delete an edge before its replacement, also one by replaceOnChanges", async () => {
     const olds = { uri: "x", description: "d", metadata: null, hostports: [] };
     const change = { news: { description: "e" }, oldInputs: { description: "d" } };
     const found = await diff({ olds, ...change });
@@ -261,7 +262,7 @@ describe("the plugin", () => {
     assert.deepEqual(requests(), ["GET"], "a create");
   });
 
-  it("C19: the end of a run of the plugin warns by the resource's name, not of what the run has, nor in the next run", async () => {
+  it("C19: at the end of a run the plugin warns by the name of the resource, not of objects that the run has, and not again in the next run", async () => {
     setEnv({ TLSEDGE_OFFLINE_PLAN: undefined });
     const { id, uri } = await foreign({ description: "in state" });
     await foreign({ hostports: ["held.example:443"] });
@@ -294,7 +295,7 @@ describe("the plugin", () => {
     assert.match((await warnings(plugin.endRun)).join(), new RegExp(`twin: ${id}`));
   });
 
-  it("C19 C84: the plugin names what equals a resource that it replaces: a lost successor may equal it, too", async () => {
+  it("C19 C84: the plugin names an object that equals a resource to replace: it may be a replacement that was lost", async () => {
     setEnv({ TLSEDGE_OFFLINE_PLAN: undefined });
     const news = { description: "own" };
     const { id } = await foreign(news);
@@ -377,7 +378,7 @@ describe("the plugin", () => {
     assert.doesNotMatch(await messageOf(hidden as Promise<unknown>), /cert_/);
   });
 
-  it("C13: to the plugin, each marker of an unknown value is one, at any depth, and a resource is its id", async () => {
+  it("C13: the plugin reads each kind of unknown value as unknown, at any depth, and a resource as its id", async () => {
     const inputsOf = async (news: object) => valuesOf((await checkEdge(news)).getInputs());
     const hostport = "a.example.com:443";
     for (const marker of Object.values(typedUnknowns)) {
@@ -426,7 +427,7 @@ describe("the plugin", () => {
     for (const failure of checked.getFailuresList()) assert.equal(failure.getProperty(), "");
   });
 
-  it("C50: in the plugin, a property is a secret as a whole where a part is one, and is marked once", async () => {
+  it("C50: a property with a secret part is a secret as a whole to the plugin, and is marked once", async () => {
     const news = { ipRestriction: { ipPolicyIds: [secret("ipp_1"), "ipp_2"] } };
     const restriction = { ipPolicyIds: ["ipp_1", "ipp_2"], enabled: true };
     const inputs = valuesOf((await checkEdge(news)).getInputs());
@@ -437,7 +438,7 @@ describe("the plugin", () => {
     }
   });
 
-  it("C50: an update and a read of the plugin keep secrets, also those of the state alone, in the plan, too", async () => {
+  it("C50: updates, their plans and reads of the plugin keep what is marked as a secret, also in the state alone", async () => {
     const { id, uri, created_at } = await foreign({ description: "one" });
     const oldInputs = { description: "one" };
     // In both, a property is marked once.
@@ -457,14 +458,14 @@ describe("the plugin", () => {
     assertMarked(await read({ id, properties: { ...olds, description: "one" }, inputs: news }));
   });
 
-  it("C50: an argument of the plugin that is no secret any more is none in the state after its next update", async () => {
+  it("C50: an argument that is no secret any more is plain in the plugin's state after the next update", async () => {
     const { id, uri } = await foreign({ description: "one" });
     const fields = { id, oldInputs: { description: "one" }, news: { description: "two" } };
     const found = await update({ ...fields, olds: { uri, description: secret("one") } });
     assert.equal(propertiesOf(found).description, "two");
   });
 
-  it("C50: a key that leaves the program is warned of, and an empty one is refused", async () => {
+  it("C50: the plugin warns when a private key is removed from the program, and refuses an empty one", async () => {
     const chain = resourceOf("TLSCertificate");
     const olds = { ...certificate, privateKeyPem: secret(certificate.privateKeyPem) };
     const checked = async (news: object) => {
@@ -501,7 +502,7 @@ describe("the plugin", () => {
         method,
         answer: { status: 400, body: '{"msg":"not bkdtg_s3cret"}' },
       });
-    const args = { backend: secret({ backendId: "bkdtg_s3cret" }) };
+    const args = { backend: { backendId: "bkdtg_s3cret" }, __secrets: ["backend"] };
     refuse("POST");
     const texts = [await messageOf(deployed(edges, args))];
     const stack = await deployed(edges, args);
@@ -600,7 +601,7 @@ describe("the plugin", () => {
     assert.ok(emulator.tlsEdges.get(id));
   });
 
-  it("C81: what was imported a second time stays when that resource goes, but not what is replaced", async () => {
+  it("C81: an object that was imported twice stays when one of its resources is removed, but not when it is replaced", async () => {
     const { id, uri } = await foreign({ description: "d" });
     const properties = { uri, description: "d" };
     const removed = async (name: string) => {
@@ -636,7 +637,7 @@ describe("the plugin", () => {
     assert.equal(emulator.tlsEdges.get(id), undefined);
   });
 
-  it("C37: what the plugin is told to replace without a change is deleted", async () => {
+  it("C37: the plugin deletes the old object of a replacement without a change", async () => {
     const { id, uri } = await foreign({ description: "d" });
     const properties = { uri, description: "d" };
     await checkEdge({ description: "d" });
@@ -750,7 +751,7 @@ describe("the plugin", () => {
       }));
   }
 
-  it("C82: a provider of a program is none of the stack, and its key is a secret", async () => {
+  it("C82: the key of a provider in the program is a secret, whatever the provider's name", async () => {
     for (const name of ["staging", "default-eu", "defaults", "default_eu", "default_2"]) {
       await withProvider(name, async ({ checked, configure }) => {
         const { inputs } = await checked({ baseUrl, apiKey: "k" });
@@ -832,7 +833,7 @@ describe("the plugin", () => {
     assert.deepEqual(valuesOf(found.getInputs()), { description: "d" });
   });
 
-  it("C50 C83 C88: an engine of any version learns that the plugin takes secrets, outputs and resources, and plans", async () => {
+  it("C50 C83 C88: the plugin tells an engine of any version that it takes secrets, outputs and resources, and plans creates", async () => {
     // In a process of its own, because a handshake changes where messages go.
     const own = await startPlugin();
     const calls = [

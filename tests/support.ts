@@ -21,6 +21,7 @@ import {
 } from "../emulator/pki";
 import { type Emulator, type Respond, startEmulator } from "../emulator/server";
 import { beginRun, finishRun } from "../provider/dynamic/process";
+import { secret } from "../tools/protocol";
 import { PlanFailure, type Properties, Resource, type ResourceProvider } from "../tools/resource";
 
 export { PlanFailure, type Properties };
@@ -387,6 +388,15 @@ function inProcess(provider: object, config: Record<string, string>): ResourcePr
   };
 }
 
+/** A plugin's provider, to which the engine marks the properties that `__secrets` names. */
+function marking(provider: ResourceProvider): ResourceProvider {
+  const marked = ({ __secrets = [], ...args }: Properties): Properties => ({
+    ...args,
+    ...Object.fromEntries((__secrets as string[]).map((name) => [name, secret(args[name])])),
+  });
+  return { ...provider, check: (olds, news) => provider.check(olds, marked(news)) };
+}
+
 /** One resource of a provider in this process: a dynamic one, or a {@link ResourceProvider}. */
 export class Stack extends Resource {
   protected readonly provider: ResourceProvider;
@@ -394,7 +404,7 @@ export class Stack extends Resource {
   constructor(provider: object, config: Record<string, string> = {}) {
     super();
     this.provider =
-      "configure" in provider ? inProcess(provider, config) : (provider as ResourceProvider);
+      "configure" in provider ? inProcess(provider, config) : marking(provider as ResourceProvider);
   }
 
   /** `TLSEdge.get`: a read that knows no more than the id and what the program passes. */
