@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { mock } from "node:test";
-import type { dynamic } from "@pulumi/pulumi";
 import type { Client } from "../client/client";
 import { ServiceError } from "../client/errors";
 import { tlsCertificates } from "../client/tlsCertificate";
@@ -10,6 +9,7 @@ import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
 import { beginRun } from "../provider/dynamic/process";
 import { tlsEdge as edgeKind } from "../provider/kinds/tlsEdge";
 import { Objects } from "../provider/run/objects";
+import type { PartialResource } from "../tools/resource";
 import {
   type Answer,
   answer,
@@ -31,6 +31,7 @@ import {
   useEmulator,
 } from "./support";
 
+/** A create makes one object, also when its answer is lost, wrong or late, and never takes another's. */
 describe("a create", () => {
   const emulator = useEmulator();
   const args = { description: "d", backend: { backendId: "bkdtg_1" }, tlsTermination: {} };
@@ -53,15 +54,10 @@ describe("a create", () => {
   const posts = () => methods().filter((method) => method === "POST").length;
   const newEdge = () => new Stack(tlsEdge);
   const ids = () => emulator.tlsEdges.list().map(({ id }) => id);
-  const certificateIds = () => emulator.tlsCertificates.list().map(({ id }) => id);
   const lose = (fault: Omit<Fault, "method">) => emulator.faults.add({ method: "POST", ...fault });
-  const afterWork = { work: true, answer: "reset" } as const;
   /** Waits until a request meets the last fault of its method. */
   const faultMet = (of = "GET") =>
     until(() => emulator.faults.list().findLast(({ method }) => method === of)?.hits === 1);
-  /** Holds the answer to a GET after some others until the faults are cleared: then the service does it. */
-  const holdGet = (skip: number) =>
-    emulator.faults.add({ method: "GET", skip, work: false, answer: "held" });
   /** A POST that the service has got has no more time. */
   async function withTimeout<T>(work: () => Promise<T>): Promise<T> {
     const end = holdTimeouts();
@@ -92,7 +88,7 @@ describe("a create", () => {
     const up = (stack: Stack) =>
       answer === "silence" ? withTimeout(() => stack.up(args)) : stack.up(args);
 
-    it(`C33: a create with ${what} keeps its object, with a warning, and no other`, async () => {
+    it(`C33: after ${what}, a create finds the object that it made, warns, and makes no other`, async () => {
       const others = [await foreign("differs"), await foreign()];
       lose({ work: true, answer });
       const stack = newEdge();
@@ -107,7 +103,7 @@ describe("a create", () => {
     });
 
     if (/answer/.test(what)) continue;
-    it(`C33: a create with ${what} is not sent again, and fails without an object`, async () => {
+    it(`C33: after ${what}, a create that made nothing fails, and is not sent again`, async () => {
       lose({ work: false, answer });
       const message = await messageOf(up(newEdge()));
       assert.match(message, /may have created.*pulumi preview/);
@@ -116,13 +112,17 @@ describe("a create", () => {
     });
   }
 
+  /** Holds the answer to a GET after some others until the faults are cleared: then the service does it. */
+  const holdGet = (skip: number) =>
+    emulator.faults.add({ method: "GET", skip, work: false, answer: "held" });
+
   for (const what of ["408", "504", "524", "no answer in time"]) {
-    it(`C33: a create with ${what} looks for its object as long as the deadline allows`, async () => {
+    it(`C33: after ${what}, a create looks for its object until its deadline`, async () => {
       const isSilent = !Number(what);
       lose({ answer: isSilent ? "silence" : { status: Number(what) }, work: "cleared" });
       const stack = newEdge();
       const up = () => stack.up(args);
-      // After the mark and five looks.
+      // After the list before the POST, and five looks.
       holdGet(6);
       const created = isSilent ? withTimeout(up) : up();
       await faultMet();
@@ -133,7 +133,10 @@ describe("a create", () => {
     });
   }
 
-  it("C36: equal creates, of which some are lost, get an object each or fail, with two keys too", async () => {
+  /** The service does the work, and its answer is lost. */
+  const afterWork = { work: true, answer: "reset" } as const;
+
+  it("C36: of equal creates with lost answers, each gets its own object or fails, also with two keys", async () => {
     const key = emulator.addKey();
     setEnv({ ...settingsFor(emulator, "TLSEDGE_B"), TLSEDGE_B_API_KEY: key });
     for (const connections of [["tlsedge"], ["tlsedge", "tlsedge-b"]]) {
@@ -165,7 +168,7 @@ describe("a create", () => {
     assert.deepEqual(ids(), [second.id, first.id]);
   });
 
-  it("C36: an object that may be that of an earlier lost create is named, not taken", async () => {
+  it("C36: a create does not take an object that an earlier lost create may have made: its error names it", async () => {
     lose({ answer: { status: 502 }, work: "cleared" });
     await messageOf(newEdge().up(args));
     lose(afterWork);
@@ -185,7 +188,7 @@ describe("a create", () => {
       const undo = setEnv({ TLSEDGE_API_KEY: key });
       return work().finally(undo);
     };
-    // Its mark is older than what the first key creates.
+    // Its list is older than what the first key creates.
     await asOther(() => newEdge().up({ metadata: "any" }));
     await newEdge().up(args);
     lose({ work: false, answer: "reset" });
@@ -193,7 +196,7 @@ describe("a create", () => {
     assert.equal(ids().length, 2);
   });
 
-  it("C33: a create without a mark goes on, and names what a lost one may have created", async () => {
+  it("C33: a create goes on where the list can't be read before it; if its answer is lost, the error names what it may have made", async () => {
     emulator.faults.add({ method: "GET", answer: { status: 403 } });
     const stack = newEdge();
     await stack.up(args);
@@ -215,7 +218,7 @@ describe("a create", () => {
     assert.equal(posts(), 1);
   });
 
-  it("C33: what another machine makes half a minute after the mark is not taken", async () => {
+  it("C33: a create does not take what another machine makes half a minute after the list was read", async () => {
     await newEdge().up({ description: "marked" });
     const other = await foreign();
     mock.timers.tick(31_000);
@@ -223,7 +226,7 @@ describe("a create", () => {
     assert.ok(!(await messageOf(newEdge().up(args))).includes(other));
   });
 
-  it("C33: an object is named, not taken, when the mark was too old at the POST", async () => {
+  it("C33: when the list was read too long before the POST, the error names the object, and the create does not take it", async () => {
     emulator.faults.add({ method: "GET", answer: "held" });
     const failed = messageOf(newEdge().up(args));
     await faultMet();
@@ -233,10 +236,10 @@ describe("a create", () => {
     assert.ok((await failed).includes(ids()[0] as string));
   });
 
-  it("C33: an object is named, not taken, when its POST waited too long for the request limit", async () => {
+  it("C33: when the request limit holds the POST back too long, the error names the object, and the create does not take it", async () => {
     setEnv({ TLSEDGE_REQUESTS_PER_MINUTE: "1" });
     lose({ ...afterWork, skip: 1 });
-    // The mark is read in the first minute, the first POST sent in the second one.
+    // The list is read in the first minute, the first POST sent in the second one.
     const [first, second] = [newEdge(), newEdge()];
     const failed = Promise.all([first.up({ description: "first" }), messageOf(second.up(args))]);
     const [, message] = await failed;
@@ -249,18 +252,13 @@ describe("a create", () => {
     lose({ answer: { fields: { description: 7 } } });
     const stack = newEdge();
     const error = await failureOf(stack.up(args), Error);
-    const { id, properties, reasons } = error as unknown as Record<string, unknown>;
+    const { id, state } = stack;
     assert.deepEqual(ids(), [id]);
-    assert.deepEqual(reasons, [error.message]);
-    for (const part of [String(id), "description"]) assert.ok(error.message.includes(part));
+    assert.deepEqual((error as Error & PartialResource).reasons, [error.message]);
+    for (const part of [id, "description"]) assert.ok(error.message.includes(part));
     assert.deepEqual(methods(), ["GET", "POST"]);
-    // The engine keeps this, and updates what is incomplete, whatever the diff.
-    const state = properties as Properties;
     assert.equal(state.__provider, "exports.handler = () => 0");
-    const { inputs } = await stack.check(args);
-    const { update } = tlsEdge as Required<dynamic.ResourceProvider>;
-    const { outs } = await update(String(id), state, inputs);
-    Object.assign(stack, { id, inputs, state: outs });
+    assert.equal(await stack.up(args), "update");
     assert.equal(await stack.refresh(), "same");
     assert.equal(await stack.up(args), "same");
   });
@@ -324,6 +322,7 @@ describe("a create", () => {
     assert.equal((await objects.list(began + 1)).items.length, 2);
   });
 
+  const certificateIds = () => emulator.tlsCertificates.list().map(({ id }) => id);
   const up = ({ certificatePem, privateKeyPem }: MadeCertificate, more = {}) => {
     const stack = new Stack(tlsCertificate);
     return { stack, done: stack.up({ certificatePem, privateKeyPem, ...more }) };
@@ -419,30 +418,30 @@ describe("a create", () => {
     });
 
   /** What the list has before the POST, and in each look after it, the last one again and again. */
-  const looked: [what: string, mark: string, looks: string[], found: string | string[]][] = [
-    ["lists it late by one read: it is kept", "", ["", "new"], "new"],
+  const looked: [what: string, before: string, looks: string[], found: string | string[]][] = [
+    ["lists it one read late: it is kept", "", ["", "new"], "new"],
     ["lists it in the last look: one more shows that it is alone", "", ["", "", "", "", "a"], "a"],
     ["lists two in the last look: both are named", "", ["", "", "", "", "a", "b a"], ["a", "b"]],
     ["lists two that were alone in turn: both are named", "", ["a", "b", "a", "b a"], ["a", "b"]],
     ["has a clock that is hours off: it is kept", "ahead", ["behind ahead"], "behind"],
     ["fills in what the program leaves open: it is kept", "", ["filled"], "filled"],
-    ["shows one that differs in a module: it is named", "", ["differs"], ["differs"]],
-    ["ends with an empty page: what is not marked is named", "", ["a…|"], ["a"]],
-    ["lists it between marked ones: it is named", "old older…", ["old a older"], ["a"]],
-    ["lists no marked one any more: it is named", "old…", ["a"], ["a"]],
+    ["lists one that differs in a module: it is named", "", ["differs"], ["differs"]],
+    ["ends its list with an empty page: it is named", "", ["a…|"], ["a"]],
+    ["lists it between older ones: it is named", "old older…", ["old a older"], ["a"]],
+    ["lists no older one any more: it is named", "old…", ["a"], ["a"]],
     ["lists another machine's beside it: both are named", "", ["b a"], ["a", "b"]],
     ["lists it behind older ones of the same second: it is kept", "old", ["old a"], "a"],
-    ["has many objects: a look ends at a marked one", "old…", ["a old twin…"], "a"],
-    ["fails after it was seen once: it is named", "", ["", "", "", "a", "!", "a"], ["a"]],
+    ["has many objects: a look ends at an older one", "old…", ["a old twin…"], "a"],
+    ["refuses a look once it has listed it: it is named", "", ["", "", "", "a", "!", "a"], ["a"]],
   ];
-  for (const [what, mark, looks, found] of looked) {
-    it(`C33: at a service that ${what}`, async () => {
+  for (const [what, before, looks, found] of looked) {
+    it(`C33: the object of a lost answer, at a service that ${what}`, async () => {
       const answers = [...looks, ...Array(6).fill(looks.at(-1))].flatMap(pages);
       const args = {
         hostports: ["Late.example.com:443"],
         ...(found === "filled" && { tlsTermination: {} }),
       };
-      const { id, message, requests } = await upWith(args, page(mark), reset, ...answers);
+      const { id, message, requests } = await upWith(args, page(before), reset, ...answers);
       const isFollowed = requests.some(({ path }) => path.includes("before_id"));
       assert.equal(isFollowed, looks.join().includes("|"), "another page is read");
       assert.equal(id, typeof found === "string" ? `edgtls_${found}` : "", message);
@@ -452,7 +451,7 @@ describe("a create", () => {
     });
   }
 
-  it("C33: at a service that refuses a page after a deleted id, the look begins again", async () => {
+  it("C33: a look begins again at a service that refuses the page after a deleted id", async () => {
     const looks = ["elsewhere…|new old", "elsewhere…|new old", "elsewhere…|new old"];
     const refused = [page("elsewhere…"), answer(404, { msg: "no such id" })];
     const answers = [page("old"), reset, ...refused, ...looks.flatMap(pages)];
@@ -463,7 +462,7 @@ describe("a create", () => {
     ["was answered", false],
     ["was kept", true],
   ] as const) {
-    it(`C33: what ${what} before is a mark, too, at a service that has lost the marked ones`, async () => {
+    it(`C33: an object that ${what} earlier in the run shows which one is new, where the service lists none of before`, async () => {
       edges.none = edge("none", { hostports: [] });
       const looks = [page("none old"), page("none old"), page("none old")];
       const first = isLost ? [reset, ...looks] : [answer(201, edges.none)];
@@ -477,7 +476,7 @@ describe("a create", () => {
     });
   }
 
-  it("C33: at a service whose list never ends, a look reads ten pages", async () => {
+  it("C33: a look reads at most ten pages of a list that never ends", async () => {
     let number = 0;
     const endless: Answer = (response, request) => {
       page(`${number++}…`)(response, request);
@@ -496,7 +495,7 @@ describe("a create", () => {
     });
   });
 
-  it("C36: a service that is slow does not hold up an equal create at another", async () => {
+  it("C36: a create does not wait for an equal one at another service, which is slow", async () => {
     let release = () => {};
     const slow = await script(list, (response, request) => {
       release = () => created()(response, request);

@@ -3,12 +3,11 @@ import { execFile } from "node:child_process";
 import { mock } from "node:test";
 import { promisify } from "node:util";
 import * as pulumi from "@pulumi/pulumi";
-import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { ServiceError } from "../client/errors";
 import { type Emulator, makeCertificate, type Respond, startEmulator } from "../emulator/server";
-import { fromWire } from "../plugin/wire";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
 import * as sdk from "../sdk";
+import { valuesOf } from "../tools/protocol";
 import { startPlugin } from "./pluginProvider";
 import {
   captureMessages,
@@ -461,15 +460,13 @@ describe("the lookups", () => {
         ["getTLSCertificate", { domain: "late.example.com", mostRecent: true }],
         ["getTLSCertificates", { expiresBefore: inDays(30) }],
       ] as const) {
-        const request = new messages.InvokeRequest().setTok(`tlsedge:index:${name}`);
-        const response = await plugin.call<messages.InvokeResponse>("invoke", request, { args });
-        const { values } = fromWire(response.getReturn());
+        const response = await plugin.call("invoke", { tok: `tlsedge:index:${name}`, args });
+        const values = valuesOf(response.getReturn());
         const found = name.endsWith("s") ? Object.values(values)[0] : values;
         assert.deepEqual(found, withoutUndefined(await all[name]?.(args)));
       }
-      const request = new messages.InvokeRequest().setTok("tlsedge:index:getTLSEdge");
-      const several = { args: { metadata: { owner: "web" } } };
-      await assert.rejects(plugin.call("invoke", request, several), /2 TLS edge objects match/);
+      const several = { tok: "tlsedge:index:getTLSEdge", args: { metadata: { owner: "web" } } };
+      await assert.rejects(plugin.call("invoke", several), /2 TLS edge objects match/);
     } finally {
       plugin.close();
     }

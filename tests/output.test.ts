@@ -47,18 +47,20 @@ for (const protocol of ["dynamic", "plugin"] as const) {
     }
 
     it(`C7: ${subject} explains another service once, and refers to that error in the others`, async () => {
-      const all: { id: string; state: Properties }[] = [];
+      const all: { id: string; outs?: Properties }[] = [];
       await run(async (provider) => {
-        for (const name of ["a", "b", "c"]) all.push(await provider.create(edge, inputs(name)));
+        for (const name of ["a", "b", "c"])
+          all.push(await provider.resource(edge).create(inputs(name)));
       });
       const other = await startEmulator();
       Object.assign(env, settingsFor(other));
       const texts: string[] = [];
       const printed = await run(async (provider) => {
-        for (const { id, state } of all) {
+        const { read, delete: remove } = provider.resource(edge);
+        for (const { id, outs = {} } of all) {
           // One after the other: the first one explains.
-          texts.push((await failureOf(provider.read(edge, id, state), Error)).message);
-          texts.push((await failureOf(provider.delete(edge, id, state), Error)).message);
+          texts.push((await failureOf(read(id, outs), Error)).message);
+          texts.push((await failureOf(remove(id, outs), Error)).message);
         }
       });
       await other.close();
@@ -80,8 +82,9 @@ for (const protocol of ["dynamic", "plugin"] as const) {
         const { id } = await tlsEdges.create(clientOf(emulator), { description: "d" });
         delete env.TLSEDGE_OFFLINE_PLAN;
         const printed = await run(async (provider) => {
-          await provider.check(edge, {}, inputs("d"));
-          if (!isDynamic) await provider.create(edge, inputs("d"), true);
+          const { check, planned } = provider.resource(edge);
+          await check({}, inputs("d"));
+          await planned(inputs("d"));
         }, end);
         for (const text of [`${id} (`, `the service is ${new URL(emulator.url).host}`]) {
           assert.equal(printed.split(text).length, 2, printed);

@@ -1,9 +1,6 @@
 import assert from "node:assert/strict";
 import { mock } from "node:test";
-import type { Metadata } from "@grpc/grpc-js";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
-import { Status } from "@pulumi/pulumi/proto/status_pb";
-import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { tlsEdges } from "../client/tlsEdge";
 import { makeCertificate } from "../emulator/server";
 import { servePlugin } from "../plugin/plugin";
@@ -12,8 +9,8 @@ import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
 import { lookups } from "../provider/kinds/kinds";
 import { chainNames } from "../provider/kinds/pem";
 import { pick } from "../provider/kinds/properties";
-import { EnginePort } from "../tools/protocol";
-import { resourceOf, secret, startPlugin } from "./pluginProvider";
+import { CallError, EnginePort, type RemoteProvider, secret, valuesOf } from "../tools/protocol";
+import { resourceOf, startPlugin } from "./pluginProvider";
 import {
   assertLoopback,
   captureMessages,
@@ -33,17 +30,18 @@ import {
   planWarnings as warnings,
 } from "./support";
 
+/** What the plugin says to the engine in the calls of its protocol. */
 describe("the plugin", () => {
   const emulator = useEmulator();
   let plugin: Awaited<ReturnType<typeof startPlugin>>;
-  let edges: ReturnType<typeof plugin.provider>;
+  let edges: ReturnType<typeof plugin.resource>;
   let certificates: typeof edges;
   let certificate: { certificatePem: string; privateKeyPem: string };
 
   before(async () => {
     plugin = await startPlugin();
-    edges = plugin.provider("TLSEdge");
-    certificates = plugin.provider("TLSCertificate");
+    edges = plugin.resource(resourceOf("TLSEdge"));
+    certificates = plugin.resource(resourceOf("TLSCertificate"));
     const { certificatePem, privateKeyPem } = await makeCertificate({
       commonName: "a.example",
       notBefore: new Date(0),
@@ -63,25 +61,17 @@ describe("the plugin", () => {
 
   /** The fields of a call about an edge. */
   const edge = (name = "e") => resourceOf("TLSEdge", name);
-  const call = (...request: Parameters<typeof plugin.call>) => plugin.call<never>(...request);
-  const check = (resource: object, news: object): Promise<messages.CheckResponse> =>
-    call("check", new messages.CheckRequest(), { ...resource, news });
+  const check = (resource: object, news: object) => plugin.call("check", { ...resource, news });
   const checkEdge = (news: object, name?: string) => check(edge(name), news);
-  const diff = (fields: object): Promise<messages.DiffResponse> =>
-    call("diff", new messages.DiffRequest(), { ...edge(), id: "edgtls_1", ...fields });
-  const create = (resource: object, properties: object, isPlan = false) => {
-    const request = new messages.CreateRequest().setPreview(isPlan);
-    return plugin.call<messages.CreateResponse>("create", request, { ...resource, properties });
-  };
-  const update = (fields: object, isPlan = false): Promise<messages.UpdateResponse> => {
-    const request = new messages.UpdateRequest().setPreview(isPlan);
-    return call("update", request, { ...edge(), id: "edgtls_1", ...fields });
-  };
-  const read = (fields: object): Promise<messages.ReadResponse> =>
-    call("read", new messages.ReadRequest(), { ...edge(), ...fields });
-  type Struct = { toJavaScript(): object } | undefined;
-  const valuesOf = (struct: Struct) => (struct?.toJavaScript() ?? {}) as Properties;
-  const propertiesOf = (response: { getProperties(): Struct }) =>
+  const diff = (fields: object) => plugin.call("diff", { ...edge(), id: "edgtls_1", ...fields });
+  const create = (resource: object, properties: object, preview = false) =>
+    plugin.call("create", { ...resource, properties, preview });
+  const update = (fields: object, preview = false) =>
+    plugin.call("update", { ...edge(), id: "edgtls_1", ...fields, preview });
+  const read = (fields: object) => plugin.call("read", { ...edge(), ...fields });
+  const remove = (resource: object, id: string, properties: object) =>
+    plugin.call("delete", { ...resource, id, properties });
+  const propertiesOf = (response: { getProperties(): Parameters<typeof valuesOf>[0] }) =>
     valuesOf(response.getProperties());
   const reasonsOf = (checked: messages.CheckResponse) =>
     checked.getFailuresList().map((failure) => failure.getReason());
@@ -177,9 +167,8 @@ describe("the plugin", () => {
     assert.equal(stack.state.onModuleRemoval, "replace");
   });
 
-  it("C14 C83: the plugin's plan of a new certificate knows what follows from it, and no more", async () => {
-    const { inputs } = await new Stack(certificates).preview(certificate);
-    const planned = await certificates.planned(inputs);
+  it("C14 C83: the plugin's plan of a new certificate shows what follows from the chain, and nothing that the service chooses", async () => {
+    const { planned = {} } = await new Stack(certificates).preview(certificate);
     const { state } = await deployed(certificates, certificate);
     for (const name of Object.keys(chainNames)) assert.deepEqual(planned[name], state[name]);
     const { uri, accountTag, renewBeforeDays } = planned;
@@ -187,7 +176,7 @@ describe("the plugin", () => {
     assert.deepEqual(["metadata" in planned, "privateKeyPem" in planned], [false, false]);
   });
 
-  it("C16 C83: the plugin's plan of an update knows what stays, and what it sends of a drift", async () => {
+  it("C16 C83: the plugin's plan of an update shows what stays, and what an update sends because of a drift", async () => {
     const oldInputs = { description: "d", metadata: "m" };
     const olds = {
       ...{ uri: "https://x", createdAt: "2026", description: "by hand", metadata: "m" },
@@ -212,7 +201,7 @@ describe("the plugin", () => {
       return [path, kind];
     });
 
-  it("C22 C83: a diff names the nested property: what a list loses, what changes, what replaces", async () => {
+  it("C22 C83: a diff names the part of a property that a list loses, that changes, or that replaces", async () => {
     const [one, other] = [{ terminateAt: "edge", minVersion: "1.2" }, { minVersion: "1.3" }];
     const onModuleRemoval = "replace";
     const changes: [oldInputs: object, news: object, path: string, kind: number][] = [
@@ -247,7 +236,7 @@ describe("the plugin", () => {
     assert.equal(found.getDeletebeforereplace(), false);
   });
 
-  it("C24 C26 C37: the plugin tells the engine to delete an edge before it replaces it, by replaceOnChanges too", async () => {
+  it("C24 C26 C37: the plugin tells the engine to delete an edge before its replacement, also one by replaceOnChanges", async () => {
     const olds = { uri: "x", description: "d", metadata: null, hostports: [] };
     const change = { news: { description: "e" }, oldInputs: { description: "d" } };
     const found = await diff({ olds, ...change });
@@ -276,7 +265,7 @@ describe("the plugin", () => {
     assert.deepEqual(requests(), ["GET"], "a create");
   });
 
-  it("C19: the end of a run of the plugin warns by the resource's name, not of what the run has, nor in the next run", async () => {
+  it("C19: at the end of a run the plugin warns by the name of the resource, not of objects that the run has, and not again in the next run", async () => {
     setEnv({ TLSEDGE_OFFLINE_PLAN: undefined });
     const { id, uri } = await foreign({ description: "in state" });
     await foreign({ hostports: ["held.example:443"] });
@@ -309,11 +298,11 @@ describe("the plugin", () => {
     assert.match((await warnings(plugin.endRun)).join(), new RegExp(`twin: ${id}`));
   });
 
-  it("C19 C84: the plugin names what equals a resource that it replaces: a lost successor may equal it, too", async () => {
+  it("C19 C84: the plugin names an object that equals a resource to replace: it may be a replacement that was lost", async () => {
     setEnv({ TLSEDGE_OFFLINE_PLAN: undefined });
     const news = { description: "own" };
     const { id } = await foreign(news);
-    await call("check", new messages.CheckRequest(), { ...edge(), olds: news, news });
+    await check({ ...edge(), olds: news }, news);
     await checkEdge(news);
     await create(edge(), news, true);
     const found = (await warnings(plugin.endRun)).join();
@@ -392,7 +381,7 @@ describe("the plugin", () => {
     assert.doesNotMatch(await messageOf(hidden as Promise<unknown>), /cert_/);
   });
 
-  it("C13: to the plugin, each marker of an unknown value is one, at any depth, and a resource is its id", async () => {
+  it("C13: the plugin reads each kind of unknown value as unknown, at any depth, and a resource as its id", async () => {
     const inputsOf = async (news: object) => valuesOf((await checkEdge(news)).getInputs());
     const hostport = "a.example.com:443";
     for (const marker of Object.values(typedUnknowns)) {
@@ -441,7 +430,7 @@ describe("the plugin", () => {
     for (const failure of checked.getFailuresList()) assert.equal(failure.getProperty(), "");
   });
 
-  it("C50: in the plugin, a property is a secret as a whole where a part is one, and is marked once", async () => {
+  it("C50: a property with a secret part is a secret as a whole to the plugin, and is marked once", async () => {
     const news = { ipRestriction: { ipPolicyIds: [secret("ipp_1"), "ipp_2"] } };
     const restriction = { ipPolicyIds: ["ipp_1", "ipp_2"], enabled: true };
     const inputs = valuesOf((await checkEdge(news)).getInputs());
@@ -452,13 +441,13 @@ describe("the plugin", () => {
     }
   });
 
-  it("C50: an update and a read of the plugin keep secrets, also those of the state alone, in the plan, too", async () => {
+  it("C50: updates, their plans and reads of the plugin keep what is marked as a secret, also in the state alone", async () => {
     const { id, uri, created_at } = await foreign({ description: "one" });
     const oldInputs = { description: "one" };
     // In both, a property is marked once.
     const olds = { uri, createdAt: secret(created_at), description: secret("one") };
     const news = { description: secret("two") };
-    const assertMarked = (response: { getProperties(): Struct }) => {
+    const assertMarked = (response: Parameters<typeof propertiesOf>[0]) => {
       const { createdAt, description } = propertiesOf(response);
       assert.deepEqual([createdAt, description], [secret(created_at), secret("two")]);
     };
@@ -472,22 +461,20 @@ describe("the plugin", () => {
     assertMarked(await read({ id, properties: { ...olds, description: "one" }, inputs: news }));
   });
 
-  it("C50: an argument of the plugin that is no secret any more is none in the state after its next update", async () => {
+  it("C50: an argument that is no secret any more is plain in the plugin's state after the next update", async () => {
     const { id, uri } = await foreign({ description: "one" });
     const fields = { id, oldInputs: { description: "one" }, news: { description: "two" } };
     const found = await update({ ...fields, olds: { uri, description: secret("one") } });
     assert.equal(propertiesOf(found).description, "two");
   });
 
-  it("C50: a key that leaves the program is warned of, and an empty one is refused", async () => {
+  it("C50: the plugin warns when a private key is removed from the program, and refuses an empty one", async () => {
     const chain = resourceOf("TLSCertificate");
     const olds = { ...certificate, privateKeyPem: secret(certificate.privateKeyPem) };
     const checked = async (news: object) => {
       const shown = captureMessages();
-      const request = new messages.CheckRequest();
-      const response = await call("check", request, { ...chain, olds, news });
-      const reasons = (response as messages.CheckResponse).getFailuresList();
-      return [...shown(), ...reasons.map((one) => one.getReason())];
+      const reasons = reasonsOf(await check({ ...chain, olds }, news));
+      return [...shown(), ...reasons];
     };
     assert.deepEqual(await checked(certificate), []);
     const { certificatePem } = certificate;
@@ -535,26 +522,19 @@ describe("the plugin", () => {
     const id = "edgtls/secret id";
     const answer = { status: 400, body: JSON.stringify({ msg: `no such edge: ${id}` }) };
     emulator.faults.add({ method: "GET", answer });
-    const lookup = new messages.InvokeRequest().setTok("tlsedge:index:getTLSEdge");
-    const message = await messageOf(call("invoke", lookup, { args: { id: secret(id) } }));
+    const lookup = { tok: "tlsedge:index:getTLSEdge", args: { id: secret(id) } };
+    const message = await messageOf(plugin.call("invoke", lookup));
     assert.equal(message.split("[secret]").length, 3, "in the path, and in the service's words");
     for (const text of [id, encodeURIComponent(id)]) assert.ok(!message.includes(text));
   });
 
   it("C35: through the plugin, an object whose answer is wrong is recorded with its inputs", async () => {
     emulator.faults.add({ method: "POST", answer: { fields: { description: 7 } } });
-    const failed = create(edge(), { metadata: secret("m") });
-    const error = (await failureOf(failed, Error)) as Error & { metadata: Metadata };
-    const [trailer] = error.metadata.get("grpc-status-details-bin");
-    const [detail] = Status.deserializeBinary(Buffer.from(trailer ?? "")).getDetailsList();
-    const { ErrorResourceInitFailed } = messages;
-    const record = ErrorResourceInitFailed.deserializeBinary(
-      detail?.getValue_asU8() ?? Buffer.of(),
-    );
-    const [{ id = "" } = {}] = emulator.tlsEdges.list();
-    assert.deepEqual([record.getId(), record.getReasonsList()], [id, [error.message]]);
-    assert.equal(propertiesOf(record).uri, "");
-    assert.deepEqual(valuesOf(record.getInputs()), { metadata: secret("m") });
+    const error = await failureOf(create(edge(), { metadata: secret("m") }), CallError);
+    const { id, reasons, properties, inputs } = error;
+    assert.deepEqual([id, reasons], [emulator.tlsEdges.list()[0]?.id, [error.message]]);
+    assert.equal(properties?.uri, "");
+    assert.deepEqual(inputs, { metadata: secret("m") });
   });
 
   it("C93: each operation of the plugin has the deadline that the engine gives, in seconds", async () => {
@@ -570,7 +550,7 @@ describe("the plugin", () => {
       ["POST", () => create({ ...edge(), timeout: 0.2 }, news)],
       ["GET", () => read(late)],
       ["PATCH", () => update({ ...late, news, oldInputs: {} })],
-      ["DELETE", () => call("delete", new messages.DeleteRequest(), { ...edge(), ...late })],
+      ["DELETE", () => plugin.call("delete", { ...edge(), ...late })],
     ] as const) {
       emulator.faults.add({ method, answer: "silence" });
       const message = await messageOf(work());
@@ -614,8 +594,7 @@ describe("the plugin", () => {
     await checkEdge(inputs, "second");
     assert.match(await messageOf(diffed("second")), /"first" and "second" have the same object/);
     const shown = captureMessages();
-    const properties = { ...inputs, uri };
-    await call("delete", new messages.DeleteRequest(), { ...edge("old name"), id, properties });
+    await remove(edge("old name"), id, { ...inputs, uri });
     assert.match(shown().join(), /stays on the service/);
     await plugin.configure();
     await checkEdge(inputs, "second");
@@ -625,12 +604,12 @@ describe("the plugin", () => {
     assert.ok(emulator.tlsEdges.get(id));
   });
 
-  it("C81: what was imported a second time stays when that resource goes, but not what is replaced", async () => {
+  it("C81: an object that was imported twice stays when one of its resources is removed, but not when it is replaced", async () => {
     const { id, uri } = await foreign({ description: "d" });
     const properties = { uri, description: "d" };
     const removed = async (name: string) => {
       const shown = captureMessages();
-      await call("delete", new messages.DeleteRequest(), { ...edge(name), id, properties });
+      await remove(edge(name), id, properties);
       return shown().join();
     };
     const planned = async (name: string, description: string) => {
@@ -661,7 +640,7 @@ describe("the plugin", () => {
     assert.equal(emulator.tlsEdges.get(id), undefined);
   });
 
-  it("C37: what the plugin is told to replace without a change is deleted", async () => {
+  it("C37: the plugin deletes the old object of a replacement without a change", async () => {
     const { id, uri } = await foreign({ description: "d" });
     const properties = { uri, description: "d" };
     await checkEdge({ description: "d" });
@@ -672,7 +651,7 @@ describe("the plugin", () => {
       oldInputs: { description: "d" },
       news: { description: "d" },
     });
-    await call("delete", new messages.DeleteRequest(), { ...edge(), id, properties });
+    await remove(edge(), id, properties);
     assert.equal(emulator.tlsEdges.get(id), undefined);
   });
 
@@ -687,7 +666,7 @@ describe("the plugin", () => {
       oldInputs: { description: "d" },
       news: { description: "e" },
     });
-    await call("delete", new messages.DeleteRequest(), { ...edge(), id, properties });
+    await remove(edge(), id, properties);
     assert.equal(emulator.tlsEdges.get(id), undefined);
   });
 
@@ -724,24 +703,20 @@ describe("the plugin", () => {
     name: string,
     work: (calls: ReturnType<typeof callsOf>) => Promise<void>,
   ): Promise<void> {
-    const { call, close } = await startPlugin();
-    await work(callsOf(name, call)).finally(close);
+    const own = await startPlugin();
+    await work(callsOf(name, own)).finally(own.close);
   }
-  const callsOf = (name: string, call: typeof plugin.call) => {
+  const callsOf = (name: string, own: RemoteProvider) => {
     const urn = `urn:pulumi:dev::p::pulumi:providers:tlsedge::${name}`;
     return {
-      configure: (args: object) =>
-        call("configure", new messages.ConfigureRequest(), { urn, args }),
+      configure: (args: object) => own.call("configure", { urn, args }),
       async checked(news: object, project = "p") {
         const fields = { urn: urn.replace("::p::", `::${project}::`), news };
-        const request = new messages.CheckRequest();
-        const found = await call<messages.CheckResponse>("checkConfig", request, fields);
+        const found = await own.call("checkConfig", fields);
         return { inputs: valuesOf(found.getInputs()), reasons: reasonsOf(found) };
       },
       async moved(oldInputs: object) {
-        const request = new messages.DiffRequest();
-        const fields = { urn, oldInputs, news: {} };
-        const found = await call<messages.DiffResponse>("diffConfig", request, fields);
+        const found = await own.call("diffConfig", { urn, oldInputs, news: {} });
         return found.getReplacesList();
       },
     };
@@ -779,7 +754,7 @@ describe("the plugin", () => {
       }));
   }
 
-  it("C82: a provider of a program is none of the stack, and its key is a secret", async () => {
+  it("C82: the key of a provider in the program is a secret, whatever the provider's name", async () => {
     for (const name of ["staging", "default-eu", "defaults", "default_eu", "default_2"]) {
       await withProvider(name, async ({ checked, configure }) => {
         const { inputs } = await checked({ baseUrl, apiKey: "k" });
@@ -861,15 +836,14 @@ describe("the plugin", () => {
     assert.deepEqual(valuesOf(found.getInputs()), { description: "d" });
   });
 
-  it("C50 C83 C88: an engine of any version learns that the plugin takes secrets, outputs and resources, and plans", async () => {
+  it("C50 C83 C88: the plugin tells an engine of any version that it takes secrets, outputs and resources, and plans creates", async () => {
     // In a process of its own, because a handshake changes where messages go.
-    const { call, close } = await startPlugin();
-    const request = new messages.ProviderHandshakeRequest().setEngineAddress("127.0.0.1:1");
+    const own = await startPlugin();
     const calls = [
-      call<messages.ProviderHandshakeResponse>("handshake", request),
-      call<messages.ConfigureResponse>("configure", new messages.ConfigureRequest(), { args: {} }),
+      own.call("handshake", { engineAddress: "127.0.0.1:1" }),
+      own.call("configure", { args: {} }),
     ];
-    const [shaken, configured] = await Promise.all(calls).finally(close);
+    const [shaken, configured] = await Promise.all(calls).finally(own.close);
     const answered: Properties = { ...shaken?.toObject(), ...configured?.toObject() };
     const now = ["acceptSecrets", "acceptOutputs", "acceptResources"];
     const before3250 = [...now.map((name) => name.toLowerCase()), "supportspreview"];
@@ -880,29 +854,27 @@ describe("the plugin", () => {
     const engine = await EnginePort.open();
     const urns: string[] = [];
     engine.onLog = (_, urn) => urns.push(urn);
-    const { call, close } = await startPlugin();
-    const request = new messages.ProviderHandshakeRequest();
+    const own = await startPlugin();
     const inputs = { backend: { enabled: true, backendId: "b" } };
     const { accountTag } = clientOf(emulator);
     const olds = { ...inputs, uri: "x", accountTag };
     const change = { ...edge(), id: "edgtls_1", olds, oldInputs: inputs, news: {} };
     try {
-      await call("handshake", request, { engineAddress: `127.0.0.1:${engine.port}` });
-      await call("configure", new messages.ConfigureRequest(), { args: {} });
-      await call("check", new messages.CheckRequest(), { ...edge(), news: {} });
-      await call("diff", new messages.DiffRequest(), change);
+      await own.call("handshake", { engineAddress: `127.0.0.1:${engine.port}` });
+      await own.configure();
+      await own.call("check", { ...edge(), news: {} });
+      await own.call("diff", change);
     } finally {
-      close();
+      own.close();
       await engine.close();
     }
     assert.deepEqual(urns, [edge().urn]);
   });
 
   it("C86: the plugin gives the schema, which has its version", async () => {
-    const request = new messages.GetSchemaRequest();
-    const response = await plugin.call<messages.GetSchemaResponse>("getSchema", request);
+    const response = await plugin.call("getSchema");
     assert.deepEqual(JSON.parse(response.getSchema()), schema);
-    const info = await plugin.call<{ getVersion(): string }>("getPluginInfo", new Empty());
+    const info = await plugin.call("getPluginInfo");
     assert.equal(info.getVersion(), schema.version);
   });
 });

@@ -37,7 +37,7 @@ describe("a message of the plugin to the engine", () => {
       commonName: "a.example.com",
       notBefore: new Date(0),
     });
-    return provider.check(certificate, {}, { ...pair, renewBeforeDays: 3650 });
+    return provider.resource(certificate).check({}, { ...pair, renewBeforeDays: 3650 });
   }
 
   it("arrives before the answer, whatever proxies the environment names", async () => {

@@ -9,7 +9,6 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 import { mock } from "node:test";
 import timers from "node:timers/promises";
-import { isDeepStrictEqual } from "node:util";
 import * as pulumi from "@pulumi/pulumi";
 import { Client, type ClientOptions } from "../client/client";
 import { tlsCertificates } from "../client/tlsCertificate";
@@ -22,8 +21,10 @@ import {
 } from "../emulator/pki";
 import { type Emulator, type Respond, startEmulator } from "../emulator/server";
 import { beginRun, finishRun } from "../provider/dynamic/process";
+import { secret } from "../tools/protocol";
+import { PlanFailure, type Properties, Resource, type ResourceProvider } from "../tools/resource";
 
-export type Properties = Record<string, unknown>;
+export { PlanFailure, type Properties };
 
 /** How the engine writes a value that is not known yet; spelt out, not imported: it is a fact. */
 export const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
@@ -355,147 +356,66 @@ export const messageOf = async (work: Promise<unknown>): Promise<string> =>
   (await failureOf(work, Error)).message;
 
 /** What crosses to the provider, as the wire leaves it: without what is undefined. */
-function wired<T>(value: T): T {
-  return JSON.parse(JSON.stringify(value)) as T;
-}
-
-/** What crosses back. Pulumi's wire refuses what is undefined. */
-function answered<T>(value: T): T {
-  assert.deepEqual(wired(value), value, "the provider answers with an undefined value");
-  return wired(value);
-}
+const wired = (value: unknown) => JSON.parse(JSON.stringify(value));
 
 /** The provider's text, as the engine keeps it in inputs and state. */
 const __provider = "exports.handler = () => 0";
 
-/** A plan that the provider refuses, with everything that it says. */
-export class PlanFailure extends Error {
-  constructor(readonly failures: pulumi.dynamic.CheckFailure[]) {
-    super(failures.map(({ reason }) => reason).join("\n"));
-  }
+/** A dynamic provider in this process, called as Pulumi does it (its dynamic-provider/index.js). */
+function inProcess(provider: object, config: Record<string, string>): ResourceProvider {
+  const methods = provider as Record<string, (...args: unknown[]) => Promise<object | undefined>>;
+  const call = async (name: string, ...args: unknown[]) => {
+    const get = (key: string) => config[key];
+    const require = (key: string) => config[key] ?? "";
+    await methods.configure?.({ config: { get, require } });
+    const answer = (await methods[name]?.(...wired(args))) ?? {};
+    // What crosses back: Pulumi's wire refuses what is undefined.
+    assert.deepEqual(wired(answer), answer, "the provider answers with an undefined value");
+    const answered = wired(answer);
+    // C26: anything more would take the verdict out of the engine's hands.
+    assert.notEqual(answered.changes, true);
+    for (const part of ["inputs", "outs", "props"])
+      if (answered[part]) Object.assign(answered[part], { __provider });
+    return answered;
+  };
+  return {
+    check: (olds, news) => call("check", olds, { __secrets: [], ...news, __provider }),
+    diff: (id, state, news) => call("diff", id, state, news),
+    create: (news) => call("create", news),
+    read: (id, state) => call("read", id, state),
+    update: (id, state, news) => call("update", id, state, news),
+    delete: (id, state) => call("delete", id, state),
+  };
 }
 
-/** A provider of either protocol. The plugin needs the inputs of the last deployment, too. */
-export interface ResourceProvider {
-  configure(request: { config: pulumi.dynamic.Config }): Promise<void>;
-  check(olds: Properties, news: Properties): Promise<pulumi.dynamic.CheckResult>;
-  diff(
-    id: string,
-    state: Properties,
-    inputs: Properties,
-    olds: Properties,
-  ): Promise<pulumi.dynamic.DiffResult>;
-  create(inputs: Properties): Promise<pulumi.dynamic.CreateResult>;
-  read(id: string, state: Properties, olds?: Properties): Promise<pulumi.dynamic.ReadResult>;
-  update(
-    id: string,
-    state: Properties,
-    inputs: Properties,
-    olds: Properties,
-  ): Promise<pulumi.dynamic.UpdateResult>;
-  delete(id: string, state: Properties): Promise<void>;
+/** A plugin's provider, to which the engine marks the properties that `__secrets` names. */
+function marking(provider: ResourceProvider): ResourceProvider {
+  const marked = ({ __secrets = [], ...args }: Properties): Properties => ({
+    ...args,
+    ...Object.fromEntries((__secrets as string[]).map((name) => [name, secret(args[name])])),
+  });
+  return { ...provider, check: (olds, news) => provider.check(olds, marked(news)) };
 }
 
-/** One resource, driven as the engine drives a dynamic provider (its dynamic-provider/index.js). */
-export class Stack {
-  readonly #provider: ResourceProvider;
-  readonly #config: Record<string, string>;
-  id = "";
-  inputs: Properties = {};
-  state: Properties = {};
+/** One resource of a provider in this process: a dynamic one, or a {@link ResourceProvider}. */
+export class Stack extends Resource {
+  protected readonly provider: ResourceProvider;
 
   constructor(provider: object, config: Record<string, string> = {}) {
-    this.#provider = provider as ResourceProvider;
-    this.#config = config;
-  }
-
-  async #configured() {
-    const get = (key: string) => this.#config[key];
-    const require = (key: string) => this.#config[key] ?? "";
-    await this.#provider.configure({ config: { get, require } });
-    return this.#provider;
-  }
-
-  /** The checked inputs, and what is wrong with them. */
-  async check(args: Properties, olds: Properties = this.inputs) {
-    const { check } = await this.#configured();
-    const result = await check(wired(olds), wired({ __secrets: [], ...args, __provider }));
-    const { inputs = {}, failures = [] } = result;
-    return { inputs: answered({ ...inputs, __provider }) as Properties, failures };
-  }
-
-  /** `pulumi preview`: what would happen, and which properties would replace. */
-  async preview(args: Properties) {
-    const { inputs, failures } = await this.check(args);
-    if (failures.length > 0) throw new PlanFailure(failures);
-    if (!this.id) return { verdict: "create", inputs, replaces: [] as string[] };
-    return this.diff(inputs);
-  }
-
-  /** What would happen with inputs that were checked. */
-  async diff(inputs: Properties) {
-    const { diff } = await this.#configured();
-    const { changes, replaces = [] } = await diff(
-      this.id,
-      wired(this.state),
-      wired(inputs),
-      wired(this.inputs),
-    );
-    // C26: anything more would take the verdict out of the engine's hands.
-    assert.notEqual(changes, true);
-    const verdict = () => {
-      if (replaces.length > 0) return "replace";
-      return changes === false || isDeepStrictEqual(this.inputs, inputs) ? "same" : "update";
-    };
-    return { verdict: verdict(), inputs, replaces };
-  }
-
-  /** `pulumi up`, of everything but replacements; says what it did. */
-  async up(args: Properties): Promise<string> {
-    const { verdict, inputs } = await this.preview(args);
-    const { create, update } = await this.#configured();
-    if (verdict === "create") {
-      const { id, outs } = await create(wired(inputs));
-      Object.assign(this, { id, state: answered({ ...outs, __provider }), inputs });
-    } else if (verdict === "update") {
-      const { outs } = await update(this.id, wired(this.state), wired(inputs), wired(this.inputs));
-      Object.assign(this, { state: answered({ ...outs, __provider }), inputs });
-    } else {
-      assert.equal(verdict, "same", "this stack can't replace");
-      this.inputs = inputs;
-    }
-    return verdict;
-  }
-
-  /** `pulumi refresh`: `gone`, `drifted` when it gave other inputs, else `same`. */
-  async refresh(): Promise<string> {
-    const { read } = await this.#configured();
-    const { id, props, inputs } = await read(this.id, wired(this.state), wired(this.inputs));
-    if (!id) {
-      Object.assign(this, { id: "", inputs: {}, state: {} });
-      return "gone";
-    }
-    this.state = answered({ ...props, __provider });
-    if (!inputs) return "same";
-    this.inputs = answered({ ...inputs, __provider });
-    return "drifted";
+    super();
+    this.provider =
+      "configure" in provider ? inProcess(provider, config) : marking(provider as ResourceProvider);
   }
 
   /** `TLSEdge.get`: a read that knows no more than the id and what the program passes. */
-  async get(id: string, props: Properties = {}) {
-    const { read } = await this.#configured();
-    return read(id, wired({ ...props, __provider }));
+  get(id: string, props: Properties = {}) {
+    return this.provider.read(id, { ...props, __provider });
   }
 
   /** `pulumi destroy`: a run of its own. */
   async destroy(): Promise<void> {
     beginRun();
     await this.leave();
-  }
-
-  /** The end of an update of a program that has the resource no more. */
-  async leave(): Promise<void> {
-    await (await this.#configured()).delete(this.id, wired(this.state));
   }
 }
 

@@ -5,6 +5,7 @@ import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
 import {
   credentials,
+  type MethodDefinition,
   Server,
   ServerCredentials,
   type ServiceError,
@@ -12,34 +13,30 @@ import {
 } from "@grpc/grpc-js";
 import { EngineService } from "@pulumi/pulumi/proto/engine_grpc_pb";
 import type { LogRequest } from "@pulumi/pulumi/proto/engine_pb";
-import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb";
+import {
+  type IResourceProviderClient,
+  ResourceProviderClient,
+  ResourceProviderService,
+} from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { repository } from "./folders";
+import type { PartialResource, Properties, ResourceProvider } from "./resource";
 
-/** Inputs or outputs of a resource, in plain form. */
-export type Properties = Record<string, unknown>;
+/** The error of a call, with what the engine stores if the call has created or changed the resource nevertheless. */
+export class CallError extends Error implements Partial<PartialResource> {
+  id?: string;
+  properties?: Properties;
+  inputs?: Properties;
+  reasons?: string[];
 
-/** An incomplete resource: the engine stores it, and updates it in the next up. */
-export interface PartialResource {
-  id: string;
-  properties: Properties;
-  reasons: string[];
-}
-
-/** The error of a call. With `partial`, the failed call has created or changed the resource. */
-export class CallError extends Error {
-  constructor(
-    message: string,
-    readonly partial?: PartialResource,
-  ) {
+  constructor(message: string, partial?: PartialResource) {
     super(message);
+    Object.assign(this, partial);
   }
 }
-
-type Done<Response> = (error: ServiceError | null, response: Response) => void;
 
 const running = new Set<ChildProcess>();
 process.on("exit", () => {
@@ -84,8 +81,82 @@ export interface Named {
   type: string;
 }
 
+type Service = typeof ResourceProviderService;
+type Method = keyof IResourceProviderClient;
+type Answer<Name extends Method> = ReturnType<Service[Name]["responseDeserialize"]>;
+const methods = ResourceProviderService as {
+  [Name in Method]: MethodDefinition<object, Answer<Name>>;
+};
+
+/** A provider of either protocol, called over gRPC as the engine calls it. */
+export class RemoteProvider {
+  readonly client: ResourceProviderClient;
+  #plansCreates = false;
+
+  constructor(port: number | string) {
+    this.client = new ResourceProviderClient(`127.0.0.1:${port}`, credentials.createInsecure());
+  }
+
+  /** Calls a method, with these fields of its request. */
+  call<Name extends Method>(name: Name, fields: Properties = {}): Promise<Answer<Name>> {
+    const { path, requestDeserialize, requestSerialize, responseDeserialize } = methods[name];
+    const request = fill(requestDeserialize(Buffer.of()), fields);
+    return new Promise((resolve, reject) => {
+      const done = (error: ServiceError | null, answer?: Answer<Name>) =>
+        error ? reject(callErrorOf(error)) : resolve(answer as Answer<Name>);
+      this.client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, done);
+    });
+  }
+
+  /** A run begins. */
+  async configure(): Promise<void> {
+    const response = await this.call("configure", { args: {} });
+    this.#plansCreates = response.getSupportspreview();
+  }
+
+  /** The calls about one resource. */
+  resource(named: Named): Required<ResourceProvider> {
+    const call = <Name extends Method>(name: Name, fields: Properties) =>
+      this.call(name, { ...named, ...fields });
+    return {
+      check: async (olds, news) => {
+        const response = await call("check", { olds, news });
+        const failures = response.getFailuresList().map((one) => one.toObject());
+        return { inputs: valuesOf(response.getInputs()), failures };
+      },
+      diff: async (id, olds, news, oldInputs) => {
+        const response = await call("diff", { id, olds, news, oldInputs });
+        const { DIFF_UNKNOWN, DIFF_SOME } = messages.DiffResponse.DiffChanges;
+        const said = response.getChanges();
+        const changes = said === DIFF_UNKNOWN ? undefined : said === DIFF_SOME;
+        return { changes, replaces: response.getReplacesList() };
+      },
+      planned: async (properties) => {
+        if (!this.#plansCreates) return {};
+        return valuesOf((await call("create", { properties, preview: true })).getProperties());
+      },
+      create: async (properties) => {
+        const response = await call("create", { properties });
+        return { id: response.getId(), outs: valuesOf(response.getProperties()) };
+      },
+      read: async (id, properties, olds) => {
+        const response = await call("read", { id, properties, inputs: olds });
+        const inputs = response.hasInputs() ? valuesOf(response.getInputs()) : undefined;
+        return { id: response.getId(), props: valuesOf(response.getProperties()), inputs };
+      },
+      update: async (id, olds, news, oldInputs) => {
+        const response = await call("update", { id, olds, news, oldInputs });
+        return { outs: valuesOf(response.getProperties()) };
+      },
+      delete: async (id, properties) => {
+        await call("delete", { id, properties });
+      },
+    };
+  }
+}
+
 /** A provider's process, of either protocol, started and called as the engine does it. */
-export class Provider {
+export class Provider extends RemoteProvider {
   /** What the process has printed, or logged through the engine. */
   printed = "";
   /** What the process has answered, without secrets that the engine encrypts. */
@@ -96,9 +167,9 @@ export class Provider {
   /** Rejects when the process or the engine is killed: no call in flight gets an answer then. */
   readonly #cancelled: Promise<never>;
   #cancel: () => void = () => undefined;
-  readonly #client: ResourceProviderClient;
 
   private constructor(child: ChildProcess, engine: EnginePort, port: string) {
+    super(port);
     this.#child = child;
     this.#engine = engine;
     this.#closed = once(child, "close");
@@ -106,7 +177,6 @@ export class Provider {
       this.#cancel = () => reject(new CallError("the process was killed"));
     });
     this.#cancelled.catch(() => undefined);
-    this.#client = new ResourceProviderClient(`127.0.0.1:${port}`, credentials.createInsecure());
   }
 
   /** Starts and configures a process. `folder` is the program's: packages are resolved from it. */
@@ -114,15 +184,14 @@ export class Provider {
     folder: string,
     env: NodeJS.ProcessEnv,
     protocol: Protocol = "dynamic",
-    given?: EnginePort,
   ): Promise<Provider> {
-    const engine = given ?? (await EnginePort.open());
+    const engine = await EnginePort.open();
     const script = {
       dynamic: require.resolve("@pulumi/pulumi/cmd/dynamic-provider"),
       plugin: path.join(repository, "plugin", "dist", "pulumi-resource-tlsedge.js"),
     }[protocol];
-    const args = [script, `127.0.0.1:${engine.port}`];
-    const child = spawn(process.execPath, args, { cwd: folder, env });
+    const engineAddress = `127.0.0.1:${engine.port}`;
+    const child = spawn(process.execPath, [script, engineAddress], { cwd: folder, env });
     running.add(child);
     child.once("close", () => running.delete(child));
     let early = "";
@@ -141,77 +210,26 @@ export class Provider {
         provider.printed += data;
       });
     }
-    if (protocol === "plugin") {
-      const engineAddress = `127.0.0.1:${engine.port}`;
-      const request = fill(new messages.ProviderHandshakeRequest(), { engineAddress });
-      await provider.#call("handshake", request);
-    }
-    await provider.#call("configure", fill(new messages.ConfigureRequest(), { args: {} }));
+    if (protocol === "plugin") await provider.call("handshake", { engineAddress });
+    await provider.configure();
     return provider;
   }
 
-  async check(resource: Named, olds: Properties, news: Properties) {
-    const request = fill(new messages.CheckRequest(), { ...resource, olds, news });
-    const response = await this.#call<messages.CheckResponse>("check", request);
-    const inputs = fromStruct(response.getInputs());
-    const failures = response.getFailuresList().map((one) => one.getReason());
-    this.#note(inputs, failures);
-    return { inputs, failures };
-  }
-
-  /** `same`, or the properties that need a replace; if neither, the engine compares the inputs. */
-  async diff(
-    resource: Named,
-    id: string,
-    olds: Properties,
-    news: Properties,
-    oldInputs: Properties,
-  ) {
-    const request = fill(new messages.DiffRequest(), { ...resource, id, olds, news, oldInputs });
-    const response = await this.#call<messages.DiffResponse>("diff", request);
-    const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
-    const changes = response.getChanges();
-    const replaces = response.getReplacesList();
-    return { same: changes === DIFF_NONE, changed: changes === DIFF_SOME, replaces };
-  }
-
-  async create(resource: Named, properties: Properties, preview = false) {
-    const request = fill(new messages.CreateRequest(), { ...resource, properties });
-    request.setPreview(preview);
-    const response = await this.#call<messages.CreateResponse>("create", request);
-    return { id: response.getId(), state: this.#note(fromStruct(response.getProperties())) };
-  }
-
-  /** Without properties and inputs: an import. */
-  async read(resource: Named, id: string, properties?: Properties, inputs?: Properties) {
-    const request = fill(new messages.ReadRequest(), { ...resource, id, properties, inputs });
-    const response = await this.#call<messages.ReadResponse>("read", request);
-    return this.#note({
-      id: response.getId(),
-      state: fromStruct(response.getProperties()),
-      inputs: response.hasInputs() ? fromStruct(response.getInputs()) : undefined,
-    });
-  }
-
-  async update(
-    resource: Named,
-    id: string,
-    olds: Properties,
-    news: Properties,
-    oldInputs: Properties,
-  ) {
-    const request = fill(new messages.UpdateRequest(), { ...resource, id, olds, news, oldInputs });
-    const response = await this.#call<messages.UpdateResponse>("update", request);
-    return this.#note(fromStruct(response.getProperties()));
-  }
-
-  async delete(resource: Named, id: string, properties: Properties): Promise<void> {
-    await this.#call("delete", fill(new messages.DeleteRequest(), { ...resource, id, properties }));
+  override async call<Name extends Method>(name: Name, fields?: Properties) {
+    try {
+      const answer = await Promise.race([super.call(name, fields), this.#cancelled]);
+      this.answered += `${JSON.stringify(answer.toObject(), visible)}\n`;
+      return answer;
+    } catch (error) {
+      const { message, properties } = error as CallError;
+      this.answered += `${JSON.stringify([message, properties])}\n`;
+      throw error;
+    }
   }
 
   /** What the engine calls when the user cancels, and at the end of every run. A plugin has it. */
   async cancel(): Promise<void> {
-    await this.#call("cancel", new Empty());
+    await this.call("cancel");
   }
 
   /** Whether the process has ended. */
@@ -222,7 +240,7 @@ export class Provider {
   /** Kills the process; `printed` is complete when this settles. */
   async kill(): Promise<void> {
     this.#cancel();
-    this.#client.close();
+    this.client.close();
     if (!this.hasEnded) this.#child.kill("SIGKILL");
     await this.#closed;
     await this.#engine.close();
@@ -239,46 +257,31 @@ export class Provider {
   async loseEngine(ms: number): Promise<void> {
     const closed = this.#engine.close();
     this.#cancel();
-    this.#client.close();
+    this.client.close();
     await closed;
     await Promise.race([this.#closed, setTimeout(ms, undefined, { ref: false })]);
     await this.kill();
   }
-
-  #call<Response>(method: string, request: object): Promise<Response> {
-    const client = this.#client as unknown as Record<
-      string,
-      (request: object, done: Done<Response>) => void
-    >;
-    const answer = new Promise<Response>((resolve, reject) => {
-      client[method]?.(request, (error, response) =>
-        error ? reject(callErrorOf(error)) : resolve(response),
-      );
-    });
-    return Promise.race([answer, this.#cancelled]).catch((error: CallError) => {
-      this.#note(error.message, error.partial);
-      throw error;
-    });
-  }
-
-  /** Keeps what was answered; returns the first part of it. */
-  #note<T>(first: T, ...more: unknown[]): T {
-    // The engine encrypts what is marked as a secret, and a dynamic provider's key: inputs hold it.
-    const visible = (name: string, value: unknown) =>
-      name === "privateKeyPem" || (value as Properties | null)?.[secretKey] ? undefined : value;
-    this.answered += `${JSON.stringify([first, ...more], visible)}\n`;
-    return first;
-  }
 }
 
-/** The key that Pulumi marks a secret with. */
+/** How Pulumi marks a secret. */
 const secretKey = "4dabf18193072939515e22adb298388d";
+export const secret = (value: unknown) => ({
+  [secretKey]: "1b47061264138c4ac30d75fd1eb44270",
+  value,
+});
+
+/** An answer's properties, without what the engine encrypts: marked secrets, and a dynamic provider's key in its inputs. */
+function visible(_: string, part: unknown): unknown {
+  // A property is a pair of its name and its value.
+  const [name, value] = Array.isArray(part) ? part : [];
+  const fields: [string, unknown][] = value?.structValue?.fieldsMap ?? [];
+  const isHidden = name === "privateKeyPem" || fields.some(([key]) => key === secretKey);
+  return isHidden ? undefined : part;
+}
 
 /** Sets the fields of a request, without undefined values: the engine sends none. */
-export function fill<Request extends object>(
-  request: Request,
-  fields: Record<string, unknown>,
-): Request {
+function fill<Request extends object>(request: Request, fields: Properties): Request {
   for (const [name, value] of Object.entries(fields)) {
     if (value === undefined) continue;
     const field = typeof value === "object" ? Struct.fromJavaScript(plain(value)) : value;
@@ -290,7 +293,8 @@ export function fill<Request extends object>(
 
 const plain = (value: unknown) => JSON.parse(JSON.stringify(value));
 
-function fromStruct(struct: Struct | undefined): Properties {
+/** The properties of an answer, as they came. */
+export function valuesOf(struct: { toJavaScript(): object } | undefined): Properties {
   return (struct?.toJavaScript() ?? {}) as Properties;
 }
 
@@ -304,8 +308,7 @@ function callErrorOf(error: ServiceError): CallError {
   }
   const failed = messages.ErrorResourceInitFailed.deserializeBinary(detail.getValue_asU8());
   return new CallError(error.details, {
-    id: failed.getId(),
-    properties: fromStruct(failed.getProperties()),
-    reasons: failed.getReasonsList(),
+    ...{ id: failed.getId(), reasons: failed.getReasonsList() },
+    ...{ properties: valuesOf(failed.getProperties()), inputs: valuesOf(failed.getInputs()) },
   });
 }

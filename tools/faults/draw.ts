@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { Clocks, Fault, MadeCertificate } from "../../emulator/server";
-import type { Properties } from "../protocol";
+import type { Properties } from "../resource";
 import type { Key } from "./account";
 import type { Kind, Way } from "./resource";
 

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { TLSCertificateWire } from "../../client/tlsCertificate";
 import type { TLSEdgeWire } from "../../client/tlsEdge";
 import type { Collection, Emulator, RecordedRequest } from "../../emulator/server";
-import type { Properties } from "../protocol";
+import type { Properties } from "../resource";
 import type { Account } from "./account";
 import type { Kind, Resource } from "./resource";
 import type { Stack } from "./stack";

@@ -1,5 +1,5 @@
-import { isDeepStrictEqual } from "node:util";
-import { CallError, type Named, type Properties, type Protocol, type Provider } from "../protocol";
+import type { Protocol, Provider } from "../protocol";
+import { Resource as Kept, type Properties, type ResourceProvider } from "../resource";
 import type { Key } from "./account";
 
 /** The kinds of resources, by the names of their providers. */
@@ -17,11 +17,8 @@ export type Way = "taint" | "target" | "trigger" | "all";
 const providerText = (kind: Kind) =>
   `exports.handler = () => require("pulumi-tlsedge/provider").${kind}`;
 
-/** One resource of a stack, as the engine stores it and drives it. */
-export class Resource {
-  id = "";
-  inputs: Properties = {};
-  state: Properties = {};
+/** One resource of a stack, with the ways to replace it and to move it to another protocol. */
+export class Resource extends Kept {
   /** The processes that get the calls. */
   readonly providers = {} as Record<Protocol, Provider>;
   /** The protocol that the state was written through: reads and deletes go there. */
@@ -29,8 +26,6 @@ export class Resource {
   replaces: { way: Way; deletesFirst: boolean; old: Resource } | undefined;
   /** Whether a process of its own deletes it. */
   isApart = false;
-  /** Created or updated in part: the engine updates it again even if no input has changed. */
-  #isPartial = false;
   /** How many creates were asked for. */
   creates = 0;
 
@@ -45,6 +40,7 @@ export class Resource {
     readonly key: Key,
     private readonly stack: string,
   ) {
+    super();
     this.#writer = protocol;
   }
 
@@ -68,57 +64,26 @@ export class Resource {
     return this.id ? [this.#writer, this.protocol] : [this.protocol];
   }
 
-  get #named(): Named {
-    const type = `tlsedge:index:${this.kind.replace("tls", "TLS")}`;
-    return { type, urn: `urn:pulumi:stack::project::${type}::${this.name}` };
+  protected get provider(): ResourceProvider {
+    return this.#providerOf(this.protocol);
   }
 
-  get #provider(): Provider {
-    return this.providers[this.protocol];
+  protected override get writer(): ResourceProvider {
+    return this.#providerOf(this.#writer);
+  }
+
+  #providerOf(protocol: Protocol): ResourceProvider {
+    const type = `tlsedge:index:${this.kind.replace("tls", "TLS")}`;
+    const urn = `urn:pulumi:stack::project::${type}::${this.name}`;
+    return this.providers[protocol].resource({ type, urn });
   }
 
   /** In a replacement by a trigger, the old inputs are told first. */
-  async #check(args: Properties): Promise<Properties> {
+  override async check(args: Properties) {
     const news = this.#newsOf(args);
     const { way, old } = this.replacement ?? {};
-    if (way === "trigger" && old?.id) await this.#provider.check(this.#named, old.inputs, news);
-    const { inputs, failures } = await this.#provider.check(this.#named, this.inputs, news);
-    if (failures.length > 0) throw new Error(`the plan fails: ${failures.join("; ")}`);
-    return inputs;
-  }
-
-  /** `pulumi preview`; a dynamic provider is not asked about a create. */
-  async plan(args: Properties): Promise<void> {
-    const inputs = await this.#check(args);
-    if (this.id) await this.#provider.diff(this.#named, this.id, this.state, inputs, this.inputs);
-    else if (this.protocol === "plugin") await this.#provider.create(this.#named, inputs, true);
-  }
-
-  /** `pulumi up`; gives what was done. */
-  async up(args: Properties): Promise<"create" | "update" | "same"> {
-    if (!this.id && this.protocol === "plugin" && args.__import) await this.#import(args);
-    const inputs = await this.#check(args);
-    if (!this.id) {
-      const { old, deletesFirst } = this.replacement ?? {};
-      if (deletesFirst && old?.id) await old.destroy();
-      this.creates += 1;
-      const creating = this.#provider.create(this.#named, inputs);
-      const { id, state } = await creating.catch((error) => this.#keepPartial(error, inputs));
-      this.#keep(id, inputs, state);
-      return "create";
-    }
-    const { id, state: old, inputs: olds } = this;
-    const diff = await this.#provider.diff(this.#named, id, old, inputs, olds);
-    if (diff.replaces.length > 0) throw new Error(`no run replaces, but ${diff.replaces} would`);
-    const isSame = diff.same || (!diff.changed && isDeepStrictEqual(olds, inputs));
-    if (!this.#isPartial && isSame) {
-      this.inputs = inputs;
-      return "same";
-    }
-    const updating = this.#provider.update(this.#named, id, old, inputs, olds);
-    const state = await updating.catch((error) => this.#keepPartial(error, inputs));
-    this.#keep(id, inputs, state);
-    return "update";
+    if (way === "trigger" && old?.id) await super.check(news, old.inputs);
+    return super.check(news);
   }
 
   #newsOf({ __import, ...args }: Properties): Properties {
@@ -128,49 +93,33 @@ export class Resource {
     return { ...args, ...connection, ...hidden };
   }
 
-  /** The engine's own import. */
-  async #import({ __import: id }: Properties): Promise<void> {
-    const { id: found, state, inputs } = await this.#provider.read(this.#named, String(id));
-    if (!found || !inputs) throw new Error(`there is no ${id}`);
-    this.#keep(found, inputs, state);
+  override async up(args: Properties): Promise<string> {
+    if (!this.id && this.protocol === "plugin" && args.__import) await this.#import(args);
+    return super.up(args);
   }
 
-  /** `pulumi refresh`; gives what was found. */
-  async refresh(): Promise<"gone" | "drifted" | "same"> {
-    const provider = this.providers[this.#writer];
-    const found = await provider.read(this.#named, this.id, this.state, this.inputs);
-    if (!found.id) {
-      this.forget();
-      return "gone";
-    }
-    this.state = found.state;
-    const inputs = found.inputs ?? this.inputs;
-    const hasDrifted = !isDeepStrictEqual(inputs, this.inputs);
-    this.inputs = inputs;
-    return hasDrifted ? "drifted" : "same";
+  /** The engine's own import. */
+  async #import({ __import }: Properties): Promise<void> {
+    const { id, props, inputs } = await this.provider.read(String(__import));
+    if (!id || !inputs) throw new Error(`there is no ${__import}`);
+    this.keep({ id, outs: props }, inputs);
+  }
+
+  protected override async write(inputs: Properties): Promise<void> {
+    const { old, deletesFirst } = this.replacement ?? {};
+    if (deletesFirst && old?.id) await old.destroy();
+    if (!this.id) this.creates += 1;
+    await super.write(inputs);
   }
 
   /** `pulumi destroy`. */
   async destroy(): Promise<void> {
-    await this.providers[this.#writer].delete(this.#named, this.id, this.state);
+    await this.leave();
     this.forget();
   }
 
-  /** As if the state had never had it. */
-  forget(): void {
-    this.#keep("", {}, {});
-  }
-
-  #keep(id: string, inputs: Properties, state: Properties, isPartial = false): void {
-    Object.assign(this, { id, inputs, state });
+  protected override keep(...kept: Parameters<Kept["keep"]>): void {
+    super.keep(...kept);
     this.#writer = this.protocol;
-    this.#isPartial = isPartial;
-  }
-
-  #keepPartial(error: unknown, inputs: Properties): never {
-    if (error instanceof CallError && error.partial) {
-      this.#keep(error.partial.id, inputs, error.partial.properties, true);
-    }
-    throw error;
   }
 }

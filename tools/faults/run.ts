@@ -2,7 +2,7 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 import { tlsCertificates } from "../../client/tlsCertificate";
 import { tlsEdges } from "../../client/tlsEdge";
 import { until } from "../processes";
-import type { Properties } from "../protocol";
+import type { Properties } from "../resource";
 import type { Account } from "./account";
 import { type DrawnFault, edit, paths, type Sequence, type Step, words } from "./draw";
 import {

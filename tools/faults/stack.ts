@@ -1,4 +1,5 @@
-import type { Properties, Protocol, Provider } from "../protocol";
+import type { Protocol, Provider } from "../protocol";
+import type { Properties } from "../resource";
 import type { Account, Settings } from "./account";
 import type { Replacement, Sequence, Step } from "./draw";
 import { Resource } from "./resource";
@@ -94,7 +95,7 @@ export class Stack {
   async plan(): Promise<void> {
     await this.end();
     await this.#start();
-    const plans = this.resources.map((one, index) => one.plan(this.program[index] ?? {}));
+    const plans = this.resources.map((one, index) => one.preview(this.program[index] ?? {}));
     for (const plan of await Promise.allSettled(plans)) {
       if (plan.status === "rejected") this.messages += `${plan.reason.message}\n`;
     }
