@@ -87,7 +87,8 @@ export abstract class Resource {
   /** `pulumi up`, of everything but replacements; says what it did. */
   async up(args: Properties): Promise<string> {
     const { verdict, inputs, replaces } = await this.#plan(args);
-    if (verdict === "replace") throw new Error(`an up here can't replace, as ${replaces} would`);
+    if (verdict === "replace")
+      throw new Error(`this engine can't replace, but the change of ${replaces} does`);
     if (verdict === "same") this.inputs = inputs;
     else await this.write(inputs);
     return verdict;
