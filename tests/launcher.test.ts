@@ -29,8 +29,10 @@ describe("the launcher of the plugin", () => {
   });
   after(() => engine.close());
 
-  const start = (file: string, args: string[], env: NodeJS.ProcessEnv) =>
-    isWindows ? spawn(`"${file}"`, args, { env, shell: true }) : spawn(file, args, { env });
+  const start = (file: string, args: string[], env: NodeJS.ProcessEnv, cwd?: string) =>
+    isWindows
+      ? spawn(`"${file}"`, args, { cwd, env, shell: true })
+      : spawn(file, args, { cwd, env });
 
   /** All that a process prints, and how it ends. */
   async function ended(child: ReturnType<typeof start>) {
@@ -117,6 +119,13 @@ describe("the launcher of the plugin", () => {
       const alone = await command();
       assert.equal(alone.code, 1);
       assert.match(alone.stderr, /is a plugin that Pulumi starts.*`adopt` and `emulator`/s);
+
+      const policies = path.join(path.dirname(file), launcher.replace("resource", "analyzer"));
+      const cwd = newFolder();
+      writeFileSync(path.join(cwd, "policies.json"), '{ "edge-acces": "mandatory" }');
+      const checked = await ended(start(policies, ["check", "policies.json"], env, cwd));
+      assert.match(checked.stderr, /^error: policies\.json: .*did you mean edge-access\?\n$/);
+      assert.equal(checked.code, 1);
     } finally {
       await emulator.close();
     }

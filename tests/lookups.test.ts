@@ -305,7 +305,7 @@ describe("the lookups", () => {
     ["getTunnel", ["tn_1"], /object/],
     ["getTunnel", undefined, /object/],
     ["getTunnel", pulumi.output({ id: "tn_1" }), /getTunnelOutput/],
-    ["getTunnel", {}, /needs an id or a filter/],
+    ["getTunnel", {}, /needs an id or a filter: publicUrl, .*labels/],
     ["getTunnel", { connection: "tlsedge" }, /needs an id or a filter/],
     ["getTunnel", { region: "us", id: "" }, /id is empty/],
     ["getTunnel", { region: "us", labels: {} }, /labels is empty/],
@@ -324,7 +324,7 @@ describe("the lookups", () => {
     ["getTLSCertificates", { expiresBefore: "2027-01-31" }, /expiresBefore must be .*RFC 3339/],
     ["getTLSCertificates", { expiresBefore: "2027-02-31T25:00:00Z" }, /RFC 3339/],
     ["getTLSCertificate", { domain: "x", mostRecent: "true" }, /mostRecent must be true or false/],
-    ["getTLSCertificate", { mostRecent: true }, /needs an id or a filter/],
+    ["getTLSCertificate", { mostRecent: true }, /filter: domain, fingerprint, (?!expires)/],
     ["getTLSEdge", { description: "x", mostRecent: true }, /mostRecent: no such filter/],
   ];
   it("C60 C61: wrong arguments fail with a sentence, before any request", async () => {

@@ -339,7 +339,7 @@ describe("the plugin", () => {
 
   it("C10 C15: the plan warns, in both ways, of an id that is of another kind, and shows no secret one", async () => {
     const wrong = {
-      backend: { backendId: "edgtls_2abc" },
+      backend: { backendId: "ipp_2abc" },
       ipRestriction: { ipPolicyIds: ["ipp_1", "bkdtg_1", unknown] },
       mutualTls: { certificateAuthorityIds: ["cert_1"] },
       __secrets: ["mutualTls"],
@@ -353,7 +353,7 @@ describe("the plugin", () => {
       const shown = captureMessages();
       for (const args of [wrong, right]) await new Stack(provider).preview(args);
       assert.deepEqual(shown(), [
-        'warning: backend.backendId: "edgtls_2abc" is the id of a TLS edge: give the id of a backend',
+        'warning: backend.backendId: "ipp_2abc" is the id of an IP policy: give the id of a backend',
         'warning: ipRestriction.ipPolicyIds: "bkdtg_1" is the id of a backend: give the id of an IP policy',
         "warning: mutualTls.certificateAuthorityIds: is the id of a TLS certificate: give the id of a " +
           "certificate authority",

@@ -2,7 +2,7 @@ import type { Problem } from "./kind";
 import { isObject } from "./properties";
 import { quoted } from "./shape";
 
-/** What has ids with a prefix, as the emulator gives them. An id is opaque: its prefix is for messages alone. */
+/** What has ids with a prefix, as the documents write them. An id is opaque: its prefix is for messages alone. */
 const owners = {
   edgtls_: "a TLS edge",
   cert_: "a TLS certificate",
@@ -10,6 +10,8 @@ const owners = {
   ts_: "a tunnel session",
   ep_: "an endpoint",
   bkdtg_: "a backend",
+  ipp_: "an IP policy",
+  ca_: "a certificate authority",
 };
 
 /** What the ids in a property are of. */

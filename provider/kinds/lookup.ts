@@ -179,7 +179,8 @@ export function findOne<
     checkArgs(title, Object.fromEntries(types), args, options);
     const { id } = args;
     if (id === undefined && Object.keys(filterIn(kind, args)).length === 0) {
-      throw new LookupError(`the ${title} lookup needs an id or a filter`);
+      const names = types.map(([name]) => name).filter((name) => name in filters);
+      throw new LookupError(`the ${title} lookup needs an id or a filter: ${names.join(", ")}`);
     }
     if (options.instead) return options.instead() as Promise<Result>;
     const { isSecret = false } = options;
