@@ -220,7 +220,7 @@ describe("the question of a plan", () => {
       const args = { hostports: ["taken:443"], description: "equal" };
       const [equal = ""] = await others(args);
       await preview(args);
-      await warnsOf([equal, "aliases"]);
+      await warnsOf([equal, "aliases", "this update will fail"]);
     });
 
     it("C19: a run warns of what is equal to a new resource, by meaning, and names each", async () => {
@@ -229,7 +229,7 @@ describe("the question of a plan", () => {
       const termination = { enabled: true, terminate_at: "edge" };
       const unlike = await others({ ...twin, tls_termination: termination }, { description: "x" });
       await preview({ description: "twin" });
-      await warnsOf(twins, unlike);
+      await warnsOf(twins, [...unlike, "will fail"]);
     });
 
     it("C19: a run warns of nothing that a resource has, that is not new, or that is not known", async () => {

@@ -133,14 +133,18 @@ function equals(kind: Kind, planned: Planned[], others: ListItem[]): Map<ListIte
 }
 
 /** Names each object: after an update that was cut off, nothing else names them. */
-function warningOfEqual({ title }: Kind, equal: Map<ListItem, Planned>): string | undefined {
+function warningOfEqual(kind: Kind, equal: Map<ListItem, Planned>): string | undefined {
   if (equal.size === 0) return undefined;
+  const hostports = [...equal.keys()].flatMap((one) => [...hostportsOf(kind, one)]);
+  const otherwise =
+    hostports.length > 0 ? " Else this update will fail: one edge alone can serve a hostport." : "";
   const lines = [...equal].map(
     ([other, { name }]) => `\n  ${name === undefined ? "" : `${name}: `}${idAndTime(other)}`,
   );
   return (
-    `each ${title} of this list equals one that this run creates:${lines.join("")}\n` +
-    "If this run replaces it, this is right. If a resource was renamed, set its option `aliases`. If an update was " +
+    `each ${kind.title} of this list equals one that this run creates:${lines.join("")}\n` +
+    `If this run replaces it, this is right.${otherwise} ` +
+    "If a resource was renamed, set its option `aliases`. If an update was " +
     "cut off, it may have left the object: set the resource option `import` to its id to adopt it. " +
     "`pulumi stack --show-ids` shows what other resources and stacks have"
   );
