@@ -375,6 +375,8 @@ describe("the plugin", () => {
       [() => new Stack(tlsEdge).preview({ __import: "cert_1" }), certificate],
       [() => lookups.getTLSEdge?.(client, { id: "cert_1" }), certificate],
       [() => read({ id: own }), /^no TLS edge has the id edgtls_1\. /],
+      [() => read({ id: `${own}\n` }), /edgtls_1\n, which has a space or a line break\b/],
+      [() => new Stack(tlsEdge).get(` ${own}`), /edgtls_1, which has a space or a line break\b/],
     ] as [() => Promise<unknown>, RegExp][])
       assert.match(await messageOf(work()), expected);
     const hidden = lookups.getTLSEdge?.(client, { id: "cert_1" }, { isSecret: true });

@@ -25,10 +25,11 @@ const wanted = new Map([
 const otherOwner = (id: string, own: string) =>
   Object.entries(owners).find(([prefix, owner]) => id.startsWith(prefix) && owner !== own)?.[1];
 
-/** Says that no object of a kind has an id, which is `shown` to people, and which kind has such ids. */
+/** Says that no object of a kind has an id, which is `shown` to people, and what is wrong with it. */
 export function noneWithId(title: string, id: string, shown = id): string {
   const owner = otherOwner(id, `a ${title}`);
-  return `no ${title} has the id ${shown}${owner ? `, which is the id of ${owner}` : ""}`;
+  const fault = /\s/.test(id) ? "has a space or a line break" : owner && `is the id of ${owner}`;
+  return `no ${title} has the id ${shown}${fault ? `, which ${fault}` : ""}`;
 }
 
 /** What a plan warns of: the ids in the inputs that are of another kind. */
