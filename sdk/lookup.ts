@@ -90,15 +90,12 @@ export async function* lookUpEach<
 /** What the lookups of this program know: its accounts. */
 const program = new Run(stackConfig);
 
-const options: lookups.LookupOptions = {
-  settings: ["connection"],
-  refusal: (value) =>
-    isAsync(value)
-      ? "is an output or a promise: use the lookup's Output form, such as getTunnelOutput"
-      : undefined,
-};
-
 function optionsOf(name: string, args: object): lookups.LookupOptions {
+  const options = {
+    settings: ["connection"],
+    refusal: (value: unknown) =>
+      isAsync(value) ? `is an output or a promise: call ${name}Output instead` : undefined,
+  };
   const mocked = mocks();
   if (!mocked) return options;
   const call = async () => mocked.call({ token: pluginToken(name), inputs: defined({ ...args }) });

@@ -311,6 +311,7 @@ describe("the lookups", () => {
     ["getTunnel", { region: "us", labels: {} }, /labels is empty/],
     ["getTunnels", { id: "tn_1" }, /id: no such filter/],
     ["getTunnels", { publicUrl: "" }, /publicUrl is empty/],
+    ["getTLSEdge", { hostport: pulumi.output("a.example:443") }, /hostport .*getTLSEdgeOutput/],
     ["getTLSEdge", { hostport: 5 }, /hostport must be/],
     ["getTLSEdge", { hostport: "app.example.com" }, /hostport must be a host and a port/],
     ["getTLSCertificate", { domain: "app.example.com:443" }, /domain must be .* without a port/],
