@@ -34,7 +34,7 @@ const faults: [RegExp, string][] = [
   ],
   [
     /-----BEGIN [A-Z ]*PUBLIC KEY-----|^(ssh|ecdsa|sk)-\S+ AAAA/,
-    "holds a public key, which is neither a certificate nor a private key",
+    "holds a public key: give the certificate or the private key in its place",
   ],
   [
     /-----BEGIN (X509|TRUSTED) CERTIFICATE-----/,
