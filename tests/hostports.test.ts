@@ -90,10 +90,12 @@ describe("a hostport that another edge serves", () => {
       for (const [n, stack] of stacks.slice(0, last).entries())
         await stack.preview({ ...after[n] });
       const message = await messageOf(
-        stacks[last]?.preview({ ...after[last] }) as Promise<unknown>,
+        stacks[last]?.preview({ ...after[last], __secrets: ["hostports"] }) as Promise<unknown>,
       );
       assert.match(message, /exchange hostports.*Make two updates/);
-      for (const { id } of stacks) assert.ok(message.includes(id), message);
+      const taken = [...hostports.slice(1), "[secret]"];
+      for (const [n, { id }] of stacks.entries())
+        assert.ok(message.includes(`${id} takes ${taken[n]}`), message);
       beginRun();
       await stacks[0]?.up({ hostports: [] });
       for (const [n, stack] of [...stacks.entries()].reverse()) await stack.up({ ...after[n] });

@@ -23,7 +23,7 @@ export function planHostports(
   isReplaced: boolean,
 ): void {
   const { kind, account, title, known } = object;
-  const { moves } = account.run;
+  const { moves, secrets } = account.run;
   const key = (hostport: string) => `${account.client.baseUrl.href} ${hostport}`;
   // An edge may have several diffs.
   for (const one of known.move?.from ?? []) moves.delete(key(one));
@@ -36,9 +36,13 @@ export function planHostports(
   const next = ({ takes }: Move) => [...takes].flatMap((one) => moves.get(key(one)) ?? []);
   const circle = wayBack(move, next);
   if (!circle) return;
-  const titles = circle.map((one) => one.title).join(", ");
+  const isSecret = (hostport = "") => [...secrets].some((one) => one.toLowerCase() === hostport);
+  const parts = circle.map(({ title, takes }) => {
+    const taken = [...takes].find((one) => moves.has(key(one)));
+    return `${title} takes ${isSecret(taken) ? "[secret]" : taken}`;
+  });
   throw new Error(
-    `these edges exchange hostports, which one update can't do: ${titles}. Make two updates: in the first, one ` +
+    `these edges exchange hostports, which one update can't do: ${parts.join(", ")}. Make two updates: in the first, one ` +
       "of them gives up the hostport and takes no other; or replace one of them in an update of its own",
   );
 }
