@@ -62,7 +62,7 @@ ${path.relative(process.cwd(), kept)}. Pulumi CLI ${cli.version}, Node.js ${proc
     const env = {
       ...cli.env,
       ...(await environment(kept, emulator)),
-      PULUMI_CONFIG_PASSPHRASE: process.env.PULUMI_CONFIG_PASSPHRASE ?? "quickstart",
+      PULUMI_CONFIG_PASSPHRASE: "quickstart",
     };
     const pulumi = (...args: string[]) => run(cli.command, args, env);
     const select = await pulumi("stack", "select", "--create", "quickstart");
