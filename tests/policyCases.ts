@@ -21,6 +21,9 @@ export const makeIssuer = async () => {
   return makeCertificate({ commonName: "CA", isCa: true, issuer: root, notAfter });
 };
 
+/** Long enough valid that only the given days say when it is due. */
+const notBefore = new Date(0);
+
 /** What the policies judge, by name: `shop-again` has the key of `shop`. */
 export async function certificates(): Promise<
   Record<"weak" | "wildcard" | "shop" | "shop-again", Pair>
@@ -35,7 +38,7 @@ export async function certificates(): Promise<
   const shop = await makeCertificate({ commonName, dnsNames: [commonName], issuer });
   return {
     weak: await issued(generateKeyPairSync("rsa", { modulusLength: 1024 }).privateKey),
-    wildcard: await makeCertificate({ commonName, dnsNames: ["*.example.com"], issuer }),
+    wildcard: await makeCertificate({ commonName, dnsNames: ["*.example.com"], issuer, notBefore }),
     shop,
     "shop-again": await issued(createPrivateKey(shop.privateKeyPem)),
   };
@@ -68,6 +71,7 @@ export async function signed(
   const certificate = await x509.X509CertificateGenerator.create({
     subject: "CN=app.example.com",
     issuer: signer.name,
+    notBefore,
     notAfter: new Date(Date.now() + 365 * 24 * 3_600_000),
     publicKey: new x509.PublicKey(spki),
     signingKey: signer.key.toCryptoKey(algorithm, false, ["sign"]),
