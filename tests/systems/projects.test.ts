@@ -95,7 +95,7 @@ describe("the examples, on the real engine", () => {
     await project.select("dev");
     const leaf = { commonName: "rotation.example", dnsNames: ["rotation.example"] };
     const soon = new Date(Date.now() + 10 * day + day / 2);
-    await project.certificate("certificate", { ...leaf, notAfter: soon });
+    await project.certificate("certificate", { ...leaf, notBefore: new Date(0), notAfter: soon });
     const first = await project.up();
     assert.match(first.output, /expires on .*, in 10 days/);
     await project.certificate("certificate", leaf);
