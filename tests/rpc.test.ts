@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
-import { Provider } from "../tools/protocol";
+import { EnginePort, Provider } from "../tools/protocol";
 import { settingsFor } from "./support";
 
-describe("a message of the plugin to the engine", () => {
+describe("a message to the engine", () => {
   let emulator: Emulator;
   let proxy: Server;
   let provider: Provider | undefined;
@@ -48,5 +48,28 @@ describe("a message of the plugin to the engine", () => {
       await provider?.kill();
     }
     assert.equal(open.length, 0);
+  });
+
+  it("arrives before the answer of a dynamic provider, too, with the URN of its resource", async () => {
+    const engine = await EnginePort.open();
+    provider = await Provider.start(process.cwd(), process.env, "dynamic", engine);
+    const told: string[] = [];
+    engine.onLog = (message, urn) => told.push(`${urn}: ${message}`);
+    const edge = (name: string) => {
+      const inputs = {
+        __provider: `exports.handler = () => require("pulumi-tlsedge/provider").tlsEdge`,
+      };
+      const backend = { backendId: `cert_${name}` };
+      return provider?.check(
+        { urn: name, type: "edge" },
+        {},
+        { ...inputs, backend, __secrets: [] },
+      );
+    };
+    // The call that loads the package has no URN.
+    await edge("first");
+    await Promise.all(["one", "other"].map(edge));
+    const ids = told.map((text) => text.replace(/^(\w+): backend.backendId: "cert_\1" .*/, "$1"));
+    assert.deepEqual(ids.sort(), ["one", "other"]);
   });
 });
