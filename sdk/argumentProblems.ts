@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { importKey } from "../provider/dynamic/hidden";
+import { filesKey } from "../provider/kinds/kind";
 import { kinds } from "../provider/kinds/kinds";
 import { problemsOfShape, prune } from "../provider/kinds/shape";
 import { textsOf } from "../provider/operations/resource";
@@ -22,8 +23,7 @@ export function argumentProblems(resource: pulumi.runtime.MockResourceArgs): str
   ]);
   const args = prune(kind, Object.fromEntries(known));
   const { problems } = kind.check(args, inputs[importKey] && args, new Date());
-  const texts = textsOf([...problemsOfShape(kind, args), ...problems], (key) =>
-    isRpcSecret(inputs[key]),
-  );
+  const isSecret = (key: string) => isRpcSecret(inputs[key]);
+  const texts = textsOf([...problemsOfShape(kind, args), ...problems], isSecret, inputs[filesKey]);
   return texts.map((text) => `${name}: ${text}`);
 }

@@ -173,11 +173,8 @@ export function textsOf(
   isSecret: (property: string) => boolean,
   files: unknown = {},
 ): string[] {
-  const named = (text: string) =>
-    Object.entries(files as object).reduce(
-      (all, [property, file]) => all.replaceAll(property, () => String(file)),
-      text,
-    );
+  const fileOf = files as Record<string, string>;
+  const named = (text: string) => text.replace(/\w+Pem\b/g, (name) => fileOf[name] ?? name);
   return problems.map(({ path, reason, value }) => {
     const [property = ""] = path.split(/[.[]/, 1);
     const text = value === undefined || isSecret(property) ? reason : `${value} ${reason}`;
