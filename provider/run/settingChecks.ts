@@ -110,7 +110,7 @@ export function problemOfSetting(key: Key, source: string, value: string, reason
   return text === undefined ? `${source} ${reason}` : `${source} is "${text}": it ${reason}`;
 }
 
-/** The values that may be shown. An API key, put there by mistake, is longer, and is no URL and no file's path. */
+/** The values that may be shown. An API key, put there by mistake, is long and no words, no URL and no file's path. */
 const harmless: Partial<Record<Key, RegExp>> = {
   apiKey: /(?!)/,
   baseUrl: /^[a-z]+:\/|^(…@)?[a-z0-9.-]+[.:][a-z0-9/.-]+…?$/,
@@ -121,5 +121,5 @@ const harmless: Partial<Record<Key, RegExp>> = {
 export function shown(key: Key, value: string): string | undefined {
   const bare = value.replace(/^([a-z]+:\/\/)?.*@/is, "$1…@").replace(/[?#].*/s, "…");
   const text = key === "baseUrl" ? bare : value;
-  return (harmless[key] ?? /^[\x20-\x7e]{1,20}$/).test(text) ? text : undefined;
+  return (harmless[key] ?? /^([\x20-\x7e]{1,7}|[A-Za-z -]{1,20})$/).test(text) ? text : undefined;
 }
