@@ -50,7 +50,7 @@ describe("a message to the engine", () => {
     assert.equal(open.length, 0);
   });
 
-  it("arrives before the answer of a dynamic provider, too, with the URN of its resource", async () => {
+  it("C15 arrives before the answer of a dynamic provider, too, for each resource that it is about", async () => {
     const engine = await EnginePort.open();
     provider = await Provider.start(process.cwd(), process.env, "dynamic", engine);
     const told: string[] = [];
@@ -59,7 +59,7 @@ describe("a message to the engine", () => {
       const inputs = {
         __provider: `exports.handler = () => require("pulumi-tlsedge/provider").tlsEdge`,
       };
-      const backend = { backendId: `cert_${name}` };
+      const backend = { backendId: "cert_1" };
       return provider?.check(
         { urn: name, type: "edge" },
         {},
@@ -69,7 +69,8 @@ describe("a message to the engine", () => {
     // The call that loads the package has no URN.
     await edge("first");
     await Promise.all(["one", "other"].map(edge));
-    const ids = told.map((text) => text.replace(/^(\w+): backend.backendId: "cert_\1" .*/, "$1"));
-    assert.deepEqual(ids.sort(), ["one", "other"]);
+    const text =
+      'backend.backendId: "cert_1" is the id of a TLS certificate: give the id of a backend';
+    assert.deepEqual(told.sort(), [`one: ${text}`, `other: ${text}`]);
   });
 });

@@ -54,7 +54,13 @@ import type { Account, ManagedObject } from "../run/run";
 import { defaultConnection } from "../run/settings";
 import { importKey, secretsKey, type Timed, type Timeouts, timeoutsKey } from "./hidden";
 import { currentRun, finishRun } from "./process";
-import { besideResource, failureOf, hideShownErrors, withoutSecondMessage } from "./workarounds";
+import {
+  besideResource,
+  failureOf,
+  hideShownErrors,
+  urnOf,
+  withoutSecondMessage,
+} from "./workarounds";
 
 /** The provider of TLS edges. Every state names this export, so it is never renamed. */
 export const tlsEdge = dynamicProvider(kinds.TLSEdge);
@@ -168,7 +174,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
       const isSecret = (name: string) => secrets.includes(name);
       const lost = warningOfLostSecrets(kind, deployed, inputs);
       for (const warning of [lost, ...textsOf(misplacedIds(inputs), isSecret)])
-        run.log("warning", warning, "resource");
+        run.log("warning", warning, urnOf.getStore());
       if (found) problems.push(...compare(found, checked.inputs, problems, secrets));
       else if (!deployed) await attempt(() => planWrite(resource(inputs), true));
       return {

@@ -9,6 +9,10 @@ import type { Show } from "../run/log";
 /** The text of an error that the engine shows. */
 const shown = "[the engine shows this error of pulumi-tlsedge]";
 
+/**
+ * The URN of the call in progress. The calls that load this package have none: what they say stands on the stack's row.
+ */
+export const urnOf = new AsyncLocalStorage<string>();
 /** Settles when the engine has all messages of {@link besideResource}: Pulumi sends one after the other. */
 let allShown: Promise<void> | undefined;
 
@@ -68,10 +72,10 @@ export function besideResource(show: Show): Show {
   const { log }: typeof import("@pulumi/pulumi") = require("@pulumi/pulumi");
   const options = { ...globalStore.settings.options, engineAddr };
   const store = { ...globalStore, settings: { ...globalStore.settings, options } };
-  const urnOf = noteUrns();
+  noteUrns();
   return (severity, text, about) => {
-    const urn = about === "resource" ? urnOf.getStore() : undefined;
-    if (urn === undefined) return show(severity, text, about);
+    const urn = about === "resource" ? urnOf.getStore() : about;
+    if (urn === undefined || urn === "run") return show(severity, text, about);
     const resource = { urn: { promise: async () => urn } } as unknown as Resource;
     const write = severity === "warning" ? log.warn : log.info;
     allShown = asyncLocalStorage.run(store, () =>
@@ -81,12 +85,10 @@ export function besideResource(show: Show): Show {
 }
 
 /**
- * The URN of the call in progress: the server reads these properties of its request before it calls the provider. The
- * calls that load this package have none: what they say stands on the stack's row. So does all, where another version
- * of Pulumi has other classes.
+ * Sets {@link urnOf}: the server reads these properties of its request before it calls the provider. Where another version
+ * of Pulumi has other classes, nothing is set.
  */
-function noteUrns(): AsyncLocalStorage<string> {
-  const urnOf = new AsyncLocalStorage<string>();
+function noteUrns(): void {
   try {
     const messages = require("@pulumi/pulumi/proto/provider_pb");
     for (const call of ["Check", "Diff", "Update", "Create", "Read", "Delete"]) {
@@ -99,5 +101,4 @@ function noteUrns(): AsyncLocalStorage<string> {
       };
     }
   } catch {}
-  return urnOf;
 }
