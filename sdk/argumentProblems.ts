@@ -16,12 +16,10 @@ export function argumentProblems(resource: pulumi.runtime.MockResourceArgs): str
   const kind = Object.values(kinds).find((one) => isOfKind({ __pulumiType: type }, one.name));
   // A `get` has no arguments.
   if (!kind || id) return [];
-  const own = Object.entries(inputs).filter(([key]) => !/^(__.*|connection)$/.test(key));
-  const known = own.map(([key, value]) => [
-    key,
-    isRpcSecret(value) ? unwrapRpcSecret(value) : value,
-  ]);
-  const args = prune(kind, Object.fromEntries(known));
+  const own = Object.entries(inputs)
+    .filter(([key]) => !/^(__.*|connection)$/.test(key))
+    .map(([key, value]) => [key, unwrapRpcSecret(value)]);
+  const args = prune(kind, Object.fromEntries(own));
   const { problems } = kind.check(args, inputs[importKey] && args, new Date());
   const isSecret = (key: string) => isRpcSecret(inputs[key]);
   const texts = textsOf([...problemsOfShape(kind, args), ...problems], isSecret, inputs[filesKey]);

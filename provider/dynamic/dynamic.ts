@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { dynamic } from "@pulumi/pulumi";
 import * as v from "valibot";
-import { misplacedIds, noneWithId } from "../kinds/ids";
+import { noneWithId } from "../kinds/ids";
 import { text } from "../kinds/inputs";
 import {
   driftOf,
@@ -46,7 +46,7 @@ import {
   storedState,
   textsOf,
   update,
-  warningOfLostSecrets,
+  warningsOfInputs,
 } from "../operations/resource";
 import { problemOf } from "../run/connection";
 import { exitWithEngine } from "../run/engine";
@@ -172,8 +172,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
       run.noteChecked(keyOf(inputs), keyOf(olds) === keyOf(inputs));
       noteSecrets(run, kind, secrets, inputs);
       const isSecret = (name: string) => secrets.includes(name);
-      const lost = warningOfLostSecrets(kind, deployed, inputs);
-      for (const warning of [lost, ...textsOf(misplacedIds(inputs), isSecret)])
+      for (const warning of warningsOfInputs(kind, deployed, inputs, isSecret))
         run.log("warning", warning, urnOf.getStore());
       if (found) problems.push(...compare(found, checked.inputs, problems, secrets));
       else if (!deployed) await attempt(() => planWrite(resource(inputs), true));

@@ -129,9 +129,8 @@ export function readSettings(
   };
   const settings = defined(Object.fromEntries(keys.map((key) => [key, read(key)])));
   // Where settings are missing, the plan fails before it could warn of a misspelt variable.
-  const misspelt = unknownVariables(env);
   if (problems.length > 0)
-    throw new ConfigurationError([...problems, ...(misspelt ? [misspelt] : [])].join("; "));
+    throw new ConfigurationError([...problems, unknownVariables(env) ?? []].flat().join("; "));
   // Without a problem, each has the type of its check.
   return settings as unknown as Settings;
 }
@@ -166,9 +165,9 @@ export function overruled(
     if (!inStack || !inEnv || inStack === inEnv) return [];
     if (parse(key, inStack).output === parse(key, inEnv).output) return [];
     const [used, other] = [inStack, inEnv].map((value) =>
-      shown(key, value)?.replace(/.+/, " ($&)"),
+      (shown(key, value) ?? "").replace(/.+/, " ($&)"),
     );
-    return [`${configKey}${used ?? ""} is used, not ${variable}${other ?? ""}`];
+    return [`${configKey}${used} is used, not ${variable}${other}`];
   });
   if (differing.length === 0) return undefined;
   return `stack config and the environment differ: ${differing.join("; ")}`;
