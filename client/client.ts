@@ -284,9 +284,7 @@ export class Client {
     const showing = (text: (seconds: number) => string) => (seconds: number) =>
       showWait?.(seconds > 0 ? text(seconds) : "");
     const limit = `${pace.requestsPerMinute} requests a minute (${nameOf("requestsPerMinute")})`;
-    const showTurn = showing(
-      (seconds) => `waits ${seconds} s for this program's limit of ${limit}`,
-    );
+    const showTurn = showing((left) => `waits ${left} s for this program's limit of ${limit}`);
     // Short: a terminal cuts it.
     const name = isItem ? path.slice(path.lastIndexOf("/") + 1) : path.split("?", 1)[0];
     let startedAt: number | undefined;

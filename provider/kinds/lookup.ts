@@ -165,11 +165,10 @@ export function findOne<Wire extends Item, Filter extends object, Result extends
 ): Lookup<Filter & Choice, Result> {
   const { title, filters, listFilters = [], recency } = kind;
   const own = { id: "a string", ...(recency && { mostRecent: "true or false" }), ...filters };
-  const types = Object.entries(own as Record<string, ArgType>).filter(
-    ([name]) => !listFilters.includes(name as keyof Filter),
-  );
+  const types = { ...own } as Record<string, ArgType>;
+  for (const name of listFilters) delete types[name as string];
   return async (client, args, options = {}) => {
-    checkArgs(title, Object.fromEntries(types), args, options);
+    checkArgs(title, types, args, options);
     const { id } = args;
     if (id === undefined && Object.keys(filterIn(kind, args)).length === 0) {
       const names = types.map(([name]) => name).filter((name) => name in filters);

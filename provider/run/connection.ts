@@ -4,7 +4,7 @@ import { Client, type ClientOptions } from "../../client/client";
 import { nearest } from "../kinds/nearest";
 import { defined } from "../kinds/properties";
 import { cancelSignal } from "./engine";
-import { checks, type Key, keys, problemOfSetting, shown } from "./settingChecks";
+import { checks, type Key, keys, shown } from "./settingChecks";
 import { type Connection, configFiles, defaultConnection, waysToSet } from "./settings";
 
 /** A setting is missing or malformed. The message says how to set it. */
@@ -120,11 +120,12 @@ export function readSettings(
     }
     const { output, issues } = parse(key, value);
     if (!issues) return output;
-    const [source, { message }] = [inStack ? configKey : variable, issues[0]];
+    const [source, text] = [inStack ? configKey : variable, shown(key, value)];
+    const what = text === undefined ? source : `${source} is "${text}": it`;
     // A variable does not override a wrong value in stack config.
-    const howToMend = inStack ? inConfig : howToSet.replace(/^set /, "correct ");
-    const advice = howToMend.replace(/^./, (first) => first.toUpperCase());
-    problems.push(`${problemOfSetting(key, source, value, message)}. ${advice}`);
+    const advice = inStack ? inConfig : howToSet.replace(/^set /, "correct ");
+    const sentence = advice.charAt(0).toUpperCase() + advice.slice(1);
+    problems.push(`${what} ${issues[0].message}. ${sentence}`);
     return undefined;
   };
   const settings = defined(Object.fromEntries(keys.map((key) => [key, read(key)])));

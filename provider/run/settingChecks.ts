@@ -104,12 +104,6 @@ export type Key = keyof typeof checks;
 
 export const keys = Object.keys(checks) as Key[];
 
-/** What is wrong with a setting. `source` is where it is set. */
-export function problemOfSetting(key: Key, source: string, value: string, reason: string): string {
-  const text = shown(key, value);
-  return text === undefined ? `${source} ${reason}` : `${source} is "${text}": it ${reason}`;
-}
-
 /** The values that may be shown. An API key, put there by mistake, is long and no words, no URL and no file's path. */
 const harmless: Partial<Record<Key, RegExp>> = {
   apiKey: /(?!)/,
