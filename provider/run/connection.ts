@@ -16,7 +16,7 @@ export class ConfigurationError extends Error {
 export type ConfigReader = (key: string) => string | undefined;
 
 /** The settings of a connection, which a user gives. */
-export interface Settings extends Omit<ClientOptions, "nameOf" | "tell" | "showWait" | "signal"> {
+export interface Settings extends Omit<ClientOptions, "nameOf" | "show" | "signal"> {
   /**
    * Whether the base URL and the API key are those of the account that the state was made with, in spite
    * of a change. Give it for one run only.
@@ -33,18 +33,18 @@ export interface Settings extends Omit<ClientOptions, "nameOf" | "tell" | "showW
  * config does not set that, `TLSEDGE_STAGING_API_KEY`.
  *
  * @param config Undefined outside a stack: then only the environment is read.
- * @param shows How messages are shown. Default: not at all.
+ * @param show How messages are shown. Default: not at all.
  * @throws ConfigurationError that names every missing or malformed setting.
  */
 export function connect(
   connection: Connection,
   config?: ConfigReader,
   env: NodeJS.ProcessEnv = process.env,
-  shows: Pick<ClientOptions, "tell" | "showWait"> = {},
+  show: ClientOptions["show"] = () => {},
   settings = readSettings(connection, config, env),
 ): Client {
   const nameOf = (key: SettingKey) => whereSet(connection, key, config, env);
-  return new Client({ ...settings, nameOf, signal: cancelSignal, ...shows });
+  return new Client({ ...settings, nameOf, signal: cancelSignal, show });
 }
 
 /**
