@@ -171,7 +171,7 @@ export function findOne<Wire extends Item, Filter extends object, Result extends
     checkArgs(title, types, args, options);
     const { id } = args;
     if (id === undefined && Object.keys(filterIn(kind, args)).length === 0) {
-      const names = types.map(([name]) => name).filter((name) => name in filters);
+      const names = Object.keys(types).filter((name) => name in filters);
       throw new LookupError(`the ${title} lookup needs an id or a filter: ${names.join(", ")}`);
     }
     if (options.instead) return options.instead() as Promise<Result>;
