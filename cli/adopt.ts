@@ -12,18 +12,11 @@ import { defaultConnection } from "../provider/run/settings";
 import type { Account } from "./account";
 import { cell, count, type Display, painted, section, wrapped } from "./table";
 
-/** A kind of object that a program can adopt. */
-interface Kind {
-  /** One object: `edge`. */
-  noun: string;
-  resource: Resource;
-}
-
-const edge: Kind = { noun: "edge", resource: tlsEdge };
-const certificate: Kind = { noun: "certificate", resource: tlsCertificate };
-
 /** The kinds that a program can adopt, in the order of reports. */
-export const adoptable = { edges: edge, certificates: certificate };
+export const adoptable = {
+  edges: { noun: "edge", resource: tlsEdge as Resource },
+  certificates: { noun: "certificate", resource: tlsCertificate as Resource },
+};
 
 /** An object that a program can adopt. */
 interface Adoptable {
@@ -77,12 +70,12 @@ export function planOf(
   const settings = connection === defaultConnection ? {} : { connection };
   const plan: Plan = { edges: [], certificates: [], skipped: [], unmatched: 0 };
   for (const key of ["edges", "certificates"] as const) {
-    const { noun } = adoptable[key];
+    const { noun, resource } = adoptable[key];
     const taken = new Map<string, number>();
     // A list that changes while it is read can contain an object twice.
     const wires = new Map(account[key].map((wire) => [wire.id, wire]));
     for (const [id, wire] of [...wires].reverse()) {
-      const { names, args, reasons } = judged(adoptable[key], wire, now);
+      const { names, args, reasons } = judged(resource, wire, now);
       const texts = [id, wire.description ?? "", ...names];
       const isMatching = texts.some((text) => text.toLowerCase().includes(filter.toLowerCase()));
       if (!isMatching || !matchesObject(wire, { metadata })) {
@@ -98,7 +91,7 @@ export function planOf(
   return plan;
 }
 
-function judged({ resource }: Kind, wire: ServiceObject, now: Date) {
+function judged(resource: Resource, wire: ServiceObject, now: Date) {
   let state: Properties;
   try {
     state = resource.toState(wire);
@@ -200,7 +193,7 @@ export function filesOf(
   folder = "",
 ): Map<string, string> {
   if (isPlugin) {
-    const resources = [...importsOf(edge, edges), ...importsOf(certificate, certificates)];
+    const resources = [...importsOf("edges", edges), ...importsOf("certificates", certificates)];
     return new Map([["import.json", json({ resources })]]);
   }
   const byName = (objects: Adoptable[]) =>
@@ -217,10 +210,10 @@ export function filesOf(
  * What `pulumi import --file` reads. `name` is that of the variable in the program that Pulumi
  * writes: a name in every language. Pulumi makes it unique.
  */
-const importsOf = ({ noun, resource }: Kind, objects: Adoptable[]) =>
+const importsOf = (key: keyof typeof adoptable, objects: Adoptable[]) =>
   objects.map(({ id, name }) => ({
-    type: `tlsedge:index:${resource.name}`,
-    name: `${noun}_${name.replace(/\W/g, "_")}`,
+    type: `tlsedge:index:${adoptable[key].resource.name}`,
+    name: `${adoptable[key].noun}_${name.replace(/\W/g, "_")}`,
     logicalName: name,
     id,
   }));

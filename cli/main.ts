@@ -84,8 +84,8 @@ async function adopt(options: AdoptOptions, io: IO): Promise<number> {
   const client = clientOf(options, io);
   const account = await readAccount(client, ["edges", "certificates"], io.stderr);
   // The state is read last: it has what another update of the stack has created in between.
-  const read = (one: string) => readStack(one, ["stack", "export"], io.env).deployment;
-  const found = stack !== undefined && findCreates(read(stack), account, connection);
+  const state = stack !== undefined && readStack(stack, ["stack", "export"], io.env);
+  const found = state && findCreates(state.deployment, account, connection);
   // With the plugin, the stack's config has the settings of the account, and no resource names it.
   const namespace = isPlugin ? defaultConnection : connection;
   const plan = found ? found.plan : planOf(account, namespace, filter, metadata);

@@ -17,7 +17,7 @@ export function readStack(stack: string, command: string[], env: NodeJS.ProcessE
   try {
     if (status === 0) return JSON.parse(stdout);
   } catch {
-    throw new Error(`\`pulumi ${command.join(" ")}\` prints no JSON: run it, and see what it says`);
+    // The error of JSON.parse quotes the text.
   }
   const reason = stderr.replace(/^error: /, "").trim();
   throw new Error(

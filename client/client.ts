@@ -59,13 +59,11 @@ export interface ClientOptions {
   requestsPerMinute?: number;
   /** How errors name a setting. Default: as an option, such as `the option apiKey`. */
   nameOf?: NameOf;
-  /** Called when a list leaves out objects. */
-  tell?: (message: string) => void;
   /**
-   * Called for each request that waits for a second or more, with the reason: at once, every 15 s, and with an
-   * empty text when the wait is over.
+   * Shows a message: an `info` when a list leaves out objects, and a `status` for each request that waits for a second
+   * or more: at once, every 15 s, and an empty one when the wait is over.
    */
-  showWait?: (text: string) => void;
+  show?: (severity: "info" | "status", text: string) => void;
   /**
    * Ends waits and reads with the signal's reason, and keeps further tries from being sent. A write in
    * flight still gets its answer.
@@ -89,8 +87,7 @@ interface Account {
   writes: number;
   /** Whether a write has reached the service. */
   hasWritten: boolean;
-  tell: ClientOptions["tell"];
-  showWait: ClientOptions["showWait"];
+  show: ClientOptions["show"];
   signal: AbortSignal | undefined;
 }
 
@@ -176,8 +173,8 @@ export class Client {
   }
 
   /** Shows a message about an answer, in plain text and without secrets. Default: as the options say. */
-  tell(message: string, show = this.#account.tell): void {
-    show?.(this.#shown(message));
+  tell(message: string, tell = (text: string) => this.#account.show?.("info", text)): void {
+    tell(this.#shown(message));
   }
 
   /** How much time is left until the deadline, in milliseconds. */
@@ -268,8 +265,7 @@ export class Client {
 
   /** Sends a request until it succeeds, can't be retried, or reaches its deadline. */
   async #request(request: Request): Promise<{ json: unknown; tries: Attempted }> {
-    const { nameOf, hasCaFile, proxy, deadlineMs, maxRetries, pace, signal, showWait } =
-      this.#account;
+    const { nameOf, hasCaFile, proxy, deadlineMs, maxRetries, pace, signal, show } = this.#account;
     const { method, isItem } = request;
     // The query may be that of the service's next_page_uri.
     const path = this.#shown(request.path);
@@ -282,11 +278,9 @@ export class Client {
       throw errorOf({ code: "ETIMEDOUT", message: "", wasSent: true }, tries, context);
     }
     const showing = (text: (seconds: number) => string) => (seconds: number) =>
-      showWait?.(seconds > 0 ? text(seconds) : "");
+      show?.("status", seconds > 0 ? text(seconds) : "");
     const limit = `${pace.requestsPerMinute} requests a minute (${nameOf("requestsPerMinute")})`;
-    const showTurn = showing(
-      (seconds) => `waits ${seconds} s for this program's limit of ${limit}`,
-    );
+    const showTurn = showing((left) => `waits ${left} s for this program's limit of ${limit}`);
     // Short: a terminal cuts it.
     const name = isItem ? path.slice(path.lastIndexOf("/") + 1) : path.split("?", 1)[0];
     let startedAt: number | undefined;
@@ -407,8 +401,7 @@ function accountOf(options: ClientOptions): Account {
     clockSkewMs: 0,
     writes: 0,
     hasWritten: false,
-    tell: options.tell,
-    showWait: options.showWait,
+    show: options.show,
     signal: options.signal,
   };
 }

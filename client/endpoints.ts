@@ -21,7 +21,7 @@ export interface Endpoints<Wire, Create, Update = Create> {
   /**
    * All objects, newest first. Holds one page in memory. The requests share one deadline, in which the
    * time between them does not count. Objects that can't be used are left out: `warn` is called with a
-   * message that names the first of them. Default: the option `tell` of the client.
+   * message that names the first of them. Default: the option `show` of the client.
    */
   list(client: Client, warn?: (text: string) => void): AsyncGenerator<Wire, void, undefined>;
   /** The same in pages of at most 100 objects, each requested when it is needed. One that can't be used is an error. */

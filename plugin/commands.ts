@@ -4,8 +4,8 @@ import { start } from "../cli/main";
 // The commands of the Node.js packages, for a team that has only the plugin.
 const [command, ...args] = process.argv.slice(2);
 if (command === "emulator") {
-  // Ctrl-C ends `pulumi plugin run`, and not what it runs. It holds the other end of this pipe.
-  if (fstatSync(0).isFIFO())
+  // Ctrl-C ends `pulumi plugin run`, and not the server that it runs. It holds the other end of this pipe.
+  if (!args.includes("certificate") && fstatSync(0).isFIFO())
     process.stdin
       .once("close", () => process.kill(process.pid, "SIGTERM"))
       .resume()

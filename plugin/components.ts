@@ -1,4 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
+import { defined } from "../provider/kinds/properties";
 import type * as sdk from "../sdk/index";
 import { pluginToken, typeToken } from "../sdk/kind";
 import {
@@ -54,22 +55,8 @@ class TLSSite extends pulumi.ComponentResource {
   }
 }
 
-/**
- * Stands for a site with wrong arguments: the plugin's check of it fails with the problem. Where a component itself fails,
- * a program in Python ends with 60 lines of gRPC, and one in TypeScript with a stack.
- */
-class Refused extends pulumi.CustomResource {
-  constructor(
-    type: string,
-    name: string,
-    inputs: pulumi.Inputs,
-    opts: pulumi.ComponentResourceOptions,
-  ) {
-    const { parent, providers } = opts;
-    const { tlsedge } = providers as Record<string, pulumi.ProviderResource>;
-    super(type, name, inputs, { ...(parent && { parent }), ...(tlsedge && { provider: tlsedge }) });
-  }
-}
+/** Stands for a site with wrong arguments: see {@link construct}. */
+class Refused extends pulumi.CustomResource {}
 
 /** What Pulumi's types leave out of an output. */
 type Deployed = pulumi.Output<unknown> & {
@@ -92,7 +79,10 @@ async function certificateOf(certificate: unknown): Promise<unknown> {
   return Object.assign(output, { __pulumiType: pluginToken("TLSCertificate") });
 }
 
-/** Makes a site and its children. */
+/**
+ * Makes a site and its children. Of wrong arguments, the plugin's check of a resource in place of the site tells: where a
+ * component itself fails, a program in Python ends with 60 lines of gRPC, and one in TypeScript with a stack.
+ */
 async function construct(
   name: string,
   type: string,
@@ -107,7 +97,10 @@ async function construct(
     return { urn, state: { ...parts } };
   } catch (error) {
     if (!pulumi.RunError.isInstance(error)) throw error;
-    return { urn: new Refused(type, name, { problem: error.message }, opts).urn, state: {} };
+    const { parent, providers } = opts;
+    const { tlsedge: provider } = providers as Record<string, pulumi.ProviderResource>;
+    const options = defined({ parent, provider });
+    return { urn: new Refused(type, name, { problem: error.message }, options).urn, state: {} };
   }
 }
 

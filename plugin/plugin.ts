@@ -2,7 +2,6 @@ import { PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { DeclaredHostports } from "../provider/kinds/hostport";
-import { misplacedIds } from "../provider/kinds/ids";
 import {
   driftOf,
   filesKey,
@@ -29,7 +28,7 @@ import {
   storedState,
   textsOf,
   update,
-  warningOfLostSecrets,
+  warningsOfInputs,
 } from "../provider/operations/resource";
 import { plainKey, problemOf, readSettings } from "../provider/run/connection";
 import { cancel } from "../provider/run/engine";
@@ -224,8 +223,7 @@ class Plugin {
     if (shared) all.push({ path: "", reason: shared });
     // In a replacement, the engine checks twice.
     const isSecret = (name: string) => news.secrets.has(name);
-    const lost = warningOfLostSecrets(kind, before, inputs);
-    for (const text of [...warnings, lost, ...textsOf(misplacedIds(inputs), isSecret)])
+    for (const text of [...warnings, ...warningsOfInputs(kind, before, inputs, isSecret)])
       this.#run.log("warning", text, urn);
     noteSecrets(this.#run, kind, news.secrets, inputs);
     this.#run.noteChecked(urn);

@@ -15,21 +15,9 @@ import {
 } from "./tlsCertificate";
 import { edgeAccess, edgeModules, edgeProtected, edgeTlsVersion } from "./tlsEdge";
 
-export {
-  certificateChain,
-  certificateExpiry,
-  certificateKey,
-  certificateLeaf,
-  certificateSignature,
-  deployedTlsVersion,
-  edgeAccess,
-  edgeModules,
-  edgeProtected,
-  edgeTlsVersion,
-  hostportCertificate,
-  keyReuse,
-  owner,
-};
+export * from "./stack";
+export * from "./tlsCertificate";
+export { edgeAccess, edgeModules, edgeProtected, edgeTlsVersion };
 
 /** All policies of the pack, for your own pack or for another program. */
 export const policies: (ResourceValidationPolicy | StackValidationPolicy)[] = [

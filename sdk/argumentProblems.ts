@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { importKey } from "../provider/dynamic/hidden";
+import { filesKey } from "../provider/kinds/kind";
 import { kinds } from "../provider/kinds/kinds";
 import { problemsOfShape, prune } from "../provider/kinds/shape";
 import { textsOf } from "../provider/operations/resource";
@@ -15,15 +16,12 @@ export function argumentProblems(resource: pulumi.runtime.MockResourceArgs): str
   const kind = Object.values(kinds).find((one) => isOfKind({ __pulumiType: type }, one.name));
   // A `get` has no arguments.
   if (!kind || id) return [];
-  const own = Object.entries(inputs).filter(([key]) => !/^(__.*|connection)$/.test(key));
-  const known = own.map(([key, value]) => [
-    key,
-    isRpcSecret(value) ? unwrapRpcSecret(value) : value,
-  ]);
-  const args = prune(kind, Object.fromEntries(known));
+  const own = Object.entries(inputs)
+    .filter(([key]) => !/^(__.*|connection)$/.test(key))
+    .map(([key, value]) => [key, unwrapRpcSecret(value)]);
+  const args = prune(kind, Object.fromEntries(own));
   const { problems } = kind.check(args, inputs[importKey] && args, new Date());
-  const texts = textsOf([...problemsOfShape(kind, args), ...problems], (key) =>
-    isRpcSecret(inputs[key]),
-  );
+  const isSecret = (key: string) => isRpcSecret(inputs[key]);
+  const texts = textsOf([...problemsOfShape(kind, args), ...problems], isSecret, inputs[filesKey]);
   return texts.map((text) => `${name}: ${text}`);
 }

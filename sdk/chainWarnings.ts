@@ -4,7 +4,7 @@ import { isAsync } from "./args";
 
 /**
  * Warns of a chain that has expired, must be renewed or is refused by some: in the plan, if the plan
- * knows it. The provider does not warn, because its output can't name the resource.
+ * knows it. The provider does not warn, because the first call of a run can't name its resource: see `urnOf`.
  */
 export function warnOfChain(
   resource: pulumi.Resource,

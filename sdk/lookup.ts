@@ -72,9 +72,9 @@ async function idsOf(resources: Iterable<pulumi.Resource>): Promise<unknown[]> {
 
 /** All matching objects, one by one. */
 export async function* lookUpEach<
-  Wire extends { id: string },
+  Wire extends lookups.Item,
   Filter extends object,
-  Result extends { id: string },
+  Result extends lookups.Item,
 >(
   name: string,
   kind: lookups.LookupKind<Wire, Filter, Result>,

@@ -94,14 +94,20 @@ export type ResourceClass<Args, Made> = new (
   opts: pulumi.CustomResourceOptions,
 ) => Made;
 
-/** What a site consists of, and what it tells: its outputs, as `TLSSite` describes them. */
+/** The outputs of a site. */
 export interface SiteParts {
-  certificate: TLSCertificate;
-  edge: TLSEdge;
-  certificateId: pulumi.Output<string>;
-  edgeId: pulumi.Output<string>;
-  hostports: pulumi.Output<string[]>;
-  expires: pulumi.Output<string>;
+  /** The certificate of the site. */
+  readonly certificate: TLSCertificate;
+  /** The edge of the site. */
+  readonly edge: TLSEdge;
+  /** The id of the site's certificate. */
+  readonly certificateId: pulumi.Output<string>;
+  /** The id of the site's edge. */
+  readonly edgeId: pulumi.Output<string>;
+  /** The hostports that the site serves. */
+  readonly hostports: pulumi.Output<string[]>;
+  /** When the site's certificate expires, RFC 3339 in UTC. */
+  readonly expires: pulumi.Output<string>;
 }
 
 /** The arguments of a site, without a file. */

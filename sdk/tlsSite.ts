@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { pluginToken } from "./kind";
-import { checkedArgs, inputsOf, partsOf, type TLSSiteArgs } from "./siteParts";
+import { checkedArgs, inputsOf, partsOf, type SiteParts, type TLSSiteArgs } from "./siteParts";
 import { TLSCertificate } from "./tlsCertificate";
 import { TLSEdge } from "./tlsEdge";
 
@@ -10,6 +10,8 @@ const unprotected: pulumi.CustomResourceOptions = {
   transforms: [({ props, opts }) => ({ props, opts: { ...opts, protect: false } })],
 };
 const classes = { TLSCertificate, TLSEdge, otherType: pluginToken, unprotected };
+
+export interface TLSSite extends SiteParts {}
 
 /**
  * A certificate and the edge that serves it, with safe defaults: TLS ends at the edge, the lowest
@@ -34,22 +36,10 @@ const classes = { TLSCertificate, TLSEdge, otherType: pluginToken, unprotected }
  *   owner: "web",
  * });
  */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the constructor assigns the outputs.
 export class TLSSite extends pulumi.ComponentResource {
   /** @internal */
   static readonly __pulumiType: string = pluginToken("TLSSite");
-
-  /** The certificate of the site. */
-  declare readonly certificate: TLSCertificate;
-  /** The edge of the site. */
-  declare readonly edge: TLSEdge;
-  /** The id of the site's certificate. */
-  declare readonly certificateId: pulumi.Output<string>;
-  /** The id of the site's edge. */
-  declare readonly edgeId: pulumi.Output<string>;
-  /** The hostports that the site serves. */
-  declare readonly hostports: pulumi.Output<string[]>;
-  /** When the site's certificate expires, RFC 3339 in UTC. */
-  declare readonly expires: pulumi.Output<string>;
 
   constructor(name: string, args: TLSSiteArgs, opts?: pulumi.ComponentResourceOptions) {
     const checked = checkedArgs(name, args, ["connection"]);

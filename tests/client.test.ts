@@ -392,7 +392,7 @@ describe("the client", () => {
         mock.method(Math, "random", () => 1);
         const shown: string[] = [];
         const { client } = await scripted([...failures, answer(200, { ...edge, tls_edges: [] })], {
-          showWait: (text) => shown.push(text),
+          show: (_severity, text) => shown.push(text),
         });
         await work(client);
         assert.deepEqual(shown, told.length > 0 ? [...told, ""] : []);
@@ -402,12 +402,14 @@ describe("the client", () => {
     it("C2: is told of the limit, for each request that waits", async () => {
       skipPauses();
       const shown: string[] = [];
-      const options = { requestsPerMinute: 1, showWait: (text: string) => shown.push(text) };
+      const show = (...message: string[]) => shown.push(message.join(": "));
+      const options = { requestsPerMinute: 1, show };
       const { client } = await scripted([answer(200, edge), answer(200, edge)], options);
       await get(client);
       assert.deepEqual(shown, []);
       await get(client);
-      assert.deepEqual(shown, [...[61, 46, 31, 16, 1].map((s) => `waits ${s} s ${limit}`), ""]);
+      const told = [61, 46, 31, 16, 1].map((s) => `status: waits ${s} s ${limit}`);
+      assert.deepEqual(shown, [...told, "status: "]);
     });
   });
 
@@ -751,7 +753,7 @@ describe("the client", () => {
       ] as object[];
       const told: string[] = [];
       const answers = [pageOf(null, ...wrong.slice(0, 1), odd, ...wrong.slice(1))];
-      const { client } = await scripted(answers, { tell: (text) => told.push(text) });
+      const { client } = await scripted(answers, { show: (_severity, text) => told.push(text) });
       assert.deepEqual(await listAll(client), [odd]);
       const named = ["edgtls_2 (hostports[0] is a number)", "tls_edges[2] (id is too long)"];
       const [said = ""] = told;
@@ -860,7 +862,9 @@ describe("the client", () => {
         answer(200, labelled),
         answer(200, { tunnels: [labelled] }),
       ];
-      const { client, requests } = await scripted(answers, { tell: (text) => told.push(text) });
+      const { client, requests } = await scripted(answers, {
+        show: (_severity, text) => told.push(text),
+      });
       const fields = { code: "E [secret]", operationId: "op [secret]" };
       const refused = await failure(create(client), fields);
       assert.equal((await get(client)).description, "see [secret]");

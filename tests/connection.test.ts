@@ -153,7 +153,10 @@ describe("the settings of a connection", () => {
       ["‘tlse_key’", quoted],
       ["Bearer tlse_key", "begins with Bearer"],
     ],
-    TLSEDGE_API_VERSION: [["2.0", 'is "2.0": it must be a whole number, such as 2']],
+    TLSEDGE_API_VERSION: [
+      ["2.0", 'is "2.0": it must be a whole number, such as 2'],
+      ["tlse_key_4bHq9Z", "must be a whole number, such as 2"],
+    ],
     TLSEDGE_VERSION_HEADER: [
       ...["Api: 2", "Authorization", "host", "Content-Length", "content-type"],
       "Proxy-Authorization",

@@ -135,7 +135,9 @@ describe("the launcher of the plugin", () => {
     if (isWindows) this.skip();
     const cwd = newFolder();
     // In between, because the input that Node.js gives a process is no pipe.
-    const piped = ["-c", '/bin/cat | { "$0" emulator; echo "ended with $?"; }', unpacked()];
+    const written = ': | "$0" emulator certificate a.example.com --out . >/dev/null';
+    const served = '/bin/cat | { "$0" emulator; echo "ended with $?"; }';
+    const piped = ["-c", `${written} && ${served}`, unpacked()];
     const child = spawn("/bin/sh", piped, { cwd, env: withoutNode() });
     child.stdout.once("data", () => child.stdin.end());
     const { stdout, stderr } = await ended(child);

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import path from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { makeCertificate } from "../emulator/server";
 import * as sdk from "../sdk";
+import { newFolder } from "../tools/folders";
 import { failureOf, known, setEnv, setMocks } from "./support";
 
 /** No account is set, and no server runs: what is asked over HTTP fails. */
@@ -119,12 +122,17 @@ describe("a program's unit test, with Pulumi's mocks", () => {
       privateKeyPem: other.privateKeyPem,
     });
     new sdk.TLSSite("site", { ...site, certificatePem, privateKeyPem, minVersion: "1.4" as "1.3" });
+    const chainFile = path.join(newFolder(), "privateKeyPem and certificatePem");
+    writeFileSync(chainFile, certificatePem.replaceAll("\n", " "));
+    new sdk.TLSSite("files", { ...site, chainFile, keyFile: chainFile });
     sdk.TLSEdge.get("read", "edgtls_1");
     new pulumi.ComponentResource("my:index:Group", "group");
     await known(leaf.id);
     await pulumi.runtime.disconnect();
     const found = problems.map((line) => line.split(/(?<=: .*?:)/)[0] ?? "").sort();
     assert.deepEqual(found, [
+      `files: chainFile ${chainFile}:`,
+      `files: keyFile ${chainFile}:`,
       "key: certificatePem:",
       "secret: hostports[0]:",
       "shape: description:",

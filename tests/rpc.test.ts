@@ -5,7 +5,7 @@ import { type Emulator, makeCertificate, startEmulator } from "../emulator/serve
 import { Provider } from "../tools/protocol";
 import { settingsFor } from "./support";
 
-describe("a message of the plugin to the engine", () => {
+describe("a message to the engine", () => {
   let emulator: Emulator;
   let proxy: Server;
   let provider: Provider | undefined;
@@ -48,5 +48,19 @@ describe("a message of the plugin to the engine", () => {
       await provider?.kill();
     }
     assert.equal(open.length, 0);
+  });
+
+  it("C15 arrives before the answer of a dynamic provider, too, for each resource that it is about", async () => {
+    provider = await Provider.start(process.cwd(), process.env, "dynamic");
+    const edge = (urn: string) => {
+      const __provider = 'exports.handler = () => require("pulumi-tlsedge/provider").tlsEdge';
+      const inputs = { __provider, __secrets: [], backend: { backendId: "cert_1" } };
+      return provider?.resource({ urn, type: "edge" }).check({}, inputs);
+    };
+    // The call that loads the package has no URN: it says this on stderr.
+    await edge("first");
+    await Promise.all(["one", "other"].map(edge));
+    const told = provider.printed.match(/^backend.backendId: "cert_1" is the id of a TLS cert/gm);
+    assert.equal(told?.length, 2);
   });
 });

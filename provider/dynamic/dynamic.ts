@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { dynamic } from "@pulumi/pulumi";
 import * as v from "valibot";
-import { misplacedIds, noneWithId } from "../kinds/ids";
+import { noneWithId } from "../kinds/ids";
 import { text } from "../kinds/inputs";
 import {
   driftOf,
@@ -46,7 +46,7 @@ import {
   storedState,
   textsOf,
   update,
-  warningOfLostSecrets,
+  warningsOfInputs,
 } from "../operations/resource";
 import { problemOf } from "../run/connection";
 import { exitWithEngine } from "../run/engine";
@@ -54,7 +54,13 @@ import type { Account, ManagedObject } from "../run/run";
 import { defaultConnection } from "../run/settings";
 import { importKey, secretsKey, type Timed, type Timeouts, timeoutsKey } from "./hidden";
 import { currentRun, finishRun } from "./process";
-import { besideResource, failureOf, hideShownErrors, withoutSecondMessage } from "./workarounds";
+import {
+  besideResource,
+  failureOf,
+  hideShownErrors,
+  urnOf,
+  withoutSecondMessage,
+} from "./workarounds";
 
 /** The provider of TLS edges. Every state names this export, so it is never renamed. */
 export const tlsEdge = dynamicProvider(kinds.TLSEdge);
@@ -166,9 +172,8 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
       run.noteChecked(keyOf(inputs), keyOf(olds) === keyOf(inputs));
       noteSecrets(run, kind, secrets, inputs);
       const isSecret = (name: string) => secrets.includes(name);
-      const lost = warningOfLostSecrets(kind, deployed, inputs);
-      for (const warning of [lost, ...textsOf(misplacedIds(inputs), isSecret)])
-        run.log("warning", warning, "resource");
+      for (const warning of warningsOfInputs(kind, deployed, inputs, isSecret))
+        run.log("warning", warning, urnOf.getStore());
       if (found) problems.push(...compare(found, checked.inputs, problems, secrets));
       else if (!deployed) await attempt(() => planWrite(resource(inputs), true));
       return {

@@ -10,9 +10,17 @@ import type { Show } from "../run/log";
 const shown = "[the engine shows this error of pulumi-tlsedge]";
 
 /**
+ * The URN of the call in progress. The calls that load this package have none: what they say stands on the stack's row.
+ */
+export const urnOf = new AsyncLocalStorage<string>();
+/** Settles when the engine has all messages of {@link besideResource}: Pulumi sends one after the other. */
+let allShown: Promise<void> | undefined;
+
+/**
  * In most calls, Pulumi's server of dynamic providers also prints an error and its stack on stderr, which
  * the engine would show as a second message. So the errors of these functions have a text that
- * {@link hideShownErrors} leaves out, and a plain message.
+ * {@link hideShownErrors} leaves out, and a plain message. A function ends after its messages: the engine shows none
+ * that comes after its last operation.
  */
 export function withoutSecondMessage<Functions extends object>(functions: Functions): Functions {
   const wrapped = Object.entries(functions).map(([name, work]) => [
@@ -27,6 +35,8 @@ export function withoutSecondMessage<Functions extends object>(functions: Functi
           Object.defineProperty(error, "toString", { value: () => shown, configurable: true });
         }
         throw error;
+      } finally {
+        await allShown;
       }
     },
   ]);
@@ -62,34 +72,33 @@ export function besideResource(show: Show): Show {
   const { log }: typeof import("@pulumi/pulumi") = require("@pulumi/pulumi");
   const options = { ...globalStore.settings.options, engineAddr };
   const store = { ...globalStore, settings: { ...globalStore.settings, options } };
-  const urnOf = noteUrns();
+  noteUrns();
   return (severity, text, about) => {
-    const urn = about === "resource" ? urnOf.getStore() : undefined;
-    if (urn === undefined) return show(severity, text, about);
+    const urn = about === "resource" ? urnOf.getStore() : about;
+    if (urn === undefined || urn === "run") return show(severity, text, about);
     const resource = { urn: { promise: async () => urn } } as unknown as Resource;
     const write = severity === "warning" ? log.warn : log.info;
-    asyncLocalStorage.run(
-      store,
-      () => void write(text, resource, undefined, severity === "status"),
+    allShown = asyncLocalStorage.run(store, () =>
+      write(text, resource, undefined, severity === "status"),
     );
   };
 }
 
 /**
- * The URN of the call in progress: the server reads these properties of its request before it calls the provider. The
- * calls that load this package have none: what they say stands on the stack's row.
+ * Sets {@link urnOf}: the server reads these properties of its request before it calls the provider. Where another version
+ * of Pulumi has other classes, nothing is set.
  */
-function noteUrns(): AsyncLocalStorage<string> {
-  const urnOf = new AsyncLocalStorage<string>();
-  const messages = require("@pulumi/pulumi/proto/provider_pb");
-  for (const call of ["Check", "Diff", "Update", "Create", "Read", "Delete"]) {
-    const { prototype } = messages[`${call}Request`];
-    const name = "getNews" in prototype ? "getNews" : "getProperties";
-    const get = prototype[name];
-    prototype[name] = function () {
-      urnOf.enterWith(this.getUrn());
-      return get.call(this);
-    };
-  }
-  return urnOf;
+function noteUrns(): void {
+  try {
+    const messages = require("@pulumi/pulumi/proto/provider_pb");
+    for (const call of ["Check", "Diff", "Update", "Create", "Read", "Delete"]) {
+      const { prototype } = messages[`${call}Request`];
+      const name = "getNews" in prototype ? "getNews" : "getProperties";
+      const get = prototype[name];
+      prototype[name] = function () {
+        urnOf.enterWith(this.getUrn());
+        return get.call(this);
+      };
+    }
+  } catch {}
 }

@@ -25,7 +25,7 @@ export interface Checked {
   /** The inputs in canonical form. */
   inputs: Properties;
   problems: Problem[];
-  /** What the user should know of valid inputs. A dynamic provider's program tells it: it can name the resource. */
+  /** What the user should know of valid inputs. A dynamic provider's program tells it: it can always name the resource. */
   warnings?: string[];
 }
 

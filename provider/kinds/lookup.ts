@@ -61,12 +61,13 @@ export function objectIn(text: string): Map<string, unknown> {
   }
 }
 
+/** An object that is looked up, of the service or as a result. */
+export interface Item {
+  id: string;
+}
+
 /** One kind of object that can be looked up. */
-export interface LookupKind<
-  Wire extends { id: string },
-  Filter extends object,
-  Result extends { id: string },
-> {
+export interface LookupKind<Wire extends Item, Filter extends object, Result extends Item> {
   /** For messages: "TLS edge". */
   title: string;
   /** Every filter with its type. */
@@ -114,20 +115,14 @@ export type Lookup<Args, Result> = (
 ) => Promise<Result>;
 
 /** The lookup of all matching objects. */
-export function findAll<
-  Wire extends { id: string },
-  Filter extends object,
-  Result extends { id: string },
->(kind: LookupKind<Wire, Filter, Result>): Lookup<Filter, Result[]> {
+export function findAll<Wire extends Item, Filter extends object, Result extends Item>(
+  kind: LookupKind<Wire, Filter, Result>,
+): Lookup<Filter, Result[]> {
   return (client, args, options) => Array.fromAsync(stream(kind, client, args, options));
 }
 
 /** All matching objects. Holds one page at a time. */
-export async function* stream<
-  Wire extends { id: string },
-  Filter extends object,
-  Result extends { id: string },
->(
+export async function* stream<Wire extends Item, Filter extends object, Result extends Item>(
   kind: LookupKind<Wire, Filter, Result>,
   client: () => Client,
   args: Filter,
@@ -165,21 +160,18 @@ interface Choice {
 }
 
 /** The lookup of one object: by id, or the only one that matches. */
-export function findOne<
-  Wire extends { id: string },
-  Filter extends object,
-  Result extends { id: string },
->(kind: LookupKind<Wire, Filter, Result>): Lookup<Filter & Choice, Result> {
+export function findOne<Wire extends Item, Filter extends object, Result extends Item>(
+  kind: LookupKind<Wire, Filter, Result>,
+): Lookup<Filter & Choice, Result> {
   const { title, filters, listFilters = [], recency } = kind;
   const own = { id: "a string", ...(recency && { mostRecent: "true or false" }), ...filters };
-  const types = Object.entries(own as Record<string, ArgType>).filter(
-    ([name]) => !listFilters.includes(name as keyof Filter),
-  );
+  const types = { ...own } as Record<string, ArgType>;
+  for (const name of listFilters) delete types[name as string];
   return async (client, args, options = {}) => {
-    checkArgs(title, Object.fromEntries(types), args, options);
+    checkArgs(title, types, args, options);
     const { id } = args;
     if (id === undefined && Object.keys(filterIn(kind, args)).length === 0) {
-      const names = types.map(([name]) => name).filter((name) => name in filters);
+      const names = Object.keys(types).filter((name) => name in filters);
       throw new LookupError(`the ${title} lookup needs an id or a filter: ${names.join(", ")}`);
     }
     if (options.instead) return options.instead() as Promise<Result>;
@@ -192,11 +184,7 @@ export function findOne<
   };
 }
 
-async function getById<
-  Wire extends { id: string },
-  Filter extends object,
-  Result extends { id: string },
->(
+async function getById<Wire extends Item, Filter extends object, Result extends Item>(
   kind: LookupKind<Wire, Filter, Result>,
   client: Client,
   id: string,
@@ -220,11 +208,7 @@ async function getById<
   }
 }
 
-function findMatching<
-  Wire extends { id: string },
-  Filter extends object,
-  Result extends { id: string },
->(
+function findMatching<Wire extends Item, Filter extends object, Result extends Item>(
   kind: LookupKind<Wire, Filter, Result>,
   account: Wire[],
   args: Filter & Choice,
@@ -256,7 +240,7 @@ async function newestOf<Wire>(list: AsyncIterable<Wire>): Promise<Wire[]> {
 }
 
 /** The first objects, a line each, and how many more there are. */
-function listOf<Wire extends { id: string }, Filter extends object, Result extends { id: string }>(
+function listOf<Wire extends Item, Filter extends object, Result extends Item>(
   { label, result }: LookupKind<Wire, Filter, Result>,
   wires: Wire[],
   isSecret: boolean,

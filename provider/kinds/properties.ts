@@ -36,12 +36,14 @@ export function isObject(value: unknown): value is Properties {
   return typeof value === "object" && value !== null;
 }
 
-/** Whether two texts are the same JSON. A number counts as it is written, because JSON.parse rounds it. */
+/** Whether two texts are the same JSON object or list. A number counts as it is written, because JSON.parse rounds it. */
 export function isSameJson(...texts: unknown[]): boolean {
-  const exact = (_: string, it: unknown, at?: object) => (typeof it === "number" ? [at, it] : it);
+  // The third argument has the text of a number.
+  const exact = (_name: string, value: unknown, written?: object) =>
+    typeof value === "number" ? [written, value] : value;
   try {
     const [one, other] = texts.map((text) => JSON.parse(String(text), exact));
-    return isObject(one) && isDeepStrictEqual(one, other);
+    return /^\s*[{[]/.test(String(texts[0])) && isDeepStrictEqual(one, other);
   } catch {
     return false;
   }

@@ -166,7 +166,8 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
     const chain = property === "certificatePem" ? parsedChain(value) : undefined;
     if (!chain) return value;
     const leaf = describeChain(chain);
-    return `${labelOf(leaf)}, chain fingerprint ${leaf.chainFingerprint}`;
+    const name = tlsCertificate.names({ ...leaf })[0] ?? leaf.serialNumber;
+    return `${name}, until ${leaf.notAfter}, chain fingerprint ${leaf.chainFingerprint}`;
   },
 
   toBody({ description, metadata, certificatePem, privateKeyPem }) {
@@ -262,18 +263,6 @@ function adviceOnKey(chain: X509Certificate[], key: KeyObject): string {
 function namesOf({ subjectAlternativeNames, subjectCommonName }: ChainState): string[] {
   const names = [...subjectAlternativeNames.dnsNames, ...subjectAlternativeNames.ips];
   return names.length > 0 ? names : [subjectCommonName];
-}
-
-/** The name and the end of a certificate. Many certificates have names only in the SANs. */
-function labelOf(
-  leaf: Pick<
-    ChainState,
-    "subjectCommonName" | "subjectAlternativeNames" | "serialNumber" | "notAfter"
-  >,
-): string {
-  const { dnsNames, ips } = leaf.subjectAlternativeNames;
-  const name = leaf.subjectCommonName || dnsNames[0] || ips[0] || leaf.serialNumber;
-  return `${name}, until ${leaf.notAfter}`;
 }
 
 const dayOf = ({ notAfter }: ChainState) => notAfter.slice(0, 10);

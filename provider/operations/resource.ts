@@ -1,5 +1,6 @@
 import { ServiceError } from "../../client/errors";
 import { plainMessage } from "../../client/plain";
+import { misplacedIds } from "../kinds/ids";
 import { differences, driftOf, type Kind, type Problem, storedSettings } from "../kinds/kind";
 import { isObject, type Properties, pick } from "../kinds/properties";
 import { pause } from "../run/objects";
@@ -107,17 +108,20 @@ export function noteSecrets(
   for (const text of texts) run.secrets.add(text);
 }
 
-/** What a plan warns of when a secret leaves the program: the state has its last copy. */
-export function warningOfLostSecrets(
+/** What a plan warns of in the inputs: a secret that leaves the program, and ids of another kind. */
+export function warningsOfInputs(
   { title, secrets = [] }: Kind,
   olds: Properties = {},
   inputs: Properties,
-): string | undefined {
-  const [lost] = secrets.filter((name) => olds[name] !== undefined && inputs[name] === undefined);
-  return (
-    lost &&
-    `${lost} of this ${title} is no more in the program, so the state loses it. Without it, the object can't be created again`
+  isSecret: (property: string) => boolean,
+): string[] {
+  const lost = secrets.filter((name) => olds[name] !== undefined && inputs[name] === undefined);
+  const texts = lost.map(
+    (name) =>
+      `${name} of this ${title} is no more in the program, so the state loses its last copy. Without it, the object ` +
+      "can't be created again",
   );
+  return [...texts, ...textsOf(misplacedIds(inputs), isSecret)];
 }
 
 function textsIn(value: unknown): string[] {
@@ -173,11 +177,8 @@ export function textsOf(
   isSecret: (property: string) => boolean,
   files: unknown = {},
 ): string[] {
-  const named = (text: string) =>
-    Object.entries(files as object).reduce(
-      (all, [property, file]) => all.replaceAll(property, () => String(file)),
-      text,
-    );
+  const fileOf = files as Record<string, string>;
+  const named = (text: string) => text.replace(/\w+Pem\b/g, (name) => fileOf[name] ?? name);
   return problems.map(({ path, reason, value }) => {
     const [property = ""] = path.split(/[.[]/, 1);
     const text = value === undefined || isSecret(property) ? reason : `${value} ${reason}`;

@@ -4,7 +4,7 @@ import { Client, type ClientOptions } from "../../client/client";
 import { nearest } from "../kinds/nearest";
 import { defined } from "../kinds/properties";
 import { cancelSignal } from "./engine";
-import { checks, type Key, keys, problemOfSetting, shown } from "./settingChecks";
+import { checks, type Key, keys, shown } from "./settingChecks";
 import { type Connection, configFiles, defaultConnection, waysToSet } from "./settings";
 
 /** A setting is missing or malformed. The message says how to set it. */
@@ -16,7 +16,7 @@ export class ConfigurationError extends Error {
 export type ConfigReader = (key: string) => string | undefined;
 
 /** The settings of a connection, which a user gives. */
-export interface Settings extends Omit<ClientOptions, "nameOf" | "tell" | "showWait" | "signal"> {
+export interface Settings extends Omit<ClientOptions, "nameOf" | "show" | "signal"> {
   /**
    * Whether the base URL and the API key are those of the account that the state was made with, in spite
    * of a change. Give it for one run only.
@@ -33,18 +33,18 @@ export interface Settings extends Omit<ClientOptions, "nameOf" | "tell" | "showW
  * config does not set that, `TLSEDGE_STAGING_API_KEY`.
  *
  * @param config Undefined outside a stack: then only the environment is read.
- * @param shows How messages are shown. Default: not at all.
+ * @param show How messages are shown. Default: not at all.
  * @throws ConfigurationError that names every missing or malformed setting.
  */
 export function connect(
   connection: Connection,
   config?: ConfigReader,
   env: NodeJS.ProcessEnv = process.env,
-  shows: Pick<ClientOptions, "tell" | "showWait"> = {},
+  show: ClientOptions["show"] = () => {},
   settings = readSettings(connection, config, env),
 ): Client {
   const nameOf = (key: SettingKey) => whereSet(connection, key, config, env);
-  return new Client({ ...settings, nameOf, signal: cancelSignal, ...shows });
+  return new Client({ ...settings, nameOf, signal: cancelSignal, show });
 }
 
 /**
@@ -120,18 +120,18 @@ export function readSettings(
     }
     const { output, issues } = parse(key, value);
     if (!issues) return output;
-    const [source, { message }] = [inStack ? configKey : variable, issues[0]];
+    const [source, text] = [inStack ? configKey : variable, shown(key, value)];
+    const what = text === undefined ? source : `${source} is "${text}": it`;
     // A variable does not override a wrong value in stack config.
-    const howToMend = inStack ? inConfig : howToSet.replace(/^set /, "correct ");
-    const advice = howToMend.replace(/^./, (first) => first.toUpperCase());
-    problems.push(`${problemOfSetting(key, source, value, message)}. ${advice}`);
+    const advice = inStack ? inConfig : howToSet.replace(/^set /, "correct ");
+    const sentence = advice.charAt(0).toUpperCase() + advice.slice(1);
+    problems.push(`${what} ${issues[0].message}. ${sentence}`);
     return undefined;
   };
   const settings = defined(Object.fromEntries(keys.map((key) => [key, read(key)])));
   // Where settings are missing, the plan fails before it could warn of a misspelt variable.
-  const misspelt = unknownVariables(env);
   if (problems.length > 0)
-    throw new ConfigurationError([...problems, ...(misspelt ? [misspelt] : [])].join("; "));
+    throw new ConfigurationError([...problems, unknownVariables(env) ?? []].flat().join("; "));
   // Without a problem, each has the type of its check.
   return settings as unknown as Settings;
 }
@@ -166,9 +166,9 @@ export function overruled(
     if (!inStack || !inEnv || inStack === inEnv) return [];
     if (parse(key, inStack).output === parse(key, inEnv).output) return [];
     const [used, other] = [inStack, inEnv].map((value) =>
-      shown(key, value)?.replace(/.+/, " ($&)"),
+      (shown(key, value) ?? "").replace(/.+/, " ($&)"),
     );
-    return [`${configKey}${used ?? ""} is used, not ${variable}${other ?? ""}`];
+    return [`${configKey}${used} is used, not ${variable}${other}`];
   });
   if (differing.length === 0) return undefined;
   return `stack config and the environment differ: ${differing.join("; ")}`;

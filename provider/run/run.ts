@@ -207,11 +207,9 @@ export class Run {
     const settings = readSettings(connection, config, process.env);
     const same = this.accounts.find((one) => isDeepStrictEqual(one.settings, settings));
     if (same) return same;
-    const shows = {
-      tell: (text: string) => this.show("info", plainMessage(text), "resource"),
-      showWait: (text: string) => this.show("status", plainMessage(text), "resource"),
-    };
-    const client = connect(connection, config, process.env, shows, settings);
+    const show = (severity: "info" | "status", text: string) =>
+      this.show(severity, plainMessage(text), "resource");
+    const client = connect(connection, config, process.env, show, settings);
     const whose = `${settings.baseUrl} ${settings.apiKey}`;
     const memory = this.#memories.get(whose) ?? new Memory();
     this.#memories.set(whose, memory);

@@ -104,13 +104,7 @@ export type Key = keyof typeof checks;
 
 export const keys = Object.keys(checks) as Key[];
 
-/** What is wrong with a setting. `source` is where it is set. */
-export function problemOfSetting(key: Key, source: string, value: string, reason: string): string {
-  const text = shown(key, value);
-  return text === undefined ? `${source} ${reason}` : `${source} is "${text}": it ${reason}`;
-}
-
-/** The values that may be shown. An API key, put there by mistake, is longer, and is no URL and no file's path. */
+/** The values that may be shown. An API key, put there by mistake, is long and no words, no URL and no file's path. */
 const harmless: Partial<Record<Key, RegExp>> = {
   apiKey: /(?!)/,
   baseUrl: /^[a-z]+:\/|^(…@)?[a-z0-9.-]+[.:][a-z0-9/.-]+…?$/,
@@ -121,5 +115,5 @@ const harmless: Partial<Record<Key, RegExp>> = {
 export function shown(key: Key, value: string): string | undefined {
   const bare = value.replace(/^([a-z]+:\/\/)?.*@/is, "$1…@").replace(/[?#].*/s, "…");
   const text = key === "baseUrl" ? bare : value;
-  return (harmless[key] ?? /^[\x20-\x7e]{1,20}$/).test(text) ? text : undefined;
+  return (harmless[key] ?? /^([\x20-\x7e]{1,7}|[A-Za-z -]{1,20})$/).test(text) ? text : undefined;
 }
