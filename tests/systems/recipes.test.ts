@@ -250,7 +250,11 @@ describe("the template stack and the recipes, from `pulumi new` on", () => {
     assert.match(drift.output, /"by hand"/);
     project.emulator.tlsEdges.patch(id, { description });
     const notAfter = new Date(Date.now() + 10.5 * day);
-    await upload(project.newClient(), { commonName: "other.example.com", notBefore: new Date(0), notAfter });
+    await upload(project.newClient(), {
+      commonName: "other.example.com",
+      notBefore: new Date(0),
+      notAfter,
+    });
     assert.equal((await run("check", "prod")).code, 0, "it is told once for an account");
     const expiry = await run("account", "prod");
     assert.deepEqual([expiry.code, expiry.writes], [2, []], expiry.output);
