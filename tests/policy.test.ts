@@ -287,6 +287,7 @@ const cases: Record<string, (pairs: Pairs) => Cases | Promise<Cases>> = {
       served("192.0.2.1:443", none, 0),
       served("192.0.2.2:443", { dnsNames: ["*.0.2.2", "192.0.2.2"] }, 1),
       ...ofEdges(0, [{ hostports, tlsTermination: { terminateAt: "upstream" } }]),
+      ...ofEdges(1, [{ hostports, tlsTermination: { minVersion: "1.2" } }]),
       ...ofEdges(1, [{ hostports, tlsTermination: { terminateAt: "upstream", enabled: false } }]),
       ...ofEdges(1, [{ hostports, tlsTermination: { terminateAt: unknown, enabled: false } }]),
       ...ofEdges(1, [{ hostports, tlsTermination: { terminateAt: "edge", enabled: unknown } }]),
