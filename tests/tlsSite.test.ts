@@ -71,11 +71,16 @@ describe("a TLS site", () => {
   });
 
   it("restricts who may connect, by address, by certificate or by both", async () => {
-    const access = { ipPolicyIds: ["ipp_1"], certificateAuthorityIds: ["ca_1"] };
-    const { edge } = await children({ access, minVersion: "1.3" });
-    assert.deepEqual(edge.ipRestriction, { ipPolicyIds: ["ipp_1"] });
-    assert.deepEqual(edge.mutualTls, { certificateAuthorityIds: ["ca_1"] });
-    assert.deepEqual(edge.tlsTermination, { terminateAt: "edge", minVersion: "1.3" });
+    const [ip, ca] = [{ ipPolicyIds: ["ipp_1"] }, { certificateAuthorityIds: ["ca_1"] }];
+    for (const [access, ...modules] of [
+      [ip, ip, undefined],
+      [ca, undefined, ca],
+      [{ ...ip, ...ca }, ip, ca],
+    ] as const) {
+      const { edge } = await children({ access, minVersion: "1.3" });
+      assert.deepEqual([edge.ipRestriction, edge.mutualTls], modules);
+      assert.deepEqual(edge.tlsTermination, { terminateAt: "edge", minVersion: "1.3" });
+    }
   });
 
   it("reads its certificate from files", async () => {
