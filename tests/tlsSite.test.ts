@@ -138,6 +138,12 @@ describe("a TLS site", () => {
     ["PEM beside files", () => ({ ...args(), ...files }), /certificatePem and chainFile both/],
     ["an output for a file", withKey(() => pulumi.output("x")), /keyFile must/],
     ["a file that is not there", withKey(() => "/no/such.pem"), /: keyFile \/no\/such.pem can/],
+    ["an empty file", withKey(() => fileWith("\n")), /: keyFile .* is empty/],
+    [
+      "a folder in place of a file",
+      withKey(() => "."),
+      /: keyFile \. is empty, or is no regular file/,
+    ],
     ["a key in place of its file", withKey(() => made.privateKeyPem), /are paths/],
     ["text as metadata", changed({ metadata: "tier" }), /metadata/],
     ["a list as metadata", changed({ metadata: [] }), /metadata/],
