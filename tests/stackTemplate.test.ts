@@ -45,6 +45,12 @@ describe("the config of the template stack", () => {
     assert.deepEqual(problems({ ...edgeWith({}), ...stack }), []);
   });
 
+  it("is refused when its settings stand under another name, which would empty the stack", () => {
+    const says = `no setting begins with ${namespace}:, which is the project's name`;
+    assert.deepEqual(problems({}), [says]);
+    assert.deepEqual(problems({ edges: {} }), []);
+  });
+
   for (const stack of ["dev", "staging", "prod"]) {
     it(`has nothing wrong in the file of ${stack}, but the certificate to come`, () => {
       const file = path.join(__dirname, `../templates/stack/Pulumi.${stack}.yaml`);

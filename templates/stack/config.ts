@@ -58,6 +58,9 @@ export function readConfig() {
 
   const { success, output, issues } = v.safeParse(schema, values);
   const problems = success ? unmatched(output) : issues.flatMap(linesOf);
+  // With the settings under another name, the stack would be emptied.
+  if (!Object.keys(pulumi.runtime.allConfig()).some((key) => key.startsWith(prefix)))
+    problems.push(`no setting begins with ${prefix}, which is the project's name`);
   if (Object.keys(values.privateKeys ?? {}).length > 0 && !isConfigSecret(`${prefix}privateKeys`))
     problems.push("privateKeys: stands in the config in plain text: set it with --secret");
   const encrypted = Object.keys(values).filter((name) => isConfigSecret(prefix + name));
