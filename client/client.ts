@@ -279,10 +279,11 @@ export class Client {
     }
     const showing = (text: (seconds: number) => string) => (seconds: number) =>
       show?.("status", seconds > 0 ? text(seconds) : "");
-    const limit = `${pace.requestsPerMinute} requests a minute (${nameOf("requestsPerMinute")})`;
-    const showTurn = showing((left) => `waits ${left} s for this program's limit of ${limit}`);
-    // Short: a terminal cuts it.
-    const name = isItem ? path.slice(path.lastIndexOf("/") + 1) : path.split("?", 1)[0];
+    const showTurn = showing(
+      (seconds) =>
+        `waits ${seconds} s for this program's limit of ${pace.requestsPerMinute} requests a minute ` +
+        `(${nameOf("requestsPerMinute")})`,
+    );
     let startedAt: number | undefined;
     for (;;) {
       await deadline.waitFor(pace.turn(showTurn));
@@ -298,6 +299,8 @@ export class Client {
         throw errorOf(outcome, tries, context);
       }
       debug("%s %s: retry in %d ms", method, path, ms);
+      // Short: a terminal cuts it.
+      const name = isItem ? path.slice(path.lastIndexOf("/") + 1) : path.split("?", 1)[0];
       const cause = outcome.code ? `no answer (${outcome.code})` : outcome.status;
       const what = `(${tries.attempts} of ${maxRetries}): ${method} ${name}`;
       const showRetry = showing((seconds) => `${cause}, tries again in ${seconds} s ${what}`);

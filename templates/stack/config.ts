@@ -49,8 +49,8 @@ const { isConfigSecret } = pulumi.runtime as unknown as { isConfigSecret(key: st
 export function readConfig() {
   const prefix = `${new pulumi.Config().name}:`;
   const values: Record<string, unknown> = { certificates: {}, privateKeys: {}, edges: {} };
-  for (const [key, value] of Object.entries(pulumi.runtime.allConfig()))
-    if (key.startsWith(prefix)) values[key.slice(prefix.length)] = asWritten(value);
+  const own = Object.entries(pulumi.runtime.allConfig()).filter(([key]) => key.startsWith(prefix));
+  for (const [key, value] of own) values[key.slice(prefix.length)] = asWritten(value);
   const shared = Object.keys(ofEdges).filter((name) => name in values);
   const defaults = Object.fromEntries(shared.map((name) => [name, values[name]]));
   for (const one of Object.values(Object(values.edges)))
@@ -59,7 +59,7 @@ export function readConfig() {
   const { success, output, issues } = v.safeParse(schema, values);
   const problems = success ? unmatched(output) : issues.flatMap(linesOf);
   // With the settings under another name, the stack would be emptied.
-  if (!Object.keys(pulumi.runtime.allConfig()).some((key) => key.startsWith(prefix)))
+  if (own.length === 0)
     problems.push(`no setting begins with ${prefix}, which is the project's name`);
   if (Object.keys(values.privateKeys ?? {}).length > 0 && !isConfigSecret(`${prefix}privateKeys`))
     problems.push("privateKeys: stands in the config in plain text: set it with --secret");

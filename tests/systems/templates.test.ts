@@ -31,6 +31,17 @@ const typeCheck = ({ folder }: Project) => sh("node_modules/.bin/tsc --noEmit", 
 const text = ({ folder }: Project, name: string) => readFile(path.join(folder, name), "utf8");
 const edges = ({ emulator }: Project) => emulator.tlsEdges.list();
 
+/** The site that the answers of these tests describe, in each language. */
+async function isDeployed(project: Project): Promise<void> {
+  const [edge] = edges(project);
+  assert.deepEqual(edge?.hostports, ["shop.example.com:443"]);
+  const policies = [edge?.ip_restriction?.ip_policies ?? []].flat().map(({ id }) => id);
+  assert.deepEqual(policies, ["ipp_2office", "ipp_2home"]);
+  assert.equal(JSON.parse(edge?.metadata ?? "{}").owner, "web");
+  assert.equal(await project.output("url"), "https://shop.example.com");
+  assert.equal(await project.output("edgeId"), edge?.id);
+}
+
 describe("the template site, from an empty folder", () => {
   let project: Project;
   afterEach(() => project?.close());
@@ -61,12 +72,7 @@ describe("the template site, from an empty folder", () => {
     const leaf = { commonName: "shop.example.com", dnsNames: ["shop.example.com"] };
     const made = await project.certificate("certificate", leaf);
     assert.equal((await project.up()).changes.create, 4);
-    const [edge] = edges(project);
-    assert.deepEqual(edge?.hostports, ["shop.example.com:443"]);
-    const policies = [edge?.ip_restriction?.ip_policies ?? []].flat().map(({ id }) => id);
-    assert.deepEqual(policies, ["ipp_2office", "ipp_2home"]);
-    assert.equal(JSON.parse(edge?.metadata ?? "{}").owner, "web");
-    assert.equal(await project.output("url"), "https://shop.example.com");
+    await isDeployed(project);
     // The same certificate, from config.
     await project.succeedsQuietly("config", "rm", "certificateFolder");
     await project.setSecret("certificatePem", made.certificatePem);
@@ -150,14 +156,8 @@ describe("the template site of a release", () => {
     await project.certificate("certificate", leaf);
   }
 
-  async function isDeployed(): Promise<void> {
-    const [edge] = edges(project);
-    assert.deepEqual(edge?.hostports, ["shop.example.com:443"]);
-    const policies = [edge?.ip_restriction?.ip_policies ?? []].flat().map(({ id }) => id);
-    assert.deepEqual(policies, ["ipp_2office", "ipp_2home"]);
-    assert.equal(JSON.parse(edge?.metadata ?? "{}").owner, "web");
-    assert.equal(await project.output("url"), "https://shop.example.com");
-    assert.equal(await project.output("edgeId"), edge?.id);
+  async function isDeployedOnce(): Promise<void> {
+    await isDeployed(project);
     assert.deepEqual(server.requested.splice(0), [`/${pluginArchive}`]);
   }
 
@@ -166,7 +166,7 @@ describe("the template site of a release", () => {
       if ((await missing(language)) || (await missing("go"))) this.skip();
       await start(language, "access=ipp_2office, ipp_2home");
       assert.equal((await project.up()).changes.create, 4);
-      await isDeployed();
+      await isDeployedOnce();
       const second = await project.up();
       assert.deepEqual([second.changes, second.requests], [{ same: 4 }, []]);
     });
@@ -187,7 +187,7 @@ describe("the template site of a release", () => {
     };
     assert.ok(!(await run("preview")).includes("POST"));
     assert.equal((await run("up")).filter((method) => method === "POST").length, 2);
-    await isDeployed();
+    await isDeployedOnce();
     assert.deepEqual([await run("up"), server.requested], [[], []]);
   });
 });
