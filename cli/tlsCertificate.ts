@@ -1,5 +1,5 @@
 import { plain } from "../client/plain";
-import { isDueWithin } from "../provider/kinds/tlsCertificate";
+import { isDueWithin, tlsCertificate } from "../provider/kinds/tlsCertificate";
 import type { describedBy } from "../provider/kinds/tlsCertificateLookup";
 import { aboutLines, type ObjectStatus, objectStatus, type Stored } from "./object";
 import { cell, count, type Line, type Paint, type Row } from "./table";
@@ -69,7 +69,7 @@ export function certificateRow(certificate: CertificateStatus, at: string, limit
 
 /** The names, and what it is for. */
 export const namesCell = (certificate: CertificateStatus) => [
-  ...cell(namesOf(certificate)),
+  ...cell(namesOf(certificate).join(", ") || "-"),
   ...aboutLines(certificate),
 ];
 
@@ -102,11 +102,14 @@ const isEarly = ({ notBefore }: CertificateStatus, at: string) => timeOf(notBefo
 const dayOf = (date: string | null) => date?.slice(0, 10) ?? "unknown";
 
 const namesOf = ({ dnsNames, ips, subjectCommonName }: CertificateStatus) =>
-  [...dnsNames, ...ips].join(", ") || subjectCommonName || "-";
+  tlsCertificate.names({
+    subjectCommonName: subjectCommonName ?? "",
+    subjectAlternativeNames: { dnsNames, ips },
+  });
 
 /** The first of its names, or its id. */
-export const certificateName = ({ dnsNames, ips, subjectCommonName, id }: CertificateStatus) =>
-  dnsNames[0] ?? ips[0] ?? subjectCommonName ?? id;
+export const certificateName = (certificate: CertificateStatus) =>
+  namesOf(certificate)[0] ?? certificate.id;
 
 /** How urgent a certificate is, as a colour. */
 export function urgencyOf(certificate: CertificateStatus, limit: number, at: string): Paint {

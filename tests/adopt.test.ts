@@ -54,7 +54,11 @@ describe("planOf", () => {
       for (const order of [hostports, hostports.toReversed()])
         assert.deepEqual(namesOf(planFor([edgeOf({ hostports: order })]).edges), [name]);
     const certificateNames: [Partial<CertificateOptions>, string][] = [
-      [{ commonName: "app.example.com", dnsNames: ["a.example.com"] }, "app.example.com"],
+      [{ commonName: "Web", dnsNames: ["a.example.com"] }, "a.example.com"],
+      [
+        { commonName: "b.example.com", dnsNames: ["a.example.com", "b.example.com"] },
+        "b.example.com",
+      ],
       [{ dnsNames: ["long.example.com", "a.example.com"] }, "long.example.com"],
       [{ ips: ["2001:db8::1"] }, "2001-db8-1"],
       [{ commonName: "Müller & Söhne 'x' `y`" }, "muller-sohne-x-y"],

@@ -166,7 +166,7 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
     const chain = property === "certificatePem" ? parsedChain(value) : undefined;
     if (!chain) return value;
     const leaf = describeChain(chain);
-    const name = tlsCertificate.names({ ...leaf })[0] ?? leaf.serialNumber;
+    const [name = leaf.serialNumber] = namesOf(leaf);
     return `${name}, until ${leaf.notAfter}, chain fingerprint ${leaf.chainFingerprint}`;
   },
 
@@ -196,11 +196,7 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
     const [leaf] = parsedChain(source.certificatePem ?? source.certificate_pem) ?? [];
     return leaf && [leaf.fingerprint256, source.description || "", source.metadata || ""];
   },
-  names(state) {
-    const { subjectCommonName, subjectAlternativeNames } = state as unknown as TLSCertificateState;
-    const { dnsNames, ips } = subjectAlternativeNames;
-    return [...new Set([subjectCommonName, ...dnsNames, ...ips])].filter(Boolean);
-  },
+  names: (state) => namesOf(state as unknown as TLSCertificateState),
   importName: {
     filter: "fingerprint",
     of: ({ fingerprint }) => [fingerprint as string],
@@ -259,10 +255,18 @@ function adviceOnKey(chain: X509Certificate[], key: KeyObject): string {
     : "Give the key that the certificate was requested with, or the certificate of this key";
 }
 
-/** The names that a certificate is for: its common name only when it has no others. */
-function namesOf({ subjectAlternativeNames, subjectCommonName }: ChainState): string[] {
-  const names = [...subjectAlternativeNames.dnsNames, ...subjectAlternativeNames.ips];
-  return names.length > 0 ? names : [subjectCommonName];
+/**
+ * The names that a certificate is for (RFC 9525): the common name counts only when there are no others. It comes first
+ * where it is one of them.
+ */
+function namesOf({
+  subjectAlternativeNames: { dnsNames, ips },
+  subjectCommonName,
+}: Pick<ChainState, "subjectAlternativeNames" | "subjectCommonName">): string[] {
+  const names = [...dnsNames, ...ips];
+  const isOnly = names.length === 0 && subjectCommonName !== "";
+  const first = isOnly || names.includes(subjectCommonName) ? [subjectCommonName] : [];
+  return [...new Set([...first, ...names])];
 }
 
 const dayOf = ({ notAfter }: ChainState) => notAfter.slice(0, 10);
