@@ -1,3 +1,5 @@
+import type { EngineEvent as Known } from "@pulumi/pulumi/automation";
+
 /** What a process printed, and its exit code: -1 when it was killed. */
 export interface Printed {
   code: number;
@@ -20,15 +22,8 @@ export interface Run extends Printed {
   events: EngineEvent[];
 }
 
-interface EngineEvent {
-  resourcePreEvent?: {
-    metadata: { op: string; urn: string; type: string; diffs?: string[] | null };
-  };
-  summaryEvent?: { resourceChanges: Record<string, number> };
-  diagnosticEvent?: { severity: string; urn?: string; message: string; ephemeral?: boolean };
-  policyEvent?: { policyName: string; enforcementLevel: string; resourceUrn?: string };
-  policyRemediationEvent?: { policyName: string };
-}
+/** Pulumi's type lacks one of the events. */
+type EngineEvent = Known & { policyRemediationEvent?: { policyName: string } };
 
 /** The lines of an event log, without Pulumi's debug messages, which quote RPCs with secrets. */
 export function linesOf(log: string): string[] {
