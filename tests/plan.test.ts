@@ -293,6 +293,13 @@ describe("the question of a plan", () => {
       await warnsOf([orphan, "option `import`"]);
     });
 
+    it("C19: an update that has written warns of no hostport", async () => {
+      await others({ description: "other", hostports: ["taken:443"] });
+      await preview({ hostports: ["taken:443"] });
+      await deployed(tlsEdge, { description: "written" });
+      assert.deepEqual(await warnings(), []);
+    });
+
     it("C19: a run warns of an edge of the state that is gone, not of a young one, or one on a later page", async () => {
       const gone = await deployed(tlsEdge, { description: "gone" });
       const there = await deployed(tlsEdge, { description: "there" });
