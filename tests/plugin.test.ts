@@ -643,6 +643,22 @@ describe("the plugin", () => {
     assert.equal(emulator.tlsEdges.get(id), undefined);
   });
 
+  it("C81: an object that this run imports stays when another resource of it goes, also where it is to be changed", async () => {
+    const { id, uri } = await foreign({ description: "d" });
+    const properties = { uri, description: "d" };
+    await read({ ...edge("imported"), id });
+    await checkEdge({ description: "e" }, "imported");
+    const fields = { id, olds: properties, oldInputs: { description: "d" } };
+    await diff({ ...edge("imported"), ...fields, news: { description: "e" } });
+    const shown = captureMessages();
+    await remove(edge("again"), id, properties);
+    assert.match(
+      shown().join(),
+      /stays on the service, because a resource of this update adopts it/,
+    );
+    assert.ok(emulator.tlsEdges.get(id));
+  });
+
   it("C37: the plugin deletes the old object of a replacement without a change", async () => {
     const { id, uri } = await foreign({ description: "d" });
     const properties = { uri, description: "d" };
