@@ -187,8 +187,8 @@ describe("the plugin", () => {
       propertiesOf(await update({ olds: { ...olds, uri }, oldInputs, news }, true));
     const same = await planned(oldInputs);
     assert.deepEqual([same.uri, same.description, same.metadata], [olds.uri, "d", "m"]);
-    const changed = await planned({ description: "e", metadata: unknown });
-    assert.deepEqual([changed.uri, changed.metadata], [olds.uri, unknown]);
+    const { uri, createdAt, metadata } = await planned({ description: "e", metadata: unknown });
+    assert.deepEqual([uri, createdAt, metadata], [olds.uri, olds.createdAt, unknown]);
     // A setting is not sent to the service.
     assert.equal((await planned({ onModuleRemoval: "replace" })).onModuleRemoval, "replace");
     // After an incomplete create, the state has empty texts for what the service chooses.
@@ -225,7 +225,7 @@ describe("the plugin", () => {
     }
   });
 
-  it("C83: a diff names a chain that replaces because the service has another", async () => {
+  it("C20 C83: a diff names a chain that replaces because the service has another", async () => {
     const { id, state, inputs } = await deployed(certificates, certificate);
     const { certificatePem } = await makeCertificate({ commonName: "other" });
     const { __provider, ...news } = inputs;
@@ -233,7 +233,7 @@ describe("the plugin", () => {
     const found = await diff({ ...resourceOf("TLSCertificate"), ...fields });
     assert.deepEqual(pathsOf(found), [["certificatePem", UPDATE_REPLACE]]);
     assert.equal(found.getHasdetaileddiff(), true);
-    // C20: the new one is created first.
+    // The new one is created first.
     assert.equal(found.getDeletebeforereplace(), false);
   });
 
