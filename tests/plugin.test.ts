@@ -225,6 +225,12 @@ describe("the plugin", () => {
     }
   });
 
+  it("takes a message of more than 4 MB, which gRPC refuses by default", async () => {
+    const [olds, news] = [{ description: "d" }, { description: "d".repeat(5_000_000) }];
+    const found = await diff({ olds: { ...olds, uri: "https://x" }, oldInputs: olds, news });
+    assert.deepEqual(found.getDiffsList(), ["description"]);
+  });
+
   it("C20 C83: a diff names a chain that replaces because the service has another", async () => {
     const { id, state, inputs } = await deployed(certificates, certificate);
     const { certificatePem } = await makeCertificate({ commonName: "other" });
