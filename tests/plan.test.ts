@@ -68,6 +68,8 @@ describe("the question of a plan", () => {
       await stack.check({ description: "b" });
       assert.equal((await stack.diff(stack.inputs)).verdict, "same");
       await stack.preview({ description: "a" });
+      // Other timeouts alone are no change.
+      await stack.preview({ description: "a", __timeouts: { delete: 1000 } });
       await failureOf(preview({ descripton: "a" }), PlanFailure);
       assert.equal(requests(), 0);
       await stack.preview({ description: "b" });
