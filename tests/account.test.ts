@@ -308,7 +308,13 @@ describe("the account that the state was made with", () => {
       setEnv({ TLSEDGE_SAME_ACCOUNT: no });
       await messageOf(stack.refresh());
     }
+    beginRun();
+    await stack.preview(stack.inputs);
+    assert.match(await messageOf(create("new")), /no write is sent/);
     setEnv({ TLSEDGE_SAME_ACCOUNT: "1" });
+    beginRun();
+    await stack.preview(stack.inputs);
+    await create("new");
     assert.equal(await stack.refresh(), "gone");
   });
 

@@ -68,6 +68,8 @@ describe("the question of a plan", () => {
       await stack.check({ description: "b" });
       assert.equal((await stack.diff(stack.inputs)).verdict, "same");
       await stack.preview({ description: "a" });
+      // Other timeouts alone are no change.
+      await stack.preview({ description: "a", __timeouts: { delete: 1000 } });
       await failureOf(preview({ descripton: "a" }), PlanFailure);
       assert.equal(requests(), 0);
       await stack.preview({ description: "b" });
@@ -291,6 +293,13 @@ describe("the question of a plan", () => {
       const [orphan = ""] = await others({ description: "equal" });
       await deployed(tlsEdge, { description: "equal" });
       await warnsOf([orphan, "option `import`"]);
+    });
+
+    it("C19: an update that has written warns of no hostport", async () => {
+      await others({ description: "other", hostports: ["taken:443"] });
+      await preview({ hostports: ["taken:443"] });
+      await deployed(tlsEdge, { description: "written" });
+      assert.deepEqual(await warnings(), []);
     });
 
     it("C19: a run warns of an edge of the state that is gone, not of a young one, or one on a later page", async () => {

@@ -187,8 +187,8 @@ describe("the plugin", () => {
       propertiesOf(await update({ olds: { ...olds, uri }, oldInputs, news }, true));
     const same = await planned(oldInputs);
     assert.deepEqual([same.uri, same.description, same.metadata], [olds.uri, "d", "m"]);
-    const changed = await planned({ description: "e", metadata: unknown });
-    assert.deepEqual([changed.uri, changed.metadata], [olds.uri, unknown]);
+    const { uri, createdAt, metadata } = await planned({ description: "e", metadata: unknown });
+    assert.deepEqual([uri, createdAt, metadata], [olds.uri, olds.createdAt, unknown]);
     // A setting is not sent to the service.
     assert.equal((await planned({ onModuleRemoval: "replace" })).onModuleRemoval, "replace");
     // After an incomplete create, the state has empty texts for what the service chooses.
@@ -225,7 +225,13 @@ describe("the plugin", () => {
     }
   });
 
-  it("C83: a diff names a chain that replaces because the service has another", async () => {
+  it("takes a message of more than 4 MB, which gRPC refuses by default", async () => {
+    const [olds, news] = [{ description: "d" }, { description: "d".repeat(5_000_000) }];
+    const found = await diff({ olds: { ...olds, uri: "https://x" }, oldInputs: olds, news });
+    assert.deepEqual(found.getDiffsList(), ["description"]);
+  });
+
+  it("C20 C83: a diff names a chain that replaces because the service has another", async () => {
     const { id, state, inputs } = await deployed(certificates, certificate);
     const { certificatePem } = await makeCertificate({ commonName: "other" });
     const { __provider, ...news } = inputs;
@@ -233,7 +239,7 @@ describe("the plugin", () => {
     const found = await diff({ ...resourceOf("TLSCertificate"), ...fields });
     assert.deepEqual(pathsOf(found), [["certificatePem", UPDATE_REPLACE]]);
     assert.equal(found.getHasdetaileddiff(), true);
-    // C20: the new one is created first.
+    // The new one is created first.
     assert.equal(found.getDeletebeforereplace(), false);
   });
 
@@ -641,6 +647,22 @@ describe("the plugin", () => {
     await planned("renamed", "f");
     assert.equal(await removed("app"), "");
     assert.equal(emulator.tlsEdges.get(id), undefined);
+  });
+
+  it("C81: an object that this run imports stays when another resource of it goes, also where it is to be changed", async () => {
+    const { id, uri } = await foreign({ description: "d" });
+    const properties = { uri, description: "d" };
+    await read({ ...edge("imported"), id });
+    await checkEdge({ description: "e" }, "imported");
+    const fields = { id, olds: properties, oldInputs: { description: "d" } };
+    await diff({ ...edge("imported"), ...fields, news: { description: "e" } });
+    const shown = captureMessages();
+    await remove(edge("again"), id, properties);
+    assert.match(
+      shown().join(),
+      /stays on the service, because a resource of this update adopts it/,
+    );
+    assert.ok(emulator.tlsEdges.get(id));
   });
 
   it("C37: the plugin deletes the old object of a replacement without a change", async () => {

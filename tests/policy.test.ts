@@ -45,7 +45,8 @@ const certificate = ({ certificatePem, privateKeyPem }: Pair, name = "app"): Dec
 /** A resource as Pulumi shows it to policies: its inputs, checked by the provider. */
 async function resourceOf(declared: Declared): Promise<pulumi.PolicyResource> {
   const { type, name, args, protect = false, provider = "default" } = declared;
-  const token = `pulumi-nodejs:dynamic/tlsedge:${type.name}`;
+  const isOfPlugin = provider !== "default";
+  const token = (isOfPlugin ? "tlsedge:index:" : "pulumi-nodejs:dynamic/tlsedge:") + type.name;
   const { inputs } = await new Stack(type === TLSEdge ? tlsEdge : tlsCertificate).check(args);
   const props = pulumi.unknownCheckingProxy(inputs);
   // As Pulumi matches a class that has no static `__pulumiType`.

@@ -90,10 +90,12 @@ describe("the SDK", () => {
     it("C5 a lookup takes the settings of the connection that it names", async () => {
       await failureOf(sdk.getTunnels({ connection: "tlsedge-staging" }), pulumi.RunError);
       const undo = setEnvFor(emulator, "TLSEDGE_STAGING");
+      const undoDefault = setEnv({ TLSEDGE_API_KEY: "that-of-another-account" });
       try {
         const found = await sdk.getTunnels({ connection: "tlsedge-staging" });
         assert.equal(found.length, 1);
       } finally {
+        undoDefault();
         undo();
       }
     });

@@ -303,13 +303,14 @@ describe("a TLS certificate", () => {
     });
 
     it("C54: a property that the state does not have is no drift, and a refresh stores it", async () => {
-      const stack = await deploy(args);
-      const { keyUsages, publicKeyFingerprint, ...state } = stack.state;
+      const news = { ...args, metadata: "m" };
+      const stack = await deploy(news);
+      const { metadata, keyUsages, publicKeyFingerprint, ...state } = stack.state;
       stack.state = state;
       assert.equal(await stack.refresh(), "same");
-      const found = [stack.state.keyUsages, stack.state.publicKeyFingerprint];
-      assert.deepEqual(found, [keyUsages, publicKeyFingerprint]);
-      assert.equal(await stack.up(args), "same");
+      const found = [stack.state.metadata, stack.state.keyUsages, stack.state.publicKeyFingerprint];
+      assert.deepEqual(found, [metadata, keyUsages, publicKeyFingerprint]);
+      assert.equal(await stack.up(news), "same");
     });
 
     it("C42: a key that is given later is no change, and is stored", async () => {
