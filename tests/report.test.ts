@@ -22,12 +22,10 @@ it("a report has the days of UTC, also on a machine that is not in UTC", async (
     const undo = setEnv({ TZ });
     const status = statusOf(account, now, 14);
     const text = statusText(status, { width: 120, colour: false });
+    const texts = [JSON.stringify(status), text, statusMarkdown(status), statusHtml(status)];
     const offset = now.getTimezoneOffset();
     undo();
-    return {
-      offset,
-      texts: [JSON.stringify(status), text, statusMarkdown(status), statusHtml(status)],
-    };
+    return { offset, texts };
   };
   const [utc, auckland] = [reportsIn("UTC"), reportsIn("Pacific/Auckland")];
   assert.deepEqual([utc.offset, auckland.offset], [0, -780]);
