@@ -80,27 +80,21 @@ describe("reads by the page", () => {
   });
 
   const off = { certificateAuthorityIds: ["ca_1"], enabled: false };
-  const edgeBodies = [{}, fullEdge, { ...fullEdge, hostports: [], mutualTls: off }];
-  const texts = { description: "of the team", metadata: '{"team":"web"}' };
-  const certificateBodies = async () => {
-    const keys = ["rsa", "ecdsa", "ed25519"] as const;
-    const commonName = "app.example.com";
-    const made = await Promise.all(keys.map((keyType) => makeCertificate({ commonName, keyType })));
-    return made.map(({ certificatePem, privateKeyPem }) => ({
-      certificatePem,
-      privateKeyPem,
-      ...texts,
-    }));
-  };
-  for (const [kind, bodies] of [
-    [tlsEdge, async () => edgeBodies],
-    [tlsCertificate, certificateBodies],
-  ] as [Kind, () => Promise<object[]>][]) {
+  const certificate = async (keyType: "rsa" | "ecdsa" | "ed25519"): Promise<object> => ({
+    ...(await makeCertificate({ commonName: "app.example.com", keyType })),
+    ...{ description: "of the team", metadata: '{"team":"web"}' },
+  });
+  for (const [kind, made] of [
+    [tlsEdge, () => [{}, fullEdge, { ...fullEdge, hostports: [], mutualTls: off }]],
+    [tlsCertificate, () => [certificate("rsa"), certificate("ecdsa"), certificate("ed25519")]],
+  ] as [Kind, () => object[]][]) {
     it(`C30: a page gives to the letter what a ${kind.title} itself would`, async () => {
       const objects = new Objects(client, kind);
       const ids: string[] = [];
-      for (const body of await bodies())
-        ids.push((await kind.endpoints.create(client, kind.toBody({ ...body }))).id);
+      for (const inputs of made()) {
+        const body = kind.toBody({ ...(await inputs) });
+        ids.push((await kind.endpoints.create(client, body)).id);
+      }
       // The first is read by itself; after that there are pages.
       await objects.get(client.operation(), ids[0] as string);
       requests();
