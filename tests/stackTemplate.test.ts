@@ -39,8 +39,8 @@ describe("the config of the template stack", () => {
 
   it("is taken when nothing is wrong", () => {
     assert.deepEqual(problems(edgeWith({ minVersion: "1.2", access: { ipPolicyIds: ["i"] } })), []);
-    const stack = { renewBeforeDays: "30", protect: "true", metadata: { team: "edge" } };
-    assert.deepEqual(problems({ ...edgeWith({}), ...stack }), []);
+    const stack = { renewBeforeDays: "30", protect: "true", connection: "tlsedge-prod" };
+    assert.deepEqual(problems({ ...edgeWith({}), ...stack, metadata: { team: "edge" } }), []);
   });
 
   it("is refused when its settings stand under another name, which would empty the stack", () => {
