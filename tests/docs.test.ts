@@ -65,6 +65,7 @@ describe("the documents", () => {
   it("name the owner that package.json names", () => {
     const [, owner = "nobody"] = /github\.com\/([\w-]+)\//.exec(ours.repository.url) ?? [];
     const name = "[A-Za-z0-9-]+";
+    /** In URLs, the API of GitHub, CODEOWNERS and Java. */
     const forms = (of: string, inJava: string) =>
       `(github(\\.com/|:)${of}/pulumi-tlsedge|api\\.github\\.com/${of}|^\\* @${of}$|io\\.github\\.${inJava})`;
     const named = git("grep", "-Ioh", "-E", forms(name, "[a-z0-9]+"));
