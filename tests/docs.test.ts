@@ -44,6 +44,12 @@ describe("the documents", () => {
     }
   });
 
+  it("have the tested versions where docs/languages.md writes a go.mod", () => {
+    const tested = read("templates/site-go/go.mod").match(/^go .*|github\.com\/pulumi\/.*/gm) ?? [];
+    assert.equal(tested.length, 2);
+    for (const line of tested) assert.ok(read("docs/languages.md").includes(line), line);
+  });
+
   it("describe each setting, by its key in the config", () => {
     for (const key of Object.keys(schema.config.variables))
       assert.ok(read("docs/configuration.md").includes(`${key}\``), key);
