@@ -33,6 +33,14 @@ describe("the examples, on the real engine", () => {
     assert.equal(internal?.ip_restriction?.enabled, true);
     const about = { environment: "dev", owner: "platform" };
     assert.deepEqual(JSON.parse(internal?.metadata ?? "{}"), about);
+    // The type and name of a child are in every state, and stay.
+    const { resources } = await project.state();
+    const children = resources.flatMap(({ urn }) => urn.split(":TLSSite$")[1] ?? []);
+    assert.deepEqual(children.sort(), [
+      "pulumi-nodejs:dynamic/tlsedge:TLSCertificate::web",
+      "pulumi-nodejs:dynamic/tlsedge:TLSEdge::internal",
+      "pulumi-nodejs:dynamic/tlsedge:TLSEdge::web",
+    ]);
   });
 
   it("C70 environments: a change is promoted, and a policy stops it before production", async () => {
