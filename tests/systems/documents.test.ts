@@ -14,7 +14,7 @@ import { linkModules, newFolder, repository } from "../../tools/folders";
 import { generateSdks, missing, programs, writeSdks } from "../../tools/languages";
 import { findOrBuildPulumi } from "../../tools/pulumi";
 import { upload } from "../support";
-import { programsIn } from "./examples";
+import { examples, programsIn } from "./examples";
 
 const run = promisify(execFile);
 const plugin = path.join(repository, "plugin", "dist");
@@ -93,58 +93,35 @@ describe("a program of the documents", () => {
   for (const language of ["ts", "python", "go"] as const) {
     it(`C37 docs/guide.md: a site takes over an edge and a certificate in ${language}: nothing is replaced`, async function () {
       await start(this, language);
-      await project.certificate(".", { commonName: "app.example.com" });
+      const folder = language === "ts" ? "." : "app";
+      await project.certificate(folder, { commonName: "app.example.com" });
       await project.program(`
-        const read = (file) => readFileSync(file, "utf8");
+        const read = (file) => readFileSync("${folder}/" + file, "utf8");
         const texts = { certificatePem: read("fullchain.pem"), privateKeyPem: read("privkey.pem") };
         new tlsedge.TLSCertificate("cert", texts);
         new tlsedge.TLSEdge("edge", { hostports: ["app.example.com:443"] });`);
       await project.up();
       const shown = await programIn("guide.md#Move resources into a site", language);
-      await write(language, whole[language](shown));
+      await project.succeedsQuietly("config", "set", "acceptance:backendId", "bkdtg_1");
+      await write(language, language === "ts" ? shown : await withTransform(language, shown));
       assert.deepEqual((await project.up()).changes, { same: 1, update: 2, create: 1 });
     });
   }
 });
 
-/** The guide shows a site in Python and in Go as a comment below the transform: here it is a whole program. */
-const whole: Record<Language, (transform: string) => string> = {
-  ts: String,
-  python: (transform) => `
-import pulumi
-import pulumi_tlsedge as tlsedge
-${transform.replace(
-  /^# (.*?), …/m,
-  `$1, hostports=["app.example.com:443"], chain_file="fullchain.pem", key_file="privkey.pem",
-    backend_id="bkdtg_1", access={"public": True}`,
-)}`,
-  go: (transform) => `package main
-
-import (
-	"context"
-	"strings"
-
-	"github.com/example-owner/pulumi-tlsedge/sdk/go/tlsedge"
-	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
-)
-
-func main() {
-	pulumi.Run(func(ctx *pulumi.Context) error {
-${transform.replace(
-  /^\/\/ (.*?) …/m,
-  `_, err := $1 &tlsedge.TLSSiteArgs{
-		Hostports: pulumi.StringArray{pulumi.String("app.example.com:443")},
-		ChainFile: pulumi.StringRef("fullchain.pem"),
-		KeyFile:   pulumi.StringRef("privkey.pem"),
-		BackendId: pulumi.String("bkdtg_1"),
-		Access:    &tlsedge.TLSSiteAccessArgs{Public: pulumi.BoolRef(true)},
-	}`,
-)}
-		return err
-	})
+/** The example of a site with the transform that the guide shows; a comment below it says how a site takes it. */
+async function withTransform(language: "python" | "go", transform: string): Promise<string> {
+  const [, option] = /…, (.*)\)$/m.exec(transform) ?? [];
+  const example = (ending: string) => readFile(path.join(examples, `tlsSite.${ending}`), "utf8");
+  if (language === "python")
+    return (await example("py"))
+      .replace("site =", `${transform}\nsite =`)
+      .replace('owner="web")', `owner="web", ${option})`);
+  return (await example("go"))
+    .replace("import (", 'import (\n\t"context"\n\t"strings"\n')
+    .replace("site, err :=", `${transform}\nsite, err :=`)
+    .replace("\t\t})\n", `\t\t}, ${option})\n`);
 }
-`,
-};
 
 /** The commands of docs/languages.md that can't run here as they stand, and what runs in their place. */
 const instead = [
