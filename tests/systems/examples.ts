@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { cp, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { version } from "../../package.json";
 import { Project } from "../../tools/engine";
-import { repository } from "../../tools/folders";
+import { newFolder, repository } from "../../tools/folders";
+import { quickNpm } from "../../tools/tarball";
 
 /** The programs in the descriptions of the plugin's schema. */
 export const examples = path.join(repository, "plugin", "examples");
@@ -67,6 +68,24 @@ export async function runExamples(
   } finally {
     await project.close();
   }
+}
+
+/** An empty project, and a copy of a template in which something stands for what is published. */
+export async function startWith(
+  template: string,
+  file: string,
+  published: string,
+  here: string,
+  env: NodeJS.ProcessEnv = {},
+) {
+  const folder = newFolder();
+  await cp(path.join(repository, "templates", template), folder, { recursive: true });
+  const text = await readFile(path.join(folder, file), "utf8");
+  assert.ok(text.includes(published), text);
+  await writeFile(path.join(folder, file), text.replace(published, here));
+  // The state, and what else commands need, is in another folder.
+  const project = await Project.in(newFolder(), {}, { ...quickNpm, ...env }, newFolder());
+  return { project, folder };
 }
 
 /**

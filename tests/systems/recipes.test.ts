@@ -2,17 +2,19 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { globSync } from "node:fs";
-import { cp, readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { runInNewContext } from "node:vm";
 import { parse } from "yaml";
-import { Project } from "../../tools/engine";
-import { newFolder, repository } from "../../tools/folders";
+import ours from "../../package.json";
+import type { Project } from "../../tools/engine";
+import { repository } from "../../tools/folders";
 import { findGo, goEnv, pulumiVersion } from "../../tools/pulumi";
-import { pack, quickNpm } from "../../tools/tarball";
+import { pack } from "../../tools/tarball";
 import { makeIssuer } from "../policyCases";
 import { upload } from "../support";
+import { startWith } from "./examples";
 
 const day = 86_400_000;
 const recipes = path.join(repository, "docs", "recipes");
@@ -91,15 +93,12 @@ describe("the template stack and the recipes, from `pulumi new` on", () => {
   before(async () => {
     page = await readFile(path.join(repository, "docs", "recipes.md"), "utf8");
     jobs = (await recipe("github-actions.yml")).jobs;
-    project = await Project.in(newFolder(), {}, quickNpm, newFolder());
-    const template = newFolder();
-    await cp(path.join(repository, "templates", "stack"), template, { recursive: true });
-    const manifest = path.join(template, "package.json");
-    const { dependencies, ...rest } = JSON.parse(await readFile(manifest, "utf8"));
-    dependencies["pulumi-tlsedge"] = `file:${await pack(".")}`;
-    dependencies["pulumi-tlsedge-policy"] = `file:${await pack("policy")}`;
-    await writeFile(manifest, JSON.stringify({ ...rest, dependencies }));
-    await project.succeedsQuietly("new", template, "--yes", "--name", "shop");
+    const policies = `"pulumi-tlsedge-policy": "file:${await pack("policy")}"`;
+    const packages = `"file:${await pack(".")}", ${policies}`;
+    const published = JSON.stringify(ours.repository.url);
+    const started = await startWith("stack", "package.json", published, packages);
+    project = started.project;
+    await project.succeedsQuietly("new", started.folder, "--yes", "--name", "shop");
     await project.select("dev");
     await succeeds(page.match(/^for stack in .*$/m)?.[0] ?? "false");
     // The other stacks have the same jobs.
