@@ -94,6 +94,7 @@ describe("the template site of a release", () => {
   } as const;
 
   async function start(language: keyof typeof releases, access: string): Promise<void> {
+    server.requested.length = 0;
     const [file, published, here] = releases[language];
     // Else Pulumi's registry is asked before, again and again where there is no network.
     const env = goEnv({ PULUMI_DISABLE_REGISTRY_RESOLVE: "true" });
