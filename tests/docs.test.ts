@@ -2,136 +2,112 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import path from "node:path";
-import type { Token } from "markdown-it";
 import ours from "../package.json";
 import schema from "../plugin/schema.json";
 import { repository } from "../tools/folders";
 
+const read = (file: string) => readFileSync(path.join(repository, file), "utf8");
+/** The lines that a command of git prints. */
+const git = (...args: string[]) =>
+  execFileSync("git", args, { cwd: repository, encoding: "utf8" }).trim().split("\n");
+
 describe("the documents", () => {
   it("link only to files and headings that exist", async () => {
     const { default: MarkdownIt } = await import("markdown-it");
-    const parse = (file: string) =>
-      new MarkdownIt({ html: true })
-        .parse(readFileSync(file, "utf8"), {})
-        .flatMap((token) => [token, ...(token.children ?? [])]);
-    const args = ["ls-files", "--cached", "--others", "--exclude-standard", "*.md"];
-    const files = execFileSync("git", args, { cwd: repository, encoding: "utf8" }).trim();
-    const pages = files
-      .split("\n")
-      .map((file) => [path.join(repository, file), parse(path.join(repository, file))] as const);
-    const headings = new Map(pages.map(([file, tokens]) => [file, headingsOf(tokens)]));
-    const broken = pages.flatMap(([page, tokens]) =>
-      tokens
-        .flatMap(({ attrs }) => attrs ?? [])
-        .filter(([name, link]) => ["href", "src"].includes(name) && !/^[a-z]+:/.test(link))
-        .filter(([, link]) => {
-          const [target = "", heading] = decodeURI(link).split("#");
-          const file = path.resolve(path.dirname(page), target || page);
-          return !existsSync(file) || (heading && !headings.get(file)?.includes(heading));
+    const markdown = new MarkdownIt({ html: true });
+    const files = git("ls-files", "--cached", "--others", "--exclude-standard", "*.md");
+    const pages = new Map(files.map((file) => [file, markdown.render(read(file))]));
+    /** The headings of a page, as GitHub writes them in links. */
+    const headings = (page = "") =>
+      [...page.matchAll(/<h\d>(.*?)<\/h\d>/gs)].map(([, title = ""]) =>
+        title
+          .toLowerCase()
+          .replace(/<.*?>|&\w+;|[^\p{L}\p{N}_ -]/gu, "")
+          .replaceAll(" ", "-"),
+      );
+    const broken = [...pages].flatMap(([page, html]) =>
+      [...html.matchAll(/ (?:href|src)="(?![a-z]+:)([^"#]*)#?([^"]*)"/g)]
+        .filter(([, target, heading]) => {
+          const file = target ? path.join(path.dirname(page), decodeURI(target)) : page;
+          const isThere = existsSync(path.join(repository, file));
+          return !isThere || (heading && !headings(pages.get(file)).includes(decodeURI(heading)));
         })
-        .map(([, link]) => `${path.relative(repository, page)}: ${link}`),
+        .map(([link]) => `${page}:${link}`),
     );
     assert.deepEqual(broken, []);
   });
 
   it("have the tested examples on the page of the registry", () => {
-    const page = readFileSync(path.join(repository, "docs", "_index.md"), "utf8");
     for (const ending of ["py", "go", "yaml"]) {
-      const example = path.join(repository, "plugin", "examples", `tlsSite.${ending}`);
-      assert.ok(page.includes(`\n${readFileSync(example, "utf8")}\`\`\``), ending);
+      const example = read(`plugin/examples/tlsSite.${ending}`);
+      assert.ok(read("docs/_index.md").includes(`\n${example}\`\`\``), ending);
     }
   });
 
+  it("have the tested versions where docs/languages.md writes a go.mod", () => {
+    const tested = read("templates/site-go/go.mod").match(/^go .*|github\.com\/pulumi\/.*/gm) ?? [];
+    assert.equal(tested.length, 2);
+    for (const line of tested) assert.ok(read("docs/languages.md").includes(line), line);
+  });
+
   it("describe each setting, by its key in the config", () => {
-    const { variables } = schema.config;
-    const configuration = readFileSync(path.join(repository, "docs", "configuration.md"), "utf8");
-    const missing = Object.keys(variables).filter((key) => !configuration.includes(`${key}\``));
-    assert.deepEqual(missing, []);
+    for (const key of Object.keys(schema.config.variables))
+      assert.ok(read("docs/configuration.md").includes(`${key}\``), key);
   });
 
   it("number each promise that a test holds, and no other", () => {
-    const contract = readFileSync(path.join(repository, "docs", "contract.md"), "utf8");
-    const promised = numbersIn(contract, /^- \*\*(C\d+)\*\*/gm);
-    const tests = path.join(repository, "tests");
-    const numbers = globSync("**/*.ts", { cwd: tests }).flatMap((file) =>
-      numbersIn(readFileSync(path.join(tests, file), "utf8"), /["'`](C\d+(?: C\d+)*)\b/g),
+    const promised = read("docs/contract.md").match(/(?<=^- \*\*)C\d+/gm) ?? [];
+    const titles = globSync("tests/**/*.ts", { cwd: repository }).flatMap(
+      (file) => read(file).match(/(?<=["'`])C\d+(?: C\d+)*\b/g) ?? [],
     );
-    const held = numbers.flatMap((some) => some.split(" "));
-    assert.deepEqual([...new Set(held)].sort(), promised.sort());
+    const held = new Set(titles.flatMap((numbers) => numbers.split(" ")));
+    assert.deepEqual([...held].sort(), promised.sort());
+  });
+
+  it("name the command that tests this repository in CI", () => {
+    for (const file of ["README.md", ".ci/run"]) assert.match(read(file), /npm ci && npm test\b/);
+  });
+
+  it("name the owner that package.json names", () => {
+    const [, owner = "nobody"] = /github\.com\/([\w-]+)\//.exec(ours.repository.url) ?? [];
+    const name = "[A-Za-z0-9-]+";
+    /** In URLs, the API of GitHub, CODEOWNERS and Java. */
+    const forms = (of: string, inJava: string) =>
+      `(github(\\.com/|:)${of}/pulumi-tlsedge|api\\.github\\.com/${of}|^\\* @${of}$|io\\.github\\.${inJava})`;
+    const named = git("grep", "-Ioh", "-E", forms(name, "[a-z0-9]+"));
+    const own = new RegExp(`^${forms(owner, owner.replaceAll("-", ""))}$`);
+    assert.deepEqual([...new Set(named.filter((text) => !own.test(text)))], []);
   });
 });
 
-describe("the workflows", () => {
-  it("test with the command that README names", () => {
-    const command = /^npm ci && npm test\b/m.exec(
-      readFileSync(path.join(repository, "README.md"), "utf8"),
-    );
-    assert.ok(command);
-    assert.ok(readFileSync(path.join(repository, ".ci", "run"), "utf8").includes(command[0]));
+describe("the doc comments", () => {
+  // `npm run docs` refuses a public name that has none.
+  it("stand in the built declarations, which editors read", () => {
+    assert.match(read("dist/sdk/tlsEdge.d.ts"), /Assigned by the service, opaque\. \*\/\s.* id:/);
   });
+});
 
-  it("run no install script that package.json does not allow", () => {
-    const files = [".ci/run", ...globSync(".github/workflows/*.yml", { cwd: repository })];
-    for (const file of files) {
-      const text = readFileSync(path.join(repository, file), "utf8");
-      for (const [command] of text.matchAll(/(?:\w+=true )?npm (?:ci|install)\b.*/g))
+describe("the scripts of packages", () => {
+  it("do not run in a workflow, unless package.json allows them", () => {
+    for (const file of [".ci/run", ...globSync(".github/workflows/*.yml", { cwd: repository })])
+      for (const [command] of read(file).matchAll(/(?:\w+=true )?npm (?:ci|install)\b.*/g))
         assert.match(
           command,
           /^npm \w+ --strict-allow-scripts\b|^npm_config_strict_allow_scripts=true /,
           file,
         );
-    }
+  });
+
+  it("do not run where a program installs this package, but for that of protobufjs", () => {
+    const all: Record<string, { hasInstallScript?: true; dev?: true }> = JSON.parse(
+      read("package-lock.json"),
+    ).packages;
+    const found = Object.entries(all).filter(
+      ([, { hasInstallScript, dev }]) => hasInstallScript && !dev,
+    );
+    assert.deepEqual(
+      found.map(([name]) => name),
+      ["node_modules/protobufjs"],
+    );
   });
 });
-
-describe("the packages that a program installs", () => {
-  it("run no script, but for protobufjs", () => {
-    const lock = readFileSync(path.join(repository, "package-lock.json"), "utf8");
-    const packages: Record<string, { hasInstallScript?: true; dev?: true }> =
-      JSON.parse(lock).packages;
-    const withScript = Object.keys(packages).filter(
-      (name) => packages[name]?.hasInstallScript && !packages[name].dev,
-    );
-    assert.deepEqual(withScript, ["node_modules/protobufjs"]);
-  });
-});
-
-/** Every file of the repository that names the owner, but for package.json, which says who it is. */
-describe("the owner of the repository", () => {
-  it("is the one that package.json names", () => {
-    const [, owner] = /github\.com\/([\w-]+)\//.exec(ours.repository.url) ?? [];
-    const args = [
-      "grep",
-      "-Ioh",
-      "-E",
-      "github(\\.com/|:)[A-Za-z0-9-]+/pulumi-tlsedge|api\\.github\\.com/[A-Za-z0-9-]+|^\\* @[A-Za-z0-9-]+$|io\\.github\\.[a-z0-9]+",
-    ];
-    const named = execFileSync("git", args, { cwd: repository, encoding: "utf8" })
-      .trim()
-      .split("\n");
-    const others = named.filter(
-      (text) =>
-        !`${text}/`.includes(`/${owner}/`) &&
-        !text.endsWith(`:${owner}/pulumi-tlsedge`) &&
-        text !== `io.github.${owner?.replaceAll("-", "")}` &&
-        text !== `* @${owner}`,
-    );
-    assert.ok(owner && named.length > 5);
-    assert.deepEqual(others, []);
-  });
-});
-
-const numbersIn = (text: string, number: RegExp) =>
-  [...text.matchAll(number)].map(([, found]) => String(found));
-
-/** The headings, as GitHub writes them in links. */
-const headingsOf = (tokens: Token[]) =>
-  tokens
-    .filter((_, index) => tokens[index - 1]?.type === "heading_open")
-    .map(({ children }) => (children ?? []).map(({ content }) => content).join(""))
-    .map((title) =>
-      title
-        .toLowerCase()
-        .replace(/[^\p{L}\p{N}_ -]/gu, "")
-        .replaceAll(" ", "-"),
-    );

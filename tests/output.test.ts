@@ -1,7 +1,8 @@
+// What a run prints, and what a plan says of a change.
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { tlsEdges } from "../client/tlsEdge";
-import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
+import { makeCertificate, startEmulator } from "../emulator/server";
 import { unknownValue } from "../provider/kinds/properties";
 import { tlsCertificate } from "../provider/kinds/tlsCertificate";
 import { tlsEdge } from "../provider/kinds/tlsEdge";
@@ -9,88 +10,42 @@ import { newFolder, repository } from "../tools/folders";
 import { Provider } from "../tools/protocol";
 import { clientOf, failureOf, type Properties, settingsFor } from "./support";
 
-for (const protocol of ["dynamic", "plugin"] as const) {
-  describe(`a process of its own: ${protocol}`, () => {
-    let emulator: Emulator;
-    let env: NodeJS.ProcessEnv;
-    let home: string;
-
-    beforeEach(async () => {
-      emulator = await startEmulator();
-      home = newFolder();
-      env = { ...process.env, ...settingsFor(emulator), HOME: home, TMPDIR: home };
-    });
-    afterEach(() => emulator.close());
-
-    const isDynamic = protocol === "dynamic";
-    const subject = isDynamic ? "a dynamic provider" : "the plugin";
-    const type = `${isDynamic ? "pulumi-nodejs:dynamic/tlsedge" : "tlsedge:index"}:TLSEdge`;
-    const edge = { urn: `urn:pulumi:dev::test::${type}::e`, type };
+/** How the engine ends a provider. Engines before 3.250 end a plugin by a signal alone. */
+const endings = [
+  ["dynamic", "end"],
+  ["plugin", "end"],
+  ["plugin", "cancel"],
+  ["plugin", "cancel", "end"],
+] as const;
+for (const [protocol, ...ends] of endings) {
+  it(`C19 C33: ${protocol}: a run prints what the plan has found once, prints no error, and keeps no file, ended by: ${ends.join(", ")}`, async () => {
+    const emulator = await startEmulator();
+    const home = newFolder();
+    const settings = { ...settingsFor(emulator), TLSEDGE_OFFLINE_PLAN: undefined };
+    const env = { ...process.env, ...settings, HOME: home, TMPDIR: home };
+    const { id } = await tlsEdges.create(clientOf(emulator), { description: "d" });
+    const type = `${protocol === "dynamic" ? "pulumi-nodejs:dynamic/tlsedge" : "tlsedge:index"}:TLSEdge`;
     /** What the class in `sdk/` stores. */
     const __provider = 'exports.handler = () => require("pulumi-tlsedge/provider").tlsEdge';
-    const inputs = (description: string) => ({ description, ...(isDynamic && { __provider }) });
-
-    /** One run of the engine; gives what it has printed at its end. */
-    async function run(
-      work: (provider: Provider) => Promise<void>,
-      ends: ("cancel" | "end")[] = ["end"],
-    ): Promise<string> {
-      const provider = await Provider.start(repository, env, protocol);
-      try {
-        await work(provider);
-        for (const end of ends) await provider[end]();
-      } finally {
-        await provider.kill();
-      }
-      assert.deepEqual(readdirSync(home), [], "it keeps no file");
-      return provider.printed;
+    const inputs = { description: "d", ...(protocol === "dynamic" && { __provider }) };
+    const provider = await Provider.start(repository, env, protocol);
+    try {
+      const urn = `urn:pulumi:dev::test::${type}::e`;
+      const { check, planned, read } = provider.resource({ urn, type });
+      await check({}, inputs);
+      await planned(inputs);
+      emulator.faults.add({ method: "GET", path: "/edges/tls/edgtls_1", answer: { status: 403 } });
+      await failureOf(read("edgtls_1", inputs), Error);
+      for (const end of ends) await provider[end]();
+    } finally {
+      await provider.kill();
+      await emulator.close();
     }
-
-    it(`C7: ${subject} explains another service once, and refers to that error in the others`, async () => {
-      const all: { id: string; outs?: Properties }[] = [];
-      await run(async (provider) => {
-        for (const name of ["a", "b", "c"])
-          all.push(await provider.resource(edge).create(inputs(name)));
-      });
-      const other = await startEmulator();
-      Object.assign(env, settingsFor(other));
-      const texts: string[] = [];
-      const printed = await run(async (provider) => {
-        const { read, delete: remove } = provider.resource(edge);
-        for (const { id, outs = {} } of all) {
-          // One after the other: the first one explains.
-          texts.push((await failureOf(read(id, outs), Error)).message);
-          texts.push((await failureOf(remove(id, outs), Error)).message);
-        }
-      });
-      await other.close();
-      const [explained = "", ...others] = texts;
-      assert.match(explained, /TLSEDGE_SAME_ACCOUNT=1/);
-      for (const text of others) {
-        assert.ok(text.length < 170 && text.includes(all[0]?.id ?? "?"), text);
-      }
-      // The engine shows the error of a call, so it is not printed, too.
-      assert.doesNotMatch(printed, /error|edgtls_/i);
-    });
-
-    // Engines before 3.250 end a plugin by a signal alone. Later ones show nothing after the call.
-    const ends: ("cancel" | "end")[][] = isDynamic
-      ? [["end"]]
-      : [["end"], ["cancel"], ["cancel", "end"]];
-    for (const end of ends) {
-      it(`C19 C33: ${subject} prints what the plan has found once, and keeps no file, ended by: ${end.join(", ")}`, async () => {
-        const { id } = await tlsEdges.create(clientOf(emulator), { description: "d" });
-        delete env.TLSEDGE_OFFLINE_PLAN;
-        const printed = await run(async (provider) => {
-          const { check, planned } = provider.resource(edge);
-          await check({}, inputs("d"));
-          await planned(inputs("d"));
-        }, end);
-        for (const text of [`${id} (`, `the service is ${new URL(emulator.url).host}`]) {
-          assert.equal(printed.split(text).length, 2, printed);
-        }
-      });
-    }
+    for (const text of [`${id} (`, `the service is ${new URL(emulator.url).host}`])
+      assert.equal(provider.printed.split(text).length, 2, provider.printed);
+    // The engine shows the error of a call.
+    assert.doesNotMatch(provider.printed, /error|edgtls_1\b/i);
+    assert.deepEqual(readdirSync(home), []);
   });
 }
 

@@ -13,7 +13,7 @@ describe("a text of others", () => {
     ["<{%reset%}> <{ %", "<\\u007b%reset%}> <{ %"],
     ["::add-mask::x", ":\\u003aadd-mask::x"],
     ["::1/128, ::2/128", "::1/128, ::2/128"],
-    ["  ::add-mask::x", "  :\\u003aadd-mask::x"],
+    ["  ::Add-mask::x", "  :\\u003aAdd-mask::x"],
     ["fe80::1 urn:pulumi:dev::p", "fe80::1 urn:pulumi:dev::p"],
     [
       "##[group]a ##vso[task.complete] ## [x]",

@@ -12,6 +12,7 @@ import {
   inDays,
   now,
   references,
+  shown,
   usualAccount,
 } from "./accounts";
 import { setEnv } from "./support";
@@ -22,12 +23,10 @@ it("a report has the days of UTC, also on a machine that is not in UTC", async (
     const undo = setEnv({ TZ });
     const status = statusOf(account, now, 14);
     const text = statusText(status, { width: 120, colour: false });
+    const texts = [JSON.stringify(status), text, statusMarkdown(status), statusHtml(status)];
     const offset = now.getTimezoneOffset();
     undo();
-    return {
-      offset,
-      texts: [JSON.stringify(status), text, statusMarkdown(status), statusHtml(status)],
-    };
+    return { offset, texts };
   };
   const [utc, auckland] = [reportsIn("UTC"), reportsIn("Pacific/Auckland")];
   assert.deepEqual([utc.offset, auckland.offset], [0, -780]);
@@ -89,10 +88,14 @@ describe("statusMarkdown", () => {
     assert.ok(markdown.render(report).includes("<th>SERVES</th>"));
   });
 
-  it("C90: texts of others make no reference and no row in the Markdown", async () => {
+  const signs: Record<string, string> = { lt: "<", gt: ">", quot: '"', amp: "&" };
+  const decode = (html: string) => html.replace(/&(\w+);/g, (_, name) => signs[name] ?? name);
+  it("C90: texts of others are whole in the Markdown, and make no reference and no row", async () => {
     const status = statusOf(await hostileAccount(), now);
     const page = markdown.render(statusMarkdown(status));
     for (const text of references) assert.ok(page.includes(`<code>${text}</code>`), text);
+    const lines = decode(page.replace(/<[^>]*>/g, "\n")).split("\n");
+    for (const text of hostile) assert.ok(lines.includes(shown(text)), text);
     const rows = page.split("<tbody>").map((table) => table.split("<tr>").length - 1);
     // The edges, then the certificates; the first part has the head of the edges alone.
     assert.deepEqual(rows.slice(0, 3), [1, hostile.length + 1, hostile.length + 1]);

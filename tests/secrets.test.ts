@@ -13,7 +13,8 @@ const places: Record<string, (secret: string) => string> = {
   "in base64, one byte later": (secret) => base64(`abcd${secret}ef`),
   "in base64, two bytes later": (secret) => base64(`abcde${secret}f`),
   "URL-encoded": (secret) => `?key=${encodeURIComponent(secret)}&more`,
-  "indented, 20 columns wide": (secret) => secret.replace(/\s/g, "").replace(/.{20}/g, "$&\n    "),
+  "in JSON, indented, 12 columns wide": (secret) =>
+    JSON.stringify(secret.replace(/\s/g, "").replace(/.{12}/g, "$&\n    ")),
   "in part": (secret) => {
     const body = secret.replace(/-----.*-----|\s/g, "");
     return body.slice(0.35 * body.length).slice(0, 20);

@@ -1,17 +1,18 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { cp, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { version } from "../../package.json";
 import { Project } from "../../tools/engine";
-import { repository } from "../../tools/folders";
+import { newFolder, repository } from "../../tools/folders";
+import { quickNpm } from "../../tools/tarball";
 
 /** The programs in the descriptions of the plugin's schema. */
 export const examples = path.join(repository, "plugin", "examples");
 
 /**
- * Plans the examples of a language with the plugin of an archive, deploys that of a site, looks it up,
- * imports its edge and deletes all.
+ * Plans the examples of a language with the plugin of an archive, deploys that of a site, looks it up
+ * and deletes it.
  */
 export async function runExamples(
   ending: string,
@@ -53,17 +54,13 @@ export async function runExamples(
       // The site is another program's: this one only reads.
       await project.select("lookups");
       await project.up();
-      const { edgeId, forwardsTo, edges, certificates, tunnels } = JSON.parse(
-        await project.succeedsQuietly("stack", "output", "--json"),
-      );
+      const outputs = await project.succeedsQuietly("stack", "output", "--json");
+      const { edgeId, forwardsTo, edges, certificates, tunnels } = JSON.parse(outputs);
       const ids = [edges, certificates].map(([first]) => first.id);
       assert.deepEqual([edgeId, ...ids], [edge?.id, edge?.id, certificate?.id]);
       assert.deepEqual([forwardsTo, tunnels.length], ["https://web-1.internal:8443", 1]);
     }
 
-    await project.select("imports");
-    const imported = ["tlsedge:index:TLSEdge", "app", "app.example.com:443", "--protect=false"];
-    await project.succeeds("import", ...imported, "--generate-code=false", "--yes");
     await project.select("dev");
     await project.destroy();
     assert.deepEqual(project.emulator.tlsEdges.list(), []);
@@ -71,6 +68,24 @@ export async function runExamples(
   } finally {
     await project.close();
   }
+}
+
+/** An empty project, and a copy of a template in which something stands for what is published. */
+export async function startWith(
+  template: string,
+  file: string,
+  published: string,
+  here: string,
+  env: NodeJS.ProcessEnv = {},
+) {
+  const folder = newFolder();
+  await cp(path.join(repository, "templates", template), folder, { recursive: true });
+  const text = await readFile(path.join(folder, file), "utf8");
+  assert.ok(text.includes(published), text);
+  await writeFile(path.join(folder, file), text.replace(published, here));
+  // The state, and what else commands need, is in another folder.
+  const project = await Project.in(newFolder(), {}, { ...quickNpm, ...env }, newFolder());
+  return { project, folder };
 }
 
 /**
