@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import {
   appendFile,
@@ -9,12 +8,11 @@ import {
   readdir,
   readFile,
   realpath,
+  rename,
   rm,
   symlink,
   writeFile,
 } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { promisify } from "node:util";
 import { parse } from "yaml";
@@ -24,15 +22,16 @@ import { linkModules, newFolder, repository } from "../../tools/folders";
 import { serveGit } from "../../tools/gitServer";
 import {
   commonJs,
+  installPythonSdk,
+  isWeekly,
   missing,
   programs,
-  pythonVersion,
   writeSdk,
   writeSdks,
 } from "../../tools/languages";
-import { findOrBuildPulumi } from "../../tools/pulumi";
-import { gitUrl, pluginArchive, sh } from "../../tools/tarball";
-import { examples, runExamples } from "./examples";
+import { findOrBuildPulumi, pathFolders } from "../../tools/pulumi";
+import { gitUrl, platform, pluginArchive, serveFolder, sh } from "../../tools/tarball";
+import { examples, programsIn, runExamples } from "./examples";
 
 const run = promisify(execFile);
 const tag = `v${version}`;
@@ -42,26 +41,18 @@ const tarballs = ["", "-emulator", "-policy", "-sdk"].map(
 );
 const wheel = `pulumi_tlsedge-${version}-py3-none-any.whl`;
 
+type Values = Record<string, string>;
 interface Job {
-  permissions?: Record<string, string>;
-  steps: {
-    name?: string;
-    uses?: string;
-    with?: Record<string, string>;
-    run?: string;
-    env?: Record<string, string>;
-  }[];
+  permissions?: Values;
+  steps: { uses?: string; with?: Values; run?: string; env?: Values }[];
 }
-
-interface Workflow {
-  permissions: Record<string, string>;
-  jobs: Record<"test" | "pack" | "publish", Job>;
-}
-
-const file = path.join(repository, ".github", "workflows", "release.yml");
-const { permissions, jobs }: Workflow = parse(readFileSync(file, "utf8"));
+const workflow = path.join(repository, ".github", "workflows", "release.yml");
+const { permissions, jobs }: { permissions: Values; jobs: Record<"pack" | "publish", Job> } = parse(
+  readFileSync(workflow, "utf8"),
+);
 
 describe("the packages of a release", () => {
+  let logo: Awaited<ReturnType<typeof serveFolder>>;
   let sdks: string;
   let released: string;
   let said: string;
@@ -72,13 +63,17 @@ describe("the packages of a release", () => {
     if ((await missing("go")) || (await missing("python"))) this.skip();
     for (const language of ["dotnet", "java"] as const)
       if (!(await missing(language))) sources.push(language);
-    const file = await schemaWithLogo();
+    // The SDK for C# has the logo that the schema names: here one of this machine.
+    logo = await serveFolder(path.join(repository, "plugin"));
+    const file = path.join(newFolder(), "schema.json");
+    await writeFile(file, JSON.stringify({ ...schema, logoUrl: `${logo.url}/logo.png` }));
     sdks = await writeSdks(file);
     for (const language of sources) await writeSdk(file, sdks, language);
     await release();
     packed = path.join(released, "archives");
     plugin = path.join(packed, pluginArchive);
   });
+  after(() => logo?.close());
 
   /** In a clone with an owner, and whose changelog has the section of the version. */
   async function release(): Promise<void> {
@@ -91,7 +86,7 @@ describe("the packages of a release", () => {
     const text = await readFile(changelog, "utf8");
     await writeFile(changelog, text.replace("## [Unreleased]", `## [${version}]`));
     released = newFolder();
-    const command = `tools/release.sh ${released} ${sdks}`;
+    const command = `tools/release.sh ${released} ${sdks}${isWeekly ? "" : ` ${platform}`}`;
     await assert.rejects(sh(command, clone), /the owner is example-owner/);
     const own = JSON.stringify({ ...schema, publisher: "acme" });
     await writeFile(path.join(clone, "plugin", "schema.json"), own);
@@ -100,13 +95,13 @@ describe("the packages of a release", () => {
 
   it("C89 are packed, with their checksums", async () => {
     const archives = sources.map((each) => `pulumi-tlsedge-${each}-${tag}.tar.gz`);
-    const plugins = ["darwin", "linux", "windows"].flatMap((system) =>
-      ["amd64", "arm64"].map((cpu) => `pulumi-resource-tlsedge-${tag}-${system}-${cpu}.tar.gz`),
-    );
-    const names = [...archives, ...plugins, ...tarballs, wheel].sort();
-    assert.deepEqual((await readdir(packed)).sort(), ["SHA256SUMS", ...names]);
+    const names = [...archives, ...tarballs, wheel];
+    const found = (await readdir(packed)).sort();
+    const others = found.filter((name) => !name.startsWith("pulumi-resource-"));
+    assert.deepEqual(others, ["SHA256SUMS", ...names].sort());
+    assert.ok(found.includes(pluginArchive));
     const checked = await sh("sha256sum --check SHA256SUMS", packed);
-    assert.equal(checked.match(/: OK\n/g)?.length, names.length);
+    assert.equal(checked.match(/: OK\n/g)?.length, found.length - 1);
     // Of languages whose host is missing there is none.
     const missing = ["java", "dotnet"].filter((each) => !archives.join().includes(each));
     const warning = missing.length > 0 ? `No SDK was made for: ${missing.join(" ")}` : "";
@@ -118,6 +113,15 @@ describe("the packages of a release", () => {
     await sh(`python3 -m zipfile -e ${wheel} ${folder}`, packed);
     const metadata = path.join(folder, `pulumi_tlsedge-${version}.dist-info`, "METADATA");
     assert.match(await readFile(metadata, "utf8"), /^# TLS edges/m);
+  });
+
+  it("C89 have the plugin for each platform that Pulumi knows (TLSEDGE_TEST_WEEKLY=1)", async function () {
+    if (!isWeekly) this.skip();
+    const plugins = ["darwin", "linux", "windows"].flatMap((system) =>
+      ["amd64", "arm64"].map((cpu) => `pulumi-resource-tlsedge-${tag}-${system}-${cpu}.tar.gz`),
+    );
+    const found = (await readdir(packed)).filter((name) => name.startsWith("pulumi-resource-"));
+    assert.deepEqual(found.sort(), plugins);
   });
 
   /** Unpacks the sources of a language; gives the folder. */
@@ -311,43 +315,61 @@ describe("the packages of a release", () => {
     });
   });
 
-  it("C87 C88 C89 run the examples in Python, with the wheel that pip installs and no Node.js on PATH", async () => {
-    const folder = newFolder();
-    await sh("python3 -m venv venv", folder);
-    const packages = `pulumi==${pythonVersion} ${path.join(packed, wheel)}`;
-    await sh(`venv/bin/pip install --quiet ${packages}`, folder);
-    const PATH = [path.join(folder, "venv", "bin"), await withoutNode()].join(path.delimiter);
-    await runExamples("py", plugin, async (project, text) => {
-      await programs.python(project, text);
-      return { PATH };
+  describe("in Python, with the wheel that pip installs", () => {
+    let installed: string;
+    before(async () => {
+      installed = newFolder();
+      await installPythonSdk(path.join(packed, wheel), installed);
+    });
+
+    it("C87 C88 C89 run the examples, with no Node.js on PATH", () =>
+      runExamples("py", plugin, async (project, text) => {
+        const env = await programs.python(project, text, { sdks: installed });
+        const [python = ""] = pathFolders(env);
+        return { ...env, PATH: [python, await withoutNode()].join(path.delimiter) };
+      }));
+
+    it("C63 pass a unit test as docs/guide.md shows it", async () => {
+      const [program = "", test = ""] = await programsIn("guide.md#Unit tests", "python");
+      const folder = newFolder();
+      await writeFile(path.join(folder, "test_stack.py"), test);
+      const passes = async (text: string) => {
+        const own = await programs.python(folder, text, { sdks: installed });
+        await rename(path.join(folder, "__main__.py"), path.join(folder, "stack.py"));
+        return sh("python3 -m unittest", folder, { ...process.env, ...own });
+      };
+      assert.match(await passes(program), /Ran 1 test.*OK/s);
+      await assert.rejects(passes(program.replace("app.example.com:443", "app.example.com:8443")));
     });
   });
 
-  it("C88 C89 run the examples in Node.js, with the package that npm installs", async () => {
-    const folder = newFolder();
-    const [, , , tarball = ""] = tarballs;
-    await writeFile(path.join(folder, "package.json"), "{}");
-    await sh(`npm install --silent --ignore-scripts ${path.join(packed, tarball)}`, folder);
-    await runExamples("ts", plugin, async (project, text) => {
-      await programs.nodejs(project, commonJs(text));
-      const modules = path.join(project, "node_modules");
-      await rm(modules, { recursive: true, force: true });
-      await symlink(path.join(folder, "node_modules"), modules);
-      return {};
+  describe("in Node.js, with the package that npm installs", () => {
+    let folder: string;
+    before(async () => {
+      folder = newFolder();
+      const [, , , tarball = ""] = tarballs;
+      await writeFile(path.join(folder, "package.json"), "{}");
+      await sh(`npm install --silent --ignore-scripts ${path.join(packed, tarball)}`, folder);
+    });
+
+    it("C88 C89 run the examples", () =>
+      runExamples("ts", plugin, async (project, text) => {
+        await programs.nodejs(project, commonJs(text));
+        const modules = path.join(project, "node_modules");
+        await rm(modules, { recursive: true, force: true });
+        await symlink(path.join(folder, "node_modules"), modules);
+        return {};
+      }));
+
+    it("C86 compile the examples in TypeScript", async () => {
+      const files = (await readdir(examples)).filter((name) => name.endsWith(".ts"));
+      for (const file of files) await cp(path.join(examples, file), path.join(folder, file));
+      const strict =
+        "--noEmit --strict --skipLibCheck --module node16 --target es2022 --types node";
+      await sh(`${repository}/node_modules/.bin/tsc ${strict} ${files.join(" ")}`, folder);
     });
   });
 });
-
-/** The SDK for C# has the logo that the schema names: here one of this machine. */
-async function schemaWithLogo(): Promise<string> {
-  const server = createServer((_, response) => response.end("logo")).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  server.unref();
-  const { port } = server.address() as AddressInfo;
-  const file = path.join(newFolder(), "schema.json");
-  await writeFile(file, JSON.stringify({ ...schema, logoUrl: `http://127.0.0.1:${port}` }));
-  return file;
-}
 
 /** The types and properties of a C# program that the generated sources do not have. */
 async function unknownNames(program: string, sdk: string): Promise<string[]> {

@@ -8,7 +8,7 @@ import { Project } from "../../tools/engine";
 import { newFolder, repository } from "../../tools/folders";
 import { missing, writeSdks } from "../../tools/languages";
 import { goEnv } from "../../tools/pulumi";
-import { gitUrl, platform, pluginArchive, quickNpm, serveFolder, sh } from "../../tools/tarball";
+import { gitUrl, packPlugin, pluginArchive, quickNpm, serveFolder, sh } from "../../tools/tarball";
 
 /** A project in an empty folder: the state, and what else commands need, is in another one. */
 function emptyProject(env: NodeJS.ProcessEnv = {}): Promise<Project> {
@@ -97,9 +97,7 @@ describe("the template site of a release", () => {
   let project: Project;
   let server: Awaited<ReturnType<typeof serveFolder>>;
   before(async () => {
-    const archives = newFolder();
-    await sh(`tools/pack.sh ${archives} ${platform}`, repository);
-    server = await serveFolder(archives);
+    server = await serveFolder(await packPlugin());
   });
   after(() => server?.close());
   afterEach(() => project?.close());
