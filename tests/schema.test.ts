@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { adoptable } from "../cli/adopt";
 import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
@@ -102,26 +102,47 @@ describe("the schema of the plugin", () => {
     );
   });
 
-  it("C82 marks what is secret, wherever it is", () => {
-    const secrets = parts.filter(([, { secret }]) => secret).map(([at]) => at);
-    assert.deepEqual(secrets.sort(), [
-      ".config.variables.apiKey",
-      ".provider.inputProperties.apiKey",
-      ".resources.tlsedge:index:TLSCertificate.inputProperties.privateKeyPem",
-      ".resources.tlsedge:index:TLSSite.inputProperties.privateKeyPem",
-    ]);
-  });
-
-  it("C50 has the private key as no output", () => {
-    const keys = parts.filter(([at]) => at.endsWith(".privateKeyPem")).map(([at]) => at);
-    assert.deepEqual(keys, [
-      ".resources.tlsedge:index:TLSCertificate.inputProperties.privateKeyPem",
-      ".resources.tlsedge:index:TLSSite.inputProperties.privateKeyPem",
+  it("C50 C82 marks keys as secret, and has them as inputs alone", () => {
+    const isKey = /\.(apiKey|privateKeyPem)$/;
+    const found = parts.filter(([at, { secret }]) => secret || isKey.test(at));
+    assert.deepEqual(found.map(([at, { secret }]) => [at, secret]).sort(), [
+      [".config.variables.apiKey", true],
+      [".provider.inputProperties.apiKey", true],
+      [".resources.tlsedge:index:TLSCertificate.inputProperties.privateKeyPem", true],
+      [".resources.tlsedge:index:TLSSite.inputProperties.privateKeyPem", true],
     ]);
   });
 
   it("C82 takes no default from the environment, which SDKs would store", () => {
     assert.doesNotMatch(JSON.stringify(schema), /"defaultInfo"|"default"/);
+  });
+
+  it("C86 has each type and property that its examples in C# name", () => {
+    const folder = path.join(repository, "plugin", "examples");
+    const files = readdirSync(folder).filter((name) => name.endsWith(".cs"));
+    assert.equal(files.length, 3);
+    const resources: Record<string, Spec & { inputProperties: object; isComponent?: boolean }> =
+      schema.resources;
+    const found = (text: string, name: RegExp) =>
+      [...text.matchAll(name)].map(([, one = ""]) => one);
+    const assigned = /(\w+) = /g;
+    for (const file of files) {
+      const assertKnown = (names: string[], known: object = {}) => {
+        const words = Object.keys(known).map((name) => name[0]?.toUpperCase() + name.slice(1));
+        assert.deepEqual([file, names.filter((name) => !words.includes(name))], [file, []]);
+      };
+      const text = readFileSync(path.join(folder, file), "utf8");
+      const nested = /new TlsEdge\.Inputs\.(\w+)Args \{((?:[^{}]|\{[^{}]*\})*)\}/g;
+      for (const [, type, set = ""] of text.matchAll(nested))
+        assertKnown(found(set, assigned), types[`tlsedge:index:${type}`]?.properties);
+      const resource = /var (\w+) = new TlsEdge\.(\w+)\("app", new\(\)(.*?)\n {4}\}\);/s;
+      const [, variable = assert.fail(file), type, set = ""] =
+        resource.exec(text.replace(nested, "")) ?? [];
+      const { inputProperties, properties, isComponent } = resources[`tlsedge:index:${type}`] ?? {};
+      assertKnown(found(set, assigned), inputProperties);
+      const outputs = isComponent ? properties : { ...properties, id: 0 };
+      assertKnown(found(text, RegExp(`\\b${variable}\\.(\\w+)`, "g")), outputs);
+    }
   });
 
   it("C12 has the inputs of the resources, without the connection", () => {

@@ -23,6 +23,11 @@ function newParent(): string {
   return folder;
 }
 
+/** A path that all processes of a run of mocha have in common: `fillOnce` (pulumi.ts) fills it. */
+export function sharedFolder(name: string): string {
+  return path.join(process.env.TLSEDGE_TEST_SHARED ?? newFolder(), name);
+}
+
 /** Makes this repository's modules visible to what runs in a folder or below it. */
 export function linkModules(folder: string): Promise<void> {
   const modules = path.join(repository, "node_modules");

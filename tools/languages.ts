@@ -1,7 +1,8 @@
+import { createHash } from "node:crypto";
 import fs from "node:fs/promises";
 import path from "node:path";
 import ts from "typescript";
-import { linkModules, newFolder, repository } from "./folders";
+import { linkModules, newFolder, repository, sharedFolder } from "./folders";
 import {
   cacheFolder,
   fillOnce,
@@ -42,6 +43,7 @@ export const pythonVersion = "3.272.0";
 /** The virtual environment that has it. */
 const python = cacheFolder(process.env, `python-${pythonVersion}`);
 const interpreter = path.join(python, "bin", "python3");
+/** Where the Python package of an SDK is installed. */
 const pythonPath = (sdks: string) => path.join(sdks, "python-installed");
 
 const prepared = new Map<Language | Generated, Promise<string | undefined>>();
@@ -70,7 +72,7 @@ export function missing(language: Language | Generated): Promise<string | undefi
 
 /** Compilers of these take minutes: only a run with `TLSEDGE_TEST_WEEKLY=1` has them, and must. */
 const weekly: readonly string[] = ["java", "dotnet"];
-const isWeekly = process.env.TLSEDGE_TEST_WEEKLY === "1";
+export const isWeekly = process.env.TLSEDGE_TEST_WEEKLY === "1";
 
 async function prepare(language: Language | Generated): Promise<undefined> {
   if (weekly.includes(language) && !isWeekly)
@@ -112,6 +114,7 @@ async function pip(interpreter: string, command: string, ...args: string[]): Pro
 
 /** As in pulumi.ts, and what programs in Go and Python need. */
 export async function mochaGlobalSetup(): Promise<void> {
+  process.env.TLSEDGE_TEST_SHARED = newFolder();
   await findOrBuildPulumi();
   // Each `go run` only links then.
   if (!(await missing("go")))
@@ -123,24 +126,26 @@ export async function mochaGlobalSetup(): Promise<void> {
 
 /**
  * Generates the SDKs of a schema and makes them ready for the programs of all languages that can
- * run here. The schema has `meta.supportPack`: else the SDK for Go has no go.mod. Takes 3 seconds.
+ * run here, once in a run. The schema has `meta.supportPack`: else the SDK for Go has no go.mod.
  *
- * @returns a folder with `nodejs`, `python`, `go`, and `java` when it is asked for; it is removed when
- *   the process ends.
+ * @returns a folder with `nodejs`, `python`, `go`, and `java` in a weekly run.
  * @throws when the schema or an SDK is not valid; and where Go programs can't run (`missing`).
  * @example const sdks = await generateSdks("plugin/schema.json");
  */
-export async function generateSdks(schema: string, java = false): Promise<string> {
-  const folder = await writeSdks(schema);
-  await compileNodeSdk(path.join(folder, "nodejs"));
-  if (!(await missing("python"))) await installPythonSdk(folder);
-  if (java) await writeSdk(schema, folder, "java", "--local");
-  return folder;
+export async function generateSdks(schema: string): Promise<string> {
+  const hash = createHash("sha256").update(await fs.readFile(schema));
+  const sdks = sharedFolder(hash.digest("hex"));
+  await fillOnce(sdks, async (folder) => {
+    await writeSdks(schema, folder);
+    await compileNodeSdk(path.join(folder, "nodejs"));
+    if (!(await missing("python"))) await installPythonSdk(path.join(folder, "python"), folder);
+    if (!(await missing("java"))) await writeSdk(schema, folder, "java", "--local");
+  });
+  return sdks;
 }
 
 /** Generates the SDKs for Node.js, Python and Go, as `pulumi package gen-sdk` does. */
-export async function writeSdks(schema: string): Promise<string> {
-  const folder = newFolder();
+export async function writeSdks(schema: string, folder = newFolder()): Promise<string> {
   const args = ["run", "./generate-sdks", path.resolve(schema), folder];
   await run(await findGo("Generating SDKs"), args, { cwd: engine, env: goEnv() });
   return folder;
@@ -191,14 +196,10 @@ async function compileNodeSdk(sdk: string): Promise<void> {
   await fs.copyFile(path.join(sdk, "package.json"), path.join(sdk, "bin", "package.json"));
 }
 
-/** The wheel is that of a release: without its metadata an SDK does not know its own version. */
-async function installPythonSdk(sdks: string): Promise<void> {
-  const folder = newFolder();
+/** Installs a wheel, or the folder of a generated SDK, for the programs that are given these SDKs. */
+export async function installPythonSdk(from: string, sdks: string): Promise<void> {
   const offline = ["--no-deps", "--no-build-isolation"];
-  await pip(interpreter, "wheel", ...offline, "--wheel-dir", folder, path.join(sdks, "python"));
-  const [wheel = ""] = await fs.readdir(folder);
-  const target = ["--no-deps", "--target", pythonPath(sdks)];
-  await pip(interpreter, "install", ...target, path.join(folder, wheel));
+  await pip(interpreter, "install", ...offline, "--target", pythonPath(sdks), from);
 }
 
 /**

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes all that a release holds: the archives of the plugin, the SDKs, the npm packages, the checksums of
 # all of them, and the notes. Needs the Pulumi CLI, python3 with pip, Go, GNU tar, and `npm ci`.
-# Usage: tools/release.sh <folder to fill> [--languages <list of languages> | <folder of the generated SDKs>]
+# Usage: tools/release.sh <folder to fill> [--languages <list> | <folder of the generated SDKs>] [<platform>...]
 # Example, where Pulumi has no host for the others: tools/release.sh /tmp/release --languages go,python,nodejs
 set -eu
 mkdir -p "$1/archives"
@@ -9,9 +9,11 @@ out=$(cd "$1" && pwd)
 sdks=$out/sdks
 languages=dotnet,go,java,nodejs,python
 case ${2-} in
-  --languages) languages=$3 ;;
+  --languages) languages=$3 && shift ;;
   ?*) sdks=$(cd "$2" && pwd) languages= ;;
 esac
+shift
+[ $# -eq 0 ] || shift
 cd "$(dirname "$0")/.."
 root=$PWD
 version=$(node -p 'require("./package.json").version')
@@ -59,5 +61,5 @@ if has java; then
   pack java
 fi
 if has dotnet; then pack dotnet; fi
-"$root/tools/pack.sh" "$out/archives"
+"$root/tools/pack.sh" "$out/archives" "$@"
 [ ! "$missing" ] || echo "No SDK was made for:$missing" >&2

@@ -5,8 +5,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { version } from "../package.json";
-import { newFolder, repository } from "./folders";
-import { run } from "./pulumi";
+import { newFolder, repository, sharedFolder } from "./folders";
+import { fillOnce, run } from "./pulumi";
 
 /** Runs a command line, split at its spaces; gives its output. */
 export async function sh(line: string, cwd: string, env = process.env): Promise<string> {
@@ -25,6 +25,13 @@ export const platform = `${process.platform === "win32" ? "windows" : process.pl
   process.arch === "x64" ? "amd64" : process.arch
 }`;
 export const pluginArchive = `pulumi-resource-tlsedge-v${version}-${platform}.tar.gz`;
+
+/** A folder with the archive of the plugin for this machine, which is packed once in a run. */
+export async function packPlugin(): Promise<string> {
+  const archives = sharedFolder("archives");
+  await fillOnce(archives, (folder) => sh(`tools/pack.sh ${folder} ${platform}`, repository));
+  return archives;
+}
 
 /** Serves the files of a folder, each below any path; `requested` has the paths of all requests. */
 export async function serveFolder(folder: string) {

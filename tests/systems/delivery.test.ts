@@ -8,7 +8,7 @@ import { missing, programs } from "../../tools/languages";
 import { descendants, left, until } from "../../tools/processes";
 import { findOrBuildPulumi, run } from "../../tools/pulumi";
 import { schemaFile } from "../../tools/schema";
-import { platform, pluginArchive, serveFolder, sh } from "../../tools/tarball";
+import { packPlugin, pluginArchive, serveFolder, sh } from "../../tools/tarball";
 
 const launcher = "pulumi-resource-tlsedge";
 const policies = "pulumi-analyzer-tlsedge";
@@ -27,8 +27,7 @@ describe("the delivery of the plugin", () => {
   let server: Awaited<ReturnType<typeof serveFolder>>;
 
   before(async () => {
-    archives = newFolder();
-    await sh(`tools/pack.sh ${archives} ${platform}`, repository);
+    archives = await packPlugin();
     server = await serveFolder(archives);
   });
   after(() => server.close());

@@ -10,9 +10,50 @@ import { quickNpm } from "../../tools/tarball";
 /** The programs in the descriptions of the plugin's schema. */
 export const examples = path.join(repository, "plugin", "examples");
 
+/** Of each language: a second site, with the certificate of the site that its example has. */
+const secondSites: Record<string, string> = {
+  ts: `
+new tlsedge.TLSSite("two", {
+  hostports: ["two.example.com:443"],
+  certificate: site.certificate,
+  backendId: "bkdtg_1",
+  access: { public: true },
+});`,
+  py: `
+tlsedge.TLSSite("two",
+    hostports=["two.example.com:443"],
+    certificate=site.certificate,
+    backend_id="bkdtg_1",
+    access={"public": True})`,
+  go: `
+		if _, err = tlsedge.NewTLSSite(ctx, "two", &tlsedge.TLSSiteArgs{
+			Hostports:   pulumi.StringArray{pulumi.String("two.example.com:443")},
+			Certificate: site.Certificate,
+			BackendId:   pulumi.String("bkdtg_1"),
+			Access:      &tlsedge.TLSSiteAccessArgs{Public: pulumi.BoolRef(true)},
+		}); err != nil {
+			return err
+		}`,
+  java: `
+            new TLSSite("two", TLSSiteArgs.builder()
+                .hostports("two.example.com:443")
+                .certificate(site.certificate())
+                .backendId("bkdtg_1")
+                .access(TLSSiteAccessArgs.builder().public_(true).build())
+                .build());`,
+  yaml: `
+  two:
+    type: tlsedge:TLSSite
+    properties:
+      hostports: ["two.example.com:443"]
+      certificate: \${app.certificate}
+      backendId: bkdtg_1
+      access: { public: true }`,
+};
+
 /**
- * Plans the examples of a language with the plugin of an archive, deploys that of a site, looks it up
- * and deletes it.
+ * Deploys the examples of a language with the plugin of an archive: an edge, a certificate, and a site
+ * that lives as in TypeScript. A refresh and an import run no program: they are the same in each language.
  */
 export async function runExamples(
   ending: string,
@@ -20,31 +61,47 @@ export async function runExamples(
   write: (folder: string, text: string) => Promise<NodeJS.ProcessEnv>,
 ): Promise<void> {
   const project = await Project.create();
-  const run = async (...args: string[]) => {
-    const { code, output } = await project.start(args).done;
-    assert.equal(code, 0, output);
-  };
   try {
-    await run("plugin", "install", "resource", "tlsedge", version, "--file", archive);
+    const installed = ["plugin", "install", "resource", "tlsedge", version, "--file", archive];
+    const { code, output } = await project.start(installed).done;
+    assert.equal(code, 0, output);
     const made = await project.certificate("certs", { commonName: "app.example.com" });
     await project.file("app.pem", made.certificatePem);
     await project.setSecret("acceptance:appKey", made.privateKeyPem);
     const leaf = { commonName: "app.example.com", dnsNames: ["app.example.com"] };
     await project.certificate("app", leaf);
     await project.succeedsQuietly("config", "set", "acceptance:backendId", "bkdtg_1");
-    const use = async (name: string) => {
+    const use = async (name: string, change = (text: string) => text) => {
       const text = await readFile(path.join(examples, `${name}.${ending}`), "utf8");
-      Object.assign(project.env, await write(project.folder, text));
+      Object.assign(project.env, await write(project.folder, change(text)));
     };
-    for (const name of ["tlsEdge", "tlsCertificate"]) {
-      await use(name);
-      await project.succeeds("preview");
-    }
+    const deploys = async (...writes: string[]) =>
+      assert.deepEqual((await project.up()).writes.toSorted(), writes);
+
+    await use("tlsEdge");
+    await deploys("POST /edges/tls");
+    await use("tlsCertificate");
+    await deploys("DELETE /edges/tls/:id", "POST /tls_certificates");
+
+    await use("tlsSite", (text) =>
+      text
+        .replace(/(owner.*)web/i, "$1shop")
+        .replace(/.*(edgeId|outputs:)/, (output) => `${secondSites[ending]}\n${output}`),
+    );
+    await project.preview();
+    const edge = "POST /edges/tls";
+    await deploys("DELETE /tls_certificates/:id", edge, edge, "POST /tls_certificates");
+    const { resources } = await project.state();
+    const sites = resources.filter(({ type }) => type === "tlsedge:index:TLSSite");
+    const [one, two] = sites.map(({ outputs }) => outputs.certificate);
+    assert.deepEqual([sites.length, one], [2, two]);
+    assert.deepEqual((await project.up("--expect-no-changes")).requests, []);
     await use("tlsSite");
-    await project.up();
-    const [edge] = project.emulator.tlsEdges.list();
+    await deploys("DELETE /edges/tls/:id", "PATCH /edges/tls/:id", "PATCH /tls_certificates/:id");
+
+    const [held] = project.emulator.tlsEdges.list();
     const [certificate] = project.emulator.tlsCertificates.list();
-    assert.deepEqual(edge?.hostports, ["app.example.com:443"]);
+    assert.deepEqual(held?.hostports, ["app.example.com:443"]);
     const expires = Date.parse((await project.output("expires")) as string);
     assert.equal(expires, Date.parse(certificate?.not_after ?? ""));
 
@@ -57,14 +114,9 @@ export async function runExamples(
       const outputs = await project.succeedsQuietly("stack", "output", "--json");
       const { edgeId, forwardsTo, edges, certificates, tunnels } = JSON.parse(outputs);
       const ids = [edges, certificates].map(([first]) => first.id);
-      assert.deepEqual([edgeId, ...ids], [edge?.id, edge?.id, certificate?.id]);
+      assert.deepEqual([edgeId, ...ids], [held?.id, held?.id, certificate?.id]);
       assert.deepEqual([forwardsTo, tunnels.length], ["https://web-1.internal:8443", 1]);
     }
-
-    await project.select("dev");
-    await project.destroy();
-    assert.deepEqual(project.emulator.tlsEdges.list(), []);
-    assert.deepEqual(project.emulator.tlsCertificates.list(), []);
   } finally {
     await project.close();
   }

@@ -50,7 +50,7 @@ describe("the code that the engine's import writes of what adopt found", () => {
 
   before(async function () {
     if (await missing("go")) this.skip();
-    sdks = await generateSdks(schemaFile, !(await missing("java")));
+    sdks = await generateSdks(schemaFile);
     const made = await emptyProject();
     project = made.project;
     await seed(made.client);

@@ -1,6 +1,6 @@
+// What tools/release.sh makes, how release.yml publishes it, and a program in each language that uses it.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import {
   appendFile,
@@ -9,12 +9,11 @@ import {
   readdir,
   readFile,
   realpath,
+  rename,
   rm,
   symlink,
   writeFile,
 } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { promisify } from "node:util";
 import { parse } from "yaml";
@@ -24,15 +23,16 @@ import { linkModules, newFolder, repository } from "../../tools/folders";
 import { serveGit } from "../../tools/gitServer";
 import {
   commonJs,
+  installPythonSdk,
+  isWeekly,
   missing,
   programs,
-  pythonVersion,
   writeSdk,
   writeSdks,
 } from "../../tools/languages";
-import { findOrBuildPulumi } from "../../tools/pulumi";
-import { gitUrl, pluginArchive, sh } from "../../tools/tarball";
-import { examples, runExamples } from "./examples";
+import { findOrBuildPulumi, pathFolders } from "../../tools/pulumi";
+import { gitUrl, platform, pluginArchive, serveFolder, sh } from "../../tools/tarball";
+import { examples, programsIn, runExamples } from "./examples";
 
 const run = promisify(execFile);
 const tag = `v${version}`;
@@ -42,26 +42,18 @@ const tarballs = ["", "-emulator", "-policy", "-sdk"].map(
 );
 const wheel = `pulumi_tlsedge-${version}-py3-none-any.whl`;
 
+type Values = Record<string, string>;
 interface Job {
-  permissions?: Record<string, string>;
-  steps: {
-    name?: string;
-    uses?: string;
-    with?: Record<string, string>;
-    run?: string;
-    env?: Record<string, string>;
-  }[];
+  permissions?: Values;
+  steps: { uses?: string; with?: Values; run?: string; env?: Values }[];
 }
-
-interface Workflow {
-  permissions: Record<string, string>;
-  jobs: Record<"test" | "pack" | "publish", Job>;
-}
-
-const file = path.join(repository, ".github", "workflows", "release.yml");
-const { permissions, jobs }: Workflow = parse(readFileSync(file, "utf8"));
+const workflow = path.join(repository, ".github", "workflows", "release.yml");
+const { permissions, jobs }: { permissions: Values; jobs: Record<"pack" | "publish", Job> } = parse(
+  readFileSync(workflow, "utf8"),
+);
 
 describe("the packages of a release", () => {
+  let logo: Awaited<ReturnType<typeof serveFolder>>;
   let sdks: string;
   let released: string;
   let said: string;
@@ -72,13 +64,17 @@ describe("the packages of a release", () => {
     if ((await missing("go")) || (await missing("python"))) this.skip();
     for (const language of ["dotnet", "java"] as const)
       if (!(await missing(language))) sources.push(language);
-    const file = await schemaWithLogo();
+    // The SDK for C# has the logo that the schema names: here one of this machine.
+    logo = await serveFolder(path.join(repository, "plugin"));
+    const file = path.join(newFolder(), "schema.json");
+    await writeFile(file, JSON.stringify({ ...schema, logoUrl: `${logo.url}/logo.png` }));
     sdks = await writeSdks(file);
     for (const language of sources) await writeSdk(file, sdks, language);
     await release();
     packed = path.join(released, "archives");
     plugin = path.join(packed, pluginArchive);
   });
+  after(() => logo?.close());
 
   /** In a clone with an owner, and whose changelog has the section of the version. */
   async function release(): Promise<void> {
@@ -91,7 +87,7 @@ describe("the packages of a release", () => {
     const text = await readFile(changelog, "utf8");
     await writeFile(changelog, text.replace("## [Unreleased]", `## [${version}]`));
     released = newFolder();
-    const command = `tools/release.sh ${released} ${sdks}`;
+    const command = `tools/release.sh ${released} ${sdks}${isWeekly ? "" : ` ${platform}`}`;
     await assert.rejects(sh(command, clone), /the owner is example-owner/);
     const own = JSON.stringify({ ...schema, publisher: "acme" });
     await writeFile(path.join(clone, "plugin", "schema.json"), own);
@@ -100,13 +96,13 @@ describe("the packages of a release", () => {
 
   it("C89 are packed, with their checksums", async () => {
     const archives = sources.map((each) => `pulumi-tlsedge-${each}-${tag}.tar.gz`);
-    const plugins = ["darwin", "linux", "windows"].flatMap((system) =>
-      ["amd64", "arm64"].map((cpu) => `pulumi-resource-tlsedge-${tag}-${system}-${cpu}.tar.gz`),
-    );
-    const names = [...archives, ...plugins, ...tarballs, wheel].sort();
-    assert.deepEqual((await readdir(packed)).sort(), ["SHA256SUMS", ...names]);
+    const names = [...archives, ...tarballs, wheel];
+    const found = (await readdir(packed)).sort();
+    const others = found.filter((name) => !name.startsWith("pulumi-resource-"));
+    assert.deepEqual(others, ["SHA256SUMS", ...names].sort());
+    assert.ok(found.includes(pluginArchive));
     const checked = await sh("sha256sum --check SHA256SUMS", packed);
-    assert.equal(checked.match(/: OK\n/g)?.length, names.length);
+    assert.equal(checked.match(/: OK\n/g)?.length, found.length - 1);
     // Of languages whose host is missing there is none.
     const missing = ["java", "dotnet"].filter((each) => !archives.join().includes(each));
     const warning = missing.length > 0 ? `No SDK was made for: ${missing.join(" ")}` : "";
@@ -118,6 +114,15 @@ describe("the packages of a release", () => {
     await sh(`python3 -m zipfile -e ${wheel} ${folder}`, packed);
     const metadata = path.join(folder, `pulumi_tlsedge-${version}.dist-info`, "METADATA");
     assert.match(await readFile(metadata, "utf8"), /^# TLS edges/m);
+  });
+
+  it("C89 have the plugin for each platform that Pulumi knows (TLSEDGE_TEST_WEEKLY=1)", async function () {
+    if (!isWeekly) this.skip();
+    const plugins = ["darwin", "linux", "windows"].flatMap((system) =>
+      ["amd64", "arm64"].map((cpu) => `pulumi-resource-tlsedge-${tag}-${system}-${cpu}.tar.gz`),
+    );
+    const found = (await readdir(packed)).filter((name) => name.startsWith("pulumi-resource-"));
+    assert.deepEqual(found.sort(), plugins);
   });
 
   /** Unpacks the sources of a language; gives the folder. */
@@ -135,18 +140,14 @@ describe("the packages of a release", () => {
     await runExamples("java", plugin, (at, text) => programs.java(at, text, { sdks: java }));
   });
 
-  it("C89 C86 have the sources for C#, with each name that an example uses", async function () {
+  it("C89 have the sources for C#, with each resource", async function () {
     if (!sources.includes("dotnet")) return this.skip();
     const folder = await unpacked("dotnet");
     const project = await readFile(path.join(folder, "ExampleOwner.TlsEdge.csproj"), "utf8");
     assert.ok(project.includes(`<Version>${version}</Version>`));
-    const programs = (await readdir(examples)).filter((name) => name.endsWith(".cs"));
-    assert.equal(programs.length, 3);
-    for (const name of programs) {
-      const text = await readFile(path.join(examples, name), "utf8");
-      const missingNames = await unknownNames(text, folder);
-      assert.deepEqual([name, missingNames], [name, []]);
-    }
+    const files = await readdir(folder);
+    for (const token of Object.keys(schema.resources))
+      assert.ok(files.includes(`${token.split(":").at(-1)}.cs`), token);
   });
 
   describe("published by release.yml", () => {
@@ -311,79 +312,61 @@ describe("the packages of a release", () => {
     });
   });
 
-  it("C87 C88 C89 run the examples in Python, with the wheel that pip installs and no Node.js on PATH", async () => {
-    const folder = newFolder();
-    await sh("python3 -m venv venv", folder);
-    const packages = `pulumi==${pythonVersion} ${path.join(packed, wheel)}`;
-    await sh(`venv/bin/pip install --quiet ${packages}`, folder);
-    const PATH = [path.join(folder, "venv", "bin"), await withoutNode()].join(path.delimiter);
-    await runExamples("py", plugin, async (project, text) => {
-      await programs.python(project, text);
-      return { PATH };
+  describe("in Python, with the wheel that pip installs", () => {
+    let installed: string;
+    before(async () => {
+      installed = newFolder();
+      await installPythonSdk(path.join(packed, wheel), installed);
+    });
+
+    it("C87 C88 C89 run the examples, with no Node.js on PATH", () =>
+      runExamples("py", plugin, async (project, text) => {
+        const env = await programs.python(project, text, { sdks: installed });
+        const [python = ""] = pathFolders(env);
+        return { ...env, PATH: [python, await withoutNode()].join(path.delimiter) };
+      }));
+
+    it("C63 pass a unit test as docs/guide.md shows it", async () => {
+      const [program = "", test = ""] = await programsIn("guide.md#Unit tests", "python");
+      const folder = newFolder();
+      await writeFile(path.join(folder, "test_stack.py"), test);
+      const passes = async (text: string) => {
+        const own = await programs.python(folder, text, { sdks: installed });
+        await rename(path.join(folder, "__main__.py"), path.join(folder, "stack.py"));
+        return sh("python3 -m unittest", folder, { ...process.env, ...own });
+      };
+      assert.match(await passes(program), /Ran 1 test.*OK/s);
+      await assert.rejects(passes(program.replace("app.example.com:443", "app.example.com:8443")));
     });
   });
 
-  it("C88 C89 run the examples in Node.js, with the package that npm installs", async () => {
-    const folder = newFolder();
-    const [, , , tarball = ""] = tarballs;
-    await writeFile(path.join(folder, "package.json"), "{}");
-    await sh(`npm install --silent --ignore-scripts ${path.join(packed, tarball)}`, folder);
-    await runExamples("ts", plugin, async (project, text) => {
-      await programs.nodejs(project, commonJs(text));
-      const modules = path.join(project, "node_modules");
-      await rm(modules, { recursive: true, force: true });
-      await symlink(path.join(folder, "node_modules"), modules);
-      return {};
+  describe("in Node.js, with the package that npm installs", () => {
+    let folder: string;
+    before(async () => {
+      folder = newFolder();
+      const [, , , tarball = ""] = tarballs;
+      await writeFile(path.join(folder, "package.json"), "{}");
+      await sh(`npm install --silent --ignore-scripts ${path.join(packed, tarball)}`, folder);
+    });
+
+    it("C88 C89 run the examples", () =>
+      runExamples("ts", plugin, async (project, text) => {
+        await programs.nodejs(project, commonJs(text));
+        const modules = path.join(project, "node_modules");
+        await rm(modules, { recursive: true, force: true });
+        await symlink(path.join(folder, "node_modules"), modules);
+        return {};
+      }));
+
+    it("C86 compile the examples in TypeScript", async () => {
+      const files = (await readdir(examples)).filter((name) => name.endsWith(".ts"));
+      for (const file of files) await cp(path.join(examples, file), path.join(folder, file));
+      const strict =
+        "--noEmit --strict --skipLibCheck --module node16 --target es2022 --types node";
+      await sh(`${repository}/node_modules/.bin/tsc ${strict} ${files.join(" ")}`, folder);
     });
   });
 });
-
-/** The SDK for C# has the logo that the schema names: here one of this machine. */
-async function schemaWithLogo(): Promise<string> {
-  const server = createServer((_, response) => response.end("logo")).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  server.unref();
-  const { port } = server.address() as AddressInfo;
-  const file = path.join(newFolder(), "schema.json");
-  await writeFile(file, JSON.stringify({ ...schema, logoUrl: `http://127.0.0.1:${port}` }));
-  return file;
-}
-
-/** The types and properties of a C# program that the generated sources do not have. */
-async function unknownNames(program: string, sdk: string): Promise<string[]> {
-  const unknown: string[] = [];
-  async function check(type: string, properties: Iterable<string>, file = type) {
-    const source = await readFile(path.join(sdk, `${file}.cs`), "utf8").catch(() => "");
-    const name = path.basename(type);
-    const [, own] = source.split(new RegExp(`^    public .*class ${name} `, "m"));
-    const ends = own?.indexOf("\n    }\n");
-    if (!own || !source.includes("namespace ExampleOwner.TlsEdge")) unknown.push(type);
-    for (const property of properties) {
-      const isKnown = RegExp(`^ {8}public .+ ${property}( \\{|$)`, "m").test(
-        own?.slice(0, ends) ?? "",
-      );
-      // Every custom resource has an id.
-      const isId = property === "Id" && own?.startsWith(": global::Pulumi.CustomResource");
-      if (!isKnown && !isId) unknown.push(`${type}.${property}`);
-    }
-  }
-  const assigned = (text: string) => [...text.matchAll(/(\w+) = /g)].map(([, name = ""]) => name);
-  const inputs = /new TlsEdge\.Inputs\.(\w+) \{((?:[^{}]|\{[^{}]*\})*)\}/g;
-  for (const [, type = "", text = ""] of program.matchAll(inputs))
-    await check(`Inputs/${type}`, assigned(text));
-  const resources = /var (\w+) = new TlsEdge\.(\w+)\("app", new\(\)(.*?)\n {4}\}\);/gs;
-  const declared = [...program.replace(inputs, "").matchAll(resources)];
-  if (declared.length !== 1) unknown.push(`${declared.length} resources`);
-  for (const [, variable = "", type = "", text = ""] of declared) {
-    await check(`${type}Args`, assigned(text), type);
-    const read = [...program.matchAll(RegExp(`\\b${variable}\\.(\\w+)`, "g"))];
-    await check(
-      type,
-      read.map(([, name = ""]) => name),
-    );
-  }
-  return unknown;
-}
 
 /** Stands for GitHub's command: a release is a draft, public, or not there. */
 const gh = `#!/bin/sh -e

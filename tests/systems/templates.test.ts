@@ -9,7 +9,7 @@ import type { Project } from "../../tools/engine";
 import { newFolder, repository } from "../../tools/folders";
 import { missing, writeSdks } from "../../tools/languages";
 import { goEnv } from "../../tools/pulumi";
-import { gitUrl, platform, pluginArchive, serveFolder, sh } from "../../tools/tarball";
+import { gitUrl, packPlugin, pluginArchive, serveFolder, sh } from "../../tools/tarball";
 import { startWith } from "./examples";
 
 /** Runs `pulumi new`, and puts the certificate where its answers say. */
@@ -65,9 +65,7 @@ describe("the template site of a release", () => {
   let project: Project;
   let server: Awaited<ReturnType<typeof serveFolder>>;
   before(async () => {
-    const archives = newFolder();
-    await sh(`tools/pack.sh ${archives} ${platform}`, repository);
-    server = await serveFolder(archives);
+    server = await serveFolder(await packPlugin());
   });
   after(() => server?.close());
   afterEach(() => project?.close());
