@@ -9,7 +9,7 @@ import type { Project } from "../../tools/engine";
 import { newFolder, repository } from "../../tools/folders";
 import { missing, writeSdks } from "../../tools/languages";
 import { goEnv } from "../../tools/pulumi";
-import { gitUrl, packPlugin, pluginArchive, serveFolder, sh } from "../../tools/tarball";
+import { gitUrl, packPlugin, pluginArchive, serveFolder } from "../../tools/tarball";
 import { startWith } from "./examples";
 
 /** Runs `pulumi new`, and puts the certificate where its answers say. */
