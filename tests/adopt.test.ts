@@ -42,32 +42,35 @@ const namesOf = (objects: { name: string }[]) => objects.map(({ name }) => name)
 const idsOf = (objects: { id: string }[]) => objects.map(({ id }) => id);
 
 describe("planOf", () => {
-  it("adopt calls an edge after its shortest hostport, a certificate after its first name", async () => {
-    const edgeNames: [string[], string][] = [
-      [["app.example.com:443"], "app.example.com"],
-      [["app.example.com:8443"], "app.example.com-8443"],
-      [["*.Apps.example.com:443"], "wildcard.apps.example.com"],
-      [["www.example.com:443", "example.com:443", "b.example.com:443"], "example.com"],
-      [[], "edge"],
-    ];
-    for (const [hostports, name] of edgeNames)
+  const edgeNames: [hostports: string[], name: string][] = [
+    [["app.example.com:443"], "app.example.com"],
+    [["app.example.com:8443"], "app.example.com-8443"],
+    [["*.Apps.example.com:443"], "wildcard.apps.example.com"],
+    [["www.example.com:443", "example.com:443", "b.example.com:443"], "example.com"],
+    [[], "edge"],
+  ];
+  for (const [hostports, name] of edgeNames) {
+    it(`adopt calls an edge with ${hostports.join(", ") || "no hostports"}, in any order, ${name}`, () => {
       for (const order of [hostports, hostports.toReversed()])
         assert.deepEqual(namesOf(planFor([edgeOf({ hostports: order })]).edges), [name]);
-    const certificateNames: [Partial<CertificateOptions>, string][] = [
-      [{ commonName: "app.example.com", dnsNames: ["a.example.com"] }, "app.example.com"],
-      [{ dnsNames: ["long.example.com", "a.example.com"] }, "long.example.com"],
-      [{ ips: ["2001:db8::1"] }, "2001-db8-1"],
-      [{ commonName: "Müller & Söhne 'x' `y`" }, "muller-sohne-x-y"],
-      [{ commonName: "../../etc/passwd" }, "etc-passwd"],
-      [{ commonName: "証明書" }, "certificate"],
-    ];
-    for (const [options, name] of certificateNames) {
+    });
+  }
+
+  const certificateNames: [options: Partial<CertificateOptions>, name: string][] = [
+    [{ commonName: "app.example.com", dnsNames: ["a.example.com"] }, "app.example.com"],
+    [{ dnsNames: ["long.example.com", "a.example.com"] }, "long.example.com"],
+    [{ ips: ["2001:db8::1"] }, "2001-db8-1"],
+    [{ commonName: "Müller & Söhne 'x' `y`" }, "muller-sohne-x-y"],
+    [{ commonName: "../../etc/passwd" }, "etc-passwd"],
+    [{ commonName: "証明書" }, "certificate"],
+  ];
+  for (const [options, name] of certificateNames) {
+    it(`adopt calls a certificate with ${JSON.stringify(options)} ${name}`, async () => {
       const certificates = [certificateWire({ certificate_pem: await pemOf(options) })];
-      assert.deepEqual(namesOf(planOf({ edges: [], certificates }, "tlsedge").certificates), [
-        name,
-      ]);
-    }
-  });
+      const plan = planOf({ edges: [], certificates }, "tlsedge");
+      assert.deepEqual(namesOf(plan.certificates), [name]);
+    });
+  }
 
   it("adopt numbers equal names from the oldest on, and takes an object that is listed twice only once", () => {
     const all = ["a:443", "a-2:443", "a:443", "a:443"].map((one) => edgeOf({ hostports: [one] }));
@@ -275,15 +278,17 @@ describe("pulumi-tlsedge", () => {
     assert.match(stdout, new RegExp(`${ids.bad}.*hostports\\[0\\]: has .*`));
     assert.match(stdout, new RegExp(`${ids.issued}.*the service issued it`));
     assert.doesNotMatch(stdout, /(?!\n)\p{Cc}/u);
-    assert.equal(stdout.split("\n")[0], `Service: ${new URL(emulator.url).host}`);
     assert.match(stdout, /2 edges and 1 certificate, 2 skipped\./);
     assert.equal(program.match(/import: id, protect: true/g)?.length, 2);
     const all = stdout + written + program;
     assert.ok(!all.includes(emulator.apiKey) && !written.includes(emulator.url));
-    // The program reads the file from the folder of the project: the file's own, or else the present one.
+  });
+
+  it("adopt writes a program that reads its file from the folder of the project: its own, or else the present one", async () => {
+    await seed();
     const here = path.relative(process.cwd(), out()).replaceAll("\\", "/");
-    assert.ok(stdout.includes(`\n  import "${here}/adoption";\n`), stdout);
-    assert.ok(program.includes(`readFileSync("${here}/adopted.json", "utf8")`));
+    assert.ok((await adopt()).stdout.includes(`\n  import "${here}/adoption";\n`));
+    assert.ok(read("adoption.ts").includes(`readFileSync("${here}/adopted.json", "utf8")`));
     const project = newFolder();
     fs.writeFileSync(path.join(project, "Pulumi.yaml"), "");
     assert.match((await adopt(["--out", project])).stdout, /import "\.\/adoption";/);
