@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
-import { promisify } from "node:util";
+import { mock } from "node:test";
 import * as fc from "fast-check";
 import type { Account } from "../cli/account";
 import { type Adoption, filesOf, planOf } from "../cli/adopt";
@@ -10,7 +9,6 @@ import type { Client } from "../client/client";
 import { tlsCertificates } from "../client/tlsCertificate";
 import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
 import { type CertificateOptions, makeCertificate } from "../emulator/server";
-import manifest from "../package.json";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
 import { newFolder } from "../tools/folders";
 import { certificateWire, edgeWire } from "./accounts";
@@ -18,7 +16,6 @@ import { holds, hostileText } from "./cases";
 import { runCommand } from "./cli";
 import {
   clientOf,
-  messageOf,
   type Properties,
   Stack,
   settingsFor,
@@ -329,13 +326,12 @@ describe("pulumi-tlsedge", () => {
     }
     assert.ok(!fs.existsSync(target));
     fs.rmSync(file);
-    if (process.platform === "win32") return;
-    // The limit of a file's length stands for a full disk.
-    const bin = path.resolve(manifest.bin["pulumi-tlsedge"]);
-    const limited = ["-c", 'ulimit -f 1; exec "$@"', "", process.execPath, bin];
-    const env = { ...process.env, ...settingsFor(emulator) };
-    const full = promisify(execFile)("sh", [...limited, "adopt", "--out", other], { env });
-    assert.match(await messageOf(full), /^error: EFBIG/m);
+    const { writeFileSync } = fs;
+    mock.method(fs, "writeFileSync", (...args: Parameters<typeof writeFileSync>) => {
+      if (args[0] === file) throw new Error("the disk is full");
+      writeFileSync(...args);
+    });
+    assert.equal((await adopt(["--out", other])).stderr, "error: the disk is full\n");
     assert.deepEqual(fs.readdirSync(other), []);
   });
 
