@@ -146,34 +146,38 @@ describe("statusOf and statusText", () => {
     assert.ok(Object.values(unset).every((value) => value === null));
   });
 
-  it("a certificate names the edges that it serves, and an edge its hostports without a certificate", () => {
-    const addresses = { dns_names: ["192.0.2.9"], ips: ["192.0.2.1"] };
+  const serving: [hostport: string, certificates: string][] = [
+    ["a.x.example:443", "wild,named"],
+    ["B.x.example:8443", "wild"],
+    ["*.x.example:443", "wild"],
+    ["192.0.2.1:443", "address"],
+    ["x.example:443", ""],
+    ["a.b.x.example:443", ""],
+    ["*.a.x.example:443", ""],
+    ["y.example:443", ""],
+    ["z.example:443", ""],
+    ["192.0.2.9:443", ""],
+  ];
+  it("a certificate names the hostports that it serves, and an edge those without a certificate", () => {
+    const names = { dns_names: ["192.0.2.9"], ips: ["192.0.2.1"] };
     const certificates = [
       certificateOf("wild", 5, ["*.x.example"]),
       certificateOf("named", 6, ["A.x.example"]),
-      certificateOf("address", 7, [], { subject_alternative_names: addresses }),
+      certificateOf("address", 7, [], { subject_alternative_names: names }),
       certificateOf("expired", -1, ["y.example"]),
       certificateOf("early", 8, ["y.example"], early),
       certificateOf("common", 9, [], { subject_common_name: "z.example" }),
     ];
-    const covered = ["a.x.example:443", "B.x.example:8443", "*.x.example:443", "192.0.2.1:443"];
-    const uncovered = [
-      ...["x.example:443", "a.b.x.example:443", "*.a.x.example:443", "y.example:443"],
-      ...["z.example:443", "192.0.2.9:443"],
-    ];
-    const edges = [edgeOf([...covered, ...uncovered]), edgeOf(["c.x.example:1"], { id: "other" })];
-    const status = statusWith({ certificates, edges });
-    const bare = status.edges.map(({ uncoveredHostports }) => uncoveredHostports);
-    assert.deepEqual(bare, [uncovered, []]);
-    const serves = status.certificates.map(({ id, edges }) => [
-      id,
-      edges.map(({ id, hostports }) => [id, ...hostports].join()).join("; "),
-    ]);
-    assert.deepEqual(Object.fromEntries(serves), {
-      wild: `edgtls_1,${covered.slice(0, 3)}; other,c.x.example:1`,
-      ...{ named: "edgtls_1,a.x.example:443", address: "edgtls_1,192.0.2.1:443" },
-      ...{ expired: "", early: "", common: "" },
-    });
+    for (const [hostport, ids] of serving) {
+      const edges = [edgeOf([hostport, "a.b.c.example:1"])];
+      const status = statusWith({ certificates, edges });
+      const used = status.certificates.filter((one) => one.edges.length > 0);
+      assert.equal(idsOf(used), ids, hostport);
+      for (const one of used)
+        assert.deepEqual(one.edges, [{ id: "edgtls_1", hostports: [hostport] }]);
+      const uncovered = [...(ids ? [] : [hostport]), "a.b.c.example:1"];
+      assert.deepEqual(status.edges[0]?.uncoveredHostports, uncovered);
+    }
   });
 
   it("an edge says whether it is weak, is open to all, and needs a certificate", () => {
