@@ -38,6 +38,7 @@ const planFor = (edges: TLSEdgeWire[], filter?: string, metadata?: object) =>
 const namesOf = (objects: { name: string }[]) => objects.map(({ name }) => name);
 const idsOf = (objects: { id: string }[]) => objects.map(({ id }) => id);
 
+/** What `adopt` names, writes and skips, and that it replaces nothing. */
 describe("planOf", () => {
   const edgeNames: [hostports: string[], name: string][] = [
     [["app.example.com:443"], "app.example.com"],

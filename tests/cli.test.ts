@@ -105,6 +105,7 @@ function assertFits(report: string, width: number): void {
     assert.ok(columns(line) <= width, `${columns(line)} columns: ${line}`);
 }
 
+/** What `status` says of an account; below, the commands as a shell runs them. */
 describe("statusOf and statusText", () => {
   it("the most urgent certificate comes first, and fails a status with too few days left or an unknown date", () => {
     const days = { longGone: -30, gone: -2, unknown: null, today: 0, week: 7, year: 365 };

@@ -71,6 +71,7 @@ async function restart(options: EmulatorOptions = {}) {
   emulator = await startEmulator(options);
 }
 
+/** What the tests of the product don't hold of the service: what it refuses, shows and keeps. */
 describe("the emulator", () => {
   before(async () => {
     emulator = await startEmulator();

@@ -60,6 +60,7 @@ async function uploaded(options: CertificateOptions, texts = {}): Promise<Stack>
   return stack;
 }
 
+/** What a lookup finds, refuses and shows, in a program and through the plugin. */
 describe("the lookups", () => {
   let emulator: Emulator;
   let restore: () => void;

@@ -46,6 +46,7 @@ const choices: [
 ] = [true, true, true, true];
 assert.ok(choices);
 
+/** What a program of this package hands to the engine, and what it refuses before. */
 describe("the SDK", () => {
   const emulator = useEmulator();
 

@@ -8,6 +8,7 @@ import { uncovered } from "../sdk/siteParts";
 import { assertInert } from "./cases";
 import { fileWith, known, type Properties, setEnv, setMocks } from "./support";
 
+/** What a site makes of its arguments, and what it refuses. */
 describe("a TLS site", () => {
   let made: MadeCertificate;
   let registered: pulumi.runtime.MockResourceArgs[];
