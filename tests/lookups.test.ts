@@ -13,7 +13,6 @@ import { startPlugin } from "./pluginProvider";
 import {
   captureMessages,
   failureOf,
-  known,
   messageOf,
   type Properties,
   Stack,
@@ -141,7 +140,7 @@ describe("the lookups", () => {
   for (const [name, args, expected] of lists) {
     it(`C60 C61 C80: ${name} finds ${expected.join(", ") || "none"} by ${JSON.stringify(args)}`, async () => {
       const output = all[`${name}Output`]?.(args) as unknown as pulumi.Output<Properties[]>;
-      const found = await known(output);
+      const found = await settled(output);
       assert.deepEqual(
         found.map(({ id, description }) => description ?? id),
         expected,
@@ -176,7 +175,7 @@ describe("the lookups", () => {
     const ofOutput = sdk.getTLSCertificateOutput({ id: pulumi.output(stack("soon").id) });
     for (const [{ id, ...found }, { state }] of [
       [edge, stack("second")],
-      [await known(ofOutput), stack("soon")],
+      [await settled(ofOutput), stack("soon")],
     ] as const) {
       assert.ok("fingerprint" in found || "tlsTermination" in found, id);
       for (const [name, value] of Object.entries(found)) assert.deepEqual(state[name], value, name);
