@@ -200,11 +200,13 @@ describe("the emulator", () => {
         ...["a.example.com:0", "a.example.com:65536", `${"a.".repeat(126)}aa:443`],
       ].map((hostport) => ({ hostports: [hostport] })),
       hostportRepeated: [{ hostports: ["a.example:1", "A.example:1"] }],
+      hostportTaken: [{ hostports: ["a.example:1", "TAKEN.example:443"] }],
       minVersionUpstream: [{ tls_termination: { ...upstream, min_version: "1.2" } }],
       mutualTLSUpstream: [{ tls_termination: upstream, mutual_tls: {} }],
     };
     it("are refused with a reason, created or updated, and stay as they are", async () => {
       const edge = await create(edges, { mutual_tls: {} });
+      const holder = await create(edges, { hostports: ["Taken.example:443"] });
       for (const [reason, bodies] of Object.entries(invalid) as [Reason, object[]][]) {
         for (const body of bodies) {
           await refused(reason, "POST", edges, body);
@@ -212,7 +214,7 @@ describe("the emulator", () => {
         }
       }
       await refused("mutualTLSUpstream", "PATCH", edge.uri, { tls_termination: upstream });
-      assert.deepEqual(emulator.tlsEdges.list(), [edge]);
+      assert.deepEqual(emulator.tlsEdges.list(), [holder, edge]);
     });
   });
 
