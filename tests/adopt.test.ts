@@ -48,7 +48,7 @@ describe("planOf", () => {
     [[], "edge"],
   ];
   for (const [hostports, name] of edgeNames) {
-    it(`adopt calls an edge with ${hostports.join(", ") || "no hostports"}, in any order, ${name}`, () => {
+    it(`adopt gives the name ${name} to an edge with ${hostports.join(" and ") || "no hostports"}`, () => {
       for (const order of [hostports, hostports.toReversed()])
         assert.deepEqual(namesOf(planFor([edgeOf({ hostports: order })]).edges), [name]);
     });
@@ -63,7 +63,7 @@ describe("planOf", () => {
     [{ commonName: "証明書" }, "certificate"],
   ];
   for (const [options, name] of certificateNames) {
-    it(`adopt calls a certificate with ${JSON.stringify(options)} ${name}`, async () => {
+    it(`adopt gives the name ${name} to a certificate with ${JSON.stringify(options)}`, async () => {
       const certificates = [certificateWire({ certificate_pem: await pemOf(options) })];
       const plan = planOf({ edges: [], certificates }, "tlsedge");
       assert.deepEqual(namesOf(plan.certificates), [name]);

@@ -489,16 +489,17 @@ describe("pulumi-tlsedge", () => {
     assert.deepEqual(paths, ["GET /edges/tls?limit=100"]);
   });
 
-  const mistakes: [Variables, name: string, reason: RegExp][] = [
-    [{ TLSEDGE_API_KEY: undefined }, "settings", /TLSEDGE_API_KEY.*--stack NAME/],
-    [{ TLSEDGE_API_KEY: "wrong" }, "key", /401.*TLSEDGE_API_KEY/],
-    [{ TLSEDGE_BASE_URL: "https://localhost:1" }, "service", /TLSEDGE_BASE_URL/],
-    [{ TLSEDGE_CA_FILE: undefined }, "service", /CA_FILE/],
-    [{ PATH: "/nowhere" }, "versions", /no Pulumi CLI on PATH/],
-    [{ TLSEDGE_APIKEY: "x", TLSEDGE_STAGING_API_KEY: "x" }, "variables", /: TLSEDGE_APIKEY [^,]*$/],
+  const misspelt = { TLSEDGE_APIKEY: "x", TLSEDGE_STAGING_API_KEY: "x" };
+  const mistakes: [what: string, env: Variables, name: string, reason: RegExp][] = [
+    ["no API key", { TLSEDGE_API_KEY: undefined }, "settings", /TLSEDGE_API_KEY.*--stack NAME/],
+    ["a wrong API key", { TLSEDGE_API_KEY: "wrong" }, "key", /401.*TLSEDGE_API_KEY/],
+    ["a wrong URL", { TLSEDGE_BASE_URL: "https://localhost:1" }, "service", /TLSEDGE_BASE_URL/],
+    ["an unknown authority", { TLSEDGE_CA_FILE: undefined }, "service", /CA_FILE/],
+    ["no Pulumi CLI", { PATH: "/nowhere" }, "versions", /no Pulumi CLI on PATH/],
+    ["a misspelt variable", misspelt, "variables", /unset it: TLSEDGE_APIKEY [^,]*$/],
   ];
-  for (const [env, name, reason] of mistakes) {
-    it(`check exits with 1 and says that ${name} is wrong, with ${JSON.stringify(env)}`, async () => {
+  for (const [what, env, name, reason] of mistakes) {
+    it(`check with ${what} exits with 1, and says what is wrong about ${name}`, async () => {
       const { code, checks } = await checked(env);
       assert.deepEqual([code, checks.get(name)?.ok], [1, false]);
       assert.match(checks.get(name)?.text ?? "", reason);
