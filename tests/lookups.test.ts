@@ -139,8 +139,8 @@ describe("the lookups", () => {
   ];
   for (const [name, args, expected] of lists) {
     const contract = name === "getTunnels" ? "C60" : "C61";
-    const found = expected.join(", ") || "none";
-    it(`${contract} C80: ${name} finds ${found} by ${JSON.stringify(args)}`, async () => {
+    const names = expected.join(", ") || "none";
+    it(`${contract} C80: ${name} finds ${names} by ${JSON.stringify(args)}`, async () => {
       const output = all[`${name}Output`]?.(args) as unknown as pulumi.Output<Properties[]>;
       const found = await settled(output);
       assert.deepEqual(
