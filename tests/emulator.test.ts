@@ -371,9 +371,33 @@ describe("the emulator", () => {
     assert.match((await get("/tunnels?limit=1")).tunnels[0].public_url, /^tcp:.*:\d+$/);
   });
 
+  it("has clocks that can be wrong, each by itself, until it is reset", async () => {
+    /** How many hours the clocks of an answer are ahead. */
+    const hoursAhead = async () => {
+      const { headers, body } = await send("POST", edges, {});
+      const times = [headers.date, body.created_at].map((time) => Date.parse(time) - Date.now());
+      return times.map((ms) => Math.abs(Math.round(ms / 3_600_000)));
+    };
+    Object.assign(emulator.clocks, { date: 5 * 3_600_000, createdAt: 9 * 3_600_000 });
+    assert.deepEqual(await hoursAhead(), [5, 9]);
+    // A fault's answer comes through the same gateway.
+    emulator.faults.add({ answer: { status: 503, body: "{}" } });
+    assert.equal((await hoursAhead())[0], 5);
+    emulator.reset();
+    assert.deepEqual(await hoursAhead(), [0, 0]);
+  });
+
   describe("its options", () => {
     const folder = newFolder();
     afterEach(() => restart());
+
+    it("rewrite responses, errors included, but none that is no JSON", async () => {
+      await restart({ respond: (body, details) => ({ ...Object(body), details }) });
+      const { details } = await get("/tunnels/tn_x");
+      assert.deepEqual(details, { method: "GET", path: "/tunnels/tn_x", status: 404 });
+      emulator.faults.add({ answer: { status: 503 } });
+      assert.equal((await send("GET", "/tunnels")).raw, "");
+    });
 
     it("keep data, port, CA and key in a file of its owner alone, also when a start is cut off", async () => {
       const dataFile = path.join(folder, "data.jsonl");
