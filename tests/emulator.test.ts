@@ -257,7 +257,7 @@ describe("the emulator", () => {
       ...changes,
     });
 
-    it("are answered with their chain, without what stands around it, and update only their texts", async () => {
+    it("are answered with their usages and their chain, without what stands around it, and update only their texts", async () => {
       const odd = `# leaf\r\n${leaf.certificatePem.replaceAll("\n", "\r\n")}\r\n\r\n`;
       const pems = upload(leaf, { certificate_pem: `${odd}${root.certificatePem}` });
       const certificate = await create(certificates, { ...pems, description: "d" });
@@ -267,6 +267,8 @@ describe("the emulator", () => {
       assert.match(created_at, /Z$/);
       assert.equal(description, "d");
       assert.equal(fields.certificate_pem, `${leaf.certificatePem}${root.certificatePem}`);
+      const { key_usages, extended_key_usages } = fields;
+      assert.deepEqual([key_usages, extended_key_usages], [["digitalSignature"], ["serverAuth"]]);
       const { body } = await send("PATCH", uri, { description: "", metadata: "m" });
       assert.deepEqual(body, { id, uri, created_at, ...fields, metadata: "m" });
       await refused("unknownField", "PATCH", uri, { certificate_pem: "x" });
