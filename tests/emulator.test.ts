@@ -71,6 +71,7 @@ async function restart(options: EmulatorOptions = {}) {
   emulator = await startEmulator(options);
 }
 
+/** What the tests of the product don't hold of the service: what it refuses, shows and keeps. */
 describe("the emulator", () => {
   before(async () => {
     emulator = await startEmulator();
@@ -145,18 +146,7 @@ describe("the emulator", () => {
   });
 
   describe("TLS edges", () => {
-    it("answer with every field, and in a list without unset texts", async () => {
-      const { id, uri, created_at, metadata, ...rest } = await create(edges, { description: "d" });
-      assert.match(id, /^edgtls_[0-9A-Za-z]{27}$/);
-      assert.equal(uri, `${emulator.url}/edges/tls/${id}`);
-      assert.match(created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
-      const modules = { backend: null, ip_restriction: null, mutual_tls: null };
-      const unset = { hostports: [], ...modules, tls_termination: null };
-      assert.deepEqual({ metadata, ...rest }, { metadata: "", description: "d", ...unset });
-      assert.deepEqual((await get(edges)).tls_edges, [{ id, uri, created_at, ...rest }]);
-    });
-
-    it("answer ids with references; an update keeps what is absent, and replaces all of the rest", async () => {
+    it("answer ids with references, in a list without unset texts; an update keeps what is absent", async () => {
       const ref = (kind: string, id: string) => ({ id, uri: `${emulator.url}/${kind}/${id}` });
       const texts = {
         hostports: ["App.example.com:443", "*.example.com:8443"],
@@ -173,6 +163,9 @@ describe("the emulator", () => {
       const ip_policies = [ref("ip_policies", "ipp_1"), ref("ip_policies", "ipp_2")];
       const certificate_authorities = [ref("certificate_authorities", "ca_1")];
       const { id, uri, created_at } = edge;
+      assert.match(id, /^edgtls_[0-9A-Za-z]{27}$/);
+      assert.equal(uri, `${emulator.url}/edges/tls/${id}`);
+      assert.match(created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
       assert.deepEqual(edge, {
         ...{ id, uri, created_at, ...texts },
         backend: { enabled: false, backend: ref("backends", "bkdtg_1") },
@@ -183,24 +176,13 @@ describe("the emulator", () => {
       assert.deepEqual(await get(uri), edge);
       const changed = { description: "", hostports: ["app.example.com:443"] };
       const answer = await send("PATCH", uri, { ...changed, tls_termination: {} });
-      assert.equal(answer.status, 200);
       const ended = { enabled: true, terminate_at: "edge", min_version: "1.2" };
       assert.deepEqual(answer.body, { ...edge, ...changed, tls_termination: ended });
-      assert.deepEqual((await send("PATCH", uri, {})).body, answer.body);
+      const { description: _, ...inList } = answer.body;
+      assert.deepEqual((await get(edges)).tls_edges, [inList]);
       // Mutual TLS that is off does not stand in the way.
       const { body } = await send("PATCH", uri, { tls_termination: upstream });
       assert.equal(body.tls_termination.min_version, null);
-    });
-
-    it("own their hostports, in any letter case, until they give them up", async () => {
-      const edge = await create(edges, { hostports: ["a.EXAMPLE.com:443"] });
-      const other = await create(edges, {});
-      const update = { hostports: ["b.example.com:443", "A.Example.com:443"] };
-      const message = await refused("hostportTaken", "PATCH", other.uri, update);
-      assert.ok(message.includes("A.Example.com:443"));
-      assert.deepEqual(emulator.tlsEdges.get(other.id)?.hostports, []);
-      await send("DELETE", edge.uri);
-      assert.equal((await send("PATCH", other.uri, update)).status, 200);
     });
 
     const invalid: Partial<Record<Reason, object[]>> = {
@@ -218,11 +200,13 @@ describe("the emulator", () => {
         ...["a.example.com:0", "a.example.com:65536", `${"a.".repeat(126)}aa:443`],
       ].map((hostport) => ({ hostports: [hostport] })),
       hostportRepeated: [{ hostports: ["a.example:1", "A.example:1"] }],
+      hostportTaken: [{ hostports: ["a.example:1", "TAKEN.example:443"] }],
       minVersionUpstream: [{ tls_termination: { ...upstream, min_version: "1.2" } }],
       mutualTLSUpstream: [{ tls_termination: upstream, mutual_tls: {} }],
     };
     it("are refused with a reason, created or updated, and stay as they are", async () => {
       const edge = await create(edges, { mutual_tls: {} });
+      const holder = await create(edges, { hostports: ["Taken.example:443"] });
       for (const [reason, bodies] of Object.entries(invalid) as [Reason, object[]][]) {
         for (const body of bodies) {
           await refused(reason, "POST", edges, body);
@@ -230,23 +214,22 @@ describe("the emulator", () => {
         }
       }
       await refused("mutualTLSUpstream", "PATCH", edge.uri, { tls_termination: upstream });
-      assert.deepEqual(emulator.tlsEdges.list(), [edge]);
+      assert.deepEqual(emulator.tlsEdges.list(), [holder, edge]);
     });
   });
 
   it("lists from newest to oldest, page by page, also when objects are deleted meanwhile", async () => {
     const ids: string[] = [];
-    for (let n = 0; n < 105; n++) ids.unshift((await create(edges, {})).id);
-    assert.equal((await get(edges)).tls_edges.length, 100);
+    for (let n = 0; n < 5; n++) ids.unshift((await create(edges, {})).id);
     const found: string[][] = [];
-    for (let next = `${edges}?limit=35`; next; ) {
+    for (let next = `${edges}?limit=2`; next; ) {
       const { uri, tls_edges, next_page_uri } = await get(next);
       assert.equal(uri, `${emulator.url}/edges/tls`);
       found.push(idsOf(tls_edges));
       for (const id of idsOf(tls_edges)) emulator.tlsEdges.delete(id);
       next = next_page_uri;
     }
-    assert.deepEqual(found, [ids.slice(0, 35), ids.slice(35, 70), ids.slice(70)]);
+    assert.deepEqual(found, [ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)]);
     const uri = `${emulator.url}/tls_certificates`;
     assert.deepEqual(await get(uri), { tls_certificates: [], uri, next_page_uri: null });
   });
@@ -257,15 +240,11 @@ describe("the emulator", () => {
     let ed25519: MadeCertificate;
     let rsa: MadeCertificate;
     const day = (text: string) => new Date(`${text}T00:00:00Z`);
-    const dns_names = ["app.example.com", "*.app.example.com"];
-    const ips = ["10.0.0.1", "2001:db8::1"];
 
     before(async () => {
       root = await makeCertificate({ commonName: "Root", isCa: true, keyType: "rsa" });
       leaf = await makeCertificate({
-        ...{ commonName: "app.example.com", organization: "Acme", organizationalUnit: "Edge" },
-        ...{ locality: "Bern", province: "BE", country: "CH" },
-        ...{ dnsNames: dns_names, ips, notBefore: day("2026-01-01"), notAfter: day("2027-01-01") },
+        commonName: "app.example.com",
         issuer: await makeCertificate({ commonName: "Inter", isCa: true, issuer: root }),
       });
       ed25519 = await makeCertificate({ commonName: "ed25519", keyType: "ed25519" });
@@ -278,7 +257,7 @@ describe("the emulator", () => {
       ...changes,
     });
 
-    it("are uploaded with every field of the leaf in the answer, and update only their texts", async () => {
+    it("are answered with their usages and their chain, without what stands around it, and update only their texts", async () => {
       const odd = `# leaf\r\n${leaf.certificatePem.replaceAll("\n", "\r\n")}\r\n\r\n`;
       const pems = upload(leaf, { certificate_pem: `${odd}${root.certificatePem}` });
       const certificate = await create(certificates, { ...pems, description: "d" });
@@ -287,27 +266,14 @@ describe("the emulator", () => {
       assert.equal(uri, `${emulator.url}/tls_certificates/${id}`);
       assert.match(created_at, /Z$/);
       assert.equal(description, "d");
-      assert.deepEqual(fields, {
-        certificate_pem: `${leaf.certificatePem}${root.certificatePem}`,
-        subject_alternative_names: { dns_names, ips },
-        ...{ subject_common_name: "app.example.com", issuer_common_name: "Inter" },
-        ...{ subject_organization: "Acme", subject_organizational_unit: "Edge" },
-        ...{ subject_locality: "Bern", subject_province: "BE", subject_country: "CH" },
-        ...{ not_before: "2026-01-01T00:00:00Z", not_after: "2027-01-01T00:00:00Z" },
-        ...{ key_usages: ["digitalSignature"], extended_key_usages: ["serverAuth"] },
-        ...{ private_key_type: "ecdsa", issued_at: null },
-        serial_number: new X509Certificate(leaf.certificatePem).serialNumber.toLowerCase(),
-      });
+      assert.equal(fields.certificate_pem, `${leaf.certificatePem}${root.certificatePem}`);
+      assert.deepEqual(fields.key_usages, ["digitalSignature"]);
+      assert.deepEqual(fields.extended_key_usages, ["serverAuth"]);
+      assert.equal(fields.subject_organization, "");
       const { body } = await send("PATCH", uri, { description: "", metadata: "m" });
       assert.deepEqual(body, { id, uri, created_at, ...fields, metadata: "m" });
       await refused("unknownField", "PATCH", uri, { certificate_pem: "x" });
       assert.deepEqual(await get(uri), body);
-      for (const pair of [rsa, ed25519]) {
-        const answer = await create(certificates, upload(pair));
-        const { private_key_type, subject_organization, subject_alternative_names } = answer;
-        assert.deepEqual([private_key_type, subject_organization], [pair.keyType, ""]);
-        assert.deepEqual(subject_alternative_names, { dns_names: [], ips: [] });
-      }
       assert.doesNotMatch(JSON.stringify(emulator.tlsCertificates.list()), /PRIVATE KEY/);
     });
 
@@ -408,46 +374,32 @@ describe("the emulator", () => {
     assert.match((await get("/tunnels?limit=1")).tunnels[0].public_url, /^tcp:.*:\d+$/);
   });
 
-  it("keeps accounts apart, and knows every key of an account", async () => {
-    const other = emulator.addAccount();
-    const as = (key: string) => ({ Authorization: `Bearer ${key}` });
-    const body = { hostports: ["a.example.com:443"] };
-    const { uri } = await create(edges, body);
-    assert.equal((await send("GET", uri, undefined, as(emulator.addKey()))).status, 200);
-    await refused("notFound", "GET", uri, undefined, as(other.addKey()));
-    const second = await send("POST", edges, body, as(other.apiKey));
-    assert.deepEqual([second.status, other.tlsEdges.list()], [201, [second.body]]);
-  });
-
   it("has clocks that can be wrong, each by itself, until it is reset", async () => {
     /** How many hours the clocks of an answer are ahead. */
-    const hoursAhead = ({ headers, body }: Awaited<ReturnType<typeof send>>) =>
-      [headers.date, body.created_at].map((time) =>
-        Math.abs(Math.round((Date.parse(time) - Date.now()) / 3_600_000)),
-      );
+    const hoursAhead = async () => {
+      const { headers, body } = await send("POST", edges, {});
+      const times = [headers.date, body.created_at].map((time) => Date.parse(time) - Date.now());
+      return times.map((ms) => Math.abs(Math.round(ms / 3_600_000)));
+    };
     Object.assign(emulator.clocks, { date: 5 * 3_600_000, createdAt: 9 * 3_600_000 });
-    assert.deepEqual(hoursAhead(await send("POST", edges, {})), [5, 9]);
+    assert.deepEqual(await hoursAhead(), [5, 9]);
     // A fault's answer comes through the same gateway.
     emulator.faults.add({ answer: { status: 503, body: "{}" } });
-    assert.equal(hoursAhead(await send("POST", edges, {}))[0], 5);
+    assert.equal((await hoursAhead())[0], 5);
     emulator.reset();
-    assert.deepEqual(hoursAhead(await send("POST", edges, {})), [0, 0]);
+    assert.deepEqual(await hoursAhead(), [0, 0]);
   });
 
   describe("its options", () => {
     const folder = newFolder();
     afterEach(() => restart());
 
-    it("rewrite responses, errors included, and take a key and tunnels", async () => {
-      const respond: EmulatorOptions["respond"] = (body, details) => ({ ...Object(body), details });
-      await restart({ respond, apiKey: "tlse_mine", tunnels: [{ id: "tn_2" }, { id: "tn_1" }] });
-      assert.equal(emulator.apiKey, "tlse_mine");
+    it("rewrite responses, errors included, but none that is no JSON", async () => {
+      await restart({ respond: (body, details) => ({ ...Object(body), details }) });
       const { details } = await get("/tunnels/tn_x");
       assert.deepEqual(details, { method: "GET", path: "/tunnels/tn_x", status: 404 });
-      assert.deepEqual(idsOf((await get("/tunnels")).tunnels), ["tn_2", "tn_1"]);
-      // What is no JSON stays as it is.
       emulator.faults.add({ answer: { status: 503 } });
-      assert.equal((await send("GET", "/tunnels")).status, 503);
+      assert.equal((await send("GET", "/tunnels")).raw, "");
     });
 
     it("keep data, port, CA and key in a file of its owner alone, also when a start is cut off", async () => {
@@ -537,17 +489,13 @@ describe("the emulator", () => {
     const cwd = newFolder();
     const run = (...args: string[]) =>
       spawnSync(process.execPath, [main, "certificate", "a.example.com", ...args], { cwd }).status;
-    const [key, chain] = ["privkey.pem", "fullchain.pem"].map((file) => path.join(cwd, file)) as [
-      string,
-      string,
-    ];
-    fs.writeFileSync(key, "mine", { mode: 0o644 });
+    fs.writeFileSync(path.join(cwd, "privkey.pem"), "mine", { mode: 0o644 });
     for (const days of [7, 0]) {
       assert.equal(run("--out", ".", "--days", String(days)), 0);
-      assert.equal(fs.statSync(key).mode & 0o777, 0o600);
-      const { validTo } = new X509Certificate(fs.readFileSync(chain));
+      assert.equal(fs.statSync(path.join(cwd, "privkey.pem")).mode & 0o777, 0o600);
+      const { validTo } = new X509Certificate(fs.readFileSync(path.join(cwd, "fullchain.pem")));
       const left = (Date.parse(validTo) - Date.now()) / 86_400_000;
-      assert.ok(left > days - 0.1 && left < days, `${left}`);
+      assert.ok(left > days - 0.1 && left <= days, `${left}`);
     }
     assert.equal(run(), 2);
   });

@@ -330,6 +330,7 @@ const cases: Record<string, (pairs: Pairs) => Cases | Promise<Cases>> = {
   },
 };
 
+/** Each policy with what it accepts and refuses; below, the pack and the check of its config. */
 describe("policies", () => {
   /** The texts in a value, at any depth. */
   const textsIn = (value: unknown): string[] =>
