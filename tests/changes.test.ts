@@ -71,6 +71,7 @@ const metadata: [one: string, other: string, isSame: boolean][] = [
   ["{a}", "{a }", false],
 ];
 
+/** What is a change, what an update sends of it, and what a refresh finds that others have changed. */
 describe("a change", () => {
   it("C21: metadata that is the same JSON object is none, and any other text is one", () => {
     for (const { same } of Object.values(kinds)) {
