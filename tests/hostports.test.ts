@@ -127,7 +127,7 @@ describe("a hostport that another edge serves", () => {
     const { id } = await edge(h1, h2);
     emulator.tlsEdges.patch(id, { description: "of another stack" });
     const taker = await edge(h3);
-    for (const work of [() => take(h2), () => change(taker, h2)]) {
+    for (const work of [() => take(h2), () => change(taker, h3, h2)]) {
       emulator.requests.length = 0;
       const start = performance.now();
       const message = await messageOf(work());

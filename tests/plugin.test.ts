@@ -311,11 +311,19 @@ describe("the plugin", () => {
       const answer = { status: 400, body: '{"msg":"not bkdtg_s3cret"}' };
       for (const [method, work] of [
         ["POST", () => edge().create({ backend })],
+        // The text is that of another resource, which was only checked.
+        [
+          "POST",
+          () =>
+            edge("other")
+              .check({}, { backend })
+              .then(() => edge().create({})),
+        ],
         ["GET", () => stack.refresh()],
         ["PATCH", () => stack.up({ backend: { backendId: "bkdtg_1" } })],
         ["DELETE", () => stack.leave()],
       ] as const) {
-        // Another run, which knows the text from this call alone.
+        // Another run, which knows the text from this alone.
         await plugin.configure();
         emulator.faults.add({ method, answer });
         assert.match(await messageOf(work()), /not \[secret\]/);
