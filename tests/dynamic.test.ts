@@ -4,6 +4,7 @@ import { ConnectionError } from "../client/errors";
 import { makeCertificate } from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
 import { millisecondsOf } from "../provider/dynamic/hidden";
+import { beginRun } from "../provider/dynamic/process";
 import type { PartialResource } from "../tools/resource";
 import {
   captureMessages,
@@ -61,6 +62,16 @@ describe("the dynamic providers", () => {
     assert.equal(stack.state.__provider, "exports.handler = () => 0");
     assert.equal(await stack.up({ description: "d" }), "update");
     assert.equal(await stack.up({ description: "d" }), "same");
+  });
+
+  it("C37: an object that is not complete is deleted where the engine replaces it", async () => {
+    emulator.faults.add({ method: "POST", answer: { fields: { description: 7 } } });
+    const stack = new Stack(tlsEdge);
+    await messageOf(stack.up({ description: "d" }));
+    beginRun();
+    await stack.preview({ description: "d" });
+    await stack.leave();
+    assert.deepEqual(emulator.tlsEdges.list(), []);
   });
 
   it("C25 C50: the names of the secret arguments stay, and a mark alone is no change", async () => {

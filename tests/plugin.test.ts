@@ -411,10 +411,15 @@ describe("the plugin", () => {
       assert.ok(isThere());
     });
 
-    it("C81: keeps it when one of them is removed, and says which resource has it", async () => {
+    it("C81: keeps it when one of them is removed, also when the update of the other one fails", async () => {
       await plan("app");
       const kept = /stays on the service, because the resource "app" has it/;
       assert.match(await remove("again"), kept);
+      await plan("app", "e");
+      emulator.faults.add({ method: "PATCH", answer: { status: 422 } });
+      // With --continue-on-error, the deletes come nevertheless.
+      await messageOf(edge("app").update(id, state, { description: "e" }, {}));
+      await remove("again");
       assert.ok(isThere());
     });
 
