@@ -151,6 +151,10 @@ describe("the plugin", () => {
       }
       await edge("twin").planned({ description: "d", hostports });
       assert.match(await ended(), new RegExp(`twin: ${id}`));
+      // An object that the run has read is its own.
+      await edge().read(id, { uri }, {});
+      await edge("twin").planned({ description: "d", hostports });
+      assert.equal(await ended(), "");
     });
 
     it("C7 C50: refuses a key or a change in another account", async () => {
