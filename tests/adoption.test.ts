@@ -24,6 +24,7 @@ import {
 /** How the class passes the option on; spelt out, as state knows it. */
 const importing = (id: string, args: Properties = {}) => ({ ...args, __import: id });
 
+/** The option `import` of the Node.js package: what it takes, what it refuses, and what it keeps alive. */
 describe("adoption", () => {
   const emulator = useEmulator();
   const args = { hostports: ["a.example.com:443"], tlsTermination: { terminateAt: "edge" } };

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { makeCertificate } from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
+import { kinds } from "../provider/kinds/kinds";
 import { pick } from "../provider/kinds/properties";
 import { deployed, fullEdge, type Properties, takeRequests, useEmulator } from "./support";
 
@@ -55,7 +56,30 @@ const others: [what: string, fields: Properties][] = [
   ["a terminateAt of tomorrow", termination(true, "agent")],
 ];
 
+/** Metadata, and another text of it. */
+const metadata: [one: string, other: string, isSame: boolean][] = [
+  [
+    '{"a":{"x":1,"y":"é"},"b":["1",2]}',
+    '{ "b" : ["1", 2],\n "a": {"y": "\\u00e9", "x": 1} }',
+    true,
+  ],
+  ['{"a":{"x":1},"b":["1",2]}', '{"a":{"x":1},"b":[2,"1"]}', false],
+  ['{"a":{"x":1},"b":["1",2]}', '{"a":{"x":"1"},"b":["1",2]}', false],
+  ['{"n":9007199254740993}', '{"n":9007199254740992}', false],
+  ["1.10", "1.1", false],
+  ["42", "42 ", false],
+  ["{a}", "{a }", false],
+];
+
+/** What is a change, what an update sends of it, and what a refresh finds that others have changed. */
 describe("a change", () => {
+  it("C21: metadata that is the same JSON object is none, and any other text is one", () => {
+    for (const { same } of Object.values(kinds)) {
+      for (const [one, other, isSame] of metadata)
+        assert.equal(same("metadata", one, other), isSame, `${one} ${other}`);
+    }
+  });
+
   const emulator = useEmulator();
   let certificate: Properties;
   before(async () => {

@@ -5,28 +5,28 @@ import { ServiceError } from "../client/errors";
 import { tlsCertificates } from "../client/tlsCertificate";
 import { tlsEdges } from "../client/tlsEdge";
 import { type Fault, type MadeCertificate, makeCertificate } from "../emulator/server";
-import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
-import { beginRun } from "../provider/dynamic/process";
-import { tlsEdge as edgeKind } from "../provider/kinds/tlsEdge";
+import { isUnchanged } from "../provider/kinds/kind";
+import { tlsCertificate } from "../provider/kinds/tlsCertificate";
+import { tlsEdge } from "../provider/kinds/tlsEdge";
+import { create } from "../provider/operations/create";
+import { update } from "../provider/operations/resource";
 import { Objects } from "../provider/run/objects";
-import type { PartialResource } from "../tools/resource";
+import { Run } from "../provider/run/run";
 import {
   type Answer,
   answer,
   atScript,
-  captureMessages,
   clientOf,
   failureOf,
   holdTimeouts,
   messageOf,
   type Properties,
   reset,
-  type Script,
-  Stack,
   script,
   setEnv,
   settingsFor,
   skipPauses,
+  takeMethods,
   until,
   useEmulator,
 } from "./support";
@@ -34,201 +34,168 @@ import {
 /** A create makes one object, also when its answer is lost, wrong or late, and never takes another's. */
 describe("a create", () => {
   const emulator = useEmulator();
-  const args = { description: "d", backend: { backendId: "bkdtg_1" }, tlsTermination: {} };
-  let certificate: MadeCertificate;
-  /** The same account, from another machine. */
-  let stranger: Client;
-  let messages: () => string[];
-
-  before(async () => {
-    stranger = clientOf(emulator, { requestsPerMinute: 0 });
-    certificate = await makeCertificate({ commonName: "a.example" });
-  });
+  const inputs = { description: "d", backend: { enabled: true, backendId: "bkdtg_1" } };
+  let run: Run;
+  let warnings: string[];
   beforeEach(() => {
-    messages = captureMessages();
+    warnings = [];
+    run = new Run(undefined, (severity, text) => {
+      if (severity === "warning") warnings.push(text);
+    });
     skipPauses();
   });
 
-  const warnings = () => messages().filter((text) => text.startsWith("warning: "));
-  const methods = () => emulator.requests.map(({ method }) => method);
-  const posts = () => methods().filter((method) => method === "POST").length;
-  const newEdge = () => new Stack(tlsEdge);
-  const ids = () => emulator.tlsEdges.list().map(({ id }) => id);
+  /** Creates an edge in this run, in the account of a connection. */
+  const make = (edge: Properties = inputs, connection?: string) =>
+    create(tlsEdge, run.account(connection).operation(), edge);
+  /** The next create meets this fault. */
   const lose = (fault: Omit<Fault, "method">) => emulator.faults.add({ method: "POST", ...fault });
-  /** Waits until a request meets the last fault of its method. */
-  const faultMet = (of = "GET") =>
-    until(() => emulator.faults.list().findLast(({ method }) => method === of)?.hits === 1);
-  /** A POST that the service has got has no more time. */
-  async function withTimeout<T>(work: () => Promise<T>): Promise<T> {
-    const end = holdTimeouts();
-    const done = work();
-    await faultMet("POST");
-    end();
-    return done;
-  }
+  const ids = () => emulator.tlsEdges.list().map(({ id }) => id);
 
-  /** What another machine creates. */
+  /** What another machine creates in the same account. */
   async function foreign(description = "d"): Promise<string> {
-    const on = { enabled: true };
-    const backend = { ...on, backend_id: "bkdtg_1" };
-    const { id } = await tlsEdges.create(stranger, { description, backend, tls_termination: on });
-    emulator.requests.length = 0;
-    return id;
+    const stranger = clientOf(emulator, { requestsPerMinute: 0 });
+    return (await tlsEdges.create(stranger, tlsEdge.toBody({ ...inputs, description }))).id;
   }
 
-  const losses: [string, Fault["answer"]][] = [
+  const losses: [what: string, answer: Fault["answer"]][] = [
     ["a connection that is cut", "reset"],
-    ["half of the answer", "truncated"],
-    ["silence", "silence"],
     ["502 from a proxy", { status: 502, body: "<html>gateway</html>" }],
     ["503 with Retry-After", { status: 503, headers: { "Retry-After": "0" } }],
+  ];
+  const partial: typeof losses = [
+    ["half of the answer", "truncated"],
     ["an answer without a usable id", { fields: { id: 7 } }],
   ];
-  for (const [what, answer] of losses) {
-    const up = (stack: Stack) =>
-      answer === "silence" ? withTimeout(() => stack.up(args)) : stack.up(args);
-
+  for (const [what, answer] of [...losses, ...partial]) {
     it(`C33: after ${what}, a create finds the object that it made, warns, and makes no other`, async () => {
       const others = [await foreign("differs"), await foreign()];
       lose({ work: true, answer });
-      const stack = newEdge();
-      await up(stack);
-      assert.deepEqual(ids(), [stack.id, ...others.reverse()]);
-      assert.equal(posts(), 1);
-      assert.equal(warnings().length, 1);
-      assert.ok(warnings()[0]?.includes(stack.id));
+      const { id, state } = await make();
+      assert.deepEqual(ids(), [id, ...others.reverse()]);
+      assert.deepEqual([warnings.length, warnings[0]?.includes(id)], [1, true]);
       // What was found is as good as what was answered.
-      assert.equal(await stack.refresh(), "same");
-      assert.equal(await stack.up(args), "same");
+      assert.ok(isUnchanged(tlsEdge, state, inputs));
     });
-
-    if (/answer/.test(what)) continue;
+  }
+  for (const [what, answer] of losses) {
     it(`C33: after ${what}, a create that made nothing fails, and is not sent again`, async () => {
       lose({ work: false, answer });
-      const message = await messageOf(up(newEdge()));
-      assert.match(message, /may have created.*pulumi preview/);
-      assert.equal(posts(), 1);
+      assert.match(await messageOf(make()), /may have created.*pulumi preview/);
       assert.deepEqual(ids(), []);
     });
   }
 
-  /** Holds the answer to a GET after some others until the faults are cleared: then the service does it. */
-  const holdGet = (skip: number) =>
-    emulator.faults.add({ method: "GET", skip, work: false, answer: "held" });
+  /** Waits until a request meets the last fault of its method. */
+  const faultMet = (of: Fault["method"] = "GET") =>
+    until(() => emulator.faults.list().findLast(({ method }) => method === of)?.hits === 1);
 
-  for (const what of ["408", "504", "524", "no answer in time"]) {
+  const slow: typeof losses = [408, 504, 524].map((status) => [`${status}`, { status }]);
+  for (const [what, answer] of [...slow, ["no answer in time", "silence"]] as typeof losses) {
     it(`C33: after ${what}, a create looks for its object until its deadline`, async () => {
-      const isSilent = !Number(what);
-      lose({ answer: isSilent ? "silence" : { status: Number(what) }, work: "cleared" });
-      const stack = newEdge();
-      const up = () => stack.up(args);
+      const endTime = holdTimeouts();
+      lose({ answer, work: "cleared" });
       // After the list before the POST, and five looks.
-      holdGet(6);
-      const created = isSilent ? withTimeout(up) : up();
+      emulator.faults.add({ method: "GET", skip: 6, work: false, answer: "held" });
+      const created = make();
+      await faultMet("POST");
+      if (answer === "silence") endTime();
       await faultMet();
       emulator.faults.clear();
-      await created;
-      assert.deepEqual(ids(), [stack.id]);
-      assert.equal(posts(), 1);
+      const { id } = await created;
+      assert.deepEqual(ids(), [id]);
     });
   }
 
   /** The service does the work, and its answer is lost. */
   const afterWork = { work: true, answer: "reset" } as const;
+  /** The connection `tlsedge-b` has another key of the account. */
+  const addConnection = () =>
+    void setEnv({ ...settingsFor(emulator, "TLSEDGE_B"), TLSEDGE_B_API_KEY: emulator.addKey() });
 
-  it("C36: of equal creates with lost answers, each gets its own object or fails, also with two keys", async () => {
-    const key = emulator.addKey();
-    setEnv({ ...settingsFor(emulator, "TLSEDGE_B"), TLSEDGE_B_API_KEY: key });
-    for (const connections of [["tlsedge"], ["tlsedge", "tlsedge-b"]]) {
-      emulator.reset();
-      beginRun();
+  for (const [what, other] of [
+    ["one key", "tlsedge"],
+    ["two keys", "tlsedge-b"],
+  ] as const) {
+    it(`C36: of equal creates with ${what} and lost answers, each gets its own object or fails`, async () => {
+      addConnection();
       lose({ ...afterWork, times: 2 });
       lose({ work: false, answer: { status: 502 } });
-      const all = [0, 1, 2, 3].map(newEdge);
-      const connection = (n: number) => connections[n % connections.length];
-      const done = await Promise.allSettled(
-        all.map((stack, n) => stack.up({ ...args, connection: connection(n) })),
-      );
-      const created = all.map(({ id }) => id).filter(Boolean);
-      assert.equal(done.filter(({ status }) => status === "rejected").length, 1);
+      const all = ["tlsedge", other, "tlsedge", other].map((name) => make(inputs, name));
+      const done = await Promise.allSettled(all);
+      const created = done.flatMap((one) => (one.status === "fulfilled" ? one.value.id : []));
+      assert.equal(created.length, 3);
       assert.deepEqual(ids().sort(), created.sort());
-      assert.equal(posts(), 4);
-    }
-  });
+      assert.equal(takeMethods(emulator).filter((method) => method === "POST").length, 4);
+    });
+  }
 
   it("C36: a create waits for the lost create of an equal resource", async () => {
     lose(afterWork);
     lose({ work: true, answer: "held" });
-    const [first, second] = [newEdge(), newEdge()];
-    const [one, other] = [first.up(args), second.up(args)];
-    await one;
+    const [one, other] = [make(), make()];
+    const first = await one;
     await faultMet("POST");
     emulator.faults.clear();
-    await other;
+    const second = await other;
     assert.deepEqual(ids(), [second.id, first.id]);
   });
 
   it("C36: a create does not take an object that an earlier lost create may have made: its error names it", async () => {
     lose({ answer: { status: 502 }, work: "cleared" });
-    await messageOf(newEdge().up(args));
+    await messageOf(make());
     lose(afterWork);
-    const message = await messageOf(newEdge().up(args));
+    const message = await messageOf(make());
     assert.equal(ids().length, 1);
     assert.ok(message.includes(ids()[0] as string), message);
     // Of other content it can't be.
     lose(afterWork);
-    await newEdge().up({ ...args, description: "other" });
+    await make({ description: "other" });
     emulator.faults.clear();
     await until(() => ids().length === 3);
   });
 
   it("C36: a create with another key of the account does not take what the first key has created", async () => {
-    const key = emulator.addKey();
-    const asOther = async <T>(work: () => Promise<T>): Promise<T> => {
-      const undo = setEnv({ TLSEDGE_API_KEY: key });
-      return work().finally(undo);
-    };
+    addConnection();
     // Its list is older than what the first key creates.
-    await asOther(() => newEdge().up({ metadata: "any" }));
-    await newEdge().up(args);
+    await make({ metadata: "any" }, "tlsedge-b");
+    await make();
     lose({ work: false, answer: "reset" });
-    await asOther(() => messageOf(newEdge().up(args)));
+    await messageOf(make(inputs, "tlsedge-b"));
     assert.equal(ids().length, 2);
   });
 
   it("C33: a create goes on where the list can't be read before it; if its answer is lost, the error names what it may have made", async () => {
     emulator.faults.add({ method: "GET", answer: { status: 403 } });
-    const stack = newEdge();
-    await stack.up(args);
+    const { id } = await make();
     emulator.faults.add({ method: "GET", answer: { status: 200, body: "<html>" } });
     lose(afterWork);
-    const message = await messageOf(newEdge().up(args));
-    assert.ok(message.includes(ids()[0] as string) && !message.includes(stack.id), message);
+    const message = await messageOf(make());
+    assert.ok(message.includes(ids()[0] as string) && !message.includes(id), message);
     // What could not be read is not remembered.
     lose(afterWork);
-    const third = newEdge();
-    await third.up({ ...args, description: "third" });
+    const third = await make({ description: "third" });
     assert.equal(third.id, ids()[0]);
   });
 
   it("C33: a lost create fails when the list can't be read, and says so", async () => {
     lose(afterWork);
     emulator.faults.add({ method: "GET", skip: 1, answer: { status: 401 }, times: 99 });
-    assert.match(await messageOf(newEdge().up(args)), /list can't be read/);
-    assert.equal(posts(), 1);
+    assert.match(await messageOf(make()), /list can't be read/);
+    assert.equal(ids().length, 1);
   });
 
   it("C33: a create does not take what another machine makes half a minute after the list was read", async () => {
-    await newEdge().up({ description: "marked" });
+    await make({ description: "reads the list" });
     const other = await foreign();
     mock.timers.tick(31_000);
     lose({ work: false, answer: "reset" });
-    assert.ok(!(await messageOf(newEdge().up(args))).includes(other));
+    assert.ok(!(await messageOf(make())).includes(other));
   });
 
   it("C33: when the list was read too long before the POST, the error names the object, and the create does not take it", async () => {
     emulator.faults.add({ method: "GET", answer: "held" });
-    const failed = messageOf(newEdge().up(args));
+    const failed = messageOf(make());
     await faultMet();
     mock.timers.tick(91_000);
     emulator.faults.clear();
@@ -240,64 +207,55 @@ describe("a create", () => {
     setEnv({ TLSEDGE_REQUESTS_PER_MINUTE: "1" });
     lose({ ...afterWork, skip: 1 });
     // The list is read in the first minute, the first POST sent in the second one.
-    const [first, second] = [newEdge(), newEdge()];
-    const failed = Promise.all([first.up({ description: "first" }), messageOf(second.up(args))]);
-    const [, message] = await failed;
+    const both = [make({ description: "first" }), make()] as const;
+    const [first, message] = await Promise.all([both[0], messageOf(both[1])]);
     const [lost = ""] = ids();
     assert.notEqual(lost, first.id);
     assert.ok(message.includes(lost), message);
   });
 
-  it("C35: a create whose answer has a wrong field is recorded with its id, and completed by an update", async () => {
+  it("C35: a create whose answer has a wrong field gives its id and what is wrong, and an update completes it", async () => {
     lose({ answer: { fields: { description: 7 } } });
-    const stack = newEdge();
-    const error = await failureOf(stack.up(args), Error);
-    const { id, state } = stack;
-    assert.deepEqual(ids(), [id]);
-    assert.deepEqual((error as Error & PartialResource).reasons, [error.message]);
-    for (const part of [id, "description"]) assert.ok(error.message.includes(part));
-    assert.deepEqual(methods(), ["GET", "POST"]);
-    assert.equal(state.__provider, "exports.handler = () => 0");
-    assert.equal(await stack.up(args), "update");
-    assert.equal(await stack.refresh(), "same");
-    assert.equal(await stack.up(args), "same");
+    const { id, state, problem } = await make();
+    assert.deepEqual([ids(), takeMethods(emulator)], [[id], ["GET", "POST"]]);
+    assert.match(problem ?? "", /description/);
+    const edge = run.account().operation().object(tlsEdge, id);
+    assert.ok(isUnchanged(tlsEdge, await update(edge, state, inputs), inputs));
   });
 
   it("C30: many creates are one POST each, and one list", async () => {
-    const all = Array.from({ length: 16 }, newEdge);
-    await Promise.all(all.map((stack, n) => stack.up({ ...args, metadata: `${n}` })));
-    await newEdge().up(args);
-    assert.equal(posts(), 17);
-    assert.equal(methods().filter((method) => method === "GET").length, 1);
+    await Promise.all(Array.from({ length: 16 }, (_, n) => make({ metadata: `${n}` })));
+    await make();
+    const methods = takeMethods(emulator).sort();
+    assert.deepEqual(methods, ["GET", ...Array(17).fill("POST")]);
   });
 
   it("C30: many lost creates read the list together", async () => {
     lose({ ...afterWork, times: 8 });
     // The first look is held until all have lost their answer: the others wait for the next one.
     emulator.faults.add({ method: "GET", skip: 1, times: 99, work: false, answer: "held" });
-    const all = Array.from({ length: 8 }, newEdge);
-    const done = all.map((stack, n) => stack.up({ ...args, metadata: `${n}` }));
+    const all = Array.from({ length: 8 }, (_, n) => make({ metadata: `${n}` }));
     await until(() => emulator.faults.list()[0]?.hits === 8);
     for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate);
-    const looks = methods().filter((method) => method === "GET").length - 1;
+    const lists = takeMethods(emulator).filter((method) => method === "GET").length;
     emulator.faults.clear();
-    await Promise.all(done);
-    assert.deepEqual(ids().sort(), all.map(({ id }) => id).sort());
-    assert.ok(looks <= 2, `${looks} looks`);
+    const created = await Promise.all(all);
+    assert.deepEqual(ids().sort(), created.map(({ id }) => id).sort());
+    assert.ok(lists <= 3, `${lists}: before the creates, and looks`);
   });
 
   it("C30: a refused create is an error, and leaves nothing to look for", async () => {
     lose({ answer: { status: 400 } });
-    await failureOf(newEdge().up(args), ServiceError);
+    await failureOf(make(), ServiceError);
     lose(afterWork);
-    const stack = newEdge();
-    await stack.up(args);
-    assert.deepEqual(ids(), [stack.id]);
+    const { id } = await make();
+    assert.deepEqual(ids(), [id]);
   });
 
   it("C33: a list that others have read is read again when it does not go back far enough", async () => {
     const [old, young] = [await foreign("a"), await foreign("b")];
-    const { pages, ...rest } = edgeKind.endpoints;
+    takeMethods(emulator);
+    const { pages, ...rest } = tlsEdge.endpoints;
     const one = async function* (client: Client) {
       for await (const page of pages(client)) {
         for (const [index, wire] of page.entries()) {
@@ -305,7 +263,8 @@ describe("a create", () => {
         }
       }
     };
-    const objects = new Objects(stranger, { endpoints: { ...rest, pages: one } } as never);
+    const { client } = run.account();
+    const objects = new Objects(client, { endpoints: { ...rest, pages: one } } as never);
     const lengths = async (...until: (string | undefined)[]) => {
       const lists = until.map((id) => objects.list(began, id ? new Set([id]) : undefined));
       return (await Promise.all(lists)).map(({ items }) => items.length);
@@ -313,205 +272,203 @@ describe("a create", () => {
     const began = performance.now();
     assert.deepEqual(await lengths(young, young), [1, 1]);
     assert.deepEqual(await lengths(young, old, undefined), [1, 2, 2]);
-    assert.equal(methods().length, 2);
+    assert.equal(takeMethods(emulator).length, 2);
     emulator.faults.add({ answer: { status: 400 } });
     mock.timers.tick(1);
     const failing = Array.from({ length: 3 }, () => objects.list(began + 1));
     await Promise.all(failing.map((list) => failureOf(list, ServiceError)));
-    assert.equal(methods().length, 3, "those who wait for a read share its failure");
+    assert.equal(takeMethods(emulator).length, 1, "those who wait for a read share its failure");
     assert.equal((await objects.list(began + 1)).items.length, 2);
   });
 
-  const certificateIds = () => emulator.tlsCertificates.list().map(({ id }) => id);
-  const up = ({ certificatePem, privateKeyPem }: MadeCertificate, more = {}) => {
-    const stack = new Stack(tlsCertificate);
-    return { stack, done: stack.up({ certificatePem, privateKeyPem, ...more }) };
-  };
+  describe("of a certificate", () => {
+    const upload = ({ certificatePem, privateKeyPem }: MadeCertificate, description?: string) =>
+      create(tlsCertificate, run.account().operation(), {
+        ...{ certificatePem, privateKeyPem, description },
+      });
+    const newest = () => emulator.tlsCertificates.list()[0]?.id ?? "";
 
-  it("C33: a lost certificate is found by its leaf and texts, beside one that can't be parsed", async () => {
-    const { certificatePem: certificate_pem, privateKeyPem: private_key_pem } = certificate;
-    const upload = (description: string) =>
-      tlsCertificates.create(stranger, { certificate_pem, private_key_pem, description });
-    await upload("own");
-    lose({ work: true, answer: { status: 502 } });
-    holdGet(1);
-    const { stack, done } = up(certificate, { description: "own" });
-    await faultMet();
-    const [lost] = certificateIds();
-    await upload("differs");
-    const broken = await upload("broken");
-    emulator.tlsCertificates.patch(broken.id, { certificate_pem: "not PEM" });
-    emulator.faults.clear();
-    await done;
-    assert.equal(stack.id, lost);
-  });
-
-  it("C35: a certificate whose answer can't be used is recorded with its id and its chain", async () => {
-    lose({ answer: { fields: { certificate_pem: "not PEM" } } });
-    const error = await failureOf(up(certificate).done, Error);
-    const { id, properties } = error as unknown as { id: string; properties: Properties };
-    assert.deepEqual(certificateIds(), [id]);
-    assert.equal(properties.certificatePem, certificate.certificatePem);
-  });
-
-  for (const isShorter of [true, false]) {
-    it(`C33: a lost certificate is found where the service ${isShorter ? "drops" : "adds"} the root`, async () => {
-      const issuer = await makeCertificate({ commonName: "root", isCa: true });
-      const leaf = await makeCertificate({ commonName: "b", issuer });
-      const whole = leaf.certificatePem + issuer.certificatePem;
-      const [answered, certificatePem] = isShorter
-        ? [leaf.certificatePem, whole]
-        : [whole, leaf.certificatePem];
-      lose({ answer: { status: 504 }, work: "cleared" });
-      const { stack, done } = up({ ...leaf, certificatePem });
-      await faultMet("POST");
-      await until(() => emulator.requests.some(({ status }) => status === 504));
+    it("C33: a lost certificate is found by its leaf and texts, beside one that can't be parsed", async () => {
+      const made = await makeCertificate({ commonName: "a.example" });
+      const body = (description: string) => tlsCertificate.toBody({ ...made, description });
+      const stranger = clientOf(emulator);
+      await tlsCertificates.create(stranger, body("own") as never);
+      lose({ work: true, answer: { status: 502 } });
+      emulator.faults.add({ method: "GET", skip: 1, work: false, answer: "held" });
+      const done = upload(made, "own");
+      await faultMet();
+      const lost = newest();
+      for (const description of ["differs", "broken"])
+        await tlsCertificates.create(stranger, body(description) as never);
+      emulator.tlsCertificates.patch(newest(), { certificate_pem: "not PEM" });
       emulator.faults.clear();
-      await until(() => certificateIds().length === 1);
-      const [lost = ""] = certificateIds();
-      emulator.tlsCertificates.patch(lost, { certificate_pem: answered });
-      await done;
-      assert.equal(stack.id, lost);
+      assert.equal((await done).id, lost);
     });
-  }
 
-  const hostports = ["late.example.com:443"];
-  const edge = (name: string, more: object = {}) => ({
-    ...{ id: `edgtls_${name}`, uri: "x", hostports, created_at: new Date().toISOString() },
-    ...more,
+    it("C35: a certificate whose answer can't be used is recorded with its id and its chain", async () => {
+      lose({ answer: { fields: { certificate_pem: "not PEM" } } });
+      const made = await makeCertificate({ commonName: "a.example" });
+      const { id, state, problem } = await upload(made);
+      assert.deepEqual([newest(), state.certificatePem], [id, made.certificatePem]);
+      assert.match(problem ?? "", /holds no PEM certificate/);
+    });
+
+    for (const isShorter of [true, false]) {
+      it(`C33: a lost certificate is found where the service ${isShorter ? "drops" : "adds"} the root`, async () => {
+        const issuer = await makeCertificate({ commonName: "root", isCa: true });
+        const leaf = await makeCertificate({ commonName: "b", issuer });
+        const whole = leaf.certificatePem + issuer.certificatePem;
+        const [answered, certificatePem] = isShorter
+          ? [leaf.certificatePem, whole]
+          : [whole, leaf.certificatePem];
+        lose({ answer: { status: 504 }, work: "cleared" });
+        const done = upload({ ...leaf, certificatePem });
+        await until(() => emulator.requests.some(({ status }) => status === 504));
+        emulator.faults.clear();
+        await until(() => newest() !== "");
+        emulator.tlsCertificates.patch(newest(), { certificate_pem: answered });
+        assert.equal((await done).id, newest());
+      });
+    }
   });
-  const hours = (count: number) => ({
-    created_at: new Date(Date.now() + count * 3_600_000).toISOString(),
-  });
-  const termination = { enabled: true, terminate_at: "edge", min_version: "1.2" };
-  /** Edges that differ from what is created, or only in what does not count. */
-  const edges: Record<string, object> = {
-    ...{ old: edge("old", { hostports: [] }), older: edge("older", { hostports: [] }) },
-    elsewhere: edge("elsewhere", { hostports: ["other.example.com:443"] }),
-    ahead: edge("ahead", { hostports: [], ...hours(1) }),
-    behind: edge("behind", hours(-5)),
-    filled: edge("filled", { tls_termination: termination }),
-    differs: edge("differs", { backend: { enabled: true, backend: null } }),
-  };
-  /** A page with these edges, newest first; `…` behind them: another page follows; `!`: a failure. */
-  const page = (names: string): Answer => {
-    if (names === "!") return answer(403);
-    const all = names.match(/\w+/g) ?? [];
-    const next = names.endsWith("…") && {
-      next_page_uri: `/edges/tls?limit=100&before_id=edgtls_${all.at(-1)}`,
+
+  describe("at a service that answers by a script", () => {
+    const hostports = ["late.example.com:443"];
+    const edge = (name: string, more: object = {}) => ({
+      ...{ id: `edgtls_${name}`, uri: "x", hostports, created_at: new Date().toISOString() },
+      ...more,
+    });
+    const hours = (count: number) => ({
+      created_at: new Date(Date.now() + count * 3_600_000).toISOString(),
+    });
+    const termination = { enabled: true, terminate_at: "edge", min_version: "1.2" };
+    /** Edges that differ from what is created, or only in what does not count. */
+    const edges: Record<string, object> = {
+      ...{ old: edge("old", { hostports: [] }), older: edge("older", { hostports: [] }) },
+      elsewhere: edge("elsewhere", { hostports: ["other.example.com:443"] }),
+      ahead: edge("ahead", { hostports: [], ...hours(1) }),
+      behind: edge("behind", hours(-5)),
+      filled: edge("filled", { tls_termination: termination }),
+      differs: edge("differs", { backend: { enabled: true, backend: null } }),
     };
-    return answer(200, { tls_edges: all.map((name) => edges[name] ?? edge(name)), ...next });
-  };
-  /** The pages of a look. */
-  const pages = (names: string) => names.split("|").map(page);
-  const list = page("");
-  const created = () => answer(201, edge("new"));
-
-  const upWith = (args: Properties, ...answers: Answer[]) =>
-    atScript(answers, async (requests) => {
-      const stack = newEdge();
-      const message = await stack.up(args).then(
-        () => "",
-        (error: Error) => error.message,
-      );
-      return { id: stack.id, message, requests };
-    });
-
-  /** What the list has before the POST, and in each look after it, the last one again and again. */
-  const looked: [what: string, before: string, looks: string[], found: string | string[]][] = [
-    ["lists it one read late: it is kept", "", ["", "new"], "new"],
-    ["lists it in the last look: one more shows that it is alone", "", ["", "", "", "", "a"], "a"],
-    ["lists two in the last look: both are named", "", ["", "", "", "", "a", "b a"], ["a", "b"]],
-    ["lists two that were alone in turn: both are named", "", ["a", "b", "a", "b a"], ["a", "b"]],
-    ["has a clock that is hours off: it is kept", "ahead", ["behind ahead"], "behind"],
-    ["fills in what the program leaves open: it is kept", "", ["filled"], "filled"],
-    ["lists one that differs in a module: it is named", "", ["differs"], ["differs"]],
-    ["ends its list with an empty page: it is named", "", ["a…|"], ["a"]],
-    ["lists it between older ones: it is named", "old older…", ["old a older"], ["a"]],
-    ["lists no older one any more: it is named", "old…", ["a"], ["a"]],
-    ["lists another machine's beside it: both are named", "", ["b a"], ["a", "b"]],
-    ["lists it behind older ones of the same second: it is kept", "old", ["old a"], "a"],
-    ["has many objects: a look ends at an older one", "old…", ["a old twin…"], "a"],
-    ["refuses a look once it has listed it: it is named", "", ["", "", "", "a", "!", "a"], ["a"]],
-  ];
-  for (const [what, before, looks, found] of looked) {
-    it(`C33: the object of a lost answer, at a service that ${what}`, async () => {
-      const answers = [...looks, ...Array(6).fill(looks.at(-1))].flatMap(pages);
-      const args = {
-        hostports: ["Late.example.com:443"],
-        ...(found === "filled" && { tlsTermination: {} }),
+    /** A page with these edges, newest first; `…` behind them: another page follows; `!`: a failure. */
+    const page = (names: string): Answer => {
+      if (names === "!") return answer(403);
+      const all = names.match(/\w+/g) ?? [];
+      const next = names.endsWith("…") && {
+        next_page_uri: `/edges/tls?limit=100&before_id=edgtls_${all.at(-1)}`,
       };
-      const { id, message, requests } = await upWith(args, page(before), reset, ...answers);
-      const isFollowed = requests.some(({ path }) => path.includes("before_id"));
-      assert.equal(isFollowed, looks.join().includes("|"), "another page is read");
-      assert.equal(id, typeof found === "string" ? `edgtls_${found}` : "", message);
-      for (const name of Array.isArray(found) ? found : []) {
-        assert.ok(message.includes(`edgtls_${name}`), message);
-      }
+      return answer(200, { tls_edges: all.map((name) => edges[name] ?? edge(name)), ...next });
+    };
+    /** The pages of a look. */
+    const pages = (names: string) => names.split("|").map(page);
+    const created = answer(201, edge("new"));
+    const makeAt = (answers: Answer[], inputs: Properties = { hostports }) =>
+      atScript(answers, async (requests) => {
+        const outcome: { id?: string; message?: string } = await make(inputs).catch(
+          (error) => error,
+        );
+        return { id: outcome.id ?? "", message: outcome.message ?? "", requests };
+      });
+
+    /** What the list has before the POST, and in each look after it, the last one again and again. */
+    const looked: [what: string, before: string, looks: string[], found: string | string[]][] = [
+      ["lists it one read late: it is kept", "", ["", "new"], "new"],
+      [
+        "lists it in the last look: one more shows that it is alone",
+        "",
+        ["", "", "", "", "a"],
+        "a",
+      ],
+      ["lists two in the last look: both are named", "", ["", "", "", "", "a", "b a"], ["a", "b"]],
+      ["lists two that were alone in turn: both are named", "", ["a", "b", "a", "b a"], ["a", "b"]],
+      ["has a clock that is hours off: it is kept", "ahead", ["behind ahead"], "behind"],
+      ["fills in what the program leaves open: it is kept", "", ["filled"], "filled"],
+      ["lists one that differs in a module: it is named", "", ["differs"], ["differs"]],
+      ["ends its list with an empty page: it is named", "", ["a…|"], ["a"]],
+      ["lists it between older ones: it is named", "old older…", ["old a older"], ["a"]],
+      ["lists no older one any more: it is named", "old…", ["a"], ["a"]],
+      ["lists another machine's beside it: both are named", "", ["b a"], ["a", "b"]],
+      ["lists it behind older ones of the same second: it is kept", "old", ["old a"], "a"],
+      ["has many objects: a look ends at an older one", "old…", ["a old twin…"], "a"],
+      ["refuses a look once it has listed it: it is named", "", ["", "", "", "a", "!", "a"], ["a"]],
+    ];
+    for (const [what, before, looks, found] of looked) {
+      it(`C33: the object of a lost answer, at a service that ${what}`, async () => {
+        const answers = [...looks, ...Array(6).fill(looks.at(-1))].flatMap(pages);
+        const { id, message, requests } = await makeAt([page(before), reset, ...answers], {
+          hostports: ["Late.example.com:443"],
+          ...(found === "filled" && { tlsTermination: { enabled: true } }),
+        });
+        const isFollowed = requests.some(({ path }) => path.includes("before_id"));
+        assert.equal(isFollowed, looks.join().includes("|"), "another page is read");
+        assert.equal(id, typeof found === "string" ? `edgtls_${found}` : "", message);
+        for (const name of Array.isArray(found) ? found : []) {
+          assert.ok(message.includes(`edgtls_${name}`), message);
+        }
+      });
+    }
+
+    it("C33: a look begins again at a service that refuses the page after a deleted id", async () => {
+      const looks = Array(3).fill("elsewhere…|new old").flatMap(pages);
+      const refused = [page("elsewhere…"), answer(404, { msg: "no such id" })];
+      assert.equal((await makeAt([page("old"), reset, ...refused, ...looks])).id, "edgtls_new");
     });
-  }
 
-  it("C33: a look begins again at a service that refuses the page after a deleted id", async () => {
-    const looks = ["elsewhere…|new old", "elsewhere…|new old", "elsewhere…|new old"];
-    const refused = [page("elsewhere…"), answer(404, { msg: "no such id" })];
-    const answers = [page("old"), reset, ...refused, ...looks.flatMap(pages)];
-    assert.equal((await upWith({ hostports }, ...answers)).id, "edgtls_new");
-  });
+    for (const what of ["was answered", "was kept"]) {
+      it(`C33: an object that ${what} earlier in the run shows which one is new, where the service lists none of before`, async () => {
+        edges.none = edge("none", { hostports: [] });
+        const looks = [page("none old"), page("none old")];
+        const first = what === "was kept" ? [reset, ...looks] : [answer(201, edges.none)];
+        const answers = [page("old…"), ...first, reset, page("new none"), page("new none")];
+        await atScript(answers, async () => {
+          await make({});
+          assert.equal((await make({ hostports })).id, "edgtls_new");
+        });
+      });
+    }
 
-  for (const [what, isLost] of [
-    ["was answered", false],
-    ["was kept", true],
-  ] as const) {
-    it(`C33: an object that ${what} earlier in the run shows which one is new, where the service lists none of before`, async () => {
-      edges.none = edge("none", { hostports: [] });
-      const looks = [page("none old"), page("none old"), page("none old")];
-      const first = isLost ? [reset, ...looks] : [answer(201, edges.none)];
-      const later = [page("new none"), page("new none"), page("new none")];
-      await atScript([page("old…"), ...first, reset, ...later], async () => {
-        await newEdge().up({});
-        const stack = newEdge();
-        await stack.up({ hostports });
-        assert.equal(stack.id, "edgtls_new");
+    it("C33: a look reads at most ten pages of a list that never ends", async () => {
+      let number = 0;
+      const endless: Answer = (...args) => page(`${number++}…`)(...args);
+      const { message, requests } = await makeAt([
+        page("mark"),
+        reset,
+        ...Array(100).fill(endless),
+      ]);
+      assert.match(message, /edgtls_\d/);
+      assert.equal(requests.filter(({ method }) => method === "POST").length, 1);
+      assert.ok(requests.length <= 2 + 10 * 7, `${requests.length} requests`);
+    });
+
+    it("C36: a create that is answered with the id of another resource fails, and names it", async () => {
+      await atScript([page(""), created, created], async () => {
+        await make({ hostports });
+        assert.match(await messageOf(make({ hostports: [] })), /edgtls_new/);
       });
     });
-  }
 
-  it("C33: a look reads at most ten pages of a list that never ends", async () => {
-    let number = 0;
-    const endless: Answer = (response, request) => {
-      page(`${number++}…`)(response, request);
-    };
-    const all = Array.from({ length: 100 }, () => endless);
-    const { message, requests } = await upWith({ hostports }, page("mark"), reset, ...all);
-    assert.match(message, /edgtls_\d/);
-    assert.equal(requests.filter(({ method }) => method === "POST").length, 1);
-    assert.ok(requests.length <= 2 + 10 * 7, `${requests.length} requests`);
-  });
-
-  it("C36: a create that is answered with the id of another resource fails, and names it", async () => {
-    await atScript([list, created(), created()], async () => {
-      await newEdge().up({ hostports });
-      assert.match(await messageOf(newEdge().up({ hostports: [] })), /edgtls_new/);
+    it("C36: a create does not wait for an equal one at another service, which is slow", async () => {
+      let release = () => {};
+      const held: Answer = (...args) => {
+        release = () => created(...args);
+      };
+      const [slow, quick] = [await script(page(""), held), await script(page(""), created)];
+      setEnv({
+        ...{ TLSEDGE_BASE_URL: slow.url, TLSEDGE_CA_FILE: slow.caFile },
+        ...{
+          TLSEDGE_B_BASE_URL: quick.url,
+          TLSEDGE_B_CA_FILE: quick.caFile,
+          TLSEDGE_B_API_KEY: "k",
+        },
+      });
+      const waiting = make({ hostports });
+      await until(() => slow.requests.length === 2);
+      // An id of another base URL is another object.
+      const second = await make({ hostports }, "tlsedge-b").finally(quick.close);
+      release();
+      const first = await waiting.finally(slow.close);
+      assert.deepEqual([first.id, second.id], ["edgtls_new", "edgtls_new"]);
     });
-  });
-
-  it("C36: a create does not wait for an equal one at another service, which is slow", async () => {
-    let release = () => {};
-    const slow = await script(list, (response, request) => {
-      release = () => created()(response, request);
-    });
-    const at = ({ url, caFile }: Script) =>
-      setEnv({ TLSEDGE_BASE_URL: url, TLSEDGE_CA_FILE: caFile });
-    at(slow);
-    const [first, second] = [newEdge(), newEdge()];
-    const waiting = first.up({ hostports });
-    await until(() => slow.requests.length === 2);
-    const quick = await script(list, created());
-    at(quick);
-    // An id of another base URL may be another object.
-    await second.up({ hostports }).finally(quick.close);
-    release();
-    await waiting.finally(slow.close);
-    assert.deepEqual([first.id, second.id], ["edgtls_new", "edgtls_new"]);
   });
 });

@@ -4,7 +4,10 @@ import { ConnectionError } from "../client/errors";
 import { makeCertificate } from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
 import { millisecondsOf } from "../provider/dynamic/hidden";
+import { beginRun } from "../provider/dynamic/process";
+import type { PartialResource } from "../tools/resource";
 import {
+  captureMessages,
   deployed,
   failureOf,
   fullEdge,
@@ -38,6 +41,37 @@ describe("the dynamic providers", () => {
       assert.match(reason, /^hostports\[0\]: is a URL/);
       assert.ok(!reason.includes("a.example.com"), reason);
     }
+  });
+
+  it("C15: a check warns of an id of another kind, but not of a deployed key that stays", async () => {
+    const shown = captureMessages();
+    await new Stack(tlsEdge).check({ backend: { backendId: "cert_1" } });
+    assert.match(shown().join(), /^warning: backend\.backendId: "cert_1" is the id of a TLS cert/);
+    const stack = await deployed(tlsCertificate, certificate);
+    await stack.check(certificate);
+    assert.equal(shown().length, 1);
+    await stack.check({ ...certificate, privateKeyPem: undefined });
+    assert.match(shown()[1] ?? "", /privateKeyPem .* loses its last copy/);
+  });
+
+  it("C35: an object whose answer is wrong is in the state with the provider, and the next up completes it", async () => {
+    emulator.faults.add({ method: "POST", answer: { fields: { description: 7 } } });
+    const stack = new Stack(tlsEdge);
+    const error = await failureOf(stack.up({ description: "d" }), Error);
+    assert.deepEqual((error as Error & PartialResource).reasons, [error.message]);
+    assert.equal(stack.state.__provider, "exports.handler = () => 0");
+    assert.equal(await stack.up({ description: "d" }), "update");
+    assert.equal(await stack.up({ description: "d" }), "same");
+  });
+
+  it("C37: an object that is not complete is deleted where the engine replaces it", async () => {
+    emulator.faults.add({ method: "POST", answer: { fields: { description: 7 } } });
+    const stack = new Stack(tlsEdge);
+    await messageOf(stack.up({ description: "d" }));
+    beginRun();
+    await stack.preview({ description: "d" });
+    await stack.leave();
+    assert.deepEqual(emulator.tlsEdges.list(), []);
   });
 
   it("C25 C50: the names of the secret arguments stay, and a mark alone is no change", async () => {

@@ -24,7 +24,8 @@ import {
   planWarnings as warnings,
 } from "./support";
 
-describe("the question of a plan", () => {
+/** What a plan or an update asks the service before its first change, and what it warns of at its end. */
+describe("a plan", () => {
   const emulator = useEmulator({ TLSEDGE_OFFLINE_PLAN: undefined });
 
   const requests = () => takeRequests(emulator).length;

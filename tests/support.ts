@@ -316,7 +316,6 @@ export async function script(...answers: Answer[]) {
   };
   return { url, caFile: fileWith(ca), requests, close };
 }
-export type Script = Awaited<ReturnType<typeof script>>;
 
 /** Does work with settings that reach a scripted server of its own, and those of `env`. */
 export async function atScript<T>(
