@@ -184,7 +184,7 @@ describe("a TLS certificate", () => {
       assert.match(failures.map(({ reason }) => reason).join(), /^notAfter: /);
     });
 
-    it("C11 C21: only the key is sent, in one form, whatever its text looks like, and that text is no change", async () => {
+    it("C11 C21: chain and key are sent alone and in one form, whatever their texts look like, and that is no change", async () => {
       const key = createPrivateKey(leaf.privateKeyPem);
       const [pkcs8, sec1] = (["pkcs8", "sec1"] as const).map((type) =>
         String(key.export({ type, format: "pem" })),
@@ -200,8 +200,11 @@ describe("a TLS certificate", () => {
         sec1.replaceAll("EC PRIVATE", "PRIVATE"),
         pkcs8.replaceAll("\n", "\r\n \t\r\n"),
       ]) {
-        const stack = await deploy({ ...args, privateKeyPem });
-        assert.equal(create.mock.calls.at(-1)?.arguments[1].private_key_pem, pkcs8);
+        const certificatePem = `${bag}${args.certificatePem}`;
+        const stack = await deploy({ certificatePem, privateKeyPem });
+        const sent = create.mock.calls.at(-1)?.arguments[1];
+        assert.equal(sent?.certificate_pem, args.certificatePem);
+        assert.equal(sent?.private_key_pem, pkcs8);
         methods();
         const { inputs } = stack;
         for (const again of [privateKeyPem, pkcs8, sec1]) {
