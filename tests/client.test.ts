@@ -306,6 +306,7 @@ describe("the client", () => {
       await get(operation);
       await failure(update(operation), { code: "ETIMEDOUT", attempts: 0, ambiguous: false });
       assert.equal(requests.length, 1);
+      assert.equal(operation.leftMs, 0);
       // Another operation has its own, and so has each request outside of them.
       const others = [client.operation(), client, operation.account];
       for (const { leftMs } of others) assert.equal(leftMs, 1000);
@@ -498,7 +499,10 @@ describe("the client", () => {
     beforeEach(skipPauses);
     const pausesAfter = async (headers: object, maxRetries: number) => {
       const { client } = await scripted(Array(9).fill(answer(429, {}, headers)), { maxRetries });
-      return (await failure(get(client), { status: 429 })).elapsedMs;
+      const { elapsedMs, message } = await failure(get(client), { status: 429 });
+      const seconds = Math.round(elapsedMs / 1000);
+      assert.equal(message.includes(` in ${seconds} s:`), elapsedMs >= 1000, message);
+      return elapsedMs;
     };
 
     it("C34: doubles up to 20 s, of which a part is drawn, whatever Retry-After says", async () => {
