@@ -4,16 +4,14 @@ import { mock } from "node:test";
 import { inspect, isDeepStrictEqual } from "node:util";
 import type { dynamic } from "@pulumi/pulumi";
 import * as fc from "fast-check";
-import type { Ref } from "../client/fields";
-import type { TLSEdgeWire } from "../client/tlsEdge";
 import { type MadeCertificate, makeCertificate } from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
 import { beginRun } from "../provider/dynamic/process";
-import { chainFingerprint, formatChain, formatKey, parseChain } from "../provider/kinds/pem";
+import { chainFingerprint, formatChain, parseChain } from "../provider/kinds/pem";
 import { schema as certificateSchema } from "../provider/kinds/tlsCertificate";
 import { Secrets } from "../tools/secrets";
 import { anyJson, character, holds, withOther } from "./cases";
-import { PlanFailure, type Properties, Stack, setEnv, unknown, useEmulator } from "./support";
+import { fullEdge, PlanFailure, type Properties, Stack, unknown, useEmulator } from "./support";
 
 /* An edge of a program: every value is valid, and anything may be left out, null or empty. */
 
@@ -75,18 +73,6 @@ const edge: fc.Arbitrary<Properties> = fc
     { requiredKeys: [] },
   )
   .map(withoutContradiction);
-
-/** An edge before and after an edit, with some properties in common. */
-const edit = fc
-  .record({
-    before: edge,
-    other: edge,
-    common: fc.subarray(["description", "hostports", ...Object.keys(modules)]),
-  })
-  .map(({ before, other, common }) => {
-    const same = Object.entries(before).filter(([property]) => common.includes(property));
-    return { before, after: withoutContradiction({ ...other, ...Object.fromEntries(same) }) };
-  });
 
 const places = fc.array(fc.nat(999), { minLength: 1, maxLength: 3 });
 const withUnknown = (args: Properties, places: number[]) =>
@@ -159,35 +145,6 @@ function written(name: ValueOf<typeof certificateName>, way: ValueOf<typeof writ
   };
 }
 
-/** Ways in which a service may echo the same edge. */
-const echo = fc.record({
-  upper: fc.boolean(),
-  reversed: fc.boolean(),
-  oneRef: fc.boolean(),
-  absent: fc.boolean(),
-  added: fc.boolean(),
-});
-function echoed(wire: TLSEdgeWire, way: ValueOf<typeof echo>): Properties {
-  const order = <T>(list: T[]) => (way.reversed ? [...list].reverse() : list);
-  const refs = (found: Ref | Ref[] | null | undefined) => {
-    const list = order([found ?? []].flat());
-    return way.oneRef && list.length === 1 ? list[0] : list;
-  };
-  const { ip_restriction: ips, mutual_tls: mutual, hostports } = wire;
-  const answer: Properties = {
-    ...wire,
-    hostports: order((hostports ?? []).map((one) => (way.upper ? one.toUpperCase() : one))),
-    ip_restriction: ips && { ...ips, ip_policies: refs(ips.ip_policies) },
-    mutual_tls: mutual && {
-      ...mutual,
-      certificate_authorities: refs(mutual.certificate_authorities),
-    },
-    ...(way.added && { added_later: { by: "the service" } }),
-  };
-  const entries = order(Object.entries(answer));
-  return Object.fromEntries(way.absent ? entries.filter(([, value]) => value !== null) : entries);
-}
-
 /* What must not be shown. */
 
 /** What becomes of a key that was copied badly. */
@@ -203,36 +160,7 @@ const damages: ((key: string, place: number) => string)[] = [
 ];
 const damage = fc.tuple(fc.nat(damages.length - 1), fc.nat(9999));
 
-/** Ways in which a service may quote what it was sent, as JSON of a string. */
-const quotes = {
-  "as it is": (text: string) => JSON.stringify(text),
-  "with escaped slashes": (text: string) => JSON.stringify(text).replaceAll("/", "\\/"),
-  "with escaped signs": (text: string) =>
-    JSON.stringify(text).replace(/[+/=<>&]/g, (sign) => `\\u00${sign.charCodeAt(0).toString(16)}`),
-  "on one line": (text: string) => JSON.stringify(text.replace(/\s+/g, "")),
-  "in part": (text: string) => JSON.stringify(text.slice(5, text.length * 0.6)),
-  "in base64": (text: string) => JSON.stringify(Buffer.from(text).toString("base64")),
-  "URL-encoded": (text: string) => JSON.stringify(encodeURIComponent(text)),
-};
-const quote = fc.constantFrom(...(Object.keys(quotes) as (keyof typeof quotes)[]));
-/** The bodies of errors that quote something. */
-const quoting = [
-  (quote: string) => `{"msg":${quote}}`,
-  (quote: string) => `{"error_code":${quote}}`,
-  (quote: string) => `{"details":{"operation_id":${quote}}}`,
-];
-const field = fc.nat(quoting.length - 1);
-
-const fullEdge: Properties = {
-  description: "d",
-  hostports: ["a.example.com:443"],
-  backend: { backendId: "b", enabled: true },
-  ipRestriction: { ipPolicyIds: ["p"] },
-  tlsTermination: { terminateAt: "edge", minVersion: "1.2" },
-  onModuleRemoval: "replace",
-  connection: "tlsedge",
-};
-
+/** What holds for any inputs that a program may give, in drawn cases. */
 describe("for any inputs", () => {
   const emulator = useEmulator();
 
@@ -240,25 +168,14 @@ describe("for any inputs", () => {
     const root = await makeCertificate({ commonName: "root", isCa: true });
     const issuer = await makeCertificate({ commonName: "between", isCa: true, issuer: root });
     const dnsNames = ["app.example.com", "*.app.example.com"];
+    const [a, ca] = [{ commonName: "a" }, { commonName: "a", issuer }];
     Object.assign(pool, {
-      rsa: await makeCertificate({
-        commonName: "a",
-        organization: "Acme, Inc.",
-        keyType: "rsa",
-        issuer,
-      }),
-      ecdsa: await makeCertificate({
-        commonName: "a",
-        locality: "Zürich",
-        dnsNames,
-        ips: ["::1"],
-        issuer,
-      }),
-      ed25519: await makeCertificate({ commonName: "a", keyType: "ed25519" }),
-      other: await makeCertificate({ commonName: "a" }),
+      rsa: await makeCertificate({ ...ca, organization: "Acme, Inc.", keyType: "rsa" }),
+      ecdsa: await makeCertificate({ ...ca, locality: "Zürich", dnsNames, ips: ["::1"] }),
+      ed25519: await makeCertificate({ ...a, keyType: "ed25519" }),
+      other: await makeCertificate(a),
     });
   });
-  const takeRequests = () => emulator.requests.splice(0);
 
   /** Checked again, with and without a deployment in between, the inputs are the same. */
   async function isIdempotent(
@@ -304,108 +221,6 @@ describe("for any inputs", () => {
     });
   });
 
-  /** A read finds what the create has stored, and diff itself finds no change. */
-  async function isUnchanged(provider: typeof tlsEdge, stack: Stack, args: Properties) {
-    const { state } = stack;
-    assert.equal(await stack.refresh(), "same");
-    assert.deepEqual(stack.state, state);
-    const { inputs } = await stack.check(args);
-    const { diff } = provider as Required<typeof tlsEdge>;
-    assert.deepEqual(await diff(stack.id, stack.state, inputs), { changes: false });
-    const methods = takeRequests().map(({ method }) => method);
-    assert.deepEqual(methods.slice(-2), ["POST", "GET"]);
-  }
-
-  it("C25 C31: an edge that is read differs from no inputs that made it, however it is echoed", async () => {
-    await holds(fc.record({ args: edge, made: echo, read: echo }), 100, async (one) => {
-      emulator.reset();
-      emulator.respond = (body) => echoed(body as TLSEdgeWire, one.made);
-      const stack = new Stack(tlsEdge);
-      await stack.up({ ...one.args });
-      emulator.respond = (body) => echoed(body as TLSEdgeWire, one.read);
-      await isUnchanged(tlsEdge, stack, { ...one.args });
-    });
-  });
-
-  it("C21 C25 C31: a certificate that is read differs from no inputs that made it", async () => {
-    const cases = fc.record({ name: certificateName, first: writing, second: writing });
-    await holds(cases, 60, async ({ name, first, second }) => {
-      emulator.reset();
-      emulator.respond = (body) => {
-        const { certificate_pem, ...wire } = body as Properties;
-        const blocks = bytesOf(String(certificate_pem));
-        const pem = blocks.map((der) => write("CERTIFICATE", der, second.chain)).join("");
-        return { ...wire, certificate_pem: pem };
-      };
-      const stack = new Stack(tlsCertificate);
-      await stack.up(written(name, first));
-      await isUnchanged(tlsCertificate, stack, written(name, second));
-    });
-  });
-
-  /** What the service has of an edge: the same for two edges with one content. */
-  function contentOf(id: string): Properties {
-    const { uri, created_at, ...wire } = emulator.tlsEdges.get(id) as TLSEdgeWire;
-    const idsOf = (refs: Ref | Ref[] | null | undefined) =>
-      [refs ?? []]
-        .flat()
-        .map(({ id }) => id)
-        .sort();
-    return {
-      ...wire,
-      id: undefined,
-      hostports: (wire.hostports ?? []).map((one) => one.toLowerCase()).sort(),
-      ip_restriction: wire.ip_restriction && {
-        ...wire.ip_restriction,
-        ip_policies: idsOf(wire.ip_restriction.ip_policies),
-      },
-      mutual_tls: wire.mutual_tls && {
-        ...wire.mutual_tls,
-        certificate_authorities: idsOf(wire.mutual_tls.certificate_authorities),
-      },
-    };
-  }
-
-  /** Without the modules that are off and that the program does not have: C23 leaves those. */
-  const inUse = (content: Properties, args: Properties) =>
-    Object.entries(content).filter(([name, value]) => {
-      const property = name.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
-      return args[property] || (value !== null && (value as Properties)?.enabled !== false);
-    });
-
-  it("C22 C23 C25: an update makes of an edge what a create makes, and sends only what changed", async () => {
-    await holds(edit, 100, async ({ before, after }) => {
-      emulator.reset();
-      const stack = new Stack(tlsEdge);
-      await stack.up({ ...before });
-      const old = contentOf(stack.id);
-      takeRequests();
-      await stack.up({ ...after });
-      const updated = contentOf(stack.id);
-      const patches = takeRequests().filter(({ method }) => method === "PATCH");
-      const changed = Object.keys(updated).filter(
-        (name) => !isDeepStrictEqual(old[name], updated[name]),
-      );
-      const sent = patches.flatMap(({ body }) => Object.keys(body ?? {}));
-      // The provider can't know the service's defaults: a value that equals one may be sent.
-      const isTerminationEqual = isDeepStrictEqual(before.tlsTermination, after.tlsTermination);
-      const defaults = sent.filter((name) => name === "tls_termination" && !isTerminationEqual);
-      assert.deepEqual(new Set(sent), new Set([...changed, ...defaults]));
-      assert.equal(patches.length, sent.length ? 1 : 0);
-      assert.equal(await stack.up({ ...after }), "same");
-      assert.equal(await stack.refresh(), "same");
-      assert.equal(await stack.up({ ...after }), "same");
-      assert.deepEqual(
-        takeRequests().map(({ method }) => method),
-        ["GET"],
-      );
-      await stack.destroy();
-      const fresh = new Stack(tlsEdge);
-      await fresh.up({ ...after });
-      assert.deepEqual(inUse(updated, after), inUse(contentOf(fresh.id), after));
-    });
-  });
-
   it("C21: a chain is one, whatever its text", async () => {
     const block = fc.record({ name: certificateName, style });
     await holds(fc.array(block, { minLength: 1, maxLength: 5 }), 300, async (blocks) => {
@@ -426,16 +241,17 @@ describe("for any inputs", () => {
   });
 
   it("C13: a value that is not known yet passes the plan at any depth, and is never sent", async () => {
-    await holds(fc.record({ edit, places }), 100, async ({ edit: { before, after }, places }) => {
+    const cases = fc.record({ before: edge, after: edge, places });
+    await holds(cases, 100, async ({ before, after, places }) => {
       emulator.reset();
       beginRun();
       const planned = withUnknown(after, places);
       if (!JSON.stringify(planned).includes(unknown)) return;
       const stack = new Stack(tlsEdge);
       const plan = async () => {
-        takeRequests();
+        emulator.requests.length = 0;
         const { verdict, inputs } = await stack.preview(planned);
-        assert.deepEqual(takeRequests(), []);
+        assert.deepEqual(emulator.requests, []);
         assert.ok(JSON.stringify(inputs).includes(unknown));
         return verdict;
       };
@@ -447,73 +263,42 @@ describe("for any inputs", () => {
     });
   });
 
-  describe("no key is shown", () => {
-    const silence = () => mock.method(console, "error", () => {});
-    let warn: ReturnType<typeof silence>;
-    beforeEach(() => {
-      warn = silence();
+  /** Nothing that an update shows has the secret in it. */
+  async function hides(secret: string, stack: Stack, args: Properties): Promise<void> {
+    const warn = mock.method(console, "error", () => {});
+    const outcome = await stack.up(args).catch((error: unknown) => error);
+    const warnings = warn.mock.calls.map((call) => call.arguments);
+    warn.mock.restore();
+    const failures = outcome instanceof PlanFailure ? outcome.failures : [];
+    const all = { depth: null, showHidden: true, maxStringLength: null, maxArrayLength: null };
+    const shown = inspect([outcome, String(outcome), failures, warnings], all);
+    const secrets = new Secrets();
+    // The whole body, however short its lines are.
+    secrets.add("a key", (secret.split(/-----[A-Z ]+-----/)[1] ?? secret).trim());
+    assert.deepEqual(secrets.in(shown), []);
+  }
+
+  it("C10 C50: no plan shows a key, wherever a damaged one stands", async () => {
+    const cases = fc.record({
+      name: certificateName,
+      keyOf: certificateName,
+      writing,
+      damage: fc.array(damage, { maxLength: 2 }),
+      place: fc.nat(999),
     });
-
-    /** Nothing that an update shows has the secret in it. */
-    async function hides(secret: string, stack: Stack, args: Properties): Promise<void> {
-      warn.mock.resetCalls();
-      const outcome = await stack.up(args).catch((error: unknown) => error);
-      const warnings = warn.mock.calls.map((call) => call.arguments);
-      const failures = outcome instanceof PlanFailure ? outcome.failures : [];
-      const all = { depth: null, showHidden: true, maxStringLength: null, maxArrayLength: null };
-      const shown = inspect([outcome, String(outcome), failures, warnings], all);
-      const secrets = new Secrets();
-      // The whole body, however short its lines are.
-      secrets.add("a key", (secret.split(/-----[A-Z ]+-----/)[1] ?? secret).trim());
-      assert.deepEqual(secrets.in(shown), []);
-    }
-
-    it("C10 C50: by a plan, wherever a damaged key stands", async () => {
-      const cases = fc.record({
-        name: certificateName,
-        keyOf: certificateName,
-        writing,
-        damage: fc.array(damage, { maxLength: 2 }),
-        place: fc.nat(999),
-      });
-      await holds(cases, 100, async ({ name, keyOf, writing, damage, place }) => {
-        emulator.reset();
-        const { certificatePem } = written(name, writing);
-        const { privateKeyPem: whole } = written(keyOf, writing);
-        const key = damage.reduce(
-          (key, [kind, at]) => damages[kind]?.(key, at % Math.max(1, key.length)) ?? key,
-          whole,
-        );
-        const args = { certificatePem, privateKeyPem: key, metadata: "m" };
-        await hides(whole, new Stack(tlsCertificate), args);
-        await hides(whole, new Stack(tlsCertificate), withOther(args, [[place, key]]));
-        await hides(whole, new Stack(tlsEdge), withOther(fullEdge, [[place, key]]));
-      });
-    });
-
-    it("C50: by a failed request, however the service quotes the private key", async () => {
-      const cases = fc.record({ name: certificateName, writing, quote, field });
-      await holds(cases, 100, async ({ name, writing, quote, field }) => {
-        emulator.reset();
-        const args = written(name, writing);
-        // The service has the key in the form that is sent.
-        const sent = formatKey(args.privateKeyPem);
-        const body = quoting[field]?.(quotes[quote](sent));
-        const headers = { "Content-Type": "application/json" };
-        emulator.faults.add({ method: "POST", answer: { status: 422, headers, body } });
-        await hides(sent, new Stack(tlsCertificate), args);
-      });
-    });
-
-    it("C4: by a refused request, where the service quotes the whole API key, twice", async () => {
-      const apiKey = fc.stringMatching(/^[!-~]{16,48}$/);
-      const whole = fc.constantFrom("as it is", "with escaped slashes", "with escaped signs");
-      await holds(fc.record({ apiKey, quote: whole, field }), 100, async (one) => {
-        emulator.respond = () =>
-          JSON.parse(quoting[one.field]?.(quotes[one.quote](`${one.apiKey} ${one.apiKey}`)) ?? "");
-        const undo = setEnv({ TLSEDGE_API_KEY: one.apiKey });
-        await hides(one.apiKey, new Stack(tlsEdge), {}).finally(undo);
-      });
+    const edge = { ...fullEdge, onModuleRemoval: "replace", connection: "tlsedge" };
+    await holds(cases, 100, async ({ name, keyOf, writing, damage, place }) => {
+      emulator.reset();
+      const { certificatePem } = written(name, writing);
+      const { privateKeyPem: whole } = written(keyOf, writing);
+      const key = damage.reduce(
+        (key, [kind, at]) => damages[kind]?.(key, at % Math.max(1, key.length)) ?? key,
+        whole,
+      );
+      const args = { certificatePem, privateKeyPem: key, metadata: "m" };
+      await hides(whole, new Stack(tlsCertificate), args);
+      await hides(whole, new Stack(tlsCertificate), withOther(args, [[place, key]]));
+      await hides(whole, new Stack(tlsEdge), withOther<Properties>(edge, [[place, key]]));
     });
   });
 });

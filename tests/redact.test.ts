@@ -3,6 +3,8 @@ import { createPrivateKey, type KeyObject } from "node:crypto";
 import { withoutApiKey, withoutArguments, withoutPrivateKeys } from "../client/redact";
 import { makeCertificate } from "../emulator/pki";
 
+/* Which secrets are cut out of the texts of a service, in which forms, and what stays as it is. */
+
 it("C4: a text is shown without the API key, unless any word may have the key by chance", () => {
   // In base64 it has both signs that base64 for URLs writes in another way.
   const key = "tlse>>>???4bHq9ZrX+mWc7LpD/w=";
@@ -37,6 +39,7 @@ describe("an answer to a request with a private key", () => {
   const forms: Record<string, (key: KeyObject) => string> = {
     PEM: pem,
     "PEM in JSON": (key) => JSON.stringify({ private_key_pem: pem(key) }),
+    "PEM in a URL": (key) => encodeURIComponent(pem(key)),
     "PEM without its end": (key) => pem(key).slice(0, 100),
     "PEM without its marks": (key) => body(key).trim(),
     "PEM on one line": (key) => pem(key).replaceAll("\n", " "),

@@ -20,6 +20,7 @@ function problem(news: Properties, kind: Kind = tlsEdge): string {
   return first;
 }
 
+/** Names, types and limits of the inputs, with the exact text of each error. */
 describe("the shape of inputs", () => {
   it("C15 renewBeforeDays is a whole number from 1 to 3650", () => {
     for (const days of [0, -1, 1.5, 3651]) {
@@ -298,12 +299,5 @@ describe("the shape of inputs", () => {
       const [hidden = "hostports[0]: is fine"] = textsOf(found, () => true);
       assert.match(hidden, /^hostports\[0\]: (is|has|holds) /);
     });
-  });
-
-  it("C10 a list of ids that is empty is refused, in a module that is switched off too", () => {
-    for (const enabled of [true, false]) {
-      const reason = problem({ ipRestriction: { enabled, ipPolicyIds: [] } });
-      assert.match(reason, /^ipRestriction\.ipPolicyIds: .*empty/);
-    }
   });
 });

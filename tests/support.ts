@@ -205,10 +205,15 @@ export async function ticking<T>(work: Promise<T>, ms: number): Promise<T> {
   return work;
 }
 
-/** The time of each request ends when the function that this gives back is called. */
-export function holdTimeouts(): () => void {
+/**
+ * The time of each request ends when the function that this gives back is called.
+ *
+ * @param asked Gets how many milliseconds each request has.
+ */
+export function holdTimeouts(asked: number[] = []): () => void {
   const tries: AbortController[] = [];
-  mock.method(AbortSignal, "timeout", () => {
+  mock.method(AbortSignal, "timeout", (ms: number) => {
+    asked.push(ms);
     tries.push(new AbortController());
     return tries.at(-1)?.signal;
   });
@@ -298,6 +303,8 @@ export async function script(...answers: Answer[]) {
   const { certificatePem, privateKeyPem } = await makeServerCertificate(await authority);
   const requests: ScriptRequest[] = [];
   const server = createServer({ cert: certificatePem, key: privateKeyPem });
+  // Else a busy process may close a connection just when the client sends the next request on it.
+  server.keepAliveTimeout = 0;
   server.on("request", async (request, response) => {
     const { method = "", url: path = "", headers } = request;
     const place = requests.push({ method, path, headers, body: "" }) - 1;
