@@ -423,6 +423,7 @@ describe("the lookups", () => {
         const error = await failureOf<ServiceError>(lookup(), ServiceError);
         assert.equal(error.status, 401);
         assert.ok(pulumi.RunError.isInstance(error));
+        assert.equal(error.stack, error.message);
       }
     } finally {
       undo();

@@ -444,6 +444,12 @@ describe("the plugin", () => {
     }
   });
 
+  it("C50 C51: a secret that an earlier version has marked twice is read, and marked once", async () => {
+    const found = await create(edge(), { description: secret(secret("one")) });
+    assert.deepEqual(propertiesOf(found).description, secret("one"));
+    assert.equal(emulator.tlsEdges.list()[0]?.description, "one");
+  });
+
   it("C50: updates, their plans and reads of the plugin keep what is marked as a secret, also in the state alone", async () => {
     const { id, uri, created_at } = await foreign({ description: "one" });
     const oldInputs = { description: "one" };

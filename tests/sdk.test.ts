@@ -292,6 +292,9 @@ describe("the SDK", () => {
         inline(() => edge("later", { hostports: pulumi.output(hostports) }));
         await until(() => logged.mock.callCount() > 0);
         assert.match(String(logged.mock.calls[0]?.arguments), /"first" and "later" have the same/);
+        inline(() => edge("hidden", { hostports: pulumi.secret(hostports) }));
+        await until(() => logged.mock.callCount() > 1);
+        assert.match(String(logged.mock.calls[1]?.arguments), /hostport, \[secret\], which/);
       } finally {
         undo();
         mock.reset();
