@@ -143,7 +143,7 @@ scenario("three accounts of a program, as providers", ["plugin"], () => {
         assert.deepEqual(shownOf(run, "differ"), []);
       },
     },
-    "C1 C31 C82: another account replaces, another provider of the account does not": {
+    "C1 C82: another account replaces, another provider of the account does not": {
       outside: () => {
         staging.service.requests.splice(0);
       },

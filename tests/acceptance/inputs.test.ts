@@ -35,7 +35,7 @@ scenario("inputs in a plan", ["dynamic"], () => {
         Object.assign(project, { env });
       },
     },
-    "C11 C13 C18: a plan passes what is not known yet, and warns beside the resource": {
+    "C11 C13: a plan passes what is not known yet, and warns beside the resource": {
       outside: async (project) => {
         const issuer = await makeCertificate({ commonName: "root", isCa: true });
         const names = { commonName: "a.example.com", dnsNames: ["a.example.com"] };
