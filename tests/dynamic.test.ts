@@ -74,6 +74,14 @@ describe("the dynamic providers", () => {
     assert.deepEqual(emulator.tlsEdges.list(), []);
   });
 
+  it("C11 C15 C88: what is wrong with a file of a site is said of the file", async () => {
+    const __files = { certificatePem: "chainFile a.pem", privateKeyPem: "keyFile a.key" };
+    const { certificatePem } = certificate;
+    const args = { certificatePem, privateKeyPem: certificatePem, __files };
+    const [problem] = (await new Stack(tlsCertificate).check(args)).failures;
+    assert.match(problem?.reason ?? "", /^keyFile a\.key: holds a certificate/);
+  });
+
   it("C25 C50: the names of the secret arguments stay, and a mark alone is no change", async () => {
     const stack = await deployed(tlsEdge, { description: "mine" });
     takeRequests(emulator);

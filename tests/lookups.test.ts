@@ -420,5 +420,6 @@ describe("the lookups", () => {
     const error = await failureOf(sdk.getTunnels(), ServiceError).finally(undo);
     assert.equal(error.status, 401);
     assert.ok(pulumi.RunError.isInstance(error));
+    assert.equal(error.stack, error.message);
   });
 });

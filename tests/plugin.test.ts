@@ -271,6 +271,12 @@ describe("the plugin", () => {
       }
     });
 
+    it("C50: reads a secret within a secret, and marks it once", async () => {
+      const state = await answered("create", { properties: { description: secret(secret("one")) } });
+      assert.deepEqual(state.description, secret("one"));
+      assert.equal(emulator.tlsEdges.list()[0]?.description, "one");
+    });
+
     it("C16 C50: keeps what is marked in updates, their plans and reads, also in the state alone", async () => {
       const { id, uri, created_at } = await foreign({ description: "one" });
       const oldInputs = { description: "one" };

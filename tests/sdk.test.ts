@@ -287,6 +287,9 @@ describe("the SDK", () => {
       inline(() => new sdk.TLSEdge("later", { hostports: pulumi.output(hostports) }));
       await until(() => logged.mock.callCount() > 0);
       assert.match(String(logged.mock.calls[0]?.arguments), /"first" and "later" have the same/);
+      inline(() => new sdk.TLSEdge("hidden", { hostports: pulumi.secret(hostports) }));
+      await until(() => logged.mock.callCount() > 1);
+      assert.match(String(logged.mock.calls[1]?.arguments), /hostport, \[secret\], which/);
     });
 
     it("C40 a resource can't import what another one has: both are named, in whichever order", async () => {

@@ -8,7 +8,7 @@ import { repository } from "../../tools/folders";
 const bin = path.join(repository, "dist", "cli", "main.js");
 
 /** The language host that is built for these tests can't print programs. */
-export const withoutCode = ["--generate-code=false", "--yes", "--skip-preview"];
+const withoutCode = ["--generate-code=false", "--yes", "--skip-preview"];
 
 /** A project with no program, and a client of its account. */
 export async function emptyProject() {

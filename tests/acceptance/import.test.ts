@@ -3,15 +3,7 @@ import { X509Certificate } from "node:crypto";
 import { tlsEdges } from "../../client/tlsEdge";
 import type { CertificateOptions } from "../../emulator/server";
 import { upload } from "../support";
-import { adopt, heldBy, withoutCode } from "./account";
 import { edge, scenario } from "./scenario";
-
-/** How the engine's import names an object: by its id, an edge also by a hostport. */
-interface Imported {
-  type: "TLSEdge" | "TLSCertificate";
-  name: string;
-  id: string;
-}
 
 const leaves: Record<string, CertificateOptions> = {
   rsa: { keyType: "rsa", commonName: "rsa.example", dnsNames: ["*.rsa.example"] },
@@ -38,24 +30,11 @@ scenario("an import by the engine", ["plugin"], () => {
     ${edge("gone", 'hostports: ["gone:443"]', gone)}`;
 
   return {
-    "C81: import takes one edge by its id, with one read and the whole state": {
-      outside: async (project) => {
-        await project.program("");
-        const hostports = ["one.example:443"];
-        const args = { hostports, description: "by hand" };
-        ids.one = (await tlsEdges.create(project.newClient(), args)).id;
-        const flags = ["tlsedge:index:TLSEdge", "one", ids.one, ...withoutCode];
-        const { requests } = await project.succeeds("import", ...flags);
-        assert.deepEqual(requests, ["GET /edges/tls/:id"]);
-        const { one } = await project.exported();
-        assert.deepEqual([one?.id, one?.inputs], [ids.one, args]);
-        await project.succeedsQuietly("state", "delete", "--force", "--yes", String(one?.urn));
-      },
-    },
     "C81: import takes a file of ids, hostports and fingerprints, without keys": {
       outside: async (project) => {
+        await project.program("");
         const client = project.newClient();
-        const all: Imported[] = [];
+        const resources: { type: string; name: string; id: string }[] = [];
         for (const [name, options] of Object.entries(leaves)) {
           const { id, certificate_pem, private_key_pem } = await upload(client, options);
           project.keepSecret(`the key of ${name}`, private_key_pem);
@@ -63,10 +42,9 @@ scenario("an import by the engine", ["plugin"], () => {
           await project.file(`${name}.pem`, certificate_pem.replaceAll("\n", "\r\n"));
           ids[name] = id;
           const fingerprint = new X509Certificate(certificate_pem).fingerprint256;
-          const isNamed = name === "rsa";
-          all.push({
-            ...{ type: "TLSCertificate", name },
-            id: isNamed ? fingerprint.replaceAll(":", "").toLowerCase() : id,
+          resources.push({
+            ...{ type: "tlsedge:index:TLSCertificate", name },
+            id: name === "rsa" ? fingerprint.replaceAll(":", "").toLowerCase() : id,
           });
         }
         // No program may give the empty list of a module that is switched off.
@@ -76,9 +54,9 @@ scenario("an import by the engine", ["plugin"], () => {
         ids.hostport = (await tlsEdges.create(client, { hostports })).id;
         for (const name of ["kept", "gone"])
           ids[name] = (await tlsEdges.create(client, { hostports: [`${name}:443`] })).id;
-        all.push({ type: "TLSEdge", name: "off", id: ids.off });
-        all.push({ type: "TLSEdge", name: "hostport", id: "B.example:443" });
-        const resources = all.map((one) => ({ ...one, type: `tlsedge:index:${one.type}` }));
+        const type = "tlsedge:index:TLSEdge";
+        resources.push({ type, name: "off", id: ids.off });
+        resources.push({ type, name: "hostport", id: "B.example:443" });
         await project.file("import.json", JSON.stringify({ resources }));
       },
       import: "succeeds",
@@ -105,41 +83,4 @@ scenario("an import by the engine", ["plugin"], () => {
       },
     },
   };
-});
-
-/** More with TLSEDGE_TEST_ADOPTED=300, for a minute. */
-const many = Number(process.env.TLSEDGE_TEST_ADOPTED ?? 15);
-const pages = Math.ceil(many / 100);
-
-scenario("an import of what adopt has written", ["plugin"], {
-  [`C81: ${many} edges and ${many} certificates are imported by the page`]: {
-    outside: async (project) => {
-      await project.program("");
-      const client = project.newClient();
-      for (let n = 0; n < many; n++) {
-        const commonName = `app${n}.example.com`;
-        await upload(client, { commonName, dnsNames: [commonName] });
-        await tlsEdges.create(client, { hostports: [`${commonName}:443`] });
-      }
-      const before = heldBy(project);
-      const taken = () =>
-        project.emulator.requests
-          .splice(0)
-          .map(({ method, path }) => (path.includes("?") ? "page" : `${method} one`))
-          .sort();
-      taken();
-      await adopt(project);
-      assert.deepEqual(taken(), Array(2 * pages).fill("page"));
-      const { changes } = await project.succeeds(
-        "import",
-        "--file",
-        "out/import.json",
-        ...withoutCode,
-      );
-      assert.equal(changes.import, 2 * many);
-      // One of each kind is read by itself, before it is known that there are more.
-      assert.deepEqual(taken(), ["GET one", "GET one", ...Array(2 * pages).fill("page")]);
-      assert.equal(heldBy(project), before);
-    },
-  },
 });

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { createPrivateKey } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { promisify } from "node:util";
 import { type MadeCertificate, makeCertificate } from "../../emulator/server";
 import { version } from "../../package.json";
 import type { ExportedResource, Project } from "../../tools/engine";
@@ -13,7 +15,8 @@ const ipRestriction = 'ipRestriction: { ipPolicyIds: ["ipp_1", "ipp_2"] },';
 const mutualTls = 'mutualTls: { certificateAuthorityIds: ["ca_1"] },';
 const termination = 'tlsTermination: { terminateAt: "edge" },';
 const modules = backend + ipRestriction + mutualTls + termination;
-const described = 'description: "For the app", metadata: "owner=web",';
+const description = "a-description-that-no-state-may-hold-in-clear";
+const hidden = 'description: pulumi.secret(readFileSync("description", "utf8")),';
 const changed = `
   description: "Front door", metadata: "m", hostports: ["www.example.com:443"],
   backend: { backendId: "bkdtg_2" }, ipRestriction: { ipPolicyIds: ["ipp_3"], enabled: false },
@@ -23,8 +26,8 @@ const changed = `
 /** A certificate and three edges, and one that depends on what does not change of them. */
 const program = (edge: string, certificate = "", other = modules, gone = "") => `
   const certificate = new tlsedge.TLSCertificate("certificate", {
-    ${pair()}, renewBeforeDays: 400, ${certificate}
-  });
+    ${pair()}, renewBeforeDays: 400, ${hidden} ${certificate}
+  }, { additionalSecretOutputs: ["createdAt"] });
   const edge = new tlsedge.TLSEdge("edge", { ${edge} });
   const other = new tlsedge.TLSEdge("other", { ${other}
     hostports: ["other.example.com:443"], onModuleRemoval: "replace",
@@ -39,12 +42,28 @@ const program = (edge: string, certificate = "", other = modules, gone = "") => 
   exports.commonName = certificate.subjectCommonName;
   exports.description = pulumi.interpolate\`\${certificate.id} \${certificate.notAfter}\`;`;
 
+/** A resource in the state, with its secrets. Not by a command of the project, which would find them. */
+async function decrypted({ cli, env, folder: cwd, stack }: Project, name: string) {
+  const args = ["stack", "export", "--show-secrets", "--stack", stack];
+  const { stdout } = await promisify(execFile)(cli.command, args, { cwd, env, maxBuffer: 1e8 });
+  const { resources } = JSON.parse(stdout).deployment as { resources: ExportedResource[] };
+  const { inputs = {}, outputs = {} } = resources.find(({ urn }) => nameOf(urn) === name) ?? {};
+  return { inputs, outputs };
+}
+/** The value of one secret, which is no text where it is a secret within a secret. */
+const opened = (secret: unknown) => JSON.parse((secret as { plaintext: string }).plaintext);
+
 scenario("a stack's life", ["dynamic", "plugin"], (protocol) => {
   let authority: MadeCertificate;
+  let key: string;
   let wanted: string;
-  let outputs: unknown;
+  let outputs: string;
+  /** Without the texts of secrets, which the engine encrypts anew each time. */
   const outputsOf = (resources: Record<string, ExportedResource>) =>
-    Object.entries(resources).map(([name, { outputs }]) => [name, outputs]);
+    JSON.stringify(
+      Object.entries(resources).map(([name, { outputs }]) => [name, outputs]),
+      (name, value) => (name === "ciphertext" ? "" : value),
+    );
   const issue = (project: Project) =>
     project.certificate(".", {
       ...{ commonName: "app.example.com", dnsNames: ["app.example.com"] },
@@ -57,7 +76,9 @@ scenario("a stack's life", ["dynamic", "plugin"], (protocol) => {
         // Both protocols take a path from the folder of the program.
         project.env.TLSEDGE_CA_FILE = "ca.pem";
         authority = await makeCertificate({ commonName: "Test CA", isCa: true });
-        await issue(project);
+        key = (await issue(project)).privateKeyPem;
+        project.keepSecret("the description", description);
+        await project.file("description", description);
       },
       program: program(hostports + modules),
       up: { create: 6 },
@@ -101,7 +122,7 @@ scenario("a stack's life", ["dynamic", "plugin"], (protocol) => {
           outputs = outputsOf(await project.exported());
         },
         refresh: { same: 6 },
-        state: (resources) => assert.deepEqual(outputsOf(resources), outputs),
+        state: (resources) => assert.equal(outputsOf(resources), outputs),
         check: (_, { requests }) => assert.ok(requests.every((one) => one.startsWith("GET "))),
       },
       {
@@ -120,7 +141,7 @@ scenario("a stack's life", ["dynamic", "plugin"], (protocol) => {
       },
     ],
     "C16 C20 C22 C30: an update is one PATCH of what changed, and its plan knows the rest": {
-      program: program(changed, described),
+      program: program(changed, 'metadata: "owner=web",'),
       // Also of what is replaced on any change, and so would be for a value that is not known.
       up: { same: 4, update: 2 },
       previewed: true,
@@ -154,17 +175,27 @@ scenario("a stack's life", ["dynamic", "plugin"], (protocol) => {
         },
         refresh: { delete: 1, same: 3, update: 2 },
         options: ["--diff"],
-        says: [/~ description *: "For the app" => "changed"/],
+        says: [/~ description *: "Front door" => "changed"/],
       },
       {
         up: { create: 1, same: 3, update: 2 },
         ofObjects: ["PATCH /edges/tls/:id", "PATCH /tls_certificates/:id", "POST /edges/tls"],
-        state: async ({ certificate }, project) => {
-          assert.equal(JSON.stringify(await served(project, "edge")), wanted);
-          assert.ok("ciphertext" in ((certificate?.inputs.privateKeyPem ?? {}) as object));
-        },
+        state: async (_, project) =>
+          assert.equal(JSON.stringify(await served(project, "edge")), wanted),
       },
     ],
+    "C50: after all of this, the state has the key once, and each secret is one, encrypted": {
+      state: async (_, project) => {
+        const { inputs, outputs } = await decrypted(project, "certificate");
+        // Dynamic providers have it in the form of the file after a drift.
+        const stored = createPrivateKey(opened(inputs.privateKeyPem));
+        assert.ok(stored.equals(createPrivateKey(key)));
+        assert.ok(!("privateKeyPem" in outputs));
+        for (const properties of [inputs, outputs])
+          assert.equal(opened(properties.description), description);
+        assert.ok(opened(outputs.createdAt));
+      },
+    },
     "C20 C23 C24: a chain is replaced by a create first, an edge by a delete first": {
       outside: async (project) => {
         age(project);
@@ -173,7 +204,7 @@ scenario("a stack's life", ["dynamic", "plugin"], (protocol) => {
       },
       program: program(
         hostports + backend + ipRestriction + termination,
-        described,
+        'metadata: "owner=web",',
         termination,
         'description: "new",',
       ),
