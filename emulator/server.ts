@@ -206,6 +206,8 @@ async function listen(
     createServer,
     serverOptions: { key: identity.privateKeyPem, cert: identity.certificatePem },
   }) as Server;
+  // Node.js closes an idle connection after 5 s: on a busy machine, just when a request is on its way.
+  server.keepAliveTimeout = 0;
   try {
     server.listen(port ?? Number(new URL(url).port), hostname);
     await once(server, "listening");

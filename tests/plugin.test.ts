@@ -272,7 +272,9 @@ describe("the plugin", () => {
     });
 
     it("C50: reads a secret within a secret, and marks it once", async () => {
-      const state = await answered("create", { properties: { description: secret(secret("one")) } });
+      const state = await answered("create", {
+        properties: { description: secret(secret("one")) },
+      });
       assert.deepEqual(state.description, secret("one"));
       assert.equal(emulator.tlsEdges.list()[0]?.description, "one");
     });
