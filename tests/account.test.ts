@@ -128,7 +128,7 @@ describe("the account that the state was made with", () => {
     await old.leave();
   });
 
-  it("C7 C25: with a new key, an unchanged object asks for nothing before a write", async () => {
+  it("C7 C25: with a new key, a plan without a change makes no request before a write", async () => {
     asking();
     const [gone, there] = await edges(2);
     remove(gone);
@@ -160,7 +160,7 @@ describe("the account that the state was made with", () => {
     assert.ok(methods().length <= 5);
   });
 
-  it("C7: an error says why it is not known whose a key is, when the service can't be asked", async () => {
+  it("C7: an error says why the account of a key is not known when the service can't be asked", async () => {
     const [edge] = await edges(1);
     rotate();
     await edge.preview({ description: "0" });
@@ -188,7 +188,7 @@ describe("the account that the state was made with", () => {
     }
   });
 
-  it("C7: what the other account has shows nothing: creates, imports, lookups, lists", async () => {
+  it("C7: creates, imports, lookups and lists in the other account are no proof that it is the same one", async () => {
     const [stack] = await edges(1);
     const other = useOther();
     const [there, loose] = await edges(2);
@@ -202,7 +202,7 @@ describe("the account that the state was made with", () => {
     assert.equal(other.tlsEdges.list().length, 2);
   });
 
-  it("C7: with a new key or base URL, an object that is there shows that others are gone", async () => {
+  it("C7: with a new key or base URL, an object that is found proves the account: others are gone", async () => {
     const gateway = { TLSEDGE_BASE_URL: emulator.url.replace("localhost", "127.0.0.1") };
     for (const renew of [rotate, () => setEnv(gateway)]) {
       const [a, b, c, d] = await edges(4);
@@ -217,7 +217,7 @@ describe("the account that the state was made with", () => {
     }
   });
 
-  it("C7: a judgement about a missing object waits for reads in flight, which may show the account", async () => {
+  it("C7: a missing object is judged after the reads in flight, which may prove the account", async () => {
     const [planned, gone, there] = await edges(3);
     remove(planned, gone);
     rotate();
@@ -233,7 +233,7 @@ describe("the account that the state was made with", () => {
     assert.deepEqual([await reading, await judging], ["same", "gone"]);
   });
 
-  it("C7: an update and a delete show the account, too", async () => {
+  it("C7: an update and a delete prove the account, too", async () => {
     for (const work of [change, (stack: Stack) => stack.leave()]) {
       const [gone, there] = await edges(2);
       remove(gone);
@@ -243,7 +243,7 @@ describe("the account that the state was made with", () => {
     }
   });
 
-  it("C7: a missing object makes the run ask for one other that it has seen in the plan, once", async () => {
+  it("C7: for a missing object the run reads one other object of the plan, once", async () => {
     const all = await edges(4);
     void later(emulator);
     rotate();
@@ -257,7 +257,7 @@ describe("the account that the state was made with", () => {
     assert.deepEqual(methods(), ["DELETE", "GET"]);
   });
 
-  it("C7: a missing object makes the run ask for no second one when the other is not found, too", async () => {
+  it("C7: the run reads no second one where that is not found either", async () => {
     const all = await edges(3);
     useOther();
     for (const stack of all) await stack.preview({ description: "changed" });
@@ -282,7 +282,7 @@ describe("the account that the state was made with", () => {
     assert.equal(await c.refresh(), "gone");
   });
 
-  it("C7: of the only object, deleted by hand, a variable says that the new key is the account's", async () => {
+  it("C7: TLSEDGE_SAME_ACCOUNT=1 lets a refresh drop the only object after a change of the key", async () => {
     const [stack] = await edges(1);
     remove(stack);
     rotate();
@@ -301,7 +301,7 @@ describe("the account that the state was made with", () => {
     assert.equal(await stack.refresh(), "gone");
   });
 
-  it("C4 C7 C25: another mark of the account is no change, a refresh and an update bring the present one, for each kind", async () => {
+  it("C4 C7 C25: another tag of the account is no change by itself; a refresh or an update stores the present one", async () => {
     const [edge] = await edges(1);
     const chain = await deployed(tlsCertificate, certificate);
     const { accountTag } = edge.state;

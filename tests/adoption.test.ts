@@ -222,7 +222,7 @@ describe("adoption", () => {
     assert.match(await messageOf(adopted.preview(adopted.inputs)), /to another resource/);
   });
 
-  it("C40: an adopted resource is no other resource where the engine diffs it to its old inputs, too", async () => {
+  it("C40: an adopted resource is not refused as another one where the engine diffs it to its old inputs", async () => {
     const stack = await adopt(importing(existing.id, args));
     const { __import, ...withoutOption } = stack.inputs;
     for (const [old, now] of [
@@ -272,7 +272,7 @@ describe("adoption", () => {
     assert.ok(methods().length <= 4, "a list of names, and pages in place of single reads");
   });
 
-  it("C36 C40: two connections of one service don't adopt one object, also by the same text", async () => {
+  it("C36 C40: resources of two connections to one account can't adopt one object, also by the same text", async () => {
     setEnvFor(emulator, "TLSEDGE_STAGING");
     await plan(importing(existing.id, args));
     const other = plan(importing(existing.id, { ...args, connection: "tlsedge-staging" }));
@@ -361,7 +361,7 @@ describe("adoption", () => {
     assert.deepEqual(ids(), []);
   });
 
-  it("C44: a delete leaves an adopted object alive, before its adoption and in a later run, too", async () => {
+  it("C44: a delete keeps an adopted object, before its adoption and in a later run, too", async () => {
     await plan(importing(existing.id, args));
     await existing.leave();
     assert.deepEqual(ids(), [existing.id]);

@@ -31,7 +31,10 @@ import {
   useEmulator,
 } from "./support";
 
-/** A create makes one object, also when its answer is lost, wrong or late, and never takes another's. */
+/**
+ * A create makes one object, also when its answer is lost, wrong or late. It takes an object that it finds only when
+ * the object can be no other's; else it fails, and its error names the object.
+ */
 describe("a create", () => {
   const emulator = useEmulator();
   const inputs = { description: "d", backend: { enabled: true, backendId: "bkdtg_1" } };
@@ -48,9 +51,15 @@ describe("a create", () => {
   /** Creates an edge in this run, in the account of a connection. */
   const make = (edge: Properties = inputs, connection?: string) =>
     create(tlsEdge, run.account(connection).operation(), edge);
-  /** The next create meets this fault. */
-  const lose = (fault: Omit<Fault, "method">) => emulator.faults.add({ method: "POST", ...fault });
+  /** The next POST meets this fault. `work: "cleared"`: the service does the work when the faults are cleared. */
+  const faultPost = (fault: Omit<Fault, "method">) =>
+    emulator.faults.add({ method: "POST", ...fault });
   const ids = () => emulator.tlsEdges.list().map(({ id }) => id);
+  /** The service does the work, and its answer is lost. */
+  const afterWork = { work: true, answer: "reset" } as const;
+  /** Waits until a request meets the last fault of its method. */
+  const faultMet = (of: "GET" | "POST") =>
+    until(() => emulator.faults.list().findLast(({ method }) => method === of)?.hits === 1);
 
   /** What another machine creates in the same account. */
   async function foreign(description = "d"): Promise<string> {
@@ -58,19 +67,34 @@ describe("a create", () => {
     return (await tlsEdges.create(stranger, tlsEdge.toBody({ ...inputs, description }))).id;
   }
 
+  it("C30: many creates in one run are one POST each, and one list before them", async () => {
+    await Promise.all(Array.from({ length: 16 }, (_, n) => make({ metadata: `${n}` })));
+    await make();
+    const methods = takeMethods(emulator).sort();
+    assert.deepEqual(methods, ["GET", ...Array(17).fill("POST")]);
+  });
+
+  it("C30: a refused create fails, and is not taken for a lost one by the next create", async () => {
+    faultPost({ answer: { status: 400 } });
+    await failureOf(make(), ServiceError);
+    faultPost(afterWork);
+    const { id } = await make();
+    assert.deepEqual(ids(), [id]);
+  });
+
   const losses: [what: string, answer: Fault["answer"]][] = [
     ["a connection that is cut", "reset"],
     ["502 from a proxy", { status: 502, body: "<html>gateway</html>" }],
     ["503 with Retry-After", { status: 503, headers: { "Retry-After": "0" } }],
   ];
-  const partial: typeof losses = [
+  const unusable: typeof losses = [
     ["half of the answer", "truncated"],
     ["an answer without a usable id", { fields: { id: 7 } }],
   ];
-  for (const [what, answer] of [...losses, ...partial]) {
+  for (const [what, answer] of [...losses, ...unusable]) {
     it(`C33: after ${what}, a create finds the object that it made, warns, and makes no other`, async () => {
       const others = [await foreign("differs"), await foreign()];
-      lose({ work: true, answer });
+      faultPost({ work: true, answer });
       const { id, state } = await make();
       assert.deepEqual(ids(), [id, ...others.reverse()]);
       assert.deepEqual([warnings.length, warnings[0]?.includes(id)], [1, true]);
@@ -80,35 +104,29 @@ describe("a create", () => {
   }
   for (const [what, answer] of losses) {
     it(`C33: after ${what}, a create that made nothing fails, and is not sent again`, async () => {
-      lose({ work: false, answer });
+      faultPost({ work: false, answer });
       assert.match(await messageOf(make()), /may have created.*pulumi preview/);
       assert.deepEqual(ids(), []);
     });
   }
 
-  /** Waits until a request meets the last fault of its method. */
-  const faultMet = (of: Fault["method"] = "GET") =>
-    until(() => emulator.faults.list().findLast(({ method }) => method === of)?.hits === 1);
-
-  const slow: typeof losses = [408, 504, 524].map((status) => [`${status}`, { status }]);
+  const slow: typeof losses = [408, 504, 524].map((status) => [`the status ${status}`, { status }]);
   for (const [what, answer] of [...slow, ["no answer in time", "silence"]] as typeof losses) {
-    it(`C33: after ${what}, a create looks for its object until its deadline`, async () => {
+    it(`C33: after ${what}, a create finds an object that the service makes after five looks`, async () => {
       const endTime = holdTimeouts();
-      lose({ answer, work: "cleared" });
+      faultPost({ answer, work: "cleared" });
       // After the list before the POST, and five looks.
       emulator.faults.add({ method: "GET", skip: 6, work: false, answer: "held" });
       const created = make();
       await faultMet("POST");
       if (answer === "silence") endTime();
-      await faultMet();
+      await faultMet("GET");
       emulator.faults.clear();
       const { id } = await created;
       assert.deepEqual(ids(), [id]);
     });
   }
 
-  /** The service does the work, and its answer is lost. */
-  const afterWork = { work: true, answer: "reset" } as const;
   /** The connection `tlsedge-b` has another key of the account. */
   const addConnection = () =>
     void setEnv({ ...settingsFor(emulator, "TLSEDGE_B"), TLSEDGE_B_API_KEY: emulator.addKey() });
@@ -117,10 +135,10 @@ describe("a create", () => {
     ["one key", "tlsedge"],
     ["two keys", "tlsedge-b"],
   ] as const) {
-    it(`C36: of equal creates with ${what} and lost answers, each gets its own object or fails`, async () => {
+    it(`C36: with ${what}, of four equal creates that lose three answers, each gets its own object or fails`, async () => {
       addConnection();
-      lose({ ...afterWork, times: 2 });
-      lose({ work: false, answer: { status: 502 } });
+      faultPost({ ...afterWork, times: 2 });
+      faultPost({ work: false, answer: { status: 502 } });
       const all = ["tlsedge", other, "tlsedge", other].map((name) => make(inputs, name));
       const done = await Promise.allSettled(all);
       const created = done.flatMap((one) => (one.status === "fulfilled" ? one.value.id : []));
@@ -130,9 +148,9 @@ describe("a create", () => {
     });
   }
 
-  it("C36: a create waits for the lost create of an equal resource", async () => {
-    lose(afterWork);
-    lose({ work: true, answer: "held" });
+  it("C36: a create is sent only when an equal lost create has found its object", async () => {
+    faultPost(afterWork);
+    faultPost({ work: true, answer: "held" });
     const [one, other] = [make(), make()];
     const first = await one;
     await faultMet("POST");
@@ -141,15 +159,15 @@ describe("a create", () => {
     assert.deepEqual(ids(), [second.id, first.id]);
   });
 
-  it("C36: a create does not take an object that an earlier lost create may have made: its error names it", async () => {
-    lose({ answer: { status: 502 }, work: "cleared" });
+  it("C36: where an earlier lost create may have made the object, an equal create fails and names it", async () => {
+    faultPost({ answer: { status: 502 }, work: "cleared" });
     await messageOf(make());
-    lose(afterWork);
+    faultPost(afterWork);
     const message = await messageOf(make());
     assert.equal(ids().length, 1);
     assert.ok(message.includes(ids()[0] as string), message);
     // Of other content it can't be.
-    lose(afterWork);
+    faultPost(afterWork);
     await make({ description: "other" });
     emulator.faults.clear();
     await until(() => ids().length === 3);
@@ -160,26 +178,26 @@ describe("a create", () => {
     // Its list is older than what the first key creates.
     await make({ metadata: "any" }, "tlsedge-b");
     await make();
-    lose({ work: false, answer: "reset" });
+    faultPost({ work: false, answer: "reset" });
     await messageOf(make(inputs, "tlsedge-b"));
     assert.equal(ids().length, 2);
   });
 
-  it("C33: a create goes on where the list can't be read before it; if its answer is lost, the error names what it may have made", async () => {
+  it("C33: a create is sent where the list can't be read before it; if its answer is lost, the error names the object", async () => {
     emulator.faults.add({ method: "GET", answer: { status: 403 } });
     const { id } = await make();
     emulator.faults.add({ method: "GET", answer: { status: 200, body: "<html>" } });
-    lose(afterWork);
+    faultPost(afterWork);
     const message = await messageOf(make());
     assert.ok(message.includes(ids()[0] as string) && !message.includes(id), message);
     // What could not be read is not remembered.
-    lose(afterWork);
+    faultPost(afterWork);
     const third = await make({ description: "third" });
     assert.equal(third.id, ids()[0]);
   });
 
   it("C33: a lost create fails when the list can't be read, and says so", async () => {
-    lose(afterWork);
+    faultPost(afterWork);
     emulator.faults.add({ method: "GET", skip: 1, answer: { status: 401 }, times: 99 });
     assert.match(await messageOf(make()), /list can't be read/);
     assert.equal(ids().length, 1);
@@ -189,23 +207,23 @@ describe("a create", () => {
     await make({ description: "reads the list" });
     const other = await foreign();
     mock.timers.tick(31_000);
-    lose({ work: false, answer: "reset" });
+    faultPost({ work: false, answer: "reset" });
     assert.ok(!(await messageOf(make())).includes(other));
   });
 
-  it("C33: when the list was read too long before the POST, the error names the object, and the create does not take it", async () => {
+  it("C33: a create that is sent more than 90 s after the list was read does not take the object, and names it", async () => {
     emulator.faults.add({ method: "GET", answer: "held" });
     const failed = messageOf(make());
-    await faultMet();
+    await faultMet("GET");
     mock.timers.tick(91_000);
     emulator.faults.clear();
-    lose(afterWork);
+    faultPost(afterWork);
     assert.ok((await failed).includes(ids()[0] as string));
   });
 
-  it("C33: when the request limit holds the POST back too long, the error names the object, and the create does not take it", async () => {
+  it("C33: a create that the limit of requests holds back so long does not take the object either, and names it", async () => {
     setEnv({ TLSEDGE_REQUESTS_PER_MINUTE: "1" });
-    lose({ ...afterWork, skip: 1 });
+    faultPost({ ...afterWork, skip: 1 });
     // The list is read in the first minute, the first POST sent in the second one.
     const both = [make({ description: "first" }), make()] as const;
     const [first, message] = await Promise.all([both[0], messageOf(both[1])]);
@@ -215,7 +233,7 @@ describe("a create", () => {
   });
 
   it("C35: a create whose answer has a wrong field gives its id and what is wrong, and an update completes it", async () => {
-    lose({ answer: { fields: { description: 7 } } });
+    faultPost({ answer: { fields: { description: 7 } } });
     const { id, state, problem } = await make();
     assert.deepEqual([ids(), takeMethods(emulator)], [[id], ["GET", "POST"]]);
     assert.match(problem ?? "", /description/);
@@ -223,15 +241,8 @@ describe("a create", () => {
     assert.ok(isUnchanged(tlsEdge, await update(edge, state, inputs), inputs));
   });
 
-  it("C30: many creates are one POST each, and one list", async () => {
-    await Promise.all(Array.from({ length: 16 }, (_, n) => make({ metadata: `${n}` })));
-    await make();
-    const methods = takeMethods(emulator).sort();
-    assert.deepEqual(methods, ["GET", ...Array(17).fill("POST")]);
-  });
-
   it("C30: many lost creates read the list together", async () => {
-    lose({ ...afterWork, times: 8 });
+    faultPost({ ...afterWork, times: 8 });
     // The first look is held until all have lost their answer: the others wait for the next one.
     emulator.faults.add({ method: "GET", skip: 1, times: 99, work: false, answer: "held" });
     const all = Array.from({ length: 8 }, (_, n) => make({ metadata: `${n}` }));
@@ -241,18 +252,10 @@ describe("a create", () => {
     emulator.faults.clear();
     const created = await Promise.all(all);
     assert.deepEqual(ids().sort(), created.map(({ id }) => id).sort());
-    assert.ok(lists <= 3, `${lists}: before the creates, and looks`);
+    assert.ok(lists <= 3, `${lists} reads, where one is before the creates and two are looks`);
   });
 
-  it("C30: a refused create is an error, and leaves nothing to look for", async () => {
-    lose({ answer: { status: 400 } });
-    await failureOf(make(), ServiceError);
-    lose(afterWork);
-    const { id } = await make();
-    assert.deepEqual(ids(), [id]);
-  });
-
-  it("C33: a list that others have read is read again when it does not go back far enough", async () => {
+  it("C33: creates that wait for a list share one read of it, or its failure; one that needs older objects reads again", async () => {
     const [old, young] = [await foreign("a"), await foreign("b")];
     takeMethods(emulator);
     const { pages, ...rest } = tlsEdge.endpoints;
@@ -265,11 +268,11 @@ describe("a create", () => {
     };
     const { client } = run.account();
     const objects = new Objects(client, { endpoints: { ...rest, pages: one } } as never);
-    const lengths = async (...until: (string | undefined)[]) => {
-      const lists = until.map((id) => objects.list(began, id ? new Set([id]) : undefined));
+    const began = performance.now();
+    const lengths = async (...olderIds: (string | undefined)[]) => {
+      const lists = olderIds.map((id) => objects.list(began, id ? new Set([id]) : undefined));
       return (await Promise.all(lists)).map(({ items }) => items.length);
     };
-    const began = performance.now();
     assert.deepEqual(await lengths(young, young), [1, 1]);
     assert.deepEqual(await lengths(young, old, undefined), [1, 2, 2]);
     assert.equal(takeMethods(emulator).length, 2);
@@ -288,15 +291,15 @@ describe("a create", () => {
       });
     const newest = () => emulator.tlsCertificates.list()[0]?.id ?? "";
 
-    it("C33: a lost certificate is found by its leaf and texts, beside one that can't be parsed", async () => {
+    it("C33: a lost certificate is found by its leaf, description and metadata, also beside a chain that can't be read", async () => {
       const made = await makeCertificate({ commonName: "a.example" });
       const body = (description: string) => tlsCertificate.toBody({ ...made, description });
       const stranger = clientOf(emulator);
       await tlsCertificates.create(stranger, body("own") as never);
-      lose({ work: true, answer: { status: 502 } });
+      faultPost({ work: true, answer: { status: 502 } });
       emulator.faults.add({ method: "GET", skip: 1, work: false, answer: "held" });
       const done = upload(made, "own");
-      await faultMet();
+      await faultMet("GET");
       const lost = newest();
       for (const description of ["differs", "broken"])
         await tlsCertificates.create(stranger, body(description) as never);
@@ -306,7 +309,7 @@ describe("a create", () => {
     });
 
     it("C35: a certificate whose answer can't be used is recorded with its id and its chain", async () => {
-      lose({ answer: { fields: { certificate_pem: "not PEM" } } });
+      faultPost({ answer: { fields: { certificate_pem: "not PEM" } } });
       const made = await makeCertificate({ commonName: "a.example" });
       const { id, state, problem } = await upload(made);
       assert.deepEqual([newest(), state.certificatePem], [id, made.certificatePem]);
@@ -321,7 +324,7 @@ describe("a create", () => {
         const [answered, certificatePem] = isShorter
           ? [leaf.certificatePem, whole]
           : [whole, leaf.certificatePem];
-        lose({ answer: { status: 504 }, work: "cleared" });
+        faultPost({ answer: { status: 504 }, work: "cleared" });
         const done = upload({ ...leaf, certificatePem });
         await until(() => emulator.requests.some(({ status }) => status === 504));
         emulator.faults.clear();
@@ -351,7 +354,7 @@ describe("a create", () => {
       filled: edge("filled", { tls_termination: termination }),
       differs: edge("differs", { backend: { enabled: true, backend: null } }),
     };
-    /** A page with these edges, newest first; `…` behind them: another page follows; `!`: a failure. */
+    /** A page with these edges, newest first; `…` behind them: another page follows; `!`: a failure. In a look, `|` is between pages. */
     const page = (names: string): Answer => {
       if (names === "!") return answer(403);
       const all = names.match(/\w+/g) ?? [];
@@ -362,7 +365,7 @@ describe("a create", () => {
     };
     /** The pages of a look. */
     const pages = (names: string) => names.split("|").map(page);
-    const created = answer(201, edge("new"));
+    const madeNew = answer(201, edge("new"));
     const makeAt = (answers: Answer[], inputs: Properties = { hostports }) =>
       atScript(answers, async (requests) => {
         const outcome: { id?: string; message?: string } = await make(inputs).catch(
@@ -372,7 +375,7 @@ describe("a create", () => {
       });
 
     /** What the list has before the POST, and in each look after it, the last one again and again. */
-    const looked: [what: string, before: string, looks: string[], found: string | string[]][] = [
+    const cases: [what: string, before: string, looks: string[], found: string | string[]][] = [
       ["lists it one read late: it is kept", "", ["", "new"], "new"],
       [
         "lists it in the last look: one more shows that it is alone",
@@ -384,16 +387,21 @@ describe("a create", () => {
       ["lists two that were alone in turn: both are named", "", ["a", "b", "a", "b a"], ["a", "b"]],
       ["has a clock that is hours off: it is kept", "ahead", ["behind ahead"], "behind"],
       ["fills in what the program leaves open: it is kept", "", ["filled"], "filled"],
-      ["lists one that differs in a module: it is named", "", ["differs"], ["differs"]],
+      ["lists one with another backend: it is named", "", ["differs"], ["differs"]],
       ["ends its list with an empty page: it is named", "", ["a…|"], ["a"]],
       ["lists it between older ones: it is named", "old older…", ["old a older"], ["a"]],
-      ["lists no older one any more: it is named", "old…", ["a"], ["a"]],
+      ["lists none of the older ones now: it is named", "old…", ["a"], ["a"]],
       ["lists another machine's beside it: both are named", "", ["b a"], ["a", "b"]],
       ["lists it behind older ones of the same second: it is kept", "old", ["old a"], "a"],
-      ["has many objects: a look ends at an older one", "old…", ["a old twin…"], "a"],
+      [
+        "has many objects, so that a look ends at an older one: it is kept",
+        "old…",
+        ["a old twin…"],
+        "a",
+      ],
       ["refuses a look once it has listed it: it is named", "", ["", "", "", "a", "!", "a"], ["a"]],
     ];
-    for (const [what, before, looks, found] of looked) {
+    for (const [what, before, looks, found] of cases) {
       it(`C33: the object of a lost answer, at a service that ${what}`, async () => {
         const answers = [...looks, ...Array(6).fill(looks.at(-1))].flatMap(pages);
         const { id, message, requests } = await makeAt([page(before), reset, ...answers], {
@@ -416,7 +424,7 @@ describe("a create", () => {
     });
 
     for (const what of ["was answered", "was kept"]) {
-      it(`C33: an object that ${what} earlier in the run shows which one is new, where the service lists none of before`, async () => {
+      it(`C33: an object that ${what} earlier in this run counts as old, where the service lists no other old one`, async () => {
         edges.none = edge("none", { hostports: [] });
         const looks = [page("none old"), page("none old")];
         const first = what === "was kept" ? [reset, ...looks] : [answer(201, edges.none)];
@@ -441,8 +449,8 @@ describe("a create", () => {
       assert.ok(requests.length <= 2 + 10 * 7, `${requests.length} requests`);
     });
 
-    it("C36: a create that is answered with the id of another resource fails, and names it", async () => {
-      await atScript([page(""), created, created], async () => {
+    it("C36: a create that is answered with the id of another resource fails, and tells the id", async () => {
+      await atScript([page(""), madeNew, madeNew], async () => {
         await make({ hostports });
         assert.match(await messageOf(make({ hostports: [] })), /edgtls_new/);
       });
@@ -451,9 +459,9 @@ describe("a create", () => {
     it("C36: a create does not wait for an equal one at another service, which is slow", async () => {
       let release = () => {};
       const held: Answer = (...args) => {
-        release = () => created(...args);
+        release = () => madeNew(...args);
       };
-      const [slow, quick] = [await script(page(""), held), await script(page(""), created)];
+      const [slow, quick] = [await script(page(""), held), await script(page(""), madeNew)];
       setEnv({
         ...{ TLSEDGE_BASE_URL: slow.url, TLSEDGE_CA_FILE: slow.caFile },
         ...{

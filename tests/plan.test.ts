@@ -265,7 +265,7 @@ describe("a plan", () => {
       }
     });
 
-    it("C19: a warning of an equal certificate is none of an edge", async () => {
+    it("C19: a certificate that is equal to a new one is no warning about an edge", async () => {
       const made = await upload(clientOf(emulator), { commonName: "a.example" });
       const { certificate_pem: certificatePem, private_key_pem: privateKeyPem } = made;
       // As little as the certificate says.

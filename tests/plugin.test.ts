@@ -45,9 +45,12 @@ describe("the plugin", () => {
 
   /** The calls about an edge of the program, and about a certificate. */
   const edge = (name = "e") => plugin.resource(resourceOf("TLSEdge", name));
-  const chain = (name = "c") => plugin.resource(resourceOf("TLSCertificate", name));
+  const cert = (name = "c") => plugin.resource(resourceOf("TLSCertificate", name));
 
-  it("C23 C25: through the plugin, a setting alone that changes is an update that writes nothing", async () => {
+  /** An edge that somebody else created. */
+  const foreign = (body: object) => tlsEdges.create(clientOf(emulator), body);
+
+  it("C23 C25: through the plugin, a change of onModuleRemoval alone is an update that writes nothing", async () => {
     const stack = await deployed(edge(), { description: "d" });
     takeMethods(emulator);
     assert.equal(await stack.up({ description: "d", onModuleRemoval: "replace" }), "update");
@@ -63,9 +66,9 @@ describe("the plugin", () => {
   });
 
   describe("in a plan", () => {
-    it("C14 C83: shows what follows from the chain of a new certificate, and nothing that the service chooses", async () => {
-      const { planned = {} } = await new Stack(chain()).preview(certificate);
-      const { state } = await deployed(chain(), certificate);
+    it("C14 C83: shows names and dates of a new certificate, and leaves open what the service chooses", async () => {
+      const { planned = {} } = await new Stack(cert()).preview(certificate);
+      const { state } = await deployed(cert(), certificate);
       for (const name of Object.keys(chainNames)) assert.deepEqual(planned[name], state[name]);
       const { uri, accountTag, renewBeforeDays } = planned;
       assert.deepEqual([uri, accountTag, renewBeforeDays], [unknown, state.accountTag, null]);
@@ -83,7 +86,7 @@ describe("the plugin", () => {
     });
 
     it("C20 C83: names a chain that replaces because the service has another, and creates the new one first", async () => {
-      const { id, state, inputs } = await deployed(chain(), certificate);
+      const { id, state, inputs } = await deployed(cert(), certificate);
       const { certificatePem } = await makeCertificate({ commonName: "other" });
       const { __provider, ...news } = inputs;
       const olds = { ...state, certificatePem };
@@ -96,7 +99,7 @@ describe("the plugin", () => {
       assert.deepEqual([hasdetaileddiff, deletebeforereplace], [true, false]);
     });
 
-    it("C24 C26 C37: tells the engine to delete an edge before its replacement, also one by replaceOnChanges", async () => {
+    it("C24 C26 C37: tells the engine to delete an edge first where replaceOnChanges replaces it", async () => {
       const olds = {
         uri: "x",
         tlsTermination: { enabled: true, minVersion: "1.2" },
@@ -111,7 +114,7 @@ describe("the plugin", () => {
       assert.equal(found.getDeletebeforereplace(), true);
     });
 
-    it("C19 C25: asks before a change, not for a refresh, nor when a policy undoes the change", async () => {
+    it("C19 C25: asks the service before a change, not in a refresh, nor when a policy undoes the change", async () => {
       const [olds, news] = [{ description: "d" }, { description: "e" }];
       const { accountTag } = clientOf(emulator);
       const state = { uri: "x", ...olds, metadata: null, hostports: [], accountTag };
@@ -128,7 +131,7 @@ describe("the plugin", () => {
       assert.deepEqual(takeMethods(emulator), ["GET"], "a create in another run");
     });
 
-    it("C10 C19: names the resource at the end of a run, with no secret hostport, and nothing in the next run", async () => {
+    it("C10 C19: warns at the end of a run of the resource that will fail, with no secret hostport, and not again", async () => {
       setEnv({ TLSEDGE_OFFLINE_PLAN: undefined });
       const { id, uri } = await foreign({ description: "d", hostports: ["held.example:443"] });
       const ended = async () => {
@@ -163,10 +166,10 @@ describe("the plugin", () => {
       assert.equal(await ended(), "");
     });
 
-    it("C7 C50: refuses a key or a change in another account", async () => {
+    it("C7 C50: refuses a change with the API key of another account, and sends it no private key", async () => {
       setEnv({ TLSEDGE_OFFLINE_PLAN: undefined });
       const stack = await deployed(edge(), { description: "a" });
-      const { inputs } = await new Stack(chain()).check(certificate);
+      const { inputs } = await new Stack(cert()).check(certificate);
       const other = emulator.addAccount();
       setEnv({ TLSEDGE_API_KEY: other.apiKey });
       await plugin.configure();
@@ -174,12 +177,12 @@ describe("the plugin", () => {
       assert.match(await changed, /belong to another account/);
       await plugin.configure();
       assert.equal((await stack.preview({ description: "a" })).verdict, "same");
-      for (const write of [chain().planned, chain().create])
+      for (const write of [cert().planned, cert().create])
         assert.match(await messageOf(write(inputs)), /no write is sent/);
       assert.deepEqual(other.tlsCertificates.list(), []);
     });
 
-    it("C38: refuses an exchange of hostports, but not with an edge that is replaced, in both ways", async () => {
+    it("C38: refuses an exchange of hostports, but not with an edge that is replaced, as a dynamic provider does", async () => {
       const backend = { backendId: "bkdtg_1" };
       for (const provider of [edge, () => tlsEdge]) {
         emulator.reset();
@@ -197,18 +200,18 @@ describe("the plugin", () => {
     it("C11: warns of each doubt about a chain once for a resource, although the engine checks twice", async () => {
       const shown = captureMessages();
       for (const name of ["one", "one", "two", "two"])
-        await chain(name).check({}, { ...certificate, renewBeforeDays: 3650 });
+        await cert(name).check({}, { ...certificate, renewBeforeDays: 3650 });
       assert.equal(shown().length, 2);
       for (const text of shown()) assert.match(text, /^warning: the leaf certificate expires on/);
     });
 
-    it("C15 C85: refuses a connection, also one that was in the old inputs", async () => {
+    it("C15 C85: refuses the property connection, also where the old inputs have it", async () => {
       const inputs = { description: "d", connection: "tlsedge-staging" };
       const { failures = [] } = await edge().check({ ...inputs, __provider: "" }, inputs);
       assert.match(failures[0]?.reason ?? "", /connection: no such property/);
     });
 
-    it("C18: names a hostport that two edges have, whatever its letter case, but no secret", async () => {
+    it("C13 C18: names a hostport that two edges have, in any letter case, but no secret or unknown one", async () => {
       const check = async (name: string, hostports: unknown) => {
         const { failures = [] } = await edge(name).check({}, { hostports });
         return failures.map(({ reason }) => reason).join();
@@ -220,7 +223,6 @@ describe("the plugin", () => {
       assert.ok(hidden.includes("[secret]") && !hidden.includes("example.com"), hidden);
       await plugin.configure();
       assert.equal(await check("renamed", ["shared.example.com:443"]), "");
-      // C13: what is not known yet is no hostport.
       for (const name of ["four", "five"]) assert.equal(await check(name, [unknown]), "");
     });
 
@@ -240,7 +242,7 @@ describe("the plugin", () => {
       const { certificatePem } = certificate;
       const checked = async (news: object) => {
         const shown = captureMessages();
-        const { failures = [] } = await chain().check(olds, { ...news });
+        const { failures = [] } = await cert().check(olds, { ...news });
         return [...shown(), ...failures.map(({ reason }) => reason)].join();
       };
       assert.equal(await checked(certificate), "");
@@ -249,9 +251,6 @@ describe("the plugin", () => {
         assert.match(await checked({ certificatePem, privateKeyPem }), /privateKeyPem: is empty/);
     });
   });
-
-  /** An edge that somebody else created. */
-  const foreign = (body: object) => tlsEdges.create(clientOf(emulator), body);
 
   describe("with secrets", () => {
     /** The answer to a call about an edge, with the marks of its properties. */
@@ -279,7 +278,7 @@ describe("the plugin", () => {
       assert.equal(emulator.tlsEdges.list()[0]?.description, "one");
     });
 
-    it("C16 C50: keeps what is marked in updates, their plans and reads, also in the state alone", async () => {
+    it("C16 C50: keeps a value secret in an update, its plan and a read, also where the state alone marks it", async () => {
       const { id, uri, created_at } = await foreign({ description: "one" });
       const oldInputs = { description: "one" };
       // In both, a property is marked once.
@@ -299,7 +298,7 @@ describe("the plugin", () => {
       assert.deepEqual((await edge().read(id, olds, news)).inputs, news);
     });
 
-    it("C50: does not mark an argument that is no secret any more, after the next update", async () => {
+    it("C50: has a value that is no secret any more in plain form in the state after the next update", async () => {
       const { id, uri } = await foreign({ description: "one" });
       const state = { uri, description: secret("one") };
       const { outs } = await edge().update(
@@ -314,12 +313,12 @@ describe("the plugin", () => {
     it("C50: marks a private key in the inputs, also where a program gives it in plain text", async () => {
       const marked = secret(certificate.privateKeyPem);
       for (const privateKeyPem of [certificate.privateKeyPem, marked]) {
-        const { inputs } = await chain().check({}, { ...certificate, privateKeyPem });
+        const { inputs } = await cert().check({}, { ...certificate, privateKeyPem });
         // No diff of it: a failure would print the key.
         assert.ok(JSON.stringify(inputs.privateKeyPem) === JSON.stringify(marked));
       }
-      const { id, state } = await deployed(chain(), certificate);
-      const found = await chain().read(id, state, certificate);
+      const { id, state } = await deployed(cert(), certificate);
+      const found = await cert().read(id, state, certificate);
       assert.ok(JSON.stringify(found.inputs?.privateKeyPem).includes('"value"'));
     });
 
@@ -394,7 +393,7 @@ describe("the plugin", () => {
     }
   });
 
-  describe("of an object with several resources", () => {
+  describe("with several resources of one object", () => {
     let id: string;
     let state: Properties;
     beforeEach(async () => {
@@ -420,6 +419,7 @@ describe("the plugin", () => {
       const refresh = () => edge("old name").diff(id, state, { description: "d" }, {});
       // The old name of a renamed resource, in a refresh.
       await refresh();
+      // The engine plans a resource twice where it replaces it.
       for (const name of ["first", "first"]) await plan(name);
       assert.match(await messageOf(plan("second")), /"first" and "second" have the same object/);
       assert.match(await remove("old name"), /stays .* a resource of this update adopts it/);
@@ -430,7 +430,7 @@ describe("the plugin", () => {
       assert.ok(isThere());
     });
 
-    it("C81: keeps it when one of them is removed, also when the update of the other one fails", async () => {
+    it("C81: keeps the object when one of them is removed, also when the update of the other one fails", async () => {
       await plan("app");
       const kept = /stays on the service, because the resource "app" has it/;
       assert.match(await remove("again"), kept);
@@ -442,21 +442,21 @@ describe("the plugin", () => {
       assert.ok(isThere());
     });
 
-    it("C81: deletes it where the other one is about to be replaced, under its old name", async () => {
+    it("C81: deletes the object where a resource that has a new name is replaced", async () => {
       // An alias renames a resource, and `replaceOnChanges` replaces it.
       await plan("renamed", "f");
       assert.equal(await remove("app"), "");
       assert.ok(!isThere());
     });
 
-    it("C37: deletes the old object of a replacement without a change", async () => {
+    it("C37: deletes the object of a resource that is replaced without a change", async () => {
       // An incomplete create leaves an error in the state, with which `replaceOnChanges` replaces.
       await plan("app");
       await remove("app");
       assert.ok(!isThere());
     });
 
-    it("C43: deletes an object that a program's get reads, too", async () => {
+    it("C43: deletes an object that a get of the program has read", async () => {
       await edge("get").read(id);
       await plan("app", "e");
       await remove("app");
@@ -499,7 +499,7 @@ describe("the plugin", () => {
     assert.deepEqual(await list("tlsedge:index:TLSCertificate"), []);
   });
 
-  it("C90: a list of the plugin that fails says why, with texts of others escaped", async () => {
+  it("C90: a list of the plugin that fails says why, with control characters escaped", async () => {
     const message = await messageOf(list("\u001b[31m <{%reset%}>"));
     assert.ok(message.includes("there is no resource \\u001b[31m <\\u007b%reset%}>"), message);
   });
@@ -537,7 +537,7 @@ describe("the plugin", () => {
       };
     }
 
-    it("C1 C15: refuses a misspelt or wrong setting by its name, but for the project's own", async () => {
+    it("C1 C15: refuses a setting with a wrong name or value; a project named tlsedge may have settings of its own", async () => {
       const stack = await start("default");
       assert.deepEqual((await stack.check({ size: "3" }, "tlsedge")).reasons, []);
       assert.match((await stack.check({ size: "3" }, "other")).reasons.join(), /unknown/);
@@ -593,7 +593,7 @@ describe("the plugin", () => {
       }
     });
 
-    it("C82: a move to an explicit provider of another account replaces, and no other", async () => {
+    it("C82: a move to an explicit provider replaces only where it has another account", async () => {
       const { check, configure, moved } = await start("staging");
       const [c, j] = [{ baseUrl: "https://c.example" }, { apiKey: secret("j") }];
       // Before it is configured, it is the provider itself that is asked about: a rotated key.
@@ -627,7 +627,7 @@ describe("the plugin", () => {
     });
   });
 
-  it("C85: a default provider refuses another account's state, and rewrites a dynamic provider's", async () => {
+  it("C85: a default provider refuses the state of another connection, and rewrites that of a dynamic provider", async () => {
     const state = { uri: "x", connection: "tlsedge-staging", __provider: "text" };
     const moved = (olds: Properties) =>
       plugin.call("diff", {
@@ -723,7 +723,7 @@ describe("the plugin", () => {
     const leaf = { ...certificate, description: "d", renewBeforeDays: 30 };
     for (const [ours, theirs, args, change, replaced] of [
       [edge(), tlsEdge, everything, { backend: undefined }, "backend"],
-      [chain(), tlsCertificate, leaf, { certificatePem, privateKeyPem }, "certificatePem"],
+      [cert(), tlsCertificate, leaf, { certificatePem, privateKeyPem }, "certificatePem"],
     ] as const) {
       const life = await lifeOf(ours, args, change);
       assert.deepEqual(

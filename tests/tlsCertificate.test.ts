@@ -91,7 +91,7 @@ describe("a TLS certificate", () => {
   });
 
   describe("what changes", () => {
-    it("C20: another chain replaces: a new leaf, or the same leaf with less behind it", async () => {
+    it("C20: another chain replaces: a new leaf, or the same leaf with fewer certificates after it", async () => {
       const stack = await deploy(args);
       for (const news of [argsOf(rsa), { ...args, certificatePem: leafOnly(leaf) }]) {
         const { verdict, replaces } = await stack.preview(news);
@@ -179,7 +179,7 @@ describe("a TLS certificate", () => {
       assert.ok(!JSON.stringify(emulator.requests).includes(unknown));
     });
 
-    it("C15: what follows from the chain is not the program's to set", async () => {
+    it("C15: a program can't set what follows from the chain", async () => {
       const { failures } = await new Stack(tlsCertificate).check({ ...args, notAfter: "2030" });
       assert.match(failures.map(({ reason }) => reason).join(), /^notAfter: /);
     });

@@ -53,6 +53,7 @@ async function decrypted({ cli, env, folder: cwd, stack }: Project, name: string
 /** The value of one secret, which is no text where it is a secret within a secret. */
 const opened = (secret: unknown) => JSON.parse((secret as { plaintext: string }).plaintext);
 
+// Each key is a step on the same stack, in their order; `outside` happens before it, `check` comes after it.
 scenario("a stack's life", ["dynamic", "plugin"], (protocol) => {
   let authority: MadeCertificate;
   let key: string;
@@ -71,52 +72,54 @@ scenario("a stack's life", ["dynamic", "plugin"], (protocol) => {
     });
 
   return {
-    "C2 C11 C14 C19 C30 C83: a plan shows names and dates; each create is one request": {
-      outside: async (project) => {
-        // Both protocols take a path from the folder of the program.
-        project.env.TLSEDGE_CA_FILE = "ca.pem";
-        authority = await makeCertificate({ commonName: "Test CA", isCa: true });
-        key = (await issue(project)).privateKeyPem;
-        project.keepSecret("the description", description);
-        await project.file("description", description);
+    "C2 C11 C14 C19 C30 C83: a plan shows the names and dates of a certificate; each create is one request":
+      {
+        outside: async (project) => {
+          // Both protocols take a path from the folder of the program.
+          project.env.TLSEDGE_CA_FILE = "ca.pem";
+          authority = await makeCertificate({ commonName: "Test CA", isCa: true });
+          key = (await issue(project)).privateKeyPem;
+          project.keepSecret("the description", description);
+          await project.file("description", description);
+        },
+        program: program(hostports + modules),
+        up: { create: 6 },
+        previewed: true,
+        options: ["--diff"],
+        // Of the stack: the engine shows outputs of a resource only if it has them as inputs.
+        says: [
+          /notAfter *: "20\d\d-/,
+          /commonName *: "app\.example\.com"/,
+          /privateKeyPem +: \[secret\]/,
+        ],
+        // The plan and the update each have a process of the provider.
+        requests: [
+          ...times(2, lists.edges),
+          ...times(2, lists.certificates),
+          ...times(4, "POST /edges/tls"),
+          "POST /tls_certificates",
+        ],
+        check: ({ emulator }, run) => {
+          const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+          assert.ok(!JSON.stringify(emulator.requests).includes(unknown));
+          const all = warned(run);
+          assert.ok(all.every(([name, text]) => name === "certificate" && /expires on/.test(text)));
+          assert.equal(all.length, 1, run.output);
+        },
       },
-      program: program(hostports + modules),
-      up: { create: 6 },
-      previewed: true,
-      options: ["--diff"],
-      // Of the stack: the engine shows outputs of a resource only if it has them as inputs.
-      says: [
-        /notAfter *: "20\d\d-/,
-        /commonName *: "app\.example\.com"/,
-        /privateKeyPem +: \[secret\]/,
-      ],
-      // The plan and the update each have a process of the provider.
-      requests: [
-        ...times(2, lists.edges),
-        ...times(2, lists.certificates),
-        ...times(4, "POST /edges/tls"),
-        "POST /tls_certificates",
-      ],
-      check: ({ emulator }, run) => {
-        const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
-        assert.ok(!JSON.stringify(emulator.requests).includes(unknown));
-        const all = warned(run);
-        assert.ok(all.every(([name, text]) => name === "certificate" && /expires on/.test(text)));
-        assert.equal(all.length, 1, run.output);
+    "C51: the state holds no path, no version and no code, but the line that loads a dynamic provider":
+      {
+        state: (resources, { folder }) => {
+          const all = Object.values(resources);
+          const text = JSON.stringify(all.map(({ inputs, outputs }) => [inputs, outputs]));
+          for (const never of [folder, __dirname, version, "function"])
+            assert.ok(!text.includes(never), never);
+          const code = /^exports\.handler = \(\) => require\("[\w/-]+"\)\.\w+$/;
+          for (const { outputs } of all)
+            assert.match(String(outputs.__provider), protocol === "plugin" ? /^undefined$/ : code);
+        },
       },
-    },
-    "C51: the state holds no path, no version and no code": {
-      state: (resources, { folder }) => {
-        const all = Object.values(resources);
-        const text = JSON.stringify(all.map(({ inputs, outputs }) => [inputs, outputs]));
-        for (const never of [folder, __dirname, version, "function"])
-          assert.ok(!text.includes(never), never);
-        const code = /^exports\.handler = \(\) => require\("[\w/-]+"\)\.\w+$/;
-        for (const { outputs } of all)
-          assert.match(String(outputs.__provider), protocol === "plugin" ? /^undefined$/ : code);
-      },
-    },
-    "C21 C22 C25 C31: a refresh and other forms of the values change nothing": [
+    "C21 C22 C25 C31: a refresh changes nothing, nor does the same value in another form": [
       {
         outside: async (project) => {
           outputs = outputsOf(await project.exported());
@@ -140,22 +143,23 @@ scenario("a stack's life", ["dynamic", "plugin"], (protocol) => {
         requests: [],
       },
     ],
-    "C16 C20 C22 C30: an update is one PATCH of what changed, and its plan knows the rest": {
-      program: program(changed, 'metadata: "owner=web",'),
-      // Also of what is replaced on any change, and so would be for a value that is not known.
-      up: { same: 4, update: 2 },
-      previewed: true,
-      options: ["--diff"],
-      neverSays: /\[unknown\]|output</,
-      // tests/tlsEdge.test.ts has their bodies.
-      ofObjects: ["PATCH /edges/tls/:id", "PATCH /tls_certificates/:id"],
-      check: async (project) => {
-        const { hostports, mutual_tls } = await served(project, "edge");
-        const all = [mutual_tls?.certificate_authorities ?? []].flat();
-        assert.deepEqual([hostports, all.length], [["www.example.com:443"], 2]);
+    "C16 C20 C22 C30: an update is one PATCH of what changed, and its plan shows the rest as known":
+      {
+        program: program(changed, 'metadata: "owner=web",'),
+        // Also of what is replaced on any change, and so would be for a value that is not known.
+        up: { same: 4, update: 2 },
+        previewed: true,
+        options: ["--diff"],
+        neverSays: /\[unknown\]|output</,
+        // tests/tlsEdge.test.ts has their bodies.
+        ofObjects: ["PATCH /edges/tls/:id", "PATCH /tls_certificates/:id"],
+        check: async (project) => {
+          const { hostports, mutual_tls } = await served(project, "edge");
+          const all = [mutual_tls?.certificate_authorities ?? []].flat();
+          assert.deepEqual([hostports, all.length], [["www.example.com:443"], 2]);
+        },
       },
-    },
-    "C31: a refresh finds drift and what is gone, and the next update puts all right": [
+    "C31: a refresh finds drift and an object that is gone, and the next update restores both": [
       {
         outside: async (project) => {
           const { tlsEdges, tlsCertificates } = project.emulator;
@@ -184,19 +188,20 @@ scenario("a stack's life", ["dynamic", "plugin"], (protocol) => {
           assert.equal(JSON.stringify(await served(project, "edge")), wanted),
       },
     ],
-    "C50: after all of this, the state has the key once, and each secret is one, encrypted": {
-      state: async (_, project) => {
-        const { inputs, outputs } = await decrypted(project, "certificate");
-        // Dynamic providers have it in the form of the file after a drift.
-        const stored = createPrivateKey(opened(inputs.privateKeyPem));
-        assert.ok(stored.equals(createPrivateKey(key)));
-        assert.ok(!("privateKeyPem" in outputs));
-        for (const properties of [inputs, outputs])
-          assert.equal(opened(properties.description), description);
-        assert.ok(opened(outputs.createdAt));
+    "C50: after all these steps, the state has the private key in the inputs alone, and every secret is encrypted":
+      {
+        state: async (_, project) => {
+          const { inputs, outputs } = await decrypted(project, "certificate");
+          // Dynamic providers have it in the form of the file after a drift.
+          const stored = createPrivateKey(opened(inputs.privateKeyPem));
+          assert.ok(stored.equals(createPrivateKey(key)));
+          assert.ok(!("privateKeyPem" in outputs));
+          for (const properties of [inputs, outputs])
+            assert.equal(opened(properties.description), description);
+          assert.ok(opened(outputs.createdAt));
+        },
       },
-    },
-    "C20 C23 C24: a chain is replaced by a create first, an edge by a delete first": {
+    "C20 C23 C24: a certificate is replaced by a create first, an edge by a delete first": {
       outside: async (project) => {
         age(project);
         project.emulator.tlsEdges.delete((await served(project, "gone")).id);
