@@ -56,7 +56,7 @@ describe("planOf", () => {
 
   const certificateNames: [options: Partial<CertificateOptions>, name: string][] = [
     [{ commonName: "Web", dnsNames: ["a.example.com"] }, "a.example.com"],
-    [{ commonName: "b.example", dnsNames: ["a.example", "b.example"] }, "b.example"],
+    [{ commonName: "B.example", dnsNames: ["a.example", "b.example"] }, "b.example"],
     [{ dnsNames: ["long.example.com", "a.example.com"] }, "long.example.com"],
     [{ ips: ["2001:db8::1"] }, "2001-db8-1"],
     [{ commonName: "Müller & Söhne 'x' `y`" }, "muller-sohne-x-y"],

@@ -19,6 +19,18 @@ const changes: Record<string, [change: Properties, body: Properties][]> = {
     [{ metadata: "" }, { metadata: "" }],
     [{ hostports: ["c.example.com:443"] }, { hostports: ["c.example.com:443"] }],
     [{ hostports: undefined }, { hostports: [] }],
+    [
+      {
+        description: "new",
+        metadata: undefined,
+        backend: { backendId: "b" },
+        mutualTls: undefined,
+      },
+      {
+        ...{ description: "new", metadata: "", backend: { enabled: true, backend_id: "b" } },
+        ...mutualTlsOff,
+      },
+    ],
     [{ backend: { backendId: "b" } }, { backend: { enabled: true, backend_id: "b" } }],
     [{ backend: undefined }, { backend: { enabled: false, backend_id: "bkdtg_1" } }],
     [
@@ -71,15 +83,17 @@ const metadata: [one: string, other: string, isSame: boolean][] = [
   ["{a}", "{a }", false],
 ];
 
-/** What is a change, what an update sends of it, and what a refresh finds that others have changed. */
-describe("a change", () => {
-  it("C21: metadata that is the same JSON object is none, and any other text is one", () => {
+describe("metadata", () => {
+  it("C21: is the same where it is one JSON object in two forms, and nowhere else", () => {
     for (const { same } of Object.values(kinds)) {
       for (const [one, other, isSame] of metadata)
         assert.equal(same("metadata", one, other), isSame, `${one} ${other}`);
     }
   });
+});
 
+/** What is a change, what an update sends of it, and what a refresh finds that others have changed. */
+describe("a change", () => {
   const emulator = useEmulator();
   let certificate: Properties;
   before(async () => {

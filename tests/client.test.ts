@@ -256,12 +256,17 @@ describe("the client", () => {
       for (const [field, values] of fields) {
         const wrong = { ...edge, ...values };
         const list = answer(200, { tls_edges: [edge, wrong] });
-        const { client } = await scripted([answer(201, wrong), list]);
+        const { client } = await scripted([
+          answer(201, wrong),
+          list,
+          ...Array(3).fill(answer(200, wrong)),
+        ]);
         const objectId = field === "id" ? undefined : edge.id;
         const error = await failure(create(client), { code: "EBADANSWER", field, objectId });
         assert.ok(error.message.includes(field), error.message);
         assert.ok(!("id" in error), "Pulumi would store the error's properties as the state");
         await failure(firstPage(client), { field: `tls_edges[1].${field}`, objectId: undefined });
+        await failure(update(client), { code: "EBADANSWER", field });
       }
       const { client } = await scripted([answer(200, { id: "tn_1\u001b[2J" })]);
       await failure(tunnels.get(client, "tn_1\u001b[2J"), { field: "id" });
@@ -470,6 +475,18 @@ describe("the client", () => {
     it("C34: leaves in doubt a write of which any try was lost, not only the last", async () => {
       const { client } = await scripted([answer(502), answer(409, {})]);
       await failure(update(client), { status: 409, ambiguous: true });
+    });
+
+    it("C33: follows a POST whose connection breaks before the TLS handshake", async () => {
+      const { requests, url, caFile } = await scripted([answer(201, edge)]);
+      let connections = 0;
+      const front = createTcpServer((socket) => {
+        connections += 1;
+        if (connections === 1) return socket.destroy();
+        return socket.pipe(connect(Number(new URL(url).port), "127.0.0.1")).pipe(socket);
+      });
+      await create(new Client({ baseUrl: await listening(front), caFile, apiKey }));
+      assert.deepEqual([connections, requests.length], [2, 1]);
     });
 
     it("C33: leaves no doubt of a POST that waited for a TLS handshake until its deadline", async () => {
@@ -766,14 +783,14 @@ describe("the client", () => {
       const labelled = { id: "tn_1", labels: { [`${apiKey}\u001b`]: 5 } };
       const told: string[] = [];
       const answers = [
-        answer(400, { error_code: `E ${apiKey}`, details: { operation_id: `op ${apiKey}` } }),
+        answer(400, { error_code: `E ${apiKey}`, details: { operation_id: `op\u001b ${apiKey}` } }),
         answer(200, { ...edge, hostports: [`see ${apiKey}`] }),
         answer(200, labelled),
         answer(200, { tunnels: [labelled] }),
       ];
       const show = (_severity: string, text: string) => void told.push(text);
       const { client } = await scripted(answers, { show });
-      const fields = { code: "E [secret]", operationId: "op [secret]" };
+      const fields = { code: "E [secret]", operationId: "op\\u001b [secret]" };
       const refused = await failure(create(client), fields);
       assert.deepEqual((await get(client)).hostports, ["see [secret]"]);
       const field = "labels.[secret]\\u001b";

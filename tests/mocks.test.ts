@@ -30,23 +30,34 @@ describe("a program's unit test, with Pulumi's mocks", () => {
 
   const one = { id: "mocked" };
   const connection = "tlsedge-staging";
-  const rows: [name: string, lookup: () => Promise<unknown>, inputs: object, answered?: object][] =
+  const rows: [
+    name: string,
+    lookup: () => Promise<unknown>,
+    inputs: object,
+    answered?: object,
+    form?: string,
+  ][] = [
+    ["getTLSEdge", () => sdk.getTLSEdge({ hostport: "a.b:443" }), { hostport: "a.b:443" }],
+    ["getTLSCertificate", () => sdk.getTLSCertificate({ domain: "a.b" }), { domain: "a.b" }],
     [
-      ["getTLSEdge", () => sdk.getTLSEdge({ hostport: "a.b:443" }), { hostport: "a.b:443" }],
-      ["getTLSCertificate", () => sdk.getTLSCertificate({ domain: "a.b" }), { domain: "a.b" }],
-      [
-        "getTunnel",
-        () => sdk.getTunnel({ id: undefined, labels: { app: "web" }, connection }),
-        { labels: { app: "web" }, connection },
-      ],
-      ["getTLSEdges", () => sdk.getTLSEdges(), {}, { tlsEdges: [one] }],
-      ["getTLSCertificates", () => sdk.getTLSCertificates(), {}, { tlsCertificates: [one] }],
-      ["getTunnels", () => sdk.getTunnels(), {}, { tunnels: [one] }],
-      ["getTunnels", () => Array.fromAsync(sdk.streamTunnels()), {}, { tunnels: [one] }],
-      ["getTunnels", () => known(sdk.getTunnelsOutput()), {}, { tunnels: [one] }],
-    ];
-  for (const [name, lookup, inputs, answered] of rows) {
-    it(`C63 gets from ${name} what its mock gives: ${lookup}`, async () => {
+      "getTunnel",
+      () => sdk.getTunnel({ id: undefined, labels: { app: "web" }, connection }),
+      { labels: { app: "web" }, connection },
+    ],
+    ["getTLSEdges", () => sdk.getTLSEdges(), {}, { tlsEdges: [one] }],
+    ["getTLSCertificates", () => sdk.getTLSCertificates(), {}, { tlsCertificates: [one] }],
+    ["getTunnels", () => sdk.getTunnels(), {}, { tunnels: [one] }],
+    [
+      "getTunnels",
+      () => Array.fromAsync(sdk.streamTunnels()),
+      {},
+      { tunnels: [one] },
+      ", page by page,",
+    ],
+    ["getTunnels", () => known(sdk.getTunnelsOutput()), {}, { tunnels: [one] }, "Output"],
+  ];
+  for (const [name, lookup, inputs, answered, form = ""] of rows) {
+    it(`C63 gets from ${name}${form} what its mock gives`, async () => {
       if (answered) answer = () => answered;
       assert.deepEqual(await lookup(), answered ? [one] : one);
       assert.deepEqual(calls, [{ token: `tlsedge:index:${name}`, inputs }]);

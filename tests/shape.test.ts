@@ -124,6 +124,24 @@ describe("the shape of inputs", () => {
     assert.deepEqual(problems({ ipRestriction: { ipPolicyIds: unknown } }), []);
   });
 
+  it("C13 a wrong value beside an unknown one is refused by its path, at any depth", () => {
+    const wrong = problems({
+      hostports: [unknown, "no port"],
+      backend: { backendId: unknown, enabled: "yes" },
+      ipRestriction: { ipPolicyIds: [unknown, 7] },
+    });
+    const paths = ["hostports[1]", "backend.enabled", "ipRestriction.ipPolicyIds[1]"];
+    assert.deepEqual(
+      wrong.map((reason) => reason.split(": ")[0]),
+      paths,
+    );
+  });
+
+  it("C10 an empty list of ids is refused, also in a module that is off", () => {
+    const [reason = ""] = problems({ ipRestriction: { enabled: false, ipPolicyIds: [] } });
+    assert.match(reason, /^ipRestriction\.ipPolicyIds: must not be empty/);
+  });
+
   const write = "write only a host name, a colon and a port, such as app.example.com:443";
   const colons = `has more than one colon, as an IPv6 address has: ${write}`;
   const port = "has a wrong port: it is a number from 1 to 65535, without zeros before it";

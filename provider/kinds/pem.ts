@@ -274,7 +274,7 @@ export function chainFingerprint(chain: X509Certificate[]): string {
   return hash.digest("hex");
 }
 
-/** The names that a certificate is valid for, besides its common name. */
+/** The names that a certificate is valid for. */
 export interface SubjectAlternativeNames {
   /** Domains, wildcards included. */
   dnsNames: string[];

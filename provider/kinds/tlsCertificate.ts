@@ -255,18 +255,15 @@ function adviceOnKey(chain: X509Certificate[], key: KeyObject): string {
     : "Give the key that the certificate was requested with, or the certificate of this key";
 }
 
-/**
- * The names that a certificate is for (RFC 9525): the common name counts only when there are no others. It comes first
- * where it is one of them.
- */
+/** The names that a certificate shows: the common name alone when there are no others, and first where it is one of them. */
 function namesOf({
   subjectAlternativeNames: { dnsNames, ips },
   subjectCommonName,
 }: Pick<ChainState, "subjectAlternativeNames" | "subjectCommonName">): string[] {
   const names = [...dnsNames, ...ips];
-  const isOnly = names.length === 0 && subjectCommonName !== "";
-  const first = isOnly || names.includes(subjectCommonName) ? [subjectCommonName] : [];
-  return [...new Set([...first, ...names])];
+  if (names.length === 0) return subjectCommonName ? [subjectCommonName] : [];
+  const common = subjectCommonName.toLowerCase();
+  return [...new Set([...names.filter((name) => name.toLowerCase() === common), ...names])];
 }
 
 const dayOf = ({ notAfter }: ChainState) => notAfter.slice(0, 10);

@@ -118,7 +118,7 @@ describe("the npm packages, from their tarballs", () => {
     return project;
   }
 
-  // npm with the current versions is what the template of a site installs (templates.test.ts).
+  // What npm installs with the current versions, templates.test.ts deploys.
   for (const [versions, manager, own, flavours] of [
     ["current", "pnpm", current, ["module"]],
     ["lowest", "npm", lowest, ["commonjs", "module"]],

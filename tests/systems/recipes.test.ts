@@ -165,7 +165,9 @@ describe("the template stack and the recipes, from `pulumi new` on", () => {
   const commandOf = ({ command, "stack-name": stack, ...inputs }: Values) =>
     [
       `pulumi ${command} --stack ${stack} --non-interactive`,
-      ...["diff", "suppress-progress"].filter((name) => inputs[name]).map((name) => `--${name}`),
+      ...["diff", "suppress-progress"]
+        .filter((name) => inputs[name] === "true")
+        .map((name) => `--${name}`),
       `--policy-pack ${inputs.policyPacks} --policy-pack-config ${inputs.policyPackConfigs}`,
     ].join(" ");
 
@@ -186,7 +188,8 @@ describe("the template stack and the recipes, from `pulumi new` on", () => {
     const own = await text("Pulumi.prod.yaml");
     await project.file("Pulumi.prod.yaml", own.replace('minVersion: "1.3"', 'minVersion: "1.1"'));
     for (const id of ["preview", "prod"]) {
-      const { output, writes } = await run(id);
+      const { code, output, writes } = await run(id);
+      assert.notEqual(code, 0, output);
       assert.match(output, /\[mandatory\].*edge-tls-version/);
       assert.deepEqual(writes, []);
     }
