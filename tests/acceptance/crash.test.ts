@@ -21,9 +21,10 @@ const assertAllStored = async (project: Project) =>
   assert.deepEqual((await stored(project)).toSorted(), ids(project).toSorted());
 
 /** The service does its work, and the answer never comes. */
-const lost = (method: "POST" | "DELETE", path: string): Fault => ({
+const lost = (method: Fault["method"], path: string): Fault => ({
   ...{ method, path, answer: "silence", work: true },
 });
+type Victim = "engine" | "provider";
 /** Kills the engine when the answer to a request is lost. */
 const killEngine = async (project: Project, fault: Fault) => {
   await project.killed("engine", fault, "up");
@@ -76,9 +77,39 @@ const namedAndAdopted = (
 scenario("a crash, through dynamic providers", ["dynamic"], () => {
   let orphan: string;
   const issue = (project: Project) => project.certificate(".", { commonName: "app.example.com" });
-  const program = (more = "", options = "") => `
-    const dependsOn = ${certificate("certificate", "", options)}
-    ${edge("edge", 'hostports: ["app.example.com:443"]', "dependsOn")} ${more}`;
+  const program = (more = "", options = "", args = "") => `
+    const dependsOn = ${certificate("certificate", args, options)}
+    ${edge("edge", `hostports: ["app.example.com:443"], ${args}`, "dependsOn")} ${more}`;
+  const update = (description: string) => (project: Project) =>
+    project.program(program("", "", `description: "${description}"`));
+  const urn = "**::edge";
+  /** A change, the request whose answer never comes, and what is killed then. */
+  const kills: [string, (project: Project) => Promise<unknown>, Fault, Victim, string[]?][] = [
+    ["a replacement", issue, lost("DELETE", "/tls_certificates/*"), "engine"],
+    [
+      "a replacement that deletes first",
+      async () => {},
+      lost("DELETE", "/edges/tls/*"),
+      "provider",
+      ["--replace", urn],
+    ],
+    ["an update", update("one"), lost("PATCH", "/edges/tls/*"), "engine"],
+    ["another update", update("two"), lost("PATCH", "/tls_certificates/*"), "provider"],
+  ];
+  const madeGood = kills.map(([title, change, fault, victim, options = []]): [string, Step] => [
+    `C37: a crash of the ${victim} in ${title} is made good by up --refresh`,
+    {
+      outside: async (project) => {
+        await change(project);
+        await project.killed(victim, fault, "up", ...options);
+        if (victim === "engine") await project.succeedsQuietly("cancel", "--yes");
+        age(project);
+      },
+      up: "succeeds",
+      options: ["--refresh"],
+      check: assertAllStored,
+    },
+  ]);
   return {
     "C84: the plan after a crash in a create names the object, and the option import adopts it":
       namedAndAdopted(
@@ -91,15 +122,7 @@ scenario("a crash, through dynamic providers", ["dynamic"], () => {
         (options) => program("", options),
         ["POST /edges/tls"],
       ),
-    "C37: a crash of the engine in a replacement is made good by up --refresh": {
-      outside: async (project) => {
-        await issue(project);
-        await killEngine(project, lost("DELETE", "/tls_certificates/*"));
-      },
-      up: "succeeds",
-      options: ["--refresh"],
-      check: assertAllStored,
-    },
+    ...Object.fromEntries(madeGood),
     "C84: the error after a crash of the engine in a create names the edge that has the hostport": {
       outside: async (project) => {
         await project.program(program(edge("more", 'hostports: ["more.example.com:443"]')));

@@ -1,11 +1,6 @@
 import assert from "node:assert/strict";
-import { makeCertificate } from "../../emulator/server";
 import { Project } from "../../tools/engine";
 import { nameOf } from "../../tools/engineLog";
-import { brokenCopy } from "../../tools/faults/account";
-import { draw, words } from "../../tools/faults/draw";
-import { Owners } from "../../tools/faults/judge";
-import { runSequences } from "../../tools/faults/sequences";
 import { assertInert } from "../cases";
 
 for (const protocol of ["dynamic", "plugin"] as const)
@@ -105,52 +100,3 @@ for (const protocol of ["dynamic", "plugin"] as const)
       assert.deepEqual([edges().length, certificates().length], [2, 2]);
     });
   });
-
-describe("the drawn sequences of tools/faults", () => {
-  it("say in some run each thing that only some runs have", async () => {
-    const pair = await makeCertificate({ commonName: "app.example.com" });
-    const drawn = Array.from({ length: 200 }, (_, number) => draw(1, number, [pair]));
-    const missing = Object.entries(words).filter(([, isIn]) => !drawn.some(isIn));
-    assert.deepEqual(missing, []);
-  });
-
-  it("C36 see an object that two resources have, or have had one after the other", () => {
-    const judge = (isOneStack: boolean, messages = "") => {
-      const [first, second] = [
-        { id: "cert_1", name: "first", home: "one" },
-        { id: "", name: "second", home: isOneStack ? "one" : "two" },
-      ];
-      const owners = new Owners();
-      const before = owners.judge([first, second], messages);
-      Object.assign(first, { id: "" });
-      Object.assign(second, { id: "cert_1" });
-      return [...before, ...owners.judge([first, second], messages)].map(({ promise }) => promise);
-    };
-    assert.deepEqual(judge(true, "it uses cert_1"), ["shared"]);
-    assert.deepEqual(judge(false), ["shared"]);
-    // Two stacks can't know.
-    assert.deepEqual(judge(false, "it uses cert_1"), []);
-  });
-
-  it("C84 see that a create takes what an earlier one was answered with", () => {
-    const owners = new Owners();
-    const all = [{ id: "cert_1", name: "one", home: "one" }];
-    owners.unstored.add("cert_1");
-    assert.deepEqual(
-      owners.judge(all, "").map(({ promise }) => promise),
-      ["taken"],
-    );
-    // Unless the user has said so.
-    owners.release("cert_1");
-    assert.deepEqual(owners.judge(all, ""), []);
-  });
-
-  it("C33 break promises on a copy of the package that sends a failed create again", async () => {
-    const numbers = Array.from({ length: 12 }, (_, number) => number);
-    const results = await runSequences(1, numbers, "dynamic", await brokenCopy());
-    const broken = results.flatMap((run) => run.broken.map(({ promise }) => promise));
-    for (const promise of ["resent", "duplicate"] as const) {
-      assert.ok(broken.includes(promise), broken.join());
-    }
-  });
-});
