@@ -32,6 +32,8 @@ the service with the states. Prints what breaks a promise, made smaller, and exi
 /** How many sequences run at a time: they spend most of their time waiting. */
 const parallel = 6;
 const totals: Record<string, number> = { sequences: options.runs, broken: 0 };
+/** The commands that were drawn, and the faults that met a request. */
+const met: Record<string, number> = {};
 
 /** What decides whether a command is possible. */
 type Seen = Pick<World, "isOver" | "isFinished">;
@@ -45,7 +47,10 @@ const command = <T>(
 ): fc.Arbitrary<fc.AsyncCommand<Seen, World>> =>
   values.map((value) => ({
     check: ({ isOver, isFinished }) => !isOver && (isFinished || !needsAll),
-    run: async (_, world) => void (await run(world, value)),
+    run: async (_, world) => {
+      world.count(name);
+      await run(world, value);
+    },
     toString: () => `${name} ${JSON.stringify(value, (key, part) => (key === "body" ? "" : part))}`,
   }));
 const engine = (name: Command, ...drawn: Parameters<typeof runsOf>) =>
@@ -63,6 +68,10 @@ const commands = [
   command("update", changes, (world, how) => world.update(how), true),
   command("follow", fc.boolean(), (world, adopts) => world.follow(adopts)),
 ];
+
+function addTo(sums: Record<string, number>, counts: Record<string, number>): void {
+  for (const [row, count] of Object.entries(counts)) sums[row] = (sums[row] ?? 0) + count;
+}
 
 /** Gives what is broken, and how to repeat it. */
 async function runOne(shared: Shared, seed: number): Promise<string | undefined> {
@@ -82,8 +91,8 @@ async function runOne(shared: Shared, seed: number): Promise<string | undefined>
       throw error;
     } finally {
       await world.close();
-      for (const [row, count] of Object.entries(world.counts))
-        totals[row] = (totals[row] ?? 0) + count;
+      addTo(totals, world.counts);
+      addTo(met, world.met);
     }
   });
   const how = { seed, numRuns: 1, unbiased: true, ...(path && { path }) };
@@ -116,6 +125,8 @@ async function main(): Promise<void> {
   const versions = { "@pulumi/pulumi": version, "Node.js": process.versions.node };
   for (const [row, count] of Object.entries({ ...totals, seed, minutes, ...versions }))
     console.log(`| ${row} | ${count} |`);
+  const sorted = Object.entries(met).toSorted();
+  console.log(`drawn and met: ${sorted.map(([title, count]) => `${title} ${count}×`).join(", ")}`);
   if (totals.broken) process.exitCode = 1;
 }
 

@@ -168,6 +168,8 @@ export class Stack {
   output = "";
   /** What the user has read: errors, and what the processes have printed, without the debug log. */
   messages = "";
+  /** How many characters of them are older than the last command. */
+  #told = 0;
   /** By what they are for. */
   readonly #providers = new Map<string, Provider>();
 
@@ -177,6 +179,11 @@ export class Stack {
   /** The resources of the program. */
   get resources(): Resource[] {
     return this.all.filter(({ args }) => args);
+  }
+
+  /** What the user has read since the last command began. */
+  get news(): string {
+    return this.messages.slice(this.#told);
   }
 
   get isFinished(): boolean {
@@ -228,6 +235,7 @@ export class Stack {
   /** Runs a command on all resources at once, or on some; gives whether something has changed. */
   async run(command: Command, isTargeted: boolean): Promise<boolean> {
     for (const one of this.all) one.begin();
+    this.#told = this.messages.length;
     const targeted = isTargeted ? this.resources.slice(-1) : this.#targets;
     const chosen = targeted.length > 0 ? targeted : this.all;
     const done = await this.#runAll(command, chosen);

@@ -3,6 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import {
   type Collection,
   type Emulator,
+  type Fault,
   type MadeCertificate,
   startEmulator,
 } from "../../emulator/server";
@@ -36,15 +37,17 @@ export class World {
   isOver = false;
   ups = 0;
   /** For the totals. `named` are objects that no state had. */
-  readonly counts = { "requests that met a fault": 0, kills: 0, objects: 0, named: 0 };
+  readonly counts = { kills: 0, objects: 0, named: 0 };
+  /** How often each command was drawn, and how many faults with each answer met a request. */
+  readonly met: Record<string, number> = {};
   /** Objects of another user. */
   #others: string[] = [];
   /** Which resource has had which object. */
   readonly #owners = new Map<string, Resource>();
   /** Objects that were answered to creates, and that no state has because the engine was killed. */
   readonly #unstored = new Set<string>();
-  /** Objects that a command was to delete. */
-  readonly #mayBeDeleted = new Set<string>();
+  /** Objects that a `destroy` has deleted; after an error a state may still have them. */
+  readonly #deleted = new Set<string>();
   #isEdited = false;
   /** Whether the last `up` has left something to the next one. */
   #leavesSome = false;
@@ -84,6 +87,8 @@ export class World {
 
   async #addOlder(): Promise<void> {
     this.stacks = [this.#stack(0, this.setup.older, false)];
+    // The first `up` of the user comes later.
+    this.ups = 1;
     await this.run("up");
     const created_at = new Date(Date.now() + this.setup.clocks.createdAt - 3_600_000).toISOString();
     for (const { id } of this.#all) {
@@ -135,6 +140,11 @@ export class World {
 
   get #messages(): string {
     return this.stacks.map(({ messages }) => messages).join("\n");
+  }
+
+  /** What this command has said. */
+  get #news(): string {
+    return this.stacks.map(({ news }) => news).join("\n");
   }
 
   get #errors(): string {
@@ -195,7 +205,6 @@ export class World {
     const isTargeted = how.isTargeted === true || (isUp && this.#isTargeted);
     if (isUp) this.#isTargeted = false;
     if (isUp) this.#leavesSome = isTargeted || this.stacks.some((stack) => stack.isTargeted);
-    if (command === "destroy") for (const { id } of this.#all) this.#mayBeDeleted.add(id);
     const newProcess = (protocol: Protocol, key: Key) => this.#newProcess(how, protocol, key);
     await Promise.all(this.stacks.map((stack) => stack.start(newProcess, command)));
     const sent = this.emulator.requests.length;
@@ -208,6 +217,7 @@ export class World {
     const unsure = killed.map(({ id }) => id);
     const unstored = this.#restore(kill?.victim === "engine" && !kill.isStored ? killed : []);
     await this.#clearFaults();
+    if (command === "destroy") this.#endDestroy();
     if (!how.keepsProcess) await this.#end();
     judgeRequests(this.emulator.requests.slice(sent), this.#all);
     for (const one of this.#all) this.#judge(one, unsure);
@@ -215,6 +225,15 @@ export class World {
     for (const id of unstored) this.#unstored.add(id);
     if (isUp) this.#endUp();
     return changes.some(Boolean);
+  }
+
+  #endDestroy(): void {
+    const gone = this.#all.filter(({ before }) => !this.#find(before.id));
+    for (const { before } of gone) this.#deleted.add(before.id);
+  }
+
+  count(title: string, by = 1): void {
+    this.met[title] = (this.met[title] ?? 0) + by;
   }
 
   #endUp(): void {
@@ -231,7 +250,7 @@ export class World {
   #addFaults(command: Command, { kill, faults = [] }: Partial<Run>): void {
     const list = this.setup.kind === "tlsEdge" ? "/edges/tls" : "/tls_certificates";
     const { date, createdAt } = this.setup.clocks;
-    const isLost = this.setup.isLong && this.ups === 0 && this.stacks.length > 0;
+    const isLost = this.setup.isLong && this.ups === 0;
     const own = isLost ? [lostCreates] : faults;
     const all = kill ? [{ ...kill.fault, answer: "silence" } as const, ...own] : own;
     for (const fault of all) {
@@ -242,6 +261,7 @@ export class World {
       const isOfOne = isLate || method === "PATCH" || method === "DELETE";
       const isOfAny = !isOfOne && method === "GET" && command !== "up";
       const path = isOfOne ? `${list}/*` : list;
+      this.count(titleOf(answer), 0);
       this.emulator.faults.add({ ...fault, ...(!isOfAny && { path }) });
     }
   }
@@ -250,7 +270,7 @@ export class World {
   async #clearFaults(): Promise<void> {
     const { faults } = this.emulator;
     const met = faults.list().filter(({ hits }) => hits > 0);
-    this.counts["requests that met a fault"] += met.length;
+    for (const { answer } of met) this.count(titleOf(answer));
     faults.clear();
     await setTimeout(met.some(({ work }) => typeof work === "object") ? 350 : 10);
   }
@@ -281,9 +301,9 @@ export class World {
   #judge(one: Resource, unsure: string[]): void {
     const { id, before, error, args, name, home, replacement } = one;
     const isLost = before.id !== id && this.#own.some((object) => object.id === before.id);
-    if (isLost && !this.#messages.includes(before.id))
+    if (isLost && !this.#news.includes(before.id))
       throw new Broken("gone", `${name} has lost ${before.id}`);
-    if (args && id && !this.#mayBeDeleted.has(id) && !this.#find(id))
+    if (args && id && !this.#deleted.has(id) && !this.#find(id))
       throw new Broken("gone", `${id} of ${name} was deleted`);
     // Where the old object is deleted first, the error may be that of its delete.
     const own = replacement?.deletesFirst ? replacement.old.before.id : undefined;
@@ -379,10 +399,12 @@ export class World {
       // As errors say: two minutes later, with the setting for another key, and after a refresh.
       this.emulator.clocks.date += 120_000;
       this.follow(this.setup.adopts);
-      const sameAccount = this.#errors.includes("SAME_ACCOUNT=1");
-      await this.run("refresh", { sameAccount, keepsProcess: true });
-      if (this.#errors) await this.#end();
-      else await this.run("up", { sameAccount });
+      const errors = this.#errors;
+      const sameAccount = errors.includes("SAME_ACCOUNT=1");
+      // After a `destroy` that failed, the user reads what it has deleted.
+      const isHalf = this.#all.some(({ id }) => this.#deleted.has(id));
+      if (isHalf || errors.includes("pulumi refresh")) await this.run("refresh", { sameAccount });
+      await this.run("up", { sameAccount });
     }
     if (!this.isOver) {
       await this.#judgeLeft();
@@ -390,6 +412,9 @@ export class World {
       if (this.#errors || changes.some(Boolean))
         throw new Broken("differs", `${changes} in the end ${this.#errors}`);
       this.#judgeContent();
+      await this.run("destroy");
+      if (this.#errors || this.#own.length > 0)
+        throw new Broken("differs", `destroy leaves ${this.#own.length} ${this.#errors}`);
     }
     await this.#end();
     judgeTexts(this.stacks, (text) => this.#secrets.in(text));
@@ -432,6 +457,15 @@ export class World {
     const left = this.#own.filter(({ id }) => !this.#isHeld(id));
     if (left.length > 0) throw new Broken("differs", `the service has ${left.length} more`);
   }
+}
+
+/** For the totals. */
+function titleOf(answer: Fault["answer"]): string {
+  if (typeof answer !== "object") return String(answer);
+  if (!("status" in answer)) return Object.keys(answer).join();
+  const { status, headers } = answer;
+  const seconds = headers?.["Retry-After"];
+  return seconds === undefined ? String(status) : `${status} after ${seconds} s`;
 }
 
 /** Other inputs of the same object: what the service need not echo as it was sent differs. */
