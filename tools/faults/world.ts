@@ -311,6 +311,9 @@ export class World {
     const held = [...inHome.flatMap((other) => [other.id, other.before.id]), ...this.#others];
     const isNamed = (held: string) =>
       held !== own && !unsure.includes(held) && this.#find(held) && error?.message.includes(held);
+    const isUnsure = unsure.some((id) => id && error?.message.includes(id));
+    if (!id && !isUnsure && error?.message.includes("is in the state"))
+      throw new Broken("unstored", error.message);
     // The option `import` names an object that a state may have.
     if (args && !id && !args.__import && held.some(isNamed))
       throw new Broken("misleading", error?.message ?? "");
