@@ -52,8 +52,7 @@ export class Project {
   private constructor(
     readonly folder: string,
     readonly cli: PulumiCli,
-    readonly options: EmulatorOptions,
-    public emulator: Emulator,
+    readonly emulator: Emulator,
     readonly env: NodeJS.ProcessEnv,
   ) {
     this.secrets.add("the API key", emulator.apiKey);
@@ -98,7 +97,7 @@ export class Project {
   ): Promise<Project> {
     const cli = await findOrBuildPulumi();
     const emulator = await startEmulator(options);
-    return new Project(folder, cli, options, emulator, {
+    return new Project(folder, cli, emulator, {
       ...cli.env,
       ...(await environment(home, emulator)),
       // The linter has checked the types of the examples.
@@ -171,13 +170,6 @@ export class Project {
   async select(stack: string): Promise<void> {
     this.stack = stack;
     await this.succeedsQuietly("stack", "select", "--create");
-  }
-
-  /** Stops the emulator and starts it again, on the same port and with the same options. */
-  async restartEmulator(): Promise<void> {
-    await this.emulator.close();
-    const port = Number(new URL(this.emulator.url).port);
-    this.emulator = await startEmulator({ ...this.options, port });
   }
 
   /** A client of the account: what another user, or a person, does with it. */

@@ -10,6 +10,16 @@ const ids = ({ emulator }: Project) =>
   [emulator.tlsEdges, emulator.tlsCertificates].flatMap((all) => all.list().map(({ id }) => id));
 const stored = async (project: Project) =>
   Object.values(await project.exported()).map(({ id }) => id);
+/** The state has each object, as the service has it. */
+async function assertAllStored(project: Project): Promise<void> {
+  const { tlsEdges, tlsCertificates } = project.emulator;
+  const objects = [...tlsEdges.list(), ...tlsCertificates.list()];
+  const known = Object.values(await project.exported());
+  assert.deepEqual(
+    known.map(({ id, outputs }) => [id, outputs.description ?? ""]).toSorted(),
+    objects.map(({ id, description }) => [id, description ?? ""]).toSorted(),
+  );
+}
 /** The object that no resource has. */
 async function orphanOf(project: Project): Promise<string> {
   const known = await stored(project);
@@ -17,8 +27,6 @@ async function orphanOf(project: Project): Promise<string> {
   assert.deepEqual(more, []);
   return orphan;
 }
-const assertAllStored = async (project: Project) =>
-  assert.deepEqual((await stored(project)).toSorted(), ids(project).toSorted());
 
 /** The service does its work, and the answer never comes. */
 const lost = (method: Fault["method"], path: string): Fault => ({
@@ -123,6 +131,7 @@ scenario("a crash, through dynamic providers", ["dynamic"], () => {
         ["POST /edges/tls"],
       ),
     ...Object.fromEntries(madeGood),
+    "C37: then another up changes nothing": { up: { same: 3 }, writes: [] },
     "C84: the error after a crash of the engine in a create names the edge that has the hostport": {
       outside: async (project) => {
         await project.program(program(edge("more", 'hostports: ["more.example.com:443"]')));

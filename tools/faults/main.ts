@@ -1,72 +1,133 @@
+import { version } from "@pulumi/pulumi/version";
 import { Option, program } from "commander";
+import * as fc from "fast-check";
+import { makeCertificate } from "../../emulator/server";
 import { wholeNumber } from "../command";
+import { linkModules, newFolder } from "../folders";
 import type { Protocol } from "../protocol";
-import { runCrashes } from "./crashes";
-import { countBroken, type Numbered, runSequences, totalsOf } from "./sequences";
-
-/** What can be run; each gives its totals and the promises that were broken. */
-const parts = {
-  sequences,
-  crashes: ({ protocol, run }: Options) => runCrashes(protocol, run),
-};
+import { edits, replacements, runs as runsOf, setups } from "./draw";
+import type { Command } from "./stack";
+import { type Shared, World } from "./world";
 
 interface Options {
-  only?: keyof typeof parts;
   protocol: Protocol;
   seed: number;
   runs: number;
-  /** The only sequence or crash to run. */
-  run?: number;
+  shrink: number;
+  path?: string;
 }
 
-const parse = (): Options =>
-  program
-    .name("npm run test:faults --")
-    .description(`Makes requests fail, and compares the objects on the service with the states.
-Prints the totals for docs/performance.md. Exits with 1 when a promise is broken.`)
-    .addOption(
-      new Option(
-        "--only <part>",
-        "sequences are drawn; in crashes, processes are killed at fixed points, on the real engine",
-      ).choices(Object.keys(parts)),
-    )
-    .addOption(
-      new Option("--protocol <protocol>").choices(["dynamic", "plugin"]).default("dynamic"),
-    )
-    .option("--runs <n>", "how many sequences; fewer prove too little", wholeNumber, 1000)
-    .option("--seed <n>", "decides the sequences", wholeNumber, Date.now() % 1_000_000)
-    .option("--run <n>", "only sequence N of the seed, or only crash N", wholeNumber)
-    .parse()
-    .opts();
+const options: Options = program
+  .name("npm run test:faults --")
+  .description(`Draws sequences of commands in which requests fail and processes are killed, and compares the objects on
+the service with the states. Prints what breaks a promise, made smaller, and exits with 1.`)
+  .addOption(new Option("--protocol <protocol>").choices(["dynamic", "plugin"]).default("dynamic"))
+  .option("--runs <n>", "how many sequences; fewer prove too little", wholeNumber, 300)
+  .option("--seed <n>", "of the first; the next one has the next", wholeNumber, Date.now() % 1e6)
+  .option("--shrink <minutes>", "how long a failing sequence is made smaller", wholeNumber, 3)
+  .option("--path <path>", "with --runs 1: the smaller sequence that a failure has printed")
+  .parse()
+  .opts();
+
+/** How many sequences run at a time: they spend most of their time waiting. */
+const parallel = 6;
+const totals: Record<string, number> = { sequences: options.runs, broken: 0 };
+/** The commands that were drawn, and the faults that met a request. */
+const met: Record<string, number> = {};
+
+/** What decides whether a command is possible. */
+type Seen = Pick<World, "isOver" | "isFinished">;
+
+/** A command, with what it does to the world. Some are possible only when the program is deployed. */
+const command = <T>(
+  name: string,
+  values: fc.Arbitrary<T>,
+  run: (world: World, value: T) => unknown,
+  needsAll = false,
+): fc.Arbitrary<fc.AsyncCommand<Seen, World>> =>
+  values.map((value) => ({
+    check: ({ isOver, isFinished }) => !isOver && (isFinished || !needsAll),
+    run: async (_, world) => {
+      world.count(name);
+      await run(world, value);
+    },
+    toString: () => `${name} ${JSON.stringify(value, (key, part) => (key === "body" ? "" : part))}`,
+  }));
+const engine = (name: Command, ...drawn: Parameters<typeof runsOf>) =>
+  command(name, runsOf(...drawn), (world, how) => world.run(name, how));
+
+const up = engine("up", 4, "POST", "POST", "POST", "GET", "DELETE");
+const edit = command("edit", edits, (world, { what, stack }) => world.edit(what, stack));
+const changes = runsOf(2, "PATCH", "PATCH", "GET");
+const replace = command("replace", replacements, (world, how) => world.replace(how), true);
+const commands = [
+  ...[up, up, up, up, edit, edit, replace, replace],
+  engine("preview", 1, "GET"),
+  engine("refresh", 2, "GET"),
+  engine("destroy", 2, "DELETE", "GET"),
+  command("update", changes, (world, how) => world.update(how), true),
+  command("follow", fc.boolean(), (world, adopts) => world.follow(adopts)),
+];
+
+function addTo(sums: Record<string, number>, counts: Record<string, number>): void {
+  for (const [row, count] of Object.entries(counts)) sums[row] = (sums[row] ?? 0) + count;
+}
+
+/** Gives what is broken, and how to repeat it. */
+async function runOne(shared: Shared, seed: number): Promise<string | undefined> {
+  const { protocol, shrink, path: paths = "" } = options;
+  const [path, replayPath] = paths.split(",");
+  let shrinksUntil = Number.POSITIVE_INFINITY;
+  const replay = replayPath && { replayPath };
+  const more = fc.commands(commands, { maxCommands: 6, size: "max", ...replay });
+  const property = fc.asyncProperty(setups, up, more, async (setup, first, more) => {
+    if (Date.now() > shrinksUntil) return;
+    const world = await World.start(setup, shared);
+    try {
+      await fc.asyncModelRun(() => ({ model: world, real: world }), [first, ...more]);
+      await world.settle();
+    } catch (error) {
+      shrinksUntil = Math.min(shrinksUntil, Date.now() + shrink * 60_000);
+      throw error;
+    } finally {
+      await world.close();
+      addTo(totals, world.counts);
+      addTo(met, world.met);
+    }
+  });
+  const how = { seed, numRuns: 1, unbiased: true, ...(path && { path }) };
+  const found = await fc.check(property, how);
+  if (!found.failed) return undefined;
+  const [setup, first, rest] = found.counterexample ?? [];
+  const place = `${found.counterexamplePath},${/replayPath="(.+)"/.exec(String(rest))?.[1]}`;
+  const again = `--protocol ${protocol} --runs 1 --seed ${seed} --path ${place}`;
+  return [found.errorInstance, JSON.stringify(setup), first, rest, again].join("\n");
+}
 
 async function main(): Promise<void> {
-  const options = parse();
-  console.log(`seed ${options.seed}`);
-  for (const part of options.only ? [options.only] : (["sequences", "crashes"] as const)) {
-    const { totals, broken } = await parts[part](options);
-    for (const text of broken) console.error(`broken: ${text}`);
-    for (const [row, count] of totals) console.log(`| ${row} | ${count} |`);
-    console.log(`${part}: ${broken.length} promises broken`);
-    if (broken.length > 0) process.exitCode = 1;
-  }
-}
-
-async function sequences({ protocol, seed, runs, run }: Options) {
-  const started = Date.now();
-  const numbers = run === undefined ? Array.from({ length: runs }, (_, n) => n) : [run];
-  const results = await runSequences(seed, numbers, protocol);
-  const broken = results.flatMap((one) =>
-    one.broken.map(({ promise, text }) => `${promise}: ${text}\n  ${describe(seed, one)}`),
-  );
-  for (const [promise, count] of countBroken(results)) console.log(`${promise}: ${count} runs`);
-  const minutes = Math.ceil((Date.now() - started) / 60_000);
-  return { broken, totals: totalsOf(seed, results, minutes) };
-}
-
-/** The faults of a run, and the command that repeats it. */
-function describe(seed: number, { number, metFaults, words, killed }: Numbered): string {
-  const faults = [...metFaults, ...words, ...(killed ? [`${killed} killed`] : [])].join("; ");
-  return `${faults}\n  npm run test:faults -- --only sequences --seed ${seed} --run ${number}`;
+  const { protocol, seed, runs } = options;
+  const since = Date.now();
+  const folder = newFolder();
+  await linkModules(folder);
+  const issuer = await makeCertificate({ commonName: "Faults CA", isCa: true });
+  const leaf = { commonName: "app.example.com", dnsNames: ["app.example.com"] };
+  const certificates = [await makeCertificate(leaf), await makeCertificate({ ...leaf, issuer })];
+  const rest = Array.from({ length: runs }, (_, n) => seed + n);
+  const work = async () => {
+    for (let one = rest.shift(); one !== undefined; one = rest.shift()) {
+      const found = await runOne({ protocol, folder, certificates }, one);
+      if (found) console.error(`broken: ${found}\n`);
+      totals.broken = Number(totals.broken) + Number(found !== undefined);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(parallel, runs) }, work));
+  const minutes = Math.ceil((Date.now() - since) / 60_000);
+  const versions = { "@pulumi/pulumi": version, "Node.js": process.versions.node };
+  for (const [row, count] of Object.entries({ ...totals, seed, minutes, ...versions }))
+    console.log(`| ${row} | ${count} |`);
+  const sorted = Object.entries(met).toSorted();
+  console.log(`drawn and met: ${sorted.map(([title, count]) => `${title} ${count}×`).join(", ")}`);
+  if (totals.broken) process.exitCode = 1;
 }
 
 main();

@@ -1,129 +1,202 @@
 import type { Protocol, Provider } from "../protocol";
-import type { Properties } from "../resource";
-import type { Account, Settings } from "./account";
-import type { Replacement, Sequence, Step } from "./draw";
-import { Resource } from "./resource";
+import { Resource as Kept, type Properties, type ResourceProvider } from "../resource";
 
-/** Longer than an operation's deadline. After this time a provider without an engine has ended. */
+/**
+ * The key of a resource, by its namespace of config: the account's own, the same one under another name, the
+ * account's second one, or another account's.
+ */
+export type Key = "tlsedge" | "twin" | "second" | "other";
+
+export type Command = "up" | "preview" | "refresh" | "destroy";
+
+/** Longer than an operation's deadline: by then a provider without an engine has ended. */
 const longestOperationMs = 3000;
 
-/** A stack as the engine has it: resources, and the provider processes of the present command. */
+/** A replacement of one resource of each stack, or of all. */
+export interface Replacement {
+  /**
+   * By a taint or `--replace`, where the engine asks for no diff and checks without the old inputs; by
+   * `--target-replace`, which leaves the other resources out; by a `replacementTrigger`, where a check with the old
+   * inputs comes first; by `--replace '**'`, where another process deletes the old objects.
+   */
+  way: "taint" | "target" | "trigger" | "all";
+  /** Which resource. */
+  at: number;
+  /** Whether the program says `deleteBeforeReplace`. */
+  deletesFirst: boolean;
+  /** Whether each resource of dynamic providers has the option `import`, which names its own object. */
+  isAdopted: boolean;
+}
+
+/** One resource of a stack. */
+export class Resource extends Kept {
+  /** The processes that get the calls. */
+  readonly providers = {} as Record<Protocol, Provider>;
+  /** How it is replaced, as long as it has no object of its own. */
+  replaces: (Pick<Replacement, "way" | "deletesFirst"> & { old: Resource }) | undefined;
+  /** Whether a process of its own deletes it. */
+  isApart = false;
+  /** Of the last command. */
+  error: Error | undefined;
+  creates = 0;
+  /** Reads and deletes go to what has written the state. */
+  #writer: Protocol;
+  #isPartial = false;
+  /** What was stored before the last command. */
+  before: ReturnType<Resource["snapshot"]>;
+
+  /**
+   * @param name Unique among those of all stacks, but for a replaced one.
+   * @param args The program's arguments; undefined when the program no longer has the resource.
+   */
+  constructor(
+    readonly kind: "tlsEdge" | "tlsCertificate",
+    readonly stack: string,
+    readonly key: Key,
+    public protocol: Protocol,
+    public name: string,
+    public args: Properties | undefined,
+  ) {
+    super();
+    this.#writer = protocol;
+    this.before = this.snapshot();
+  }
+
+  /** One that takes its place in the program. */
+  successor(name = this.name): Resource {
+    const { kind, stack, key, protocol, args } = this;
+    this.args = undefined;
+    return new Resource(kind, stack, key, protocol, name, args);
+  }
+
+  /** Those of one home are in one process, which knows them all. The plugin has a process for each provider. */
+  get home(): string {
+    return this.protocol === "plugin" ? `${this.stack} ${this.key}` : this.stack;
+  }
+
+  get replacement(): Resource["replaces"] {
+    return this.id ? undefined : this.replaces;
+  }
+
+  get protocols(): Protocol[] {
+    return this.id ? [this.#writer, this.protocol] : [this.protocol];
+  }
+
+  protected get provider(): ResourceProvider {
+    return this.#providerOf(this.protocol);
+  }
+
+  protected override get writer(): ResourceProvider {
+    return this.#providerOf(this.#writer);
+  }
+
+  #providerOf(protocol: Protocol): ResourceProvider {
+    const type = `tlsedge:index:${this.kind.replace("tls", "TLS")}`;
+    const urn = `urn:pulumi:stack::project::${type}::${this.name}`;
+    return this.providers[protocol].resource({ type, urn });
+  }
+
+  /** A command begins. */
+  begin(): void {
+    Object.assign(this, { error: undefined, creates: 0, before: this.snapshot() });
+  }
+
+  snapshot() {
+    const { id, state: outs, inputs } = this;
+    return { id, outs, inputs, isPartial: this.#isPartial, writer: this.#writer };
+  }
+
+  /** As if the engine had stored nothing of the command. */
+  restore(): void {
+    const { id, outs, inputs, isPartial, writer } = this.before;
+    this.keep({ id, outs }, inputs, isPartial);
+    this.#writer = writer;
+  }
+
+  protected override keep(...kept: Parameters<Kept["keep"]>): void {
+    super.keep(...kept);
+    this.#isPartial = kept[2] === true;
+    this.#writer = this.protocol;
+  }
+
+  async run(command: Command): Promise<unknown> {
+    const { args } = this;
+    if (command === "refresh") return this.id && (await this.refresh()) !== "same";
+    if (command === "destroy") return this.id && this.destroy();
+    if (!args) return false;
+    if (command === "preview") return this.preview(args);
+    if (!this.id && this.protocol === "plugin" && args.__import) await this.#import(args);
+    return (await this.up(args)) !== "same";
+  }
+
+  /** The engine's own import. */
+  async #import({ __import }: Properties): Promise<void> {
+    const { id, props, inputs } = await this.provider.read(String(__import));
+    if (!id || !inputs) throw new Error(`there is no ${__import}`);
+    this.keep({ id, outs: props }, inputs);
+  }
+
+  /** In a replacement by a trigger, the old inputs are told first. */
+  override async check({ __import, ...args }: Properties) {
+    const connection = this.key === "tlsedge" ? {} : { connection: this.key };
+    // A copy of the provider's text, not an import: every state has it, so it never changes.
+    const __provider = `exports.handler = () => require("pulumi-tlsedge/provider").${this.kind}`;
+    const hidden = { ...connection, ...(__import ? { __import } : {}), __provider };
+    const news = this.protocol === "plugin" ? args : { ...args, ...hidden };
+    const { way, old } = this.replacement ?? {};
+    if (way === "trigger" && old?.id) await super.check(news, old.inputs);
+    return super.check(news);
+  }
+
+  protected override async write(inputs: Properties): Promise<void> {
+    const { old, deletesFirst } = this.replacement ?? {};
+    if (deletesFirst && old?.id) await old.destroy();
+    if (!this.id) this.creates += 1;
+    await super.write(inputs);
+  }
+
+  async destroy(): Promise<true> {
+    await this.leave();
+    this.forget();
+    return true;
+  }
+}
+
+/** A stack as the engine has it, and as its user sees it. */
 export class Stack {
-  /** The program's resources. */
-  readonly resources: Resource[];
-  /** What the state still has, and the program no longer declares. */
-  readonly dropped: Resource[] = [];
-  /** The program's arguments for each resource. */
-  program: Properties[];
-  /** For each resource the error of the last command, then those of the dropped ones. */
-  errors: (Error | undefined)[] = [];
-  /** What the user has read: errors, and what the processes have printed, without the debug log. */
-  messages = "";
   /** Everything that is searched for secrets. */
   output = "";
-  /** Whether a process has ended that nobody killed. */
-  hasCrashed = false;
+  /** What the user has read: errors, and what the processes have printed, without the debug log. */
+  messages = "";
+  /** How many characters of them are older than the last command. */
+  #told = 0;
   /** By what they are for. */
   readonly #providers = new Map<string, Provider>();
-  /** What a later command adds to the settings. */
-  #settings: Settings = {};
 
-  constructor(
-    private readonly account: Account,
-    { name, kind, programs, key, moves }: Sequence,
-    number: number,
-  ) {
-    const isMoved = moves && account.protocol === "plugin";
-    const protocol = isMoved ? "dynamic" : account.protocol;
-    const label = `${name.replaceAll(/\W+/g, "-")}-stack${number}`;
-    this.program = programs[number] ?? [];
-    this.resources = this.program.map((_, n) => {
-      // The program would name the account of a connection with an explicit provider.
-      const own = (number + n) % 2 === 1 && !isMoved ? key : "tlsedge";
-      return new Resource(kind, `${label}-${n}`, protocol, own, label);
-    });
+  /** `all` has the resources of the program and of the state. */
+  constructor(readonly all: Resource[]) {}
+
+  /** The resources of the program. */
+  get resources(): Resource[] {
+    return this.all.filter(({ args }) => args);
   }
 
-  get hasFailed(): boolean {
-    return this.errors.some(Boolean);
+  /** What the user has read since the last command began. */
+  get news(): string {
+    return this.messages.slice(this.#told);
   }
 
-  /** Whether another `up` has something to do. */
-  get isUnfinished(): boolean {
-    return this.hasFailed || this.dropped.length > 0 || this.resources.some(({ id }) => !id);
+  get isFinished(): boolean {
+    return this.all.every(({ id, args, error }) => !error && Boolean(id) === Boolean(args));
   }
 
-  get all(): Resource[] {
-    return [...this.resources, ...this.dropped];
+  get #targets(): Resource[] {
+    return this.resources.filter(({ replacement }) => replacement?.way === "target");
   }
 
-  get ids(): string[] {
-    return this.all.flatMap(({ id }) => id || []);
-  }
-
-  /** Runs a command on all resources at once, or on some; a failed process is not kept. */
-  async run(command: "up" | Step, isTargeted = false): Promise<string[]> {
-    // The engine starts a process for each command, which takes time. Before a destroy it is done here, too: in the
-    // process of an `up`, a delete is a part of a replacement.
-    if (this.hasFailed || command === "destroy") await this.end();
-    await this.#start();
-    const targets = isTargeted
-      ? this.resources.slice(-1)
-      : this.resources.filter(({ replacement }) => replacement?.way === "target");
-    const isAll = targets.length === 0;
-    const done = await Promise.allSettled(
-      this.all.map(async (one, index) => {
-        if (!isAll && !targets.includes(one)) return [];
-        if (command === "refresh") return one.id ? one.refresh() : "same";
-        if (command === "destroy") return one.id ? one.destroy() : "same";
-        const args = this.program[index];
-        return args ? one.up(args) : [];
-      }),
-    );
-    this.#keepErrors(done);
-    // Last, and only if all went well, as the engine does.
-    if (command === "up" && !this.hasFailed) {
-      const old = targets.map(({ replaces }) => replaces?.old);
-      const last = this.dropped.filter((one) => one.id && (isAll || old.includes(one)));
-      this.#keepErrors(await Promise.allSettled(last.map((one) => one.destroy())));
-    }
-    this.dropped.splice(0, Number.POSITIVE_INFINITY, ...this.dropped.filter(({ id }) => id));
-    return done.flatMap((one) => (one.status === "fulfilled" ? (one.value ?? []) : []));
-  }
-
-  /** `pulumi preview`, whose warnings the user reads. */
-  async plan(): Promise<void> {
-    await this.end();
-    await this.#start();
-    const plans = this.resources.map((one, index) => one.preview(this.program[index] ?? {}));
-    for (const plan of await Promise.allSettled(plans)) {
-      if (plan.status === "rejected") this.messages += `${plan.reason.message}\n`;
-    }
-    await this.end();
-  }
-
-  /** The user goes on after a command that has failed, perhaps with other settings. */
-  goOn({ gateway }: Sequence): void {
-    const sameAccount = this.errors.some((error) => error?.message.includes("SAME_ACCOUNT=1"));
-    this.#settings = { gateway, sameAccount };
-  }
-
-  /** Gives a resource another name, without an alias or with one; see `Edit`. */
-  rename(hasAlias: boolean): void {
-    // Two edges can't serve one hostport.
-    const free = [...this.resources.keys()].filter((n) => !this.program[n]?.hostports);
-    const index = free.find((n) => this.resources[n]?.id) ?? free[0] ?? 0;
-    const one = this.resources[index] as Resource;
-    const { name } = one;
-    const args = this.program[index] as Properties;
-    if (hasAlias) {
-      one.name = `${name}-renamed`;
-      this.resources.push(one.another(name));
-      this.program.push({ ...args });
-    } else {
-      this.resources[index] = one.another(`${name}-other`);
-      if (one.id) this.dropped.push(one);
-    }
+  /** Whether the next `up` leaves resources out. */
+  get isTargeted(): boolean {
+    return this.#targets.length > 0;
   }
 
   /** The next commands replace one resource, or all; the old objects are deleted last, or first. */
@@ -131,65 +204,80 @@ export class Stack {
     for (const [index, old] of this.resources.entries()) {
       if (way !== "all" && index !== at % this.resources.length) continue;
       old.isApart = way === "all";
-      const one = old.another();
       // Two edges can't serve one hostport.
-      const isFirst = deletesFirst || this.program[index]?.hostports !== undefined;
+      const isFirst = deletesFirst || old.args?.hostports !== undefined;
+      const one = old.successor();
       one.replaces = { way, deletesFirst: isFirst, old };
-      this.resources[index] = one;
-      this.dropped.push(old);
+      this.all.splice(this.all.indexOf(old), 1, one);
+      this.all.push(old);
     }
   }
 
-  /** Kills the processes, or takes their engine away. */
-  async kill(victim: "provider" | "engine"): Promise<void> {
-    await this.#endEach(async (provider) => {
-      await (victim === "engine" ? provider.loseEngine(longestOperationMs) : provider.kill());
-    });
-  }
-
-  /** Ends the processes, so that their output is complete. */
-  async end(): Promise<void> {
-    await this.#endEach(async (provider, label) => {
-      this.hasCrashed ||= provider.hasEnded;
-      // As the engine does at the end of each run: the plugin then tells its last warnings.
-      if (label.startsWith("plugin")) await provider.cancel().catch(() => undefined);
-      await provider.end();
-    });
-  }
-
-  async #start(): Promise<void> {
+  /** Starts the processes of the next command, unless they still run. */
+  async start(
+    newProcess: (protocol: Protocol, key: Key) => Promise<Provider>,
+    command: Command,
+  ): Promise<void> {
+    // In the process of an `up`, a delete is a part of a replacement.
+    if (command === "destroy") await this.end();
     for (const one of this.all) {
       for (const protocol of one.protocols) {
-        one.providers[protocol] = await this.#process(one, protocol);
+        // A dynamic provider finds the key of each resource.
+        const key = protocol === "plugin" ? one.key : "tlsedge";
+        const label = `${protocol} ${key} ${one.isApart}`;
+        const provider = this.#providers.get(label) ?? (await newProcess(protocol, key));
+        this.#providers.set(label, provider);
+        one.providers[protocol] = provider;
       }
     }
   }
 
-  /** A dynamic provider finds the key of each resource; a process of the plugin has one. */
-  async #process({ key, isApart }: Resource, protocol: Protocol): Promise<Provider> {
-    const own = protocol === "plugin" ? key : "tlsedge";
-    const label = `${protocol} ${own} ${isApart}`;
-    const provider =
-      this.#providers.get(label) ?? (await this.account.provider(protocol, own, this.#settings));
-    this.#providers.set(label, provider);
-    return provider;
+  /** Runs a command on all resources at once, or on some; gives whether something has changed. */
+  async run(command: Command, isTargeted: boolean): Promise<boolean> {
+    for (const one of this.all) one.begin();
+    this.#told = this.messages.length;
+    const targeted = isTargeted ? this.resources.slice(-1) : this.#targets;
+    const chosen = targeted.length > 0 ? targeted : this.all;
+    const done = await this.#runAll(command, chosen);
+    // Last, and only if all went well, as the engine does.
+    if (command !== "up" || this.all.some(({ error }) => error)) return done;
+    const old = targeted.map(({ replaces }) => replaces?.old);
+    const isLast = (one: Resource) => chosen === this.all || old.includes(one);
+    const last = this.all.filter((one) => !one.args && isLast(one));
+    const deleted = await this.#runAll("destroy", last);
+    return done || deleted;
   }
 
-  #keepErrors(done: PromiseSettledResult<unknown>[]): void {
-    this.errors = done.map((one) => (one.status === "rejected" ? one.reason : undefined));
-    for (const error of this.errors) if (error) this.messages += `${error.message}\n`;
+  async #runAll(command: Command, chosen: Resource[]): Promise<boolean> {
+    const run = async (one: Resource) => {
+      try {
+        return await one.run(command);
+      } catch (error) {
+        one.error = error as Error;
+        this.messages += `${one.error.message}\n`;
+        return false;
+      }
+    };
+    return (await Promise.all(chosen.map(run))).some(Boolean);
   }
 
-  async #endEach(end: (provider: Provider, label: string) => Promise<void>): Promise<void> {
+  /** Ends the processes as the engine does, kills them, or takes their engine away; their output is complete then. */
+  async end(victim?: "provider" | "engine"): Promise<void> {
     const all = [...this.#providers];
     this.#providers.clear();
-    await Promise.all(all.map(([label, provider]) => end(provider, label)));
-    for (const [, provider] of all) this.#keepOutput(provider);
-  }
-
-  #keepOutput(provider: Provider): void {
-    this.output += provider.printed + provider.answered;
-    const lines = provider.printed.split("\n").filter((line) => !/ pulumi-tlsedge:\w+ /.test(line));
-    this.messages += `${lines.join("\n")}\n`;
+    const ends = all.map(async ([label, provider]) => {
+      if (victim === "engine") return provider.loseEngine(longestOperationMs);
+      if (victim === "provider") return provider.kill();
+      if (provider.hasEnded) this.messages += "a process has ended by itself\n";
+      // The plugin then tells its last warnings.
+      if (label.startsWith("plugin")) await provider.cancel().catch(() => undefined);
+      await provider.end();
+    });
+    await Promise.all(ends);
+    for (const [, { printed, answered }] of all) {
+      this.output += printed + answered;
+      const lines = printed.split("\n").filter((line) => !/ pulumi-tlsedge:\w+ /.test(line));
+      this.messages += `${lines.join("\n")}\n`;
+    }
   }
 }
