@@ -60,12 +60,12 @@ const up = engine("up", 4, "POST", "POST", "POST", "GET", "DELETE");
 const edit = command("edit", edits, (world, { what, stack }) => world.edit(what, stack));
 const changes = runsOf(2, "PATCH", "PATCH", "GET");
 const replace = command("replace", replacements, (world, how) => world.replace(how), true);
+const update = command("update", changes, (world, how) => world.update(how), true);
 const commands = [
-  ...[up, up, up, up, edit, edit, replace, replace],
+  ...[up, up, up, up, edit, edit, replace, replace, update, update],
   engine("preview", 1, "GET"),
   engine("refresh", 2, "GET"),
   engine("destroy", 2, "DELETE", "GET"),
-  command("update", changes, (world, how) => world.update(how), true),
   command("follow", fc.boolean(), (world, adopts) => world.follow(adopts)),
 ];
 
