@@ -45,7 +45,7 @@ export abstract class Resource {
   inputs: Properties = {};
   state: Properties = {};
   /** Created or updated in part: the next up updates it, even if no input has changed. */
-  #isPartial = false;
+  protected isPartial = false;
 
   /** The provider of the program. */
   protected abstract readonly provider: ResourceProvider;
@@ -80,7 +80,7 @@ export abstract class Resource {
     const { id, state, inputs: olds } = this;
     const { changes, replaces = [] } = await this.provider.diff(id, state, inputs, olds);
     const isChanged = changes ?? !isDeepStrictEqual(olds, inputs);
-    const inPlace = isChanged || this.#isPartial ? "update" : "same";
+    const inPlace = isChanged || this.isPartial ? "update" : "same";
     return { verdict: replaces.length > 0 ? "replace" : inPlace, inputs, replaces };
   }
 
@@ -130,7 +130,6 @@ export abstract class Resource {
   }
 
   protected keep({ id, outs = {} }: dynamic.CreateResult, inputs: Properties, isPartial = false) {
-    Object.assign(this, { id, state: outs, inputs });
-    this.#isPartial = isPartial;
+    Object.assign(this, { id, state: outs, inputs, isPartial });
   }
 }

@@ -255,7 +255,10 @@ function adviceOnKey(chain: X509Certificate[], key: KeyObject): string {
     : "Give the key that the certificate was requested with, or the certificate of this key";
 }
 
-/** The names that a certificate shows: the common name alone when there are no others, and first where it is one of them. */
+/**
+ * The names that a certificate shows: the common name alone when there are no others, and first where it is one of
+ * them.
+ */
 function namesOf({
   subjectAlternativeNames: { dnsNames, ips },
   subjectCommonName,

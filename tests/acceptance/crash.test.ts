@@ -33,10 +33,10 @@ const lost = (method: Fault["method"], path: string): Fault => ({
   ...{ method, path, answer: "silence", work: true },
 });
 type Victim = "engine" | "provider";
-/** Kills the engine when the answer to a request is lost. */
-const killEngine = async (project: Project, fault: Fault) => {
-  await project.killed("engine", fault, "up");
-  await project.succeedsQuietly("cancel", "--yes");
+/** Kills a process of an `up` when a request meets the fault; a killed engine leaves the stack locked. */
+const kill = async (victim: Victim, project: Project, fault: Fault, ...options: string[]) => {
+  await project.killed(victim, fault, "up", ...options);
+  if (victim === "engine") await project.succeedsQuietly("cancel", "--yes");
 };
 
 const providers = (started: Process[]) =>
@@ -109,8 +109,7 @@ scenario("a crash, through dynamic providers", ["dynamic"], () => {
     {
       outside: async (project) => {
         await change(project);
-        await project.killed(victim, fault, "up", ...options);
-        if (victim === "engine") await project.succeedsQuietly("cancel", "--yes");
+        await kill(victim, project, fault, ...options);
         age(project);
       },
       up: "succeeds",
@@ -125,7 +124,7 @@ scenario("a crash, through dynamic providers", ["dynamic"], () => {
           age(project);
           await issue(project);
           await project.program(program());
-          await project.killed("provider", lost("POST", "/tls_certificates"), "up");
+          await kill("provider", project, lost("POST", "/tls_certificates"));
         },
         (options) => program("", options),
         ["POST /edges/tls"],
@@ -135,7 +134,7 @@ scenario("a crash, through dynamic providers", ["dynamic"], () => {
     "C84: the error after a crash of the engine in a create names the edge that has the hostport": {
       outside: async (project) => {
         await project.program(program(edge("more", 'hostports: ["more.example.com:443"]')));
-        await killEngine(project, lost("POST", "/edges/tls"));
+        await kill("engine", project, lost("POST", "/edges/tls"));
         orphan = await orphanOf(project);
       },
       up: "fails",
@@ -159,7 +158,7 @@ scenario("a crash, through the plugin", ["plugin"], () => {
         async (project) => {
           await project.certificate(".", { commonName: "app.example.com" });
           await project.program(program());
-          await killEngine(project, { ...lost("POST", "/tls_certificates"), times: 1 });
+          await kill("engine", project, { ...lost("POST", "/tls_certificates"), times: 1 });
         },
         program,
         ["POST /tls_certificates"],

@@ -41,7 +41,6 @@ export class Resource extends Kept {
   creates = 0;
   /** Reads and deletes go to what has written the state. */
   #writer: Protocol;
-  #isPartial = false;
   /** What was stored before the last command. */
   before: ReturnType<Resource["snapshot"]>;
 
@@ -102,8 +101,8 @@ export class Resource extends Kept {
   }
 
   snapshot() {
-    const { id, state: outs, inputs } = this;
-    return { id, outs, inputs, isPartial: this.#isPartial, writer: this.#writer };
+    const { id, state: outs, inputs, isPartial } = this;
+    return { id, outs, inputs, isPartial, writer: this.#writer };
   }
 
   /** As if the engine had stored nothing of the command. */
@@ -115,7 +114,6 @@ export class Resource extends Kept {
 
   protected override keep(...kept: Parameters<Kept["keep"]>): void {
     super.keep(...kept);
-    this.#isPartial = kept[2] === true;
     this.#writer = this.protocol;
   }
 

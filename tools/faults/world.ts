@@ -92,7 +92,7 @@ export class World {
     await this.run("up");
     const created_at = new Date(Date.now() + this.setup.clocks.createdAt - 3_600_000).toISOString();
     for (const { id } of this.#all) {
-      this.#objects.find((account) => account.get(id))?.patch(id, { created_at });
+      this.#accountOf(id)?.patch(id, { created_at });
       this.#others.push(id);
     }
     this.#owners.clear();
@@ -156,8 +156,13 @@ export class World {
     return this.#all.some((one) => one.id === id);
   }
 
+  /** The objects of the account that has this one. */
+  #accountOf(id: string): Collection<Wire> | undefined {
+    return this.#objects.find((account) => account.get(id));
+  }
+
   #find(id: string): Wire | undefined {
-    return this.#objects.flatMap((account) => account.get(id) ?? [])[0];
+    return this.#accountOf(id)?.get(id);
   }
 
   /** The objects of this user, and those of another one that a state has. */
@@ -168,7 +173,7 @@ export class World {
 
   /** The user deletes what an error or a warning has named. */
   #delete(id: string): void {
-    this.#objects.find((account) => account.get(id))?.delete(id);
+    this.#accountOf(id)?.delete(id);
     this.counts.named += 1;
   }
 
