@@ -1,7 +1,7 @@
 import type { ServiceObject } from "../client/fields";
 import { plainJson } from "../client/plain";
 import { importKey } from "../provider/dynamic/hidden";
-import { contentOf, isLike, type Kind, propertiesOf } from "../provider/kinds/kind";
+import { finderOf, type Kind, propertiesOf } from "../provider/kinds/kind";
 import { nameInUrn, type Properties, pick } from "../provider/kinds/properties";
 import { defaultConnection } from "../provider/run/settings";
 import type { Account } from "./account";
@@ -53,7 +53,7 @@ export function findCreates(stack: Deployment, account: Objects, connection: str
 /** The creates that were cut off, each with the ids of the objects that equal it, or why it can't be compared. */
 function createsOf(stack: Deployment, kind: Kind, connection: string, objects: ServiceObject[]) {
   const types = [dynamicType + kind.name, `tlsedge:index:${kind.name}`];
-  const byContent = Map.groupBy(objects, (wire) => contentOf(kind, wire));
+  const findEqual = finderOf(kind, objects);
   // What the stack has is to be replaced, or was created since.
   const urns = new Set(stack.resources?.map(({ urn }) => urn));
   const creates = (stack.pending_operations ?? [])
@@ -65,8 +65,7 @@ function createsOf(stack: Deployment, kind: Kind, connection: string, objects: S
     if (own !== connection) return [];
     const args = pick(inputs, propertiesOf(kind));
     const secret = Object.keys(args).find((name) => isEncrypted(args[name]));
-    const equal = secret ? [] : (byContent.get(contentOf(kind, inputs)) ?? []);
-    const ids = equal.filter((wire) => isLike(kind, wire, inputs)).map(({ id }) => id);
+    const ids = (secret ? [] : findEqual(inputs)).map(({ id }) => id);
     return [{ create, args, secret, ids }];
   });
 }

@@ -99,7 +99,6 @@ interface Request {
   body?: object;
   /** Whether the path names one object: then 404 means that the object is gone. */
   isItem: boolean;
-  onSend?: () => void;
 }
 
 /**
@@ -208,18 +207,9 @@ export class Client {
     return this.#send({ method: "GET", path, isItem }, answer);
   }
 
-  /**
-   * Creates an object. The request is retried only after 429, or when no part of it was sent.
-   *
-   * @param onSend Called before the first try, after the wait for the rate limit.
-   */
-  post<Wire>(
-    path: string,
-    body: object,
-    answer: AnswerSchema<Wire>,
-    onSend?: () => void,
-  ): Promise<Wire> {
-    return this.#send({ method: "POST", path, body, isItem: false, onSend }, answer);
+  /** Creates an object. The request is retried only after 429, or when no part of it was sent. */
+  post<Wire>(path: string, body: object, answer: AnswerSchema<Wire>): Promise<Wire> {
+    return this.#send({ method: "POST", path, body, isItem: false }, answer);
   }
 
   /** Updates the object at a path, and reads it if the service answers without it. */
@@ -316,7 +306,6 @@ export class Client {
     const startedAt = performance.now();
     this.#countWrite(method);
     try {
-      if (attempts === 1) request.onSend?.();
       const ends = [AbortSignal.timeout(Math.max(1, Math.min(attemptTimeoutMs, deadline.leftMs)))];
       if (signal && method === "GET") ends.push(signal);
       const outcome = await send(this.#account, request, AbortSignal.any(ends));

@@ -7,11 +7,8 @@ import { holdsPrivateKey } from "./redact";
 
 /** The endpoints of one kind of resource: a verb, a path and two types each (api.md §4). */
 export interface Endpoints<Wire, Create, Update = Create> {
-  /**
-   * Creates one object. A request that may have created it is never retried. `onSend` is called
-   * before the first try, after the wait for the rate limit.
-   */
-  create(client: Client, body: Create, onSend?: () => void): Promise<Wire>;
+  /** Creates one object. A request that may have created it is never retried. */
+  create(client: Client, body: Create): Promise<Wire>;
   /** Reads one object; fails with 404 when it does not exist, and when the answer is about another. */
   get(client: Client, id: string): Promise<Wire>;
   /** Updates one object: only the fields in `body`. */
@@ -24,7 +21,7 @@ export interface Endpoints<Wire, Create, Update = Create> {
    * message that names the first of them. Default: the option `show` of the client.
    */
   list(client: Client, warn?: (text: string) => void): AsyncGenerator<Wire, void, undefined>;
-  /** The same in pages of at most 100 objects, each requested when it is needed. One that can't be used is an error. */
+  /** The same in pages of at most 100 objects, each requested when it is needed. Leaves out those that can't be used. */
   pages(client: Client): AsyncGenerator<Page<Wire>, void, undefined>;
 }
 
@@ -46,9 +43,10 @@ export function endpointsOf<Wire, Create extends object, Update extends object =
   collection: string,
   schema: AnswerSchema<Wire>,
 ): Endpoints<Wire, Create, Update> {
-  const pages = (client: Client) => pagesOf(client, path, collection, v.array(schema));
+  const pages = (client: Client) =>
+    pagesOf(client, path, collection, usable(collection, schema, []));
   return {
-    create: (client, body, onSend) => client.post(path, body, schema, onSend),
+    create: (client, body) => client.post(path, body, schema),
     get: async (client, id) => client.get(pathOfId(path, id), about(id, schema)),
     update: async (client, id, body) => client.patch(pathOfId(path, id), body, about(id, schema)),
     delete: async (client, id) => client.delete(pathOfId(path, id)),

@@ -87,3 +87,17 @@ export class ConnectionError extends RequestError {
     return new ConnectionError(reason, { ...defaults, ...fields, code: "EBADANSWER" });
   }
 }
+
+/** Whether the service answered that there is no such object. */
+export const isNotFound = (error: unknown): error is ServiceError =>
+  error instanceof ServiceError && error.status === 404;
+
+/** Whether the service may have created an object although the POST failed. */
+export const isLostCreate = (error: unknown): error is RequestError =>
+  error instanceof RequestError && error.method === "POST" && error.ambiguous;
+
+/** Whether the service may still be at work on the request. */
+export function isSlow(error: unknown): boolean {
+  if (error instanceof ServiceError) return [408, 504, 524].includes(error.status);
+  return error instanceof ConnectionError && error.code === "ETIMEDOUT";
+}

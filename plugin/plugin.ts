@@ -14,11 +14,9 @@ import {
 import { kinds, lookups } from "../provider/kinds/kinds";
 import { defined, nameInUrn, type Properties, pick } from "../provider/kinds/properties";
 import { problemsOfShape, prune } from "../provider/kinds/shape";
-import { idToImport, refuseImport, sharedObject } from "../provider/operations/adopt";
+import { noteObject } from "../provider/operations/account";
+import { claim, idToImport, refuseImport } from "../provider/operations/adopt";
 import { create } from "../provider/operations/create";
-import { judgeAccount, noteObject } from "../provider/operations/gone";
-import { planHostports } from "../provider/operations/hostports";
-import { claim, noteImporter, noteSettled } from "../provider/operations/owners";
 import { endRun, planUpdate, planWrite } from "../provider/operations/plan";
 import {
   incomplete,
@@ -33,7 +31,7 @@ import {
 import { plainKey, problemOf, readSettings } from "../provider/run/connection";
 import { cancel } from "../provider/run/engine";
 import { type Show, showOnStderr } from "../provider/run/log";
-import { type Account, type ManagedObject, Run } from "../provider/run/run";
+import { type Account, Run } from "../provider/run/run";
 import { type Connection, defaultConnection } from "../provider/run/settings";
 import { components } from "./construct";
 import { differentAccount, problemsOfConfig, sourceOf } from "./provider";
@@ -240,9 +238,8 @@ class Plugin {
     const { values: olds } = fromWire(request.getOldInputs());
     const [id, urn] = [request.getId(), request.getUrn()];
     // An import is diffed, too. A refresh without a program is not, nor an old name of a resource.
-    const isOfProgram = this.#run.checked.has(urn);
+    const isOfProgram = this.#run.isOfProgram(urn);
     const object = this.#account.object(kind, id);
-    if (isOfProgram) refuseOther(object, urn);
     if (this.#connection === defaultConnection) refuseConnection(state);
     noteObject(object, state);
     const replaces = kind.replaces(state, inputs);
@@ -254,16 +251,11 @@ class Plugin {
       isUnchanged(kind, state, inputs);
     const isChanged = changed.length > 0 && !isSame;
     if (isOfProgram) {
-      if (object.known.importedBy === urn) noteImporter(object);
-      noteSettled(object, !isChanged);
-      planHostports(object, state, inputs, replaces.length > 0);
-      if (isChanged) {
-        const resource = this.#resource(kind, urn, inputs, secrets.union(old));
-        await planUpdate(resource, object, state);
-      }
+      // What is replaced is about to be deleted, perhaps by an old URN of the resource.
+      if (replaces.length === 0) claim(object, urn);
+      const resource = this.#resource(kind, urn, inputs, secrets.union(old));
+      if (isChanged) await planUpdate(resource, object, state);
     }
-    // Fail in the plan when the object may belong to another account.
-    await judgeAccount(object, state, isChanged);
     // A dynamic provider has written this state: an update without changes rewrites it.
     if (!isChanged) return diffResponse("__provider" in state ? ["__provider"] : []);
     const response = diffResponse(changed)
@@ -287,7 +279,7 @@ class Plugin {
     }
     noteSecrets(this.#run, kind, secrets, inputs);
     const service = this.#operation(request.getTimeout());
-    const { id, state, problem } = await create(kind, service, inputs);
+    const { id, state, problem } = await create(kind, service, inputs, request.getUrn());
     const outputs = toWire(storedState(kind, service, state, inputs), secrets);
     if (!problem) return new messages.CreateResponse().setId(id).setProperties(outputs);
     const message = incomplete(kind, id, problem);
@@ -314,7 +306,6 @@ class Plugin {
     const found = await read(object, stored);
     if (!found && !stored) await refuseImport(object);
     if (!found) return new messages.ReadResponse();
-    if (!stored) object.known.importedBy = request.getUrn();
     const inputs = stored
       ? withDrift(kind, stored, found, withoutOthers(kind, old.values))
       : importedInputs(kind, found);
@@ -421,16 +412,6 @@ function kindOf(token: string): Kind {
     "a TLSSite is a component, which has no object of its own. Import its parts: tlsedge:index:TLSEdge and " +
       "tlsedge:index:TLSCertificate",
   );
-}
-
-/** Refuses a second resource of the program that has an object. */
-function refuseOther(object: ManagedObject, urn: string): void {
-  const owner = { key: urn, name: nameInUrn(urn) };
-  const other = claim(object, owner);
-  if (!other) return;
-  const advice =
-    "remove one from the program, and run `pulumi up` without --target: the object stays";
-  throw new Error(sharedObject(nameInUrn(other.key), owner.name, object.id, advice));
 }
 
 /** Refuses the state of a dynamic provider for another account: a default provider has no other. */

@@ -17,26 +17,24 @@ import {
 import { isSameObject, kinds } from "../kinds/kinds";
 import {
   defined,
-  isObject,
+  nameInUrn,
   type Properties,
   pick,
   unknownValue,
   withOneMarker,
 } from "../kinds/properties";
 import { problemsOfShape, prune } from "../kinds/shape";
+import { noteObject } from "../operations/account";
 import {
   adopt,
   checkImportOption,
-  claimByOption,
+  claim,
   findToAdopt,
   idToImport,
   noteAdoption,
   problemsOfAdoption,
 } from "../operations/adopt";
 import { create } from "../operations/create";
-import { judgeAccount, noteObject } from "../operations/gone";
-import { planHostports } from "../operations/hostports";
-import { noteImporter, noteSettled } from "../operations/owners";
 import { planUpdate, planWrite } from "../operations/plan";
 import {
   incomplete,
@@ -56,6 +54,7 @@ import { importKey, secretsKey, type Timed, type Timeouts, timeoutsKey } from ".
 import { currentRun, finishRun } from "./process";
 import {
   besideResource,
+  currentUrn,
   failureOf,
   hideShownErrors,
   urnOf,
@@ -87,34 +86,28 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
   };
   const resource = (inputs: Properties, state: Properties = {}) => {
     const secrets = new Set([...secretsOf(inputs), ...secretsOf(state)]);
-    return { account: accountOf(inputs), kind, inputs, secrets };
+    const name = nameInUrn(currentUrn()) || undefined;
+    return { account: accountOf(inputs), kind, inputs, secrets, name };
   };
   const readToAdopt = async (wanted: unknown, inputs: Properties): Promise<Found | undefined> => {
     if (typeof wanted !== "string") return undefined;
     const account = operation(inputs);
-    account.memory.isUsed = true;
     const object = account.object(kind, await idToImport(kind, account, wanted));
-    claimByOption(object, connectionOf(inputs), wanted);
+    claim(object, currentUrn());
     return { object, state: await findToAdopt(object, inputs) };
   };
-  /**
-   * What a run learns from the diff of a resource of the program. With inputs of the last deployment the engine
-   * changes nothing, though the state differs for ever where the service has rewritten a text.
-   */
+  /** What a run learns from the diff of a resource of the program. A refresh diffs, too. */
   const enterPlan = async (
     object: ManagedObject,
     state: Properties,
     inputs: Properties,
-    { isSame, isReplaced, isDeployed }: Record<"isSame" | "isReplaced" | "isDeployed", boolean>,
+    replaces: string[],
+    isSame: boolean,
   ) => {
-    claimByOption(object, connectionOf(isOfDynamic(state) ? state : inputs), inputs[importKey]);
-    if (inputs[importKey] !== undefined) noteImporter(object);
-    // Of two resources with equal inputs, one may have been deployed with them and the other be replaced. An object
-    // that is not complete has an error in the state, with which the engine may replace it.
-    const isKept = isSame || (isDeployed && !isReplaced);
-    noteSettled(object, isKept && state.uri !== "");
-    planHostports(object, state, inputs, isReplaced);
-    if (!isSame) await planUpdate(resource(inputs, state), object, state, isDeployed);
+    if (!currentRun().isOfProgram(currentUrn())) return;
+    // What is replaced is about to be deleted, perhaps by an old URN of the resource.
+    if (replaces.length === 0) claim(object, currentUrn());
+    if (!isSame) await planUpdate(resource(inputs, state), object, state);
   };
   return withoutSecondMessage({
     // Don't await here: Pulumi uses a provider before this promise settles.
@@ -169,7 +162,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
         }),
       };
       const run = currentRun();
-      run.noteChecked(keyOf(inputs), keyOf(olds) === keyOf(inputs));
+      run.noteChecked(currentUrn());
       noteSecrets(run, kind, secrets, inputs);
       const isSecret = (name: string) => secrets.includes(name);
       for (const warning of warningsOfInputs(kind, deployed, inputs, isSecret))
@@ -190,15 +183,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
         replaces.push("connection");
       checkImport(object, state, inputs, replaces);
       const isSame = replaces.length === 0 && isStored(kind, state, inputs);
-      // Undefined for inputs that are none of the program: the engine also diffs to the old inputs, after a refresh,
-      // and to partly unknown ones, when what a resource depends on is replaced.
-      const isDeployed = currentRun().checked.get(keyOf(inputs));
-      if (isDeployed !== undefined) {
-        const isReplaced = replaces.length > 0;
-        await enterPlan(object, state, inputs, { isSame, isReplaced, isDeployed });
-      }
-      // Fail in the plan when the object may belong to another account.
-      await judgeAccount(object, state, !isSame);
+      await enterPlan(object, state, inputs, replaces, isSame);
       if (isSame) return { changes: false };
       // The engine itself compares the inputs: so `replaceOnChanges` and `ignoreChanges` work, and
       // fields that the program does not set are no change.
@@ -210,12 +195,12 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
       const account = operation(inputs, "create");
       const adoption = async (name: string) => {
         const object = account.object(kind, await idToImport(kind, account, name));
-        claimByOption(object, connectionOf(inputs), name);
+        claim(object, currentUrn());
         return adopt(object, inputs, secretsOf(inputs));
       };
       const { id, state, problem } = await (typeof wanted === "string"
         ? adoption(wanted)
-        : create(kind, account, inputs));
+        : create(kind, account, inputs, currentUrn()));
       const outs = stateOf(kind, account, state, inputs);
       if (!problem) return { id, outs };
       // The engine stores these properties in spite of the error; the next update completes them.
@@ -243,7 +228,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
 
     delete: async (id: string, state: Properties) => {
       const object = operation(state, "delete").object(kind, id);
-      return remove(object, state, state[importKey] !== undefined);
+      return remove(object, state, state[importKey] !== undefined, currentUrn());
     },
   });
 }
@@ -264,7 +249,11 @@ function compare(
   const unknown = refused.map(({ path }) => [path.split(".", 1)[0], unknownValue]);
   const compared = { ...inputs, ...Object.fromEntries(unknown) };
   const problems = problemsOfAdoption(object, state, compared, secrets);
-  if (refused.length + problems.length === 0) noteAdoption(object, secrets);
+  if (refused.length + problems.length === 0)
+    noteAdoption(
+      object,
+      secrets.some((name) => !object.kind.secrets?.includes(name)),
+    );
   return problems;
 }
 
@@ -292,12 +281,6 @@ function isStored(kind: Kind, state: Properties, inputs: Properties): boolean {
     isUnchanged(kind, state, inputs)
   );
 }
-
-/** Equal for equal inputs: the engine gives the properties in any order, and Pulumi adds its own. */
-const keyOf = ({ __provider, ...inputs }: Properties): string =>
-  JSON.stringify(inputs, (_, part) =>
-    isObject(part) && !Array.isArray(part) ? Object.entries(part).sort() : part,
-  );
 
 /** The result of a read of an existing object. */
 function refreshed(kind: Kind, stored: Properties, found: Properties, account: Account) {

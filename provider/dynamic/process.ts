@@ -1,4 +1,4 @@
-import { adoptions } from "../operations/adopt";
+import { textOfAdoptions } from "../operations/adopt";
 import { endRun } from "../operations/plan";
 import { Run } from "../run/run";
 
@@ -19,6 +19,6 @@ export function beginRun(): Run {
 /** Ends a run: says what is only known at its end. */
 export async function finishRun(): Promise<void> {
   // Only now is it known that no other adoption follows.
-  run.log("info", adoptions(run));
+  run.log("info", textOfAdoptions(run));
   await endRun(run);
 }

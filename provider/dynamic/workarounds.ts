@@ -13,6 +13,8 @@ const shown = "[the engine shows this error of pulumi-tlsedge]";
  * The URN of the call in progress. The calls that load this package have none: what they say stands on the stack's row.
  */
 export const urnOf = new AsyncLocalStorage<string>();
+/** The URN of the call in progress; empty where it is not known. */
+export const currentUrn = (): string => urnOf.getStore() ?? "";
 /** Settles when the engine has all messages of {@link besideResource}: Pulumi sends one after the other. */
 let allShown: Promise<void> | undefined;
 

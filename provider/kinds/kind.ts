@@ -168,9 +168,19 @@ export function contentOf(kind: Kind, inputsOrWire: object): string | undefined 
   return key === undefined ? undefined : JSON.stringify([kind.title, key]);
 }
 
-/** Whether an object of the service has all that the inputs say, by meaning. */
-export function isLike(kind: Kind, wire: ServiceObject, inputs: Properties): boolean {
-  return differences(kind, kind.toState(wire, inputs), inputs).length === 0;
+/** Gives a function that finds those of some objects that are, by meaning, what a create with its inputs makes. */
+export function finderOf<Wire extends ServiceObject>(
+  kind: Kind,
+  objects: Wire[],
+): (inputs: Properties) => Wire[] {
+  const byContent = Map.groupBy(objects, (wire) => contentOf(kind, wire));
+  const isEqual = (wire: Wire, inputs: Properties) =>
+    differences(kind, kind.toState(wire, inputs), inputs).length === 0;
+  return (inputs) => {
+    const content = contentOf(kind, inputs);
+    const same = content === undefined ? [] : (byContent.get(content) ?? []);
+    return same.filter((wire) => isEqual(wire, inputs));
+  };
 }
 
 /** Whether an update would change nothing. */

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import type { Client } from "../../client/client";
-import { ServiceError } from "../../client/errors";
+import { isNotFound } from "../../client/errors";
 import { plain } from "../../client/plain";
 import { noneWithId } from "./ids";
 import { fingerprintIn } from "./pem";
@@ -193,7 +193,7 @@ async function getById<Wire extends Item, Filter extends object, Result extends 
   try {
     return kind.result(await kind.get(client, id));
   } catch (error) {
-    if (error instanceof ServiceError && error.status === 404) {
+    if (isNotFound(error)) {
       const newest = listOf(kind, await newestOf(kind.list(client)), isSecret);
       throw new LookupError(
         `${noneWithId(kind.title, id, isSecret ? "[secret]" : id)}. The newest that the account has:${newest}`,

@@ -2,11 +2,10 @@ import { noneWithId } from "../kinds/ids";
 import { differences, type Kind, type Problem } from "../kinds/kind";
 import { lookups } from "../kinds/kinds";
 import { type Lookup, LookupError } from "../kinds/lookup";
-import { hasUnknown, type Properties } from "../kinds/properties";
-import type { Account, Known, ManagedObject, Run } from "../run/run";
+import { hasUnknown, nameInUrn, type Properties } from "../kinds/properties";
+import type { Account, ManagedObject, Run } from "../run/run";
 import type { Created } from "./create";
 import { ifExists } from "./gone";
-import { claim, noteImporter } from "./owners";
 
 /** How old the list may be in which an import looks for a name: many share one. */
 const listAgeMs = 30_000;
@@ -20,7 +19,7 @@ export async function idToImport(kind: Kind, account: Account, text: string): Pr
   const { importName } = kind;
   const name = importName?.in(text);
   if (!importName || name === undefined) return text;
-  const { items } = await account.objects(kind).list(performance.now() - listAgeMs);
+  const items = await account.list(kind).all(performance.now() - listAgeMs);
   if (items.some(({ id }) => id === text)) return text;
   const find = lookups[`get${kind.name}`] as Lookup<Properties, { id: string }>;
   const options = { objects: items };
@@ -42,89 +41,73 @@ export async function refuseImport({ kind, account, id }: ManagedObject): Promis
   }
 }
 
-/** What to do about two resources of a program that have one object. */
-const removeImporter =
-  "remove the resource that imports it. If the stack has both already, take that one out of the state first, " +
-  "with `pulumi state delete`, because its removal deletes the object";
-
 /** The problem of two resources of a program that have one object. */
-export const sharedObject = (
-  one: string,
-  other: string,
-  id: string,
-  advice = removeImporter,
-): string =>
+export const sharedObject = (one: string, other: string, id: string): string =>
   `the resources "${one}" and "${other}" have the same object, ${id}, which only one resource can manage: ` +
-  advice;
+  "remove one from the program, and run `pulumi up` without --target: the object stays";
+
+/**
+ * Claims an object for a resource of the program that has it or is to adopt it.
+ *
+ * @param urn Empty where the protocol does not tell it.
+ * @throws Error when another resource of the program has the object.
+ */
+export function claim({ account, id, key }: ManagedObject, urn: string): void {
+  const { ownership } = account.run;
+  const owner = ownership.ownerOf(key);
+  if (owner && urn && owner !== urn)
+    throw new Error(sharedObject(nameInUrn(owner), nameInUrn(urn), id));
+  ownership.claim(key, urn);
+}
 
 const maxValueLength = 200;
 
 /**
- * Reads the object that a resource adopts (contract C40).
+ * Reads the object that a resource adopts (contract C40). From then on, this run deletes it no more.
  *
  * @throws Error when the object does not exist.
  */
 export async function findToAdopt(object: ManagedObject, inputs: Properties): Promise<Properties> {
-  const { kind, account, id } = object;
-  noteImporter(object);
+  const { kind, account, id, title, key } = object;
   // An adopted object was not created by us, so its chain is compared as a whole.
   const unsent = kind.replaces({}, inputs).map((name) => [name, undefined]);
   const sent = { ...inputs, ...Object.fromEntries(unsent) };
-  const reading = account.objects(kind).get(account.client, id);
-  const found = await ifExists(
+  const reading = account.list(kind).get(account.client, id);
+  const state = await ifExists(
     object,
     reading.then((wire) => kind.toState(wire, sent)),
   );
-  if (!found) {
+  if (!state) {
     throw new Error(
       `${noneWithId(kind.title, id)}. The import option names it. If the object was deleted, ` +
         "remove the option to create a new one. If the id is wrong, correct it: " +
         "`npx --no -- pulumi-tlsedge status` lists all ids",
     );
   }
-  object.known.found = found;
-  return found;
+  const { adoptions } = account.run;
+  adoptions.set(key, adoptions.get(key) ?? { title, state, isEqual: false, isDone: false });
+  return state;
 }
 
 /**
- * Claims an object for a resource that has it or is to adopt it, by its connection and its `import` option, which
- * it may not have. The program compares ids, too, because it knows the names of both resources.
- *
- * @throws Error when another resource of the program has the object.
+ * Notes that an object, which a check or an adoption has read, equals the program, so that it can be adopted. Where the
+ * program has a secret, the object's name may be a part of it.
  */
-export function claimByOption(object: ManagedObject, connection: string, option: unknown): void {
-  const other = claim(object, { key: `${connection} ${option}`, option });
-  if (!other) return;
-  throw new Error(
-    `the ${object.title}, which the import option ${other.option ?? option} names, belongs to another resource ` +
-      `of this program: ${removeImporter}`,
-  );
+export function noteAdoption({ kind, account, id, key }: ManagedObject, hasSecret: boolean): void {
+  const adoption = account.run.adoptions.get(key);
+  if (!adoption) return;
+  adoption.isEqual = true;
+  const [name = id] = hasSecret ? [] : kind.names(adoption.state);
+  adoption.title = `${kind.title} ${name}`;
 }
-
-/**
- * Notes that an object, which a check or an adoption has read, equals the program, so that it can be adopted; or
- * that it is. Where the program has a secret, the object's name may be a part of it.
- */
-export function noteAdoption(
-  { kind, account, id, known }: ManagedObject,
-  secrets: readonly string[],
-  isDone = false,
-): void {
-  const isSecret = secrets.some((name) => !kind.secrets?.includes(name));
-  const [name] = isSecret || !known.found ? [] : kind.names(known.found);
-  const title = `${kind.title} ${name ?? id}`;
-  account.run.adopted.set(known, { title, isDone: isDone || isAdopted(account.run, known) });
-}
-
-const isAdopted = ({ adopted }: Run, known: Known) => adopted.get(known)?.isDone === true;
 
 /**
  * The objects that this plan or update adopts, because the engine shows each as a create. Undefined if there
  * are none. How many creates the engine shows in all, a provider can't know: other packages have some, too.
  */
-export function adoptions({ adopted }: Run): string | undefined {
-  if (adopted.size === 0) return undefined;
-  const all = [...adopted.values()];
+export function textOfAdoptions({ adoptions }: Run): string | undefined {
+  const all = [...adoptions.values()].filter(({ isEqual }) => isEqual);
+  if (all.length === 0) return undefined;
   const done = all.filter(({ isDone }) => isDone);
   const plan = all.length === 1 ? "adopts" : "adopt";
   const [verb, which] = done.length > 0 ? ["adopted", done] : [plan, all];
@@ -175,17 +158,24 @@ export async function adopt(
   inputs: Properties,
   secrets: readonly string[],
 ): Promise<Created> {
-  if (isAdopted(object.account.run, object.known)) {
+  const { id, key, title, account, kind } = object;
+  const { adoptions } = account.run;
+  // The check has just read it, unless the option came by another way.
+  const state = adoptions.get(key)?.state ?? (await findToAdopt(object, inputs));
+  const adoption = adoptions.get(key);
+  if (adoption?.isDone) {
     throw new Error(
-      `the ${object.title} was adopted by another resource of this update: remove one of the two resources`,
+      `the ${title} was adopted by another resource of this update: remove one of the two resources`,
     );
   }
-  // The check has just read it, unless the option came by another way.
-  const state = object.known.found ?? (await findToAdopt(object, inputs));
   const [problem] = problemsOfAdoption(object, state, inputs, secrets);
   if (problem) throw new Error(problem.reason);
-  noteAdoption(object, secrets, true);
-  return { id: object.id, state };
+  noteAdoption(
+    object,
+    secrets.some((name) => !kind.secrets?.includes(name)),
+  );
+  if (adoption) adoption.isDone = true;
+  return { id, state };
 }
 
 /**

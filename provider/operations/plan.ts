@@ -1,33 +1,31 @@
 import type { ServiceError } from "../../client/errors";
 import { hostportsOf } from "../kinds/hostport";
-import { contentOf, isLike, type Kind } from "../kinds/kind";
+import { finderOf, type Kind } from "../kinds/kind";
 import { hasUnknown, type Properties } from "../kinds/properties";
 import { idAndTime } from "../kinds/state";
-import type { ListItem } from "../run/objects";
+import type { ListItem } from "../run/list";
 import type { Account, ManagedObject, Planned, Run } from "../run/run";
 import { defaultConnection } from "../run/settings";
-import { isYoung, refuseWrite } from "./gone";
+import { proveAccount } from "./account";
 import { remediesFor } from "./hostports";
 
 /** A resource that the program has, for the plan. */
 export type Resource = Omit<Planned, "isNew">;
 
 /**
- * Asks the service before a resource is created or changed (contract C19): one read for each kind in
- * a run. So a plan fails when the key is refused or the service is another one. Does nothing with
+ * Asks the service before a resource is created or changed (contract C7, C19): one read for each kind in
+ * a run. So a plan fails when the key is refused or the service is another one. Asks nothing with
  * the setting `offlinePlan`.
  *
- * @throws Error when the list can't be read.
+ * @throws Error when the list can't be read, or the present settings may belong to another account.
  */
 export async function planWrite(resource: Resource, isNew: boolean): Promise<void> {
   const { account, kind } = resource;
-  account.memory.isUsed ||= isNew;
-  if (account.settings.offlinePlan) return;
-  await account
-    .objects(kind)
-    .newestPage()
-    .catch((error) => reportOnce(account, error));
-  if (isNew) await refuseWrite(account);
+  if (!account.settings.offlinePlan) {
+    const reading = account.list(kind).newestPage();
+    await reading.catch((error) => reportOnce(account, error));
+    await proveAccount(account);
+  }
   account.run.planned.push({ ...resource, isNew });
 }
 
@@ -37,30 +35,24 @@ function reportOnce({ run, connection }: Account, error: Partial<ServiceError>):
   throw new Error("the service can't be asked: see the first error");
 }
 
-/**
- * {@link planWrite} a change that the diff of a resource of the program has found, and says what the diff does
- * not show.
- *
- * @param isDeployed Whether the inputs are those of the last deployment: then nothing is asked.
- */
+/** {@link planWrite} a change that the diff of a resource of the program has found, and says what the diff does not show. */
 export async function planUpdate(
   resource: Resource,
   { title }: ManagedObject,
   state: Properties,
-  isDeployed = false,
 ): Promise<void> {
   const { account, kind, inputs, secrets } = resource;
-  const { run } = account;
-  const remark = kind.remark?.(state, inputs);
-  if (remark && !secrets.has(remark.shows ?? ""))
-    run.log(remark.severity, `the ${title}: ${remark.text}`, "resource");
-  if (!isDeployed) await planWrite(resource, false);
+  const warning = kind.remark?.(state, inputs);
+  if (warning && !secrets.has(warning.shows ?? ""))
+    account.run.log(warning.severity, `the ${title}: ${warning.text}`, "resource");
+  await planWrite(resource, false);
 }
 
 /** Says what is known only when all resources of the run are known. */
 export async function endRun(run: Run): Promise<void> {
   logServices(run);
   for (const account of run.accounts) {
+    if (account.settings.offlinePlan) continue;
     const kinds = new Set(
       run.planned.filter((one) => one.account === account).map(({ kind }) => kind),
     );
@@ -73,12 +65,14 @@ export async function endRun(run: Run): Promise<void> {
  * wrong base URL is noticed.
  */
 function logServices(run: Run): void {
-  for (const { connection, client, memory } of run.accounts) {
+  for (const account of run.accounts) {
+    const { connection, client, memory } = account;
     const whose =
       typeof connection === "string"
         ? `${connection}: the service`
         : `${defaultConnection}: the service of the provider ${connection.provider}`;
-    if (memory.isUsed && !memory.isKnown) run.log("info", `${whose} is ${client.baseUrl.host}`);
+    const isUsed = run.planned.some((one) => one.isNew && one.account === account);
+    if (isUsed && !memory.isKnown) run.log("info", `${whose} is ${client.baseUrl.host}`);
   }
 }
 
@@ -88,48 +82,40 @@ function logServices(run: Run): void {
  */
 async function warnOf(account: Account, kind: Kind): Promise<void> {
   const { run } = account;
-  const page = await account.objects(kind).newestPage();
+  const page = await account.list(kind).newestPage();
   const planned = run.planned.filter((one) => one.account === account && one.kind === kind);
-  const others = page.filter(({ id }) => !account.object(kind, id).known.isOwn);
+  const others = page.filter(({ id }) => !run.ownership.has(account.object(kind, id).key));
   const equal = equals(kind, planned, others);
   // In an update, each write has told what became of its hostports.
   const holders = account.client.writes > 0 ? [] : others.filter((one) => !equal.has(one));
-  for (const other of holders) {
-    for (const one of planned) run.log("warning", warningOfHolder(kind, one, other));
-  }
+  const wanted = new Map(
+    planned.flatMap((one) => [...hostportsOf(kind, one.inputs)].map((hostport) => [hostport, one])),
+  );
+  for (const other of holders) run.log("warning", warningOfHolder(kind, wanted, other));
   run.log("warning", warningOfEqual(kind, equal));
-  if (page.isLast) run.log("warning", warningOfGone(account, kind, page));
 }
 
 function warningOfHolder(
   kind: Kind,
-  { inputs, name, secrets }: Planned,
+  wanted: Map<string, Planned>,
   other: ListItem,
 ): string | undefined {
-  const wanted = hostportsOf(kind, inputs);
   const hostport = [...hostportsOf(kind, other)].find((one) => wanted.has(one));
-  if (hostport === undefined) return undefined;
-  const whose = name === undefined ? "" : `${name}: `;
+  const one = wanted.get(hostport ?? "");
+  if (!one) return undefined;
+  const whose = one.name === undefined ? "" : `${one.name}: `;
+  const shown = one.secrets.has(kind.exclusive ?? "") ? "[secret]" : hostport;
   return (
-    `${whose}this update will fail: ${secrets.has(kind.exclusive ?? "") ? "[secret]" : hostport} is served by ` +
-    `${idAndTime(other)}, unless the update also replaces that edge or takes the hostport from it. ${remediesFor(other)}`
+    `${whose}this update will fail: ${shown} is served by ${idAndTime(other)}, unless the update also replaces ` +
+    `that edge or takes the hostport from it. ${remediesFor(other)}`
   );
 }
 
 /** The objects that equal what this run creates, each with what it equals. */
 function equals(kind: Kind, planned: Planned[], others: ListItem[]): Map<ListItem, Planned> {
-  const created = planned
-    .filter(({ isNew, inputs }) => isNew && !hasUnknown(inputs))
-    .map((one) => ({ one, content: contentOf(kind, one.inputs) }));
-  return new Map(
-    others.flatMap((other) => {
-      const content = created.length > 0 && contentOf(kind, other);
-      const equal = created.find(
-        ({ one, content: own }) => own === content && isLike(kind, other, one.inputs),
-      );
-      return equal ? [[other, equal.one] as const] : [];
-    }),
-  );
+  const find = finderOf(kind, others);
+  const created = planned.filter(({ isNew, inputs }) => isNew && !hasUnknown(inputs));
+  return new Map(created.flatMap((one) => find(one.inputs).map((other) => [other, one])));
 }
 
 /** Names each object: after an update that was cut off, nothing else names them. */
@@ -148,14 +134,4 @@ function warningOfEqual(kind: Kind, equal: Map<ListItem, Planned>): string | und
     "cut off, it may have left the object: set the resource option `import` to its id to adopt it. " +
     "`pulumi stack --show-ids` shows what other resources and stacks have"
   );
-}
-
-function warningOfGone(account: Account, kind: Kind, page: ListItem[]): string | undefined {
-  const ids = new Set(page.map(({ id }) => id));
-  const gone = [...account.memory.states.values()]
-    .filter(({ object, state }) => object.kind === kind && state.accountTag === account.tag)
-    .filter(({ object, state }) => !ids.has(object.id) && !isYoung(object, state))
-    .map(({ object }) => object.id);
-  if (gone.length === 0) return undefined;
-  return `the service does not list the ${kind.title} ${gone.join(", ")} any more. Run \`pulumi refresh\``;
 }

@@ -1,13 +1,12 @@
-import { ServiceError } from "../../client/errors";
+import { isNotFound, type ServiceError } from "../../client/errors";
 import { plainMessage } from "../../client/plain";
 import { misplacedIds } from "../kinds/ids";
 import { differences, driftOf, type Kind, type Problem, storedSettings } from "../kinds/kind";
-import { isObject, type Properties, pick } from "../kinds/properties";
-import { pause } from "../run/objects";
+import { isObject, nameInUrn, type Properties, pick } from "../kinds/properties";
 import type { Account, ManagedObject, Run } from "../run/run";
-import { ifInAccount, isYoung, noteObject, refuseWrite } from "./gone";
-import { setHostports } from "./hostports";
-import { noteSettled, whyKept } from "./owners";
+import { noteObject, proveAccount } from "./account";
+import { ifInAccount, isYoung } from "./gone";
+import { writeUntilFree } from "./hostports";
 
 // The operations of a resource: the same for every kind and every protocol.
 
@@ -15,31 +14,23 @@ import { noteSettled, whyKept } from "./owners";
  * Reads an object; undefined when it is gone.
  *
  * @param stored The stored state; undefined in an import.
- * @throws Error that tells a failure of the service once: later ones name the object of the first.
+ * @throws Error that tells a failure of the service in full once.
  */
 export async function read(
   object: ManagedObject,
   stored?: Properties,
 ): Promise<Properties | undefined> {
-  const { kind, account, id } = object;
-  const { failures } = account.memory;
+  const { kind, account, id, title } = object;
   noteObject(object, stored);
-  try {
-    const reading = async () =>
-      kind.toState(await account.objects(kind).get(account.client, id), stored);
-    const found = await ifInAccount(object, stored, reading);
-    failures.clear();
-    return found;
-  } catch (error) {
-    const { status, code } = error as Partial<ServiceError>;
-    const cause = status ?? code;
-    const [what, first] = [`the ${object.title}`, failures.get(cause)];
+  const reading = async () =>
+    kind.toState(await account.list(kind).get(account.client, id), stored);
+  return ifInAccount(object, stored, reading).catch((error: Partial<ServiceError>) => {
+    const cause = error.status ?? error.code;
     // These may have to do with the object itself.
-    if (cause === undefined || [400, 404, "EBADANSWER"].includes(cause)) throw error;
-    if (!first) failures.set(cause, what);
-    if (!first || first === what) throw error;
-    throw new Error(`${what} can't be read either: see the error of ${first}`);
-  }
+    const isItsOwn = cause === undefined || [400, 404, "EBADANSWER"].includes(cause);
+    if (isItsOwn || account.run.once(`reads fail: ${cause}`)) throw error;
+    throw new Error(`the ${title} can't be read either: see the first error`);
+  });
 }
 
 /**
@@ -63,7 +54,7 @@ export async function update(
     const body = kind.toBody(Object.fromEntries(changes.map((one) => [one.property, one.sent])));
     const patch = () => kind.endpoints.update(client, id, body);
     const wire = await (changes.length > 0
-      ? setHostports(kind, account, { id, body }, patch)
+      ? writeUntilFree(kind, account, { id, body }, patch)
       : kind.endpoints.get(client, id));
     const found = kind.toState(wire, inputs);
     const drifted = driftOf(kind, state, found).filter(
@@ -71,18 +62,17 @@ export async function update(
     );
     return { ...found, ...pick(state, drifted) };
   };
-  // What is updated is not replaced: a delete of it is that of another name.
-  noteSettled(object, true);
+  await proveAccount(account);
   for (let tries = 1; ; tries++) {
     try {
       return await work();
     } catch (error) {
-      if (!(error instanceof ServiceError && error.status === 404)) throw error;
+      if (!isNotFound(error)) throw error;
       const isNew = isYoung(object, state);
       if (!(await read(object, state))) break;
       // The 404 is about another object, or the read has found a young one before the update does.
       if (!isNew || tries > 3) throw error;
-      await pause(tries * account.waitUnitMs);
+      await account.wait(tries, `for the ${title}, which the service may find late`);
     }
   }
   throw new Error(
@@ -138,33 +128,54 @@ export const storedState = (
 ): Properties => ({ ...state, ...storedSettings(kind, inputs), accountTag: tag });
 
 /**
- * Deletes an object. Succeeds when the object is gone. Keeps what another resource has or adopts, with a
- * warning: see `owners.ts`.
+ * Deletes an object. Succeeds when the object is gone. Keeps what another resource of this run has or adopts, with a
+ * warning.
  *
  * @param isAdopted Whether the state says that its resource has adopted it (contract C44).
- * @param own The key of the resource, where the protocol tells it.
+ * @param urn The resource; empty where the protocol does not tell it.
  */
 export async function remove(
   object: ManagedObject,
   state: Properties,
   isAdopted: boolean,
-  own?: string,
+  urn: string,
 ): Promise<void> {
-  const { kind, account, id, title, known } = object;
-  const { run } = account;
+  const { kind, account, id, title } = object;
   noteObject(object, state);
-  const why = whyKept(object, isAdopted, own);
+  const why = whyKept(object, isAdopted, urn);
   if (why !== undefined) {
-    run.log("warning", `the ${title} stays on the service, because ${why}`, "resource");
+    account.run.log("warning", `the ${title} stays on the service, because ${why}`, "resource");
     return;
   }
-  await refuseWrite(account, state);
+  await proveAccount(account);
   const deletion = async () => {
     await kind.endpoints.delete(account.client, id);
     return true;
   };
   await ifInAccount(object, state, deletion);
-  account.memory.states.delete(known);
+}
+
+/**
+ * Why a delete keeps an object; undefined when it deletes it. The process that deletes what was replaced may not know
+ * of the resource that has adopted the object again: so the state says that it is adopted.
+ */
+function whyKept(
+  { account, id, key }: ManagedObject,
+  isAdopted: boolean,
+  urn: string,
+): string | undefined {
+  const { adoptions, ownership } = account.run;
+  if (adoptions.has(key)) return "a resource of this update adopts it";
+  if (isAdopted) {
+    return (
+      "its resource has the option `import` in the state. To delete or replace it, first remove the option and run " +
+      "`pulumi up`. If the stack has the resource no more, first adopt the object again: set the resource option " +
+      `\`import\` to ${id}`
+    );
+  }
+  const owner = ownership.ownerOf(key);
+  const isAnothers = owner && urn && owner !== urn;
+  return isAnothers ? `the resource "${nameInUrn(owner)}" has it, too` : undefined;
 }
 
 /**

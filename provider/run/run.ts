@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Client } from "../../client/client";
+import { pause } from "../../client/pace";
 import { plainMessage } from "../../client/plain";
 import type { Kind, Severity } from "../kinds/kind";
 import type { Properties } from "../kinds/properties";
@@ -11,8 +12,10 @@ import {
   type Settings,
   unknownVariables,
 } from "./connection";
+import { cancelSignal } from "./engine";
+import { List } from "./list";
 import { type Show, showOnStderr } from "./log";
-import { Objects } from "./objects";
+import { Ownership } from "./ownership";
 import { type Connection, defaultConnection } from "./settings";
 
 /** A resource of the program that is to be created or changed. */
@@ -23,77 +26,39 @@ export interface Planned {
   /** Whether it is to be created. */
   isNew: boolean;
   /** The resource's name, where the protocol says it. */
-  name?: string;
+  name?: string | undefined;
   /** The properties that the program has marked as secrets, or the state has. */
   secrets: ReadonlySet<string>;
 }
 
-/** What a run knows of one object of the service. A flag that is not set is false. */
-export interface Known {
-  /** Whether a resource of this run has it. */
-  isOwn?: boolean;
-  /** The resource of the program that has it, or is to adopt it. */
-  owner?: Owner;
-  /** Whether a resource of the program keeps it: its diff has found no change, or its update is made. */
-  isSettled?: boolean;
-  /** Whether a resource of the program wants it newly. */
-  hasImporter?: boolean;
-  /** What has read it without a state: the resource that imports it, or a program's `get`. */
-  importedBy?: string;
-  /** The state that a check has read to adopt it. */
-  found?: Properties;
-  /** How its hostports change. */
-  move?: Move;
-}
-
-/** A resource of the program. */
-export interface Owner {
-  /** Tells it apart: its URN, or its connection and its option `import`. */
-  key: string;
-  /** Its option `import`, where it has one. */
-  option?: unknown;
-  /** Its name, where the protocol says it. */
-  name?: string;
-}
-
-/** An edge whose hostports change in this run. */
-export interface Move {
+/** An object that a resource adopts. */
+export interface Adoption {
   /** For messages. */
   title: string;
-  /** The hostports that it has. */
-  from: Set<string>;
-  /** Those that it does not have yet. */
-  takes: Set<string>;
+  /** The state that was read. */
+  state: Properties;
+  /** Whether the object equals the program. */
+  isEqual: boolean;
+  /** Whether a create has adopted it. */
+  isDone: boolean;
 }
 
-/** What a run knows of the objects that were stored with one other base URL or key. */
-export interface Stored {
-  /** Whether one of them was read with the present settings: then these are those of its account. */
-  isReached: boolean;
-  /** Operations that may read one. */
-  inFlight: Set<Promise<unknown>>;
-  /** The one request that reads one. */
-  request?: Promise<unknown> | undefined;
-  /** The object whose error says what to do. */
-  explained?: string;
+/** The question whether the present settings reach the account that a tag of the state stands for. */
+export interface Proof {
+  /** The first object of this run with the tag. */
+  object: ManagedObject;
+  /** The one request that reads it. */
+  asked?: Promise<void> | undefined;
 }
 
 /** What a run knows of one account, for all its operations. */
 class Memory {
-  /** By client: the settings of a connection may differ from those of another one. */
-  readonly objects = new Map<Client, Map<string, Objects>>();
-  /** By the tag in state. */
-  readonly stored = new Map<unknown, Stored>();
-  /** By what keeps reads from an answer: the object whose error tells it. */
-  readonly failures = new Map<unknown, string>();
-  /** The objects that the states of this run have. */
-  readonly states = new Map<Known, { object: ManagedObject; state: Properties }>();
+  /** By the title of their kind. */
+  readonly lists = new Map<string, List>();
+  /** By the tag in state: of all tags but the account's own. */
+  readonly proofs = new Map<unknown, Proof>();
   /** Whether a state shows that the service is the same as before. */
   isKnown = false;
-  /** Whether this run creates or adopts an object here. */
-  isUsed = false;
-  /** Whether this run, or its plan, has come to a create or a delete. */
-  isWritten = false;
 }
 
 /** One account of the service in a run, and the client of one operation on it. */
@@ -117,14 +82,12 @@ export class Account {
     return this.client.accountTag;
   }
 
-  /** The objects of a kind. */
-  objects(kind: Kind): Objects {
-    const client = this.client.account;
-    const ofClient = this.memory.objects.get(client) ?? new Map<string, Objects>();
-    this.memory.objects.set(client, ofClient);
-    const objects = ofClient.get(kind.title) ?? new Objects(client, kind);
-    ofClient.set(kind.title, objects);
-    return objects;
+  /** The list of a kind. */
+  list(kind: Kind): List {
+    const { lists } = this.memory;
+    const list = lists.get(kind.title) ?? new List(this.client.account, kind);
+    lists.set(kind.title, list);
+    return list;
   }
 
   /** One object of this account. */
@@ -135,6 +98,18 @@ export class Account {
   /** The second of a wait: shorter when the deadline is short. */
   get waitUnitMs(): number {
     return Math.min(1000, this.client.deadlineMs / 120);
+  }
+
+  /**
+   * Waits some seconds. The row of the resource says so.
+   *
+   * @param what What it waits for: "for the hostport of edgtls_1".
+   * @throws Error when the update is cancelled.
+   */
+  wait(seconds: number, what: string): Promise<void> {
+    const show = (left: number) =>
+      this.run.show("status", left > 0 ? `waits ${left} s ${what}` : "", "resource");
+    return pause(seconds * this.waitUnitMs, cancelSignal, show);
   }
 }
 
@@ -151,38 +126,26 @@ export class ManagedObject {
     return `${this.kind.title} ${this.id}`;
   }
 
-  /** What this run knows of it. Two keys of one account share it. */
-  get known(): Known {
-    const { run, client } = this.account;
-    return run.known(`${client.baseUrl.href} ${this.title}`);
+  /** Tells the object apart in a run. Two keys of one account share it. */
+  get key(): string {
+    return `${this.account.client.baseUrl.href} ${this.title}`;
   }
 }
 
 /** What one run of the engine knows. It owns all memory of the provider. */
 export class Run {
-  /**
-   * The resources of the program that were checked, as the protocol tells them, and whether the check has found
-   * the inputs of the last deployment. A refresh checks none.
-   */
-  readonly checked = new Map<string, boolean>();
+  /** The URNs of the resources of the program: of those that were checked. A refresh checks none. */
+  readonly #checked = new Set<string>();
+  readonly ownership = new Ownership();
   /** The texts that the program has marked as secrets. The service may quote those of other resources. */
   readonly secrets = new Set<string>();
   /** The resources that are to be created or changed. */
   readonly planned: Planned[] = [];
-  /** The objects that this run adopts: for messages, and whether a create has done it. */
-  readonly adopted = new Map<Known, { title: string; isDone: boolean }>();
-  /** Creates whose answer was lost and whose object was not found, by content. */
-  readonly lost = new Set<string>();
-  /** The edges whose hostports change, by the base URL and each hostport that they have now. */
-  readonly moves = new Map<string, Move>();
-  /** Connections with equal settings share one. */
+  /** The objects that this run adopts, by {@link ManagedObject.key}. */
+  readonly adoptions = new Map<string, Adoption>();
+  /** One for each connection. Those with equal settings share a client. */
   readonly accounts: Account[] = [];
-  readonly #accounts = new Map<Connection, Account>();
-  /** By base URL and key. */
-  readonly #memories = new Map<string, Memory>();
-  readonly #objects = new Map<string, Known>();
   readonly #said = new Set<string>();
-  readonly #turns = new Map<string, Promise<unknown>>();
 
   constructor(
     public config?: ConfigReader,
@@ -196,37 +159,42 @@ export class Run {
    * @throws ConfigurationError that names every missing or malformed setting.
    */
   account(connection: Connection = defaultConnection): Account {
-    const account = this.#accounts.get(connection) ?? this.accountNow(connection);
-    this.#accounts.set(connection, account);
-    return account;
+    return (
+      this.accounts.find((one) => one.connection === connection) ?? this.accountNow(connection)
+    );
   }
 
   /** {@link account} by the present settings: a process may run several programs, each with its own. */
   accountNow(connection: Connection): Account {
-    const { config } = this;
+    const { config, accounts } = this;
     const settings = readSettings(connection, config, process.env);
-    const same = this.accounts.find((one) => isDeepStrictEqual(one.settings, settings));
+    const equal = accounts.filter((one) => isDeepStrictEqual(one.settings, settings));
+    const same = equal.find((one) => one.connection === connection);
     if (same) return same;
     const show = (severity: "info" | "status", text: string) =>
       this.show(severity, plainMessage(text), "resource");
-    const client = connect(connection, config, process.env, show, settings);
-    const whose = `${settings.baseUrl} ${settings.apiKey}`;
-    const memory = this.#memories.get(whose) ?? new Memory();
-    this.#memories.set(whose, memory);
-    const account = new Account(this, connection, settings, client, memory);
-    this.accounts.push(account);
+    const client = equal[0]?.client ?? connect(connection, config, process.env, show, settings);
+    const ofKey = accounts.find(({ settings: { baseUrl, apiKey } }) =>
+      isDeepStrictEqual([baseUrl, apiKey], [settings.baseUrl, settings.apiKey]),
+    );
+    const account = new Account(this, connection, settings, client, ofKey?.memory ?? new Memory());
+    accounts.push(account);
     return account;
   }
 
-  /** Notes a resource that was checked. In a replacement, the engine checks it once more, without old inputs. */
-  noteChecked(resource: string, isUnchanged = false): void {
-    this.checked.set(resource, isUnchanged || this.checked.get(resource) === true);
+  /**
+   * Notes a resource of the program, which the engine checks.
+   *
+   * @param urn Empty in the first call of a dynamic provider's process.
+   */
+  noteChecked(urn: string): void {
+    this.#checked.add(urn);
   }
 
-  known(object: string): Known {
-    const known = this.#objects.get(object) ?? {};
-    this.#objects.set(object, known);
-    return known;
+  /** Whether the program has the resource. The first check without a URN was that of the first resource asked for. */
+  isOfProgram(urn: string): boolean {
+    if (!this.#checked.has(urn) && this.#checked.delete("")) this.#checked.add(urn);
+    return this.#checked.has(urn);
   }
 
   /** Whether this is asked for the first time in this run: what is said once has a key. */
@@ -246,12 +214,5 @@ export class Run {
     if (!this.config || !this.once(`the variables of ${JSON.stringify(connection)}`)) return;
     this.log("warning", unknownVariables(process.env));
     this.log("warning", overruled(connection, this.config, process.env));
-  }
-
-  /** Works on one thing after the other, for each key. */
-  inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const done = (this.#turns.get(key) ?? Promise.resolve()).then(work);
-    this.#turns.set(key, Promise.allSettled([done]));
-    return done;
   }
 }

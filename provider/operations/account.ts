@@ -1,0 +1,68 @@
+import { isNotFound } from "../../client/errors";
+import type { Properties } from "../kinds/properties";
+import type { Account, ManagedObject, Proof } from "../run/run";
+import { waysToSet } from "../run/settings";
+
+/**
+ * Whether the present settings belong to the account of the state (contract C7). State keeps a tag of the base URL and
+ * the API key that an object was made or last read with. When these have changed, the first object with that tag is
+ * read once in a run: a 404 may mean that the present ones belong to another account.
+ */
+
+/** Notes an object of the run. An import and a program's `get` have no state. */
+export function noteObject(object: ManagedObject, state: Properties = {}): void {
+  const { account } = object;
+  const { memory, run } = account;
+  run.ownership.note(object.key);
+  if (state.uri === undefined) return;
+  memory.isKnown = true;
+  const { accountTag } = state;
+  if (accountTag === account.tag || memory.proofs.has(accountTag)) return;
+  memory.proofs.set(accountTag, { object });
+}
+
+/** Notes that the present settings have reached an object of the run. */
+export function noteReached({ account }: ManagedObject, state: Properties = {}): void {
+  const proof = account.memory.proofs.get(state.accountTag);
+  if (proof) proof.asked = Promise.resolve();
+}
+
+/**
+ * Proves that the present settings reach the account of each state of this run. Called before each write, and before
+ * an object counts as gone.
+ *
+ * @throws Error when an object of the state was not found, or can't be read. The first error says what to do.
+ */
+export async function proveAccount(account: Account): Promise<void> {
+  if (account.settings.sameAccount) return;
+  for (const proof of account.memory.proofs.values()) {
+    proof.asked ??= ask(account, proof);
+    await proof.asked.catch((error: Error) => {
+      if (account.run.once(error.message)) throw error;
+      throw new Error(`nothing is written: see the first error about the ${proof.object.title}`);
+    });
+  }
+}
+
+async function ask(account: Account, proof: Proof): Promise<void> {
+  const { kind, id, title } = proof.object;
+  try {
+    await kind.endpoints.get(account.client.account, id);
+  } catch (error) {
+    if (isNotFound(error)) throw new Error(doubt(account, title));
+    // Only a 404 says that the object is not reached.
+    proof.asked = undefined;
+    throw error;
+  }
+}
+
+function doubt({ connection, client }: Account, title: string): string {
+  const [base, key] = [waysToSet(connection, "baseUrl"), waysToSet(connection, "apiKey")];
+  const { variable } = waysToSet(connection, "sameAccount");
+  return (
+    `the ${title} was not found at ${client.baseUrl.href}, and the state was stored with another base URL or API key. ` +
+    "So either it was deleted, or the present ones belong to another account or service. Nothing was written. If " +
+    `one is wrong, correct it in ${base.configKey} or ${base.variable}, or in ${key.configKey} or ${key.variable}. If ` +
+    `both are right, run the command once with ${variable}=1 in the environment`
+  );
+}
