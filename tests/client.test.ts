@@ -802,32 +802,30 @@ describe("the client", () => {
       }
     });
 
-    it("C4: has a short API key, which other words may have by chance, in an answer, but in no error", async () => {
-      for (const [key, inAnswer] of [
-        ["key-of-16-chars-", "[secret]"],
-        ["key-of-15-chars", "key-of-15-chars"],
-      ] as const) {
-        const refused = answer(400, { error_code: key });
-        const list = answer(200, { tls_edges: [], next_page_uri: `?before_id=${key}` });
-        const answers = [answer(200, { ...edge, metadata: key }), refused, list, refused];
-        const { client } = await scripted(answers, { apiKey: key });
-        assert.equal((await get(client)).metadata, inAnswer);
-        for (const work of [get, listAll]) {
-          const error = await failure(work(client), { code: "[secret]" });
-          assert.ok(!shown(error).includes(key));
-        }
-      }
+    it("C50: has no secret of the run in what the service says, and at most 1000 characters of it", async () => {
+      let asked = 0;
+      const hide = (text: string) => {
+        asked += 1;
+        return text.replaceAll("tls", "[secret]");
+      };
+      const refusal = answer(400, { msg: `tls: ${"x".repeat(5000)}`, error_code: "tls" });
+      const { client } = await scripted([done, refusal], { hide });
+      await get(client);
+      assert.equal(asked, 0, "a success costs nothing");
+      const { message } = await failure(create(client), { path, code: "[secret]" });
+      assert.match(message, /^POST \/edges\/tls failed with status 400: \[secret\]: x+ \(/);
+      assert.ok(message.length < 1200);
     });
 
-    it("C50: has no secret argument of the operation, and 1000 characters at most of a text", async () => {
-      const msg = `the hostport s3cret.example.com:443 is taken by edgtls_2 ${"x".repeat(5000)}`;
-      const refusal = answer(400, { msg, error_code: "s3cret" });
+    it("C50: has no reason of the service where an argument of the resource is secret, and says so", async () => {
+      const ids = { error_code: "ERR_1", details: { operation_id: "op_7" } };
+      const refusal = answer(400, { msg: "s3cret is taken", ...ids });
       const { client } = await scripted([refusal, refusal]);
-      const operation = client.operation(undefined, ["s3cret.example.com:443"]);
+      const operation = client.operation(undefined, true);
       for (const one of [operation, operation.operation()]) {
-        const error = await failure(create(one), { code: "[secret]" });
-        assert.match(error.message, /: the hostport \[secret\] is taken by edgtls_2/);
-        assert.ok(!shown(error).includes("s3cret") && error.message.length < 1200);
+        const error = await failure(create(one), { code: "ERR_1", operationId: "op_7" });
+        assert.match(error.message, /an argument of this resource is secret \(ERR_1, op_7\)$/);
+        assert.ok(!shown(error).includes("s3cret"));
       }
     });
 

@@ -6,6 +6,7 @@ import { text } from "../kinds/inputs";
 import {
   driftOf,
   filesKey,
+  hiddenArguments,
   inputsOf,
   isUnchanged,
   type Kind,
@@ -82,8 +83,9 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
     const account = accountOf(properties);
     currentRun().logOverruled(connectionOf(properties));
     const timeouts = (properties[timeoutsKey] ?? {}) as Timeouts;
-    noteSecrets(currentRun(), kind, secretsOf(properties), properties, state);
-    return account.operation(timed && timeouts[timed]);
+    const secrets = [...secretsOf(properties), ...secretsOf(state)];
+    noteSecrets(currentRun(), kind, secrets, properties, state);
+    return account.operation(timed && timeouts[timed], hiddenArguments(kind, secrets).length > 0);
   };
   const resource = (inputs: Properties, state: Properties = {}) => {
     const secrets = new Set([...secretsOf(inputs), ...secretsOf(state)]);

@@ -1,5 +1,5 @@
 import { noneWithId } from "../kinds/ids";
-import { differences, type Kind, type Problem } from "../kinds/kind";
+import { differences, hiddenArguments, type Kind, type Problem } from "../kinds/kind";
 import { lookups } from "../kinds/kinds";
 import { type Lookup, LookupError } from "../kinds/lookup";
 import { hasUnknown, type Properties } from "../kinds/properties";
@@ -110,7 +110,7 @@ export function noteAdoption(
   secrets: readonly string[],
   isDone = false,
 ): void {
-  const isSecret = secrets.some((name) => !kind.secrets?.includes(name));
+  const isSecret = hiddenArguments(kind, secrets).length > 0;
   const [name] = isSecret || !known.found ? [] : kind.names(known.found);
   const title = `${kind.title} ${name ?? id}`;
   account.run.adopted.set(known, { title, isDone: isDone || isAdopted(account.run, known) });
@@ -142,11 +142,12 @@ export function problemsOfAdoption(
   inputs: Properties,
   secrets: readonly string[],
 ): Problem[] {
+  const hidden = hiddenArguments(kind, secrets);
   const rows = differences(kind, found, inputs)
     .filter(({ wanted }) => !hasUnknown(wanted))
     .map(({ property, ...values }) => {
       const [wanted, there] = [values.wanted, values.found].map((value) =>
-        shown(value, secrets.includes(property)),
+        shown(value, hidden.includes(property)),
       );
       return `\n  ${property}: ${wanted} / ${there}`;
     });

@@ -49,11 +49,10 @@ export async function planUpdate(
   state: Properties,
   isDeployed = false,
 ): Promise<void> {
-  const { account, kind, inputs, secrets } = resource;
+  const { account, kind, inputs } = resource;
   const { run } = account;
   const remark = kind.remark?.(state, inputs);
-  if (remark && !secrets.has(remark.shows ?? ""))
-    run.log(remark.severity, `the ${title}: ${remark.text}`, "resource");
+  if (remark) run.log(remark.severity, `the ${title}: ${remark.text}`, "resource");
   if (!isDeployed) await planWrite(resource, false);
 }
 

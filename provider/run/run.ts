@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Client } from "../../client/client";
 import { plainMessage } from "../../client/plain";
+import { withoutSecrets } from "../../client/redact";
 import type { Kind, Severity } from "../kinds/kind";
 import type { Properties } from "../kinds/properties";
 import {
@@ -107,8 +108,8 @@ export class Account {
   ) {}
 
   /** The account for one operation, whose requests share a deadline: see {@link Client.operation}. */
-  operation(deadlineMs?: number): Account {
-    const client = this.client.operation(deadlineMs, [...this.run.secrets]);
+  operation(deadlineMs?: number, hidesTexts?: boolean): Account {
+    const client = this.client.operation(deadlineMs, hidesTexts);
     return new Account(this.run, this.connection, this.settings, client, this.memory);
   }
 
@@ -165,7 +166,7 @@ export class Run {
    * the inputs of the last deployment. A refresh checks none.
    */
   readonly checked = new Map<string, boolean>();
-  /** The texts that the program has marked as secrets. The service may quote those of other resources. */
+  /** The texts that the program has marked as secrets: no text of the service shows one as a whole. */
   readonly secrets = new Set<string>();
   /** The resources that are to be created or changed. */
   readonly planned: Planned[] = [];
@@ -209,7 +210,8 @@ export class Run {
     if (same) return same;
     const show = (severity: "info" | "status", text: string) =>
       this.show(severity, plainMessage(text), "resource");
-    const client = connect(connection, config, process.env, show, settings);
+    const hide = (text: string) => withoutSecrets(text, this.secrets);
+    const client = connect(connection, config, process.env, { show, hide }, settings);
     const whose = `${settings.baseUrl} ${settings.apiKey}`;
     const memory = this.#memories.get(whose) ?? new Memory();
     this.#memories.set(whose, memory);
