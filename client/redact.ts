@@ -11,10 +11,9 @@ export function withoutSecrets(text: string, secrets: Iterable<string>): string 
 
 /** An API key as a service may quote it: as it is, in JSON, in a URL and in base64. */
 export function formsOf(apiKey: string): string[] {
-  const [base64 = "", base64url = ""] = (["base64", "base64url"] as const).map((form) =>
-    Buffer.from(apiKey).toString(form).replace(/=+$/, ""),
-  );
   const json = JSON.stringify(apiKey).slice(1, -1);
+  const base64url = Buffer.from(apiKey).toString("base64url");
+  const base64 = base64url.replaceAll("-", "+").replaceAll("_", "/");
   return [apiKey, json, encodeURIComponent(apiKey), base64, base64url];
 }
 

@@ -648,16 +648,13 @@ describe("the client", () => {
       }
     });
 
-    const pages = (length: number, ...items: object[]) =>
-      Array.from({ length }, (_, n) => pageOf(`?id=${n}`, ...items));
-    const huge = { ...edge, metadata: "x".repeat(30 * 1024 * 1024) };
+    const pages = (length: number) => Array.from({ length }, (_, n) => pageOf(`?id=${n}`));
     const refusals: [why: string, answers: Answer[], read: number, message: RegExp][] = [
       ...[7, "https://", "https://any.example/edges/tls", "/edges/tls?"].map(
         (next) => [`with the next page ${next}`, [pageOf(next, edge)], 1, /next_page_uri/] as never,
       ),
       ["when a page names itself", Array(3).fill(pageOf("?before_id=x", edge)), 2, /itself/],
       ["after 1000 pages", pages(1001), 1000, /^GET \/edges\/tls got.* more than 1000 pages/],
-      ["after 256 MiB", pages(10, huge), 9, /^GET \/edges\/tls got.* more than 256 MiB/],
       ["with 101 objects", [pageOf(null, ...Array(101).fill(edge))], 1, /tls_edges .* than 100/],
       ["without its collection", [answer(200, { edges: [] })], 1, /the option baseUrl/],
     ];
@@ -943,7 +940,7 @@ describe("the client", () => {
       }
     });
 
-    it("C2: is not used for what NO_PROXY has: a name and all below it, a subnet, a port", () => {
+    it("C2: is not used for what NO_PROXY has: a name and all below it, an address, a port", () => {
       setEnv({ ALL_PROXY: "socks5://127.0.0.1:9" });
       assert.equal(proxyFor(new URL("https://corp.example")), undefined, "no HTTP proxy");
       setEnv({ HTTPS_PROXY: "http://proxy:3128" });
@@ -954,9 +951,8 @@ describe("the client", () => {
         ["x.example, *.Corp.example", "api.corp.example", "example"],
         ["api.corp.example", "api.corp.example", "corp.example"],
         ["corp.example:8443", "api.corp.example:8443", "api.corp.example corp.example:9443"],
-        ["10.0.0.0/8 192.0.2.1", "10.1.2.3 192.0.2.1", "192.0.2.2 [fd12::1] corp.example"],
-        ["10.0.0.0/99 10.0.0.0/x", "", "10.0.0.0 [fd12::1]"],
-        ["fd00::/8,[2001:db8::1]:443,::1", "[fd12::1] [2001:db8::1] [::1]", "10.1.2.3"],
+        ["10.0.0.0/8 192.0.2.1", "192.0.2.1", "10.1.2.3 192.0.2.2"],
+        ["[2001:db8::1]:443,::1", "[2001:db8::1] [::1]", "[2001:db8::2]"],
         ["[2001:db8::1]:8443, , .", "", "[2001:db8::1] corp.example"],
         ["*", "corp.example 10.1.2.3", ""],
       ] as const) {
