@@ -18,9 +18,14 @@ interface Context {
   proxy: string | undefined;
   /** Whether the path names one object: then 404 means that the object is gone. */
   isItem: boolean;
+  /** Whether no text of the service is shown, because an argument of the resource is a secret. */
+  hidesTexts: boolean;
   /** Makes a text of the service fit to be shown: short, plain and without secrets. */
   shown: (text: string) => string;
 }
+
+const hiddenReason =
+  "the service's reason is not shown, because an argument of this resource is secret";
 
 /** The error for an outcome that is not a success. */
 export function errorOf(
@@ -39,8 +44,9 @@ export function errorOf(
   const details = body?.details as { operation_id?: unknown } | null | undefined;
   const shown = (value: unknown) => (typeof value === "string" ? context.shown(value) : undefined);
   const ids = { code: shown(body?.error_code), operationId: shown(details?.operation_id) };
+  const reason = shown(body?.msg) ?? "";
   return new ServiceError(
-    shown(body?.msg) ?? "",
+    reason && context.hidesTexts ? hiddenReason : reason,
     { ...tries, status, ...ids },
     advise(status, context),
   );

@@ -11,13 +11,7 @@ import { canRetry, isSuccess, mayBeDone, type Outcome, pauseMs } from "./outcome
 import { Deadline, Pace, pause } from "./pace";
 import { plain } from "./plain";
 import { type HttpProxy, proxyFor } from "./proxy";
-import {
-  minKeyInAnswer,
-  withoutApiKey,
-  withoutArguments,
-  withoutPrivateKeys,
-  withTexts,
-} from "./redact";
+import { formsOf, withoutPrivateKeys, withoutSecrets, withTexts } from "./redact";
 
 const debug = debuglog("tlsedge");
 
@@ -64,6 +58,8 @@ export interface ClientOptions {
    * or more: at once, every 15 s, and an empty one when the wait is over.
    */
   show?: (severity: "info" | "status", text: string) => void;
+  /** Cuts further secrets out of a text of the service before an error or a message shows it. */
+  hide?: (text: string) => string;
   /**
    * Ends waits and reads with the signal's reason, and keeps further tries from being sent. A write in
    * flight still gets its answer.
@@ -79,6 +75,7 @@ interface Account {
   base: URL;
   proxy: HttpProxy | undefined;
   apiKey: string;
+  keyForms: string[];
   accountTag?: string;
   deadlineMs: number;
   maxRetries: number;
@@ -88,6 +85,7 @@ interface Account {
   /** Whether a write has reached the service. */
   hasWritten: boolean;
   show: ClientOptions["show"];
+  hide: (text: string) => string;
   signal: AbortSignal | undefined;
 }
 
@@ -122,15 +120,15 @@ export class Client {
   readonly #parent: Client | undefined;
   /** The deadline of the operation; undefined in the account's client. */
   readonly #deadline: Deadline | undefined;
-  /** What the program has marked as secret among what the operation sends. */
-  readonly #secrets: string[];
+  /** Whether no error of the operation shows a text of the service. */
+  readonly #hidesTexts: boolean;
 
   /** @throws TypeError when the base URL is not `https:`, or the URL of the proxy is malformed. */
-  constructor(options: ClientOptions | Client, deadlineMs?: number, secrets: string[] = []) {
+  constructor(options: ClientOptions | Client, deadlineMs?: number, hidesTexts = false) {
     this.#parent = options instanceof Client ? options.account : undefined;
     this.#account = options instanceof Client ? options.#account : accountOf(options);
     this.#deadline = this.#parent && new Deadline(deadlineMs ?? this.#account.deadlineMs);
-    this.#secrets = secrets;
+    this.#hidesTexts = hidesTexts;
   }
 
   /** The account's own client. Each of its requests has its own deadline. */
@@ -186,11 +184,11 @@ export class Client {
    * first request and pauses while a request waits for the rate limit.
    *
    * @param deadlineMs The deadline, in milliseconds. Default: that of this client.
-   * @param secrets Texts that no error of the operation shows, even if the service quotes them.
-   * Default: those of this client.
+   * @param hidesTexts Whether no error of the operation shows the service's reason, which may quote a secret.
+   * Default: as in this client.
    */
-  operation(deadlineMs = this.deadlineMs, secrets = this.#secrets): Client {
-    return new Client(this, deadlineMs, secrets);
+  operation(deadlineMs = this.deadlineMs, hidesTexts = this.#hidesTexts): Client {
+    return new Client(this, deadlineMs, hidesTexts);
   }
 
   /**
@@ -258,12 +256,13 @@ export class Client {
     const { nameOf, hasCaFile, proxy, deadlineMs, maxRetries, pace, signal, show } = this.#account;
     const { method, isItem } = request;
     // The query may be that of the service's next_page_uri.
-    const path = this.#shown(request.path);
+    const path = this.#shown(request.path, (own) => own);
     const deadline = this.#deadline ?? new Deadline(deadlineMs);
     const tries = { method, path, attempts: 0, elapsedMs: 0, ambiguous: false };
     const shown = (text: string) => this.#shown(text);
     const { host } = this.baseUrl;
-    const context = { nameOf, host, hasCaFile, proxy: proxy?.variable, isItem, shown };
+    const hidesTexts = this.#hidesTexts;
+    const context = { nameOf, host, hasCaFile, proxy: proxy?.variable, isItem, hidesTexts, shown };
     if (deadline.leftMs <= 0) {
       throw errorOf({ code: "ETIMEDOUT", message: "", wasSent: true }, tries, context);
     }
@@ -336,11 +335,10 @@ export class Client {
   }
 
   /** A text of the service as messages show it: plain, without secrets, and not too long. */
-  #shown(text: string): string {
+  #shown(text: string, hide = this.#account.hide): string {
     // Cut the secrets before the text is shortened: the start of one is not recognized.
-    const open = withoutArguments(this.#secrets)(text.slice(0, 8 * maxShownLength));
-    // JSON may have escaped a part of the key. A shortened key is not recognized.
-    return withoutApiKey(this.#account.apiKey)(plain(open)).slice(0, maxShownLength);
+    const open = withoutSecrets(hide(text.slice(0, 8 * maxShownLength)), this.#account.keyForms);
+    return plain(open).slice(0, maxShownLength);
   }
 }
 
@@ -387,6 +385,7 @@ function accountOf(options: ClientOptions): Account {
     base,
     proxy,
     apiKey: options.apiKey,
+    keyForms: formsOf(options.apiKey),
     deadlineMs: (options.timeoutSeconds ?? 120) * 1000,
     maxRetries: options.maxRetries ?? 8,
     pace: new Pace(options.requestsPerMinute ?? 120, options.signal),
@@ -394,13 +393,14 @@ function accountOf(options: ClientOptions): Account {
     writes: 0,
     hasWritten: false,
     show: options.show,
+    hide: options.hide ?? ((text) => text),
     signal: options.signal,
   };
 }
 
 /** Sends a request once and waits for the answer, without keys in it, until the signal is aborted. */
 async function send(
-  { http, apiKey, proxy }: Account,
+  { http, keyForms, proxy }: Account,
   { method, path, body }: Request,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -421,7 +421,7 @@ async function send(
       const message = `the proxy in ${proxy?.variable} refuses the connection with status ${status}`;
       return { code, message, wasSent: false };
     }
-    return { status, headers, json: parseJson(data, apiKey, body) };
+    return { status, headers, json: parseJson(data, keyForms, body) };
   } catch (error) {
     if (!axios().isAxiosError(error)) throw error;
     // Node.js sends no part of a request before the TLS handshake has authorized the server.
@@ -445,14 +445,13 @@ const codes: Record<string, string> = {
  * The answer to a request with this body, without keys: a service may quote one. Null for an empty text,
  * undefined for a text that is not JSON.
  */
-function parseJson(text: string, apiKey: string, body?: object): unknown {
+function parseJson(text: string, keyForms: string[], body?: object): unknown {
   if (text.trim() === "") return null;
-  const withoutKey = withoutApiKey(apiKey, minKeyInAnswer);
+  const withoutPrivate = withoutPrivateKeys(body);
+  const open = (one: string, field: string) => withoutPrivate(withoutSecrets(one, keyForms), field);
   try {
-    const json: unknown = JSON.parse(text);
-    const withoutPrivate = withoutPrivateKeys(body, json);
     // Not the raw text: JSON can write a sign in several ways.
-    return withTexts(json, (one, field) => withoutPrivate(withoutKey(one), field));
+    return withTexts(JSON.parse(text), open);
   } catch {
     return undefined;
   }

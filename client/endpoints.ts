@@ -97,8 +97,6 @@ function withOneDeadline(client: Client): Reader {
 const pageLength = 100;
 /** How many pages of a list are read: a service may name a next page without end. */
 const mostPages = 1000;
-/** How much is read of a list. */
-const mostBytes = 256 * 1024 * 1024;
 
 /** Takes the items of a page that can be used, and notes the others: by the id or, without one, by the place. */
 const usable = <Wire>(collection: string, schema: AnswerSchema<Wire>, leftOut: string[]) =>
@@ -128,15 +126,11 @@ async function* pagesOf<Wire>(
   const items = v.pipe(v.array(v.unknown()), few, itemsOf);
   const page = object({ [collection]: items, next_page_uri: v.nullish(v.string()) });
   let query: string | undefined = `?limit=${pageLength}`;
-  let bytes = 0;
   for (let pages = 0; query; pages++) {
     if (pages === mostPages) {
       throw ConnectionError.unusable({ path }, `the list has more than ${mostPages} pages`);
     }
     const answer: Record<string, unknown> = await client.get(path + query, page, { isItem: false });
-    bytes += JSON.stringify(answer).length;
-    if (bytes > mostBytes)
-      throw ConnectionError.unusable({ path }, "the list has more than 256 MiB");
     const next = answer.next_page_uri as string | null | undefined;
     yield Object.assign(answer[collection] as Wire[], { isLast: !next });
     const nextQuery = next ? queryOf(path, next) : undefined;

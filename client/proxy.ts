@@ -1,4 +1,4 @@
-import { BlockList, isIP, isIPv6 } from "node:net";
+import { isIPv6 } from "node:net";
 import querystring from "node:querystring";
 
 /** A proxy, as axios takes it, and the variable of the environment that names it. */
@@ -33,26 +33,15 @@ export function proxyFor(service: URL) {
   return { variable, protocol, host, port: Number(port), ...(hasAuth && { auth }) };
 }
 
-/** Whether NO_PROXY has the host or a domain above it, its subnet, or `*`; each perhaps with a port. */
+/** Whether NO_PROXY has the host, or a domain above it, each perhaps with a port; or `*`. */
 function isExcepted({ hostname, port }: URL): boolean {
-  const host = hostname.replace(/^\[|\]$/g, "");
   const list = process.env.no_proxy || process.env.NO_PROXY || "";
   return list.split(/[\s,]+/).some((entry) => {
-    // An IPv6 address with a port stands in brackets.
-    const [, bracketed, bare, itsPort] = /^(?:\[(.+)\]|([^:]*))(?::(\d+))?$/.exec(entry) ?? [];
-    const name = (bracketed ?? bare ?? entry).toLowerCase();
+    // An IPv6 address may stand without brackets, and then has no port.
+    const address = isIPv6(entry) ? `[${entry}]` : entry.toLowerCase();
+    const [, name = "", itsPort] = /^(.*?)(?::(\d+))?$/.exec(address) ?? [];
     if (itsPort && itsPort !== (port || "443")) return false;
-    const [network = "", bits] = name.split("/");
-    if (bits && isIP(network)) return isIn(network, Number(bits), host);
     const domain = name.replace(/^\*?\./, "");
-    return name === "*" || (domain !== "" && `.${host}`.endsWith(`.${domain}`));
+    return name === "*" || (domain !== "" && `.${hostname}`.endsWith(`.${domain}`));
   });
-}
-
-function isIn(network: string, bits: number, host: string): boolean {
-  const familyOf = (address: string) => (isIPv6(address) ? "ipv6" : "ipv4");
-  if (!(bits <= (isIPv6(network) ? 128 : 32))) return false;
-  const subnet = new BlockList();
-  subnet.addSubnet(network, bits, familyOf(network));
-  return isIP(host) > 0 && subnet.check(host, familyOf(host));
 }

@@ -5,6 +5,7 @@ import { DeclaredHostports } from "../provider/kinds/hostport";
 import {
   driftOf,
   filesKey,
+  hiddenArguments,
   inputsOf,
   isUnchanged,
   type Kind,
@@ -94,8 +95,8 @@ class Plugin {
   }
 
   /** The account for an operation. `seconds` is its deadline by `customTimeouts`; 0 when unset. */
-  #operation(seconds = 0): Account {
-    return this.#account.operation(seconds * 1000 || undefined);
+  #operation(seconds = 0, hidden: string[] = []): Account {
+    return this.#account.operation(seconds * 1000 || undefined, hidden.length > 0);
   }
 
   #resource(kind: Kind, urn: string, inputs: Properties, secrets: Set<string>) {
@@ -278,7 +279,7 @@ class Plugin {
       return new messages.CreateResponse().setProperties(toWire(outputs, secrets));
     }
     noteSecrets(this.#run, kind, secrets, inputs);
-    const service = this.#operation(request.getTimeout());
+    const service = this.#operation(request.getTimeout(), hiddenArguments(kind, secrets));
     const { id, state, problem } = await create(kind, service, inputs, request.getUrn());
     const outputs = toWire(storedState(kind, service, state, inputs), secrets);
     if (!problem) return new messages.CreateResponse().setId(id).setProperties(outputs);
@@ -301,7 +302,7 @@ class Plugin {
       ? request.getId()
       : await idToImport(kind, this.#operation(request.getTimeout()), request.getId());
     noteSecrets(this.#run, kind, props.secrets, props.values);
-    const service = this.#operation(request.getTimeout());
+    const service = this.#operation(request.getTimeout(), hiddenArguments(kind, props.secrets));
     const object = service.object(kind, id);
     const found = await read(object, stored);
     if (!found && !stored) await refuseImport(object);
@@ -330,8 +331,9 @@ class Plugin {
       const outputs = { ...planned, accountTag: this.#account.tag };
       return new messages.UpdateResponse().setProperties(toWire(outputs, marked));
     }
-    noteSecrets(this.#run, kind, [...secrets, ...old], inputs, state);
-    const service = this.#operation(request.getTimeout());
+    const all = [...secrets, ...old];
+    noteSecrets(this.#run, kind, all, inputs, state);
+    const service = this.#operation(request.getTimeout(), hiddenArguments(kind, all));
     const found = await update(service.object(kind, request.getId()), state, inputs);
     const outputs = storedState(kind, service, found, inputs);
     return new messages.UpdateResponse().setProperties(toWire(outputs, marked));
@@ -341,7 +343,7 @@ class Plugin {
     const kind = kindOf(request.getType());
     const { values: state, secrets } = fromWire(request.getProperties());
     noteSecrets(this.#run, kind, secrets, state);
-    const service = this.#operation(request.getTimeout());
+    const service = this.#operation(request.getTimeout(), hiddenArguments(kind, secrets));
     await remove(service.object(kind, request.getId()), state, false, request.getUrn());
     return new Empty();
   }

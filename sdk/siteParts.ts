@@ -267,8 +267,6 @@ function wrongAccess(access: TLSSiteAccess): string | undefined {
 function warnOfUncovered(name: string, certificate: TLSCertificate, edge: TLSEdge): void {
   const { subjectAlternativeNames } = certificate;
   pulumi.all([edge.hostports, subjectAlternativeNames]).apply(async ([hostports, names]) => {
-    // Of a secret chain, no name is shown.
-    if (await pulumi.isSecret(subjectAlternativeNames)) return;
     const isSecret = await pulumi.isSecret(edge.hostports);
     const found = uncovered(hostports ?? [], names).map((index) =>
       isSecret ? `${name}.hostports[${index}]` : (hostports[index] ?? ""),

@@ -6,6 +6,7 @@ import { text } from "../kinds/inputs";
 import {
   driftOf,
   filesKey,
+  hiddenArguments,
   inputsOf,
   isUnchanged,
   type Kind,
@@ -81,8 +82,9 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
     const account = accountOf(properties);
     currentRun().logOverruled(connectionOf(properties));
     const timeouts = (properties[timeoutsKey] ?? {}) as Timeouts;
-    noteSecrets(currentRun(), kind, secretsOf(properties), properties, state);
-    return account.operation(timed && timeouts[timed]);
+    const secrets = [...secretsOf(properties), ...secretsOf(state)];
+    noteSecrets(currentRun(), kind, secrets, properties, state);
+    return account.operation(timed && timeouts[timed], hiddenArguments(kind, secrets).length > 0);
   };
   const resource = (inputs: Properties, state: Properties = {}) => {
     const secrets = new Set([...secretsOf(inputs), ...secretsOf(state)]);
@@ -249,11 +251,7 @@ function compare(
   const unknown = refused.map(({ path }) => [path.split(".", 1)[0], unknownValue]);
   const compared = { ...inputs, ...Object.fromEntries(unknown) };
   const problems = problemsOfAdoption(object, state, compared, secrets);
-  if (refused.length + problems.length === 0)
-    noteAdoption(
-      object,
-      secrets.some((name) => !object.kind.secrets?.includes(name)),
-    );
+  if (refused.length + problems.length === 0) noteAdoption(object, secrets);
   return problems;
 }
 

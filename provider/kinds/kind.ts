@@ -47,8 +47,6 @@ export interface Remark {
   severity: Severity;
   /** One line, without the kind and the id of the object. */
   text: string;
-  /** The property of which it shows a part. It is not shown where that is a secret. */
-  shows?: string;
 }
 
 /**
@@ -127,6 +125,14 @@ export interface Kind<Wire extends ServiceObject = ServiceObject> {
 /** The properties that a program can change and that the service returns. */
 export function propertiesOf({ schema, stateNames }: Kind): string[] {
   return Object.keys(schema.entries).filter((name) => name in stateNames);
+}
+
+/** The argument that is shown also where a program marks it as secret: every client that connects is sent the chain. */
+export const openArgument = "certificatePem";
+
+/** Those of the arguments marked as secrets that texts hide. A private key is cut from every text anyway. */
+export function hiddenArguments({ secrets = [] }: Kind, marked: Iterable<string>): string[] {
+  return [...marked].filter((name) => name !== openArgument && !secrets.includes(name));
 }
 
 /** The inputs that are not sent to the service. State stores them unchanged. */

@@ -157,9 +157,8 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
     const days = [dayOf(before), dayOf(after)];
     const ends = days[0] === days[1] ? [before.notAfter, after.notAfter] : days;
     const text = `expires ${ends.join(" → ")}, ${renamed(before, after)}`;
-    const shows = "certificatePem";
-    if (!isEarlier) return { severity: "info", text, shows };
-    return { severity: "warning", text: `${text}: the new certificate expires earlier`, shows };
+    if (!isEarlier) return { severity: "info", text };
+    return { severity: "warning", text: `${text}: the new certificate expires earlier` };
   },
 
   shown(property, value) {

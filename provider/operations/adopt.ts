@@ -1,5 +1,5 @@
 import { noneWithId } from "../kinds/ids";
-import { differences, type Kind, type Problem } from "../kinds/kind";
+import { differences, hiddenArguments, type Kind, type Problem } from "../kinds/kind";
 import { lookups } from "../kinds/kinds";
 import { type Lookup, LookupError } from "../kinds/lookup";
 import { hasUnknown, nameInUrn, type Properties } from "../kinds/properties";
@@ -93,11 +93,15 @@ export async function findToAdopt(object: ManagedObject, inputs: Properties): Pr
  * Notes that an object, which a check or an adoption has read, equals the program, so that it can be adopted. Where the
  * program has a secret, the object's name may be a part of it.
  */
-export function noteAdoption({ kind, account, id, key }: ManagedObject, hasSecret: boolean): void {
+export function noteAdoption(
+  { kind, account, id, key }: ManagedObject,
+  secrets: readonly string[],
+): void {
   const adoption = account.run.adoptions.get(key);
   if (!adoption) return;
   adoption.isEqual = true;
-  const [name = id] = hasSecret ? [] : kind.names(adoption.state);
+  const isSecret = hiddenArguments(kind, secrets).length > 0;
+  const [name = id] = isSecret ? [] : kind.names(adoption.state);
   adoption.title = `${kind.title} ${name}`;
 }
 
@@ -125,11 +129,12 @@ export function problemsOfAdoption(
   inputs: Properties,
   secrets: readonly string[],
 ): Problem[] {
+  const hidden = hiddenArguments(kind, secrets);
   const rows = differences(kind, found, inputs)
     .filter(({ wanted }) => !hasUnknown(wanted))
     .map(({ property, ...values }) => {
       const [wanted, there] = [values.wanted, values.found].map((value) =>
-        shown(value, secrets.includes(property)),
+        shown(value, hidden.includes(property)),
       );
       return `\n  ${property}: ${wanted} / ${there}`;
     });
@@ -170,10 +175,7 @@ export async function adopt(
   }
   const [problem] = problemsOfAdoption(object, state, inputs, secrets);
   if (problem) throw new Error(problem.reason);
-  noteAdoption(
-    object,
-    secrets.some((name) => !kind.secrets?.includes(name)),
-  );
+  noteAdoption(object, secrets);
   if (adoption) adoption.isDone = true;
   return { id, state };
 }

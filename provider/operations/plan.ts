@@ -41,10 +41,9 @@ export async function planUpdate(
   { title }: ManagedObject,
   state: Properties,
 ): Promise<void> {
-  const { account, kind, inputs, secrets } = resource;
-  const warning = kind.remark?.(state, inputs);
-  if (warning && !secrets.has(warning.shows ?? ""))
-    account.run.log(warning.severity, `the ${title}: ${warning.text}`, "resource");
+  const { account, kind, inputs } = resource;
+  const remark = kind.remark?.(state, inputs);
+  if (remark) account.run.log(remark.severity, `the ${title}: ${remark.text}`, "resource");
   await planWrite(resource, false);
 }
 

@@ -1,7 +1,15 @@
 import { isNotFound, type ServiceError } from "../../client/errors";
 import { plainMessage } from "../../client/plain";
 import { misplacedIds } from "../kinds/ids";
-import { differences, driftOf, type Kind, type Problem, storedSettings } from "../kinds/kind";
+import {
+  differences,
+  driftOf,
+  hiddenArguments,
+  type Kind,
+  openArgument,
+  type Problem,
+  storedSettings,
+} from "../kinds/kind";
 import { isObject, nameInUrn, type Properties, pick } from "../kinds/properties";
 import type { Account, ManagedObject, Run } from "../run/run";
 import { noteObject, proveAccount } from "./account";
@@ -82,19 +90,18 @@ export async function update(
 }
 
 /**
- * Notes the texts in the properties that the program has marked as secrets: no error of the run shows one. The
- * client knows a private key from the request.
+ * Notes the texts in the properties that the program has marked as secrets: no error of the run shows one.
  *
  * @param names The marked properties.
  */
 export function noteSecrets(
   run: Run,
-  { secrets = [] }: Kind,
+  kind: Kind,
   names: Iterable<string>,
   ...from: Properties[]
 ): void {
-  const marked = [...names].filter((name) => !secrets.includes(name));
-  const texts = from.flatMap((properties) => textsIn(Object.values(pick(properties, marked))));
+  const hidden = hiddenArguments(kind, names);
+  const texts = from.flatMap((properties) => textsIn(Object.values(pick(properties, hidden))));
   for (const text of texts) run.secrets.add(text);
 }
 
@@ -192,7 +199,8 @@ export function textsOf(
   const named = (text: string) => text.replace(/\w+Pem\b/g, (name) => fileOf[name] ?? name);
   return problems.map(({ path, reason, value }) => {
     const [property = ""] = path.split(/[.[]/, 1);
-    const text = value === undefined || isSecret(property) ? reason : `${value} ${reason}`;
+    const isHidden = property !== openArgument && isSecret(property);
+    const text = value === undefined || isHidden ? reason : `${value} ${reason}`;
     return plainMessage(named(path ? `${path}: ${text}` : text));
   });
 }

@@ -16,7 +16,7 @@ export class ConfigurationError extends Error {
 export type ConfigReader = (key: string) => string | undefined;
 
 /** The settings of a connection, which a user gives. */
-export interface Settings extends Omit<ClientOptions, "nameOf" | "show" | "signal"> {
+export interface Settings extends Omit<ClientOptions, "nameOf" | "show" | "hide" | "signal"> {
   /**
    * Whether the base URL and the API key are those of the account that the state was made with, in spite
    * of a change. Give it for one run only.
@@ -40,11 +40,11 @@ export function connect(
   connection: Connection,
   config?: ConfigReader,
   env: NodeJS.ProcessEnv = process.env,
-  show: ClientOptions["show"] = () => {},
+  texts: Pick<ClientOptions, "show" | "hide"> = {},
   settings = readSettings(connection, config, env),
 ): Client {
   const nameOf = (key: SettingKey) => whereSet(connection, key, config, env);
-  return new Client({ ...settings, nameOf, signal: cancelSignal, show });
+  return new Client({ ...settings, nameOf, signal: cancelSignal, ...texts });
 }
 
 /**

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Client } from "../../client/client";
 import { pause } from "../../client/pace";
 import { plainMessage } from "../../client/plain";
+import { withoutSecrets } from "../../client/redact";
 import type { Kind, Severity } from "../kinds/kind";
 import type { Properties } from "../kinds/properties";
 import {
@@ -72,8 +73,8 @@ export class Account {
   ) {}
 
   /** The account for one operation, whose requests share a deadline: see {@link Client.operation}. */
-  operation(deadlineMs?: number): Account {
-    const client = this.client.operation(deadlineMs, [...this.run.secrets]);
+  operation(deadlineMs?: number, hidesTexts?: boolean): Account {
+    const client = this.client.operation(deadlineMs, hidesTexts);
     return new Account(this.run, this.connection, this.settings, client, this.memory);
   }
 
@@ -137,7 +138,7 @@ export class Run {
   /** The URNs of the resources of the program: of those that were checked. A refresh checks none. */
   readonly #checked = new Set<string>();
   readonly ownership = new Ownership();
-  /** The texts that the program has marked as secrets. The service may quote those of other resources. */
+  /** The texts that the program has marked as secrets: no text of the service shows one as a whole. */
   readonly secrets = new Set<string>();
   /** The resources that are to be created or changed. */
   readonly planned: Planned[] = [];
@@ -173,7 +174,9 @@ export class Run {
     if (same) return same;
     const show = (severity: "info" | "status", text: string) =>
       this.show(severity, plainMessage(text), "resource");
-    const client = equal[0]?.client ?? connect(connection, config, process.env, show, settings);
+    const hide = (text: string) => withoutSecrets(text, this.secrets);
+    const client =
+      equal[0]?.client ?? connect(connection, config, process.env, { show, hide }, settings);
     const ofKey = accounts.find(({ settings: { baseUrl, apiKey } }) =>
       isDeepStrictEqual([baseUrl, apiKey], [settings.baseUrl, settings.apiKey]),
     );
