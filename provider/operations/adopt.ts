@@ -163,7 +163,7 @@ export async function adopt(
   inputs: Properties,
   secrets: readonly string[],
 ): Promise<Created> {
-  const { id, key, title, account, kind } = object;
+  const { id, key, title, account } = object;
   const { adoptions } = account.run;
   // The check has just read it, unless the option came by another way.
   const state = adoptions.get(key)?.state ?? (await findToAdopt(object, inputs));
