@@ -6,7 +6,6 @@ import type { Properties } from "../kinds/properties";
 import {
   type ConfigReader,
   connect,
-  overruled,
   readSettings,
   type Settings,
   unknownVariables,
@@ -197,6 +196,7 @@ export class Run {
    */
   account(connection: Connection = defaultConnection): Account {
     const account = this.#accounts.get(connection) ?? this.accountNow(connection);
+    if (this.#accounts.size === 0) this.log("warning", unknownVariables(process.env));
     this.#accounts.set(connection, account);
     return account;
   }
@@ -239,13 +239,6 @@ export class Run {
   /** Shows a message, each one once. Does nothing when the text is undefined. */
   log(severity: Severity, text: string | undefined, about = "run"): void {
     if (text && this.once(`${about} ${text}`)) this.show(severity, plainMessage(text), about);
-  }
-
-  /** Warns when variables differ from the stack config of a connection, which is looked at once in a run. */
-  logOverruled(connection: Connection): void {
-    if (!this.config || !this.once(`the variables of ${JSON.stringify(connection)}`)) return;
-    this.log("warning", unknownVariables(process.env));
-    this.log("warning", overruled(connection, this.config, process.env));
   }
 
   /** Works on one thing after the other, for each key. */
