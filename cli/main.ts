@@ -131,7 +131,9 @@ function failures(text: string): Flag[] {
   const words = text.split(",").map((word) => word.trim());
   const chosen = flags.filter((flag) => words.includes(flag));
   if (chosen.length === words.length) return chosen;
-  throw new InvalidArgumentError(`Give one or more of ${flags.join(",")}, each once.`);
+  throw new InvalidArgumentError(
+    `Give one or more of ${flags.join(",")}, each once. For certificates, give --fail-within.`,
+  );
 }
 
 /**

@@ -59,8 +59,6 @@ edgtls_1  environment: prod, owner: web  backend bkdtg_1
                                          open to all
 edgtls_3  no hostports                   IP rules ipp_1 off
                                          mTLS on
-edgtls_2  no hostports                   IP rules ipp_1 off
-                                         mTLS on
 
 Certificates
 ID      NAMES       EXPIRES
@@ -89,7 +87,7 @@ ID    URL OR LABELS         FORWARDS TO  REGION
 tn_1  tcp://ssh.example:22  h:22         us
 tn_2  app=web, env=prod     -            -
 
-4 edges (1 hostport uncovered, 1 with weak TLS, 2 open to all, 2 modules off), 5 certificates (1
+3 edges (1 hostport uncovered, 1 with weak TLS, 2 open to all, 1 module off), 5 certificates (1
 expired, 1 expiring in 7 days, 1 with no known expiry date), 2 tunnels`;
 
 /** How many columns a text takes: two for each character of this test's one wide alphabet. */
@@ -251,13 +249,11 @@ describe("statusOf and statusText", () => {
     const weak = { tls_termination: { terminate_at: "edge", min_version: "1.0" } };
     const backend = { backend: { id: "bkdtg_1", uri: "" } };
     const off = { enabled: false, ip_policies: [{ id: "ipp_1", uri: "" }] };
-    const twin = { ip_restriction: off, mutual_tls: {} };
     const account = {
       edges: [
-        edgeOf([], { id: "edgtls_3", ...twin }),
+        edgeOf([], { id: "edgtls_3", ip_restriction: off, mutual_tls: {} }),
         edgeOf(["d.example:1"], { metadata: of("prod", "web"), backend, ...weak }),
         edgeOf(["x.example:443"], { metadata: of("prod", "api"), description: "the shop" }),
-        edgeOf([], { id: "edgtls_2", ...twin }),
       ],
       certificates: [
         certificateOf("cert_1", 5, ["x.example"], { description: "old", metadata: of(7, "web") }),
