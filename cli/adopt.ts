@@ -1,9 +1,7 @@
-import { existsSync, lstatSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { lstatSync, rmSync, writeFileSync } from "node:fs";
 import type { ServiceObject } from "../client/fields";
 import { plain, plainJson, withoutCommands } from "../client/plain";
 import { differences, inputsOf, type Kind as Resource } from "../provider/kinds/kind";
-import { matchesObject } from "../provider/kinds/lookup";
 import { isObject, type Properties } from "../provider/kinds/properties";
 import { problemsOfShape } from "../provider/kinds/shape";
 import { tlsCertificate } from "../provider/kinds/tlsCertificate";
@@ -43,13 +41,13 @@ export interface Plan {
   unmatched: number;
 }
 
-/** What `adopt --json` prints. */
+/** What `adopt --format json` prints. */
 export interface Adoption extends Plan {
   /** The host of the service, with its port if that is not 443. */
   service: string;
   /** With `--pending-creates`: whose creates were cut off. */
   stack?: string | undefined;
-  /** The paths of the written files. */
+  /** The names of the written files. */
   files: string[];
 }
 
@@ -57,14 +55,12 @@ export interface Adoption extends Plan {
  * Decides what to adopt and under which names.
  *
  * @param connection The account, as a config namespace.
- * @param filter A text that a name, the description or the id must contain, in any letter case.
- * @param metadata The names and texts that the metadata must have.
+ * @param filter A text that a name, the description, the metadata or the id must contain, in any letter case.
  */
 export function planOf(
   account: Pick<Account, "edges" | "certificates">,
   connection: string,
   filter = "",
-  metadata: Record<string, string> = {},
 ): Plan {
   const now = new Date();
   const settings = connection === defaultConnection ? {} : { connection };
@@ -76,9 +72,8 @@ export function planOf(
     const wires = new Map(account[key].map((wire) => [wire.id, wire]));
     for (const [id, wire] of [...wires].reverse()) {
       const { names, args, reasons } = judged(resource, wire, now);
-      const texts = [id, wire.description ?? "", ...names];
-      const isMatching = texts.some((text) => text.toLowerCase().includes(filter.toLowerCase()));
-      if (!isMatching || !matchesObject(wire, { metadata })) {
+      const texts = [id, wire.description ?? "", wire.metadata ?? "", ...names];
+      if (!texts.some((text) => text.toLowerCase().includes(filter.toLowerCase()))) {
         plan.unmatched += 1;
       } else if (reasons.length > 0) {
         plan.skipped.push({ type: noun, id, names, reasons });
@@ -152,9 +147,7 @@ function slug(name: string): string {
 }
 
 /** The program, which loops over `adopted.json`. Pulumi starts it in the folder of the project. */
-const programThatReads = (
-  file: string,
-) => `// Written by \`pulumi-tlsedge adopt\`. The first \`pulumi up\` adopts what adopted.json names, and changes
+const programThatReads = `// Written by \`pulumi-tlsedge adopt\`. The first \`pulumi up\` adopts what adopted.json names, and changes
 // nothing. After it, remove \`import: id\` from both loops.
 import { readFileSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
@@ -165,7 +158,7 @@ interface All {
   certificates: Adopted<Omit<tlsedge.TLSCertificateArgs, "privateKeyPem">>;
   edges: Adopted<tlsedge.TLSEdgeArgs>;
 }
-const all: All = JSON.parse(readFileSync(${JSON.stringify(file)}, "utf8"));
+const all: All = JSON.parse(readFileSync("adopted.json", "utf8"));
 
 // The service returns no private key, and none is needed until a chain changes. To give one:
 // pulumi config set --secret --path 'keys["NAME"]' < key.pem
@@ -182,16 +175,8 @@ for (const [name, { id, ...args }] of Object.entries(all.edges)) {
 
 const json = (value: unknown) => `${plainJson(value, 2)}\n`;
 
-/**
- * The files of a plan, by their names.
- *
- * @param folder Where they will be written. Default the current folder.
- */
-export function filesOf(
-  { edges, certificates }: Plan,
-  isPlugin: boolean,
-  folder = "",
-): Map<string, string> {
+/** The files of a plan, by their names. */
+export function filesOf({ edges, certificates }: Plan, isPlugin: boolean): Map<string, string> {
   if (isPlugin) {
     const resources = [...importsOf("edges", edges), ...importsOf("certificates", certificates)];
     return new Map([["import.json", json({ resources })]]);
@@ -202,7 +187,7 @@ export function filesOf(
   // Not adopted.ts: Node.js would take adopted.json for `./adopted`.
   return new Map([
     ["adopted.json", json(adopted)],
-    ["adoption.ts", programThatReads(fromProject(join(folder, "adopted.json")))],
+    ["adoption.ts", programThatReads],
   ]);
 }
 
@@ -218,19 +203,18 @@ const importsOf = (key: keyof typeof adoptable, objects: Adoptable[]) =>
     id,
   }));
 
-/** Writes files into a folder, which is made: all or none. Replaces none, and follows no link. Gives their paths. */
-export function writeFiles(folder: string, files: Map<string, string>): string[] {
-  const paths = [...files.keys()].map((name) => join(folder, name));
-  const taken = paths.find((file) => lstatSync(file, { throwIfNoEntry: false }));
-  if (taken) throw new Error(`${taken} is there already: move it, or give another --out`);
-  mkdirSync(folder, { recursive: true });
+/** Writes files into the current folder: all or none. Replaces none, and follows no link. Gives their names. */
+export function writeFiles(files: Map<string, string>): string[] {
+  const names = [...files.keys()];
+  const taken = names.find((name) => lstatSync(name, { throwIfNoEntry: false }));
+  if (taken) throw new Error(`${taken} is there already: move it to another folder`);
   try {
-    for (const [name, text] of files) writeFileSync(join(folder, name), text, { flag: "wx" });
+    for (const [name, text] of files) writeFileSync(name, text, { flag: "wx" });
   } catch (error) {
-    for (const file of paths) rmSync(file, { force: true });
+    for (const name of names) rmSync(name, { force: true });
     throw error;
   }
-  return paths;
+  return names;
 }
 
 /** What `adopt` prints for people. */
@@ -248,10 +232,10 @@ export function adoptionText(adoption: Adoption, isPlugin: boolean, display: Dis
   const sum = `${totals.filter(Boolean).join(", ")}.`;
   const next = isPlugin
     ? `In the folder of a Pulumi project that has the plugin, run
-  pulumi import --file "${plain(files[0] ?? "")}" --out FILE
+  pulumi import --file import.json --out FILE
 It reads each object, changes nothing at the service, and writes the program into FILE.`
-    : `Wrote ${files.map(plain).join(" and ")}. In index.ts of the project, write
-  import "${plain(moduleIn(files[1] ?? ""))}";
+    : `Wrote adopted.json and adoption.ts. In index.ts, write
+  import "./adoption";
 and run \`pulumi up\`: it adopts the objects, which the plan shows as \`create\`, and changes nothing.`;
   const parts = [
     `Service: ${plain(adoption.service)}`,
@@ -266,23 +250,11 @@ and run \`pulumi up\`: it adopts the objects, which the plan shows as \`create\`
 function stepsOf(stack: string, files: string[]): string {
   const steps = files.map((file) =>
     file.endsWith(".cjs")
-      ? `Write as the first line of the program, for one \`pulumi up\`:\n  import "${plain(moduleIn(file))}";\n`
+      ? `Write as the first line of the program, for one \`pulumi up\`:\n  import "./${file}";\n`
       : `In the folder of the project, run
-  pulumi import --file "${plain(file)}" --stack "${plain(stack)}" --protect=false --generate-code=false\n`,
+  pulumi import --file ${file} --stack "${plain(stack)}" --protect=false --generate-code=false\n`,
   );
   return `${steps.join("")}Then \`pulumi up\`, and at the end \`pulumi refresh --clear-pending-creates\`.`;
-}
-
-/** How the project's program imports a file. */
-function moduleIn(file: string): string {
-  const path = fromProject(file).replace(/\.ts$/, "");
-  return path.startsWith("../") ? path : `./${path}`;
-}
-
-/** A file's path from the folder of the project: the file's own, if a project is there, or the current one. */
-function fromProject(file: string): string {
-  const project = existsSync(join(dirname(file), "Pulumi.yaml")) ? dirname(file) : "";
-  return relative(project, file).replaceAll("\\", "/");
 }
 
 const otherStacks =

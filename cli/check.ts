@@ -7,7 +7,7 @@ import { tlsEdges } from "../client/tlsEdge";
 import { unknownVariables } from "../provider/run/connection";
 import { type Display, painted, wrapped } from "./table";
 
-/** One thing that a run needs, as `check --json` prints it. */
+/** One thing that a run needs, as `check --format json` prints it. */
 export interface Check {
   /** `variables`, `settings`, `service`, `key`, `clock` or `versions`. */
   name: string;
@@ -24,10 +24,10 @@ const maxSkewMs = 60_000;
  * Looks at what a run needs: the variables, the settings, the service, the API key, the clock and
  * the versions.
  *
- * @param connect Makes the client, or throws an error that says which setting is wrong.
+ * @param connect Makes the client, and says where each setting comes from. Throws an error that says which one is wrong.
  */
 export async function checksOf(
-  connect: () => Client,
+  connect: () => { client: Client; sources: string },
   version: string,
   env: NodeJS.ProcessEnv,
 ): Promise<Check[]> {
@@ -36,8 +36,9 @@ export async function checksOf(
   const looks: Record<string, () => string | Promise<string>> = {
     variables: () => variables(env),
     settings() {
-      client = connect();
-      return `the base URL is ${client.baseUrl.href}, and an API key is set`;
+      const account = connect();
+      client = account.client;
+      return account.sources;
     },
     async service() {
       page = tlsEdges.list(client).next();

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { plain } from "../client/plain";
 import { script, style } from "./page";
-import { emptyText, type Section, sectionsOf, titleOf, totalsOf, weakEdges } from "./report";
+import { emptyText, type Section, sectionsOf, titleOf, totalsOf } from "./report";
 import type { Status } from "./status";
 import type { Line, Paint, Row } from "./table";
 import { certificateName, urgencyOf } from "./tlsCertificate";
@@ -31,20 +31,11 @@ const mostLines = 5;
  * Without the script, everything is there to read, but not to filter.
  */
 export function statusHtml(status: Status): string {
-  const [edges, certificates, ...others] = sectionsOf(status, true) as [
-    Section,
-    Section,
-    ...Section[],
-  ];
-  const weak = weakEdges(status);
-  const totals = totalsOf(
-    status,
-    (text, heading) => html`<a href="#${anchorOf(heading)}">${text}</a>`.text,
-  );
+  const [edges, certificates, ...others] = sectionsOf(status) as [Section, Section, ...Section[]];
   const allowed = [`style-src ${hashOf(style)}`, `script-src ${hashOf(script)}`];
   const policy = ["default-src 'none'", ...allowed, "base-uri 'none'", "form-action 'none'"];
   const service = plain(status.service);
-  // What expires comes first, below what is weak: the page is for those who ask what expires when.
+  // The page is for those who ask what expires when, so that comes first.
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -58,14 +49,14 @@ export function statusHtml(status: Status): string {
 <svg width="0" height="0" aria-hidden="true"><defs>${shapes}</defs></svg>
 <header>
 <h1>Status of ${service}</h1>
-<p class="totals">${marked(status.failing.length > 0 ? "red" : undefined, new Markup(totals))}</p>
+<p class="totals">${marked(status.failing.length > 0 ? "red" : undefined, totalsOf(status))}</p>
 <p class="dim">Read on ${status.at.slice(0, 16).replace("T", " at ")} UTC. Dates are in UTC.</p>
 </header>
 <search hidden><label for="words">Filter all tables</label>
 <input id="words" type="search" autocomplete="off" spellcheck="false">
 <span role="status" class="dim"></span></search>
 <main>
-${weak.rows.length > 0 ? sectionOf(weak) : undefined}${sectionOf(certificates, timeline(status))}${[edges, ...others].map((part) => sectionOf(part))}</main>
+${sectionOf(certificates, timeline(status))}${[edges, ...others].map((part) => sectionOf(part))}</main>
 <script>${new Markup(script)}</script>
 </body>
 </html>`.text;

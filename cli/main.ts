@@ -1,8 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
-import type { Client } from "../client/client";
 import { plain, plainJson } from "../client/plain";
-import { ConfigurationError, connect } from "../provider/run/connection";
+import { ConfigurationError, connect, sourcesOf } from "../provider/run/connection";
 import { defaultConnection, waysToSet } from "../provider/run/settings";
 import { readAccount } from "./account";
 import { type Adoption, adoptionText, filesOf, planOf, writeFiles } from "./adopt";
@@ -34,82 +33,78 @@ export interface Output {
 
 interface Options {
   connection: string;
-  json?: boolean;
+  format: "text" | "json" | "markdown" | "html";
   stack?: string;
 }
-
-const formats = ["text", "json", "markdown", "html"] as const;
 
 interface StatusOptions extends Options {
   failOn?: Flag[];
   failWithin?: number;
-  format?: (typeof formats)[number];
 }
-
-/** Within how many days a certificate is `expiring`, unless `--fail-within` says it. */
-const defaultDays = 14;
 
 /** Gives the exit code, as the other commands do. */
 async function status(options: StatusOptions, io: IO): Promise<number> {
-  const { failOn = [], json, format = json ? "json" : "text" } = options;
-  const failWithin = options.failWithin ?? (failOn.includes("expiring") ? defaultDays : undefined);
-  const client = clientOf(options, io);
+  const { client } = accountOf(options, io);
   const account = await readAccount(client, ["edges", "certificates", "tunnels"], io.stderr);
-  const found = statusOf(account, new Date(), failWithin, failOn);
+  const found = statusOf(account, new Date(), options.failWithin, options.failOn);
   const reports = {
     text: () => statusText(found, display(io)),
     json: () => plainJson(found, 2),
     markdown: () => statusMarkdown(found),
     html: () => statusHtml(found),
   };
-  print(reports[format](), io.stdout);
+  print(reports[options.format](), io.stdout);
   if (found.failing.length === 0) return account.isPartial ? 1 : 0;
   print(failuresText(found), io.stderr);
   return 2;
 }
 
 interface AdoptOptions extends Options {
-  out: string;
   filter?: string;
-  metadata?: Record<string, string>;
   pendingCreates?: boolean;
   plugin?: boolean;
 }
 
 async function adopt(options: AdoptOptions, io: IO): Promise<number> {
-  const { connection, out, filter, metadata, plugin: isPlugin = false, json } = options;
+  const { connection, filter, plugin: isPlugin = false, format } = options;
   const stack = options.pendingCreates ? options.stack : undefined;
   if (options.pendingCreates && stack === undefined)
     throw new Error("--pending-creates needs the stack that was updated: add --stack NAME");
-  const client = clientOf(options, io);
+  const { client } = accountOf(options, io);
   const account = await readAccount(client, ["edges", "certificates"], io.stderr);
   // The state is read last: it has what another update of the stack has created in between.
   const state = stack !== undefined && readStack(stack, ["stack", "export"], io.env);
   const found = state && findCreates(state.deployment, account, connection);
   // With the plugin, the stack's config has the settings of the account, and no resource names it.
   const namespace = isPlugin ? defaultConnection : connection;
-  const plan = found ? found.plan : planOf(account, namespace, filter, metadata);
+  const plan = found ? found.plan : planOf(account, namespace, filter);
   const isEmpty = plan.edges.length + plan.certificates.length === 0;
-  const texts = found ? found.files : filesOf(plan, isPlugin, out);
-  const files = isEmpty ? [] : writeFiles(out, texts);
+  const texts = found ? found.files : filesOf(plan, isPlugin);
+  const files = isEmpty ? [] : writeFiles(texts);
   const adoption: Adoption = { service: account.service, stack, ...plan, files };
-  print(json ? plainJson(adoption, 2) : adoptionText(adoption, isPlugin, display(io)), io.stdout);
+  const isJson = format === "json";
+  print(isJson ? plainJson(adoption, 2) : adoptionText(adoption, isPlugin, display(io)), io.stdout);
   if (isEmpty) throw new Error("there is nothing to adopt, so nothing is written");
   return 0;
 }
 
 async function check(options: Options, io: IO): Promise<number> {
-  const checks = await checksOf(() => clientOf(options, io), version, io.env);
-  print(options.json ? plainJson({ checks }, 2) : checkText(checks, display(io)), io.stdout);
+  const checks = await checksOf(() => accountOf(options, io), version, io.env);
+  const isJson = options.format === "json";
+  print(isJson ? plainJson({ checks }, 2) : checkText(checks, display(io)), io.stdout);
   return checks.every(({ ok }) => ok) ? 0 : 1;
 }
 
-/** A person or a job waits for a command: it fails early when the service does not answer. */
-function clientOf({ connection, stack }: Options, { env }: IO): Client {
+/**
+ * The client of an account, and the sources of its settings. A person or a job waits for a command: it fails early
+ * when the service does not answer.
+ */
+function accountOf({ connection, stack }: Options, { env }: IO) {
   const retries = waysToSet(connection, "maxRetries").variable;
   const config = stack === undefined ? undefined : readConfig(stack, connection, env);
   try {
-    return connect(connection, config, { ...env, [retries]: env[retries] ?? "2" });
+    const client = connect(connection, config, { ...env, [retries]: env[retries] ?? "2" });
+    return { client, sources: sourcesOf(connection, config, env) };
   } catch (error) {
     if (config || !(error instanceof ConfigurationError)) throw error;
     throw new Error(`${error.message}. If a stack's config has the settings, add --stack NAME`);
@@ -132,16 +127,13 @@ function days(text: string): number {
   throw new InvalidArgumentError("Give a whole number of days, such as 14.");
 }
 
-function pairs(text: string, others: Record<string, string> = {}): Record<string, string> {
-  const [, name, value] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
-  if (name && value) return { ...others, [name]: value };
-  throw new InvalidArgumentError("Give a name and its text, such as environment=prod.");
-}
-
 function failures(text: string): Flag[] {
-  const chosen = text.split(",").map((word) => flags.find((flag) => flag === word.trim()));
-  if (chosen.every((flag) => flag !== undefined)) return chosen;
-  throw new InvalidArgumentError(`Give one or more of ${flags.join(",")}.`);
+  const words = text.split(",").map((word) => word.trim());
+  const chosen = flags.filter((flag) => words.includes(flag));
+  if (chosen.length === words.length) return chosen;
+  throw new InvalidArgumentError(
+    `Give one or more of ${flags.join(",")}, each once. For certificates, give --fail-within.`,
+  );
 }
 
 /**
@@ -182,6 +174,7 @@ Environment:
     description: string,
     help: string,
     work: (options: O, io: IO) => Promise<number>,
+    formats: Options["format"][] = ["text", "json"],
   ) =>
     program
       .command(name)
@@ -193,7 +186,7 @@ Environment:
         defaultConnection,
       )
       .option("--stack <name>", "read the settings from the config of a stack, with the Pulumi CLI")
-      .option("--json", "print one JSON object instead of text")
+      .addOption(new Option("--format <format>", "what to print").choices(formats).default("text"))
       .addHelpText("after", `\n${help}`)
       .action(async (options: O) => {
         code = await work(options, io);
@@ -202,23 +195,24 @@ Environment:
   command(
     "status",
     "show what an account holds: edges, certificates and tunnels online",
-    `With --fail-on: an edge is weak if it accepts TLS versions below 1.2, and open if neither
-ipRestriction nor mutualTls is enabled; a certificate is expiring if it has fewer days left than
---fail-within, or ${defaultDays}, but not before the last third of its lifetime, or if it has no known expiry
-date. --fail-within alone is --fail-on expiring.
+    `An edge is weak if it accepts TLS versions below 1.2, and open if neither ipRestriction nor
+mutualTls is enabled. --fail-within does not count a certificate before the last third of its
+lifetime, but it counts one with no known expiry date.
 
 Exit codes: 0, 1 for an error or an object that can't be used, 2 for what --fail-on and
 --fail-within say.`,
     status,
+    ["text", "json", "markdown", "html"],
   )
-    .option("--fail-on <list>", "exit with 2 for any of weak,open,expiring", failures)
-    .option("--fail-within <days>", "exit with 2 if a certificate has fewer days left", days)
-    .addOption(new Option("--format <format>", "what to print").choices(formats).conflicts("json"));
+    .option("--fail-on <list>", "exit with 2 for an edge that is any of weak,open", failures)
+    .option("--fail-within <days>", "exit with 2 if a certificate has fewer days left", days);
 
   command(
     "check",
     "look whether settings, service, key, clock and versions are right",
-    `It makes one request, and changes nothing. Exit codes: 0 when all is right, else 1.`,
+    `It says where each setting comes from. It makes one request, and changes nothing.
+
+Exit codes: 0 when all is right, else 1.`,
     check,
   );
 
@@ -226,32 +220,24 @@ Exit codes: 0, 1 for an error or an object that can't be used, 2 for what --fail
   command(
     "adopt",
     isPlugin ? `write ${imports}` : "write a program that adopts what an account holds",
-    `The command reads edges and certificates, and changes nothing at the service. It writes
-${
-  isPlugin
-    ? imports
-    : `adopted.json and adoption.ts, which index.ts imports: the next \`pulumi up\` adopts what they name. With
+    `The command reads edges and certificates, and changes nothing at the service. It writes, into the
+current folder, ${
+      isPlugin
+        ? imports
+        : `adopted.json and adoption.ts, which index.ts imports: the next \`pulumi up\` adopts what they name. With
 --plugin it writes ${imports}`
-}.
+    }.
 
 Exit codes: 0, 1 for an error or when there is nothing to adopt.`,
     adopt,
   )
     .option(
-      "--out <dir>",
-      "the folder to write into: that of a Pulumi project, or one below it",
-      ".",
-    )
-    .option("--filter <text>", "only objects with the text in a hostport, name, description or id")
-    .option(
-      "--metadata <name=text>",
-      "only objects whose metadata is a JSON object that has it; may be repeated",
-      pairs,
+      "--filter <text>",
+      "only objects with the text in a hostport, name, description, metadata or id",
     )
     .addOption(
       new Option("--pending-creates", "what a killed update of the --stack has left").conflicts([
         "filter",
-        "metadata",
         "plugin",
       ]),
     )

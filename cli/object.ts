@@ -2,7 +2,7 @@ import { objectIn } from "../provider/kinds/lookup";
 import type { ServiceState } from "../provider/kinds/state";
 import { cell, type Line } from "./table";
 
-/** What an edge and a certificate have in common in `status --json`. */
+/** What an edge and a certificate have in common in `status --format json`. */
 export interface ObjectStatus {
   id: string;
   description: string | null;

@@ -34,15 +34,9 @@ export interface Section {
   isProblem?: boolean;
 }
 
-/**
- * The parts of a report. A part that only some accounts have is left out where it has no row.
- *
- * @param openFirst Whether the edges that are open to all come first.
- */
-export function sectionsOf(status: Status, openFirst = false): Section[] {
-  const { at, certificates, tunnels, twins, failOn, failWithin } = status;
-  const edges = grouped(status.edges);
-  if (openFirst) edges.sort((a, b) => +b.open - +a.open);
+/** The parts of a report. Unused certificates are a part only where there are some. */
+export function sectionsOf(status: Status): Section[] {
+  const { at, certificates, tunnels, failOn, failWithin } = status;
   const unused = certificates.flatMap((one) => {
     const why = whyUnused(one, at);
     return why === undefined ? [] : [{ id: plain(one.id), cells: [namesCell(one), cell(why)] }];
@@ -51,7 +45,7 @@ export function sectionsOf(status: Status, openFirst = false): Section[] {
     {
       heading: "edges",
       heads: ["ID", "HOSTPORTS", "MODULES"],
-      rows: edges.map((edge) => edgeRow(edge, failOn)),
+      rows: grouped(status.edges).map((edge) => edgeRow(edge, failOn)),
     },
     {
       heading: "certificates",
@@ -73,33 +67,13 @@ export function sectionsOf(status: Status, openFirst = false): Section[] {
       isProblem: true,
     },
     {
-      heading: "twins",
-      heads: ["ID", "CREATED", "SAME AS"],
-      rows: twins.flatMap((group) =>
-        group.map(({ id, createdAt }, index) => ({
-          id: plain(id),
-          cells: [cell(createdAt ?? "unknown"), cell(index === 0 ? "-" : "the one above")],
-        })),
-      ),
-      isProblem: true,
-    },
-    {
       heading: "tunnels online",
       heads: ["ID", "URL OR LABELS", "FORWARDS TO", "REGION"],
       rows: tunnels.map(tunnelRow),
     },
   ];
-  const isOptional = ({ heading }: Section) => /^(unused|twins)/.test(heading);
-  return parts.filter((part) => part.rows.length > 0 || !isOptional(part));
+  return parts.filter(({ heading, rows }) => rows.length > 0 || !heading.startsWith("unused"));
 }
-
-/** The edges that are weak: a part of the page, above the certificates. */
-export const weakEdges = ({ edges, failOn }: Status): Section => ({
-  heading: "weak edges",
-  heads: ["ID", "HOSTPORTS", "MODULES"],
-  rows: edges.filter(({ weak }) => weak).map((edge) => edgeRow(edge, failOn)),
-  isProblem: true,
-});
 
 const collator = new Intl.Collator("en");
 
@@ -112,15 +86,8 @@ function grouped(edges: EdgeStatus[]): EdgeStatus[] {
   );
 }
 
-/**
- * The numbers of objects, and what is urgent among them.
- *
- * @param link Makes a link from a number to the part with what it counts. Default: no link.
- */
-export function totalsOf(
-  { at, edges, certificates, tunnels, failWithin }: Status,
-  link = (text: string, _heading: string) => text,
-): string {
+/** The numbers of objects, and what is urgent among them. */
+export function totalsOf({ at, edges, certificates, tunnels, failWithin }: Status): string {
   const uncovered = edges.flatMap(({ uncoveredHostports }) => uncoveredHostports).length;
   const disabled = edges.flatMap(disabledModules).length;
   const unknown = certificates.filter(({ daysLeft }) => daysLeft === null).length;
@@ -128,42 +95,36 @@ export function totalsOf(
     certificates.filter((one) => isDue(one, days, at)).length - unknown;
   const due = within(failWithin ?? 0);
   const urgent = failWithin === null ? "expired" : `due in ${count(failWithin, "day")}`;
-  const counts = (heading: string, all: string, ...notes: [number, string, heading?: string][]) => {
-    const parts = notes
-      .filter(([number]) => number > 0)
-      .map(([number, text, part = heading]) => link(`${number} ${text}`, part));
-    return link(all, heading) + (parts.length > 0 ? ` (${parts.join(", ")})` : "");
+  const counts = (all: string, ...notes: [number, string][]) => {
+    const parts = notes.filter(([number]) => number > 0).map((note) => note.join(" "));
+    return all + (parts.length > 0 ? ` (${parts.join(", ")})` : "");
   };
   const ofEdges = counts(
-    "edges",
     count(edges.length, "edge"),
-    [uncovered, `${plural(uncovered, "hostport")} uncovered`, "hostports without a certificate"],
-    [edges.filter(({ weak }) => weak).length, "with weak TLS", "weak edges"],
+    [uncovered, `${plural(uncovered, "hostport")} uncovered`],
+    [edges.filter(({ weak }) => weak).length, "with weak TLS"],
     [edges.filter(({ open }) => open).length, "open to all"],
     [disabled, `${plural(disabled, "module")} off`],
   );
   const ofCertificates = counts(
-    "certificates",
     count(certificates.length, "certificate"),
     [due, urgent],
     [within(urgentDays) - due, `expiring in ${urgentDays} days`],
     [unknown, "with no known expiry date"],
   );
-  return [ofEdges, ofCertificates, counts("tunnels online", count(tunnels.length, "tunnel"))].join(
-    ", ",
-  );
+  return [ofEdges, ofCertificates, count(tunnels.length, "tunnel")].join(", ");
 }
 
 /** What makes the exit code 2, on one line: how many objects of each kind, and the first names. */
 export function failuresText({ failing, failOn, edges, certificates }: Status): string {
-  const due = certificates.filter(({ id }) => failing.includes(id));
-  const parts = failOn.flatMap((mark) => {
-    const names =
-      mark === "expiring"
-        ? due.map(certificateName)
-        : edges.filter((edge) => edge[mark]).map(edgeName);
-    return names.length > 0 ? [`${names.length} ${mark} (${listed(names.map(plain))})`] : [];
-  });
+  const due = certificates.filter(({ id }) => failing.includes(id)).map(certificateName);
+  const groups = [
+    ...failOn.map((flag) => [flag, edges.filter((edge) => edge[flag]).map(edgeName)] as const),
+    ["expiring", due] as const,
+  ];
+  const parts = groups.flatMap(([what, names]) =>
+    names.length > 0 ? `${names.length} ${what} (${listed(names.map(plain))})` : [],
+  );
   return `Failed: ${parts.join(", ")}`;
 }
 

@@ -1,11 +1,9 @@
 import { isIP } from "node:net";
-import { inputsOf, type Kind } from "../provider/kinds/kind";
 import { namesCovering } from "../provider/kinds/pem";
-import { tlsCertificate } from "../provider/kinds/tlsCertificate";
 import { describedBy } from "../provider/kinds/tlsCertificateLookup";
 import { type TLSEdgeState, tlsEdge } from "../provider/kinds/tlsEdge";
 import type { Account } from "./account";
-import type { ObjectStatus, Stored } from "./object";
+import type { Stored } from "./object";
 import {
   byUrgency,
   type CertificateStatus,
@@ -16,12 +14,12 @@ import {
 import { type EdgeStatus, isPassedOn, readEdge } from "./tlsEdge";
 import { readTunnel, type TunnelStatus } from "./tunnel";
 
-/** What may give the exit code 2. */
-export const flags = ["weak", "open", "expiring"] as const;
+/** What of an edge may give the exit code 2. */
+export const flags = ["weak", "open"] as const;
 export type Flag = (typeof flags)[number];
 
 /**
- * What `status --json` prints. Every field is always present; an unset one is null. Times are RFC
+ * What `status --format json` prints. Every field is always present; an unset one is null. Times are RFC
  * 3339 in UTC.
  */
 export interface Status {
@@ -29,12 +27,9 @@ export interface Status {
   at: string;
   /** The host of the service, with its port if that is not 443. */
   service: string;
-  /** What gives the exit code 2. */
+  /** What of an edge gives the exit code 2. */
   failOn: Flag[];
-  /**
-   * Within how many days a certificate is `expiring`, at most a third of its lifetime; null unless that gives
-   * the exit code 2.
-   */
+  /** Within how many days, at most a third of its lifetime, a certificate gives the exit code 2; null for none. */
   failWithin: number | null;
   /** The ids of the objects that make the exit code 2: edges, then certificates. */
   failing: string[];
@@ -44,11 +39,7 @@ export interface Status {
   certificates: CertificateStatus[];
   /** The newest first. */
   tunnels: TunnelStatus[];
-  /** Groups of objects that have equal content and different ids; in each the newest first. */
-  twins: Twin[][];
 }
-
-type Twin = Pick<ObjectStatus, "id" | "createdAt">;
 
 /**
  * The status of an account.
@@ -63,55 +54,31 @@ export function statusOf(
   failWithin?: number,
   failOn: Flag[] = [],
 ): Status {
-  const edgeStates = account.edges.map(
-    (wire) => ({ id: wire.id, ...tlsEdge.toState(wire) }) as Stored<TLSEdgeState>,
+  const edges = account.edges.map((wire) =>
+    readEdge({ id: wire.id, ...tlsEdge.toState(wire) } as Stored<TLSEdgeState>),
   );
-  const leaves = account.certificates.map((wire) => ({ id: wire.id, ...describedBy(wire) }));
-  const edges = edgeStates.map(readEdge);
-  const certificates = leaves.map((leaf) => readCertificate(leaf, now)).sort(byUrgency(now));
+  const certificates = account.certificates
+    .map((wire) => readCertificate({ id: wire.id, ...describedBy(wire) }, now))
+    .sort(byUrgency(now));
   cover(edges, certificates, now);
-  const chosen = flags.filter((flag) =>
-    flag === "expiring" ? failWithin !== undefined : failOn.includes(flag),
-  );
-  const isFailing = (edge: EdgeStatus) => chosen.some((flag) => flag !== "expiring" && edge[flag]);
+  const isFailing = (edge: EdgeStatus) => failOn.some((flag) => edge[flag]);
   const at = now.toISOString();
   const due = certificates.filter((one) => failWithin !== undefined && isDue(one, failWithin, at));
   return {
     at,
     service: account.service,
-    failOn: chosen,
+    failOn,
     failWithin: failWithin ?? null,
     failing: [...edges.filter(isFailing), ...due].map(({ id }) => id),
     edges,
     certificates,
     tunnels: account.tunnels.map(readTunnel),
-    twins: [
-      // Only one edge can have a hostport, and what can't be parsed can't be compared.
-      ...twinsOf(
-        tlsEdge,
-        edgeStates.filter(({ hostports }) => hostports.length === 0),
-      ),
-      ...twinsOf(
-        tlsCertificate,
-        leaves.filter(({ fingerprint }) => fingerprint),
-      ),
-    ],
   };
 }
 
 /** Adds a value to the list of a key. */
 function add<K, T>(lists: Map<K, T[]>, key: K, value: T): void {
   if (!lists.get(key)?.push(value)) lists.set(key, [value]);
-}
-
-/** Groups of objects that one program would have made. */
-function twinsOf(kind: Kind, states: Twin[]): Twin[][] {
-  const groups = new Map<string, Twin[]>();
-  for (const state of states) {
-    const { id, createdAt } = state;
-    add(groups, JSON.stringify(inputsOf(kind, { ...state })), { id, createdAt });
-  }
-  return [...groups.values()].filter(({ length }) => length > 1);
 }
 
 /** Finds which certificates a client can get that connects to a hostport. */

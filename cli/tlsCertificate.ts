@@ -5,7 +5,7 @@ import { aboutLines, type ObjectStatus, objectStatus, type Stored } from "./obje
 import { cell, count, type Line, type Paint, type Row } from "./table";
 
 /**
- * A TLS certificate as `status --json` prints it: with the values of its leaf or, if the leaf can't
+ * A TLS certificate as `status --format json` prints it: with the values of its leaf or, if the leaf can't
  * be parsed, of the service's answer.
  */
 export interface CertificateStatus extends ObjectStatus {

@@ -14,7 +14,7 @@ interface ModuleStatus {
   minVersion?: string | null;
 }
 
-/** A TLS edge as `status --json` prints it; a module that is not configured is null. */
+/** A TLS edge as `status --format json` prints it; a module that is not configured is null. */
 export interface EdgeStatus extends ObjectStatus {
   hostports: string[];
   /** The hostports for which no certificate of the account is valid now. */

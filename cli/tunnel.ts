@@ -2,7 +2,7 @@ import { plain } from "../client/plain";
 import type { TunnelWire } from "../client/tunnel";
 import { cell, type Row } from "./table";
 
-/** A tunnel that is online, as `status --json` prints it. */
+/** A tunnel that is online, as `status --format json` prints it. */
 export interface TunnelStatus {
   id: string;
   publicUrl: string | null;

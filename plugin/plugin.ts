@@ -192,10 +192,8 @@ class Plugin {
     this.#reference = `${request.getUrn()}::${request.getId()}`;
     this.#run = new Run(source.config, this.#show);
     this.#declared = new DeclaredHostports();
-    if (this.#connection === defaultConnection) {
-      if (values.apiKey && !secrets.has("apiKey")) throw new Error(plainKey(this.#connection));
-      this.#run.logOverruled(this.#connection);
-    }
+    if (this.#connection === defaultConnection && values.apiKey && !secrets.has("apiKey"))
+      throw new Error(plainKey(this.#connection));
     this.#isConfigured = true;
     // Engines before 3.250 read what this plugin can do from here, not from the handshake.
     return new messages.ConfigureResponse()

@@ -7,7 +7,7 @@ import { Run } from "../provider/run/run";
 import { defaultConnection } from "../provider/run/settings";
 import { isAsync } from "./args";
 import { type InputOf, pluginToken } from "./kind";
-import { checkConnection, stackConfig, warnOfLookups } from "./resource";
+import { checkConnection, stackConfig } from "./resource";
 import { childrenOf, mocks, withMessageAlone } from "./workarounds";
 
 /** The arguments that every lookup takes. */
@@ -70,23 +70,6 @@ async function idsOf(resources: Iterable<pulumi.Resource>): Promise<unknown[]> {
   return (await Promise.all(ids)).flat();
 }
 
-/** All matching objects, one by one. */
-export async function* lookUpEach<
-  Wire extends lookups.Item,
-  Filter extends object,
-  Result extends lookups.Item,
->(
-  name: string,
-  kind: lookups.LookupKind<Wire, Filter, Result>,
-  args: Filter & LookupArgs,
-): AsyncGenerator<Result, void, undefined> {
-  try {
-    yield* lookups.stream(kind, () => connectTo(args), args, optionsOf(name, args));
-  } catch (error) {
-    throw forPulumi(error);
-  }
-}
-
 /** What the lookups of this program know: its accounts. */
 const program = new Run(stackConfig);
 
@@ -105,7 +88,6 @@ function optionsOf(name: string, args: object): lookups.LookupOptions {
 /** The client of the account that a lookup reads. */
 function connectTo({ connection = defaultConnection }: LookupArgs): Client {
   checkConnection(connection);
-  warnOfLookups(connection);
   return program.accountNow(connection).client;
 }
 

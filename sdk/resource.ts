@@ -7,7 +7,6 @@ import { defined, isObject } from "../provider/kinds/properties";
 import type { AccountState, StateNames } from "../provider/kinds/state";
 import {
   ConfigurationError,
-  overruled,
   plainKey,
   readSettings,
   unknownKeys,
@@ -17,7 +16,7 @@ import { defaultConnection, waysToSet } from "../provider/run/settings";
 import { isAsync } from "./args";
 import { typeToken } from "./kind";
 import { type Owner, refuseSharedObject } from "./shared";
-import { folderOfInline, isConfigSecret, mocks, PausedTraces } from "./workarounds";
+import { hasOwnStore, isConfigSecret, mocks, PausedTraces } from "./workarounds";
 
 /** What a resource of this package is to the engine. */
 export interface Registered {
@@ -69,7 +68,6 @@ export class Registration {
     if (typeof name !== "string" || name === "")
       throw new pulumi.RunError(`the first argument of a ${type} is its name, a string`);
     checkConnection(connection);
-    resourceConnections.add(connection);
     checkResolvable();
     if (imported === "") {
       throw new pulumi.RunError("the import option is empty: give the id of the object to adopt");
@@ -199,42 +197,25 @@ export function checkConnection(connection: unknown): void {
   }
 }
 
-/** The connections that resources use. The provider process warns about these. */
-const resourceConnections = new Set<string>();
-const lookupWarnings = new Set<string>();
-
-/**
- * Warns at the end of the program about variables that differ from stack config, which wins. If a
- * resource uses the connection, the provider process warns instead.
- */
-export function warnOfLookups(connection: string): void {
-  const warning = overruled(connection, stackConfig, process.env);
-  if (!warning || lookupWarnings.has(warning)) return;
-  lookupWarnings.add(warning);
-  process.once("exit", () => {
-    if (!resourceConnections.has(connection)) console.error(`warning: ${warning}`);
-  });
-}
-
 /** The folders from which this package was found. */
 const resolvableFrom = new Set<string>();
 
 /** Fails if the engine can't load the provider, which it loads from the folder of the project's program. */
 function checkResolvable(): void {
-  const inline = folderOfInline();
-  const folder = inline ?? process.cwd();
+  // The engine gives a component, which is a provider, its address.
+  const isComponent = engineAddress() !== "";
+  // The folder of an inline program is known to the engine alone, whose error names what it can't load.
+  if (!isComponent && hasOwnStore()) return;
+  const folder = process.cwd();
   if (resolvableFrom.has(folder)) return;
   try {
     createRequire(join(folder, "index.js")).resolve("pulumi-tlsedge/provider");
     resolvableFrom.add(folder);
   } catch {
-    let howTo = "add pulumi-tlsedge to the dependencies there";
-    if (inline) howTo = "set `main` in projectSettings to the folder that has it";
-    // The engine gives a component, which is a provider, its address.
-    else if (engineAddress())
-      howTo =
-        "give the component the plugin's SDK in place of this package, with `pulumi package add " +
-        "https://github.com/example-owner/pulumi-tlsedge/plugin` in its folder";
+    const howTo = isComponent
+      ? "give the component the plugin's SDK in place of this package, with `pulumi package add " +
+        "https://github.com/example-owner/pulumi-tlsedge/plugin` in its folder"
+      : "add pulumi-tlsedge to the dependencies there";
     throw new pulumi.RunError(
       `pulumi-tlsedge can't be found from ${folder}, where the engine looks for it: ${howTo}`,
     );

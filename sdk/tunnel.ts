@@ -7,13 +7,7 @@ import {
   type TunnelQuery,
 } from "../provider/kinds/tunnel";
 import type { InputOf } from "./kind";
-import {
-  type LookupArgs,
-  type LookupOutputOptions,
-  lookUp,
-  lookUpEach,
-  lookUpOutput,
-} from "./lookup";
+import { type LookupArgs, type LookupOutputOptions, lookUp, lookUpOutput } from "./lookup";
 
 export type { GetTunnelResult };
 
@@ -22,19 +16,6 @@ export interface GetTunnelsArgs extends TunnelFilter, LookupArgs {}
 
 /** Which tunnel to look up: by `id`, or the only one that matches all given filters. */
 export interface GetTunnelArgs extends TunnelQuery, LookupArgs {}
-
-/**
- * All matching tunnels that are online, newest first, as a stream. For very many tunnels: it holds
- * one page at a time, and requests a page only when it is needed.
- *
- * @example
- * for await (const { id, publicUrl } of streamTunnels({ proto: "tls" })) console.log(id, publicUrl);
- */
-export async function* streamTunnels(
-  args: GetTunnelsArgs = {},
-): AsyncGenerator<GetTunnelResult, void, undefined> {
-  yield* lookUpEach("getTunnels", lookup, args);
-}
 
 /** All matching tunnels that are online, newest first, from any number of pages. */
 export async function getTunnels(args: GetTunnelsArgs = {}): Promise<GetTunnelResult[]> {

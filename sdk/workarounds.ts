@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import * as pulumi from "@pulumi/pulumi";
 
 /** What works around faults of Pulumi's SDK and of Node.js in a program, each with its fault. */
@@ -22,21 +21,16 @@ export class PausedTraces {
   }
 }
 
-const inlineFolder = new AsyncLocalStorage<string>();
-try {
-  const { prototype } = require("@pulumi/pulumi/automation/server").LanguageServer;
-  const { run } = prototype;
-  prototype.run = function (call: { request: { getPwd(): string } }, done: unknown) {
-    return inlineFolder.run(call.request.getPwd(), () => run.call(this, call, done));
-  };
-} catch {
-  // A later Pulumi may not have this class, which is no part of its API: then the program's own folder counts.
-}
 /**
- * The folder in which the engine starts the providers of an inline program of the Automation API, which may run in
- * another one; undefined in any other program. Pulumi keeps it from the program.
+ * Whether Pulumi keeps a store for this program, because its process may run several: inline programs of the
+ * Automation API, and components.
  */
-export const folderOfInline = (): string | undefined => inlineFolder.getStore();
+export function hasOwnStore(): boolean {
+  const { asyncLocalStorage: stores } = globalThis as {
+    asyncLocalStorage?: { getStore(): unknown };
+  };
+  return stores?.getStore() !== undefined;
+}
 
 /**
  * The mocks of a unit test (`pulumi.runtime.setMocks`); undefined when a program really runs. Pulumi has no
@@ -64,10 +58,7 @@ export async function childrenOf(component: pulumi.Resource): Promise<Iterable<p
  * programs of the Automation API each have a store of their own, where an error is counted.
  */
 export function failLater(message: string): void {
-  const { asyncLocalStorage: stores } = globalThis as {
-    asyncLocalStorage?: { getStore(): unknown };
-  };
-  if (!stores?.getStore()) throw new pulumi.RunError(message);
+  if (!hasOwnStore()) throw new pulumi.RunError(message);
   void pulumi.log.error(message);
 }
 

@@ -33,8 +33,8 @@ function edgeOf(fields: Partial<TLSEdgeWire>): TLSEdgeWire {
 }
 const pemOf = async (options: Partial<CertificateOptions>) =>
   (await makeCertificate({ commonName: "", ...options })).certificatePem;
-const planFor = (edges: TLSEdgeWire[], filter?: string, metadata?: object) =>
-  planOf({ edges, certificates: [] }, "tlsedge", filter, { ...metadata });
+const planFor = (edges: TLSEdgeWire[], filter?: string) =>
+  planOf({ edges, certificates: [] }, "tlsedge", filter);
 const namesOf = (objects: { name: string }[]) => objects.map(({ name }) => name);
 const idsOf = (objects: { id: string }[]) => objects.map(({ id }) => id);
 
@@ -130,25 +130,23 @@ describe("planOf", () => {
     }
   });
 
-  it("adopt takes only what has the filter's text and the metadata, and counts the rest", () => {
+  it("adopt takes only what has the filter's text, and counts the rest", () => {
     const edges = [
       edgeOf({ hostports: ["shop.example.com:443"], metadata: '{"environment":"prod"}' }),
       edgeOf({ hostports: ["API.example.com:8443"] }),
       edgeOf({ hostports: ["plain.example.net:443"], description: "For the SHOPS", metadata: "x" }),
       edgeOf({ hostports: ["bad host"] }),
     ];
-    const cases: [string, string[], number, object?][] = [
+    const cases: [string, string[], number][] = [
       ["EXAMPLE.com:8443", ["api.example.com-8443"], 0],
       ["shop", ["plain.example.net", "shop.example.com"], 0],
       ["bad h", [], 1],
       [edges[3]?.id ?? "", [], 1],
       ["*.", [], 0],
-      ["", ["shop.example.com"], 0, { environment: "prod" }],
-      ["", [], 0, { environment: "prod", owner: "web" }],
-      ["api", [], 0, { environment: "prod" }],
+      ['"environment":"prod"', ["shop.example.com"], 0],
     ];
-    for (const [filter, names, skipped, metadata] of cases) {
-      const plan = planFor(edges, filter, metadata);
+    for (const [filter, names, skipped] of cases) {
+      const plan = planFor(edges, filter);
       assert.deepEqual([namesOf(plan.edges), plan.skipped.length], [names, skipped], filter);
       assert.equal(plan.unmatched, 4 - names.length - skipped);
     }
@@ -163,9 +161,12 @@ describe("pulumi-tlsedge", () => {
   before(() => {
     client = clientOf(emulator, { requestsPerMinute: 0 });
   });
+  const present = process.cwd();
   beforeEach(() => {
     folder = newFolder();
+    process.chdir(folder);
   });
+  afterEach(() => process.chdir(present));
 
   const planOfAccount = async () => {
     const edges = await Array.fromAsync(tlsEdges.list(client));
@@ -237,10 +238,9 @@ describe("pulumi-tlsedge", () => {
     assert.ok(takeMethods(emulator).every((method) => method === "GET"));
   });
 
-  const out = () => path.join(folder, "live edges");
   const adopt = (args: string[] = [], env: Record<string, string | undefined> = {}) =>
-    runCommand(["adopt", "--out", out(), ...args], { ...settingsFor(emulator), ...env });
-  const read = (name: string) => fs.readFileSync(path.join(out(), name), "utf8");
+    runCommand(["adopt", ...args], { ...settingsFor(emulator), ...env });
+  const read = (name: string) => fs.readFileSync(path.join(folder, name), "utf8");
 
   async function seed() {
     const certificate = { commonName: "app.example.com" };
@@ -262,7 +262,7 @@ describe("pulumi-tlsedge", () => {
     const { code, stdout, stderr } = await adopt([], { COLUMNS: "200" });
     assert.deepEqual([code, stderr], [0, ""]);
     assert.deepEqual(takeMethods(emulator), ["GET", "GET"]);
-    assert.deepEqual(fs.readdirSync(out()).sort(), ["adopted.json", "adoption.ts"]);
+    assert.deepEqual(fs.readdirSync(folder).sort(), ["adopted.json", "adoption.ts"]);
     const [written, program] = [read("adopted.json"), read("adoption.ts")];
     const { edges, certificates } = JSON.parse(written);
     assert.deepEqual(edges, {
@@ -274,67 +274,52 @@ describe("pulumi-tlsedge", () => {
     assert.match(stdout, new RegExp(`${ids.issued}.*the service issued it`));
     assert.doesNotMatch(stdout, /(?!\n)\p{Cc}/u);
     assert.match(stdout, /2 edges and 1 certificate, 2 skipped\./);
+    assert.match(stdout, /\n {2}import "\.\/adoption";\n/);
     assert.equal(program.match(/import: id, protect: true/g)?.length, 2);
     const all = stdout + written + program;
     assert.ok(!all.includes(emulator.apiKey) && !written.includes(emulator.url));
   });
 
-  it("adopt writes a program that reads its file from the folder of the project: its own, or else the present one", async () => {
-    await seed();
-    const here = path.relative(process.cwd(), out()).replaceAll("\\", "/");
-    assert.ok((await adopt()).stdout.includes(`\n  import "${here}/adoption";\n`));
-    assert.ok(read("adoption.ts").includes(`readFileSync("${here}/adopted.json", "utf8")`));
-    const project = newFolder();
-    fs.writeFileSync(path.join(project, "Pulumi.yaml"), "");
-    assert.match((await adopt(["--out", project])).stdout, /import "\.\/adoption";/);
-    const inProject = fs.readFileSync(path.join(project, "adoption.ts"), "utf8");
-    assert.ok(inProject.includes('readFileSync("adopted.json", "utf8")'));
-  });
-
-  it("adopt prints one JSON object with --json, of what --filter, --metadata and --connection choose", async () => {
+  it("adopt prints one JSON object, of what --filter and --connection choose", async () => {
     const ids = await seed();
-    const [description, metadata] = ["shop", '{"a":"b="}'];
-    emulator.tlsEdges.patch(ids.shop, { metadata });
-    const name = "tlsedge-staging";
-    const args = ["--json", "--filter", "SHOP", "--metadata", "a=b=", "--connection", name];
+    const connection = "tlsedge-staging";
+    const args = ["--format", "json", "--filter", "SHOP", "--connection", connection];
     const elsewhere = { TLSEDGE_BASE_URL: "https://localhost:1", FORCE_COLOR: "1" };
     const env = { ...settingsFor(emulator, "TLSEDGE_STAGING"), ...elsewhere };
     const { code, stdout } = await adopt(args, env);
     assert.equal(code, 0);
     assert.deepEqual(JSON.parse(stdout) as Adoption, {
       service: new URL(emulator.url).host,
-      edges: [{ id: ids.shop, name: "edge", args: { connection: name, description, metadata } }],
+      edges: [{ id: ids.shop, name: "edge", args: { connection, description: "shop" } }],
       certificates: [],
       skipped: [],
       unmatched: 4,
-      files: ["adopted.json", "adoption.ts"].map((file) => path.join(out(), file)),
+      files: ["adopted.json", "adoption.ts"],
     });
   });
 
-  it("C90: adopt replaces no file, writes through no link, and leaves no file where it can't write all", async () => {
+  it("adopt replaces no file, writes through no link, and leaves no file where it can't write all", async () => {
     await seed();
-    const other = path.join(folder, "a\u2028b");
-    const [file, target] = [path.join(other, "adoption.ts"), path.join(folder, "target")];
-    fs.mkdirSync(other);
-    for (const take of [() => fs.writeFileSync(file, "mine"), () => fs.symlinkSync(target, file)]) {
-      fs.rmSync(file, { force: true });
+    for (const take of [
+      () => fs.writeFileSync("adoption.ts", "mine"),
+      () => fs.symlinkSync("target", "adoption.ts"),
+    ]) {
+      fs.rmSync("adoption.ts", { force: true });
       take();
-      const { code, stdout, stderr } = await adopt(["--out", other]);
+      const { code, stdout, stderr } = await adopt();
       assert.deepEqual([code, stdout], [1, ""]);
-      // No terminal obeys the name.
-      assert.match(stderr, /^error: .*a\\u2028b.adoption\.ts is there already[^\n]*\n$/);
-      assert.deepEqual(fs.readdirSync(other), ["adoption.ts"]);
-      if (fs.existsSync(file)) assert.equal(fs.readFileSync(file, "utf8"), "mine");
+      assert.match(stderr, /^error: adoption\.ts is there already[^\n]*\n$/);
+      assert.deepEqual(fs.readdirSync(folder), ["adoption.ts"]);
+      if (fs.existsSync("adoption.ts")) assert.equal(read("adoption.ts"), "mine");
     }
-    assert.ok(!fs.existsSync(target));
-    fs.rmSync(file);
+    fs.rmSync("adoption.ts");
     const { writeFileSync } = fs;
     mock.method(fs, "writeFileSync", (...args: Parameters<typeof writeFileSync>) => {
-      if (args[0] === file) throw new Error("the disk is full");
+      if (args[0] === "adoption.ts") throw new Error("the disk is full");
       writeFileSync(...args);
     });
-    assert.equal((await adopt(["--out", other])).stderr, "error: the disk is full\n");
-    assert.deepEqual(fs.readdirSync(other), []);
+    assert.equal((await adopt()).stderr, "error: the disk is full\n");
+    assert.deepEqual(fs.readdirSync(folder), []);
   });
 
   it("adopt writes nothing, and exits with 1, when there is nothing to adopt", async () => {
@@ -352,8 +337,8 @@ describe("pulumi-tlsedge", () => {
     const ids = await seed();
     const { code, stdout, stderr } = await adopt(["--plugin"]);
     assert.equal(code, 0, stderr);
-    assert.ok(stdout.includes(`pulumi import --file "${path.join(out(), "import.json")}" --out`));
-    assert.deepEqual(fs.readdirSync(out()), ["import.json"]);
+    assert.ok(stdout.includes("pulumi import --file import.json --out"));
+    assert.deepEqual(fs.readdirSync(folder), ["import.json"]);
     const [type, logicalName] = ["tlsedge:index:TLSEdge", "app.example.com"];
     const certificate = { name: "certificate_app_example_com", logicalName, id: ids.certificate };
     assert.deepEqual(JSON.parse(read("import.json")).resources, [

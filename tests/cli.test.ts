@@ -10,7 +10,7 @@ import { stripVTControlCharacters } from "node:util";
 import type { Account } from "../cli/account";
 import type { Check } from "../cli/check";
 import { statusText } from "../cli/report";
-import { type Flag, type Status, statusOf } from "../cli/status";
+import { type Flag, flags, type Status, statusOf } from "../cli/status";
 import type { Client } from "../client/client";
 import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
 import { makeCertificate } from "../emulator/server";
@@ -59,8 +59,6 @@ edgtls_1  environment: prod, owner: web  backend bkdtg_1
                                          open to all
 edgtls_3  no hostports                   IP rules ipp_1 off
                                          mTLS on
-edgtls_2  no hostports                   IP rules ipp_1 off
-                                         mTLS on
 
 Certificates
 ID      NAMES       EXPIRES
@@ -84,17 +82,12 @@ cert_5  x.example  its expiry date is not known
 cert_2  y.example  covers no hostport that needs a certificate
 cert_4  x.example  not valid before 2026-03-02
 
-Twins
-ID        CREATED               SAME AS
-edgtls_3  2025-06-01T08:00:00Z  -
-edgtls_2  2025-06-01T08:00:00Z  the one above
-
 Tunnels online
 ID    URL OR LABELS         FORWARDS TO  REGION
 tn_1  tcp://ssh.example:22  h:22         us
 tn_2  app=web, env=prod     -            -
 
-4 edges (1 hostport uncovered, 1 with weak TLS, 2 open to all, 2 modules off), 5 certificates (1
+3 edges (1 hostport uncovered, 1 with weak TLS, 2 open to all, 1 module off), 5 certificates (1
 expired, 1 expiring in 7 days, 1 with no known expiry date), 2 tunnels`;
 
 /** How many columns a text takes: two for each character of this test's one wide alphabet. */
@@ -117,10 +110,10 @@ describe("statusOf and statusText", () => {
     assert.deepEqual(found, Object.entries(days));
     /** How many fail, by the days within which they do. */
     for (const [within, count] of Object.entries({ 0: 3, 1: 4, 7: 4, 8: 5 })) {
-      const { failing, failOn } = statusWith({ certificates }, Number(within));
-      assert.deepEqual([failing, failOn], [Object.keys(days).slice(0, count), ["expiring"]]);
+      const { failing } = statusWith({ certificates }, Number(within));
+      assert.deepEqual(failing, Object.keys(days).slice(0, count));
     }
-    assert.deepEqual([status.failing, status.failOn], [[], []]);
+    assert.deepEqual(status.failing, []);
   });
 
   it("a certificate has the values of its leaf, and null for what is not known", async () => {
@@ -199,9 +192,9 @@ describe("statusOf and statusText", () => {
       const [{ weak, open, uncoveredHostports } = {}] = statusWith(account).edges;
       const words = [weak && "weak", open && "open", uncoveredHostports?.length && "needs"];
       assert.equal(words.filter(Boolean).join(", "), found, JSON.stringify(modules));
-      for (const mark of ["weak", "open", "expiring"] as const) {
-        const { failing } = statusWith(account, undefined, [mark]);
-        assert.equal(failing.length > 0, found.includes(mark), mark);
+      for (const flag of flags) {
+        const { failing } = statusWith(account, undefined, [flag]);
+        assert.equal(failing.length > 0, found.includes(flag), flag);
       }
     }
   });
@@ -224,30 +217,6 @@ describe("statusOf and statusText", () => {
     assert.deepEqual(backend, { enabled: true, backendId: null });
     assert.deepEqual(ipRestriction, { enabled: false, ipPolicyIds: [] });
     assert.deepEqual(tlsTermination, { enabled: true, terminateAt: null, minVersion: null });
-  });
-
-  it("equal objects, which an update that was cut off may have left, are twins", async () => {
-    const { certificatePem: certificate_pem } = await makeCertificate({ commonName: "x.example" });
-    const chain = (id: string, more = {}) => certificateOf(id, 9, [], { certificate_pem, ...more });
-    const backend = { enabled: true, backend: { id: "bkdtg_1", uri: "https://x" } };
-    const { twins } = statusWith({
-      certificates: [
-        ...[
-          chain("cert_3"),
-          chain("cert_2", { description: "x" }),
-          chain("cert_1", { metadata: "" }),
-        ],
-        // What can't be parsed can't be compared.
-        ...[certificateOf("cert_0", 9), certificateOf("cert_00", 9)],
-      ],
-      edges: [
-        edgeOf([], { id: "edgtls_3", backend }),
-        edgeOf([], { id: "edgtls_2", backend: { ...backend, enabled: false } }),
-        edgeOf([], { id: "edgtls_1", backend, mutual_tls: null }),
-        ...[edgeOf(["a:1"], { id: "edgtls_0" }), edgeOf(["a:1"], { id: "edgtls_00" })],
-      ],
-    });
-    assert.deepEqual(twins.map(idsOf), ["edgtls_3,edgtls_1", "cert_3,cert_1"]);
   });
 
   it("the text fits every width, with wide characters and long words", () => {
@@ -280,13 +249,11 @@ describe("statusOf and statusText", () => {
     const weak = { tls_termination: { terminate_at: "edge", min_version: "1.0" } };
     const backend = { backend: { id: "bkdtg_1", uri: "" } };
     const off = { enabled: false, ip_policies: [{ id: "ipp_1", uri: "" }] };
-    const twin = { ip_restriction: off, mutual_tls: {} };
     const account = {
       edges: [
-        edgeOf([], { id: "edgtls_3", ...twin }),
+        edgeOf([], { id: "edgtls_3", ip_restriction: off, mutual_tls: {} }),
         edgeOf(["d.example:1"], { metadata: of("prod", "web"), backend, ...weak }),
         edgeOf(["x.example:443"], { metadata: of("prod", "api"), description: "the shop" }),
-        edgeOf([], { id: "edgtls_2", ...twin }),
       ],
       certificates: [
         certificateOf("cert_1", 5, ["x.example"], { description: "old", metadata: of(7, "web") }),
@@ -305,7 +272,7 @@ describe("statusOf and statusText", () => {
     assert.match(due, /5 certificates \(3 due in 30 days, 1 with no known expiry date\)/);
     const soon = textOf(statusWith(account, 0), 200);
     assert.match(soon, /5 certificates \(1 due in 0 days, 1 expiring in 7 days, 1 with no/);
-    assert.doesNotMatch(textOf(statusWith({})), /Twins|Unused/);
+    assert.doesNotMatch(textOf(statusWith({})), /Unused/);
   });
 
   it("colours and words say how urgent a certificate is, and what gives the exit code 2", () => {
@@ -407,39 +374,34 @@ describe("pulumi-tlsedge", () => {
     assert.equal(code, 1);
     assert.match(stderr, new RegExp(`^warning: 1 of tls_edges .*${weak} .*\\n$`));
     assert.ok(stdout.includes(open) && stdout.includes(later), stdout);
-    assert.equal((await run("status --fail-on open")).code, 2);
+    assert.equal((await run("status --fail-on open")).code, 2, "that wins");
     assert.doesNotMatch((await run("check")).stdout, /can't be used|no usable answer/);
   });
 
-  it("status exits with 2 for what --fail-on and --fail-within say, and names it", async () => {
+  it("status exits with 2 for what --fail-on and --fail-within say, and names it by its names", async () => {
     const { weak, open, soon } = await seed();
-    const cases: [string, string[]][] = [
-      ["", []],
-      ["--fail-within 0", []],
-      ["--fail-within 4", [soon]],
-      ["--fail-on open", [open]],
-      ["--fail-on expiring", [soon]],
-      ["--fail-on expiring --fail-within 2", []],
-      ["--fail-on weak,expiring", [weak, soon]],
-      ["--fail-on weak --fail-within 30", [weak, soon]],
-    ];
-    for (const [options, failing] of cases) {
-      const { code, stdout } = await run(`status --json ${options}`);
-      assert.deepEqual([code, JSON.parse(stdout).failing], [failing.length > 0 ? 2 : 0, failing]);
-    }
-  });
-
-  it("status names on stderr what has failed, by names, also within the days of its default", async () => {
-    const due = await upload(13, ["x.example"]);
-    await upload(14, ["x.example"]);
     const { id } = await tlsEdges.create(client, {});
-    await tlsEdges.create(client, { hostports: ["shop.example.com:8443", "a.example:443"] });
-    const { code, stdout, stderr } = await run("status --json --fail-on weak,open,expiring");
-    const { service, failOn, failWithin, failing } = JSON.parse(stdout) as Status;
-    assert.deepEqual([failOn, failWithin], [["weak", "open", "expiring"], 14]);
-    assert.deepEqual([service, code], [new URL(emulator.url).host, 2]);
-    assert.equal(failing.at(-1), due.id);
-    assert.equal(stderr, `Failed: 2 open (a.example:443, ${id}), 1 expiring (x.example)\n`);
+    const named = {
+      weak: "1 weak (later.example.com:443)",
+      open: `2 open (${id}, bare.example.com:443)`,
+    };
+    const expiring = "1 expiring (*.soon.example.com)";
+    const cases: [options: string, failing: string[], said: string[]][] = [
+      ["", [], []],
+      ["--fail-within 0", [], []],
+      ["--fail-within 3", [], []],
+      ["--fail-within 4", [soon], [expiring]],
+      ["--fail-on open", [id, open], [named.open]],
+      ["--fail-on open,weak", [id, open, weak], [named.weak, named.open]],
+      ["--fail-on weak --fail-within 30", [weak, soon], [named.weak, expiring]],
+    ];
+    for (const [options, failing, said] of cases) {
+      const { code, stdout, stderr } = await run(`status --format json ${options}`);
+      const status = JSON.parse(stdout) as Status;
+      assert.deepEqual([code, status.failing], [failing.length > 0 ? 2 : 0, failing]);
+      assert.equal(stderr, said.length > 0 ? `Failed: ${said.join(", ")}\n` : "");
+      assert.equal(status.service, new URL(emulator.url).host);
+    }
   });
 
   it("status shows its progress on a terminal alone", async () => {
@@ -475,7 +437,7 @@ describe("pulumi-tlsedge", () => {
   });
 
   const checked = async (env: Variables = {}) => {
-    const { code, stdout } = await run("check --json", { PATH: process.env.PATH, ...env });
+    const { code, stdout } = await run("check --format json", { PATH: process.env.PATH, ...env });
     const { checks } = JSON.parse(stdout) as { checks: Check[] };
     return { code, checks: new Map(checks.map((one) => [one.name, one])) };
   };
@@ -484,6 +446,8 @@ describe("pulumi-tlsedge", () => {
     const { checks } = await checked();
     for (const name of ["variables", "settings", "service", "key", "clock"])
       assert.equal(checks.get(name)?.ok, true, checks.get(name)?.text);
+    const sources = `baseUrl (${emulator.url}) from TLSEDGE_BASE_URL; apiKey from TLSEDGE_API_KEY; `;
+    assert.ok(checks.get("settings")?.text.startsWith(sources), checks.get("settings")?.text);
     assert.match(checks.get("versions")?.text ?? "", /^pulumi-tlsedge [\d.]+, Node\.js \d+/);
     const paths = emulator.requests.map(({ method, path }) => `${method} ${path}`);
     assert.deepEqual(paths, ["GET /edges/tls?limit=100"]);
@@ -513,7 +477,7 @@ describe("pulumi-tlsedge", () => {
     emulator.clocks.date = 3_600_000;
     const { code, stdout } = await run("check", { COLUMNS: "200" });
     assert.equal(code, 1);
-    assert.match(stdout, /^ok {3}settings {2}the base URL is /m);
+    assert.match(stdout, /^ok {3}settings {2}baseUrl /m);
     assert.match(stdout, /^fail clock {5}it is 3[56]\d\d s behind/m);
   });
 
@@ -554,8 +518,8 @@ describe("pulumi-tlsedge", () => {
   it("status refuses options that make no sense, before any request", async () => {
     const refused: [options: string, reason: RegExp][] = [
       ["--fail weak", /`npx --no -- pulumi-tlsedge status --help`/],
-      ["--fail-on weak,old", /weak,open,expiring/],
-      ["--json --format markdown", /--format.*--json/],
+      ["--fail-on weak,old", /weak,open/],
+      ["--format yaml", /text, json, markdown, html/],
       ["--fail-within=-1", /whole number of days/],
     ];
     for (const [options, reason] of refused) {

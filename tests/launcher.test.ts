@@ -111,7 +111,7 @@ describe("the launcher of the plugin", () => {
     const env = { ...withoutNode(), ...(await environment(newFolder(), emulator)) };
     const command = (...args: string[]) => ended(start(file, args, env));
     try {
-      const { stdout, stderr } = await command("status", "--json");
+      const { stdout, stderr } = await command("status", "--format", "json");
       assert.deepEqual(JSON.parse(stdout).edges, [], stderr);
       const help = (await command("adopt", "--help")).stdout;
       assert.match(help, /^write import\.json/m);

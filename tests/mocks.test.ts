@@ -47,13 +47,6 @@ describe("a program's unit test, with Pulumi's mocks", () => {
     ["getTLSEdges", () => sdk.getTLSEdges(), {}, { tlsEdges: [one] }],
     ["getTLSCertificates", () => sdk.getTLSCertificates(), {}, { tlsCertificates: [one] }],
     ["getTunnels", () => sdk.getTunnels(), {}, { tunnels: [one] }],
-    [
-      "getTunnels",
-      () => Array.fromAsync(sdk.streamTunnels()),
-      {},
-      { tunnels: [one] },
-      ", page by page,",
-    ],
     ["getTunnels", () => known(sdk.getTunnelsOutput()), {}, { tunnels: [one] }, "Output"],
   ];
   for (const [name, lookup, inputs, answered, form = ""] of rows) {

@@ -70,7 +70,7 @@ describe("adopt --pending-creates", () => {
     assert.match((await run()).stderr, /^error: --pending-creates needs .*add --stack NAME\n$/);
     const { stderr } = await run("--stack", "dev");
     assert.match(stderr, /^error: pulumi does not start: is it on PATH\?/);
-    for (const filter of [["--filter", "x"], ["--metadata", "a=b"], ["--plugin"]])
+    for (const filter of [["--filter", "x"], ["--plugin"]])
       assert.match((await run(...filter)).stderr, /cannot be used with/);
   });
 });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { AsyncLocalStorage } from "node:async_hooks";
 import os from "node:os";
 import { mock } from "node:test";
 import { pathToFileURL } from "node:url";
@@ -166,8 +167,12 @@ describe("the SDK", () => {
       });
     }
 
-    it("C6 a resource fails where this package can't be found, and says what to add, or what a component needs", () => {
+    it("C6 a resource fails where this package can't be found, and says what to add; an inline program does not", () => {
       const folder = process.cwd();
+      const stores = globalThis as unknown as {
+        asyncLocalStorage: AsyncLocalStorage<unknown>;
+        globalStore: unknown;
+      };
       const refused = (message: RegExp) =>
         assert.throws(
           () => new sdk.TLSEdge("e"),
@@ -175,6 +180,8 @@ describe("the SDK", () => {
         );
       process.chdir(os.tmpdir());
       try {
+        // As the Automation API runs an inline program, whose folder is that of its project.
+        stores.asyncLocalStorage.run(stores.globalStore, () => new sdk.TLSEdge("inline"));
         refused(/add pulumi-tlsedge to the dependencies there$/);
         // The engine gives a component, which is a provider, its address.
         process.argv.push("127.0.0.1:9");

@@ -60,6 +60,17 @@ describe("a TLS site", () => {
   const metadataOf = async (change: Partial<TLSSiteArgs>) =>
     JSON.parse(String((await children(change)).edge.metadata));
 
+  it("has parts whose type, name and parent stand in every state", async () => {
+    const { certificate, edge } = new TLSSite("app", args());
+    for (const [part, type] of [
+      [certificate, "TLSCertificate"],
+      [edge, "TLSEdge"],
+    ] as const) {
+      const of = `tlsedge:index:TLSSite$pulumi-nodejs:dynamic/tlsedge:${type}::app`;
+      assert.ok((await known(part.urn)).endsWith(`::${of}`), await known(part.urn));
+    }
+  });
+
   it("has the defaults of a careful engineer", async () => {
     const { edge, certificate } = await children();
     assert.deepEqual(edge.tlsTermination, { terminateAt: "edge", minVersion: "1.2" });

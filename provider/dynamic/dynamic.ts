@@ -80,7 +80,6 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
   /** The account for an operation that makes requests. */
   const operation = (properties: Properties, timed?: Timed, state: Properties = {}): Account => {
     const account = accountOf(properties);
-    currentRun().logOverruled(connectionOf(properties));
     const timeouts = (properties[timeoutsKey] ?? {}) as Timeouts;
     const secrets = [...secretsOf(properties), ...secretsOf(state)];
     noteSecrets(currentRun(), kind, secrets, properties, state);
@@ -326,7 +325,5 @@ function connectionOf(properties: Properties): string {
 
 function problemsOfConnection(connection: string): Problem[] {
   const reason = problemOf(() => currentRun().account(connection));
-  if (reason) return [{ path: "", reason }];
-  currentRun().logOverruled(connection);
-  return [];
+  return reason ? [{ path: "", reason }] : [];
 }

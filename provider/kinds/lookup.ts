@@ -118,22 +118,15 @@ export type Lookup<Args, Result> = (
 export function findAll<Wire extends Item, Filter extends object, Result extends Item>(
   kind: LookupKind<Wire, Filter, Result>,
 ): Lookup<Filter, Result[]> {
-  return (client, args, options) => Array.fromAsync(stream(kind, client, args, options));
-}
-
-/** All matching objects. Holds one page at a time. */
-export async function* stream<Wire extends Item, Filter extends object, Result extends Item>(
-  kind: LookupKind<Wire, Filter, Result>,
-  client: () => Client,
-  args: Filter,
-  options: LookupOptions = {},
-): AsyncGenerator<Result, void, undefined> {
-  checkArgs(kind.title, kind.filters, args, options);
-  if (options.instead) return yield* listIn<Result>(await options.instead());
-  const filter = filterIn(kind, args);
-  for await (const wire of kind.list(client())) {
-    if (kind.matches(wire, filter)) yield kind.result(wire);
-  }
+  return async (client, args, options = {}) => {
+    checkArgs(kind.title, kind.filters, args, options);
+    if (options.instead) return listIn<Result>(await options.instead());
+    const filter = filterIn(kind, args);
+    const found: Result[] = [];
+    for await (const wire of kind.list(client()))
+      if (kind.matches(wire, filter)) found.push(kind.result(wire));
+    return found;
+  };
 }
 
 /** The filters that are set among the arguments. */

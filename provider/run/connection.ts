@@ -154,24 +154,21 @@ export function problemOf(work: () => unknown): string | undefined {
   }
 }
 
-/** A warning when variables differ from stack config, which wins; undefined when they agree. */
-export function overruled(
+/** The source of each setting that is set, for people. No text has a key. */
+export function sourcesOf(
   connection: Connection,
-  config: ConfigReader,
+  config: ConfigReader | undefined,
   env: NodeJS.ProcessEnv,
-): string | undefined {
-  const differing = keys.flatMap((key) => {
+): string {
+  const sources = keys.flatMap((key) => {
     const { variable, configKey } = waysToSet(connection, key);
     const { inStack, inEnv } = valuesOf(connection, key, config, env);
-    if (!inStack || !inEnv || inStack === inEnv) return [];
-    if (parse(key, inStack).output === parse(key, inEnv).output) return [];
-    const [used, other] = [inStack, inEnv].map((value) =>
-      (shown(key, value) ?? "").replace(/.+/, " ($&)"),
-    );
-    return [`${configKey}${used} is used, not ${variable}${other}`];
+    const value = shown(key, inStack || inEnv || "");
+    const text = value ? `${key} (${value})` : key;
+    if (inStack) return `${text} from ${configKey}${inEnv ? `, not ${variable}` : ""}`;
+    return inEnv ? `${text} from ${variable}` : [];
   });
-  if (differing.length === 0) return undefined;
-  return `stack config and the environment differ: ${differing.join("; ")}`;
+  return sources.join("; ");
 }
 
 /** An error message for keys of a connection that are no settings; undefined if there is none. */

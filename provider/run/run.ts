@@ -8,7 +8,6 @@ import type { Properties } from "../kinds/properties";
 import {
   type ConfigReader,
   connect,
-  overruled,
   readSettings,
   type Settings,
   unknownVariables,
@@ -160,9 +159,9 @@ export class Run {
    * @throws ConfigurationError that names every missing or malformed setting.
    */
   account(connection: Connection = defaultConnection): Account {
-    return (
-      this.accounts.find((one) => one.connection === connection) ?? this.accountNow(connection)
-    );
+    const known = this.accounts.find((one) => one.connection === connection);
+    if (this.accounts.length === 0) this.log("warning", unknownVariables(process.env));
+    return known ?? this.accountNow(connection);
   }
 
   /** {@link account} by the present settings: a process may run several programs, each with its own. */
@@ -210,12 +209,5 @@ export class Run {
   /** Shows a message, each one once. Does nothing when the text is undefined. */
   log(severity: Severity, text: string | undefined, about = "run"): void {
     if (text && this.once(`${about} ${text}`)) this.show(severity, plainMessage(text), about);
-  }
-
-  /** Warns when variables differ from the stack config of a connection, which is looked at once in a run. */
-  logOverruled(connection: Connection): void {
-    if (!this.config || !this.once(`the variables of ${JSON.stringify(connection)}`)) return;
-    this.log("warning", unknownVariables(process.env));
-    this.log("warning", overruled(connection, this.config, process.env));
   }
 }

@@ -19,14 +19,14 @@ export async function emptyProject() {
 
 /** Writes the file of an account. */
 export async function adopt({ folder, env }: Project): Promise<Adoption> {
-  const args = [bin, "adopt", "--plugin", "--out", path.join(folder, "out"), "--json"];
-  const { stdout } = await promisify(execFile)(process.execPath, args, { env });
+  const args = [bin, "adopt", "--plugin", "--format", "json"];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: folder, env });
   return JSON.parse(stdout) as Adoption;
 }
 
 /** Imports what {@link adopt} found. */
 export const importAll = (project: Project, flags = withoutCode) =>
-  project.succeeds("import", "--file", "out/import.json", ...flags);
+  project.succeeds("import", "--file", "import.json", ...flags);
 
 /** All objects of the account. */
 export const heldBy = ({ emulator }: Project) =>

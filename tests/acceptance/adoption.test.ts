@@ -101,7 +101,7 @@ scenario("an adoption of a whole account", ["dynamic"], () => {
         before = heldBy(project);
         const bin = join(repository, "dist", "cli", "main.js");
         const { env, folder } = project;
-        await promisify(execFile)(process.execPath, [bin, "adopt", "--out", folder], { env });
+        await promisify(execFile)(process.execPath, [bin, "adopt"], { cwd: folder, env });
         await rm(join(folder, "index.js"), { force: true });
         await project.file("Pulumi.yaml", "name: acceptance\nruntime: nodejs\n");
         await project.file("package.json", '{ "name": "acceptance", "main": "index.ts" }');

@@ -9,7 +9,7 @@ import { certificate, edge, type Step, scenario } from "./scenario";
 
 const bin = join(__dirname, "..", "..", "dist", "cli", "main.js");
 const adopt = ({ folder, env }: Project, stack: string) =>
-  promisify(execFile)(bin, ["adopt", "--json", "--pending-creates", "--stack", stack], {
+  promisify(execFile)(bin, ["adopt", "--format", "json", "--pending-creates", "--stack", stack], {
     cwd: folder,
     env,
   });

@@ -74,7 +74,7 @@ describe("the code that the engine's import writes of what adopt found", () => {
       } else {
         await imports();
         const exported = await project.succeedsQuietly("stack", "export");
-        const imported = path.join(folder, "out", "import.json");
+        const imported = path.join(folder, "import.json");
         await write(await printProgram(schemaFile, language, exported, imported));
       }
       const { steps, requests } = await project.preview();
