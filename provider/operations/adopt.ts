@@ -1,5 +1,4 @@
-import { noneWithId } from "../kinds/ids";
-import { differences, type Kind, type Problem } from "../kinds/kind";
+import { differences, type Kind, noneWithId, type Problem } from "../kinds/kind";
 import { lookups } from "../kinds/kinds";
 import { type Lookup, LookupError } from "../kinds/lookup";
 import { hasUnknown, type Properties } from "../kinds/properties";
