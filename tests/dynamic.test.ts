@@ -38,7 +38,7 @@ describe("the dynamic providers", () => {
     assert.match(await reasonsOf({ __secrets: ["metadata"] }), /"https:\/\/a/);
     for (const __secrets of [["hostports"], undefined]) {
       const reason = await reasonsOf({ __secrets });
-      assert.match(reason, /^hostports\[0\]: is a URL/);
+      assert.match(reason, /^hostports\[0\]: is no hostport/);
       assert.ok(!reason.includes("a.example.com"), reason);
     }
   });
