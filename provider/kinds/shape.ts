@@ -124,7 +124,7 @@ function problemOfValue(issue: BaseIssue<unknown>): Problem {
  * A text for a message, on one line. Undefined for one that may hold a password or a key: `LS0t` is
  * `---` in base64.
  */
-export function quoted(value: unknown): string | undefined {
+function quoted(value: unknown): string | undefined {
   if (typeof value !== "string" || /@|\p{Pd}{3}|LS0t/u.test(value)) return undefined;
   const short = value.length > 80 ? `${value.slice(0, 80)}…` : value;
   return plain(JSON.stringify(short));
