@@ -171,7 +171,7 @@ export function formatKey(text: string): string {
   return String(parseKey(text).export({ type: "pkcs8", format: "pem" }));
 }
 
-/** Whether a private key can sign for its own public key. OpenSSL signs with most damaged RSA keys: the service refuses those. */
+/** Whether a private key signs for its own public key. Most damaged RSA keys do: the service refuses them. */
 export function canSign(key: KeyObject): boolean {
   try {
     const data = Buffer.alloc(32);
