@@ -220,7 +220,7 @@ class Plugin {
     if (shared) all.push({ path: "", reason: shared });
     // In a replacement, the engine checks twice.
     const isSecret = (name: string) => news.secrets.has(name);
-    for (const text of [...warnings, ...warningsOfInputs(kind, before, inputs, isSecret)])
+    for (const text of [...warnings, ...warningsOfInputs(kind, before, inputs)])
       this.#run.log("warning", text, urn);
     noteSecrets(this.#run, kind, news.secrets, inputs);
     this.#run.noteChecked(urn);

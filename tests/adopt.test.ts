@@ -115,11 +115,11 @@ describe("planOf", () => {
     const issuer = await makeCertificate({ commonName: "root", isCa: true });
     const reversed = issuer.certificatePem + (await pemOf({ commonName: "leaf", issuer }));
     const refused: [Partial<Pick<Account, "edges" | "certificates">>, RegExp][] = [
-      [edge({ hostports: ["[::1]:443"] }), /^hostports\[0\]: has more than one colon/],
+      [edge({ hostports: ["[::1]:443"] }), /^hostports\[0\]: is no hostport/],
       [edge({ tls_termination: { terminate_at: "x" } }), /^tlsTermination.terminateAt: must be/],
       [edge({ tls_termination: off, mutual_tls }), /^tlsTermination: no input gives this value/],
       [certificate(""), /certificate_pem .* is empty/],
-      [certificate(reversed), /^certificatePem: .* reverse order/],
+      [certificate(reversed), /^certificatePem: .* did not sign/],
       [certificate(issuer.certificatePem, "2026-01-01T00:00:00Z"), /the service issued it/],
     ];
     for (const [account, reason] of refused) {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createPrivateKey, X509Certificate } from "node:crypto";
+import { createPrivateKey } from "node:crypto";
 import { mock } from "node:test";
 import { inspect, isDeepStrictEqual } from "node:util";
 import type { dynamic } from "@pulumi/pulumi";
@@ -7,7 +7,6 @@ import * as fc from "fast-check";
 import { type MadeCertificate, makeCertificate } from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
 import { beginRun } from "../provider/dynamic/process";
-import { chainFingerprint, formatChain, parseChain } from "../provider/kinds/pem";
 import { schema as certificateSchema } from "../provider/kinds/tlsCertificate";
 import { Secrets } from "../tools/secrets";
 import { anyJson, character, holds, withOther } from "./cases";
@@ -218,25 +217,6 @@ describe("for any inputs", () => {
       // A program does not set what follows from the chain.
       const options = { own: certificateSchema.entries, rewritten: argsIn(second) };
       await isIdempotent(tlsCertificate, argsIn(first), options);
-    });
-  });
-
-  it("C21: a chain is one, whatever its text", async () => {
-    const block = fc.record({ name: certificateName, style });
-    await holds(fc.array(block, { minLength: 1, maxLength: 5 }), 300, async (blocks) => {
-      const ders = blocks.map(({ name }) => bytesOf(pool[name].certificatePem)[0] as Buffer);
-      const text = blocks.map(({ style }, n) => write("CERTIFICATE", ders[n] as Buffer, style));
-      const chain = parseChain(text.join(""));
-      const normal = formatChain(chain);
-      const hex = ders.map((der) => der.toString("hex"));
-      assert.deepEqual(
-        bytesOf(normal).map((der) => der.toString("hex")),
-        hex,
-      );
-      assert.equal(formatChain(parseChain(normal)), normal);
-      assert.equal(chainFingerprint(parseChain(normal)), chainFingerprint(chain));
-      // Others read it, too.
-      assert.equal(new X509Certificate(normal).raw.toString("hex"), hex[0]);
     });
   });
 

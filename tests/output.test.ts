@@ -114,8 +114,6 @@ describe("tlsEdge.remark", () => {
   const { backend: _, ipRestriction, ...others } = state;
   const change = (inputs: Properties) => ({ ...state, ...inputs });
   const off = { ...ipRestriction, enabled: false };
-  const older = { tlsTermination: { ...state.tlsTermination, minVersion: "1.2" } };
-  const unknownTLS = { tlsTermination: { minVersion: unknownValue }, hostports: unknownValue };
   const rows: [inputs: Properties, remark?: RegExp][] = [
     [{ ...others, ipRestriction }, /^without its backend, its traffic ends; .*disabled/],
     [change({ ipRestriction: undefined }), /ipRestriction, clients from every/],
@@ -124,9 +122,6 @@ describe("tlsEdge.remark", () => {
     [others, /^without its backend, .*, and without its ipRestriction, /],
     [change({ backend: undefined, onModuleRemoval: "replace" }), /; the edge is replaced$/],
     [change({ backend: { enabled: false, backendId: unknownValue } }), /^without its backend/],
-    [change({ hostports: [] }), /^without its hostports, it serves noth/],
-    [change(older), /^it also accepts an older version of TLS than until now$/],
-    [change(unknownTLS)],
     [change({ backend: { backendId: "other" } })],
     [change({ tlsTermination: undefined })],
     [change({ backend: unknownValue })],

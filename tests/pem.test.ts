@@ -2,17 +2,9 @@ import assert from "node:assert/strict";
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type MadeCertificate, makeCertificate } from "../emulator/server";
-import {
-  covers,
-  describeChain,
-  formatChain,
-  formatKey,
-  namesCovering,
-  parseChain,
-  parseKey,
-} from "../provider/kinds/pem";
+import { covers, describeChain, parseChain, parseKey } from "../provider/kinds/pem";
 import { problemsOfShape } from "../provider/kinds/shape";
-import { expiryOf, tlsCertificate, warningsOf } from "../provider/kinds/tlsCertificate";
+import { expiryOf, tlsCertificate } from "../provider/kinds/tlsCertificate";
 import { textsOf } from "../provider/operations/resource";
 import { type Properties, setEnv, unknown } from "./support";
 
@@ -39,11 +31,8 @@ function forms(key: KeyObject): string[] {
 const openSsh =
   "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEA\n-----END OPENSSH PRIVATE KEY-----\n";
 
-/** A key with another character at a place, which is still base64. */
-const wrongAt = (place: number) => (pem: string) => {
-  const at = place + (/[A-Za-z]/.exec(pem.slice(place))?.index ?? 0);
-  return pem.slice(0, at) + (pem[at] === "A" ? "B" : "A") + pem.slice(at + 1);
-};
+/** A key of which one character is another, which is still base64. */
+const wrong = (pem: string) => pem.replace(/(?<=\n.{50})./, (one) => (one === "A" ? "B" : "A"));
 
 /** What a plan says of a chain and its key, and what it knows from them. */
 describe("the inputs of a TLS certificate", () => {
@@ -87,13 +76,12 @@ describe("the inputs of a TLS certificate", () => {
   const replaced = (from: string, to: string) => (pem: string) => pem.replaceAll(from, to);
   const cutOff = (pem: string) => pem.trimEnd().slice(0, -60);
   const broken = (pem: string) => pem.replace(/\n.{20}/, "\n");
-  const bytes = (as: "utf8" | "latin1") => (pem: string) =>
-    Buffer.from(pem.replace(/-----.*?-----/g, ""), "base64").toString(as);
+  const bytes = (pem: string) =>
+    Buffer.from(pem.replace(/-----.*?-----/g, ""), "base64").toString("utf8");
   const encrypted = (type: "pkcs8" | "sec1") => (pem: string) => {
     const options = { type: type as "pkcs8", format: "pem", cipher: "aes-256-cbc" } as const;
     return String(createPrivateKey(pem).export({ ...options, passphrase: "x" }));
   };
-  const encryptedKey = () => encrypted("pkcs8")(leaf.privateKeyPem);
   const keyOfX25519 = () =>
     leafWith((hex) => hex.replace("06032b6570032100", "06032b656e032100"))(ed25519.certificatePem);
   const second = (change: (pem: string) => string) => (pem: string) =>
@@ -107,10 +95,7 @@ describe("the inputs of a TLS certificate", () => {
   };
   const otherEnd = (hex: string) => hex.slice(0, -1) + (hex.endsWith("0") ? "1" : "0");
   const hexOf = (text: string) => Buffer.from(text).toString("hex");
-  const month = (from: string, to: string) =>
-    leafWith((hex) => hex.replace(hexOf(from), hexOf(to)));
-  const evenExponent = () =>
-    leafWith((hex) => hex.replace("0203010001", "0203010002"))(rsa.certificatePem);
+  const noMonth = leafWith((hex) => hex.replace(hexOf("361102055959Z"), hexOf("369902055959Z")));
   /** A chain whose second certificate has a public key that is no point of its curve. */
   const noPoint = (pem: string) => {
     const [first, issuer = ""] = blocks(pem);
@@ -118,54 +103,28 @@ describe("the inputs of a TLS certificate", () => {
       hex.replace(/(?<=2a8648ce3d03010703420004.{20})./, (sign) => (sign === "0" ? "1" : "0"));
     return first + leafWith(other)(issuer);
   };
-  const rootSecond = (pem: string) => {
-    const [first, issuer] = blocks(pem);
-    return `${first}${root.certificatePem}${issuer}`;
-  };
-  const twoRoots = (pem: string) => pem + root.certificatePem + rsa.certificatePem;
   const outside = /lines of PEM outside its complete blocks \(1\)/;
-  const curves = /certificate 1 has a key that .* P-224, P-256, P-384 or P-521, uncompressed/;
 
   /** What is wrong with a text, and what is said of it: by the property that is blamed. */
   type Bad = [what: string, change: (right: string) => unknown, reason: RegExp];
   const bad: Record<string, Bad[]> = {
     [chain]: [
       ["missing", () => undefined, /missing/],
-      ["four hyphens in its second block", second(replaced("-----", "----")), outside],
-      ["a word processor's hyphens in its second block", second(replaced("-----", "—–")), outside],
       ["no second BEGIN", second(replaced("-----BEGIN CERTIFICATE-----\n", "")), outside],
-      ["another curve", () => fixture("secp256k1"), curves],
-      ["a compressed key", () => fixture("compressedKey"), curves],
-      ["a point beside the curve in its second block", noPoint, /certificate 2 has a key that/],
-      ["an X25519 key", keyOfX25519, curves],
-      ["an even exponent", evenExponent, /RSA with an exponent/],
-      ["PKCS#12 in base64", () => `MIILHwIBAzCC${"A".repeat(200)}`, /PKCS#12/],
-      ["PKCS#7 of openssl", replaced("CERTIFICATE", "PKCS #7 SIGNED DATA"), /openssl pkcs7/],
+      ["a point beside the curve in its second block", noPoint, /2 did not sign certificate 1/],
+      ["an X25519 key", keyOfX25519, /certificate 1 has a key that is not RSA, ECDSA or Ed25519/],
       ["PKCS#7", replaced("CERTIFICATE", "PKCS7"), /openssl pkcs7/],
-      ["labelled X509", replaced("CERTIFICATE", "X509 CERTIFICATE"), /labelled X509 .*crl2pkcs7/],
-      [
-        "with a trusted certificate in its second block",
-        second(replaced("CERTIFICATE", "TRUSTED CERTIFICATE")),
-        /: is labelled .* TRUSTED CERTIFICATE, not/,
-      ],
-      ["with an encrypted key in it", (pem) => pem + encryptedKey(), /ENCRYPTED PRIVATE KEY block/],
       ["a certificate request", replaced("CERTIFICATE", "CERTIFICATE REQUEST"), /\(CSR\): give/],
-      ["a web page", () => "<!DOCTYPE html><html>404</html>", /web page/],
-      ["no PEM", () => "garbage", /PEM/],
+      ["no PEM", () => "garbage", /holds no PEM certificate/],
       ["cut off in its second block", cutOff, /cut off/],
-      ["damaged", broken, /certificate 1 /],
       ["a stray character", (pem) => pem.replace(/\n.{9}/, "$&!"), /certificate 1 can't be parsed/],
       ["a wrong signature", leafWith(otherEnd), /2 did not sign certificate 1/],
       ["with a key in it", (pem) => pem + leaf.privateKeyPem, /PRIVATE KEY block/],
-      ["a path", () => "./certs/app.pem", /path of a file/],
+      ["a path", () => "./certs/app", /path of a file/],
       ["a path of Windows", () => "C:\\certs\\app", /path of/],
-      ["a start in month 99", month("260308063000Z", "269908063000Z"), /1 has a date/],
-      ["an end in month 99", month("361102055959Z", "369902055959Z"), /1 has a date/],
-      ["reversed", (pem) => blocks(pem).reverse().join(""), /1 signed .* 2, .* reverse order/],
+      ["an end in month 99", noMonth, /1 has a date/],
+      ["reversed", (pem) => blocks(pem).reverse().join(""), /2 did not sign .* leaf comes first/],
       ["with a stranger", (pem) => pem + rsa.certificatePem, /3 did not sign certificate 2/],
-      ["a root second", rootSecond, /3 signed certificate 1, but certificate 2 comes/],
-      ["the leaf twice", (pem) => blocks(pem)[0] + pem, /2 is the same as certificate 1: remove/],
-      ["a second root", twoRoots, /certificate 3 has signed itself.* remove/],
       ["another leaf", () => rsa.certificatePem, /^certificatePem: rsa\.example\.com \(serial/],
       ["an authority's", () => intermediate.certificatePem, /leaf first \(fullchain\.pem/],
     ],
@@ -173,41 +132,24 @@ describe("the inputs of a TLS certificate", () => {
       ["missing", () => undefined, /missing/],
       ["encrypted PKCS#8", encrypted("pkcs8"), /encrypted/],
       ["encrypted SEC1", encrypted("sec1"), /encrypted/],
-      ["no PEM", () => "hunter2 ".repeat(9), /PEM/],
+      ["no PEM", () => "hunter2 ".repeat(9), /holds no PEM private key/],
+      ["no PEM, in base64", (pem) => pem.replace(/-----.*\n/g, ""), /holds no PEM private key/],
       ["damaged", broken, /parsed/],
       ["two keys", (pem) => pem + rsa.privateKeyPem, /more than one/],
-      ["one wrong character", wrongAt(80), /damaged: its parts/],
-      ["another version of EC keys", wrongAt(72), /damaged: its parts/],
+      ["one wrong character", wrong, /damaged: it can't sign/],
       ["a public key of SSH", () => "ssh-ed25519 AAAAC3Nza me@example", /public key/],
       ["a public key", replaced("PRIVATE", "PUBLIC"), /holds a public key/],
-      [
-        "a key of a TPM",
-        () =>
-          "-----BEGIN TSS2 PRIVATE KEY-----\nMAgGBmeBBQoBAw==\n-----END TSS2 PRIVATE KEY-----\n",
-        /: holds a key that only its TPM can use: request/,
-      ],
       ["a key of OpenSSH", () => openSsh, /ssh-keygen/],
       ["cut off", cutOff, /cut off/],
-      ["a path", () => "/run/app.key", /chainFile/],
+      ["a path", () => "app.key", /chainFile/],
     ],
-    renewBeforeDays: [["a text", () => "21", /is a string, but must be a number, without quotes/]],
   };
   const ofBoth: Bad[] = [
-    ["without BEGIN and END", (pem) => pem.replace(/-----.*\n/g, ""), /BEGIN line/],
-    ["in base64", (pem) => Buffer.from(pem).toString("base64"), /decode it/],
-    ["with a word processor's hyphens", replaced("--", "–"), /five hyphens/],
-    ["as DER", bytes("utf8"), /binary, such as DER/],
-    ["as DER in Latin 1", bytes("latin1"), /binary, such as DER/],
+    ["empty", () => "", /is empty/],
+    ["as DER", bytes, /binary, such as DER/],
     ["in UTF-16", (pem) => Buffer.from(`\ufeff${pem}`, "utf16le").toString(), /UTF-16.*UTF-8/],
-    ["with \\n for line breaks", replaced("\n", "\\n"), /backslash and an n/],
-    ["with \\r\\n for line breaks", replaced("\n", "\\r\\n"), /backslash and an n/],
-    ["with an invisible character", replaced("-----\n", "-----\u200b\n"), /invisible/],
-    ["with spaces for line breaks", replaced("\n", " "), /breaks are lost/],
-    ["with the line breaks of an old Mac", replaced("\n", "\r"), /are lost/],
-    ["with two carriage returns in a line", replaced("\n", "\r\r\n"), /two carriage.*`tr -d/],
-    ["without line breaks", replaced("\n", ""), /breaks are lost/],
-    ["indented", (pem) => pem.replace(/^/gm, "  "), /spaces before/],
-    ["that is an output's text", () => "Calling [toString] on an [Output<T>]", /output itself/],
+    ["with \\n for line breaks", replaced("\n", "\\n"), /lost its line breaks.* a backslash/],
+    ["without line breaks", replaced("\n", ""), /lost its line breaks/],
   ];
   bad[chain]?.push(...ofBoth);
   bad[key]?.push(...ofBoth);
@@ -227,18 +169,11 @@ describe("the inputs of a TLS certificate", () => {
   it("C10 C11 C50 the certificate that a key does not fit is named, also where it is marked as a secret", async () => {
     const names = Array.from({ length: 6 }, (_, n) => `a${n}.example.com`);
     const many = await makeCertificate({ commonName: "a0", dnsNames: names });
-    const reason = ({ certificatePem }: MadeCertificate, { privateKeyPem } = rsa, secret = "") =>
-      reasons({ certificatePem, privateKeyPem }, undefined, secret).join();
+    const reason = ({ certificatePem }: MadeCertificate, secret = "") =>
+      reasons({ ...argsOf(rsa), certificatePem }, undefined, secret).join();
     assert.match(reason(leaf), /: app\.example\.com, \*\.Sub\.example\.com, 10\.0\.0\.1, 2001:db8/);
     assert.match(reason(many), /, a4\.example\.com and 1 more \(serial/);
-    assert.equal(reason(leaf, rsa, "certificatePem"), reason(leaf));
-    assert.match(reason(leaf, intermediate), /not fit privateKeyPem.* the key of certificate 2/);
-  });
-
-  it("C15 C50 the error of a misspelt private key says that it is a key, and does not show it", () => {
-    const { certificatePem, privateKeyPem } = argsOf(leaf);
-    const [reason = ""] = reasons({ certificatePem, privateKey: privateKeyPem });
-    assert.match(reason, /^privateKey: holds a private key.* privateKeyPem$/);
+    assert.equal(reason(leaf, "certificatePem"), reason(leaf));
   });
 
   it("C11 a swapped certificate and key each get a message of their own", () => {
@@ -259,18 +194,6 @@ describe("the inputs of a TLS certificate", () => {
         assert.deepEqual(reasons({ ...args, privateKeyPem }), [], form);
         // A deployed key keeps its text.
         assert.deepEqual(check({ ...args, privateKeyPem }, olds).inputs, olds, form);
-      }
-    }
-  });
-
-  it("C11 one wrong character of a key is found, or makes no other key of it", () => {
-    for (const certificate of [rsa, leaf, ed25519]) {
-      const right = certificate.privateKeyPem;
-      for (let place = 30; place < right.length - 30; place += certificate === rsa ? 73 : 11) {
-        const privateKeyPem = wrongAt(place)(right);
-        const [reason] = reasons({ ...argsOf(certificate), privateKeyPem });
-        const where = `${certificate.keyType} at ${place}`;
-        if (!reason) assert.equal(formatKey(privateKeyPem), right, where);
       }
     }
   });
@@ -303,7 +226,7 @@ describe("the inputs of a TLS certificate", () => {
     }
   });
 
-  it("C11 an expired intermediate, a date to come and what Go refuses are warned of", async () => {
+  it("C11 an expired intermediate, and a date to come are warned of", async () => {
     const past = { notBefore: inDays(-9), notAfter: inDays(-1) };
     const future = { notBefore: inDays(8), notAfter: inDays(9) };
     /** What is warned of a chain whose issuer and leaf have these dates. */
@@ -324,18 +247,14 @@ describe("the inputs of a TLS certificate", () => {
     assert.match(await warnings({}, { notBefore: inDays(-20), notAfter: inDays(4) }), soon);
     assert.equal(await warnings({}, {}), "");
     assert.match(await warnings(future, {}), /^certificate 2 .* is not valid before .*$/);
-    const odd = warningsOf(parseChain(fixture("refusedByGo")), undefined, new Date());
-    const refused = /^.*serial number.*DNS name.*authority information.*key identifier.*$/;
-    assert.match(odd.join("\n"), refused);
   });
 
   it("a renewal is warned of within renewBeforeDays, with the date, the time left and what to do", () => {
     const now = new Date("2030-01-01T00:00:00Z");
     const inDays = (days: number) => new Date(now.getTime() + days * day).toISOString();
-    /** What is warned of a leaf with so many days left, and an hour, that is valid for 90 days or fewer. */
-    const warning = (days: number, renewBeforeDays?: number, lifetime = 90) => {
-      const left = days + 1 / 24;
-      const dates = { notBefore: inDays(left - lifetime), notAfter: inDays(left) };
+    /** What is warned of a leaf with so many days left, and an hour. */
+    const warning = (days: number, renewBeforeDays?: number) => {
+      const dates = { notBefore: inDays(days - 90), notAfter: inDays(days + 1 / 24) };
       return expiryOf(dates, renewBeforeDays, now);
     };
     assert.match(warning(10, 11) ?? "", /2030-01-11T01:00:00.*10 days.*pulumi up/);
@@ -358,17 +277,9 @@ describe("the inputs of a TLS certificate", () => {
     const { subjectAlternativeNames, ...fields } = describeChain(parseChain(pem));
     return { ...fields, ...subjectAlternativeNames } as Properties;
   };
-  it("C14 a leaf with unusual names is described as Go's crypto/x509 reads it", async () => {
+  it("C14 a leaf with unusual names is described", async () => {
     const comma = await makeCertificate({ commonName: "a", dnsNames: ["a,b"] });
     const rows: [what: string, pem: string, fields: Properties][] = [
-      [
-        "several names, an old date and a mapped address",
-        fixture("unusualNames"),
-        {
-          ...{ subjectCommonName: "last", issuerCommonName: "last", subjectOrganization: "O1" },
-          ...{ notBefore: "0001-01-01T00:00:00Z", ips: ["192.0.2.10", "::c000:20a"] },
-        },
-      ],
       [
         // It ends Node 24's own parser of names; the space at the end belongs to the name.
         "the curve secp256k1",
@@ -378,10 +289,7 @@ describe("the inputs of a TLS certificate", () => {
       [
         "escapes, and several attributes at one level",
         fixture("escapes"),
-        {
-          ...{ subjectCommonName: "a", subjectOrganization: "b", issuerCommonName: "a" },
-          ...{ subjectOrganizationalUnit: " #x;y", subjectLocality: "new\nline" },
-        },
+        { subjectCommonName: "a", subjectOrganization: "b", subjectOrganizationalUnit: " #x;y" },
       ],
       ["a comma in a name", comma.certificatePem, { dnsNames: ["a,b"] }],
       [
@@ -409,22 +317,13 @@ describe("the inputs of a TLS certificate", () => {
     }
   });
 
-  it("C21 a chain has one form: 64 columns, LF, nothing around the blocks", () => {
-    const { certificatePem } = leaf;
-    assert.match(
-      certificatePem,
-      /^(-----BEGIN CERTIFICATE-----\n(.{64}\n)+(.+\n)?-----END .*\n){2}$/,
-    );
-    const odd = `# leaf\r\n\r\n${certificatePem.replaceAll("\n", "\r\n")}\r\n# end`;
-    assert.equal(formatChain(parseChain(odd)), certificatePem);
-  });
-
-  it("a chain is parsed once, and not kept after 500 others", () => {
-    const { certificatePem } = leaf;
-    const chain = parseChain(certificatePem);
-    assert.equal(parseChain(certificatePem), chain);
-    for (let others = 0; others < 500; others++) parseChain(`# ${others}\n${certificatePem}`);
-    assert.notEqual(parseChain(certificatePem), chain);
+  it("a chain is parsed once, and only the last few are kept", () => {
+    const parse = (other: number) => parseChain(`# ${other}\n${leaf.certificatePem}`);
+    const chain = parse(0);
+    for (const other of [1, 2, 3]) parse(other);
+    assert.equal(parse(0), chain);
+    parse(4);
+    assert.notEqual(parse(0), chain);
   });
 
   it("C91 a text of more than 256 kB is refused, and is not quoted", () => {
@@ -437,15 +336,8 @@ describe("the inputs of a TLS certificate", () => {
     assert.equal(parseChain(long).length, 2);
   });
 
-  it("C61 a name is covered by itself and by a wildcard of one label", () => {
-    assert.deepEqual(namesCovering("A.B.example"), ["a.b.example", "*.b.example"]);
-    const names = { dnsNames: ["*.EXAMPLE.com"], ips: ["10.0.0.1"] };
-    assert.ok(covers(names, "A.example.com"));
-    assert.ok(covers(names, "10.0.0.1"));
-    // An address is no domain: no DNS name covers it.
-    assert.ok(!covers({ dnsNames: ["10.0.0.1", "*.0.0.1"], ips: [] }, "10.0.0.1"));
-    for (const host of ["example.com", "a.b.example.com", "10.0.0.2", "a.example.org"]) {
-      assert.ok(!covers(names, host), host);
-    }
+  it("an address covers itself, and no name covers an address", () => {
+    assert.ok(covers({ dnsNames: [], ips: ["10.0.0.1"] }, "10.0.0.1"));
+    assert.ok(!covers({ dnsNames: ["10.0.0.1", "*.0.0.1"], ips: ["10.0.0.2"] }, "10.0.0.1"));
   });
 });

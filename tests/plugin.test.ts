@@ -476,8 +476,8 @@ describe("the plugin", () => {
     }
     const message = await messageOf(edge().read("nowhere.example:443"));
     assert.match(message, new RegExp(`no TLS edge matches.*${id}`, "s"));
-    const refused = await messageOf(edge().read("cert_1"));
-    const text = `no TLS edge has the id cert_1, which is .*${id}.*also takes: hostport$`;
+    const refused = await messageOf(edge().read("cert_1 "));
+    const text = `no TLS edge has the id cert_1 , which has a space.*${id}.*also takes: hostport$`;
     assert.match(refused, new RegExp(text, "s"));
     const site = await messageOf(plugin.resource(resourceOf("TLSSite")).read("site"));
     assert.match(site, /component.*TLSEdge and tlsedge:index:TLSCertificate$/);

@@ -36,17 +36,18 @@ describe("a message to the engine", () => {
     }
   });
 
-  it("C15 arrives before the answer of a dynamic provider, too, for each resource that it is about", async () => {
+  it("arrives before the answer of a dynamic provider, too, for each resource that it is about", async () => {
     provider = await Provider.start(process.cwd(), process.env, "dynamic");
-    const edge = (urn: string) => {
-      const __provider = 'exports.handler = () => require("pulumi-tlsedge/provider").tlsEdge';
-      const inputs = { __provider, __secrets: [], backend: { backendId: "cert_1" } };
-      return provider?.resource({ urn, type: "edge" }).check({}, inputs);
+    const check = (urn: string) => {
+      const __provider =
+        'exports.handler = () => require("pulumi-tlsedge/provider").tlsCertificate';
+      const olds = { privateKeyPem: "a key that the program has no more" };
+      return provider?.resource({ urn, type: "cert" }).check(olds, { __provider, __secrets: [] });
     };
     // The call that loads the package has no URN: it says this on stderr.
-    await edge("first");
-    await Promise.all(["one", "other"].map(edge));
-    const told = provider.printed.match(/^backend.backendId: "cert_1" is the id of a TLS cert/gm);
+    await check("first");
+    await Promise.all(["one", "other"].map(check));
+    const told = provider.printed.match(/^privateKeyPem of this TLS cert.* last copy/gm);
     assert.equal(told?.length, 2);
   });
 });

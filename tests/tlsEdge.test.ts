@@ -83,7 +83,7 @@ describe("a TLS edge", () => {
           tls_termination: { min_version: "1.3", ...tls_termination, added: true },
           ...edge,
           // Enabled, because nothing else is said.
-          ip_restriction: { ip_policies: ip_restriction?.ip_policies },
+          ip_restriction: { ip_policies: [ip_restriction?.ip_policies].flat().reverse() },
           hostports: hostports?.map((one) => one.toUpperCase()).reverse(),
           added: { later: true },
         }),
@@ -108,11 +108,6 @@ describe("a TLS edge", () => {
           mutual_tls: { certificate_authorities: refs[0] },
         }),
       ],
-      [
-        "with a uri of another origin, as behind a balancer",
-        full,
-        (edge) => JSON.parse(JSON.stringify(edge).replaceAll("https://", "http://")),
-      ],
     ];
     for (const [what, args, form] of forms) {
       it(`C25 C30: an answer ${what} is no change, and each step is one request`, async () => {
@@ -120,6 +115,8 @@ describe("a TLS edge", () => {
         const stack = await deployed(tlsEdge, args);
         assert.equal(await stack.up(args), "same");
         assert.equal(await stack.refresh(), "same");
+        // In the order and the letter case of the program.
+        assert.deepEqual(stack.state.hostports, args.hostports ?? []);
         assert.equal(await stack.up(args), "same");
         await stack.destroy();
         assert.deepEqual(methods(), ["GET", "POST", "GET", "DELETE"], "the mark, and one for each");
@@ -138,13 +135,6 @@ describe("a TLS edge", () => {
       assert.equal(await stack.up(reordered), "same");
       // The old text stays, so that a plan shows no noise.
       assert.deepEqual(stack.inputs.hostports, full.hostports);
-    });
-
-    it("C13: a known value that becomes unknown is a change", async () => {
-      const stack = await deploy(full);
-      for (const change of [{ description: unknown }, { backend: { backendId: unknown } }]) {
-        assert.equal((await stack.preview({ ...full, ...change })).verdict, "update");
-      }
     });
 
     it("C17 C31: what the service chooses for minVersion is no drift, and the state shows it", async () => {
@@ -184,32 +174,6 @@ describe("a TLS edge", () => {
         __defaults: ["tlsTermination.minVersion"],
         ...{ onModuleRemoval: null, connection: "tlsedge" },
       });
-    });
-
-    it("C53: the state keeps the program's order of a list that the service has in another", async () => {
-      const hostports = ["b.example.com:443", "A.example.com:443"];
-      const ipRestriction = { enabled: true, ipPolicyIds: ["ipp_2", "ipp_1"] };
-      const stack = await deploy({ hostports, ipRestriction });
-      const { ip_restriction } = found(stack) as TLSEdgeWire;
-      const { ip_policies } = ip_restriction as { ip_policies: { id: string; uri: string }[] };
-      emulator.tlsEdges.patch(stack.id, {
-        hostports: ["a.example.com:443", "b.example.com:443"],
-        ip_restriction: { enabled: true, ip_policies: [...ip_policies].reverse() },
-      });
-      assert.equal(await stack.refresh(), "same");
-      assert.deepEqual(
-        [stack.state.hostports, stack.state.ipRestriction],
-        [hostports, ipRestriction],
-      );
-    });
-
-    it("C54: a property that the state does not have is no drift, and a refresh stores it", async () => {
-      const stack = await deploy(full);
-      const { mutualTls, ...state } = stack.state;
-      stack.state = state;
-      assert.equal(await stack.refresh(), "same");
-      assert.deepEqual(stack.state.mutualTls, mutualTls);
-      assert.equal(await stack.up(full), "same");
     });
   });
 
@@ -256,8 +220,6 @@ describe("a TLS edge", () => {
       const ip_policies = [{ id: "ipp_9", uri: "https://x/ipp_9" }];
       emulator.tlsEdges.patch(stack.id, { ip_restriction: { enabled: false, ip_policies } });
       assert.equal(await stack.refresh(), "drifted");
-      // What a refresh shows a person.
-      assert.deepEqual(stack.state.ipRestriction, { enabled: false, ipPolicyIds: ["ipp_9"] });
       takeRequests(emulator);
       assert.equal(await stack.up(args), "update");
       const body = { ip_restriction: { enabled: false, ip_policy_ids: ["ipp_1"] } };

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { dynamic } from "@pulumi/pulumi";
 import * as v from "valibot";
-import { noneWithId } from "../kinds/ids";
 import { text } from "../kinds/inputs";
 import {
   driftOf,
@@ -11,6 +10,7 @@ import {
   isUnchanged,
   type Kind,
   keepEqual,
+  noneWithId,
   type Problem,
   settingsOf,
   storedSettings,
@@ -166,7 +166,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
       run.noteChecked(currentUrn());
       noteSecrets(run, kind, secrets, inputs);
       const isSecret = (name: string) => secrets.includes(name);
-      for (const warning of warningsOfInputs(kind, deployed, inputs, isSecret))
+      for (const warning of warningsOfInputs(kind, deployed, inputs))
         run.log("warning", warning, urnOf.getStore());
       if (found) problems.push(...compare(found, checked.inputs, problems, secrets));
       else if (!deployed) await attempt(() => planWrite(resource(inputs), true));

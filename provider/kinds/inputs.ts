@@ -42,9 +42,6 @@ export const id = v.pipe(
   text,
   without([
     [/^$/, "must not be empty"],
-    [/-----BEGIN /, "is PEM text: give the id of the object"],
-    [/^https?:\/\//, "is a URL: give only the id, its last part"],
-    [/^\d+(\.\d+){3}(\/\d+)?$/, "is an address: give the id of an object that the service has"],
     [/[^\x21-\x7e]/, "has a space, or a character that is not ASCII: no id has one"],
   ]),
 );
@@ -69,31 +66,24 @@ export const edgeModule = <Entries extends v.ObjectEntries>(entries: Entries) =>
   return v.optional(v.pipe(noList, module));
 };
 
-const write = "write only a host name, a colon and a port, such as app.example.com:443";
+const write = "a host name, a colon and a port, such as app.example.com:443";
 const wrongPort = "has a wrong port: it is a number from 1 to 65535, without zeros before it";
 const label = "(?!-)[\\w-]{1,63}(?<!-)";
 
 const hostport = v.pipe(
   text,
   without([
-    [/,/, "holds more than one hostport: give each as an element of the list"],
-    [/^[a-z][a-z0-9+.-]*:\/\//i, `is a URL: ${write}`],
-    [/\s/, `has a space or a line break: ${write}`],
     [
-      /[^\x21-\x7e]/,
-      "has a character that is not ASCII: remove it, or write the name as DNS has it (xn--…)",
+      /[^\x20-\x7e]/,
+      "has a line break, or a character that is not ASCII: remove it, or write the name as DNS has it (xn--…)",
     ],
-    [/^[^:]*:?$/, `has no port: ${write}`],
-    [/:.*:/, `has more than one colon, as an IPv6 address has: ${write}`],
-    [/.\*|\*(?!\.)/, "has a * that is not the whole first label, as in *.example.com:443"],
-    [/\//, `has a path: ${write}`],
-    [/\.:/, "has a dot at the end of its host name: remove it"],
+    [/^[^:]*:?$/, `has no port: write ${write}`],
+    // A colon, and no other colon and no path behind it: what is left is the port.
+    [
+      new RegExp(`^(?!(?=[^:]{1,253}:)(\\*\\.)?${label}(\\.${label})*:[^:/]*$)`),
+      `is no hostport: write only ${write}, or *.example.com:443 for all names of one more label`,
+    ],
     [/:(?![1-9]\d{0,4}$)/, wrongPort],
-    [
-      new RegExp(`^(?!(?=[^:]{1,253}:)(\\*\\.)?${label}(\\.${label})*:)`),
-      "has a host name that DNS does not allow: it is labels of at most 63 letters, digits and hyphens, " +
-        "with a dot between them",
-    ],
   ]),
   v.check((value) => !(Number(value.split(":")[1]) > 65_535), wrongPort),
 );

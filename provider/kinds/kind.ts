@@ -212,6 +212,11 @@ export function driftOf(kind: Kind, stored: Properties, found: Properties): stri
   );
 }
 
+/** Says that no object of a kind has an id, which is `shown` to people. */
+export function noneWithId(title: string, id: string, shown = id): string {
+  return `no ${title} has the id ${shown}${/\s/.test(id) ? ", which has a space or a line break" : ""}`;
+}
+
 /** How many names a message lists. */
 const mostListed = 5;
 

@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import type { Client } from "../../client/client";
 import { isNotFound } from "../../client/errors";
 import { plain } from "../../client/plain";
-import { noneWithId } from "./ids";
+import { noneWithId } from "./kind";
 import { fingerprintIn } from "./pem";
 import { isObject, type Properties, pick } from "./properties";
 import { misplacedKeys, wrongForm } from "./shape";

@@ -2,7 +2,6 @@ import {
   createHash,
   createPrivateKey,
   createPublicKey,
-  type JsonWebKey,
   type KeyObject,
   sign,
   verify,
@@ -49,13 +48,11 @@ function decoded(body: string): Buffer {
   return Buffer.from(isWhole ? base64 : "", "base64");
 }
 
-/** A line of base64, or a first or last line, whatever hyphens it has. */
-const lineOfPem =
-  /^[A-Za-z0-9+/]{40,}={0,2}\s*?$|\p{Pd} ?(BEGIN|END) [A-Z ]*(CERTIFICATE|KEY) ?\p{Pd}/mu;
+const lineOfBase64 = /^[A-Za-z0-9+/]{40,}={0,2}\s*?$/m;
 
 /** Throws when a line of PEM stands outside the blocks, because a damaged block would be left out. */
 function refuseOutside({ blocks, outside }: Split): void {
-  if (!lineOfPem.test(outside)) return;
+  if (!lineOfBase64.test(outside)) return;
   throw new PemError(
     `has lines of PEM outside its complete blocks (${blocks.length}): ` +
       "is a BEGIN or END line lost or damaged? Copy the whole file again",
@@ -74,13 +71,9 @@ function refuseWithout(wanted: Label, { blocks }: Split, text: string): void {
 }
 type Label = "certificate" | "private key";
 
-/**
- * The chains that were parsed, because one operation asks for the same chain many times. By the hash of the
- * text: beside its blocks, a text may hold a part of a key.
- */
-const chains = new Map<string, X509Certificate[]>();
-/** With an old and a new chain for each of 250 resources. */
-const mostChains = 500;
+/** The last chains that were parsed: one operation asks many times for two or three of them. */
+const lastChains: { text: string; chain: X509Certificate[] }[] = [];
+const mostLastChains = 4;
 
 /**
  * The certificates of a PEM chain, in the order of the text.
@@ -88,11 +81,10 @@ const mostChains = 500;
  * @throws PemError when there is none, or one can't be parsed.
  */
 export function parseChain(text: string): X509Certificate[] {
-  const hash = createHash("sha256").update(text).digest("hex");
-  const chain = chains.get(hash) ?? chainIn(text);
-  const [oldest = ""] = chains.keys();
-  if (chains.size === mostChains) chains.delete(oldest);
-  chains.set(hash, chain);
+  const known = lastChains.find((last) => last.text === text);
+  if (known) return known.chain;
+  const chain = chainIn(text);
+  if (lastChains.push({ text, chain }) > mostLastChains) lastChains.shift();
   return chain;
 }
 
@@ -101,8 +93,7 @@ function chainIn(text: string): X509Certificate[] {
   refuseWithout("certificate", found, text);
   return found.blocks.map(({ label, der }, index) => {
     if (label !== "CERTIFICATE") {
-      const reason = `holds a ${label} block: give certificates only, leaf first`;
-      throw new PemError(label.endsWith(" CERTIFICATE") ? adviceOnText(text, reason) : reason);
+      throw new PemError(`holds a ${label} block: give CERTIFICATE blocks only, leaf first`);
     }
     const certificate = `certificate ${index + 1}`;
     try {
@@ -126,43 +117,22 @@ const damaged = "the text is damaged. Copy the whole file again";
 export function parseOrderedChain(text: string): X509Certificate[] {
   const chain = parseChain(text);
   refuseOutside(split(text));
-  const isUnreadable = (certificate: X509Certificate, index: number) =>
-    !isReadable(certificate) || (index === 0 && !keyType(certificate));
-  const unreadable = chain.findIndex(isUnreadable) + 1;
-  if (unreadable) {
-    throw new PemError(
-      `certificate ${unreadable} has a key that the service can't read: it must be RSA with an exponent ` +
-        "of 3 to 2147483647, Ed25519, or on the named curve P-224, P-256, P-384 or P-521, uncompressed",
-    );
+  if (!keyType(chain[0] as X509Certificate)) {
+    throw new PemError("certificate 1 has a key that is not RSA, ECDSA or Ed25519");
   }
   chain.slice(1).forEach((issuer, index) => {
-    if (!isSigned(chain[index] as X509Certificate, issuer)) {
-      throw new PemError(whyNotSigned(chain, index));
-    }
+    if (isSigned(chain[index] as X509Certificate, issuer)) return;
+    throw new PemError(
+      `certificate ${index + 2} did not sign certificate ${index + 1}: the leaf comes first, then each ` +
+        "certificate's issuer. Correct the order, add what is missing and remove what is twice",
+    );
   });
   return chain;
 }
 
 function isSigned(certificate: X509Certificate, issuer: X509Certificate): boolean {
-  return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
-}
-
-/** Why a certificate is not followed by its issuer. */
-function whyNotSigned(chain: X509Certificate[], index: number): string {
-  const [certificate, next] = chain.slice(index) as [X509Certificate, X509Certificate];
-  const [one, other] = [`certificate ${index + 1}`, `certificate ${index + 2}`];
-  if (next.fingerprint256 === certificate.fingerprint256) {
-    return `${other} is the same as ${one}: remove one of them`;
-  }
-  const advice = "the leaf comes first, then each certificate's issuer";
-  if (next.checkIssued(certificate)) {
-    return `${one} signed ${other}, so they are in reverse order: ${advice}`;
-  }
-  const signer = chain.findIndex((issuer) => isSigned(certificate, issuer));
-  if (signer === index) return `${one} has signed itself: remove what comes after it`;
-  return signer < 0
-    ? `${other} did not sign ${one}: ${advice}. If the issuer is missing, add it between them`
-    : `certificate ${signer + 1} signed ${one}, but ${other} comes after it: ${advice}`;
+  const key = publicKey(issuer);
+  return key !== undefined && certificate.checkIssued(issuer) && certificate.verify(key);
 }
 
 /** The chain in the form that state has: blocks only, 64 columns, LF. */
@@ -201,35 +171,14 @@ export function formatKey(text: string): string {
   return String(parseKey(text).export({ type: "pkcs8", format: "pem" }));
 }
 
-/** Whether the parts of a private key fit each other, so that one wrong character is found. */
-export function isConsistent(key: KeyObject): boolean {
+/** Whether a private key signs for its own public key. Most damaged RSA keys do: the service refuses them. */
+export function canSign(key: KeyObject): boolean {
   try {
     const data = Buffer.alloc(32);
-    if (!verify(null, data, createPublicKey(key), sign(null, data, key))) return false;
-    // OpenSSL signs without the parts of an RSA key that are wrong, and reads any version of an EC key.
-    if (key.asymmetricKeyType === "rsa") return isConsistentRsa(key.export({ format: "jwk" }));
-    if (key.asymmetricKeyType !== "ec") return true;
-    return /^30(81)?..020101/.test(key.export({ type: "sec1", format: "der" }).toString("hex"));
+    return verify(null, data, createPublicKey(key), sign(null, data, key));
   } catch {
     return false;
   }
-}
-
-function isConsistentRsa(parts: JsonWebKey): boolean {
-  const number = (name: "n" | "e" | "d" | "p" | "q" | "dp" | "dq" | "qi") =>
-    BigInt(`0x${Buffer.from(parts[name] ?? "", "base64url").toString("hex")}`);
-  const [d, p, q, ed] = [number("d"), number("p"), number("q"), number("e") * number("d")];
-  // Not as literals: the plugin's bundle has to be text that an old Node.js can read.
-  const [none, one] = [BigInt(0), BigInt(1)];
-  return (
-    // A key of more than two primes, which is rare, has others besides p and q.
-    number("n") % (p * q) === none &&
-    ed % (p - one) === one &&
-    ed % (q - one) === one &&
-    number("dp") === d % (p - one) &&
-    number("dq") === d % (q - one) &&
-    (number("qi") * q) % p === one
-  );
 }
 
 /** `rsa`, `ecdsa` or `ed25519` (api.md §2.2), or undefined for a key that the service refuses. */
@@ -246,18 +195,6 @@ function publicKey(leaf: X509Certificate): KeyObject | undefined {
     return undefined;
   }
 }
-
-/** Whether Go, in which services of this shape are written, can read the public key. */
-function isReadable(certificate: X509Certificate): boolean {
-  const key = publicKey(certificate);
-  if (!key) return false;
-  const exponent = Number(key.asymmetricKeyDetails?.publicExponent ?? 3);
-  if (exponent < 3 || exponent > 2 ** 31 - 1 || exponent % 2 === 0) return false;
-  return key.asymmetricKeyType !== "ec" || namedCurve.test(spki(key).toString("hex"));
-}
-
-/** The start of an SPKI in hex: id-ecPublicKey, the name of a curve that Go knows, an uncompressed point. */
-const namedCurve = /06072a8648ce3d0201(06082a8648ce3d030107|06052b8104002[123])03(81)?..0004/;
 
 const spki = (key: KeyObject) => key.export({ type: "spki", format: "der" });
 
@@ -376,22 +313,10 @@ export function validityOf([leaf]: X509Certificate[]): Pick<ChainState, "notBefo
   return { notBefore: timestamp(start), notAfter: timestamp(end) };
 }
 
-/** What Go, in which services of this shape are written, refuses: what Node.js reads, or the DER in hex. */
-const unreadable: [RegExp, string][] = [
-  [/^-/, "a negative serial number"],
-  [/\bDNS:"[^"]*\\u00[89a-f]/, "a DNS name that is not in ASCII (xn--…)"],
-  [/06082b060105050701010101ff/, "critical authority information"],
-  [/0603551d(0e|23)0101ff/, "a critical key identifier"],
-];
-
 /** What a plan warns of in a chain, besides the expiry of its leaf. */
 export function chainWarnings(chain: X509Certificate[], now: Date): string[] {
   return chain.flatMap((certificate, index) => {
     const [start, end] = datesOf(certificate);
-    const { serialNumber, subjectAltName, raw } = certificate;
-    const read = `${serialNumber} ${subjectAltName} ${raw.toString("hex")}`;
-    const { modulusLength: bits } = publicKey(certificate)?.asymmetricKeyDetails ?? {};
-    const refused = unreadable.filter(([pattern]) => pattern.test(read)).map(([, what]) => what);
     const one = index === 0 ? "the leaf certificate" : `certificate ${index + 1} of the chain`;
     const rejected = "so clients may refuse the connection";
     return [
@@ -399,21 +324,12 @@ export function chainWarnings(chain: X509Certificate[], now: Date): string[] {
       index > 0 &&
         end <= now &&
         `${one} expired on ${timestamp(end)}, ${rejected}: ask the authority for its present intermediates`,
-      bits !== undefined && bits < 2048 && `${one} has an RSA key of ${bits} bits, ${rejected}`,
-      refused.length > 0 && `${one} has ${refused.join(", ")}, which the service may refuse`,
     ].filter((doubt) => doubt !== false);
   });
 }
 
 function datesOf({ validFrom, validTo }: X509Certificate): [start: Date, end: Date] {
-  return [dateOf(validFrom), dateOf(validTo)];
-}
-
-/** Reads a date as Node.js writes it. `Date` takes a year below 100 for one of 1950 to 2049. */
-function dateOf(text: string): Date {
-  const date = new Date(text);
-  date.setUTCFullYear(Number(/(\d+) GMT$/.exec(text)?.[1]));
-  return date;
+  return [new Date(validFrom), new Date(validTo)];
 }
 
 /** The names that cover a domain, in lower case: a wildcard stands for one label (RFC 6125). */
@@ -431,17 +347,14 @@ export function covers({ dnsNames, ips }: SubjectAlternativeNames, host: string)
 
 /**
  * Reads an attribute from a name in Node's format: lines such as `CN=a`, with `+` between attributes
- * of one level, escaped as in RFC 2253. Of several values it takes the first, but of common names, as
- * Go does, the last. It does not use toLegacyObject(), which crashes Node 24 on curves such as secp256k1.
+ * of one level, and a backslash before a special character. Of several values it takes the first. It does
+ * not use toLegacyObject(), which crashes Node 24 on curves such as secp256k1.
  */
 function distinguishedName(text: string | undefined): (attribute: string) => string {
   const parts = (text ?? "").split(/\n| \+ /);
   return (attribute) => {
-    const values = parts.filter((one) => one.startsWith(`${attribute}=`));
-    const part = values.at(attribute === "CN" ? -1 : 0) ?? "";
-    const plain = (_: string, hex: string | undefined, as: string) =>
-      hex ? String.fromCharCode(Number.parseInt(hex, 16)) : as;
-    return part.slice(attribute.length + 1).replace(/\\(?:([0-9A-F]{2})|(.))/g, plain);
+    const part = parts.find((one) => one.startsWith(`${attribute}=`)) ?? "";
+    return part.slice(attribute.length + 1).replace(/\\(.)/g, "$1");
   };
 }
 
@@ -449,12 +362,9 @@ function timestamp(date: Date): string {
   return date.toISOString().replace(".000Z", "Z");
 }
 
-/** The short form of an IPv6 address (RFC 5952), as in a URL; one that is mapped from IPv4 as IPv4. */
+/** The short form of an IPv6 address (RFC 5952), as in a URL. */
 function shortest(address: string): string {
-  const { hostname } = new URL(`https://[${address}]`);
-  const [, high, low] = /^\[::ffff:(\w+):(\w+)\]$/.exec(hostname) ?? [];
-  const hex = [high, low].map((part) => part?.padStart(4, "0")).join("");
-  return high ? Buffer.from(hex, "hex").join(".") : hostname.slice(1, -1);
+  return new URL(`https://[${address}]`).hostname.slice(1, -1);
 }
 
 /** Node writes `DNS:a.example, IP Address:127.0.0.1`, and unusual values as JSON strings. */

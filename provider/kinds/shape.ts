@@ -124,11 +124,10 @@ function problemOfValue(issue: BaseIssue<unknown>): Problem {
  * A text for a message, on one line. Undefined for one that may hold a password or a key: `LS0t` is
  * `---` in base64.
  */
-export function quoted(value: unknown): string | undefined {
+function quoted(value: unknown): string | undefined {
   if (typeof value !== "string" || /@|\p{Pd}{3}|LS0t/u.test(value)) return undefined;
   const short = value.length > 80 ? `${value.slice(0, 80)}…` : value;
-  // JSON leaves some invisible characters as they are.
-  return plain(JSON.stringify(short).replaceAll("\u00a0", "\\u00a0"));
+  return plain(JSON.stringify(short));
 }
 
 /**
@@ -156,9 +155,7 @@ export function wrongForm(
 /** The reason for an unknown name, with the nearest known name or all of them. */
 function misspelt(what: string, name: string, known: readonly string[]): string {
   const meant = nearest(name, known);
-  if (!meant) return `no such ${what}: known are ${known.join(", ")}`;
-  // The SDK for Python translates `min_version`, and leaves a misspelt name as the program has it.
-  const snake = meant.replace(/[A-Z]/g, "_$&").toLowerCase();
-  const isPython = name.includes("_") && name !== snake && meant !== snake;
-  return `no such ${what}: did you mean ${meant}${isPython ? ` (in Python ${snake})` : ""}?`;
+  return meant
+    ? `no such ${what}: did you mean ${meant}?`
+    : `no such ${what}: known are ${known.join(", ")}`;
 }

@@ -7,6 +7,7 @@ import { description, metadata, text } from "./inputs";
 import { type Kind, listed, type Problem } from "./kind";
 import {
   type ChainState,
+  canSign,
   chainFingerprint,
   chainNames,
   chainWarnings,
@@ -14,7 +15,6 @@ import {
   fingerprintIn,
   formatChain,
   formatKey,
-  isConsistent,
   PemError,
   parseChain,
   parseKey,
@@ -226,8 +226,8 @@ export function parsedChain(certificatePem: unknown): X509Certificate[] | undefi
 
 function problemsOfKey(chain: X509Certificate[], key: KeyObject): Problem[] {
   const leaf = chain[0] as X509Certificate;
-  if (!isConsistent(key)) {
-    const reason = "is damaged: its parts do not fit each other. Copy the whole file again";
+  if (!canSign(key)) {
+    const reason = "is damaged: it can't sign. Copy the whole file again";
     return [{ path: "privateKeyPem", reason }];
   }
   if (leaf.checkPrivateKey(key)) return [];
@@ -236,18 +236,13 @@ function problemsOfKey(chain: X509Certificate[], key: KeyObject): Problem[] {
     {
       path: "certificatePem",
       value: `${listed(namesOf(described))} (serial ${described.serialNumber})`,
-      reason: `does not fit privateKeyPem, which is not the key of the leaf. ${adviceOnKey(chain, key)}`,
+      reason: `does not fit privateKeyPem, which is not the key of the leaf. ${adviceOnKey(leaf)}`,
     },
   ];
 }
 
 /** What to do about a key that is not the leaf's. */
-function adviceOnKey(chain: X509Certificate[], key: KeyObject): string {
-  const owner = chain.findIndex((certificate) => certificate.checkPrivateKey(key)) + 1;
-  if (owner > 0) {
-    return `It is the key of certificate ${owner}: the leaf comes first, and its key is needed`;
-  }
-  const leaf = chain[0] as X509Certificate;
+function adviceOnKey(leaf: X509Certificate): string {
   return leaf.ca && !leaf.checkIssued(leaf)
     ? "The first certificate is an authority's: give the whole chain, leaf first (fullchain.pem of certbot, " +
         "not chain.pem)"

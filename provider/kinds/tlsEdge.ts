@@ -94,12 +94,6 @@ const losses: Record<string, string> = {
   mutualTls: "clients need no certificate",
 };
 
-/** The least version of TLS that is set; undefined when none is. */
-function minVersionOf({ tlsTermination }: Properties): string | undefined {
-  const version = isObject(tlsTermination) ? tlsTermination.minVersion : undefined;
-  return typeof version === "string" && version !== unknownValue ? version : undefined;
-}
-
 /**
  * The state's list of the fields of `tlsTermination` that the program does not set. When the service
  * changes such a field, this is no drift; when the program sets it later, this is a change.
@@ -149,15 +143,6 @@ export const tlsEdge: Kind<TLSEdgeWire> = {
   remark(state, inputs): Remark | undefined {
     const lost = modules.filter((name) => losses[name] && isOn(state[name]) && !isOn(inputs[name]));
     const texts = lost.map((name) => `without its ${name}, ${losses[name]}`);
-    const { hostports = [] } = inputs;
-    const isIdle = Array.isArray(hostports) && hostports.length === 0;
-    if (isIdle && knownHostports(state.hostports).size > 0) {
-      texts.push("without its hostports, it serves nothing");
-    }
-    const [old, now] = [state, inputs].map(minVersionOf);
-    // No version is named: it may be a secret, and the diff shows it.
-    if (old !== undefined && now !== undefined && now < old)
-      texts.push("it also accepts an older version of TLS than until now");
     if (texts.length === 0) return undefined;
     const isReplaced = inputs.onModuleRemoval === "replace";
     const how = isReplaced ? "the edge is replaced" : "the module is disabled (onModuleRemoval)";

@@ -1,5 +1,4 @@
-import { noneWithId } from "../kinds/ids";
-import { differences, hiddenArguments, type Kind, type Problem } from "../kinds/kind";
+import { differences, hiddenArguments, type Kind, noneWithId, type Problem } from "../kinds/kind";
 import { lookups } from "../kinds/kinds";
 import { type Lookup, LookupError } from "../kinds/lookup";
 import { hasUnknown, nameInUrn, type Properties } from "../kinds/properties";

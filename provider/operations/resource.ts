@@ -1,6 +1,5 @@
 import { isNotFound, type ServiceError } from "../../client/errors";
 import { plainMessage } from "../../client/plain";
-import { misplacedIds } from "../kinds/ids";
 import {
   differences,
   driftOf,
@@ -105,20 +104,18 @@ export function noteSecrets(
   for (const text of texts) run.secrets.add(text);
 }
 
-/** What a plan warns of in the inputs: a secret that leaves the program, and ids of another kind. */
+/** What a plan warns of in the inputs: a secret that leaves the program. */
 export function warningsOfInputs(
   { title, secrets = [] }: Kind,
   olds: Properties = {},
   inputs: Properties,
-  isSecret: (property: string) => boolean,
 ): string[] {
   const lost = secrets.filter((name) => olds[name] !== undefined && inputs[name] === undefined);
-  const texts = lost.map(
+  return lost.map(
     (name) =>
       `${name} of this ${title} is no more in the program, so the state loses its last copy. Without it, the object ` +
       "can't be created again",
   );
-  return [...texts, ...textsOf(misplacedIds(inputs), isSecret)];
 }
 
 function textsIn(value: unknown): string[] {

@@ -16,7 +16,7 @@ scenario("inputs in a plan", ["dynamic"], () => {
       says: [
         /hostport: no such property: did you mean hostports/,
         /description: is a number, but must be a string/,
-        /hostports\[1\]: is a URL: write only a host name/,
+        /hostports\[1\]: is no hostport: write only a host name/,
       ],
       requests: [],
     },
