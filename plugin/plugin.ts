@@ -17,7 +17,7 @@ import { problemsOfShape, prune } from "../provider/kinds/shape";
 import { noteObject } from "../provider/operations/account";
 import { claim, idToImport, refuseImport } from "../provider/operations/adopt";
 import { create } from "../provider/operations/create";
-import { endRun, planUpdate, planWrite } from "../provider/operations/plan";
+import { endRun, planDiff, planWrite } from "../provider/operations/plan";
 import {
   incomplete,
   noteSecrets,
@@ -254,7 +254,7 @@ class Plugin {
       // What is replaced is about to be deleted, perhaps by an old URN of the resource.
       if (replaces.length === 0) claim(object, urn);
       const resource = this.#resource(kind, urn, inputs, secrets.union(old));
-      if (isChanged) await planUpdate(resource, object, state);
+      await planDiff(resource, object, state, isChanged);
     }
     // A dynamic provider has written this state: an update without changes rewrites it.
     if (!isChanged) return diffResponse("__provider" in state ? ["__provider"] : []);

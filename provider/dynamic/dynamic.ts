@@ -35,7 +35,7 @@ import {
   problemsOfAdoption,
 } from "../operations/adopt";
 import { create } from "../operations/create";
-import { planUpdate, planWrite } from "../operations/plan";
+import { planDiff, planWrite } from "../operations/plan";
 import {
   incomplete,
   noteSecrets,
@@ -107,7 +107,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
     if (!currentRun().isOfProgram(currentUrn())) return;
     // What is replaced is about to be deleted, perhaps by an old URN of the resource.
     if (replaces.length === 0) claim(object, currentUrn());
-    if (!isSame) await planUpdate(resource(inputs, state), object, state);
+    await planDiff(resource(inputs, state), object, state, !isSame);
   };
   return withoutSecondMessage({
     // Don't await here: Pulumi uses a provider before this promise settles.
