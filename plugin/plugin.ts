@@ -251,8 +251,8 @@ class Plugin {
       isUnchanged(kind, state, inputs);
     const isChanged = changed.length > 0 && !isSame;
     if (isOfProgram) {
-      // What is replaced is about to be deleted, perhaps by an old URN of the resource.
-      if (replaces.length === 0) claim(object, urn);
+      // What is replaced may be deleted first, by an old URN of the resource. `replaceOnChanges` may replace each change.
+      if (!isChanged) claim(object, urn);
       const resource = this.#resource(kind, urn, inputs, secrets.union(old));
       await planDiff(resource, object, state, isChanged);
     }
@@ -332,7 +332,9 @@ class Plugin {
     }
     noteSecrets(this.#run, kind, [...secrets, ...old], inputs, state);
     const service = this.#operation(request.getTimeout());
-    const found = await update(service.object(kind, request.getId()), state, inputs);
+    const object = service.object(kind, request.getId());
+    claim(object, request.getUrn());
+    const found = await update(object, state, inputs);
     const outputs = storedState(kind, service, found, inputs);
     return new messages.UpdateResponse().setProperties(toWire(outputs, marked));
   }

@@ -105,7 +105,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
     isSame: boolean,
   ) => {
     if (!currentRun().isOfProgram(currentUrn())) return;
-    // What is replaced is about to be deleted, perhaps by an old URN of the resource.
+    // What is replaced may be deleted first, by an old URN of the resource.
     if (replaces.length === 0) claim(object, currentUrn());
     await planDiff(resource(inputs, state), object, state, !isSame);
   };
