@@ -18,7 +18,7 @@ import { problemsOfShape, prune } from "../provider/kinds/shape";
 import { noteObject } from "../provider/operations/account";
 import { claim, idToImport, refuseImport } from "../provider/operations/adopt";
 import { create } from "../provider/operations/create";
-import { endRun, planUpdate, planWrite } from "../provider/operations/plan";
+import { endRun, planDiff, planWrite } from "../provider/operations/plan";
 import {
   incomplete,
   noteSecrets,
@@ -250,10 +250,10 @@ class Plugin {
       isUnchanged(kind, state, inputs);
     const isChanged = changed.length > 0 && !isSame;
     if (isOfProgram) {
-      // What is replaced is about to be deleted, perhaps by an old URN of the resource.
-      if (replaces.length === 0) claim(object, urn);
+      // What is replaced may be deleted first, by an old URN of the resource. `replaceOnChanges` may replace each change.
+      if (!isChanged) claim(object, urn);
       const resource = this.#resource(kind, urn, inputs, secrets.union(old));
-      if (isChanged) await planUpdate(resource, object, state);
+      await planDiff(resource, object, state, isChanged);
     }
     // A dynamic provider has written this state: an update without changes rewrites it.
     if (!isChanged) return diffResponse("__provider" in state ? ["__provider"] : []);
@@ -332,7 +332,9 @@ class Plugin {
     const all = [...secrets, ...old];
     noteSecrets(this.#run, kind, all, inputs, state);
     const service = this.#operation(request.getTimeout(), hiddenArguments(kind, all));
-    const found = await update(service.object(kind, request.getId()), state, inputs);
+    const object = service.object(kind, request.getId());
+    claim(object, request.getUrn());
+    const found = await update(object, state, inputs);
     const outputs = storedState(kind, service, found, inputs);
     return new messages.UpdateResponse().setProperties(toWire(outputs, marked));
   }

@@ -268,7 +268,6 @@ describe("a connection", () => {
     setEnv({ TLSEDGE_API_KEY: "rotated" });
     assert.equal(run.account().client, client);
     assert.equal(run.account("tlsedge-same").client, client);
-    assert.equal(run.accounts.length, 1);
     assert.notEqual(run.account(connection).client, client);
     assert.notEqual(new Run().account().client, client);
     const shown = inspect(client, { depth: 9, showHidden: true });

@@ -178,27 +178,8 @@ describe("the plugin", () => {
       await plugin.configure();
       assert.equal((await stack.preview({ description: "a" })).verdict, "same");
       for (const write of [cert().planned, cert().create])
-        assert.match(await messageOf(write(inputs)), /no write is sent/);
+        assert.match(await messageOf(write(inputs)), /SAME_ACCOUNT|nothing is written/);
       assert.deepEqual(other.tlsCertificates.list(), []);
-    });
-
-    it("C38: refuses an exchange of hostports, but not with an edge that is replaced, as a dynamic provider does", async () => {
-      const backend = { backendId: "bkdtg_1" };
-      for (const provider of [edge, () => tlsEdge]) {
-        emulator.reset();
-        const one = await deployed(provider("one"), { hostports: ["a:1"], backend });
-        const two = await deployed(provider("two"), { hostports: ["b:1"] });
-        await later(emulator);
-        await one.preview({ hostports: ["b:1"], backend });
-        // The diff of a refresh, which checks nothing.
-        await two.diff({ hostports: ["a:1"] });
-        await later(emulator);
-        const replaced = await one.preview({ hostports: ["b:1"], onModuleRemoval: "replace" });
-        assert.equal(replaced.verdict, "replace");
-        await two.preview({ hostports: ["a:1"] });
-        const exchange = messageOf(one.preview({ hostports: ["b:1"], backend }));
-        assert.match(await exchange, /exchange hostports/);
-      }
     });
 
     it("C11: warns of each doubt about a chain once for a resource, although the engine checks twice", async () => {
@@ -393,77 +374,6 @@ describe("the plugin", () => {
       const [, seconds] = / in (\d+) s:/.exec(message) ?? [];
       assert.ok(Number(seconds ?? 0) < 5, message);
     }
-  });
-
-  describe("with several resources of one object", () => {
-    let id: string;
-    let state: Properties;
-    beforeEach(async () => {
-      const { uri, ...wire } = await foreign({ description: "d" });
-      id = wire.id;
-      state = { uri, description: "d" };
-    });
-    const isThere = () => emulator.tlsEdges.get(id) !== undefined;
-    /** The plan of a resource that has the object: its check and its diff. */
-    const plan = async (name: string, description = "d") => {
-      await edge(name).check({}, { description });
-      return edge(name).diff(id, state, { description }, { description: "d" });
-    };
-    /** What a delete of the object by a resource says. */
-    const remove = async (name: string) => {
-      const shown = captureMessages();
-      await edge(name).delete(id, state);
-      return shown().join();
-    };
-
-    it("C40 C81: refuses the second one with both names, and does not delete the object in this run", async () => {
-      await edge("first").read(id);
-      const refresh = () => edge("old name").diff(id, state, { description: "d" }, {});
-      // The old name of a renamed resource, in a refresh.
-      await refresh();
-      // The engine plans a resource twice where it replaces it.
-      for (const name of ["first", "first"]) await plan(name);
-      assert.match(await messageOf(plan("second")), /"first" and "second" have the same object/);
-      assert.match(await remove("old name"), /stays .* a resource of this update adopts it/);
-      await plugin.configure();
-      // The first one is no more in the program.
-      await edge("first").diff(id, state, { description: "d" }, {});
-      await plan("second");
-      assert.ok(isThere());
-    });
-
-    it("C81: keeps the object when one of them is removed, also when the update of the other one fails", async () => {
-      await plan("app");
-      const kept = /stays on the service, because the resource "app" has it/;
-      assert.match(await remove("again"), kept);
-      await plan("app", "e");
-      emulator.faults.add({ method: "PATCH", answer: { status: 422 } });
-      // With --continue-on-error, the deletes come nevertheless.
-      await messageOf(edge("app").update(id, state, { description: "e" }, {}));
-      await remove("again");
-      assert.ok(isThere());
-    });
-
-    it("C81: deletes the object where a resource that has a new name is replaced", async () => {
-      // An alias renames a resource, and `replaceOnChanges` replaces it.
-      await plan("renamed", "f");
-      assert.equal(await remove("app"), "");
-      assert.ok(!isThere());
-    });
-
-    it("C37: deletes the object of a resource that is replaced without a change", async () => {
-      // An incomplete create leaves an error in the state, with which `replaceOnChanges` replaces.
-      await plan("app");
-      await remove("app");
-      assert.ok(!isThere());
-    });
-
-    it("C43: deletes an object that a get of the program has read", async () => {
-      await edge("get").read(id);
-      await plan("app", "e");
-      await remove("app");
-      assert.ok(!isThere());
-    });
   });
 
   it("C81: an import of the plugin takes a hostport for an id, gives no empty list, and lists what there is", async () => {

@@ -21,6 +21,7 @@ import {
 } from "../emulator/pki";
 import { type Emulator, type Respond, startEmulator } from "../emulator/server";
 import { beginRun, finishRun } from "../provider/dynamic/process";
+import { urnOf } from "../provider/dynamic/workarounds";
 import { secret } from "../tools/protocol";
 import { PlanFailure, type Properties, Resource, type ResourceProvider } from "../tools/resource";
 
@@ -368,13 +369,17 @@ const wired = (value: unknown) => JSON.parse(JSON.stringify(value));
 const __provider = "exports.handler = () => 0";
 
 /** A dynamic provider in this process, called as Pulumi does it (its dynamic-provider/index.js). */
-function inProcess(provider: object, config: Record<string, string>): ResourceProvider {
+function inProcess(
+  provider: object,
+  config: Record<string, string>,
+  urn: () => string,
+): ResourceProvider {
   const methods = provider as Record<string, (...args: unknown[]) => Promise<object | undefined>>;
   const call = async (name: string, ...args: unknown[]) => {
     const get = (key: string) => config[key];
     const require = (key: string) => config[key] ?? "";
     await methods.configure?.({ config: { get, require } });
-    const answer = (await methods[name]?.(...wired(args))) ?? {};
+    const answer = (await urnOf.run(urn(), async () => methods[name]?.(...wired(args)))) ?? {};
     // What crosses back: Pulumi's wire refuses what is undefined.
     assert.deepEqual(wired(answer), answer, "the provider answers with an undefined value");
     const answered = wired(answer);
@@ -405,12 +410,21 @@ function marking(provider: ResourceProvider): ResourceProvider {
 
 /** One resource of a provider in this process: a dynamic one, or a {@link ResourceProvider}. */
 export class Stack extends Resource {
+  static #count = 0;
+  /**
+   * The name in the program of a dynamic provider's resource; empty: the calls have no URN, as the first one of a
+   * process. A plugin's provider has a name of its own.
+   */
+  name = `resource-${++Stack.#count}`;
   protected readonly provider: ResourceProvider;
 
   constructor(provider: object, config: Record<string, string> = {}) {
     super();
+    const urn = () => this.name && `urn:pulumi:dev::p::pulumi-nodejs:dynamic:R::${this.name}`;
     this.provider =
-      "configure" in provider ? inProcess(provider, config) : marking(provider as ResourceProvider);
+      "configure" in provider
+        ? inProcess(provider, config, urn)
+        : marking(provider as ResourceProvider);
   }
 
   /** `TLSEdge.get`: a read that knows no more than the id and what the program passes. */

@@ -6,6 +6,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { tlsCertificates } from "../client/tlsCertificate";
 import { type MadeCertificate, makeCertificate } from "../emulator/server";
 import { tlsCertificate } from "../provider/dynamic/dynamic";
+import { beginRun } from "../provider/dynamic/process";
 import { describeChain, parseChain } from "../provider/kinds/pem";
 import { TLSCertificate, type TLSCertificateArgs } from "../sdk/tlsCertificate";
 import {
@@ -147,6 +148,7 @@ describe("a TLS certificate", () => {
       it("C40: a chain that an import shares the leaf with is compared as a whole", async () => {
         answerWith(leaf.certificatePem);
         const { id } = await deploy({ ...args, certificatePem: chain });
+        beginRun();
         const adopting = deploy({ certificatePem: chain, __import: id });
         assert.match((await failureOf(adopting, PlanFailure)).message, /certificatePem: /);
       });
@@ -293,6 +295,7 @@ describe("a TLS certificate", () => {
 
     it("C42: a key that is given later is no change, and is stored", async () => {
       const { id } = await deploy(args);
+      beginRun();
       const { certificatePem } = args;
       const stack = await deploy({ certificatePem, __import: id });
       takeRequests(emulator);

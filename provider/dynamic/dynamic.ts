@@ -36,7 +36,7 @@ import {
   problemsOfAdoption,
 } from "../operations/adopt";
 import { create } from "../operations/create";
-import { planUpdate, planWrite } from "../operations/plan";
+import { planDiff, planWrite } from "../operations/plan";
 import {
   incomplete,
   noteSecrets,
@@ -106,9 +106,9 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
     isSame: boolean,
   ) => {
     if (!currentRun().isOfProgram(currentUrn())) return;
-    // What is replaced is about to be deleted, perhaps by an old URN of the resource.
+    // What is replaced may be deleted first, by an old URN of the resource.
     if (replaces.length === 0) claim(object, currentUrn());
-    if (!isSame) await planUpdate(resource(inputs, state), object, state);
+    await planDiff(resource(inputs, state), object, state, !isSame);
   };
   return withoutSecondMessage({
     // Don't await here: Pulumi uses a provider before this promise settles.

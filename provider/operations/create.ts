@@ -18,10 +18,8 @@ export interface Created {
 
 /** How old the newest page may be that says what was there before a POST. */
 const baselineAgeMs = 30_000;
-/** The seconds before each look for the object of a lost answer. */
+/** The seconds before each look for the object of a lost answer. The last one counts for later looks, too. */
 const pauses = [1, 4, 10];
-/** The seconds before each later look, while the service may still be at work. */
-const laterPause = 10;
 
 /**
  * Creates one object for one resource (contract C33, C35, C36). An answer with an id is enough: the rest can be read
@@ -90,7 +88,10 @@ async function findLost(
   const isFree = ({ id }: ListItem) => !run.ownership.has(account.object(kind, id).key);
   let seen: ListItem[] = [];
   let failure = "";
-  for (const seconds of pausesAfter(account, error)) {
+  // After a timeout, the service may still be at work.
+  const isAtWork = () => isSlow(error) && account.client.leftMs > 0;
+  for (let look = 0; look < pauses.length || isAtWork(); look++) {
+    const seconds = pauses[Math.min(look, pauses.length - 1)] as number;
     try {
       await account.wait(seconds, "to look for what this create has made: its answer was lost");
       const page = await list.newestPage(account.waitUnitMs / 2);
@@ -121,9 +122,4 @@ async function findLost(
       `${failure ? "" : found}Run \`pulumi preview\`: it warns of each equal object that no resource has. ` +
       "To keep one instead of creating another, set the resource option `import` to its id",
   );
-}
-
-function* pausesAfter(account: Account, error: Error): Generator<number> {
-  yield* pauses;
-  while (isSlow(error) && account.client.leftMs > 0) yield laterPause;
 }

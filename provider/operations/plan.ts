@@ -35,13 +35,22 @@ function reportOnce({ run, connection }: Account, error: Partial<ServiceError>):
   throw new Error("the service can't be asked: see the first error");
 }
 
-/** {@link planWrite} a change that the diff of a resource of the program has found, and says what the diff does not show. */
-export async function planUpdate(
+/**
+ * {@link planWrite} a change that the diff of a resource of the program has found, and says what the diff does not show.
+ * A resource without a change proves the account where another one changes, which may come first (contract C7).
+ */
+export async function planDiff(
   resource: Resource,
   { title }: ManagedObject,
   state: Properties,
+  isChanged: boolean,
 ): Promise<void> {
   const { account, kind, inputs } = resource;
+  if (!isChanged) {
+    const { run, settings } = account;
+    if (run.planned.length > 0 && !settings.offlinePlan) await proveAccount(account);
+    return;
+  }
   const remark = kind.remark?.(state, inputs);
   if (remark) account.run.log(remark.severity, `the ${title}: ${remark.text}`, "resource");
   await planWrite(resource, false);

@@ -29,7 +29,7 @@ const moved = {
   ...{ b: [], c: ["left"], after: ["older"] },
 };
 
-/** tests/hostports.test.ts has the order of the calls, what the plan refuses, and what fails on the way. */
+/** tests/hostports.test.ts has the order of the calls, and what fails on the way. */
 scenario("hostports that move", ["plugin"], {
   "C37 C38: hostports go to new edges before and after the holder, along a chain, and from a replaced edge":
     [
