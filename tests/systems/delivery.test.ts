@@ -53,14 +53,6 @@ describe("the delivery of the plugin", () => {
     assert.deepEqual(await make("one", 0o022, "C"), await make("other", 0o077, "en_US.UTF-8"));
   });
 
-  it("no archive is made by a tar that fails", async () => {
-    const bin = newFolder();
-    writeFileSync(path.join(bin, "gtar"), "#!/bin/sh\nexit 2\n", { mode: 0o755 });
-    const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` };
-    const args = [path.join(bin, "archive"), bin];
-    await assert.rejects(run("tools/archive.sh", args, { cwd: repository, env }));
-  });
-
   it("an archive has the plugin, Node.js, the policies, and the licences of all that it holds", async () => {
     const files = await sh(`tar -tzf ${file()}`, repository);
     const node = process.platform === "win32" ? "node.exe" : "node";
@@ -78,9 +70,8 @@ describe("the delivery of the plugin", () => {
     assert.doesNotMatch(text, /^typescript /m);
   });
 
-  /** A home of its own: a plugin that is installed is not installed again. */
+  // A home of its own: a plugin that is installed is not installed again.
   const renew = async () => {
-    server.requested.length = 0;
     project = await Project.create();
   };
   const close = () => project.close();
@@ -89,15 +80,12 @@ describe("the delivery of the plugin", () => {
   const install = (...args: string[]) =>
     project.start(["plugin", "install", "resource", "tlsedge", version, ...args]).done;
 
-  const write = (options = "{}") =>
-    project.program(
-      `new tlsedge.TLSEdge("edge", { hostports: ["a.example:443"] }, ${options});`,
+  /** The program creates its edge, with the plugin that the engine finds by itself. */
+  async function deploys(): Promise<void> {
+    await project.program(
+      `new tlsedge.TLSEdge("edge", { hostports: ["a.example:443"] });`,
       `const tlsedge = require(${JSON.stringify(require.resolve("../../tools/pluginSdk.cjs"))});`,
     );
-
-  /** The program creates its edge, with the plugin that the engine finds by itself. */
-  async function deploys(options?: string): Promise<void> {
-    await write(options);
     const { requests } = await project.up();
     assert.deepEqual(requests, ["GET /edges/tls?limit=100", "POST /edges/tls"]);
   }
@@ -147,9 +135,10 @@ describe("the delivery of the plugin", () => {
     });
   });
 
-  describe("otherwise", () => {
-    beforeEach(renew);
-    afterEach(close);
+  // templates.test.ts: the engine installs it from the server that a program names.
+  describe("from a server", () => {
+    before(renew);
+    after(close);
 
     it("C87: the plugin is installed from a server of one's own", async () => {
       // Else Pulumi's registry is asked before, again and again where there is no network.
@@ -157,11 +146,6 @@ describe("the delivery of the plugin", () => {
       assert.equal((await install("--server", `${server.url}/plugins`)).code, 0);
       assert.deepEqual(server.requested, [`/plugins/${pluginArchive}`]);
       await deploys();
-    });
-
-    it("C87: the engine installs the plugin from the server that a program names", async () => {
-      await deploys(`{ version: "${version}", pluginDownloadURL: "${server.url}/below" }`);
-      assert.deepEqual(server.requested, [`/below/${pluginArchive}`]);
     });
   });
 });
