@@ -38,12 +38,10 @@ const phases: [title: string, command: string, result: (n: number) => string][] 
   ["destroy", "destroy --yes --skip-preview", (n) => `- ${n + 1} deleted`],
 ];
 
-type Kind = "TLSCertificate" | "TLSEdge";
-/** Stacks of one kind, and who takes turns with them. */
-const contests: [Kind, plural: string, [Name, Name]][] = [
-  ["TLSCertificate", "certificates", ["dynamic", "plugin"]],
-  ["TLSEdge", "edges", ["dynamic", "plugin"]],
-  ["TLSCertificate", "certificates in YAML", ["floor", "yaml"]],
+/** Who takes turns: programs in JavaScript, and in YAML. */
+const contests: [Name, Name][] = [
+  ["dynamic", "plugin"],
+  ["floor", "yaml"],
 ];
 
 /** A phase of one contestant. */
@@ -58,22 +56,15 @@ interface Measured {
 
 type Args = Record<string, unknown>;
 
-/** The arguments of `n` resources of each kind. */
-async function argsOf(n: number): Promise<Record<Kind, Args[]>> {
+/** The arguments of `n` certificates. */
+async function makeArgs(): Promise<Args[]> {
   const issuer = await makeCertificate({ commonName: "Benchmark CA", isCa: true });
-  const all: Record<Kind, Args[]> = { TLSCertificate: [], TLSEdge: [] };
+  const all: Args[] = [];
   for (let index = 0; index < n; index++) {
     const domain = `app-${index}.example.com`;
     const made = await makeCertificate({ commonName: domain, dnsNames: [domain], issuer });
     const { certificatePem, privateKeyPem } = made;
-    all.TLSCertificate.push({ certificatePem, privateKeyPem });
-    all.TLSEdge.push({
-      hostports: [`${domain}:443`],
-      backend: { backendId: "bkdtg_2Zz1Qy3Xx4Ww5Vv6Uu7Tt8Ss9Rr" },
-      ipRestriction: { ipPolicyIds: ["ipp_2Zz1Qy3Xx4Ww5Vv6Uu7Tt8Ss9Rr"] },
-      mutualTls: { certificateAuthorityIds: ["ca_2Zz1Qy3Xx4Ww5Vv6Uu7Tt8Ss9Rr"] },
-      tlsTermination: { terminateAt: "edge", minVersion: "1.2" },
-    });
+    all.push({ certificatePem, privateKeyPem });
   }
   return all;
 }
@@ -85,14 +76,14 @@ async function open(name: Name): Promise<Project> {
   return project;
 }
 
-/** Writes a program that declares the resources. */
-async function declare(project: Project, name: Name, kind: Kind, all: Args[], description: string) {
+/** Writes a program that declares the certificates. */
+async function declare(project: Project, name: Name, all: Args[], description: string) {
   const { sdk, file } = contestants[name];
-  if (file) return declareInYaml(project, file, kind, all, description);
+  if (file) return declareInYaml(project, file, all, description);
   const resources = JSON.stringify(all.map((args) => ({ description, ...args })));
   return project.program(
     `const sdk = require(${JSON.stringify(sdk)});
-for (const [index, args] of ${resources}.entries()) new sdk.${kind}("resource-" + index, args);`,
+for (const [index, args] of ${resources}.entries()) new sdk.TLSCertificate("resource-" + index, args);`,
     "",
   );
 }
@@ -100,13 +91,7 @@ for (const [index, args] of ${resources}.entries()) new sdk.${kind}("resource-" 
 /** Each process of the plugin adds a line to the file: the seconds of processor time that it took. */
 const times = "times.txt";
 
-async function declareInYaml(
-  { folder }: Project,
-  file: string,
-  kind: Kind,
-  all: Args[],
-  description: string,
-) {
+async function declareInYaml({ folder }: Project, file: string, all: Args[], description: string) {
   const note = path.join(folder, "note.cjs");
   await writeFile(
     note,
@@ -120,7 +105,7 @@ async function declareInYaml(
   const resources = all.map(({ privateKeyPem, ...args }, index) => {
     const secret = { "fn::secret": privateKeyPem };
     const properties = { description, ...args, privateKeyPem: secret };
-    return [`resource-${index}`, { type: `tlsedge:${kind}`, properties }];
+    return [`resource-${index}`, { type: "tlsedge:TLSCertificate", properties }];
   });
   const text = `resources: ${JSON.stringify(Object.fromEntries(resources))}`;
   await programs.yaml(folder, text, { plugin: folder });
@@ -150,9 +135,8 @@ async function measure(project: Project, name: Name, command: string, result: st
   return { seconds, clockSeconds, requests: project.emulator.requests.length - before };
 }
 
-/** Measures a stack of one kind through all phases; `run` decides who comes first. */
-async function measureAll(contest: (typeof contests)[number], args: Args[], run: number) {
-  const [kind, plural, names] = contest;
+/** Measures stacks through all phases; `run` decides who comes first. */
+async function measureAll(names: [Name, Name], args: Args[], run: number) {
   const all: Measured[] = [];
   const projects = new Map<Name, Project>();
   try {
@@ -163,10 +147,10 @@ async function measureAll(contest: (typeof contests)[number], args: Args[], run:
       for (const name of [...names.slice(first), ...names.slice(0, first)]) {
         const project = projects.get(name) as Project;
         const text = title === "update of all" ? "A later text" : "The first text";
-        await declare(project, name, kind, args, text);
+        await declare(project, name, args, text);
         const measured = await measure(project, name, command, result(args.length));
         all.push({ row: title, name, ...measured });
-        console.error(`${plural}, ${title}, ${name}: ${measured.seconds.toFixed(2)} s`);
+        console.error(`${title}, ${name}: ${measured.seconds.toFixed(2)} s`);
       }
     }
     return all;
@@ -194,22 +178,26 @@ async function measureStacks(runs: number): Promise<void> {
   const { version } = await findOrBuildPulumi();
   console.log(`Node.js ${process.versions.node}, Pulumi CLI ${version}, \`@pulumi/pulumi\` ${pulumiSdk}, ${latencyMs} ms an answer.
 The load of the machine was ${load.toFixed(1)} before. The least of ${runs} runs.\n`);
-  const args = await argsOf(n);
+  const args = await makeArgs();
   const options = { bundle: true, platform: "node", target: "node10", minify: true } as const;
   await build({ ...options, entryPoints: [path.join(__dirname, "floor.ts")], outfile: floor });
-  const possible = (await missing("yaml")) ? contests.slice(0, 2) : contests;
-  for (const contest of possible) {
+  const possible = (await missing("yaml")) ? contests.slice(0, 1) : contests;
+  for (const names of possible) {
     const all: Measured[] = [];
-    for (let run = 0; run < runs; run++)
-      all.push(...(await measureAll(contest, args[contest[0]], run)));
-    console.log(`${report(contest, all)}\n`);
+    for (let run = 0; run < runs; run++) all.push(...(await measureAll(names, args, run)));
+    console.log(`${report(names, all)}\n`);
   }
 }
 
-function report([, plural, names]: (typeof contests)[number], all: Measured[]): string {
+function report(names: [Name, Name], all: Measured[]): string {
   const least = (row: string, name: Name, which: "seconds" | "clockSeconds" | "requests") =>
     Math.min(...all.filter((one) => one.row === row && one.name === name).map((one) => one[which]));
-  const heads = [`${n} ${plural}: processor seconds, requests`, ...names, "Ratio", "By the clock"];
+  const heads = [
+    `${n} certificates: processor seconds, requests`,
+    ...names,
+    "Ratio",
+    "By the clock",
+  ];
   const rows = phases.map(([row]) => [
     row,
     ...names.map(
