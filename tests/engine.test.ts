@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
@@ -51,9 +51,25 @@ const twoHandlers = `
   require("node:net").createServer().listen(0, "127.0.0.1");
   console.log("ready");`;
 
-async function firstLine(child: ChildProcess): Promise<string> {
-  const [line] = await once(createInterface(child.stdout as NodeJS.ReadableStream), "line");
-  return line;
+/** A process of the script, what it prints, and its end. It is told the engine and the other package's server. */
+function start(script: string, engine?: EnginePort, env: NodeJS.ProcessEnv = {}) {
+  const child = spawn(process.execPath, ["-e", script, "provider", `127.0.0.1:${engine?.port}`], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, ...env },
+  });
+  // Its parent has gone, or reads nothing.
+  child.stderr.destroy();
+  const lines: string[] = [];
+  createInterface(child.stdout).on("line", (line) => lines.push(line));
+  return { child, lines, ended: once(child, "close") };
+}
+
+/** A server of another package. */
+async function otherServer(answer: (response: ServerResponse) => void) {
+  const other = createServer((_, response) => answer(response)).listen(0, "127.0.0.1");
+  await once(other, "listening");
+  const { port } = other.address() as AddressInfo;
+  return { other, env: { OTHER_URL: `http://127.0.0.1:${port}` } };
 }
 
 describe("the engine", () => {
@@ -67,12 +83,11 @@ describe("the engine", () => {
 
   it("C84: an engine that does not answer is alive, and not waited for without end", async function () {
     if (process.platform !== "linux") this.skip();
-    const child = spawn(process.execPath, ["-e", stopped], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
+    const { child, lines } = start(stopped);
     const waiting: Socket[] = [];
     try {
-      const port = Number(await firstLine(child));
+      await until(() => lines.length > 0);
+      const port = Number(lines[0]);
       // As soon as its queue is full, one gets no answer.
       for (let isFull = false; !isFull; ) {
         const socket = connect(port, "127.0.0.1");
@@ -90,15 +105,8 @@ describe("the engine", () => {
   it("C19: a provider that the engine ends in order lets another package's handler finish", async function () {
     if (process.platform === "win32") this.skip();
     const engine = await EnginePort.open();
-    const other = createServer((_, response) => void response.end()).listen(0, "127.0.0.1");
-    await once(other, "listening");
-    const { port } = other.address() as AddressInfo;
-    const args = ["-e", twoHandlers, "provider", `127.0.0.1:${engine.port}`];
-    const env = { ...process.env, OTHER_URL: `http://127.0.0.1:${port}` };
-    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"], env });
-    const ended = once(child, "close");
-    const lines: string[] = [];
-    createInterface(child.stdout).on("line", (line) => lines.push(line));
+    const { other, env } = await otherServer((response) => response.end());
+    const { child, lines, ended } = start(twoHandlers, engine, env);
     try {
       await until(() => lines.length > 0);
       child.kill("SIGINT");
@@ -118,19 +126,8 @@ describe("the engine", () => {
       const engine = await EnginePort.open();
       emulator.faults.add({ method: "POST", answer: "held" });
       const others: ServerResponse[] = [];
-      const other = createServer((_, response) => void others.push(response));
-      other.listen(0, "127.0.0.1");
-      await once(other, "listening");
-      const { port } = other.address() as AddressInfo;
-      const args = ["-e", provider, "provider", `127.0.0.1:${engine.port}`];
-      const child = spawn(process.execPath, args, {
-        stdio: ["ignore", "pipe", "pipe"],
-        env: { ...process.env, OTHER_URL: `http://127.0.0.1:${port}` },
-      });
-      child.stderr.destroy();
-      const ended = once(child, "close");
-      const lines: string[] = [];
-      createInterface(child.stdout).on("line", (line) => lines.push(line));
+      const { other, env } = await otherServer((response) => others.push(response));
+      const { child, lines, ended } = start(provider, engine, env);
       try {
         await until(() => emulator.faults.list().some(({ hits }) => hits > 0));
         await engine.close();
@@ -155,11 +152,9 @@ describe("the engine", () => {
     it("C84: a provider ends after its engine, though the service never answers", async () => {
       const engine = await EnginePort.open();
       emulator.faults.add({ method: "POST", answer: "silence" });
-      const args = ["-e", provider, "provider", `127.0.0.1:${engine.port}`];
       // Nothing listens at the port of the other package.
-      const env = { ...process.env, OTHER_URL: "http://127.0.0.1:1", TLSEDGE_TIMEOUT_SECONDS: "2" };
-      const child = spawn(process.execPath, args, { stdio: "ignore", env });
-      const ended = once(child, "close");
+      const env = { OTHER_URL: "http://127.0.0.1:1", TLSEDGE_TIMEOUT_SECONDS: "2" };
+      const { child, ended } = start(provider, engine, env);
       try {
         await until(() => emulator.faults.list().some(({ hits }) => hits > 0));
         await engine.close();

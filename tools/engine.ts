@@ -123,12 +123,7 @@ export class Project {
     const runtime = "runtime: { name: nodejs, options: { typescript: false } }";
     const plugin = path.join(repository, "plugin", "dist");
     const plugins = `plugins: { providers: [{ name: tlsedge, path: ${plugin} }] }`;
-    const lines = [
-      "name: acceptance",
-      runtime,
-      ...(this.protocol === "plugin" ? [plugins] : []),
-      "",
-    ];
+    const lines = ["name: acceptance", runtime, ...(this.protocol === "plugin" ? [plugins] : [])];
     await this.file("Pulumi.yaml", lines.join("\n"));
     const manifest = { name: "acceptance", main: "index.js", dependencies };
     await this.file("package.json", JSON.stringify(manifest));
@@ -303,22 +298,16 @@ export class Project {
 
   /** The resources and the pending operations in the state; secrets are still encrypted. */
   async state(): Promise<{ resources: ExportedResource[]; pending: unknown[] }> {
-    const { resources, pending_operations: pending } = await this.#deployment();
-    return { resources: resources ?? [], pending: pending ?? [] };
-  }
-
-  /** What `pulumi stack export` gives: of a local backend the file itself, which is quicker. */
-  async #deployment(): Promise<{ resources?: ExportedResource[]; pending_operations?: unknown[] }> {
+    // The file itself, which is quicker than `pulumi stack export`.
     const { PULUMI_BACKEND_URL: backend = "" } = this.env;
-    if (!backend.startsWith("file:")) {
-      return JSON.parse(await this.succeedsQuietly("stack", "export")).deployment;
-    }
     const manifest = await readFile(path.join(this.folder, "Pulumi.yaml"), "utf8");
     const { name } = YAML.parse(manifest) as { name: string };
     const file = path.join(".pulumi", "stacks", name, `${this.stack}.json`);
     const text = await readFile(path.join(fileURLToPath(backend), file), "utf8");
     this.#search("the state", text);
-    return JSON.parse(text).checkpoint.latest ?? {};
+    const { resources = [], pending_operations: pending = [] } =
+      JSON.parse(text).checkpoint.latest ?? {};
+    return { resources, pending };
   }
 
   /** The stack's resources of this package, by name. */

@@ -116,9 +116,7 @@ async function pip(interpreter: string, command: string, ...args: string[]): Pro
 export async function mochaGlobalSetup(): Promise<void> {
   process.env.TLSEDGE_TEST_SHARED = newFolder();
   await findOrBuildPulumi();
-  // Each `go run` only links then.
-  if (!(await missing("go")))
-    await run(await findGo("Compiling"), ["build", "./..."], { cwd: engine, env: goEnv() });
+  if (!(await missing("go"))) await codegen();
   await missing("python");
   // Two processes would build the host at a time, within the time of a test.
   await missing("yaml");
@@ -144,10 +142,19 @@ export async function generateSdks(schema: string): Promise<string> {
   return sdks;
 }
 
+/** The program `pulumi-cli/engine/codegen`, built once in a run. */
+async function codegen(): Promise<string> {
+  const folder = sharedFolder("codegen");
+  await fillOnce(folder, async (staging) => {
+    const args = ["build", "-o", staging, "./codegen"];
+    await run(await findGo("Generating code"), args, { cwd: engine, env: goEnv() });
+  });
+  return path.join(folder, "codegen");
+}
+
 /** Generates the SDKs for Node.js, Python and Go, as `pulumi package gen-sdk` does. */
 export async function writeSdks(schema: string, folder = newFolder()): Promise<string> {
-  const args = ["run", "./generate-sdks", path.resolve(schema), folder];
-  await run(await findGo("Generating SDKs"), args, { cwd: engine, env: goEnv() });
+  await run(await codegen(), [path.resolve(schema), "sdks", folder]);
   return folder;
 }
 
@@ -175,9 +182,7 @@ export async function printProgram(
   exported: string,
   imported: string,
 ): Promise<string> {
-  const go = await findGo("Printing a program");
-  const args = ["./print-program", path.resolve(schema), language, imported];
-  const printing = run(go, ["run", ...args], { cwd: engine, env: goEnv() });
+  const printing = run(await codegen(), [path.resolve(schema), language, imported]);
   printing.child.stdin?.end(exported);
   const { stdout } = await printing;
   return language === "nodejs" ? commonJs(stdout) : stdout;

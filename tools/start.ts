@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { parseArgs } from "node:util";
 import { makeCertificate, startEmulator } from "../emulator/server";
 import { environment, repository } from "./folders";
 import { findOrBuildPulumi } from "./pulumi";
@@ -43,13 +42,11 @@ const certificate = path.join(repository, "examples", "quickstart", "certificate
 const chain = path.join(certificate, "chain.pem");
 
 async function main(): Promise<number> {
-  const { positionals } = parseArgs({ allowPositionals: true, strict: false });
-  const [command = "up"] = positionals;
-  const flags = process.argv.slice(2).filter((argument) => argument !== command);
+  const [command = "up", ...flags] = process.argv.slice(2);
   const own = commands[command];
   if (!own || flags.includes("--help")) {
     console.log(usage);
-    return own ? 0 : 2;
+    return own || command === "--help" ? 0 : 2;
   }
   await mkdir(kept, { recursive: true });
   const cli = await findOrBuildPulumi();

@@ -11,9 +11,12 @@ import { Project } from "../engine";
 import { newFolder, repository } from "../folders";
 import { missing, programs } from "../languages";
 import { findOrBuildPulumi } from "../pulumi";
+import { measureLimits } from "./limits";
 
 /** How each answer of the service is delayed. */
 const latencyMs = 20;
+/** How many resources a stack has. */
+const n = 100;
 
 const floor = path.join(newFolder(), "floor.js");
 /** A program in JavaScript loads the classes of `sdk`; one in YAML starts the plugin in `file`. */
@@ -35,12 +38,10 @@ const phases: [title: string, command: string, result: (n: number) => string][] 
   ["destroy", "destroy --yes --skip-preview", (n) => `- ${n + 1} deleted`],
 ];
 
-type Kind = "TLSCertificate" | "TLSEdge";
-/** Stacks of one kind, and who takes turns with them. */
-const contests: [Kind, plural: string, Name[]][] = [
-  ["TLSCertificate", "certificates", ["dynamic", "plugin"]],
-  ["TLSEdge", "edges", ["dynamic", "plugin"]],
-  ["TLSCertificate", "certificates in YAML", ["floor", "yaml"]],
+/** Who takes turns: programs in JavaScript, and in YAML. */
+const contests: [Name, Name][] = [
+  ["dynamic", "plugin"],
+  ["floor", "yaml"],
 ];
 
 /** A phase of one contestant. */
@@ -55,22 +56,15 @@ interface Measured {
 
 type Args = Record<string, unknown>;
 
-/** The arguments of `n` resources of each kind. */
-async function argsOf(n: number): Promise<Record<Kind, Args[]>> {
+/** The arguments of `n` certificates. */
+async function makeArgs(): Promise<Args[]> {
   const issuer = await makeCertificate({ commonName: "Benchmark CA", isCa: true });
-  const all: Record<Kind, Args[]> = { TLSCertificate: [], TLSEdge: [] };
+  const all: Args[] = [];
   for (let index = 0; index < n; index++) {
     const domain = `app-${index}.example.com`;
     const made = await makeCertificate({ commonName: domain, dnsNames: [domain], issuer });
     const { certificatePem, privateKeyPem } = made;
-    all.TLSCertificate.push({ certificatePem, privateKeyPem });
-    all.TLSEdge.push({
-      hostports: [`${domain}:443`],
-      backend: { backendId: "bkdtg_2Zz1Qy3Xx4Ww5Vv6Uu7Tt8Ss9Rr" },
-      ipRestriction: { ipPolicyIds: ["ipp_2Zz1Qy3Xx4Ww5Vv6Uu7Tt8Ss9Rr"] },
-      mutualTls: { certificateAuthorityIds: ["ca_2Zz1Qy3Xx4Ww5Vv6Uu7Tt8Ss9Rr"] },
-      tlsTermination: { terminateAt: "edge", minVersion: "1.2" },
-    });
+    all.push({ certificatePem, privateKeyPem });
   }
   return all;
 }
@@ -82,14 +76,14 @@ async function open(name: Name): Promise<Project> {
   return project;
 }
 
-/** Writes a program that declares the resources. */
-async function declare(project: Project, name: Name, kind: Kind, all: Args[], description: string) {
+/** Writes a program that declares the certificates. */
+async function declare(project: Project, name: Name, all: Args[], description: string) {
   const { sdk, file } = contestants[name];
-  if (file) return declareInYaml(project, file, kind, all, description);
+  if (file) return declareInYaml(project, file, all, description);
   const resources = JSON.stringify(all.map((args) => ({ description, ...args })));
   return project.program(
     `const sdk = require(${JSON.stringify(sdk)});
-for (const [index, args] of ${resources}.entries()) new sdk.${kind}("resource-" + index, args);`,
+for (const [index, args] of ${resources}.entries()) new sdk.TLSCertificate("resource-" + index, args);`,
     "",
   );
 }
@@ -97,13 +91,7 @@ for (const [index, args] of ${resources}.entries()) new sdk.${kind}("resource-" 
 /** Each process of the plugin adds a line to the file: the seconds of processor time that it took. */
 const times = "times.txt";
 
-async function declareInYaml(
-  { folder }: Project,
-  file: string,
-  kind: Kind,
-  all: Args[],
-  description: string,
-) {
+async function declareInYaml({ folder }: Project, file: string, all: Args[], description: string) {
   const note = path.join(folder, "note.cjs");
   await writeFile(
     note,
@@ -117,7 +105,7 @@ async function declareInYaml(
   const resources = all.map(({ privateKeyPem, ...args }, index) => {
     const secret = { "fn::secret": privateKeyPem };
     const properties = { description, ...args, privateKeyPem: secret };
-    return [`resource-${index}`, { type: `tlsedge:${kind}`, properties }];
+    return [`resource-${index}`, { type: "tlsedge:TLSCertificate", properties }];
   });
   const text = `resources: ${JSON.stringify(Object.fromEntries(resources))}`;
   await programs.yaml(folder, text, { plugin: folder });
@@ -147,9 +135,8 @@ async function measure(project: Project, name: Name, command: string, result: st
   return { seconds, clockSeconds, requests: project.emulator.requests.length - before };
 }
 
-/** Measures a stack of one kind through all phases; `run` decides who comes first. */
-async function measureAll(contest: (typeof contests)[number], args: Args[], run: number) {
-  const [kind, plural, names] = contest;
+/** Measures stacks through all phases; `run` decides who comes first. */
+async function measureAll(names: [Name, Name], args: Args[], run: number) {
   const all: Measured[] = [];
   const projects = new Map<Name, Project>();
   try {
@@ -160,11 +147,10 @@ async function measureAll(contest: (typeof contests)[number], args: Args[], run:
       for (const name of [...names.slice(first), ...names.slice(0, first)]) {
         const project = projects.get(name) as Project;
         const text = title === "update of all" ? "A later text" : "The first text";
-        await declare(project, name, kind, args, text);
+        await declare(project, name, args, text);
         const measured = await measure(project, name, command, result(args.length));
-        const row = `${args.length} ${plural}: ${title}`;
-        all.push({ row, name, ...measured });
-        console.error(`run ${run + 1}, ${row}, ${name}: ${measured.seconds.toFixed(2)} s`);
+        all.push({ row: title, name, ...measured });
+        console.error(`${title}, ${name}: ${measured.seconds.toFixed(2)} s`);
       }
     }
     return all;
@@ -174,79 +160,54 @@ async function measureAll(contest: (typeof contests)[number], args: Args[], run:
 }
 
 async function main(): Promise<void> {
-  const { n, runs } = program
+  const { limits, runs } = program
     .name("npm run bench --")
-    .description(`Measures stacks of both protocols on the real engine.
-They take turns phase by phase. Prints tables; docs/performance.md has what users need of them.`)
-    .option("--n <n>", "how many resources a stack has", wholeNumber, 100)
-    .option("--runs <n>", "how often each stack is measured", wholeNumber, 3)
+    .description(`Measures what must cost in proportion, and stacks of both protocols on the real engine, in turns.
+Prints ratios and tables; docs/performance.md has what users need of them. Exits with 1 above a limit.`)
+    .option("--limits", "measures no stacks")
+    .option("--runs <n>", "how often each is measured", wholeNumber, 3)
     .parse()
-    .opts<{ n: number; runs: number }>();
+    .opts<{ limits?: boolean; runs: number }>();
+  const isWithin = await measureLimits(runs);
+  if (!limits) await measureStacks(runs);
+  process.exitCode = isWithin ? 0 : 1;
+}
+
+async function measureStacks(runs: number): Promise<void> {
   const [load = 0] = loadavg();
   const { version } = await findOrBuildPulumi();
-  const args = await argsOf(n);
+  console.log(`Node.js ${process.versions.node}, Pulumi CLI ${version}, \`@pulumi/pulumi\` ${pulumiSdk}, ${latencyMs} ms an answer.
+The load of the machine was ${load.toFixed(1)} before. The least of ${runs} runs.\n`);
+  const args = await makeArgs();
   const options = { bundle: true, platform: "node", target: "node10", minify: true } as const;
   await build({ ...options, entryPoints: [path.join(__dirname, "floor.ts")], outfile: floor });
-  const possible = (await missing("yaml")) ? contests.slice(0, 2) : contests;
-  const all: Measured[] = [];
-  for (let run = 0; run < runs; run++) {
-    for (const contest of possible) all.push(...(await measureAll(contest, args[contest[0]], run)));
+  const possible = (await missing("yaml")) ? contests.slice(0, 1) : contests;
+  for (const names of possible) {
+    const all: Measured[] = [];
+    for (let run = 0; run < runs; run++) all.push(...(await measureAll(names, args, run)));
+    console.log(`${report(names, all)}\n`);
   }
-  console.log(report(all, version, load, runs));
 }
 
-/** The least and the median of some numbers. */
-function ofRuns(numbers: number[]): number[] {
-  const sorted = numbers.sort((a, b) => a - b);
-  const middle = sorted.length / 2;
-  const [low = 0, high = 0] = [sorted[Math.ceil(middle) - 1], sorted[Math.floor(middle)]];
-  return [sorted[0] ?? 0, (low + high) / 2];
-}
-const shown = ([least, median]: number[]) => `${least?.toFixed(2)} (${median?.toFixed(2)})`;
-
-function report(all: Measured[], cli: string, load: number, runs: number): string {
-  const of = (row: string, name: Name) => all.filter((one) => one.row === row && one.name === name);
-  const timesOf = (row: string, name: Name, which: "seconds" | "clockSeconds") =>
-    ofRuns(of(row, name).map((one) => one[which]));
-  const ratio = (row: string, which: "seconds" | "clockSeconds") => {
-    const least = timesOf(row, "floor", which);
-    return shown(timesOf(row, "yaml", which).map((one, index) => one / (least[index] ?? 0)));
-  };
-  const table = (heads: string[], name: Name, cells: (row: string) => string[]) => {
-    const own = new Set(all.filter((one) => one.name === name).map(({ row }) => row));
-    const rows = [...own].map((row) => [row, ...cells(row)]);
-    return [heads, heads.map(() => "--:"), ...rows]
-      .map((row) => `| ${row.join(" | ")} |`)
-      .join("\n");
-  };
-  const packages = table(
-    ["Least (median) seconds of processor time, requests", "Node.js package", "Plugin"],
-    "plugin",
-    (row) =>
-      (["dynamic", "plugin"] as const).map(
-        (name) => `${shown(timesOf(row, name, "seconds"))}, ${of(row, name)[0]?.requests}`,
-      ),
-  );
-  const floors = table(
-    [
-      "Least (median) seconds of its own processor time",
-      "Floor",
-      "Plugin",
-      "Ratio",
-      "By the clock",
-    ],
-    "yaml",
-    (row) => [
-      ...(["floor", "yaml"] as const).map((name) => shown(timesOf(row, name, "seconds"))),
-      ...[ratio(row, "seconds"), ratio(row, "clockSeconds")],
-    ],
-  );
-  return `Measured with Node.js ${process.versions.node}, Pulumi CLI ${cli} and \`@pulumi/pulumi\` ${pulumiSdk};
-the service delayed each answer by ${latencyMs} ms. The load of the machine was ${load.toFixed(1)} before. Runs: ${runs}.
-
-${packages}
-
-${floors}`;
+function report(names: [Name, Name], all: Measured[]): string {
+  const least = (row: string, name: Name, which: "seconds" | "clockSeconds" | "requests") =>
+    Math.min(...all.filter((one) => one.row === row && one.name === name).map((one) => one[which]));
+  const heads = [
+    `${n} certificates: processor seconds, requests`,
+    ...names,
+    "Ratio",
+    "By the clock",
+  ];
+  const rows = phases.map(([row]) => [
+    row,
+    ...names.map(
+      (name) => `${least(row, name, "seconds").toFixed(2)}, ${least(row, name, "requests")}`,
+    ),
+    ...(["seconds", "clockSeconds"] as const).map((which) =>
+      (least(row, names[1], which) / least(row, names[0], which)).toFixed(2),
+    ),
+  ]);
+  return [heads, heads.map(() => "--:"), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n");
 }
 
 main();
