@@ -5,12 +5,7 @@ import { importKey, millisecondsOf, secretsKey, timeoutsKey } from "../provider/
 import { filesKey } from "../provider/kinds/kind";
 import { defined, isObject } from "../provider/kinds/properties";
 import type { AccountState, StateNames } from "../provider/kinds/state";
-import {
-  ConfigurationError,
-  plainKey,
-  readSettings,
-  unknownKeys,
-} from "../provider/run/connection";
+import { plainKey, problemOf, readSettings, unknownKeys } from "../provider/run/connection";
 import { defaultConnection, waysToSet } from "../provider/run/settings";
 import { isAsync } from "./args";
 import { typeToken } from "./kind";
@@ -175,11 +170,8 @@ export function checkConnection(connection: unknown): void {
   if (problem) throw new pulumi.RunError(problem);
   // A unit test reaches no account.
   if (mocks()) return;
-  try {
-    readSettings(connection, (key) => config[key], process.env);
-  } catch (error) {
-    throw error instanceof ConfigurationError ? new pulumi.RunError(error.message) : error;
-  }
+  const wrong = problemOf(() => readSettings(connection, (key) => config[key], process.env));
+  if (wrong) throw new pulumi.RunError(wrong);
 }
 
 /** The folders from which this package was found. */
