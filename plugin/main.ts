@@ -5,14 +5,6 @@ import schema from "./schema.json";
 
 /** The process that the engine starts. It reads the port of the plugin from stdout. */
 async function main(): Promise<void> {
-  if (process.argv.length === 2) {
-    console.error(
-      "pulumi-resource-tlsedge is a plugin that Pulumi starts. To install it, run\n" +
-        `  pulumi plugin install resource tlsedge ${schema.version} --file <its archive>\n` +
-        "Its own commands are `check`, `status`, `adopt` and `emulator`: `--help` says what they do.",
-    );
-    process.exit(1);
-  }
   if (engineAddress() === "") {
     // A file of its own: a run of the engine does not load it.
     require("./commands.js");

@@ -34,6 +34,7 @@ import { cancel } from "../provider/run/engine";
 import { type Show, showOnStderr } from "../provider/run/log";
 import { type Account, Run } from "../provider/run/run";
 import { type Connection, defaultConnection } from "../provider/run/settings";
+import { pluginToken } from "../sdk/kind";
 import { components } from "./construct";
 import { differentAccount, problemsOfConfig, sourceOf } from "./provider";
 import { allShown, IncompleteError, serve, throughEngine } from "./rpc";
@@ -48,12 +49,6 @@ export interface Schema {
 }
 
 type SchemaProperties = Record<string, { description: string; secret?: boolean }>;
-
-const kindsByToken = new Map<string, Kind>(
-  Object.entries(kinds).map(([name, kind]) => [`tlsedge:index:${name}`, kind]),
-);
-
-const siteToken = "tlsedge:index:TLSSite";
 
 /**
  * Serves the kinds over the engine's plugin protocol.
@@ -204,7 +199,7 @@ class Plugin {
   }
 
   async check(request: messages.CheckRequest) {
-    if (request.getType() === siteToken) {
+    if (request.getType() === pluginToken("TLSSite")) {
       const { problem } = fromWire(request.getNews()).values;
       return new messages.CheckResponse().setFailuresList([failureOf(String(problem))]);
     }
@@ -239,7 +234,6 @@ class Plugin {
     // An import is diffed, too. A refresh without a program is not, nor an old name of a resource.
     const isOfProgram = this.#run.isOfProgram(urn);
     const object = this.#account.object(kind, id);
-    if (this.#connection === defaultConnection) refuseConnection(state);
     noteObject(object, state);
     const replaces = kind.replaces(state, inputs);
     const paths = detailedDiff(withoutOthers(kind, olds), inputs, replaces);
@@ -359,7 +353,7 @@ class Plugin {
   /** A lookup. One that gives a list gives it as the only property of its result. */
   async invoke(request: messages.InvokeRequest) {
     const token = request.getTok();
-    const lookup = lookups[token.replace("tlsedge:index:", "")];
+    const lookup = lookups[token.replace(pluginToken(""), "")];
     const described = this.#schema.functions[token];
     if (!lookup || !described) throw new Error(`there is no function ${token}`);
     const { values: args, secrets } = fromWire(request.getArgs());
@@ -380,18 +374,6 @@ class Plugin {
     }
     return new Empty();
   }
-
-  /** All objects of a kind in the account, newest first. */
-  async *list(request: messages.ListRequest) {
-    const kind = kindOf(request.getToken());
-    let left = request.getLimit() || Number.POSITIVE_INFINITY;
-    for await (const object of kind.endpoints.list(this.#operation().client)) {
-      if (left-- <= 0) break;
-      const { id, description } = object as { id: string; description?: string };
-      const result = new messages.ListResponse.Result().setId(id).setName(description || id);
-      yield new messages.ListResponse().setResult(result);
-    }
-  }
 }
 
 function secretsIn(properties: SchemaProperties): string[] {
@@ -407,22 +389,9 @@ function diffResponse(changed: string[]): messages.DiffResponse {
 }
 
 function kindOf(token: string): Kind {
-  const kind = kindsByToken.get(token);
-  if (kind) return kind;
-  if (token !== siteToken) throw new Error(`there is no resource ${token}`);
-  throw new Error(
-    "a TLSSite is a component, which has no object of its own. Import its parts: tlsedge:index:TLSEdge and " +
-      "tlsedge:index:TLSCertificate",
-  );
-}
-
-/** Refuses the state of a dynamic provider for another account: a default provider has no other. */
-function refuseConnection({ connection = defaultConnection }: Properties): void {
-  if (connection === defaultConnection) return;
-  throw new Error(
-    `the resource is in the account of the connection ${connection}. Give the resource an explicit ` +
-      "provider for that account, with the resource option `provider`",
-  );
+  const kind = Object.values(kinds).find(({ name }) => pluginToken(name) === token);
+  if (!kind) throw new Error(`there is no resource ${token}`);
+  return kind;
 }
 
 /** The inputs without what a dynamic provider adds to them, when it has written the state. */

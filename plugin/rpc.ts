@@ -29,15 +29,15 @@ export const channelOptions = {
 /**
  * Serves the engine's calls on a port of 127.0.0.1 that the system chooses.
  *
- * @param plugin Has a method for each call that it answers; `list` gives an answer after the other.
+ * @param plugin Has a method for each call that it answers.
  * @returns The port, and how to stop.
  */
 export async function serve(plugin: object): Promise<{ port: number; close(): void }> {
   const server = new grpc.Server(channelOptions);
   const methods = plugin as Methods;
-  const calls = Object.entries(ResourceProviderService).flatMap(([name, { responseStream }]) => {
+  const calls = Object.keys(ResourceProviderService).flatMap((name) => {
     const method = methods[name]?.bind(plugin);
-    return method ? [[name, responseStream ? streamed(method) : answered(method)]] : [];
+    return method ? [[name, answered(method)]] : [];
   });
   server.addService(ResourceProviderService, Object.fromEntries(calls));
   const port = await new Promise<number>((resolve, reject) => {
@@ -51,22 +51,6 @@ export async function serve(plugin: object): Promise<{ port: number; close(): vo
 
 /** A request about one resource. Not every request has a URN. */
 type AnyRequest = { getUrn?(): string };
-
-/** Makes a handler of a generator. */
-function streamed(
-  generate: (request: unknown) => unknown,
-): grpc.handleServerStreamingCall<unknown, unknown> {
-  return async (call) => {
-    try {
-      for await (const response of generate(call.request) as AsyncIterable<unknown>) {
-        call.write(response);
-      }
-      call.end();
-    } catch (error) {
-      call.emit("error", grpcError(error as Error));
-    }
-  };
-}
 
 /** Makes a handler of a function: an exception becomes the answer's error. */
 function answered(

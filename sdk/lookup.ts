@@ -5,7 +5,6 @@ import * as lookups from "../provider/kinds/lookup";
 import { defined } from "../provider/kinds/properties";
 import { Run } from "../provider/run/run";
 import { defaultConnection } from "../provider/run/settings";
-import { isAsync } from "./args";
 import { type InputOf, pluginToken } from "./kind";
 import { checkConnection, stackConfig } from "./resource";
 import { childrenOf, mocks, withMessageAlone } from "./workarounds";
@@ -34,8 +33,13 @@ export async function lookUp<Args, Result>(
   args: Args & LookupArgs,
   isSecret = false,
 ): Promise<Result> {
+  // A JavaScript program may pass none.
+  const { connection = defaultConnection, ...filter } = { ...args };
   try {
-    return await lookup(() => connectTo(args), args, { ...optionsOf(name, args), isSecret });
+    return await lookup(() => connectTo(connection), filter as unknown as Args, {
+      ...mockOf(name, args),
+      isSecret,
+    });
   } catch (error) {
     throw forPulumi(error);
   }
@@ -73,20 +77,16 @@ async function idsOf(resources: Iterable<pulumi.Resource>): Promise<unknown[]> {
 /** What the lookups of this program know: its accounts. */
 const program = new Run(stackConfig);
 
-function optionsOf(name: string, args: object): lookups.LookupOptions {
-  const options = {
-    settings: ["connection"],
-    refusal: (value: unknown) =>
-      isAsync(value) ? `is an output or a promise: call ${name}Output instead` : undefined,
-  };
+/** The mock of a lookup; nothing when a program really runs. */
+function mockOf(name: string, args: object): lookups.LookupOptions {
   const mocked = mocks();
-  if (!mocked) return options;
-  const call = async () => mocked.call({ token: pluginToken(name), inputs: defined({ ...args }) });
-  return { ...options, instead: call };
+  if (!mocked) return {};
+  const call = { token: pluginToken(name), inputs: defined({ ...args }) };
+  return { instead: async () => mocked.call(call) };
 }
 
 /** The client of the account that a lookup reads. */
-function connectTo({ connection = defaultConnection }: LookupArgs): Client {
+function connectTo(connection: string): Client {
   checkConnection(connection);
   return program.accountNow(connection).client;
 }

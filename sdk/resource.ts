@@ -5,13 +5,7 @@ import { importKey, millisecondsOf, secretsKey, timeoutsKey } from "../provider/
 import { filesKey } from "../provider/kinds/kind";
 import { defined, isObject } from "../provider/kinds/properties";
 import type { AccountState, StateNames } from "../provider/kinds/state";
-import {
-  ConfigurationError,
-  plainKey,
-  readSettings,
-  unknownKeys,
-} from "../provider/run/connection";
-import { engineAddress } from "../provider/run/engine";
+import { plainKey, problemOf, readSettings, unknownKeys } from "../provider/run/connection";
 import { defaultConnection, waysToSet } from "../provider/run/settings";
 import { isAsync } from "./args";
 import { typeToken } from "./kind";
@@ -64,9 +58,6 @@ export class Registration {
   ) {
     const { connection = defaultConnection } = args;
     const { type, provider, stateNames, secrets = [] } = registered;
-    // A program in plain JavaScript may forget it: Pulumi would take an object for an empty name.
-    if (typeof name !== "string" || name === "")
-      throw new pulumi.RunError(`the first argument of a ${type} is its name, a string`);
     checkConnection(connection);
     checkResolvable();
     if (imported === "") {
@@ -174,27 +165,13 @@ export function checkConnection(connection: unknown): void {
     throw new pulumi.RunError(plainKey(connection));
   }
   // The namespace with the project's name has the program's own settings, too.
-  const project = pulumi.getProject();
-  const isProject = connection === project;
+  const isProject = connection === pulumi.getProject();
   const problem = isProject ? undefined : unknownKeys(connection, Object.keys(config));
   if (problem) throw new pulumi.RunError(problem);
   // A unit test reaches no account.
   if (mocks()) return;
-  try {
-    readSettings(connection, (key) => config[key], process.env);
-  } catch (error) {
-    if (!(error instanceof ConfigurationError)) throw error;
-    // `pulumi config set baseUrl` sets a key of the project.
-    const misplaced = ["baseUrl", "apiKey"].filter((key) => {
-      const { variable, configKey } = waysToSet(connection, key);
-      const isMissing = !config[configKey] && !process.env[variable];
-      return isMissing && config[`${project}:${key}`] !== undefined;
-    });
-    const hints = misplaced.map(
-      (key) => `; ${project}:${key} is not read: did you mean ${connection}:${key}?`,
-    );
-    throw new pulumi.RunError(error.message + hints.join(""));
-  }
+  const wrong = problemOf(() => readSettings(connection, (key) => config[key], process.env));
+  if (wrong) throw new pulumi.RunError(wrong);
 }
 
 /** The folders from which this package was found. */
@@ -202,22 +179,18 @@ const resolvableFrom = new Set<string>();
 
 /** Fails if the engine can't load the provider, which it loads from the folder of the project's program. */
 function checkResolvable(): void {
-  // The engine gives a component, which is a provider, its address.
-  const isComponent = engineAddress() !== "";
-  // The folder of an inline program is known to the engine alone, whose error names what it can't load.
-  if (!isComponent && hasOwnStore()) return;
+  // The folder of an inline program or of a component's program is known to the engine alone, whose error names what
+  // it can't load.
+  if (hasOwnStore()) return;
   const folder = process.cwd();
   if (resolvableFrom.has(folder)) return;
   try {
     createRequire(join(folder, "index.js")).resolve("pulumi-tlsedge/provider");
     resolvableFrom.add(folder);
   } catch {
-    const howTo = isComponent
-      ? "give the component the plugin's SDK in place of this package, with `pulumi package add " +
-        "https://github.com/example-owner/pulumi-tlsedge/plugin` in its folder"
-      : "add pulumi-tlsedge to the dependencies there";
     throw new pulumi.RunError(
-      `pulumi-tlsedge can't be found from ${folder}, where the engine looks for it: ${howTo}`,
+      `pulumi-tlsedge can't be found from ${folder}, where the engine looks for it: add pulumi-tlsedge to the ` +
+        "dependencies there",
     );
   }
 }

@@ -130,7 +130,7 @@ export function partsOf(
   // Pulumi's name for what the site has from its options or from its parent.
   const { __protect: isProtected } = site as { __protect?: boolean };
   const about = {
-    description: args.description ?? cut(`${name} (${pulumi.getStack()})`),
+    description: args.description ?? `${name} (${pulumi.getStack()})`,
     metadata: metadataOf(args),
     ...(connection !== undefined && { connection }),
   };
@@ -305,7 +305,7 @@ function textOf(site: string, name: Name, file: string): string {
     throw refuse(
       String(file).includes("-----BEGIN")
         ? "chainFile and keyFile are paths: give PEM text as certificatePem and privateKeyPem"
-        : `${name} ${file} can't be read from ${process.cwd()} (${code})${/^[~$]/.test(file) ? ": `~` and variables of a shell are not expanded here" : ""}`,
+        : `${name} ${file} can't be read from ${process.cwd()} (${code})`,
     );
   }
   if (text.trim()) return text;
@@ -317,11 +317,6 @@ function modulesOf({ ipPolicyIds, certificateAuthorityIds }: TLSSiteAccess) {
     ...(ipPolicyIds && { ipRestriction: { ipPolicyIds } }),
     ...(certificateAuthorityIds && { mutualTls: { certificateAuthorityIds } }),
   };
-}
-
-/** A text cut to the limit of a description, at the end of a whole character. */
-function cut(text: string): string {
-  return new TextDecoder().decode(Buffer.from(text).subarray(0, 255), { stream: true });
 }
 
 /** The program's metadata as JSON, with the added names if all fit. */

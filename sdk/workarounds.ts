@@ -76,11 +76,5 @@ export function idToGet(type: string, id: pulumi.Input<pulumi.ID>): pulumi.Input
  * trace anyway, so the trace is the message.
  */
 export function withMessageAlone(error: Error, message: string): Error {
-  // Node.js would warn when a program awaits a lookup only after the lookup has failed.
-  if (!process.listeners("rejectionHandled").includes(ignore)) {
-    process.on("rejectionHandled", ignore);
-  }
   return Object.assign(error, { message, __pulumiRunError: true, stack: message });
 }
-
-function ignore(): void {}

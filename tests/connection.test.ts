@@ -75,16 +75,13 @@ describe("the settings of a connection", () => {
     assert.equal(
       sourcesOf("tlsedge", (key) => config[key as keyof typeof config], env),
       "baseUrl (https://b.example) from tlsedge:baseUrl, not TLSEDGE_BASE_URL; " +
-        "apiKey from TLSEDGE_API_KEY; timeoutSeconds (60) from tlsedge:timeoutSeconds",
+        "apiKey from TLSEDGE_API_KEY; timeoutSeconds from tlsedge:timeoutSeconds",
     );
   });
 
   it("C1 that are malformed in config are refused by that name, whatever a variable says", () => {
     const message = complaint(enough, { "tlsedge:baseUrl": "http://b.example" });
-    assert.match(
-      message,
-      /^tlsedge:baseUrl is "http:\/\/b\.example": it must .*from Pulumi\.yaml or .*TLSEDGE_BASE_/,
-    );
+    assert.match(message, /^tlsedge:baseUrl must .*from Pulumi\.yaml or .*TLSEDGE_BASE_/);
     // What does not count is not judged.
     const env = { ...enough, TLSEDGE_TIMEOUT_SECONDS: "soon" };
     assert.equal(read(env, { "tlsedge:timeoutSeconds": "5" }).timeoutSeconds, 5);
@@ -112,65 +109,40 @@ describe("the settings of a connection", () => {
     assert.match(complaint({ TLSEDGE_BASEURL: "x" }), /BASEURL \(did you mean TLSEDGE_BASE_URL/);
   });
 
-  const https = "must start with https://";
-  const noUrl = "is not a URL such as https://api.example.com";
-  const more = "must have only https://, a host and a path";
+  const url = "must be https://, a host and perhaps a path, such as https://api.example.com";
   const characters = "has a space, a line break or a character that a key can't have";
   const quoted = "has quotation marks around it";
-  const header = "must be the name of a header, such as Service-Version, and none that HTTP";
   const number = "must be a whole number from";
   /** Mistakes by variable: the value, and what is said of it, after the variable. */
   const mistakes: Record<string, [value: string, reason: string][]> = {
     TLSEDGE_BASE_URL: [
-      ["api.example.com", `is "api.example.com": it ${https}. Correct`],
-      ["user:tlse_key@a.example", `is "…@a.example": it ${noUrl}`],
-      ['"https://a.example"', noUrl],
-      ["https://a.example:70000", `is "https://a.example:70000": it ${noUrl}`],
-      ["https://", `is "https://": it ${noUrl}`],
-      ["https://user:tlse_key@a.example", `is "https://…@a.example": it ${more}`],
-      ["https://a.example/?x=tlse_key", `is "https://a.example/…": it ${more}`],
-      ["https://user:pa?ss#tlse_key@rd@a.example/v1?x=1", 'is "https://…@a.example/v1…": it '],
+      ...["api.example.com", "http://a.example", '"https://a.example"', "https://a.example:70000"],
+      ...["https://", "https://user:tlse_key@a.example", "https://a.example/?x=tlse_key"],
       // Perhaps an API key, put there by mistake.
-      ["tlse_key_0123456789ABCDEFGHIJKLMNOPQ", noUrl],
-      ["eyJhbGciOi.eyJzdWIiOiIx.SflKxwRJSM", https],
-    ],
+      "tlse_key_0123456789ABCDEFGHIJKLMNOPQ",
+    ].map((value) => [value, url]),
     TLSEDGE_API_KEY: [
       ["tlse_key with spaces", characters],
       ["tlse_key\nwith-a-break", characters],
       ["tlse_keyschlüssel", characters],
       ['"tlse_key"', quoted],
       ["‘tlse_key’", quoted],
-      ["Bearer tlse_key", "begins with Bearer"],
     ],
-    TLSEDGE_API_VERSION: [
-      ["2.0", 'is "2.0": it must be a whole number, such as 2'],
-      ["tlse_key_4bHq9Z", "must be a whole number, such as 2"],
-    ],
-    TLSEDGE_VERSION_HEADER: [
-      ...["Api: 2", "Authorization", "host", "Content-Length", "content-type"],
-      "Proxy-Authorization",
-    ].map((name) => [name, `is "${name}": it ${header}`]),
+    TLSEDGE_API_VERSION: [["tlse_key_4bHq9Z", "must be a whole number, such as 2"]],
+    TLSEDGE_VERSION_HEADER: [["Api: tlse_key", "must be the name of a header"]],
     TLSEDGE_CA_FILE: [
-      ["ca.pem", `is "ca.pem": it can't be read (ENOENT) from ${process.cwd()}`],
-      ["/no/such/file.pem", 'is "/no/such/file.pem": it can\'t be read (ENOENT). Correct'],
-      ["C:\\no such\\file.crt", 'is "C:\\no such\\file.crt": it can\'t be read'],
-      ["tlse_key_4bHq9ZrX2mWc7LpD", "can't be read"],
-      ["x\ntlse_key\n.pem", "can't be read"],
+      [
+        "tlse_key/ca.pem",
+        `must be the path of a PEM file, and can't be read from ${process.cwd()} (`,
+      ],
       // As a pipe, another device may never end.
       [devNull, "is no regular file"],
-      ["-----BEGIN PRIVATE KEY-----\ntlse_key", "is PEM text, but must be the path"],
     ],
-    TLSEDGE_TIMEOUT_SECONDS: ["0", "soon", "86401"].map((value) => [
-      value,
-      `is "${value}": it ${number} 1 to 86400`,
-    ]),
-    TLSEDGE_MAX_RETRIES: [
-      ["-1", `is "-1": it ${number} 0 to 1000`],
-      ["tlse_key_4bHq9ZrX2mWc7LpD", `${number} 0 to 1000`],
-    ],
-    TLSEDGE_REQUESTS_PER_MINUTE: [["1.5", `is "1.5": it ${number} 0 to 1000000`]],
-    TLSEDGE_SAME_ACCOUNT: [["perhaps", 'is "perhaps": it must be true or false']],
-    TLSEDGE_OFFLINE_PLAN: [["yes", 'is "yes": it must be true or false. Correct']],
+    TLSEDGE_TIMEOUT_SECONDS: ["0", "soon", "86401"].map((value) => [value, `${number} 1 to 86400`]),
+    TLSEDGE_MAX_RETRIES: [["-1", `${number} 0 to 1000`]],
+    TLSEDGE_REQUESTS_PER_MINUTE: [["1.5", `${number} 0 to 1000000`]],
+    TLSEDGE_SAME_ACCOUNT: [["perhaps", "must be true or false"]],
+    TLSEDGE_OFFLINE_PLAN: [["yes", "must be true or false. Correct"]],
   };
   for (const [variable, rows] of Object.entries(mistakes)) {
     for (const [value, reason] of rows) {
@@ -179,26 +151,19 @@ describe("the settings of a connection", () => {
         assert.ok(message.startsWith(`${variable} ${reason}`), message);
         // Both ways to set it, and no key.
         assert.match(message, new RegExp(`Correct ${variable} .* or run .pulumi config set`));
-        assert.ok(!message.includes("tlse_key") && !message.includes("pa?ss"), message);
-        if (variable === "TLSEDGE_BASE_URL" && !reason.startsWith('is "'))
-          assert.ok(!message.includes(value), message);
+        assert.ok(!message.includes("tlse_key"), message);
       });
     }
   }
 
-  it("C1 the error of a CA file without a certificate says what the file holds", () => {
+  it("C1 are refused where the CA file holds no certificate that can be parsed", () => {
     const { certificatePem } = authority;
-    const utf16 = Buffer.from(`\ufeff${certificatePem}`, "utf16le").toString("utf8");
-    const files: [content: string, reason: string][] = [
-      ["-----BEGIN PRIVATE KEY-----\n", "holds no PEM certificate"],
-      ["0\x82\x01\x02", "is no text, but binary, such as DER or PKCS#12"],
-      [utf16, "is UTF-16"],
-      [certificatePem.replaceAll("\n", "\\n"), "has a backslash and an n"],
-      [certificatePem.replace(/\n.{20}/, "\n"), "holds a certificate that can't be parsed"],
-    ];
-    for (const [content, reason] of files) {
+    for (const content of [
+      "-----BEGIN PRIVATE KEY-----\n",
+      certificatePem.replace(/\n.{20}/, "\n"),
+    ]) {
       const message = complaint({ ...enough, TLSEDGE_CA_FILE: fileWith(content) });
-      assert.ok(message.includes("TLSEDGE_CA_FILE") && message.includes(reason), message);
+      assert.match(message, /^TLSEDGE_CA_FILE holds no certificate in PEM/);
     }
   });
 

@@ -118,7 +118,7 @@ describe("the launcher of the plugin", () => {
       assert.doesNotMatch(help, /adoption\.ts|--plugin/);
       const alone = await command();
       assert.equal(alone.code, 1);
-      assert.match(alone.stderr, /is a plugin that Pulumi starts.*`adopt` and `emulator`/s);
+      assert.match(alone.stderr, /^Usage: pulumi-resource-tlsedge .*emulator/s);
 
       const policies = path.join(path.dirname(file), launcher.replace("resource", "analyzer"));
       const cwd = newFolder();

@@ -272,10 +272,5 @@ describe("a TLS site", () => {
     const note = "é".repeat(2030);
     const own = { owner: "web", note };
     assert.deepEqual(await metadataOf({ owner: "web", metadata: { note } }), own);
-    const site = new TLSSite("ü".repeat(200), args());
-    await known(site.edge.urn);
-    const description = String(await known(site.edge.description));
-    assert.equal(Buffer.byteLength(description), 254);
-    assert.ok(!description.includes("\uFFFD"));
   });
 });

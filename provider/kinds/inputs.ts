@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { knownHostports } from "./hostport";
 import { hasUnknown } from "./properties";
 
 /**
@@ -92,19 +93,8 @@ export const hostports = v.optional(
   v.pipe(
     list(hostport),
     v.check(
-      (values) => !twice(values),
-      ({ input }) => `has the same host and port twice (${twice(input)}): remove one of them`,
+      (values) => knownHostports(values).size === values.filter((one) => !hasUnknown(one)).length,
+      "has the same host and port twice: remove one of them",
     ),
   ),
 );
-
-/** The places of two equal hostports; undefined if there are none. What is unknown equals nothing. */
-function twice(values: string[]): string | undefined {
-  const places = new Map<string, number>();
-  for (const [place, value] of values.entries()) {
-    const earlier = hasUnknown(value) ? undefined : places.get(value.toLowerCase());
-    if (earlier !== undefined) return `hostports[${earlier}] and hostports[${place}]`;
-    places.set(value.toLowerCase(), place);
-  }
-  return undefined;
-}

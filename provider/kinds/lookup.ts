@@ -92,14 +92,10 @@ export interface LookupKind<Wire extends Item, Filter extends object, Result ext
 export interface LookupOptions {
   /** Whether the arguments are secrets: then an error shows no value. */
   isSecret?: boolean;
-  /** Names of further arguments that only the caller reads. Each is a string. */
-  settings?: readonly string[];
   /** Gives the answer of the plugin's function in place of the service: the mocks of a unit test. */
   instead?(): Promise<object>;
   /** The objects of the account, newest first, if the caller has read them. Default: they are read. */
   objects?: readonly unknown[];
-  /** Why the caller does not take a value: "is a promise: …". Default: it takes every value. */
-  refusal?(value: unknown): string | undefined;
 }
 
 /**
@@ -119,7 +115,7 @@ export function findAll<Wire extends Item, Filter extends object, Result extends
   kind: LookupKind<Wire, Filter, Result>,
 ): Lookup<Filter, Result[]> {
   return async (client, args, options = {}) => {
-    checkArgs(kind.title, kind.filters, args, options);
+    checkArgs(kind.title, kind.filters, args);
     if (options.instead) return listIn<Result>(await options.instead());
     const filter = filterIn(kind, args);
     const found: Result[] = [];
@@ -161,7 +157,7 @@ export function findOne<Wire extends Item, Filter extends object, Result extends
   const types = { ...own } as Record<string, ArgType>;
   for (const name of listFilters) delete types[name as string];
   return async (client, args, options = {}) => {
-    checkArgs(title, types, args, options);
+    checkArgs(title, types, args);
     const { id } = args;
     if (id === undefined && Object.keys(filterIn(kind, args)).length === 0) {
       const names = Object.keys(types).filter((name) => name in filters);
@@ -252,34 +248,20 @@ const maxCandidates = 10;
 const maxLineLength = 1000;
 
 /** Refuses invalid arguments: a JavaScript program may pass anything. */
-function checkArgs(
-  title: string,
-  filters: Record<string, ArgType>,
-  args: unknown,
-  { settings = [], refusal = () => undefined }: LookupOptions,
-): void {
-  const own = settings.map((name) => [name, "a string"] as const);
-  const problem = problemOf({ ...filters, ...Object.fromEntries(own) }, args, refusal);
+function checkArgs(title: string, filters: Record<string, ArgType>, args: unknown): void {
+  const problem = problemOf(filters, args);
   if (problem) throw new LookupError(`the ${title} lookup: ${problem}`);
 }
 
-function problemOf(
-  types: Record<string, ArgType>,
-  args: unknown,
-  refusal: (value: unknown) => string | undefined,
-): string | undefined {
-  const refused = refusal(args);
-  if (refused) return `the argument ${refused}`;
+function problemOf(types: Record<string, ArgType>, args: unknown): string | undefined {
   const wrong = wrongForm(args, Object.keys(types), "filter");
   if (wrong) return wrong;
   for (const [name, value] of Object.entries(args as object)) {
     const type = types[name] as ArgType;
-    const parts = isObject(value) ? Object.values(value) : [];
-    const refused = [value, ...parts].map(refusal).find((reason) => reason !== undefined);
-    if (refused) return `${name} ${refused}`;
-    // An unset config value, for example: it would match every object.
-    if (value === "" || (isObject(value) && parts.length === 0)) return `${name} is empty`;
     if (value !== undefined && !isA[type](value)) return `${name} must be ${type}`;
+    // An unset config value, for example: it would match every object.
+    if (value === "" || (isObject(value) && Object.keys(value).length === 0))
+      return `${name} is empty`;
   }
   const [misplaced] = misplacedKeys(args);
   return misplaced && `${misplaced.path}: ${misplaced.reason}`;

@@ -96,18 +96,6 @@ function entriesOf(schema: unknown): Record<string, unknown> | undefined {
   return wrapped ? entriesOf(wrapped) : (entries ?? pipe?.map(entriesOf).find(isObject));
 }
 
-/** How to write a value of a wrong type: by what it must be, and what it is. */
-const advice: [must: RegExp, is: (input: unknown) => boolean, how: string][] = [
-  [/^must be (a string|")/, (input) => typeof input === "number", "put it into quotes"],
-  [/^must be a list/, (input) => typeof input === "string", "put it into brackets"],
-  // A Buffer arrives with its bytes by index.
-  [
-    /^must be a string/,
-    (input) => isObject(input) && !Array.isArray(input) && "0" in input,
-    'use readFileSync(path, "utf8")',
-  ],
-];
-
 /** The problem of a value. What it must be is the schema's message, because valibot's own quotes it. */
 function problemOfValue(issue: BaseIssue<unknown>): Problem {
   const { input, kind, message, type } = issue;
@@ -116,8 +104,7 @@ function problemOfValue(issue: BaseIssue<unknown>): Problem {
   if (kind === "validation" || (type === "picklist" && typeof input === "string")) {
     return { path, reason: message, value: type.endsWith("bytes") ? undefined : quoted(input) };
   }
-  const how = advice.find(([must, is]) => must.test(message) && is(input))?.[2];
-  return { path, reason: `is ${typeOf(input)}, but ${message}${how ? `: ${how}` : ""}` };
+  return { path, reason: `is ${typeOf(input)}, but ${message}` };
 }
 
 /**

@@ -4,7 +4,7 @@ import { Client, type ClientOptions } from "../../client/client";
 import { nearest } from "../kinds/nearest";
 import { defined } from "../kinds/properties";
 import { cancelSignal } from "./engine";
-import { checks, type Key, keys, shown } from "./settingChecks";
+import { checks, type Key, keys } from "./settingChecks";
 import { type Connection, configFiles, defaultConnection, waysToSet } from "./settings";
 
 /** A setting is missing or malformed. The message says how to set it. */
@@ -120,12 +120,11 @@ export function readSettings(
     }
     const { output, issues } = parse(key, value);
     if (!issues) return output;
-    const [source, text] = [inStack ? configKey : variable, shown(key, value)];
-    const what = text === undefined ? source : `${source} is "${text}": it`;
+    const source = inStack ? configKey : variable;
     // A variable does not override a wrong value in stack config.
     const advice = inStack ? inConfig : howToSet.replace(/^set /, "correct ");
     const sentence = advice.charAt(0).toUpperCase() + advice.slice(1);
-    problems.push(`${what} ${issues[0].message}. ${sentence}`);
+    problems.push(`${source} ${issues[0].message}. ${sentence}`);
     return undefined;
   };
   const settings = defined(Object.fromEntries(keys.map((key) => [key, read(key)])));
@@ -154,7 +153,7 @@ export function problemOf(work: () => unknown): string | undefined {
   }
 }
 
-/** The source of each setting that is set, for people. No text has a key. */
+/** The source of each valid setting that is set, for people. */
 export function sourcesOf(
   connection: Connection,
   config: ConfigReader | undefined,
@@ -163,8 +162,7 @@ export function sourcesOf(
   const sources = keys.flatMap((key) => {
     const { variable, configKey } = waysToSet(connection, key);
     const { inStack, inEnv } = valuesOf(connection, key, config, env);
-    const value = shown(key, inStack || inEnv || "");
-    const text = value ? `${key} (${value})` : key;
+    const text = key === "baseUrl" ? `${key} (${inStack || inEnv})` : key;
     if (inStack) return `${text} from ${configKey}${inEnv ? `, not ${variable}` : ""}`;
     return inEnv ? `${text} from ${variable}` : [];
   });
