@@ -2,7 +2,12 @@ import { isDeepStrictEqual } from "node:util";
 import { PropertyDiff } from "@pulumi/pulumi/proto/provider_pb";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { differences, type Kind, propertiesOf, settingsOf } from "../provider/kinds/kind";
-import { isObject, type Properties, unknownValue } from "../provider/kinds/properties";
+import {
+  isObject,
+  type Properties,
+  unknownValue,
+  withOneMarker,
+} from "../provider/kinds/properties";
 
 /** Marks a special value on the wire. The key and the kind are Pulumi's. */
 const specialKey = "4dabf18193072939515e22adb298388d";
@@ -20,7 +25,7 @@ export interface Received {
 export function fromWire(struct: Struct | undefined): Received {
   const raw = (struct?.toJavaScript() ?? {}) as Properties;
   const secrets = new Set(Object.keys(raw).filter((name) => hasSecret(raw[name])));
-  return { values: plain(raw) as Properties, secrets };
+  return { values: withOneMarker(plain(raw) as Properties), secrets };
 }
 
 /**

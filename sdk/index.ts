@@ -16,6 +16,7 @@ export type {
   TLSVersion,
 } from "../provider/kinds/tlsEdge";
 export type { ObjectArgs } from "./args";
+export { argumentProblems } from "./argumentProblems";
 export type { InputOf } from "./kind";
 export { LookupError, type LookupOutputOptions } from "./lookup";
 export type { TLSSiteAccess, TLSSiteArgs } from "./siteParts";

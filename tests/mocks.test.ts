@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import path from "node:path";
 import * as pulumi from "@pulumi/pulumi";
+import { makeCertificate } from "../emulator/server";
 import * as sdk from "../sdk";
+import { newFolder } from "../tools/folders";
 import { failureOf, known, setEnv, setMocks } from "./support";
 
 /** No account is set, and no server runs: what is asked over HTTP fails. */
@@ -81,6 +85,58 @@ describe("a program's unit test, with Pulumi's mocks", () => {
     assert.deepEqual(await known(by(there)), { id: "mocked" });
     assert.deepEqual(await known(sdk.getTLSEdgeOutput({ id: there.id })), { id: "mocked" });
     assert.deepEqual(calls.at(-1)?.inputs, { id: "there-id" });
+  });
+
+  it("C15 C50 tells all wrong arguments of a program at once, from its mock of resources", async () => {
+    const problems: string[] = [];
+    undo.push(
+      setMocks({
+        newResource: (args) => {
+          problems.push(...sdk.argumentProblems(args));
+          return { id: args.id || args.name, state: args.inputs };
+        },
+        call: () => ({}),
+      }),
+    );
+    const { certificatePem, privateKeyPem } = await makeCertificate({ commonName: "a.b" });
+    const other = await makeCertificate({ commonName: "a.b" });
+    const settings = { connection: "tlsedge-staging" };
+    const access = { public: true };
+    const site = { hostports: ["a.b:443"], backendId: "bkdtg_1", access };
+    new sdk.TLSEdge(
+      "fine",
+      { ...settings, hostports: ["a.b:443"] },
+      { customTimeouts: { create: "1m" } },
+    );
+    new sdk.TLSEdge("shape", { hostPorts: ["a.b:443"], description: "é".repeat(128) } as object);
+    new sdk.TLSEdge("secret", { hostports: pulumi.secret(["a secret"]) });
+    new sdk.TLSEdge("value", { hostports: [pulumi.output("a b")] });
+    new sdk.TLSCertificate("adopted", { certificatePem }, { import: "cert_1" });
+    const leaf = new sdk.TLSCertificate("key", {
+      certificatePem,
+      privateKeyPem: other.privateKeyPem,
+    });
+    new sdk.TLSSite("site", { ...site, certificatePem, privateKeyPem, minVersion: "1.4" as "1.3" });
+    const chainFile = path.join(newFolder(), "privateKeyPem and certificatePem");
+    writeFileSync(chainFile, certificatePem.replaceAll("\n", " "));
+    new sdk.TLSSite("files", { ...site, chainFile, keyFile: chainFile });
+    sdk.TLSEdge.get("read", "edgtls_1");
+    new pulumi.ComponentResource("my:index:Group", "group");
+    await known(leaf.id);
+    await pulumi.runtime.disconnect();
+    const found = problems.map((line) => line.split(/(?<=: .*?:)/)[0] ?? "").sort();
+    assert.deepEqual(found, [
+      `files: chainFile ${chainFile}:`,
+      `files: keyFile ${chainFile}:`,
+      "key: certificatePem:",
+      "secret: hostports[0]:",
+      "shape: description:",
+      "shape: hostPorts:",
+      "site: tlsTermination.minVersion:",
+      "value: hostports[0]:",
+    ]);
+    assert.ok(problems.includes("shape: hostPorts: no such property: did you mean hostports?"));
+    assert.doesNotMatch(problems.join("\n"), /"a secret"/);
   });
 
   it("C63 finds wrong arguments before the mock is called", async () => {

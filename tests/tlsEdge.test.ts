@@ -13,6 +13,7 @@ import {
   skipPauses,
   takeMethods,
   takeRequests,
+  typedUnknowns,
   unknown,
   useEmulator,
 } from "./support";
@@ -50,6 +51,21 @@ describe("a TLS edge", () => {
       for (const [args, path] of rows) {
         const paths = (await reasons(args)).map((reason) => reason.split(": ")[0]);
         assert.deepEqual(paths, path ? [path] : []);
+      }
+    });
+
+    it("C13: each marker of an unknown value is one, at any depth", async () => {
+      for (const marker of Object.values(typedUnknowns)) {
+        const { inputs, failures } = await new Stack(tlsEdge).check({
+          description: marker,
+          hostports: ["a.example.com:443", marker],
+          backend: { backendId: marker, enabled: marker },
+          ipRestriction: { ipPolicyIds: marker },
+          mutualTls: marker,
+        });
+        assert.deepEqual(failures, []);
+        const text = JSON.stringify(inputs);
+        assert.deepEqual([text.includes(marker), text.split(unknown).length - 1], [false, 6]);
       }
     });
   });

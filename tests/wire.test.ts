@@ -4,11 +4,18 @@ import { Struct } from "google-protobuf/google/protobuf/struct_pb";
 import schema from "../plugin/schema.json";
 import { detailedDiff, fromWire, plannedOutputs } from "../plugin/wire";
 import { tlsEdge } from "../provider/kinds/tlsEdge";
-import { type Properties, unknown } from "./support";
+import { type Properties, typedUnknowns, unknown } from "./support";
 
 /** What the plugin reads of properties, and what its plans say of them. */
 describe("the plugin's wire", () => {
   const read = (properties: object) => fromWire(Struct.fromJavaScript({ ...properties })).values;
+
+  it("C13: each kind of unknown value is read as unknown, at any depth", () => {
+    for (const marker of Object.values(typedUnknowns)) {
+      const values = read({ description: marker, hostports: ["a:443", marker] });
+      assert.deepEqual(values, { description: unknown, hostports: ["a:443", unknown] });
+    }
+  });
 
   it("C13: a resource is read as its id, which a plan may not know, and a component as its URN", () => {
     const resource = { "4dabf18193072939515e22adb298388d": "5cf8f73096256a8f31e491e813e4eb8e" };

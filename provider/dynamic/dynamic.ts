@@ -16,7 +16,14 @@ import {
   storedSettings,
 } from "../kinds/kind";
 import { isSameObject, kinds } from "../kinds/kinds";
-import { defined, nameInUrn, type Properties, pick, unknownValue } from "../kinds/properties";
+import {
+  defined,
+  nameInUrn,
+  type Properties,
+  pick,
+  unknownValue,
+  withOneMarker,
+} from "../kinds/properties";
 import { problemsOfShape, prune } from "../kinds/shape";
 import { noteObject } from "../operations/account";
 import {
@@ -122,7 +129,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
         [timeoutsKey]: timeouts,
         [filesKey]: files,
         ...args
-      } = raw;
+      } = withOneMarker(raw);
       // Another copy of this package may have registered the resource without the names.
       const secrets: string[] = Array.isArray(marked) ? marked : Object.keys(entries);
       const deployed = Object.keys(olds).length > 0 ? olds : undefined;

@@ -3,6 +3,16 @@ import { isDeepStrictEqual } from "node:util";
 /** The engine's marker of an unknown value. It may be anywhere in the inputs. */
 export const unknownValue = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
+/** Markers of unknown values that are no strings: an SDK may mark by type. */
+const typedMarkers: unknown[] = [
+  "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7", // a boolean
+  "3eeb2bf0-c639-47a8-9e75-3b44932eb421", // a number
+  "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2", // an array
+  "030794c1-ac77-496b-92df-f27374a8bd58", // an asset
+  "e48ece36-62e2-4504-bad9-02848725956a", // an archive
+  "dd056dcd-154b-4c76-9bd3-c8f88648b5ff", // an object
+];
+
 /** Properties by name: inputs, or state. */
 export type Properties = Record<string, unknown>;
 
@@ -10,6 +20,15 @@ export type Properties = Record<string, unknown>;
 export function hasUnknown(value: unknown): boolean {
   if (value === unknownValue) return true;
   return isObject(value) && Object.values(value).some(hasUnknown);
+}
+
+/** A value with {@link unknownValue} in place of each marker of a type, at any depth. */
+export function withOneMarker<T>(value: T): T {
+  if (typedMarkers.includes(value)) return unknownValue as T;
+  if (Array.isArray(value)) return value.map(withOneMarker) as T;
+  if (!isObject(value)) return value;
+  const parts = Object.entries(value).map(([name, part]) => [name, withOneMarker(part)]);
+  return Object.fromEntries(parts) as T;
 }
 
 /** Whether a value is an object or a list. */
