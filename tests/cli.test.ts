@@ -219,6 +219,32 @@ describe("statusOf and statusText", () => {
     assert.deepEqual(tlsTermination, { enabled: true, terminateAt: null, minVersion: null });
   });
 
+  it("equal objects, which an update that was cut off may have left, are twins", async () => {
+    const { certificatePem: certificate_pem } = await makeCertificate({ commonName: "x.example" });
+    const chain = (id: string, more = {}) => certificateOf(id, 9, [], { certificate_pem, ...more });
+    const backend = { enabled: true, backend: { id: "bkdtg_1", uri: "https://x" } };
+    const edge = (id: string, hostports: string[], enabled: boolean, more = {}) =>
+      edgeOf(hostports, { id, backend: { ...backend, enabled }, ...more });
+    const certificates = [
+      ...[
+        chain("cert_3"),
+        chain("cert_2", { description: "x" }),
+        chain("cert_1", { metadata: "" }),
+      ],
+      // What can't be parsed can't be compared.
+      ...[certificateOf("cert_0", 9), certificateOf("cert_00", 9)],
+    ];
+    const edges = [
+      ...[edge("edgtls_3", [], true), edge("edgtls_2", [], false)],
+      edge("edgtls_1", [], true, { mutual_tls: null, created_at: "2025-06-01T08:00:01Z" }),
+      ...[edge("edgtls_0", ["a:1"], true), edge("edgtls_00", ["a:1"], true)],
+    ];
+    const status = statusWith({ certificates, edges }, undefined, ["twins"]);
+    assert.deepEqual(status.twins.map(idsOf), ["edgtls_3,edgtls_1", "cert_3,cert_1"]);
+    assert.equal(status.failing.join(), "edgtls_3,edgtls_1,cert_3,cert_1");
+    assert.match(textOf(status), /edgtls_1 {2}2025-06-01T08:00:01Z {2}the one above\ncert_3/);
+  });
+
   it("the text fits every width, with wide characters and long words", () => {
     const id = "edgtls_0123456789abcdefghijklmnopq";
     const long = `${"long-".repeat(20)}name.example.com`;
@@ -272,7 +298,7 @@ describe("statusOf and statusText", () => {
     assert.match(due, /5 certificates \(3 due in 30 days, 1 with no known expiry date\)/);
     const soon = textOf(statusWith(account, 0), 200);
     assert.match(soon, /5 certificates \(1 due in 0 days, 1 expiring in 7 days, 1 with no/);
-    assert.doesNotMatch(textOf(statusWith({})), /Unused/);
+    assert.doesNotMatch(textOf(statusWith({})), /Twins|Unused/);
   });
 
   it("colours and words say how urgent a certificate is, and what gives the exit code 2", () => {
@@ -380,10 +406,16 @@ describe("pulumi-tlsedge", () => {
 
   it("status exits with 2 for what --fail-on and --fail-within say, and names it by its names", async () => {
     const { weak, open, soon } = await seed();
-    const { id } = await tlsEdges.create(client, {});
+    const [older, { id }] = [await tlsEdges.create(client, {}), await tlsEdges.create(client, {})];
+    const twins = [id, older.id];
     const named = {
       weak: "1 weak (later.example.com:443)",
-      open: `2 open (${id}, bare.example.com:443)`,
+      open: `3 open (${twins.join(", ")}, bare.example.com:443)`,
+    };
+    // A list that changes while it is read.
+    emulator.respond = (body) => {
+      const { tls_edges = [] } = body as { tls_edges?: TLSEdgeWire[] };
+      return tls_edges.length > 0 ? { tls_edges: [...tls_edges, ...tls_edges] } : body;
     };
     const expiring = "1 expiring (*.soon.example.com)";
     const cases: [options: string, failing: string[], said: string[]][] = [
@@ -391,8 +423,9 @@ describe("pulumi-tlsedge", () => {
       ["--fail-within 0", [], []],
       ["--fail-within 3", [], []],
       ["--fail-within 4", [soon], [expiring]],
-      ["--fail-on open", [id, open], [named.open]],
-      ["--fail-on open,weak", [id, open, weak], [named.weak, named.open]],
+      ["--fail-on open", [...twins, open], [named.open]],
+      ["--fail-on open,weak", [...twins, open, weak], [named.weak, named.open]],
+      ["--fail-on twins", twins, [`2 twins (${twins.join(", ")})`]],
       ["--fail-on weak --fail-within 30", [weak, soon], [named.weak, expiring]],
     ];
     for (const [options, failing, said] of cases) {
