@@ -1,5 +1,4 @@
 import type { Client } from "../client/client";
-import type { Endpoints } from "../client/endpoints";
 import { type TLSCertificateWire, tlsCertificates } from "../client/tlsCertificate";
 import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
 import { type TunnelWire, tunnels } from "../client/tunnel";
@@ -15,11 +14,7 @@ export interface Account {
   isPartial?: boolean;
 }
 
-const lists = {
-  edges: tlsEdges.list,
-  certificates: tlsCertificates.list,
-  tunnels: tunnels.list,
-} satisfies Partial<Record<keyof Account, Endpoints<unknown, never>["list"]>>;
+const lists = { edges: tlsEdges.list, certificates: tlsCertificates.list, tunnels: tunnels.list };
 
 /** Reads some lists of an account. Names objects that can't be used, and shows at a terminal which list it reads. */
 export async function readAccount<Key extends keyof typeof lists>(
@@ -37,8 +32,10 @@ export async function readAccount<Key extends keyof typeof lists>(
   try {
     for (const key of keys) {
       show(`Reading ${key}…`);
-      const objects: AsyncIterable<unknown> = lists[key](client, warn);
-      Object.assign(found, { [key]: await Array.fromAsync(objects) });
+      const objects: AsyncIterable<{ id: string }> = lists[key](client, warn);
+      // A list that changes while it is read can contain an object twice.
+      const byId = new Map((await Array.fromAsync(objects)).map((one) => [one.id, one]));
+      Object.assign(found, { [key]: [...byId.values()] });
     }
   } finally {
     show("");

@@ -16,6 +16,8 @@ export const adoptable = {
   certificates: { noun: "certificate", resource: tlsCertificate as Resource },
 };
 
+export const kinds = ["edges", "certificates"] as const;
+
 /** An object that a program can adopt. */
 interface Adoptable {
   id: string;
@@ -65,12 +67,11 @@ export function planOf(
   const now = new Date();
   const settings = connection === defaultConnection ? {} : { connection };
   const plan: Plan = { edges: [], certificates: [], skipped: [], unmatched: 0 };
-  for (const key of ["edges", "certificates"] as const) {
+  for (const key of kinds) {
     const { noun, resource } = adoptable[key];
     const taken = new Map<string, number>();
-    // A list that changes while it is read can contain an object twice.
-    const wires = new Map(account[key].map((wire) => [wire.id, wire]));
-    for (const [id, wire] of [...wires].reverse()) {
+    for (const wire of account[key].toReversed()) {
+      const { id } = wire;
       const { names, args, reasons } = judged(resource, wire, now);
       const texts = [id, wire.description ?? "", wire.metadata ?? "", ...names];
       if (!texts.some((text) => text.toLowerCase().includes(filter.toLowerCase()))) {
@@ -176,32 +177,28 @@ for (const [name, { id, ...args }] of Object.entries(all.edges)) {
 const json = (value: unknown) => `${plainJson(value, 2)}\n`;
 
 /** The files of a plan, by their names. */
-export function filesOf({ edges, certificates }: Plan, isPlugin: boolean): Map<string, string> {
+export function filesOf(plan: Plan, isPlugin: boolean): Map<string, string> {
   if (isPlugin) {
-    const resources = [...importsOf("edges", edges), ...importsOf("certificates", certificates)];
+    const resources = kinds.flatMap((key) =>
+      plan[key].map(({ id, name }) => ({
+        type: `tlsedge:index:${adoptable[key].resource.name}`,
+        // A variable in the program that Pulumi writes: a name in every language. Pulumi makes it unique.
+        name: `${adoptable[key].noun}_${name.replace(/\W/g, "_")}`,
+        logicalName: name,
+        id,
+      })),
+    );
     return new Map([["import.json", json({ resources })]]);
   }
   const byName = (objects: Adoptable[]) =>
     Object.fromEntries(objects.map(({ id, name, args }) => [name, { id, ...args }]));
-  const adopted = { edges: byName(edges), certificates: byName(certificates) };
+  const adopted = { edges: byName(plan.edges), certificates: byName(plan.certificates) };
   // Not adopted.ts: Node.js would take adopted.json for `./adopted`.
   return new Map([
     ["adopted.json", json(adopted)],
     ["adoption.ts", programThatReads],
   ]);
 }
-
-/**
- * What `pulumi import --file` reads. `name` is that of the variable in the program that Pulumi
- * writes: a name in every language. Pulumi makes it unique.
- */
-const importsOf = (key: keyof typeof adoptable, objects: Adoptable[]) =>
-  objects.map(({ id, name }) => ({
-    type: `tlsedge:index:${adoptable[key].resource.name}`,
-    name: `${adoptable[key].noun}_${name.replace(/\W/g, "_")}`,
-    logicalName: name,
-    id,
-  }));
 
 /** Writes files into the current folder: all or none. Replaces none, and follows no link. Gives their names. */
 export function writeFiles(files: Map<string, string>): string[] {

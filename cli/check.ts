@@ -34,7 +34,11 @@ export async function checksOf(
   let client: Client;
   let page: Promise<unknown>;
   const looks: Record<string, () => string | Promise<string>> = {
-    variables: () => variables(env),
+    variables() {
+      const unknown = unknownVariables(env);
+      if (unknown) throw new Error(unknown);
+      return "each TLSEDGE_ variable in the environment is a setting";
+    },
     settings() {
       const account = connect();
       client = account.client;
@@ -73,12 +77,6 @@ export async function checksOf(
   return checks;
 }
 
-function variables(env: NodeJS.ProcessEnv): string {
-  const unknown = unknownVariables(env);
-  if (unknown) throw new Error(unknown);
-  return "each TLSEDGE_ variable in the environment is a setting";
-}
-
 function clock(skewMs: number): string {
   const seconds = Math.round(Math.abs(skewMs) / 1000);
   if (Math.abs(skewMs) <= maxSkewMs) return `it differs from the service's by ${seconds} s`;
@@ -103,14 +101,12 @@ async function versions(own: string, env: NodeJS.ProcessEnv): Promise<string> {
   return [...found, `Pulumi CLI ${stdout.trim().replace(/^v/, "")}`].join(", ");
 }
 
+const marks = { true: ["ok", "green"], false: ["fail", "red"], null: ["-", undefined] } as const;
+
 /** What `check` prints for people. */
 export function checkText(checks: Check[], display: Display): string {
   const lines = checks.map(({ name, ok, text }) => {
-    const [mark, paint] = ok
-      ? ["ok", "green" as const]
-      : ok === null
-        ? ["-"]
-        : ["fail", "red" as const];
+    const [mark, paint] = marks[`${ok}`];
     const begin = `${mark.padEnd(5)}${name.padEnd(10)}`;
     const indent = " ".repeat(begin.length);
     const width = display.width - begin.length;

@@ -32,10 +32,18 @@ const mostLines = 5;
  */
 export function statusHtml(status: Status): string {
   const [edges, certificates, ...others] = sectionsOf(status) as [Section, Section, ...Section[]];
+  const idsOf = (mark: "weak" | "open") =>
+    new Set(status.edges.filter((edge) => edge[mark]).map(({ id }) => plain(id)));
+  const [weak, open] = [idsOf("weak"), idsOf("open")];
+  edges.rows.sort((a, b) => Number(open.has(b.id)) - Number(open.has(a.id)));
+  const rows = edges.rows.filter(({ id }) => weak.has(id));
+  const weakEdges = { ...edges, heading: "weak edges", rows, isProblem: true };
+  const link = (text: string, heading: string) =>
+    html`<a href="#${anchorOf(heading)}">${text}</a>`.text;
   const allowed = [`style-src ${hashOf(style)}`, `script-src ${hashOf(script)}`];
   const policy = ["default-src 'none'", ...allowed, "base-uri 'none'", "form-action 'none'"];
   const service = plain(status.service);
-  // The page is for those who ask what expires when, so that comes first.
+  // What expires comes first, below what is weak: the page is for those who ask what expires when.
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -49,14 +57,14 @@ export function statusHtml(status: Status): string {
 <svg width="0" height="0" aria-hidden="true"><defs>${shapes}</defs></svg>
 <header>
 <h1>Status of ${service}</h1>
-<p class="totals">${marked(status.failing.length > 0 ? "red" : undefined, totalsOf(status))}</p>
+<p class="totals">${marked(status.failing.length > 0 ? "red" : undefined, new Markup(totalsOf(status, link)))}</p>
 <p class="dim">Read on ${status.at.slice(0, 16).replace("T", " at ")} UTC. Dates are in UTC.</p>
 </header>
 <search hidden><label for="words">Filter all tables</label>
 <input id="words" type="search" autocomplete="off" spellcheck="false">
 <span role="status" class="dim"></span></search>
 <main>
-${sectionOf(certificates, timeline(status))}${[edges, ...others].map((part) => sectionOf(part))}</main>
+${rows.length > 0 ? sectionOf(weakEdges) : undefined}${sectionOf(certificates, timeline(status))}${[edges, ...others].map((part) => sectionOf(part))}</main>
 <script>${new Markup(script)}</script>
 </body>
 </html>`.text;

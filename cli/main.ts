@@ -4,7 +4,7 @@ import { plain, plainJson } from "../client/plain";
 import { ConfigurationError, connect, sourcesOf } from "../provider/run/connection";
 import { defaultConnection, waysToSet } from "../provider/run/settings";
 import { readAccount } from "./account";
-import { type Adoption, adoptionText, filesOf, planOf, writeFiles } from "./adopt";
+import { type Adoption, adoptionText, filesOf, kinds, planOf, writeFiles } from "./adopt";
 import { checksOf, checkText } from "./check";
 import { statusHtml } from "./html";
 import { statusMarkdown } from "./markdown";
@@ -35,15 +35,17 @@ interface Options {
   connection: string;
   format: "text" | "json" | "markdown" | "html";
   stack?: string;
-}
-
-interface StatusOptions extends Options {
+  // Of `status`.
   failOn?: Flag[];
   failWithin?: number;
+  // Of `adopt`.
+  filter?: string;
+  pendingCreates?: boolean;
+  plugin?: boolean;
 }
 
 /** Gives the exit code, as the other commands do. */
-async function status(options: StatusOptions, io: IO): Promise<number> {
+async function status(options: Options, io: IO): Promise<number> {
   const { client } = accountOf(options, io);
   const account = await readAccount(client, ["edges", "certificates", "tunnels"], io.stderr);
   const found = statusOf(account, new Date(), options.failWithin, options.failOn);
@@ -59,19 +61,13 @@ async function status(options: StatusOptions, io: IO): Promise<number> {
   return 2;
 }
 
-interface AdoptOptions extends Options {
-  filter?: string;
-  pendingCreates?: boolean;
-  plugin?: boolean;
-}
-
-async function adopt(options: AdoptOptions, io: IO): Promise<number> {
+async function adopt(options: Options, io: IO): Promise<number> {
   const { connection, filter, plugin: isPlugin = false, format } = options;
   const stack = options.pendingCreates ? options.stack : undefined;
   if (options.pendingCreates && stack === undefined)
     throw new Error("--pending-creates needs the stack that was updated: add --stack NAME");
   const { client } = accountOf(options, io);
-  const account = await readAccount(client, ["edges", "certificates"], io.stderr);
+  const account = await readAccount(client, [...kinds], io.stderr);
   // The state is read last: it has what another update of the stack has created in between.
   const state = stack !== undefined && readStack(stack, ["stack", "export"], io.env);
   const found = state && findCreates(state.deployment, account, connection);
@@ -130,10 +126,8 @@ function days(text: string): number {
 function failures(text: string): Flag[] {
   const words = text.split(",").map((word) => word.trim());
   const chosen = flags.filter((flag) => words.includes(flag));
-  if (chosen.length === words.length) return chosen;
-  throw new InvalidArgumentError(
-    `Give one or more of ${flags.join(",")}, each once. For certificates, give --fail-within.`,
-  );
+  if (chosen.length === new Set(words).size) return chosen;
+  throw new InvalidArgumentError(`Give any of ${flags.join(",")}. For expiry, give --fail-within.`);
 }
 
 /**
@@ -155,8 +149,6 @@ export async function main(argv: string[], io: IO, isPlugin = false): Promise<nu
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),
-      getOutHelpWidth: () => io.stdout.columns ?? 80,
-      getErrHelpWidth: () => io.stderr.columns ?? 80,
     })
     .addHelpText(
       "afterAll",
@@ -169,11 +161,11 @@ Environment:
     )
     .exitOverride();
 
-  const command = <O extends Options>(
+  const command = (
     name: string,
     description: string,
     help: string,
-    work: (options: O, io: IO) => Promise<number>,
+    work: typeof status,
     formats: Options["format"][] = ["text", "json"],
   ) =>
     program
@@ -188,7 +180,7 @@ Environment:
       .option("--stack <name>", "read the settings from the config of a stack, with the Pulumi CLI")
       .addOption(new Option("--format <format>", "what to print").choices(formats).default("text"))
       .addHelpText("after", `\n${help}`)
-      .action(async (options: O) => {
+      .action(async (options: Options) => {
         code = await work(options, io);
       });
 
@@ -196,15 +188,16 @@ Environment:
     "status",
     "show what an account holds: edges, certificates and tunnels online",
     `An edge is weak if it accepts TLS versions below 1.2, and open if neither ipRestriction nor
-mutualTls is enabled. --fail-within does not count a certificate before the last third of its
-lifetime, but it counts one with no known expiry date.
+mutualTls is enabled. Equal certificates, and equal edges without hostports, are twins.
+--fail-within does not count a certificate before the last third of its lifetime, but it counts one
+with no known expiry date.
 
 Exit codes: 0, 1 for an error or an object that can't be used, 2 for what --fail-on and
 --fail-within say.`,
     status,
     ["text", "json", "markdown", "html"],
   )
-    .option("--fail-on <list>", "exit with 2 for an edge that is any of weak,open", failures)
+    .option("--fail-on <list>", "exit with 2 for any of weak,open,twins", failures)
     .option("--fail-within <days>", "exit with 2 if a certificate has fewer days left", days);
 
   command(

@@ -24,6 +24,7 @@ td .red, td .yellow { font-weight: 600; }
 svg { fill: currentColor; overflow: visible; }
 .mark { width: 0.7em; height: 0.7em; margin-right: 0.4em; }
 .totals { margin: 0.4rem 0 0.2rem; font-size: 1.0625rem; font-weight: 500; }
+.totals a { color: inherit; }
 search { position: sticky; top: 0; padding: 0.6rem 0; background: var(--paper); }
 [hidden] { display: none !important; }
 input { padding: 0.35rem 0.6rem; border: 1px solid var(--dim); background: var(--card); color: inherit; font: inherit; }

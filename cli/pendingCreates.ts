@@ -5,7 +5,7 @@ import { finderOf, type Kind, propertiesOf } from "../provider/kinds/kind";
 import { nameInUrn, type Properties, pick } from "../provider/kinds/properties";
 import { defaultConnection } from "../provider/run/settings";
 import type { Account } from "./account";
-import { adoptable, type Plan } from "./adopt";
+import { adoptable, kinds, type Plan } from "./adopt";
 
 /** A resource in a state. `provider` is the URN of its provider, and the provider's id. */
 type Resource = Record<"urn" | "type", string> &
@@ -26,7 +26,7 @@ export function findCreates(stack: Deployment, account: Objects, connection: str
   const plan: Plan = { edges: [], certificates: [], skipped: [], unmatched: 0 };
   const found: Resource[] = [];
   const taken = new Set(stack.resources?.map(({ id }) => id));
-  for (const list of ["edges", "certificates"] as const) {
+  for (const list of kinds) {
     const { noun, resource: kind } = adoptable[list];
     const free = account[list].filter(({ id }) => !taken.has(id));
     const creates = createsOf(stack, kind, connection, free);

@@ -1,6 +1,6 @@
 import { plain, withoutCommands } from "../client/plain";
 import { listed } from "../provider/kinds/kind";
-import type { Status } from "./status";
+import { failuresOf, type Status } from "./status";
 import {
   cell,
   count,
@@ -12,15 +12,8 @@ import {
   section,
   wrapped,
 } from "./table";
-import {
-  certificateName,
-  certificateRow,
-  isDue,
-  namesCell,
-  urgentDays,
-  whyUnused,
-} from "./tlsCertificate";
-import { disabledModules, type EdgeStatus, edgeName, edgeRow } from "./tlsEdge";
+import { certificateRow, isDue, namesCell, urgentDays, whyUnused } from "./tlsCertificate";
+import { disabledModules, type EdgeStatus, edgeRow } from "./tlsEdge";
 import { tunnelRow } from "./tunnel";
 
 /** A part of a report: a table under its heading. */
@@ -34,9 +27,9 @@ export interface Section {
   isProblem?: boolean;
 }
 
-/** The parts of a report. Unused certificates are a part only where there are some. */
+/** The parts of a report. A part that only some accounts have is left out where it has no row. */
 export function sectionsOf(status: Status): Section[] {
-  const { at, certificates, tunnels, failOn, failWithin } = status;
+  const { at, certificates, tunnels, twins, failOn, failWithin } = status;
   const unused = certificates.flatMap((one) => {
     const why = whyUnused(one, at);
     return why === undefined ? [] : [{ id: plain(one.id), cells: [namesCell(one), cell(why)] }];
@@ -67,12 +60,23 @@ export function sectionsOf(status: Status): Section[] {
       isProblem: true,
     },
     {
+      heading: "twins",
+      heads: ["ID", "CREATED", "SAME AS"],
+      rows: twins.flatMap((group) =>
+        group.map(({ id, createdAt }, index) => ({
+          id: plain(id),
+          cells: [cell(createdAt ?? "unknown"), cell(index === 0 ? "-" : "the one above")],
+        })),
+      ),
+      isProblem: true,
+    },
+    {
       heading: "tunnels online",
       heads: ["ID", "URL OR LABELS", "FORWARDS TO", "REGION"],
       rows: tunnels.map(tunnelRow),
     },
   ];
-  return parts.filter(({ heading, rows }) => rows.length > 0 || !heading.startsWith("unused"));
+  return parts.filter(({ heading, rows }) => rows.length > 0 || !/^(unused|twins)/.test(heading));
 }
 
 const collator = new Intl.Collator("en");
@@ -86,8 +90,15 @@ function grouped(edges: EdgeStatus[]): EdgeStatus[] {
   );
 }
 
-/** The numbers of objects, and what is urgent among them. */
-export function totalsOf({ at, edges, certificates, tunnels, failWithin }: Status): string {
+/**
+ * The numbers of objects, and what is urgent among them.
+ *
+ * @param link Makes a link from a number to the part with what it counts. Default: no link.
+ */
+export function totalsOf(
+  { at, edges, certificates, tunnels, failWithin }: Status,
+  link = (text: string, _heading: string) => text,
+): string {
   const uncovered = edges.flatMap(({ uncoveredHostports }) => uncoveredHostports).length;
   const disabled = edges.flatMap(disabledModules).length;
   const unknown = certificates.filter(({ daysLeft }) => daysLeft === null).length;
@@ -95,36 +106,37 @@ export function totalsOf({ at, edges, certificates, tunnels, failWithin }: Statu
     certificates.filter((one) => isDue(one, days, at)).length - unknown;
   const due = within(failWithin ?? 0);
   const urgent = failWithin === null ? "expired" : `due in ${count(failWithin, "day")}`;
-  const counts = (all: string, ...notes: [number, string][]) => {
-    const parts = notes.filter(([number]) => number > 0).map((note) => note.join(" "));
-    return all + (parts.length > 0 ? ` (${parts.join(", ")})` : "");
+  const counts = (heading: string, all: string, ...notes: [number, string, heading?: string][]) => {
+    const parts = notes
+      .filter(([number]) => number > 0)
+      .map(([number, text, part = heading]) => link(`${number} ${text}`, part));
+    return link(all, heading) + (parts.length > 0 ? ` (${parts.join(", ")})` : "");
   };
   const ofEdges = counts(
+    "edges",
     count(edges.length, "edge"),
-    [uncovered, `${plural(uncovered, "hostport")} uncovered`],
-    [edges.filter(({ weak }) => weak).length, "with weak TLS"],
+    [uncovered, `${plural(uncovered, "hostport")} uncovered`, "hostports without a certificate"],
+    [edges.filter(({ weak }) => weak).length, "with weak TLS", "weak edges"],
     [edges.filter(({ open }) => open).length, "open to all"],
     [disabled, `${plural(disabled, "module")} off`],
   );
   const ofCertificates = counts(
+    "certificates",
     count(certificates.length, "certificate"),
     [due, urgent],
     [within(urgentDays) - due, `expiring in ${urgentDays} days`],
     [unknown, "with no known expiry date"],
   );
-  return [ofEdges, ofCertificates, count(tunnels.length, "tunnel")].join(", ");
+  const ofTunnels = counts("tunnels online", count(tunnels.length, "tunnel"));
+  return [ofEdges, ofCertificates, ofTunnels].join(", ");
 }
 
 /** What makes the exit code 2, on one line: how many objects of each kind, and the first names. */
-export function failuresText({ failing, failOn, edges, certificates }: Status): string {
-  const due = certificates.filter(({ id }) => failing.includes(id)).map(certificateName);
-  const groups = [
-    ...failOn.map((flag) => [flag, edges.filter((edge) => edge[flag]).map(edgeName)] as const),
-    ["expiring", due] as const,
-  ];
-  const parts = groups.flatMap(([what, names]) =>
-    names.length > 0 ? `${names.length} ${what} (${listed(names.map(plain))})` : [],
-  );
+export function failuresText(status: Status): string {
+  const parts = failuresOf(status).flatMap(([reason, objects]) => {
+    const names = objects.map(([, name]) => plain(name));
+    return names.length > 0 ? `${names.length} ${reason} (${listed(names)})` : [];
+  });
   return `Failed: ${parts.join(", ")}`;
 }
 

@@ -1,18 +1,15 @@
 import { spawnSync } from "node:child_process";
-import { type ConfigReader, plainKey } from "../provider/run/connection";
+import { plainKey } from "../provider/run/connection";
 import { waysToSet } from "../provider/run/settings";
 
 /** Gives the JSON that the Pulumi CLI prints about a stack, in the current folder. No error shows it: it may have secrets. */
 export function readStack(stack: string, command: string[], env: NodeJS.ProcessEnv) {
-  const { error, status, stdout, stderr } = spawnSync(
-    "pulumi",
-    [...command, `--stack=${stack}`, "--non-interactive"],
-    {
-      env: { ...env, PULUMI_SKIP_UPDATE_CHECK: "true" },
-      encoding: "utf8",
-      maxBuffer: Number.POSITIVE_INFINITY,
-    },
-  );
+  const args = [...command, `--stack=${stack}`, "--non-interactive"];
+  const { error, status, stdout, stderr } = spawnSync("pulumi", args, {
+    env: { ...env, PULUMI_SKIP_UPDATE_CHECK: "true" },
+    encoding: "utf8",
+    maxBuffer: Number.POSITIVE_INFINITY,
+  });
   if (error) throw new Error(`pulumi does not start: is it on PATH? (${error.message})`);
   try {
     if (status === 0) return JSON.parse(stdout);
@@ -31,11 +28,7 @@ export function readStack(stack: string, command: string[], env: NodeJS.ProcessE
  *
  * @throws Error when an API key is there in plain text, because the provider refuses it.
  */
-export function readConfig(
-  stack: string,
-  connection: string,
-  env: NodeJS.ProcessEnv,
-): ConfigReader {
+export function readConfig(stack: string, connection: string, env: NodeJS.ProcessEnv) {
   const config: Record<string, { value?: string; secret: boolean } | undefined> = readStack(
     stack,
     ["config", "--show-secrets", "--json"],
@@ -43,5 +36,5 @@ export function readConfig(
   );
   const apiKey = config[waysToSet(connection, "apiKey").configKey];
   if (apiKey && !apiKey.secret) throw new Error(plainKey(connection));
-  return (key) => config[key]?.value;
+  return (key: string) => config[key]?.value;
 }

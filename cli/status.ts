@@ -3,31 +3,29 @@ import { namesCovering } from "../provider/kinds/pem";
 import { describedBy } from "../provider/kinds/tlsCertificateLookup";
 import { type TLSEdgeState, tlsEdge } from "../provider/kinds/tlsEdge";
 import type { Account } from "./account";
-import type { Stored } from "./object";
+import type { ObjectStatus, Stored } from "./object";
 import {
   byUrgency,
   type CertificateStatus,
+  certificateName,
   isDue,
   isValid,
   readCertificate,
 } from "./tlsCertificate";
-import { type EdgeStatus, isPassedOn, readEdge } from "./tlsEdge";
+import { type EdgeStatus, edgeName, isPassedOn, readEdge } from "./tlsEdge";
 import { readTunnel, type TunnelStatus } from "./tunnel";
 
-/** What of an edge may give the exit code 2. */
-export const flags = ["weak", "open"] as const;
+/** What may give the exit code 2, beside a certificate that expires. */
+export const flags = ["weak", "open", "twins"] as const;
 export type Flag = (typeof flags)[number];
 
-/**
- * What `status --format json` prints. Every field is always present; an unset one is null. Times are RFC
- * 3339 in UTC.
- */
+/** What `status --format json` prints. Every field is always present; an unset one is null. Times are RFC 3339 in UTC. */
 export interface Status {
   /** When the days were counted. */
   at: string;
   /** The host of the service, with its port if that is not 443. */
   service: string;
-  /** What of an edge gives the exit code 2. */
+  /** What gives the exit code 2. */
   failOn: Flag[];
   /** Within how many days, at most a third of its lifetime, a certificate gives the exit code 2; null for none. */
   failWithin: number | null;
@@ -39,21 +37,20 @@ export interface Status {
   certificates: CertificateStatus[];
   /** The newest first. */
   tunnels: TunnelStatus[];
+  /** Groups of objects that have equal content and different ids; in each the newest first. */
+  twins: Twin[][];
 }
+
+type Twin = Pick<ObjectStatus, "id" | "createdAt">;
 
 /**
  * The status of an account.
  *
  * @param failWithin `failing` has each certificate with fewer days left than this, or with less than a third of its
  * lifetime; with 0, each expired one. It has those with no known expiry date, too. Default: it has none.
- * @param failOn `failing` has the edges that are `weak` or `open`, too.
+ * @param failOn `failing` has the edges that are `weak` or `open`, and the `twins`, too.
  */
-export function statusOf(
-  account: Account,
-  now: Date,
-  failWithin?: number,
-  failOn: Flag[] = [],
-): Status {
+export function statusOf(account: Account, now: Date, failWithin?: number, failOn: Flag[] = []) {
   const edges = account.edges.map((wire) =>
     readEdge({ id: wire.id, ...tlsEdge.toState(wire) } as Stored<TLSEdgeState>),
   );
@@ -61,19 +58,46 @@ export function statusOf(
     .map((wire) => readCertificate({ id: wire.id, ...describedBy(wire) }, now))
     .sort(byUrgency(now));
   cover(edges, certificates, now);
-  const isFailing = (edge: EdgeStatus) => failOn.some((flag) => edge[flag]);
-  const at = now.toISOString();
-  const due = certificates.filter((one) => failWithin !== undefined && isDue(one, failWithin, at));
-  return {
-    at,
+  const status: Status = {
+    at: now.toISOString(),
     service: account.service,
     failOn,
     failWithin: failWithin ?? null,
-    failing: [...edges.filter(isFailing), ...due].map(({ id }) => id),
+    failing: [],
     edges,
     certificates,
     tunnels: account.tunnels.map(readTunnel),
+    // Only one edge can have a hostport, and what can't be parsed can't be compared.
+    twins: twinsOf([
+      ...edges.filter(({ hostports }) => hostports.length === 0),
+      ...certificates.filter(({ fingerprint }) => fingerprint),
+    ]),
   };
+  const ids = new Set(failuresOf(status).flatMap(([, objects]) => objects.map(([id]) => id)));
+  const failing = [...edges, ...certificates].map(({ id }) => id).filter((id) => ids.has(id));
+  return { ...status, failing };
+}
+
+/** What makes the exit code 2: the id and the name of each object, by the reason. */
+export function failuresOf({ at, edges, certificates, twins, failOn, failWithin }: Status) {
+  const marked = (mark: "weak" | "open") =>
+    edges.filter((edge) => edge[mark]).map((edge) => [edge.id, edgeName(edge)] as const);
+  const due = certificates.filter((one) => failWithin !== null && isDue(one, failWithin, at));
+  const all = {
+    weak: marked("weak"),
+    open: marked("open"),
+    // Their names are equal, too.
+    twins: twins.flat().map(({ id }) => [id, id] as const),
+    expiring: due.map((one) => [one.id, certificateName(one)] as const),
+  };
+  return [...failOn, "expiring" as const].map((reason) => [reason, all[reason]] as const);
+}
+
+/** Groups of objects that differ in nothing but their ids and ages. */
+function twinsOf(objects: ObjectStatus[]): Twin[][] {
+  const groups = Map.groupBy(objects, (one) => JSON.stringify({ ...one, id: "", createdAt: "" }));
+  const twins = [...groups.values()].filter(({ length }) => length > 1);
+  return twins.map((group) => group.map(({ id, createdAt }) => ({ id, createdAt })));
 }
 
 /** Adds a value to the list of a key. */

@@ -61,10 +61,7 @@ export function certificateRow(certificate: CertificateStatus, at: string, limit
   const expires = expiry(certificate, limit, at);
   const early = isEarly(certificate, at) ? cell(`valid from ${dayOf(notBefore)}`, "yellow") : [];
   const served = edges.flatMap(({ hostports }) => hostports.flatMap((one) => cell(one)));
-  return {
-    id: plain(id),
-    cells: [namesCell(certificate), [...expires, ...early], served],
-  };
+  return { id: plain(id), cells: [namesCell(certificate), [...expires, ...early], served] };
 }
 
 /** The names, and what it is for. */
@@ -87,9 +84,7 @@ export function whyUnused(certificate: CertificateStatus, at: string): string | 
 export const isDue = ({ notBefore, notAfter }: CertificateStatus, limit: number, at: string) =>
   notAfter === null || isDueWithin(limit, { notBefore, notAfter }, new Date(at));
 
-function dateOrNull(date: string): string | null {
-  return !Number.isNaN(Date.parse(date)) ? date : null;
-}
+const dateOrNull = (date: string) => (Number.isNaN(Date.parse(date)) ? null : date);
 
 /** A date in ms. NaN for an unknown date: it is neither before nor after any time. */
 const timeOf = (date: string | null) => Date.parse(date ?? "");

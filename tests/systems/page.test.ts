@@ -107,11 +107,11 @@ describe("the page of a report", () => {
     assert.deepEqual(await visible("main tbody tr td:first-child bdi"), [
       ...["login.acme.example", "from the new authority", "environment: production, owner: web"],
     ]);
-    assert.deepEqual(await visible("h2, [role=status]"), ["1 of 19 rows", "Certificates 1 of 7"]);
+    assert.deepEqual(await visible("h2, [role=status]"), ["1 of 21 rows", "Certificates 1 of 7"]);
     assert.equal((await visible(".timeline a")).length, 1);
     for (let key = 0; key < 9; key++) await page.keyboard.press("Backspace");
     assert.deepEqual(await visible("h2, [role=status]"), ["", ...headings]);
-    assert.equal((await visible("main tbody tr")).length, 19);
+    assert.equal((await visible("main tbody tr")).length, 21);
   });
 
   it("C90 shows what others wrote as text, obeys none of it, and fits it in", async () => {
