@@ -210,7 +210,7 @@ describe("the lookups", () => {
     const recent = await ofPlugin("getTLSCertificate", { domain, mostRecent: true });
     const several = await messageOf(sdk.getTLSCertificate({ domain, mostRecent: false }));
     for (const id of ids) emulator.tlsCertificates.delete(id);
-    assert.equal(recent?.id, ids[1]);
+    assert.equal((recent as Properties).id, ids[1]);
     assert.match(several, /^3 .*filter, mostRecent or an id/);
   });
 
