@@ -118,6 +118,12 @@ describe("a TLS edge", () => {
       });
     }
 
+    it("C25: a module with null in place of its list has none, and one that does not say is on", async () => {
+      emulator.respond = (body) => ({ ...(body as object), ip_restriction: { ip_policies: null } });
+      const { state } = await deployed(tlsEdge, {});
+      assert.deepEqual(state.ipRestriction, { enabled: true, ipPolicyIds: [] });
+    });
+
     it("C22: hostports in another order or letter case are the same", async () => {
       const stack = await deploy(full);
       const reordered = { ...full, hostports: ["B.example.com:443", "a.example.com:443"] };
