@@ -199,17 +199,6 @@ describe("the client", () => {
     });
   });
 
-  it("C39: knows the service's clock from the last answer that tells it", async () => {
-    const at = (date: string) => answer(200, edge, { Date: date });
-    const { client } = await scripted([at("Wed, 21 Oct 2065 07:28:00 GMT"), at("soon")]);
-    holdClocks([], Date.parse("2065-10-21T07:00:00Z"));
-    assert.equal(client.clockSkewMs, 0);
-    for (let n = 0; n < 2; n++) {
-      await get(client);
-      assert.equal(client.clockSkewMs, 28 * 60_000);
-    }
-  });
-
   it("C30: reads after an update that is answered without the object", async () => {
     const none = answer(204);
     const { client, requests } = await scripted([none, done, none, answer(400)]);
@@ -244,7 +233,7 @@ describe("the client", () => {
       }
     });
 
-    it("C35 C62 C90: names its field, in a list, too, and the id where that is right", async () => {
+    it("C35 C90: names its field, and the id where that is right", async () => {
       const fields: [path: string, values: object][] = [
         ["id", { id: "" }],
         ["id", { id: "x".repeat(1001) }],
@@ -254,23 +243,12 @@ describe("the client", () => {
         ["backend", { backend: [] }],
       ];
       for (const [field, values] of fields) {
-        const wrong = { ...edge, ...values };
-        const list = answer(200, { tls_edges: [edge, wrong] });
-        const { client } = await scripted([
-          answer(201, wrong),
-          list,
-          ...Array(3).fill(answer(200, wrong)),
-        ]);
+        const { client } = await scripted([answer(201, { ...edge, ...values })]);
         const objectId = field === "id" ? undefined : edge.id;
         const error = await failure(create(client), { code: "EBADANSWER", field, objectId });
         assert.ok(error.message.includes(field), error.message);
         assert.ok(!("id" in error), "Pulumi would store the error's properties as the state");
-        const { value } = await firstPage(client);
-        assert.equal(value?.length, 1, "the list is without it");
-        await failure(update(client), { code: "EBADANSWER", field });
       }
-      const { client } = await scripted([answer(200, { id: "tn_1\u001b[2J" })]);
-      await failure(tunnels.get(client, "tn_1\u001b[2J"), { field: "id" });
     });
 
     it("C31 C43: is one about another object than the one that was asked for", async () => {
@@ -318,29 +296,23 @@ describe("the client", () => {
       for (const { leftMs } of others) assert.equal(leftMs, 1000);
     });
 
-    it("C34: begins with the first request, and stands still while a request queues", async () => {
-      holdClocks([], 0);
+    it("C34: begins with the first request, stands still while a request queues, and goes by no date", async () => {
+      // The date, which may be set at any time, stands still.
+      mock.timers.enable({ apis: ["Date"] });
+      let now = 5000;
+      mock.method(performance, "now", () => now);
       const deadline = new Deadline(1000);
       const queueUntil = async (time: number) => {
         const queued = deadline.waitFor(new Promise((resolve) => setImmediate(resolve)));
-        mock.timers.setTime(time);
+        now = time;
         await queued;
         return deadline.leftMs;
       };
-      mock.timers.setTime(5000);
       assert.equal(await queueUntil(15_000), 1000);
-      mock.timers.setTime(15_400);
+      now = 15_400;
       assert.equal(await queueUntil(25_000), 600);
-      mock.timers.setTime(25_700);
+      now = 25_700;
       assert.equal(deadline.leftMs, -100);
-    });
-
-    it("C34: goes by no date, which may be set at any time", async () => {
-      mock.timers.enable({ apis: ["Date"], now: 0 });
-      const deadline = new Deadline(60_000);
-      await deadline.waitFor(Promise.resolve());
-      mock.timers.setTime(86_400_000);
-      assert.ok(deadline.leftMs > 0);
     });
 
     it("C34: ends a try after 30 s or at the deadline, in an error that tells how often and how long", async () => {
@@ -373,8 +345,6 @@ describe("the client", () => {
 
   describe("a person who waits for a second or more", () => {
     const inSeconds = (seconds: string) => answer(429, {}, { "Retry-After": seconds });
-    const retried = "429, tries again in 1 s (1 of 8):";
-    const again = "tries again in 1 s (2 of 8):";
     const limit = "for this program's limit of 1 requests a minute (the option requestsPerMinute)";
     const twice = async (client: Client) => [await get(client), await get(client)];
     type Work = (client: Client) => unknown;
@@ -388,11 +358,14 @@ describe("the client", () => {
       [
         "that there was no answer",
         [reset, reset],
-        [`no answer (ECONNRESET), ${again} GET edgtls_1`],
+        ["no answer (ECONNRESET), tries again in 1 s (2 of 8): GET edgtls_1"],
       ],
-      ["of a create", [inSeconds("1")], [`${retried} POST /edges/tls`], create],
-      ["of a list, without its query", [inSeconds("1")], [`${retried} GET /edges/tls`], firstPage],
-      ["nothing of the limit while it is not reached", [], [], get, 1],
+      [
+        "of a list, without its query",
+        [inSeconds("1")],
+        ["429, tries again in 1 s (1 of 8): GET /edges/tls"],
+        firstPage,
+      ],
       ["of the limit", [], [61, 46, 31, 16, 1].map((s) => `waits ${s} s ${limit}`), twice, 1],
     ];
     for (const [what, answers, told, work = get, requestsPerMinute = 0] of cases) {
@@ -488,12 +461,6 @@ describe("the client", () => {
       });
       await create(new Client({ baseUrl: await listening(front), caFile, apiKey }));
       assert.deepEqual([connections, requests.length], [2, 1]);
-    });
-
-    it("C33: leaves no doubt of a POST that waited for a TLS handshake until its deadline", async () => {
-      const mute = createTcpServer(() => endTries());
-      const client = new Client({ baseUrl: await listening(mute), apiKey, maxRetries: 0 });
-      await failure(create(client), { code: "ETIMEDOUT", ambiguous: false });
     });
 
     it("C34: follows a failure of a name server, not an unknown host name", async () => {

@@ -117,6 +117,12 @@ export async function upload(client: Client, options: CertificateOptions, texts 
   return { id, ...pems };
 }
 
+/** A certificate and its key, as a program gives them. */
+export async function makePair(options: CertificateOptions) {
+  const { certificatePem, privateKeyPem } = await makeCertificate(options);
+  return { certificatePem, privateKeyPem };
+}
+
 /** Puts those settings into the environment; gives back what undoes it. */
 export const setEnvFor = (emulator: Emulator, prefix?: string) =>
   setEnv(settingsFor(emulator, prefix));
