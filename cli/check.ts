@@ -47,8 +47,8 @@ export async function checksOf(
     async service() {
       page = tlsEdges.list(client).next();
       await page.catch((error) => {
-        // Any status is an answer of the service. The key has a check of its own.
-        if (!(error instanceof ServiceError)) throw error;
+        // Any status is an answer of the service, if it is JSON. The key has a check of its own.
+        if (!(error instanceof ServiceError) || error.isOther) throw error;
       });
       return `${client.baseUrl.host} answers, and its certificate is trusted`;
     },

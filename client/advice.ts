@@ -18,6 +18,8 @@ interface Context {
   proxy: string | undefined;
   /** Whether the path names one object: then 404 means that the object is gone. */
   isItem: boolean;
+  /** How long the service asks to wait, in milliseconds. */
+  askedMs?: number | undefined;
   /** Whether no text of the service is shown, because an argument of the resource is a secret. */
   hidesTexts: boolean;
   /** Makes a text of the service fit to be shown: short, plain and without secrets. */
@@ -39,17 +41,35 @@ export function errorOf(
     const reason = whyNoAnswer({ ...outcome, message }, context);
     return new ConnectionError(reason, { ...tries, code: outcome.code });
   }
-  const { status, json } = outcome;
+  const { status, json, text } = outcome;
   const body = json as Record<string, unknown> | null | undefined;
   const details = body?.details as { operation_id?: unknown } | null | undefined;
   const shown = (value: unknown) => (typeof value === "string" ? context.shown(value) : undefined);
   const ids = { code: shown(body?.error_code), operationId: shown(details?.operation_id) };
-  const reason = shown(body?.msg) ?? "";
+  const reason = shown(text === undefined ? reasonIn(json) : reasonInText(text)) ?? "";
   return new ServiceError(
     reason && context.hidesTexts ? hiddenReason : reason,
-    { ...tries, status, ...ids },
-    advise(status, context),
+    { ...tries, status, ...ids, isOther: text !== undefined },
+    advise(status, text, context),
   );
+}
+
+/** Where services have the reason of a refusal: api.md §7 leaves its form open. */
+const reasonNames = ["msg", "message", "detail", "title", "error", "error_description", "errors"];
+
+function reasonIn(json: unknown): string | undefined {
+  if (typeof json === "string") return json.trim() || undefined;
+  if (typeof json !== "object" || json === null) return undefined;
+  const parts = Array.isArray(json)
+    ? json.slice(0, 1)
+    : reasonNames.map((name) => (json as Record<string, unknown>)[name]);
+  return parts.map(reasonIn).find((reason) => reason !== undefined);
+}
+
+/** The title of a page, or the beginning of another text. */
+function reasonInText(text: string): string {
+  const title = /<title[^>]*>([^<]+)/i.exec(text)?.[1];
+  return (title ?? text).replace(/\s+/g, " ").trim().slice(0, 200);
 }
 
 /** Why a request got no answer, and what to do. */
@@ -81,15 +101,31 @@ function whyNoAnswer({ code, message, wasSent }: NoAnswer, context: Context): st
   return `${reason}. Check the base URL in ${nameOf("baseUrl")}${network}`;
 }
 
-/** What to do about an error status; empty when the service's own message is enough. */
-function advise(status: number, { nameOf, host, isItem }: Context): string {
+/**
+ * What to do about an error status; empty when the service's own message is enough.
+ *
+ * @param text The answer, where it is not JSON.
+ */
+function advise(status: number, text: string | undefined, context: Context): string {
+  const { nameOf, host, isItem, askedMs } = context;
+  if (text !== undefined && status >= 400 && status < 500 && status !== 429) {
+    const what = /^\s*</.test(text) ? "answered (HTML" : "may have answered (no JSON";
+    return (
+      `Something else than the service ${what}, ${status}): check the base URL in ${nameOf("baseUrl")}, the proxy and ` +
+      "the firewall"
+    );
+  }
   if (status === 401 || status === 403) {
     return `Check the API key in ${nameOf("apiKey")} (the service is ${host})`;
   }
   if (status === 404 && !isItem) return `Check the base URL in ${nameOf("baseUrl")} and its path`;
   if (status === 429) {
-    const setting = nameOf("requestsPerMinute");
-    return `The account's request limit is used up: wait a minute, or lower ${setting}`;
+    const [limit, deadline] = [nameOf("requestsPerMinute"), nameOf("timeoutSeconds")];
+    const asked = askedMs ? `, and the service asks to wait ${Math.ceil(askedMs / 1000)} s` : "";
+    return (
+      `The account's limit of requests is used up${asked}: other programs use it, too. Try again later, raise the ` +
+      `deadline (${deadline}), or lower ${limit} in each of them`
+    );
   }
   if (status >= 500) return "The service, or a proxy before it, failed: try again later";
   if (status >= 300 && status < 400) {

@@ -1,4 +1,4 @@
-import { scryptSync } from "node:crypto";
+import { pbkdf2Sync } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Agent } from "node:https";
 import { debuglog } from "node:util";
@@ -7,8 +7,16 @@ import * as v from "valibot";
 import { errorOf, type NameOf } from "./advice";
 import { type AnswerSchema, readAnswer } from "./answer";
 import { type Attempted, ConnectionError } from "./errors";
-import { canRetry, isSuccess, mayBeDone, type Outcome, pauseMs } from "./outcome";
-import { Deadline, Pace, pause } from "./pace";
+import {
+  type Answer,
+  askedMs,
+  canRetry,
+  isSuccess,
+  mayBeDone,
+  type Outcome,
+  pauseMs,
+} from "./outcome";
+import { Deadline, Pace, pause, type ShowTurn } from "./pace";
 import { plain } from "./plain";
 import { type HttpProxy, proxyFor } from "./proxy";
 import { formsOf, withoutPrivateKeys, withoutSecrets, withTexts } from "./redact";
@@ -47,7 +55,7 @@ export interface ClientOptions {
    * Deadline of one operation in seconds, including retries but not rate-limit waits. Default 120.
    */
   timeoutSeconds?: number;
-  /** How many times a failed request is retried. Default 8. */
+  /** How many times a failed request is retried, besides after 429. Default 8. */
   maxRetries?: number;
   /** Requests that may start in a minute; 0 for no limit. Default 120. */
   requestsPerMinute?: number;
@@ -105,7 +113,8 @@ interface Request {
  * requests of one {@link Client.operation} share one.
  *
  * A request fails with a `ServiceError` or a {@link ConnectionError}, which never contain the key.
- * A POST is retried only after 429, or when no part of it was sent. GET, PATCH and DELETE are
+ * After 429, all requests of the account wait, and go on more slowly. A POST is else retried only when
+ * no part of it was sent. GET, PATCH and DELETE are
  * retried after any transient failure. Before the first write, a failed connection is retried for
  * at most 10 s. `NODE_DEBUG=tlsedge` logs each request without its body. The proxy that `HTTPS_PROXY`
  * or `ALL_PROXY` names is used, unless `NO_PROXY` has the service.
@@ -148,14 +157,18 @@ export class Client {
 
   /**
    * 16 hex characters that are equal for all clients with the same base URL and API key. State shows
-   * them, so a list of guesses must not find the key: API keys are long and random, and scrypt makes
-   * each guess for a short one slow (40 ms here, once a client).
+   * them, so a list of guesses must not find the key: API keys are long and random, and each guess takes 10 ms.
    */
   get accountTag(): string {
     const { base, apiKey } = this.#account;
-    this.#account.accountTag ??= scryptSync(`${base.href} ${apiKey}`, "pulumi-tlsedge", 8).toString(
-      "hex",
-    );
+    // A function that a FIPS module has, too, with lengths that it allows.
+    this.#account.accountTag ??= pbkdf2Sync(
+      `${base.href} ${apiKey}`,
+      "pulumi-tlsedge account tag",
+      30_000,
+      32,
+      "sha256",
+    ).toString("hex", 0, 8);
     return this.#account.accountTag;
   }
 
@@ -253,56 +266,90 @@ export class Client {
 
   /** Sends a request until it succeeds, can't be retried, or reaches its deadline. */
   async #request(request: Request): Promise<{ json: unknown; tries: Attempted }> {
-    const { nameOf, hasCaFile, proxy, deadlineMs, maxRetries, pace, signal, show } = this.#account;
-    const { method, isItem } = request;
+    const { deadlineMs, pace } = this.#account;
+    const { method } = request;
     // The query may be that of the service's next_page_uri.
     const path = this.#shown(request.path, (own) => own);
     const deadline = this.#deadline ?? new Deadline(deadlineMs);
     const tries = { method, path, attempts: 0, elapsedMs: 0, ambiguous: false };
-    const shown = (text: string) => this.#shown(text);
-    const { host } = this.baseUrl;
-    const hidesTexts = this.#hidesTexts;
-    const context = { nameOf, host, hasCaFile, proxy: proxy?.variable, isItem, hidesTexts, shown };
-    if (deadline.leftMs <= 0) {
-      throw errorOf({ code: "ETIMEDOUT", message: "", wasSent: true }, tries, context);
-    }
-    const showing = (text: (seconds: number) => string) => (seconds: number) =>
-      show?.("status", seconds > 0 ? text(seconds) : "");
-    const showTurn = showing(
-      (seconds) =>
-        `waits ${seconds} s for this program's limit of ${pace.requestsPerMinute} requests a minute ` +
-        `(${nameOf("requestsPerMinute")})`,
-    );
-    let startedAt: number | undefined;
+    if (deadline.leftMs <= 0)
+      throw this.#errorOf({ code: "ETIMEDOUT", message: "", wasSent: true }, request, tries);
+    let firstAt: number | undefined;
+    let retries = 0;
     for (;;) {
-      await deadline.waitFor(pace.turn(showTurn));
-      startedAt ??= performance.now();
+      const startedAt = await deadline.waitFor(pace.turn(this.#showTurn));
+      firstAt ??= startedAt;
       tries.attempts += 1;
-      const outcome = await this.#try(request, tries, deadline);
-      tries.elapsedMs = Math.round(performance.now() - startedAt);
+      const outcome = await this.#try(request, tries, deadline, startedAt);
+      tries.elapsedMs = Math.round(performance.now() - firstAt);
       if (isSuccess(outcome)) return { json: outcome.json, tries };
+      // The next turn of all requests waits.
+      if (outcome.status === 429 && pace.refusedMs < deadline.ms) continue;
       tries.ambiguous ||= method !== "GET" && mayBeDone(outcome);
-      const leftMs = Math.min(deadline.leftMs, this.#maxRetryMs(outcome) - tries.elapsedMs);
-      const ms = pauseMs(outcome, tries.attempts, this.clockSkewMs);
-      if (!canRetry(method, outcome) || tries.attempts > maxRetries || ms >= leftMs) {
-        throw errorOf(outcome, tries, context);
-      }
-      debug("%s %s: retry in %d ms", method, path, ms);
-      // Short: a terminal cuts it.
-      const name = isItem ? path.slice(path.lastIndexOf("/") + 1) : path.split("?", 1)[0];
-      const cause = outcome.code ? `no answer (${outcome.code})` : outcome.status;
-      const what = `(${tries.attempts} of ${maxRetries}): ${method} ${name}`;
-      const showRetry = showing((seconds) => `${cause}, tries again in ${seconds} s ${what}`);
-      await pause(ms, signal, showRetry);
+      retries += 1;
+      const pauseOf = this.#pauseBefore(retries, outcome, tries, deadline);
+      if (pauseOf === undefined) throw this.#errorOf(outcome, request, tries);
+      const name = request.isItem ? path.slice(path.lastIndexOf("/") + 1) : path.split("?", 1)[0];
+      await this.#pause(pauseOf, retries, outcome, `${method} ${name}`);
     }
   }
 
+  /** The pause before another try, in milliseconds; undefined when there is none. */
+  #pauseBefore(
+    retries: number,
+    outcome: Outcome,
+    { method, elapsedMs }: Attempted,
+    { leftMs }: Deadline,
+  ): number | undefined {
+    const isEnded = !canRetry(method, outcome) || retries > this.#account.maxRetries;
+    const ms = pauseMs(outcome, retries, this.clockSkewMs);
+    const isLate = ms >= Math.min(leftMs, this.#maxRetryMs(outcome) - elapsedMs);
+    return isEnded || isLate ? undefined : ms;
+  }
+
+  /** Waits before another try. What it says is short: a terminal cuts it. */
+  async #pause(ms: number, retries: number, outcome: Outcome, what: string): Promise<void> {
+    debug("%s: retry in %d ms", what, ms);
+    const cause = outcome.code ? `no answer (${outcome.code})` : outcome.status;
+    const more = `(${retries} of ${this.#account.maxRetries}): ${what}`;
+    await pause(ms, this.#account.signal, (seconds) =>
+      this.#showWait(seconds, `${cause}, tries again in ${seconds} s ${more}`),
+    );
+  }
+
+  #errorOf(outcome: Outcome, { isItem }: Request, tries: Attempted) {
+    const { nameOf, hasCaFile, proxy } = this.#account;
+    return errorOf(outcome, tries, {
+      ...{ nameOf, hasCaFile, isItem },
+      host: this.baseUrl.host,
+      proxy: proxy?.variable,
+      askedMs: askedMs(outcome, this.clockSkewMs),
+      hidesTexts: this.#hidesTexts,
+      shown: (text: string) => this.#shown(text),
+    });
+  }
+
+  readonly #showTurn: ShowTurn = (seconds, isRefused) => {
+    const { nameOf, pace } = this.#account;
+    const limit = isRefused
+      ? "because the account's limit of requests is used up (429)"
+      : `for this program's limit of ${pace.requestsPerMinute} requests a minute (${nameOf("requestsPerMinute")})`;
+    this.#showWait(seconds, `waits ${seconds} s ${limit}`);
+  };
+
+  #showWait(seconds: number, text: string): void {
+    this.#account.show?.("status", seconds > 0 ? text : "");
+  }
+
   /** Sends a request once. */
-  async #try(request: Request, tries: Attempted, deadline: Deadline): Promise<Outcome> {
-    const { signal } = this.#account;
-    const { method, path, attempts } = tries;
+  async #try(
+    request: Request,
+    { method, path, attempts }: Attempted,
+    deadline: Deadline,
+    startedAt: number,
+  ): Promise<Outcome> {
+    const { pace, signal } = this.#account;
     signal?.throwIfAborted();
-    const startedAt = performance.now();
     this.#countWrite(method);
     try {
       const ends = [AbortSignal.timeout(Math.max(1, Math.min(attemptTimeoutMs, deadline.leftMs)))];
@@ -316,6 +363,8 @@ export class Client {
       debug("%s %s %s %d ms, attempt %d", method, path, status ?? code, took, attempts);
       const date = Date.parse(String(outcome.headers?.date));
       if (!Number.isNaN(date)) this.#account.clockSkewMs = date - Date.now();
+      if (status === 429) pace.refused(startedAt, askedMs(outcome, this.clockSkewMs));
+      else if (status !== undefined) pace.took();
       return outcome;
     } finally {
       this.#countWrite(method);
@@ -421,7 +470,7 @@ async function send(
       const message = `the proxy in ${proxy?.variable} refuses the connection with status ${status}`;
       return { code, message, wasSent: false };
     }
-    return { status, headers, json: parseJson(data, keyForms, body) };
+    return { status, headers, ...parsed(data, keyForms, body) };
   } catch (error) {
     if (!axios().isAxiosError(error)) throw error;
     // Node.js sends no part of a request before the TLS handshake has authorized the server.
@@ -441,18 +490,18 @@ const codes: Record<string, string> = {
   ERR_BAD_RESPONSE: "ECONNRESET",
 };
 
-/**
- * The answer to a request with this body, without keys: a service may quote one. Null for an empty text,
- * undefined for a text that is not JSON.
- */
-function parseJson(text: string, keyForms: string[], body?: object): unknown {
-  if (text.trim() === "") return null;
+/** How much is kept of an answer that is not JSON. */
+const maxTextLength = 8000;
+
+/** The answer to a request with this body, without keys: a service may quote one. */
+function parsed(text: string, keyForms: string[], body?: object): Pick<Answer, "json" | "text"> {
+  if (text.trim() === "") return { json: null };
   const withoutPrivate = withoutPrivateKeys(body);
   const open = (one: string, field: string) => withoutPrivate(withoutSecrets(one, keyForms), field);
   try {
     // Not the raw text: JSON can write a sign in several ways.
-    return withTexts(JSON.parse(text), open);
+    return { json: withTexts(JSON.parse(text), open) };
   } catch {
-    return undefined;
+    return { json: undefined, text: open(text, "").slice(0, maxTextLength) };
   }
 }

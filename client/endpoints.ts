@@ -124,7 +124,16 @@ async function* pagesOf<Wire>(
     `has more than ${pageLength} items`,
   );
   const items = v.pipe(v.array(v.unknown()), few, itemsOf);
-  const page = object({ [collection]: items, next_page_uri: v.nullish(v.string()) });
+  const page = v.pipe(
+    v.unknown(),
+    // Services in Go answer null for an empty collection.
+    v.transform((answer) => {
+      const { [collection]: found, uri } = Object(answer) as Record<string, unknown>;
+      const isEmpty = found === null && typeof uri === "string";
+      return isEmpty ? { ...(answer as object), [collection]: [] } : answer;
+    }),
+    object({ [collection]: items, next_page_uri: v.nullish(v.string()) }),
+  );
   let query: string | undefined = `?limit=${pageLength}`;
   for (let pages = 0; query; pages++) {
     if (pages === mostPages) {

@@ -45,10 +45,12 @@ export class ServiceError extends RequestError {
   declare readonly code: string | undefined;
   /** The id of the failed operation for the service's support, if the answer has one. */
   declare readonly operationId: string | undefined;
+  /** Whether the answer is not JSON, so that something else than the service may have answered. */
+  declare readonly isOther: boolean;
 
   constructor(
     reason: string,
-    fields: Attempted & { status: number; code?: string; operationId?: string },
+    fields: Attempted & { status: number; code?: string; operationId?: string; isOther: boolean },
     advice: string,
   ) {
     const ids = [fields.code, fields.operationId].filter(Boolean).join(", ");

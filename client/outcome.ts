@@ -4,6 +4,8 @@ export interface Answer {
   headers: Record<string, unknown>;
   /** The body: null when it is empty, undefined when it is not JSON. */
   json: unknown;
+  /** The beginning of a body that is not JSON. */
+  text?: string | undefined;
   code?: undefined;
 }
 
@@ -24,9 +26,9 @@ export type Outcome = Answer | NoAnswer;
 const firstBackoffMs = 500;
 const maxBackoffMs = 20_000;
 
-/** The statuses and Node's codes of failures that may pass. */
+/** The statuses and Node's codes of failures that may pass; 429 is the matter of `Pace`. */
 const transient = new Set<number | string>([
-  ...[408, 429, 502, 503, 504, 520, 521, 522, 523, 524],
+  ...[408, 502, 503, 504, 520, 521, 522, 523, 524],
   ...["ECONNREFUSED", "EAI_AGAIN", "ENETUNREACH", "EHOSTUNREACH"],
   ...["ECONNRESET", "EPIPE", "ETIMEDOUT", "ECONNABORTED"],
 ]);
@@ -54,12 +56,26 @@ export function canRetry(method: string, outcome: Outcome): boolean {
 }
 
 /**
- * The pause before the next try, in milliseconds: exponential backoff with full jitter, or
- * `Retry-After` if that is longer.
+ * The pause before the next try, in milliseconds: exponential backoff with full jitter, or what the service asks for if
+ * that is longer.
  */
 export function pauseMs(outcome: Outcome, attempts: number, clockSkewMs: number): number {
   const backoffMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** (attempts - 1));
-  const header = outcome.headers?.["retry-after"];
-  const askedMs = Number(header) * 1000 || Date.parse(String(header)) - Date.now() - clockSkewMs;
-  return Math.max(Math.ceil(Math.random() * backoffMs), askedMs || 0);
+  return Math.max(Math.ceil(Math.random() * backoffMs), askedMs(outcome, clockSkewMs) ?? 0);
+}
+
+/** A number above is seconds since 1970, as some services give the time of a reset. */
+const leastEpoch = 1_000_000_000;
+
+/**
+ * How long the service asks to wait, in milliseconds: `Retry-After`, or the reset of its limit, in seconds, as a time in
+ * seconds or as a date. Undefined where it does not say.
+ */
+export function askedMs({ headers = {} }: Outcome, clockSkewMs: number): number | undefined {
+  const names = ["retry-after", "ratelimit-reset", "x-ratelimit-reset"];
+  const text = names.map((name) => headers[name]).find((value) => value !== undefined);
+  const seconds = Number(/^\s*([\d.]+)\s*s?\s*$/.exec(String(text))?.[1]);
+  const time = seconds > leastEpoch ? seconds * 1000 : Date.parse(String(text));
+  const ms = seconds <= leastEpoch ? seconds * 1000 : time - Date.now() - clockSkewMs;
+  return ms > 0 ? ms : undefined;
 }

@@ -2,6 +2,7 @@ import { setTimeout } from "node:timers/promises";
 
 /** A minute, and a second more: some requests reach the service faster than earlier ones. */
 const windowMs = 61_000;
+const minuteMs = 60_000;
 
 /** A shorter pause is not shown. */
 const minShownMs = 1000;
@@ -25,10 +26,40 @@ export async function pause(ms: number, signal?: AbortSignal, show?: ShowPause):
   if (ms >= minShownMs) show?.(0);
 }
 
-/** Limits how many requests of an account start in a minute, in the order of the calls. */
+/** The hold after a refusal that names no time. It doubles with each one that follows. */
+const firstHoldMs = 1000;
+const longestHoldMs = 32_000;
+/** The rates after a refusal, in requests a second, and the part of it by which each answer makes the rate faster. */
+const slowest = 0.5;
+const unmeasured = 2;
+const fastest = 20;
+const faster = 0.02;
+
+/** Shows how many seconds are left until a request may start, and whether the service refuses requests for their rate. */
+export type ShowTurn = (seconds: number, isRefused: boolean) => void;
+
+/**
+ * When the requests of an account start, in the order of the calls: so many in a minute.
+ *
+ * When the service refuses one for its rate (429), all wait: as long as it says, else 1, 2, 4 … 32 s. Then they start
+ * one by one, at nine tenths of the rate at which the service took them in the last minute, and a little faster with
+ * each answer. So a service refuses few, whether it counts the requests of a minute or gives a turn now and then.
+ */
 export class Pace {
-  /** When the last requests start, as many as may start in a minute. */
+  /** When the last requests started, as many as may start in a minute. */
   readonly #starts: number[] = [];
+  /** When the service took those of the last minute. */
+  readonly #taken: number[] = [];
+  /** How many requests have asked for a turn, and how many have started. */
+  #asked = 0;
+  #started = 0;
+  #lastStart = Number.NEGATIVE_INFINITY;
+  /** In requests a second: no limit, until the service refuses one. */
+  #rate = Number.POSITIVE_INFINITY;
+  #heldUntil = Number.NEGATIVE_INFINITY;
+  #holdMs = 0;
+  #slowedAt = Number.NEGATIVE_INFINITY;
+  #refusedSince: number | undefined;
 
   /** 0 requests a minute means no limit. The signal ends all waits. */
   constructor(
@@ -36,14 +67,86 @@ export class Pace {
     readonly signal?: AbortSignal,
   ) {}
 
-  /** Resolves when the request may start. */
-  async turn(show?: ShowPause): Promise<void> {
-    if (this.requestsPerMinute === 0) return;
+  /** For how long the service has taken no request, to the end of the present hold, in milliseconds. */
+  get refusedMs(): number {
+    return this.#refusedSince === undefined ? 0 : this.#heldUntil - this.#refusedSince;
+  }
+
+  /** Resolves when the request may start, with the time. {@link took} or {@link refused} tells what became of it. */
+  async turn(show?: ShowTurn): Promise<number> {
+    const place = this.#asked++;
+    const isRefused = () => this.#refusedSince !== undefined;
+    let shownAt = Number.NEGATIVE_INFINITY;
+    try {
+      for (let ms = this.#waitMs(place); ms >= 1; ms = this.#waitMs(place)) {
+        const now = performance.now();
+        if (ms >= minShownMs && now - shownAt >= showEveryMs) {
+          show?.(Math.ceil(ms / 1000), isRefused());
+          shownAt = now;
+        }
+        // The rate may get faster meanwhile.
+        await pause(Math.min(ms, 1000), this.signal);
+      }
+    } finally {
+      this.#started += 1;
+      if (shownAt > 0) show?.(0, isRefused());
+    }
+    this.#lastStart = performance.now();
+    this.#starts.push(this.#lastStart);
+    if (this.#starts.length > this.requestsPerMinute) this.#starts.shift();
+    return this.#lastStart;
+  }
+
+  /** How long the request of this place still waits, in milliseconds. */
+  #waitMs(place: number): number {
     const now = performance.now();
-    const isFull = this.#starts.length === this.requestsPerMinute;
-    const freeAt = isFull ? Number(this.#starts.shift()) + windowMs : now;
-    this.#starts.push(Math.max(now, freeAt));
-    await pause(freeAt - now, this.signal, show);
+    const before = place - this.#started;
+    const { length } = this.#starts;
+    // The start that must be a minute ago.
+    const old = length + before - this.requestsPerMinute;
+    const isFull = this.requestsPerMinute > 0 && old >= 0;
+    const freeAt = Number(this.#starts[old % length]) + windowMs * (1 + Math.floor(old / length));
+    const gapMs = 1000 / this.#rate;
+    const at = Math.max(
+      isFull ? freeAt : now,
+      this.#heldUntil + before * gapMs,
+      this.#lastStart + (before + 1) * gapMs,
+    );
+    // Those before it start first, also where they may start at the same time.
+    return Math.max(at - now, Math.min(before, 1));
+  }
+
+  /** Notes that the service has taken a request. */
+  took(): void {
+    this.#taken.push(performance.now());
+    this.#refusedSince = undefined;
+    this.#holdMs = 0;
+    if (this.#rate === Number.POSITIVE_INFINITY) return;
+    this.#rate = Math.min(fastest, this.#rate + faster * Math.max(1, this.#rate));
+  }
+
+  /**
+   * Notes that the service has refused a request for its rate.
+   *
+   * @param startedAt The time of {@link turn}: of those that were under way together, the first one counts.
+   * @param askedMs How long the service asks to wait, if it says so.
+   */
+  refused(startedAt: number, askedMs?: number): void {
+    const now = performance.now();
+    this.#refusedSince ??= now;
+    if (startedAt >= this.#slowedAt) {
+      this.#slowedAt = now;
+      while (now - Number(this.#taken[0]) > minuteMs) this.#taken.shift();
+      const slowed = this.#rate === Number.POSITIVE_INFINITY ? 0 : 0.7 * this.#rate;
+      const measured = (0.9 * this.#taken.length * 1000) / minuteMs;
+      this.#rate = Math.max(slowest, slowed, measured || unmeasured);
+      this.#holdMs = Math.min(longestHoldMs, 2 * this.#holdMs || firstHoldMs);
+      // A minute after the first one of the last minute, its turn is free again.
+      const minuteOverMs = Number(this.#taken[0] ?? Number.POSITIVE_INFINITY) + windowMs - now;
+      if (askedMs === undefined)
+        this.#heldUntil = now + Math.max(firstHoldMs, Math.min(this.#holdMs, minuteOverMs));
+    }
+    this.#heldUntil = Math.max(this.#heldUntil, now + (askedMs ?? 0));
   }
 }
 
@@ -65,9 +168,10 @@ export class Deadline {
   }
 
   /** Waits for the rate limit. This time does not count. */
-  async waitFor(turn: Promise<void>): Promise<void> {
+  async waitFor<T>(turn: Promise<T>): Promise<T> {
     const left = this.leftMs;
-    await turn;
+    const result = await turn;
     this.#endsAt = performance.now() + left;
+    return result;
   }
 }
