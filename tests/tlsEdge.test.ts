@@ -130,6 +130,8 @@ describe("a TLS edge", () => {
       assert.equal(await stack.up(reordered), "same");
       // The old text stays, so that a plan shows no noise.
       assert.deepEqual(stack.inputs.hostports, full.hostports);
+      const more = { ...full, hostports: [...full.hostports, unknown] };
+      assert.equal((await stack.preview(more)).verdict, "update");
     });
 
     it("C17 C31: what the service chooses for minVersion is no drift, and the state shows it", async () => {

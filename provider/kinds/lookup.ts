@@ -45,7 +45,7 @@ export function matchesObject(
   wire: { description?: string | null; metadata?: string | null },
   { description, metadata }: ObjectFilter,
 ): boolean {
-  if (description !== undefined && description !== (wire.description ?? "")) return false;
+  if (description !== undefined && description !== wire.description) return false;
   if (metadata === undefined) return true;
   const found = objectIn(wire.metadata ?? "");
   return Object.entries(metadata).every(([name, value]) => found.get(name) === value);

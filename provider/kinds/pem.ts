@@ -150,7 +150,6 @@ export function parseKey(text: string): KeyObject {
   refuseWithout("private key", found, text);
   const [key, ...more] = found.blocks.filter(({ label }) => label.endsWith("PRIVATE KEY"));
   if (more.length > 0) throw new PemError("holds more than one private key: keep that of the leaf");
-  refuseOutside(found);
   // Whatever the label says, as Go and OpenSSL do.
   for (const type of ["pkcs8", "pkcs1", "sec1"] as const) {
     try {

@@ -277,7 +277,7 @@ function canonical(property: string, value: unknown): string {
   if (isUnset || (Array.isArray(value) && value.length === 0)) return "";
   return JSON.stringify(value, (_key, part) => {
     if (Array.isArray(part))
-      return [...(property === "hostports" ? knownHostports(part) : part)].sort();
+      return part.map((one) => (property === "hostports" ? String(one).toLowerCase() : one)).sort();
     return isObject(part) ? Object.fromEntries(Object.entries(part).sort()) : part;
   });
 }

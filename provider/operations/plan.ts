@@ -1,7 +1,7 @@
 import type { ServiceError } from "../../client/errors";
 import { hostportsOf } from "../kinds/hostport";
 import { finderOf, type Kind } from "../kinds/kind";
-import { hasUnknown, type Properties } from "../kinds/properties";
+import type { Properties } from "../kinds/properties";
 import { idAndTime } from "../kinds/state";
 import type { ListItem } from "../run/list";
 import type { Account, ManagedObject, Planned, Run } from "../run/run";
@@ -122,7 +122,7 @@ function warningOfHolder(
 /** The objects that equal what this run creates, each with what it equals. */
 function equals(kind: Kind, planned: Planned[], others: ListItem[]): Map<ListItem, Planned> {
   const find = finderOf(kind, others);
-  const created = planned.filter(({ isNew, inputs }) => isNew && !hasUnknown(inputs));
+  const created = planned.filter(({ isNew }) => isNew);
   return new Map(created.flatMap((one) => find(one.inputs).map((other) => [other, one])));
 }
 

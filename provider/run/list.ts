@@ -127,7 +127,6 @@ class Pages {
       this.#hasEnded = done === true || (value as Page<ListItem>).isLast === true;
       for (const wire of value ?? []) this.#found.set(wire.id, wire);
     } catch (error) {
-      this.#hasEnded = true;
       // Where the list can't be read, each object is read by itself. Where the service does not answer, that would fail, too.
       if (error instanceof ConnectionError && error.code !== "EBADANSWER") throw error;
     }
