@@ -76,6 +76,7 @@ const metadata: [one: string, other: string, isSame: boolean][] = [
   ['{"a":{"x":1},"b":["1",2]}', '{"a":{"x":1},"b":[2,"1"]}', false],
   ['{"n":9007199254740993}', '{"n":9007199254740992}', false],
   ["1.10", "1.1", false],
+  ["42", "42 ", false],
   ["{a}", "{a }", false],
 ];
 
