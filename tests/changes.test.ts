@@ -1,9 +1,15 @@
 import assert from "node:assert/strict";
-import { makeCertificate } from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
 import { kinds } from "../provider/kinds/kinds";
 import { pick } from "../provider/kinds/properties";
-import { deployed, fullEdge, type Properties, takeRequests, useEmulator } from "./support";
+import {
+  deployed,
+  fullEdge,
+  makePair,
+  type Properties,
+  takeRequests,
+  useEmulator,
+} from "./support";
 
 const termination = (enabled: boolean, terminate_at: string, min_version?: string) => ({
   tls_termination: { enabled, terminate_at, ...(min_version && { min_version }) },
@@ -14,7 +20,6 @@ const mutualTlsOff = { mutual_tls: { enabled: false, certificate_authority_ids: 
 /** What a program changes of a resource that has every property, and the body that the update sends. */
 const changes: Record<string, [change: Properties, body: Properties][]> = {
   "an edge": [
-    [{ description: "new" }, { description: "new" }],
     [{ description: undefined }, { description: "" }],
     [{ metadata: "" }, { metadata: "" }],
     [{ hostports: ["c.example.com:443"] }, { hostports: ["c.example.com:443"] }],
@@ -39,10 +44,6 @@ const changes: Record<string, [change: Properties, body: Properties][]> = {
     ],
     [{ mutualTls: { enabled: false, certificateAuthorityIds: authorities } }, mutualTlsOff],
     [
-      { tlsTermination: { terminateAt: "edge", minVersion: "1.2" } },
-      termination(true, "edge", "1.2"),
-    ],
-    [
       { tlsTermination: { terminateAt: "edge", minVersion: "1.3", enabled: false } },
       termination(false, "edge", "1.3"),
     ],
@@ -54,17 +55,14 @@ const changes: Record<string, [change: Properties, body: Properties][]> = {
     ],
   ],
   "a certificate": [
-    [{ description: "new" }, { description: "new" }],
     [{ description: undefined }, { description: "" }],
     [{ metadata: "new" }, { metadata: "new" }],
-    [{ metadata: null }, { metadata: "" }],
   ],
 };
 
 /** What only somebody else can make of such an edge. */
 const others: [what: string, fields: Properties][] = [
   ["a backend that is gone", { backend: null }],
-  ["an IP restriction that is gone", { ip_restriction: null }],
   ["a terminateAt of tomorrow", termination(true, "agent")],
 ];
 
@@ -76,7 +74,6 @@ const metadata: [one: string, other: string, isSame: boolean][] = [
     true,
   ],
   ['{"a":{"x":1},"b":["1",2]}', '{"a":{"x":1},"b":[2,"1"]}', false],
-  ['{"a":{"x":1},"b":["1",2]}', '{"a":{"x":"1"},"b":["1",2]}', false],
   ['{"n":9007199254740993}', '{"n":9007199254740992}', false],
   ["1.10", "1.1", false],
   ["42", "42 ", false],
@@ -97,8 +94,10 @@ describe("a change", () => {
   const emulator = useEmulator();
   let certificate: Properties;
   before(async () => {
-    const { certificatePem, privateKeyPem } = await makeCertificate({ commonName: "a.example" });
-    certificate = { certificatePem, privateKeyPem, description: "d", metadata: "m" };
+    certificate = {
+      ...(await makePair({ commonName: "a.example" })),
+      ...{ description: "d", metadata: "m" },
+    };
   });
 
   const usual = (kind: string) => (kind === "an edge" ? fullEdge : certificate);
