@@ -217,7 +217,7 @@ describe("pulumi-tlsedge", () => {
       }
     }));
 
-  it("C40 C42: adopt writes what the provider adopts of certificates, also of one that has expired", async () => {
+  it("C40: adopt writes what the provider adopts of certificates, also of one that has expired", async () => {
     const issuer = await makeCertificate({ commonName: "root", isCa: true });
     const past = { notBefore: new Date("2020-01-01"), notAfter: new Date("2021-01-01") };
     for (const options of [{ keyType: "rsa" as const }, { keyType: "ed25519" as const }, past])
@@ -328,7 +328,7 @@ describe("pulumi-tlsedge", () => {
     }
   });
 
-  it("C81: adopt writes with --plugin only what the engine imports, and prints the command", async () => {
+  it("C89: adopt writes with --plugin only what the engine imports, and prints the command", async () => {
     const ids = await seed();
     const { code, stdout, stderr } = await adopt(["--plugin"]);
     assert.equal(code, 0, stderr);

@@ -247,7 +247,7 @@ describe("adoption", () => {
     assert.deepEqual(ids(), [existing.id]);
   });
 
-  it("C41 C44: the removal of the option is an update without a write, and then a delete deletes", async () => {
+  it("C40 C44: the removal of the option is an update without a write, and then a delete deletes", async () => {
     const stack = await adopt(importing(existing.id, args));
     beginRun();
     methods();

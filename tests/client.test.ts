@@ -105,7 +105,7 @@ describe("the client", () => {
   });
 
   describe("a request", () => {
-    it("C2: has the bearer key, JSON, and the version in its header as configured", async () => {
+    it("C1: has the bearer key, JSON, and the version in its header as configured", async () => {
       const names = ["authorization", "accept", "service-version", "api-version", "content-type"];
       const json = "application/json";
       for (const [options, ...versions] of [
@@ -405,7 +405,7 @@ describe("the client", () => {
       ["of the limit", [], [61, 46, 31, 16, 1].map((s) => `waits ${s} s ${limit}`), twice, 1],
     ];
     for (const [what, answers, told, work = get, requestsPerMinute = 0] of cases) {
-      it(`C2 C34: is told ${what}`, async () => {
+      it(`C1 C34: is told ${what}`, async () => {
         skipPauses();
         mock.method(Math, "random", () => 1);
         const shown: string[] = [];
@@ -624,7 +624,7 @@ describe("the client", () => {
     });
   });
 
-  it("C2: starts so many requests in any minute, in the order of the calls", async () => {
+  it("C1: starts so many requests in any minute, in the order of the calls", async () => {
     holdClocks(["setTimeout"], 0);
     const pace = new Pace(3);
     const started: string[] = [];
@@ -734,7 +734,7 @@ describe("the client", () => {
       assert.equal(requests.length, 0);
     });
 
-    it("C2: trusts the authorities of caFile in place of those of Node.js", async () => {
+    it("C1: trusts the authorities of caFile in place of those of Node.js", async () => {
       const { url, caFile } = await scripted([done]);
       const { certificatePem } = await makeCertificate({ commonName: "other", isCa: true });
       const program = `
@@ -911,7 +911,7 @@ describe("the client", () => {
       }
     });
 
-    it("C2: may take as long to connect as the deadline allows", async () => {
+    it("C1: may take as long to connect as the deadline allows", async () => {
       holdClocks(["setTimeout"]);
       const { client } = await proxied([answer(201, edge)], (...connection) => {
         mock.timers.tick(20_000);
@@ -945,7 +945,7 @@ describe("the client", () => {
       }
     });
 
-    it("C2: gets the user and the password decoded, and needs no scheme", async () => {
+    it("C1: gets the user and the password decoded, and needs no scheme", async () => {
       const { client, received } = await proxied([done], pass, "http://ann:hunter2@");
       await get(client);
       const sent = received[0]?.headers["proxy-authorization"];
@@ -960,7 +960,7 @@ describe("the client", () => {
       }
     });
 
-    it("C2: is not used for what NO_PROXY has: a name and all below it, an address, a port", () => {
+    it("C1: is not used for what NO_PROXY has: a name and all below it, an address, a port", () => {
       setEnv({ ALL_PROXY: "socks5://127.0.0.1:9" });
       assert.equal(proxyFor(new URL("https://corp.example")), undefined, "no HTTP proxy");
       setEnv({ HTTPS_PROXY: "http://proxy:3128" });

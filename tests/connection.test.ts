@@ -168,7 +168,7 @@ describe("the settings of a connection", () => {
     assert.deepEqual(read(env, config), settings);
   });
 
-  it("C2 have every option, and leave out what is not set", () => {
+  it("C1 have every option, and leave out what is not set", () => {
     const caFile = fileWith(authority.certificatePem);
     const texts = { apiVersion: "1", versionHeader: "Api-Version", caFile };
     const others = { timeoutSeconds: 5, maxRetries: 0, sameAccount: true };

@@ -141,7 +141,7 @@ describe("the lookups", () => {
   for (const [name, args, expected] of lists) {
     const contract = name === "getTunnels" ? "C60" : "C61";
     const names = expected.join(", ") || "none";
-    it(`${contract} C80: ${name} finds ${names} by ${JSON.stringify(args)}`, async () => {
+    it(`${contract}: ${name} finds ${names} by ${JSON.stringify(args)}`, async () => {
       const output = all[`${name}Output`]?.(args) as unknown as pulumi.Output<Properties[]>;
       const found = await settled(output);
       assert.deepEqual(
@@ -207,7 +207,7 @@ describe("the lookups", () => {
     assert.match(await messageOf(sdk.getTunnel({ region: "mars" })), /none$/);
   });
 
-  it("C60 C61 C80: one that several match fails with those alone", async () => {
+  it("C60 C61: one that several match fails with those alone", async () => {
     const { message } = await failureOf(sdk.getTunnel({ labels: { app: "web" } }), LookupError);
     assert.match(message, /^3 tunnel objects match .*tn_1.*tn_2.*tn_3/s);
     assert.doesNotMatch(message, /tn_4|tn_5/);
@@ -218,7 +218,7 @@ describe("the lookups", () => {
     assert.ok(!said.includes(String(text)));
   });
 
-  it("C61 C80: mostRecent takes the certificate that is valid since last, of equal ones the newest", async () => {
+  it("C61: mostRecent takes the certificate that is valid since last, of equal ones the newest", async () => {
     const domain = "renewed.example.com";
     const ids: string[] = [];
     for (const day of ["2026-02-02", "2026-02-02", "2026-02-01"]) {

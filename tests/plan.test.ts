@@ -79,7 +79,7 @@ describe("a plan", () => {
       assert.equal(requests(), 1);
     });
 
-    it("C2 C5 C19: a plan asks with the settings of each connection, also where two have one account", async () => {
+    it("C1 C5 C19: a plan asks with the settings of each connection, also where two have one account", async () => {
       await plan();
       setEnvFor(emulator, "TLSEDGE_STAGING");
       setEnv({ TLSEDGE_STAGING_OFFLINE_PLAN: undefined, TLSEDGE_STAGING_API_VERSION: "9" });

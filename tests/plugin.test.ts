@@ -99,7 +99,7 @@ describe("the plugin", () => {
       assert.deepEqual([hasdetaileddiff, deletebeforereplace], [true, false]);
     });
 
-    it("C24 C26 C37: tells the engine to delete an edge first where replaceOnChanges replaces it", async () => {
+    it("C24 C37: tells the engine to delete an edge first where replaceOnChanges replaces it", async () => {
       const olds = {
         uri: "x",
         tlsTermination: { enabled: true, minVersion: "1.2" },
@@ -263,7 +263,7 @@ describe("the plugin", () => {
       assert.equal(emulator.tlsEdges.list()[0]?.description, "one");
     });
 
-    it("C16 C50: keeps a value secret in an update, its plan and a read, also where the state alone marks it", async () => {
+    it("C14 C50: keeps a value secret in an update, its plan and a read, also where the state alone marks it", async () => {
       const { id, uri, created_at } = await foreign({ description: "one" });
       const oldInputs = { description: "one" };
       // In both, a property is marked once.
@@ -376,7 +376,7 @@ describe("the plugin", () => {
     }
   });
 
-  it("C81: an import of the plugin takes a hostport for an id, gives no empty list, and lists what there is", async () => {
+  it("C89: an import of the plugin takes a hostport for an id, gives no empty list, and lists what there is", async () => {
     const hostports = ["a.example:443"];
     const { id } = await foreign({ hostports, ip_restriction: { enabled: false } });
     // Pulumi 3.250 sends an import no properties, 3.274 empty ones.
@@ -602,7 +602,7 @@ describe("the plugin", () => {
     return steps;
   }
 
-  it("C80 C85: a resource has the same life as with a dynamic provider: verdicts, requests, inputs, state", async () => {
+  it("C85: a resource has the same life as with a dynamic provider: verdicts, requests, inputs, state", async () => {
     const { certificatePem, privateKeyPem } = await makeCertificate({ commonName: "b" });
     const everything = { ...fullEdge, onModuleRemoval: "replace" };
     const leaf = { ...certificate, description: "d", renewBeforeDays: 30 };

@@ -389,7 +389,7 @@ function inProcess(
     // What crosses back: Pulumi's wire refuses what is undefined.
     assert.deepEqual(wired(answer), answer, "the provider answers with an undefined value");
     const answered = wired(answer);
-    // C26: anything more would take the verdict out of the engine's hands.
+    // C37: anything more would take the verdict out of the engine's hands.
     assert.notEqual(answered.changes, true);
     for (const part of ["inputs", "outs", "props"])
       if (answered[part]) Object.assign(answered[part], { __provider });

@@ -265,7 +265,7 @@ describe("a TLS certificate", () => {
       assert.equal(await stack.up(news), "same");
     });
 
-    it("C42: a key that is given later is no change, and is stored", async () => {
+    it("C40: a key that is given later is no change, and is stored", async () => {
       const { id } = await deploy(args);
       beginRun();
       const { certificatePem } = args;

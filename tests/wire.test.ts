@@ -55,7 +55,7 @@ describe("the plugin's wire", () => {
     });
   }
 
-  it("C16 C83: the plan of an update shows what stays, and what an update sends because of a drift", () => {
+  it("C14 C83: the plan of an update shows what stays, and what an update sends because of a drift", () => {
     const inputs = { description: "d", metadata: "m" };
     const state = {
       ...{ uri: "https://x", createdAt: "2026", description: "by hand", metadata: "m" },

@@ -25,7 +25,7 @@ scenario("an adoption of a whole account", ["dynamic"], () => {
   ];
 
   return {
-    "C40 C42: the program that adopt writes adopts all as it is, and names it": {
+    "C40: the program that adopt writes adopts all as it is, and names it": {
       outside: async (project) => {
         const client = project.newClient();
         const description = 'it\'s "${quoted}" `back\\slashed`\n\u202e\u2028 Ünïcödé 🔐';
@@ -65,7 +65,7 @@ scenario("an adoption of a whole account", ["dynamic"], () => {
       says: stays,
       check: areKept,
     },
-    "C41 C42: nothing changes at the service when the option goes, and a key is given": {
+    "C40: nothing changes at the service when the option goes, and a key is given": {
       outside: async (project) => {
         const program = await readFile(join(project.folder, "adoption.ts"), "utf8");
         await project.file("adoption.ts", program.replaceAll("import: id, ", ""));

@@ -15,7 +15,7 @@ const names = Object.keys(leaves);
 scenario("an import by the engine", ["plugin"], () => {
   const ids: Record<string, string> = {};
   return {
-    "C81: import takes a file of ids, hostports and fingerprints, without keys": {
+    "C89: import takes a file of ids, hostports and fingerprints, without keys": {
       outside: async (project) => {
         await project.program("");
         const client = project.newClient();
@@ -51,7 +51,7 @@ scenario("an import by the engine", ["plugin"], () => {
         for (const name of [...names, "off", "hostport"]) assert.equal(found[name]?.id, ids[name]);
       },
     },
-    "C42 C81: the program of an import writes nothing: keys come later, the option takes a hostport or an id":
+    "C40 C89: the program of an import writes nothing: keys come later, the option takes a hostport or an id":
       {
         program: () => `
         new tlsedge.TLSEdge("off", {}, { protect: true });

@@ -72,7 +72,7 @@ scenario("a stack's life", ["dynamic", "plugin"], (protocol) => {
     });
 
   return {
-    "C2 C11 C14 C19 C30 C83: a plan shows the names and dates of a certificate; each create is one request":
+    "C1 C11 C14 C19 C30 C83: a plan shows the names and dates of a certificate; each create is one request":
       {
         outside: async (project) => {
           // Both protocols take a path from the folder of the program.
@@ -143,7 +143,7 @@ scenario("a stack's life", ["dynamic", "plugin"], (protocol) => {
         requests: [],
       },
     ],
-    "C16 C20 C22 C30: an update is one PATCH of what changed, and its plan shows the rest as known":
+    "C14 C20 C22 C30: an update is one PATCH of what changed, and its plan shows the rest as known":
       {
         program: program(changed, 'metadata: "owner=web",'),
         // Also of what is replaced on any change, and so would be for a value that is not known.

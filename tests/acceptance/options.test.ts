@@ -108,7 +108,7 @@ scenario("the engine's own options", ["dynamic", "plugin"], (protocol) => {
         project.env.TLSEDGE_API_KEY = key;
       },
     },
-    "C26 C37: --refresh, ignoreChanges, replaceOnChanges, aliases and parent": {
+    "C37: --refresh, ignoreChanges, replaceOnChanges, aliases and parent": {
       outside: async (project) => {
         for (const name of ["plain", "ignored"]) await drift(project, name);
       },

@@ -47,7 +47,7 @@ const existing = async (project: Project, args: object) =>
 scenario("policies on a stack of the plugin", ["plugin"], () => {
   let read = "";
   return {
-    "C16 C70 C82: policies stop an update in its preview, and show what is advisory": {
+    "C14 C70 C82: policies stop an update in its preview, and show what is advisory": {
       outside: async (project) => {
         project.keepSecret("the hostport", "unlisted-host.example.net:443");
         await configure(project, {

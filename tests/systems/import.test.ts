@@ -67,7 +67,7 @@ describe("the code that the engine's import writes of what adopt found", () => {
   after(() => project?.close());
 
   for (const language of ["nodejs", "python", "go", "yaml"] as const) {
-    it(`C81 gives no diff in ${language}`, async function () {
+    it(`C89 gives no diff in ${language}`, async function () {
       if (await missing(language)) this.skip();
       await project.select(language);
       const { env, folder } = project;
@@ -92,7 +92,7 @@ describe("the code that the engine's import writes of what adopt found", () => {
 
   // In Java, it has the name of the variable in place of the resource's own, and imports the types of inputs
   // from a package of Pulumi's (docs/languages.md).
-  it("C81 gives no diff in java, for a resource whose name is that of its variable", async function () {
+  it("C89 gives no diff in java, for a resource whose name is that of its variable", async function () {
     if (await missing("java")) this.skip();
     await project.select("java");
     const { env, folder } = project;
