@@ -311,12 +311,17 @@ describe("for any answer", () => {
       });
     });
 
-    it("C90: a create whose answer has only a valid id shows it escaped", async () => {
+    it("C90: a create whose answer has only a valid id, and an update of it when it is gone, show it escaped", async () => {
       const text = "##[group]<{%reset%}>";
       emulator.respond = (body, { method }) =>
         method === "POST" ? { id: text, hostports: 5 } : body;
-      const failed = await failureOf(new Stack(tlsEdge).up({}), Error);
-      for (const shown of [failed.message, String((failed as Error & Properties).reasons)]) {
+      stack = new Stack(tlsEdge);
+      const failed = await failureOf(stack.up({}), Error);
+      await later(emulator);
+      const gone = await failureOf(stack.up({ description: "e" }), Error);
+      assert.match(gone.message, /is gone/);
+      const { reasons } = failed as Error & Properties;
+      for (const shown of [failed.message, String(reasons), gone.message]) {
         assertInert(shown);
         assert.ok(shown.includes("#\\u0023[group]<\\u007b%reset%}>"), shown);
       }
@@ -333,19 +338,6 @@ describe("for any answer", () => {
           for (const shown of [failed.message, failed.stack ?? ""]) assertInert(shown);
           assert.equal(failed.message.split("\n").length, 3, "a line for each candidate");
         }
-      });
-    });
-
-    it("C90: no message about an object shows its id as it is", async () => {
-      await holds(hostileText, 40, async (text) => {
-        stack = new Stack(tlsEdge);
-        await stack.up({});
-        await later(emulator);
-        // No path has half of a character.
-        stack.id = `edgtls_${text.replace(/\p{Surrogate}/gu, "")}`;
-        const failed = await failureOf(stack.up({ description: "e" }), Error);
-        assert.match(failed.message, /is gone/);
-        assertInert(failed.message);
       });
     });
   });

@@ -110,9 +110,8 @@ export const clientOf = (emulator: Emulator, options: Partial<ClientOptions> = {
 
 /** Uploads a new certificate. */
 export async function upload(client: Client, options: CertificateOptions, texts = {}) {
-  const { certificatePem: certificate_pem, privateKeyPem: private_key_pem } =
-    await makeCertificate(options);
-  const pems = { certificate_pem, private_key_pem };
+  const { certificatePem, privateKeyPem } = await makeCertificate(options);
+  const pems = { certificate_pem: certificatePem, private_key_pem: privateKeyPem };
   const { id } = await tlsCertificates.create(client, { ...pems, ...texts });
   return { id, ...pems };
 }
@@ -274,13 +273,13 @@ export function setMocks(
 export const known = <T>(output: pulumi.Output<T>) =>
   new Promise<T>((resolve) => void output.apply(resolve));
 
-/** A request to a scripted server. */
-interface ScriptRequest {
+/** The requests to a scripted server. */
+type ScriptRequests = {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
   body: string;
-}
+}[];
 
 /** How a scripted server deals with one request. */
 export type Answer = (response: ServerResponse, request: IncomingMessage) => void;
@@ -308,7 +307,7 @@ export async function script(...answers: Answer[]) {
   authority ??= makeAuthority();
   const ca = (await authority).certificatePem;
   const { certificatePem, privateKeyPem } = await makeServerCertificate(await authority);
-  const requests: ScriptRequest[] = [];
+  const requests: ScriptRequests = [];
   const server = createServer({ cert: certificatePem, key: privateKeyPem });
   // Else a busy process may close a connection just when the client sends the next request on it.
   server.keepAliveTimeout = 0;
@@ -334,7 +333,7 @@ export async function script(...answers: Answer[]) {
 /** Does work with settings that reach a scripted server of its own, and those of `env`. */
 export async function atScript<T>(
   answers: Answer[],
-  work: (requests: ScriptRequest[]) => Promise<T> | T,
+  work: (requests: ScriptRequests) => Promise<T> | T,
   env: Record<string, string | undefined> = {},
 ): Promise<T> {
   const { url, caFile, requests, close } = await script(...answers);
@@ -352,16 +351,9 @@ export async function failureOf<E extends Error>(
   work: Promise<unknown>,
   kind: new (...args: never[]) => E,
 ): Promise<E> {
-  const outcome = await work.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-  if (outcome instanceof kind) return outcome;
-  throw new assert.AssertionError({
-    message: `expected a ${kind.name}, got ${outcome}`,
-    actual: outcome,
-    expected: kind.name,
-  });
+  const outcome: unknown = await work.then(() => undefined).catch((error) => error);
+  assert.ok(outcome instanceof kind, `expected a ${kind.name}, got ${outcome}`);
+  return outcome;
 }
 
 /** The message of an error that is expected. */
