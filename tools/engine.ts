@@ -16,7 +16,7 @@ import {
 } from "../emulator/server";
 import { linesOf, nameOf, type Printed, type Run, readEvents } from "./engineLog";
 import { environment, linkModules, newFolder, repository } from "./folders";
-import { descendants, end, type Process, providerOf, until } from "./processes";
+import { descendants, end, type Process, until } from "./processes";
 import type { Protocol } from "./protocol";
 import { findOrBuildPulumi, type PulumiCli } from "./pulumi";
 import { Secrets } from "./secrets";
@@ -240,13 +240,6 @@ export class Project {
   /** Any command of the CLI, on the stack. */
   pulumi(...args: string[]): Promise<Printed> {
     return this.start([...args, "--stack", this.stack, "--non-interactive"]).done;
-  }
-
-  /** Runs a command. Kills its engine, or that engine's provider, when a request meets a fault. */
-  killed(victim: "engine" | "provider", fault: Fault, ...args: string[]): Promise<Printed> {
-    return this.onFault(fault, args, (engine, started) => {
-      process.kill(victim === "engine" ? engine : providerOf(started), "SIGKILL");
-    });
   }
 
   /**

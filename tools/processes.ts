@@ -37,14 +37,6 @@ function processes(): Process[] {
   });
 }
 
-/** The pid of the provider, dynamic or the plugin, among the processes that an engine has started. */
-export function providerOf(started: Process[]): number {
-  const isProvider = /dynamic-provider\/index\.js|plugin\/dist\/pulumi-resource-tlsedge\.js/;
-  const provider = started.find(({ command }) => isProvider.test(command));
-  if (!provider) throw new Error("the engine has no provider process");
-  return provider.pid;
-}
-
 /** Waits until a condition holds, or until the work has ended. */
 export async function until(holds: () => boolean, work: Promise<unknown>): Promise<void> {
   let hasEnded = false;

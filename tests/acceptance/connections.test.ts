@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type Account, type Emulator, startEmulator } from "../../emulator/server";
 import type { Project } from "../../tools/engine";
 import { repository } from "../../tools/folders";
-import { certificate, edge, lists, scenario, shownOf, warned } from "./scenario";
+import { certificate, edge, lists, scenario } from "./scenario";
 
 /** The first hostport of each account's edges. */
 const served = (...accounts: Account[]) =>
@@ -24,16 +24,6 @@ function anotherService(): { service: Emulator } {
   return other;
 }
 
-/** Sets a service in a namespace of the stack's config. */
-async function configure(project: Project, namespace: string, { url, apiKey, ca }: Emulator) {
-  project.keepSecret(`the API key of ${namespace}`, apiKey);
-  await project.file(`${namespace}.pem`, ca);
-  const caFile = join(project.folder, `${namespace}.pem`);
-  await project.succeedsQuietly("config", "set", `${namespace}:baseUrl`, url);
-  await project.succeedsQuietly("config", "set", `${namespace}:caFile`, caFile);
-  await project.setSecret(`${namespace}:apiKey`, apiKey);
-}
-
 scenario("two accounts of a program, as connections", ["dynamic"], () => {
   const staging = anotherService();
   const lookups = `
@@ -44,7 +34,13 @@ scenario("two accounts of a program, as connections", ["dynamic"], () => {
     "C1 C5: each resource and lookup is in the account of its connection": {
       outside: async (project) => {
         await project.certificate(".", { commonName: "app.example.com" });
-        await configure(project, "tlsedge-staging", staging.service);
+        const { url, apiKey, ca } = staging.service;
+        project.keepSecret("the API key of staging", apiKey);
+        await project.file("staging.pem", ca);
+        const settings = { baseUrl: url, caFile: join(project.folder, "staging.pem") };
+        for (const [name, value] of Object.entries(settings))
+          await project.succeedsQuietly("config", "set", `tlsedge-staging:${name}`, value);
+        await project.setSecret("tlsedge-staging:apiKey", apiKey);
         project.env.TLSEDGE_STAGING_BASE_URL = "https://elsewhere.example.com";
       },
       program: `${lookups}
@@ -78,18 +74,10 @@ scenario("two accounts of a program, as connections", ["dynamic"], () => {
           await project.succeedsQuietly("config", "rm", "tlsedge-none:apiKey");
         },
       },
-    "C5: a resource that moves to another connection is deleted here and created there": {
-      program:
-        edge("here", 'hostports: ["here.example.com:443"], connection: "tlsedge-staging"') +
-        edge("there", 'hostports: ["there.example.com:443"]'),
-      up: { replace: 2, delete: 1, discard: 1, same: 1 },
-      check: ({ emulator }) =>
-        assert.deepEqual(served(emulator, staging.service), [["there"], ["here"]]),
-    },
   };
 });
 
-scenario("three accounts of a program, as providers", ["plugin"], () => {
+scenario("three accounts of a program, as the default and explicit providers", ["plugin"], () => {
   const staging = anotherService();
   let third: Account;
   const servedByEach = ({ emulator }: Project) => served(emulator, staging.service, third);
@@ -113,32 +101,37 @@ scenario("three accounts of a program, as providers", ["plugin"], () => {
     ${more}`;
 
   return {
-    "C4 C82: each resource is in the account of its provider, whose key is encrypted": {
-      outside: async (project) => {
-        third = project.emulator.addAccount();
-        await project.file("staging-ca.pem", staging.service.ca);
-        for (const [name, { apiKey }] of Object.entries({ staging: staging.service, third })) {
-          project.keepSecret(`the API key of ${name}`, apiKey);
-          await project.file(`${name}-key`, apiKey);
-        }
+    "C1 C4 C82: each resource is in the account of its provider, whose key is encrypted; config wins":
+      {
+        outside: async (project) => {
+          third = project.emulator.addAccount();
+          await project.setSecret("tlsedge:apiKey", project.emulator.apiKey);
+          project.env.TLSEDGE_API_KEY = "of-the-environment";
+          await project.file("staging-ca.pem", staging.service.ca);
+          for (const [name, { apiKey }] of Object.entries({ staging: staging.service, third })) {
+            project.keepSecret(`the API key of ${name}`, apiKey);
+            await project.file(`${name}-key`, apiKey);
+          }
+        },
+        program: (project) => program(project),
+        up: "succeeds",
+        check: async (project, run) => {
+          assert.deepEqual(servedByEach(project), [["here"], ["moves", "there"], ["renamed"]]);
+          assert.deepEqual(await project.output("there"), ["there.example.com:443"]);
+          // None is a message about a resource.
+          const [, diagnostics = ""] = run.output.split("Diagnostics:");
+          const services = diagnostics.match(/(?<=^ *)\S.*the service.*?(?= is )/gm);
+          assert.deepEqual(services?.sort(), [
+            "tlsedge: the service",
+            "tlsedge: the service of the provider default-third",
+            "tlsedge: the service of the provider staging",
+          ]);
+        },
       },
-      program: (project) => program(project),
-      up: "succeeds",
-      check: async (project, run) => {
-        assert.deepEqual(servedByEach(project), [["here"], ["moves", "there"], ["renamed"]]);
-        assert.deepEqual(await project.output("there"), ["there.example.com:443"]);
-        // None is a message about a resource.
-        const services = shownOf(run, "the service").map((line) => line.trim().split(" is ")[0]);
-        assert.deepEqual(services.sort(), [
-          "tlsedge: the service",
-          "tlsedge: the service of the provider default-third",
-          "tlsedge: the service of the provider staging",
-        ]);
-      },
-    },
     "C1 C82: another account replaces, another provider of the account does not": {
-      outside: () => {
+      outside: ({ emulator, env }) => {
         staging.service.requests.splice(0);
+        env.TLSEDGE_API_KEY = emulator.apiKey;
       },
       // Settings that are not known yet are no error in a plan.
       program: (project) =>
@@ -165,54 +158,6 @@ scenario("three accounts of a program, as providers", ["plugin"], () => {
           methods.filter((method) => method !== "GET"),
           ["DELETE"],
         );
-      },
-    },
-    "C7: a destroy with the key of another account deletes nothing, and says what to do": {
-      outside: (project) => {
-        project.env.TLSEDGE_API_KEY = third.apiKey;
-      },
-      destroy: "fails",
-      says: [/TLSEDGE_SAME_ACCOUNT=1/],
-      check: async (project) => {
-        assert.deepEqual(servedByEach(project)[0], ["here", "last", "source"]);
-        assert.ok((await project.exported()).here);
-      },
-    },
-  };
-});
-
-scenario("settings in config and in the environment", ["plugin"], () => {
-  const other = anotherService();
-  return {
-    "C4 C82: an API key in plain text is refused, and no request is made": {
-      outside: async (project) => {
-        await configure(project, "tlsedge", other.service);
-        // Not the real key: the engine shows what is plain text.
-        const plain = ["tlsedge:apiKey", "in-plain-text", "--plaintext"];
-        await project.succeedsQuietly("config", "set", ...plain);
-      },
-      program: edge("e", ""),
-      // With --skip-preview, the engine writes the provider's record before the provider can refuse.
-      up: "fails",
-      says: [/tlsedge:apiKey is in plain text in the config/, /set --secret tlsedge:apiKey/],
-      requests: [],
-      check: () => assert.deepEqual(other.service.requests, []),
-    },
-    "C1 C4: config wins, with an encrypted key, and a misspelt variable is named": {
-      outside: async (project) => {
-        await configure(project, "tlsedge", other.service);
-        project.env.TLSEDGE_OFFLINEPLAN = "1";
-      },
-      // One process for the state, and one for the program.
-      options: ["--refresh"],
-      up: { create: 1, same: 1 },
-      requests: [],
-      check: async (project, run) => {
-        const warnings = warned(run).map(([, message]) => message);
-        const unknown = warnings.filter((text) => text.includes("TLSEDGE_OFFLINEPLAN"));
-        assert.equal(unknown.length, 1, unknown.join());
-        assert.match(JSON.stringify(await project.state()), /"apiKey":\{[^}]*"ciphertext"/);
-        assert.equal(other.service.tlsEdges.list().length, 1);
       },
     },
   };

@@ -11,24 +11,9 @@ const leaves: Record<string, CertificateOptions> = {
   expired: { commonName: "past", notBefore: new Date(0), notAfter: new Date(1000) },
 };
 const names = Object.keys(leaves);
-const steps = (what: string, ...more: string[]) => [
-  ...names.map((name) => `${what}:${name}`),
-  ...["same:off", "same:hostport"],
-  ...more,
-];
 
 scenario("an import by the engine", ["plugin"], () => {
   const ids: Record<string, string> = {};
-  const program = (key = "", gone = "") => `
-    new tlsedge.TLSEdge("off", {}, { protect: true });
-    new tlsedge.TLSEdge("hostport", { hostports: ["a.example:443", "b.example:443"] }, { protect: true });
-    for (const name of ${JSON.stringify(names)}) {
-      const read = (type) => readFileSync(name + type, "utf8");
-      new tlsedge.TLSCertificate(name, { certificatePem: read(".pem"), ${key} }, { protect: true });
-    }
-    ${edge("kept", 'hostports: ["kept:443"]', 'import: "kept:443"')}
-    ${edge("gone", 'hostports: ["gone:443"]', gone)}`;
-
   return {
     "C81: import takes a file of ids, hostports and fingerprints, without keys": {
       outside: async (project) => {
@@ -52,7 +37,7 @@ scenario("an import by the engine", ["plugin"], () => {
         const hostports = ["a.example:443", "b.example:443"];
         ids.off = (await tlsEdges.create(client, { mutual_tls })).id;
         ids.hostport = (await tlsEdges.create(client, { hostports })).id;
-        for (const name of ["kept", "gone"])
+        for (const name of ["one", "two"])
           ids[name] = (await tlsEdges.create(client, { hostports: [`${name}:443`] })).id;
         const type = "tlsedge:index:TLSEdge";
         resources.push({ type, name: "off", id: ids.off });
@@ -66,21 +51,28 @@ scenario("an import by the engine", ["plugin"], () => {
         for (const name of [...names, "off", "hostport"]) assert.equal(found[name]?.id, ids[name]);
       },
     },
-    "C81: the program of an import has no diff; the option takes a hostport or an id": {
-      program: () => program("", `import: "${ids.gone}"`),
-      up: "succeeds",
-      steps: steps("same", "import:kept", "import:gone"),
-      writes: [],
-      state: ({ kept, gone }) => assert.deepEqual([kept?.id, gone?.id], [ids.kept, ids.gone]),
-    },
-    "C42 C81: the keys come later with no write, and the option import may stay or go": {
-      program: () => program('privateKeyPem: read(".key")'),
-      up: "succeeds",
-      steps: steps("update", "same:kept", "same:gone"),
-      writes: [],
-      state: (found) => {
-        for (const name of names) assert.ok(found[name]?.inputs.privateKeyPem);
+    "C42 C81: the program of an import writes nothing: keys come later, the option takes a hostport or an id":
+      {
+        program: () => `
+        new tlsedge.TLSEdge("off", {}, { protect: true });
+        new tlsedge.TLSEdge("hostport", { hostports: ["a.example:443", "b.example:443"] }, { protect: true });
+        for (const name of ${JSON.stringify(names)}) {
+          const read = (type) => readFileSync(name + type, "utf8");
+          const key = name === "rsa" && { privateKeyPem: read(".key") };
+          new tlsedge.TLSCertificate(name, { certificatePem: read(".pem"), ...key }, { protect: true });
+        }
+        ${edge("one", 'hostports: ["one:443"]', 'import: "one:443"')}
+        ${edge("two", 'hostports: ["two:443"]', `import: "${ids.two}"`)}`,
+        up: "succeeds",
+        steps: [
+          ...["update:rsa", "same:ed25519", "same:expired", "same:off", "same:hostport"],
+          ...["import:one", "import:two"],
+        ],
+        writes: [],
+        state: ({ one, two, rsa }) => {
+          assert.deepEqual([one?.id, two?.id], [ids.one, ids.two]);
+          assert.ok(rsa?.inputs.privateKeyPem);
+        },
       },
-    },
   };
 });

@@ -149,10 +149,6 @@ export const age = ({ emulator }: Project): void => {
   emulator.clocks.date += 600_000;
 };
 
-/** The lines of a run that have the text: the engine shows each once, at the end. */
-export const shownOf = ({ output }: Run, text: string): string[] =>
-  (output.split("Diagnostics:")[1] ?? "").split("\n").filter((line) => line.includes(text));
-
 /** What is warned of, with the name of the resource. */
 export const warned = ({ events }: Run): [name: string, message: string][] =>
   events

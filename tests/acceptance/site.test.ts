@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Project } from "../../tools/engine";
-import { edge, scenario } from "./scenario";
+import { edge, pair, scenario } from "./scenario";
 
 /** Writes the files of a certificate of this name, in a folder of this name. */
 const issue = (project: Project, name: string) =>
@@ -18,41 +18,29 @@ const kept = site(
   }] }`,
 );
 
-/** Which parts of the site are protected. */
-const isProtected = async (project: Project) => {
+/** Which parts of a site are protected. */
+const isProtected = async (project: Project, name: string) => {
   const { resources } = await project.state();
-  const found = resources.map(({ type, protect = false }) => [type.split(":").at(-1), protect]);
-  return Object.fromEntries(found.filter(([type]) => String(type).startsWith("TLS")));
+  const own = resources.filter(({ urn }) => urn.endsWith(`::${name}`));
+  return Object.fromEntries(
+    own.map(({ type, protect = false }) => [type.split(":").at(-1), protect]),
+  );
 };
 const edgeAlone = { TLSSite: true, TLSEdge: true, TLSCertificate: false };
 
 /** tests/tlsSite.test.ts has each argument; outputs.test.ts has a site of dynamic providers. */
 scenario("a site of the plugin", ["plugin"], {
-  "C50 C88: a protected site renews its certificate, whose key is a secret, and keeps its edge": [
-    {
-      outside: async (project) => {
-        const description = "a-description-that-is-secret";
-        project.keepSecret("the description", description);
-        await project.file("description", description);
-        await issue(project, "kept");
-      },
-      program: kept,
-      up: { create: 4 },
-      check: async (project) => assert.deepEqual(await isProtected(project), edgeAlone),
-    },
-    {
-      outside: (project) => issue(project, "kept"),
-      up: "succeeds",
-      writes: ["POST /tls_certificates", "DELETE /tls_certificates/:id"],
-      check: async (project) => assert.deepEqual(await isProtected(project), edgeAlone),
-    },
-  ],
   "C50 C88: a site has its parts in the state; its certificate may be an output": {
     outside: async (project) => {
-      const hostport = "hidden.example:443";
-      project.keepSecret("the hostport", hostport);
-      await project.file("hostport", hostport);
-      await issue(project, "own");
+      const secrets = {
+        description: "a-description-that-is-secret",
+        hostport: "hidden.example:443",
+      };
+      for (const [name, text] of Object.entries(secrets)) {
+        project.keepSecret(`the ${name}`, text);
+        await project.file(name, text);
+      }
+      for (const name of ["kept", "own"]) await issue(project, name);
     },
     program: `${kept}
       const { id } = ${edge("other", 'hostports: ["b.example:443"]')}
@@ -67,6 +55,7 @@ scenario("a site of the plugin", ["plugin"], {
     previewed: true,
     says: [/is not valid for own\.hostports\[1\]: /, /is not valid for later\.example:443/],
     check: async (project) => {
+      assert.deepEqual(await isProtected(project, "kept"), edgeAlone);
       const { resources } = await project.state();
       assert.doesNotMatch(JSON.stringify(resources), /PRIVATE KEY|privkey\.pem/);
       const of = (type: string, name: string) =>
@@ -89,6 +78,12 @@ scenario("a site of the plugin", ["plugin"], {
         assert.equal(of("TLSSite", name)?.outputs.certificateId, certificate?.id);
     },
   },
+  "C88: a protected site renews its certificate, and keeps its edge": {
+    outside: (project) => issue(project, "kept"),
+    up: "succeeds",
+    writes: ["POST /tls_certificates", "DELETE /tls_certificates/:id"],
+    check: async (project) => assert.deepEqual(await isProtected(project, "kept"), edgeAlone),
+  },
   "C18 C88: a site and an edge with one hostport fail the plan, where the SDK names a download": {
     // As generated SDKs do: the children of the site have the provider of the site.
     program: `${kept}
@@ -107,32 +102,23 @@ scenario("a site of the plugin", ["plugin"], {
     ],
     neverSays: /certificatePem|privateKeyPem/,
   },
-  "C88: wrong arguments of a site, and an output that is no certificate, are refused in a sentence":
-    [
-      {
-        program: kept + site("wrong", `access: {}, ${files("own")}`),
-        preview: "fails",
-        says: [/ has a problem: the site wrong: access must say who may connect/],
-        // Where the component itself failed, programs print what they know of gRPC, in Python 40 lines.
-        neverSays: /UNKNOWN|failed to register|\n +at /,
-      },
-      {
-        // An edge that the stack has already.
-        program: `${kept}
+  "C88: an output that is no certificate is refused in a sentence": [
+    {
+      // An edge that the stack has already.
+      program: `${kept}
         const other = ${edge("other", 'hostports: ["b.example:443"]')}
         ${site("wrong", "certificate: other.id.apply(() => other)")}`,
-        preview: "fails",
-        says: [/the site wrong: certificate must be a TLSCertificate/],
-      },
-      {
-        program: `${kept}
-        const made = new tlsedge.TLSCertificate("made", {
-          certificatePem: readFileSync("own/fullchain.pem", "utf8"),
-          privateKeyPem: readFileSync("own/privkey.pem", "utf8"),
-        });
+      preview: "fails",
+      says: [/ has a problem: the site wrong: certificate must be a TLSCertificate/],
+      // Where the component itself failed, programs print what they know of gRPC, in Python 40 lines.
+      neverSays: /UNKNOWN|failed to register/,
+    },
+    {
+      program: `${kept}
+        const made = new tlsedge.TLSCertificate("made", { ${pair("own")} });
         ${site("wrong", "certificate: made.id")}`,
-        preview: "fails",
-        says: [/certificate must be a TLSCertificate, the resource itself and not its id/],
-      },
-    ],
+      preview: "fails",
+      says: [/certificate must be a TLSCertificate, the resource itself and not its id/],
+    },
+  ],
 });

@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
+import { promisify } from "node:util";
+import type { Adoption } from "../../cli/adopt";
 import type { Client } from "../../client/client";
 import { tlsEdges } from "../../client/tlsEdge";
 import { makeCertificate } from "../../emulator/server";
-import type { Project } from "../../tools/engine";
+import { Project } from "../../tools/engine";
 import { repository } from "../../tools/folders";
 import { generateSdks, missing, printProgram, programs } from "../../tools/languages";
 import { schemaFile } from "../../tools/schema";
-import { adopt, emptyProject, heldBy, importAll } from "../acceptance/account";
 import { upload } from "../support";
 
 const plugin = path.join(repository, "plugin", "dist");
@@ -21,7 +23,7 @@ async function seed(client: Client) {
     description: 'it\'s "${quoted}" `quoted`, Ünïcödé 🔐',
     metadata: JSON.stringify({ owner: "it's", path: "C:\\new" }),
   };
-  const edges = await Promise.all([
+  await Promise.all([
     tlsEdges.create(client, {}),
     tlsEdges.create(client, {
       ...texts,
@@ -36,26 +38,30 @@ async function seed(client: Client) {
     tlsEdges.create(client, { mutual_tls: { enabled: false, certificate_authority_ids: [] } }),
   ]);
   const issuer = await makeCertificate({ commonName: "root", isCa: true });
-  const certificates = await Promise.all([
+  await Promise.all([
     upload(client, { commonName: "example.com", issuer }, { description: "two\nlines" }),
     upload(client, { commonName: "b.example", keyType: "ed25519" }),
   ]);
-  return { edges, certificates };
 }
 
 describe("the code that the engine's import writes of what adopt found", () => {
   let sdks: string;
   let project: Project;
   let held: string;
+  const objects = ({ tlsEdges, tlsCertificates } = project.emulator) =>
+    JSON.stringify([tlsEdges.list(), tlsCertificates.list()]);
 
   before(async function () {
     if (await missing("go")) this.skip();
     sdks = await generateSdks(schemaFile);
-    const made = await emptyProject();
-    project = made.project;
-    await seed(made.client);
-    held = heldBy(project);
-    const { edges, certificates, skipped } = await adopt(project);
+    project = await Project.create({}, {}, "plugin");
+    await project.program("");
+    await seed(project.newClient());
+    held = objects();
+    const { folder: cwd, env } = project;
+    const args = [path.join(repository, "dist", "cli", "main.js"), "adopt", "--plugin"];
+    const node = promisify(execFile)(process.execPath, [...args, "--format", "json"], { cwd, env });
+    const { edges, certificates, skipped }: Adoption = JSON.parse((await node).stdout);
     assert.deepEqual([edges.length, certificates.length, skipped], [5, 2, []]);
   });
   after(() => project?.close());
@@ -69,7 +75,7 @@ describe("the code that the engine's import writes of what adopt found", () => {
         Object.assign(env, await programs[language](folder, text, { sdks, plugin }));
       if (language === "yaml") {
         await write("resources: {}");
-        await imports(["--out", "printed", ...unattended]);
+        await imports("--out=printed");
         await write(await readFile(path.join(folder, "printed"), "utf8"));
       } else {
         await imports();
@@ -80,7 +86,7 @@ describe("the code that the engine's import writes of what adopt found", () => {
       const { steps, requests } = await project.preview();
       assert.equal(steps.length, 7);
       assert.deepEqual([steps.filter((step) => !step.startsWith("same:")), requests], [[], []]);
-      assert.equal(heldBy(project), held);
+      assert.equal(objects(), held);
     });
   }
 
@@ -103,11 +109,13 @@ describe("the code that the engine's import writes of what adopt found", () => {
     await write(corrected.replace("package generated_program;", ""));
     const { steps, requests } = await project.preview();
     assert.deepEqual([steps, requests], [["same:app"], []]);
-    assert.equal(heldBy(project), held);
+    assert.equal(objects(), held);
   });
 
-  async function imports(flags?: string[]): Promise<void> {
-    assert.equal((await importAll(project, flags)).changes.import, 7);
+  /** The language host that is built for these tests can print programs in YAML alone. */
+  async function imports(how = "--generate-code=false"): Promise<void> {
+    const all = ["import", "--file", "import.json", how, ...unattended];
+    assert.equal((await project.succeeds(...all)).changes.import, 7);
     const { resources } = await project.state();
     assert.equal(resources.filter(({ protect }) => protect).length, 7);
   }
