@@ -91,15 +91,14 @@ async function check(options: Options, io: IO): Promise<number> {
   return checks.every(({ ok }) => ok) ? 0 : 1;
 }
 
-/**
- * The client of an account, and the sources of its settings. A person or a job waits for a command: it fails early
- * when the service does not answer.
- */
-function accountOf({ connection, stack }: Options, { env }: IO) {
+/** The client of an account, which says what it waits for and retries little, and the sources of its settings. */
+function accountOf({ connection, stack }: Options, { env, stderr }: IO) {
   const retries = waysToSet(connection, "maxRetries").variable;
   const config = stack === undefined ? undefined : readConfig(stack, connection, env);
   try {
-    const client = connect(connection, config, { ...env, [retries]: env[retries] ?? "2" });
+    const show = (_: string, text: string) => void (text && stderr.write(`${text}\n`));
+    const few = { ...env, [retries]: env[retries] ?? "2" };
+    const client = connect(connection, config, few, { show });
     return { client, sources: sourcesOf(connection, config, env) };
   } catch (error) {
     if (config || !(error instanceof ConfigurationError)) throw error;

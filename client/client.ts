@@ -277,7 +277,11 @@ export class Client {
     let firstAt: number | undefined;
     let retries = 0;
     for (;;) {
-      const startedAt = await deadline.waitFor(pace.turn(this.#showTurn));
+      const startedAt = await deadline.waitFor(pace.turn(deadline.ms, this.#showTurn));
+      if (startedAt === undefined) {
+        const headers = { "retry-after": Math.ceil(pace.heldMs / 1000) };
+        throw this.#errorOf({ status: 429, headers, json: null }, request, tries);
+      }
       firstAt ??= startedAt;
       tries.attempts += 1;
       const outcome = await this.#try(request, tries, deadline, startedAt);
@@ -364,7 +368,7 @@ export class Client {
       const date = Date.parse(String(outcome.headers?.date));
       if (!Number.isNaN(date)) this.#account.clockSkewMs = date - Date.now();
       if (status === 429) pace.refused(startedAt, askedMs(outcome, this.clockSkewMs));
-      else if (status !== undefined) pace.took();
+      else if (status !== undefined) pace.took(startedAt);
       return outcome;
     } finally {
       this.#countWrite(method);

@@ -64,18 +64,23 @@ export function pauseMs(outcome: Outcome, attempts: number, clockSkewMs: number)
   return Math.max(Math.ceil(Math.random() * backoffMs), askedMs(outcome, clockSkewMs) ?? 0);
 }
 
-/** A number above is seconds since 1970, as some services give the time of a reset. */
+/** A number above is a time since 1970, in seconds or in milliseconds, as some services give it. */
 const leastEpoch = 1_000_000_000;
+const leastEpochMs = 1_000_000_000_000;
 
 /**
- * How long the service asks to wait, in milliseconds: `Retry-After`, or the reset of its limit, in seconds, as a time in
- * seconds or as a date. Undefined where it does not say.
+ * How long the service asks to wait, in milliseconds: `Retry-After`, and after 429 also the reset of its limit, in seconds
+ * or as a time. Undefined where it does not say.
  */
-export function askedMs({ headers = {} }: Outcome, clockSkewMs: number): number | undefined {
-  const names = ["retry-after", "ratelimit-reset", "x-ratelimit-reset"];
+export function askedMs(outcome: Outcome, clockSkewMs: number): number | undefined {
+  const { headers = {}, status } = outcome;
+  // Services tell the reset with each answer.
+  const resets = status === 429 ? ["ratelimit-reset", "x-ratelimit-reset"] : [];
+  const names = ["retry-after", ...resets];
   const text = names.map((name) => headers[name]).find((value) => value !== undefined);
   const seconds = Number(/^\s*([\d.]+)\s*s?\s*$/.exec(String(text))?.[1]);
-  const time = seconds > leastEpoch ? seconds * 1000 : Date.parse(String(text));
+  const epochMs = seconds > leastEpochMs ? seconds : seconds * 1000;
+  const time = seconds > leastEpoch ? epochMs : Date.parse(String(text));
   const ms = seconds <= leastEpoch ? seconds * 1000 : time - Date.now() - clockSkewMs;
   return ms > 0 ? ms : undefined;
 }

@@ -35,7 +35,7 @@ const unmeasured = 2;
 const fastest = 20;
 const faster = 0.02;
 
-/** Shows how many seconds are left until a request may start, and whether the service refuses requests for their rate. */
+/** Shows how many seconds are left until a request may start, and whether it waits because of refusals. */
 export type ShowTurn = (seconds: number, isRefused: boolean) => void;
 
 /**
@@ -72,24 +72,33 @@ export class Pace {
     return this.#refusedSince === undefined ? 0 : this.#heldUntil - this.#refusedSince;
   }
 
-  /** Resolves when the request may start, with the time. {@link took} or {@link refused} tells what became of it. */
-  async turn(show?: ShowTurn): Promise<number> {
+  /** How long the present hold lasts, in milliseconds. */
+  get heldMs(): number {
+    return Math.max(0, this.#heldUntil - performance.now());
+  }
+
+  /**
+   * Resolves when the request may start, with the time. {@link took} or {@link refused} tells what became of it.
+   *
+   * @returns Undefined when the service will have taken no request for the deadline before the request may start.
+   */
+  async turn(deadlineMs = Number.POSITIVE_INFINITY, show?: ShowTurn): Promise<number | undefined> {
     const place = this.#asked++;
-    const isRefused = () => this.#refusedSince !== undefined;
     let shownAt = Number.NEGATIVE_INFINITY;
     try {
-      for (let ms = this.#waitMs(place); ms >= 1; ms = this.#waitMs(place)) {
+      for (let wait = this.#waitOf(place); wait.ms >= 1; wait = this.#waitOf(place)) {
+        if (this.heldMs > 0 && this.refusedMs >= deadlineMs) return undefined;
         const now = performance.now();
-        if (ms >= minShownMs && now - shownAt >= showEveryMs) {
-          show?.(Math.ceil(ms / 1000), isRefused());
+        if (wait.ms >= minShownMs && now - shownAt >= showEveryMs) {
+          show?.(Math.ceil(wait.ms / 1000), wait.isRefused);
           shownAt = now;
         }
         // The rate may get faster meanwhile.
-        await pause(Math.min(ms, 1000), this.signal);
+        await pause(Math.min(wait.ms, 1000), this.signal);
       }
     } finally {
       this.#started += 1;
-      if (shownAt > 0) show?.(0, isRefused());
+      if (shownAt > 0) show?.(0, false);
     }
     this.#lastStart = performance.now();
     this.#starts.push(this.#lastStart);
@@ -97,8 +106,8 @@ export class Pace {
     return this.#lastStart;
   }
 
-  /** How long the request of this place still waits, in milliseconds. */
-  #waitMs(place: number): number {
+  /** How long the request of this place still waits, in milliseconds, and whether because of refusals. */
+  #waitOf(place: number): { ms: number; isRefused: boolean } {
     const now = performance.now();
     const before = place - this.#started;
     const { length } = this.#starts;
@@ -107,18 +116,22 @@ export class Pace {
     const isFull = this.requestsPerMinute > 0 && old >= 0;
     const freeAt = Number(this.#starts[old % length]) + windowMs * (1 + Math.floor(old / length));
     const gapMs = 1000 / this.#rate;
-    const at = Math.max(
-      isFull ? freeAt : now,
+    const own = isFull ? freeAt : now;
+    const slowed = Math.max(
       this.#heldUntil + before * gapMs,
       this.#lastStart + (before + 1) * gapMs,
     );
     // Those before it start first, also where they may start at the same time.
-    return Math.max(at - now, Math.min(before, 1));
+    const ms = Math.max(Math.max(own, slowed) - now, Math.min(before, 1));
+    return { ms, isRefused: slowed > own };
   }
 
-  /** Notes that the service has taken a request. */
-  took(): void {
-    this.#taken.push(performance.now());
+  /** Notes that the service has taken a request. One that was under way at a refusal says nothing of what comes after. */
+  took(startedAt: number): void {
+    const now = performance.now();
+    this.#taken.push(now);
+    while (now - Number(this.#taken[0]) > minuteMs) this.#taken.shift();
+    if (startedAt < this.#slowedAt) return;
     this.#refusedSince = undefined;
     this.#holdMs = 0;
     if (this.#rate === Number.POSITIVE_INFINITY) return;
@@ -138,8 +151,8 @@ export class Pace {
       this.#slowedAt = now;
       while (now - Number(this.#taken[0]) > minuteMs) this.#taken.shift();
       const slowed = this.#rate === Number.POSITIVE_INFINITY ? 0 : 0.7 * this.#rate;
-      const measured = (0.9 * this.#taken.length * 1000) / minuteMs;
-      this.#rate = Math.max(slowest, slowed, measured || unmeasured);
+      const measured = (0.9 * this.#taken.length * 1000) / minuteMs || unmeasured;
+      this.#rate = Math.min(fastest, Math.max(slowest, slowed, measured));
       this.#holdMs = Math.min(longestHoldMs, 2 * this.#holdMs || firstHoldMs);
       // A minute after the first one of the last minute, its turn is free again.
       const minuteOverMs = Number(this.#taken[0] ?? Number.POSITIVE_INFINITY) + windowMs - now;

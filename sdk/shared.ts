@@ -64,7 +64,7 @@ export interface Owner {
 
 /**
  * Fails the program when two of its resources have one object, or are to import it. The provider compares the
- * objects, too, but does not know which resource it checks.
+ * objects, too, but in the first call of its process it does not know the resource.
  */
 export function refuseSharedObject({ id }: pulumi.CustomResource, owner: Owner): void {
   const owners = declared()?.owners;

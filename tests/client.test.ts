@@ -534,25 +534,24 @@ describe("the client", () => {
       assert.equal(await pausesAfter({}, 1), 1);
     });
 
-    it("C34: is as long as the service asks for, in any form, by its clock", async () => {
-      for (const asked of [
-        { "Retry-After": "5" },
-        { "Retry-After": "5s" },
-        { "RateLimit-Reset": "5" },
-      ])
-        assert.equal(await pausesAfter(asked, 1), 5000);
+    it("C34: is as long as Retry-After says, in any form, by the service's clock", async () => {
+      for (const asked of ["5", "5s"])
+        assert.equal(await pausesAfter({ "Retry-After": asked }, 1), 5000);
       for (const year of [2015, 2065]) {
         const at = (second: number) => `Wed, 21 Oct ${year} 07:28:0${second} GMT`;
-        const reset = String(Date.parse(at(5)) / 1000);
-        assert.equal(await pausesAfter({ Date: at(0), "Retry-After": at(5) }, 1), 5000);
-        assert.equal(await pausesAfter({ Date: at(0), "X-RateLimit-Reset": reset }, 1), 5000);
+        for (const time of [at(5), String(Date.parse(at(5)) / 1000)])
+          assert.equal(await pausesAfter({ Date: at(0), "Retry-After": time }, 1), 5000);
       }
+      // Some services tell with each answer when their limit ends.
+      assert.ok((await pausesAfter({ "RateLimit-Reset": "40" }, 1)) <= 500);
     });
 
     it("C34: after 429 ends at the deadline alone, which the error names, and what the service asks for", async () => {
       for (const [headers, attempts] of [
         [{}, 8],
         [{ "Retry-After": "50" }, 3],
+        [{ "RateLimit-Reset": "50" }, 3],
+        [{ "X-RateLimit-Reset": String(Date.now() + 3_600_000) }, 1],
         [{ "Retry-After": "3600" }, 1],
       ] as const) {
         const { client } = await scripted(Array(9).fill(answer(429, {}, headers)), {

@@ -53,11 +53,11 @@ describe("the pace of requests", () => {
     let refused = 0;
     /** Sends a request once; gives whether it was taken. */
     const send = async (pace: Pace) => {
-      const startedAt = await pace.turn();
+      const startedAt = Number(await pace.turn());
       const now = Date.now() / 1000;
       const seconds = Math.ceil(limit(now) - now);
       await new Promise((resolve) => setTimeout(resolve, 100));
-      if (seconds <= 0) pace.took();
+      if (seconds <= 0) pace.took(startedAt);
       else pace.refused(startedAt, says ? seconds * 1000 : undefined);
       refused += Number(seconds > 0);
       assert.ok(pace.refusedMs < 120_000, "the deadline would end it");
@@ -101,5 +101,36 @@ describe("the pace of requests", () => {
   it("C34: a minute that others have used up is waited for, and no request fails", async () => {
     const { seconds } = await play({ limit: inMinute(120, false, 120), says: false, count: 50 });
     assert.ok(seconds < 85, `${seconds}`);
+  });
+
+  it("C34: a hold that is longer than the deadline ends each turn at once, and a later request is sent", async () => {
+    holdClocks(["setTimeout"], 0);
+    const pace = new Pace(0);
+    const startedAt = Number(await pace.turn(120_000));
+    const waiting = pace.turn(120_000);
+    pace.refused(startedAt, 3_600_000);
+    assert.equal(await ticking(pace.turn(120_000), 50), undefined);
+    await waiting;
+    mock.timers.tick(3_600_000);
+    assert.ok(Number(await ticking(pace.turn(120_000), 50)) > 3_600_000);
+  });
+
+  it("C34: an answer to a request that was under way at a refusal ends no hold, and its row says why it waits", async () => {
+    holdClocks(["setTimeout"], 0);
+    const pace = new Pace(120);
+    const [first, second] = [Number(await pace.turn()), Number(await pace.turn())];
+    mock.timers.tick(100);
+    pace.refused(first);
+    pace.took(second);
+    const shown: unknown[] = [];
+    await ticking(
+      pace.turn(120_000, (...all) => shown.push(all)),
+      50,
+    );
+    assert.deepEqual(shown, [
+      [1, true],
+      [0, false],
+    ]);
+    assert.ok(pace.refusedMs > 0);
   });
 });

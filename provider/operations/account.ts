@@ -61,7 +61,7 @@ function doubt({ connection, client }: Account, title: string): string {
   const { variable } = waysToSet(connection, "sameAccount");
   return (
     `the ${title} was not found at ${client.baseUrl.href}, and the state was stored with another base URL or API key. ` +
-    "So either it was deleted, or the present ones belong to another account or service. Nothing was written. If " +
+    "So either it was deleted, or the present ones belong to another account or service. This run writes nothing more. If " +
     `one is wrong, correct it in ${base.configKey} or ${base.variable}, or in ${key.configKey} or ${key.variable}. If ` +
     `both are right, run the command once with ${variable}=1 in the environment`
   );

@@ -18,6 +18,8 @@ export interface Created {
 
 /** How old the newest page may be that says what was there before a POST. */
 const baselineAgeMs = 30_000;
+/** A create that waits longer for its turn has no such page: another run may have made an equal object meanwhile. */
+const staleMs = 60_000;
 /** The seconds before each look for the object of a lost answer. The last one counts for later looks, too. */
 const pauses = [1, 4, 10];
 
@@ -38,6 +40,7 @@ export async function create(
   const list = account.list(kind);
   // Without this page the create goes on. Then the object of a lost answer can't be known.
   const before = await list.newestPage(baselineAgeMs).catch(() => undefined);
+  const readAt = performance.now();
   const body = kind.toBody(inputs);
   const post = () => kind.endpoints.create(account.client, body);
   let problem: string | undefined;
@@ -46,7 +49,10 @@ export async function create(
       problem = error.message;
       return { id: error.objectId, uri: "", created_at: "" };
     }
-    if (isLostCreate(error)) return findLost(kind, account, inputs, error, before);
+    if (isLostCreate(error)) {
+      const isStale = performance.now() - readAt - error.elapsedMs > staleMs;
+      return findLost(kind, account, inputs, error, isStale ? undefined : before);
+    }
     throw error;
   });
   const { id } = wire;

@@ -35,14 +35,19 @@ export class List {
    * The newest page. Who needs it at the same time shares the request.
    *
    * @param maxAgeMs How old it may be. Default: as old as the run.
-   * @throws Error when the list can't be read, the same one for that time.
+   * @throws Error when the list can't be read. The run remembers it only where it has read no page before.
    */
   newestPage(maxAgeMs: number = Number.POSITIVE_INFINITY): Promise<Page<ListItem>> {
     const now = performance.now();
     if (!this.#newest || now - this.#newest.beganAt > maxAgeMs) {
       const first = this.#kind.endpoints.pages(this.#client.operation()).next();
       const result = first.then(({ value }) => value ?? Object.assign([], { isLast: true }));
-      this.#newest = { beganAt: now, result };
+      const [before, reading] = [this.#newest, { beganAt: now, result }];
+      this.#newest = reading;
+      result.catch(() => {
+        if (before && this.#newest === reading) this.#newest = before;
+      });
+      return result;
     }
     return this.#newest.result;
   }
