@@ -107,6 +107,8 @@ describe("adoption", () => {
     const says = (all: string, ...objects: string[]) => [
       [`${all} what exists, without a write:`, ...objects].join("\n  "),
     ];
+    await messageOf(plan(importing(existing.id)));
+    assert.deepEqual(await reported(), []);
     const edge = importing(existing.id, args);
     await plan(edge);
     assert.deepEqual(
@@ -224,6 +226,10 @@ describe("adoption", () => {
     assert.equal(await stack.up(option), "update");
     beginRun();
     assert.equal(await stack.up(option), "same");
+    const hostports = ["c.example.com:443", "d.example.com:443"];
+    const two = await deployed(tlsEdge, { hostports });
+    beginRun();
+    for (const name of hostports) await two.preview(importing(name, { hostports }));
   });
 
   it("C40: an id that looks like a hostport is an id", async () => {
@@ -295,6 +301,11 @@ describe("adoption", () => {
     const messages = captureMessages();
     await stack.destroy();
     assert.match(messages().join(), /stays on the service.*remove the option.*`import` to edgtls_/);
+    // A replacement by force, in the update that adds the option.
+    const again = new Stack(tlsEdge);
+    again.name = existing.name;
+    await again.up(importing(existing.id, args));
+    await existing.leave();
     assert.deepEqual(ids(), [existing.id]);
   });
 

@@ -185,7 +185,7 @@ describe("the SDK", () => {
         refused(/add pulumi-tlsedge to the dependencies there$/);
         // The engine gives a component, which is a provider, its address.
         process.argv.push("127.0.0.1:9");
-        refused(/the plugin's SDK.*`pulumi package add /);
+        refused(/the plugin's SDK.*`pulumi package add \S+\/plugin` in its folder$/);
       } finally {
         process.argv = process.argv.filter((argument) => argument !== "127.0.0.1:9");
         process.chdir(folder);
@@ -248,7 +248,9 @@ describe("the SDK", () => {
     it("C50 a certificate gives its key, and nothing else, as a secret, whatever the program passes", async () => {
       for (const key of [privateKeyPem, pulumi.output(privateKeyPem)]) {
         const args = { certificatePem, privateKeyPem: key };
-        const { inputs } = await registration(new sdk.TLSCertificate("c", args));
+        const certificate = new sdk.TLSCertificate("c", args);
+        assert.ok(!("privateKeyPem" in certificate));
+        const { inputs } = await registration(certificate);
         const secrets = Object.keys(inputs).filter((name) =>
           pulumi.runtime.isRpcSecret(inputs[name]),
         );
@@ -286,7 +288,8 @@ describe("the SDK", () => {
       new sdk.TLSEdge("first", { hostports });
       new sdk.TLSEdge("port", { hostports: ["a.example.com:8443"] });
       new sdk.TLSEdge("elsewhere", { hostports, connection: "tlsedge-other" });
-      new sdk.TLSEdge("ignored", { hostports }, { ignoreChanges: ["hostports"] });
+      for (const path of ["hostports", "hostports[0]", "*"])
+        new sdk.TLSEdge(`ignored ${path}`, { hostports }, { ignoreChanges: [path] });
       assert.throws(
         () => new sdk.TLSEdge("second", { hostports: ["b.example.com:443", "A.example.com:443"] }),
         /"first" and "second" have the same hostport, a\.example\.com:443, which/,

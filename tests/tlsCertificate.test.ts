@@ -112,12 +112,14 @@ describe("a TLS certificate", () => {
         const pems = () =>
           isShorter ? [chain, leaf.certificatePem] : [leaf.certificatePem, chain];
 
-        it(`C20 C25: the chain that was sent is no change where the service has it ${what}`, async () => {
+        it(`C20 C25 C51: the chain that was sent is no change where the service has it ${what}`, async () => {
           const [sent = "", answered = ""] = pems();
           const news = { ...args, certificatePem: sent };
           answerWith(answered);
           const stack = await deploy(news);
           assert.equal(stack.state.certificatePem, answered);
+          // States have this name.
+          assert.ok(stack.state.__sentChainFingerprint);
           assert.equal(await stack.up(news), "same");
           assert.equal(await stack.refresh(), "same");
           assert.equal(await stack.up(news), "same");
