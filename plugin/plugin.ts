@@ -207,15 +207,14 @@ class Plugin {
     const [olds, news] = [fromWire(request.getOlds()).values, fromWire(request.getNews())];
     const { [filesKey]: files, ...given } = news.values;
     const pruned = prune(kind, given);
-    const before = Object.keys(olds).length > 0 ? olds : undefined;
-    const { inputs, problems, warnings = [] } = kind.check(pruned, before, new Date());
+    const { inputs, problems, warnings = [] } = kind.check(pruned, olds, new Date());
     const all = [...problemsOfShape(kind, pruned), ...problems];
     const urn = request.getUrn();
     const shared = this.#sharedHostport(kind, urn, inputs, news.secrets);
     if (shared) all.push({ path: "", reason: shared });
     // In a replacement, the engine checks twice.
     const isSecret = (name: string) => news.secrets.has(name);
-    for (const text of [...warnings, ...warningsOfInputs(kind, before, inputs)])
+    for (const text of [...warnings, ...warningsOfInputs(kind, olds, inputs)])
       this.#run.log("warning", text, urn);
     noteSecrets(this.#run, kind, news.secrets, inputs);
     this.#run.noteChecked(urn);

@@ -101,8 +101,13 @@ describe("adoption", () => {
     const says = (all: string, ...objects: string[]) => [
       [`${all} what exists, without a write:`, ...objects].join("\n  "),
     ];
-    await adopt(importing(existing.id, args));
     const name = "TLS edge a.example.com:443";
+    const edge = importing(existing.id, args);
+    await messageOf(plan(importing(existing.id)));
+    assert.deepEqual(await reported(), []);
+    await plan(edge);
+    assert.deepEqual(await reported(), says("1 of the creates adopts", name));
+    await adopt(edge);
     assert.deepEqual(await reported(), says("1 of the creates adopted", name));
     const { id } = (await upload()).stack;
     await reported();
@@ -183,6 +188,10 @@ describe("adoption", () => {
     assert.equal(await stack.up(option), "update");
     beginRun();
     assert.equal(await stack.up(option), "same");
+    const hostports = ["c.example.com:443", "d.example.com:443"];
+    const two = await deployed(tlsEdge, { hostports });
+    beginRun();
+    for (const name of hostports) await two.preview(importing(name, { hostports }));
   });
 
   it("C40: an id that looks like a hostport is an id", async () => {
@@ -244,6 +253,11 @@ describe("adoption", () => {
     const messages = captureMessages();
     await stack.destroy();
     assert.match(messages().join(), /stays on the service.*remove the option.*`import` to edgtls_/);
+    // A replacement by force, in the update that adds the option.
+    const again = new Stack(tlsEdge);
+    again.name = existing.name;
+    await again.up(importing(existing.id, args));
+    await existing.leave();
     assert.deepEqual(ids(), [existing.id]);
   });
 

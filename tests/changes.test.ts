@@ -158,13 +158,22 @@ describe("a change", () => {
     });
   }
 
+  it("C31: what the program does not set has drifted when somebody has set it", async () => {
+    const stack = await deployed(tlsEdge, {});
+    for (const fields of [{ metadata: "by hand" }, { hostports: ["a.example.com:443"] }]) {
+      emulator.tlsEdges.patch(stack.id, fields);
+      assert.equal(await stack.refresh(), "drifted");
+      assert.equal(await stack.up({}), "update");
+    }
+  });
+
   it("C31: an update of something else does not hide what has drifted", async () => {
     const args = { description: "a", hostports: ["a.example.com:443"] };
     const stack = await deployed(tlsEdge, args);
-    emulator.tlsEdges.patch(stack.id, { description: "by hand" });
+    emulator.tlsEdges.patch(stack.id, { description: "by hand", metadata: "by hand" });
     const other = { ...args, hostports: ["b.example.com:443"] };
     assert.equal(await stack.up(other), "update");
-    assert.equal(stack.state.description, "a");
+    assert.deepEqual([stack.state.description, stack.state.metadata], ["a", null]);
     assert.equal(await stack.refresh(), "drifted");
     assert.equal(await stack.up(other), "update");
     assert.equal(emulator.tlsEdges.get(stack.id)?.description, "a");

@@ -497,11 +497,16 @@ describe("pulumi-tlsedge", () => {
   }
 
   it("check prints a line for each thing that it looks at, such as a clock that is wrong", async () => {
-    emulator.clocks.date = 3_600_000;
-    const { code, stdout } = await run("check", { COLUMNS: "200" });
-    assert.equal(code, 1);
-    assert.match(stdout, /^ok {3}settings {2}baseUrl /m);
-    assert.match(stdout, /^fail clock {5}it is 3[56]\d\d s behind/m);
+    for (const [date, side] of [
+      [3_600_000, "behind"],
+      [-3_600_000, "ahead of"],
+    ] as const) {
+      emulator.clocks.date = date;
+      const { code, stdout } = await run("check", { COLUMNS: "200" });
+      assert.equal(code, 1);
+      assert.match(stdout, /^ok {3}settings {2}baseUrl /m);
+      assert.match(stdout, new RegExp(`^fail clock {5}it is 3[56]\\d\\d s ${side}`, "m"));
+    }
   });
 
   const apiKey = "tlse_a-key-that-must-not-be-seen";

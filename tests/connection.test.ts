@@ -300,6 +300,8 @@ describe("a connection", () => {
       const { connection: name, __provider, ...state } = stack.state;
       Object.assign(stack, { state, inputs: {} });
       assert.deepEqual((await stack.preview(args)).replaces, []);
+      // The account of the other one is not asked for it.
+      await new Stack(tlsEdge).up({ description: "another" });
       assert.equal(await stack.up(args), "update");
       assert.deepEqual([stack.state.connection, stack.state.__provider], [name, __provider]);
     }

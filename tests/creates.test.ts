@@ -21,6 +21,7 @@ import {
   type Properties,
   reset,
   setEnv,
+  setEnvFor,
   settingsFor,
   skipPauses,
   takeMethods,
@@ -128,10 +129,12 @@ describe("a create", () => {
     ["one object", false, 1],
   ] as const) {
     it(`C36: of two equal creates that lose both answers and make ${what}, none keeps one, and each names all`, async () => {
+      // Another connection of the same account.
+      setEnvFor(emulator, "TLSEDGE_B");
       faultPost(afterWork);
       faultPost({ work, answer: "reset" });
       emulator.faults.add({ method: "GET", skip: 1, times: 9, work: false, answer: "held" });
-      const failed = Promise.all([make(), make()].map(messageOf));
+      const failed = Promise.all([make(), make(inputs, "tlsedge-b")].map(messageOf));
       await until(() => shown.status.filter((text) => text.startsWith("waits 1 s")).length === 2);
       emulator.faults.clear();
       for (const text of await failed) for (const id of ids()) assert.ok(text.includes(id), text);

@@ -200,7 +200,10 @@ describe("the emulator", () => {
       hostportRepeated: [{ hostports: ["a.example:1", "A.example:1"] }],
       hostportTaken: [{ hostports: ["a.example:1", "TAKEN.example:443"] }],
       minVersionUpstream: [{ tls_termination: { ...upstream, min_version: "1.2" } }],
-      mutualTLSUpstream: [{ tls_termination: upstream, mutual_tls: {} }],
+      mutualTLSUpstream: [true, false].map((enabled) => ({
+        tls_termination: { ...upstream, enabled },
+        mutual_tls: {},
+      })),
     };
     it("are refused with a reason, created or updated, and stay as they are", async () => {
       const edge = await create(edges, { mutual_tls: {} });
@@ -320,6 +323,8 @@ describe("the emulator", () => {
       const key = (private_key_pem: string | undefined) => ({ private_key_pem });
       const { certificatePem } = leaf;
       const [first, issuer] = certificatePem.split(/(?<=END CERTIFICATE-----\n)/);
+      const forged = derOf(String(first));
+      forged[forged.length - 1] = Number(forged.at(-1)) ^ 1;
       const ed448 = patched(derOf(ed25519.certificatePem), hex("302a300506032b65"), [0x71]);
       const p192 = (der: Buffer) => patched(der, hex("06082a8648ce3d0301"), [1]);
       const refusals: Partial<Record<Reason, (object | Promise<object>)[]>> = {
@@ -344,6 +349,7 @@ describe("the emulator", () => {
         chainOutOfOrder: [
           chain(`${certificatePem}${ed25519.certificatePem}`),
           chain(`${first}${root.certificatePem}${issuer}`),
+          chain(`${block("CERTIFICATE", forged)}\n${issuer}`),
         ],
       };
       for (const [reason, changes] of Object.entries(refusals) as [Reason, object[]][]) {
@@ -401,6 +407,7 @@ describe("the emulator", () => {
       });
       await restart({ dataFile }).catch(() => {});
       append.mock.restore();
+      fs.appendFileSync(dataFile, '["tls_edges","edg');
       await restart({ dataFile });
       assert.deepEqual([emulator.url, emulator.ca, emulator.apiKey], [url, ca, apiKey]);
       assert.deepEqual(emulator.tunnels.list(), tunnels);
@@ -425,7 +432,7 @@ describe("the emulator", () => {
       fs.writeFileSync(dataFile, "{}\nmine\n", { mode: 0o644 });
       await assert.rejects(startEmulator({ dataFile }), /delete it/);
       assert.equal(fs.readFileSync(dataFile, "utf8"), "{}\nmine\n");
-      fs.writeFileSync(dataFile, "");
+      for (const file of [dataFile, `${dataFile}.new`]) fs.writeFileSync(file, "", { mode: 0o644 });
       await restart({ dataFile });
       assert.equal(fs.statSync(dataFile).mode & 0o777, 0o600);
     });

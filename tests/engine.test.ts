@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
-import { type AddressInfo, connect, type Socket } from "node:net";
+import net, { type AddressInfo, connect, type Socket } from "node:net";
 import { createInterface } from "node:readline";
+import { mock } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { isEngineAlive } from "../provider/run/engine";
 import { EnginePort } from "../tools/protocol";
@@ -79,6 +80,15 @@ describe("the engine", () => {
     assert.equal(await isEngineAlive(port), true);
     await engine.close();
     assert.equal(await isEngineAlive(port), false);
+  });
+
+  it("C84: an engine is not taken for gone by another error than a refused connection", async () => {
+    const socket = Object.assign(new EventEmitter(), { destroy() {} });
+    const connecting = mock.method(net, "connect", () => socket as Socket);
+    const alive = isEngineAlive(1);
+    connecting.mock.restore();
+    socket.emit("error", { code: "EMFILE" });
+    assert.equal(await alive, true);
   });
 
   it("C84: an engine that does not answer is alive, and not waited for without end", async function () {

@@ -73,8 +73,13 @@ describe("the launcher of the plugin", () => {
   });
 
   it("C89 is not needed by `pulumi package add`, which runs the folder with Pulumi's SDK", async () => {
+    const plugin = path.join(repository, "plugin");
+    assert.match(
+      readFileSync(path.join(plugin, "PulumiPlugin.yaml"), "utf8"),
+      /^runtime: nodejs$/m,
+    );
     const runner = require.resolve("@pulumi/pulumi/cmd/run-plugin");
-    await assertStarts(process.execPath, process.env, runner, path.join(repository, "plugin"));
+    await assertStarts(process.execPath, process.env, runner, plugin);
   });
 
   it("starts the plugin through links, absolute and relative", async function () {
@@ -165,14 +170,14 @@ describe("the launcher of the plugin", () => {
 
   it("C87 says in one sentence that Node.js is too old, and which it is", async () => {
     const old = path.join(newFolder(), "old.cjs");
-    writeFileSync(
-      old,
-      'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "21.7.3" } });',
-    );
-    const env = { ...process.env, NODE_OPTIONS: `--require "${old.replaceAll("\\", "/")}"` };
-    const said = await refusal(env);
-    assertSentence(said, /is 21\.7\.3/);
-    if (!isWindows) assert.ok(said.includes(process.execPath), said);
+    for (const node of ["21.7.3", "9.11.2"]) {
+      const value = `{ ...process.versions, node: "${node}" }`;
+      writeFileSync(old, `Object.defineProperty(process, "versions", { value: ${value} });`);
+      const env = { ...process.env, NODE_OPTIONS: `--require "${old.replaceAll("\\", "/")}"` };
+      const said = await refusal(env);
+      assertSentence(said, new RegExp(`is ${node}`));
+      if (!isWindows) assert.ok(said.includes(process.execPath), said);
+    }
   });
 
   function assertSentence(said: string, reason: RegExp): void {

@@ -334,7 +334,9 @@ describe("the lookups", () => {
     };
     const ref = { id: "bkdtg_1", uri: "https://x/bkdtg_1" };
     for (const backends of [ref, [ref]]) {
-      const answered = { id: "tn_5", region: null, labels: null, new: 1, backends };
+      const unset = ["public_url", "metadata", "proto", "region", "endpoint", "labels"];
+      const nulls = Object.fromEntries(unset.map((name) => [name, null]));
+      const answered = { id: "tn_5", ...nulls, new: 1, backends };
       const found = await find(() => sdk.getTunnel({ id: "tn_5" }), answered);
       assert.deepEqual(found, { id: "tn_5", backends: [ref] });
     }

@@ -66,6 +66,13 @@ describe("a program's unit test, with Pulumi's mocks", () => {
     undo.push(setMocks(mocks, undefined, undefined, true));
     const parent = new pulumi.ComponentResource("tests:index:Home", "home");
     const planned = new sdk.TLSEdge("new", {}, { parent });
+    /** Makes its child later. */
+    class Slow extends pulumi.ComponentResource {
+      protected override async initialize() {
+        await new Promise(setImmediate);
+        return new sdk.TLSEdge("new", {}, { parent: this });
+      }
+    }
     const there = new sdk.TLSEdge("there");
     const hostport = "a.b:443";
     const by = (dependsOn: pulumi.InvokeOutputOptions["dependsOn"]) =>
@@ -79,6 +86,7 @@ describe("a program's unit test, with Pulumi's mocks", () => {
       by(pulumi.output(planned)),
       by(planned.urn.apply(() => [])),
       by(parent),
+      by(new Slow("tests:index:Home", "slow")),
     ])
       assert.equal(await isKnown(lookup), false);
     assert.equal(calls.length, 0);

@@ -87,6 +87,13 @@ describe("a plan", () => {
       assert.match((await failed).message, /status 400/);
     });
 
+    it("C19: a plan makes no request with offlinePlan", async () => {
+      setEnv({ TLSEDGE_OFFLINE_PLAN: "true" });
+      await plan();
+      assert.deepEqual(await warnings(), []);
+      assert.equal(requests(), 0);
+    });
+
     it("C19: a service that is not this API, or where nothing answers, fails the plan", async () => {
       const wrong = answer(200, { items: [] });
       const { message } = await atScript([wrong], () => failureOf(plan(), PlanFailure));
@@ -95,12 +102,17 @@ describe("a plan", () => {
       assert.match(await messageOf(plan()), /base URL/);
     });
 
-    it("C19: a refused key fails the plan once, with one request", async () => {
-      setEnv({ TLSEDGE_API_KEY: "wrong" });
-      const all = await Promise.all([1, 2, 3].map(() => messageOf(plan())));
-      all.push(await messageOf(plan()));
-      assert.equal(all.filter((text) => text.includes("API key")).length, 1);
-      assert.equal(requests(), 1);
+    it("C5 C19: a refused key fails the plan once for each connection, with one request", async () => {
+      setEnvFor(emulator, "TLSEDGE_STAGING");
+      setEnv({ TLSEDGE_API_KEY: "wrong", TLSEDGE_STAGING_OFFLINE_PLAN: undefined });
+      setEnv({ TLSEDGE_STAGING_API_KEY: "wrong-too" });
+      for (const connection of ["tlsedge", "tlsedge-staging"]) {
+        const fails = () => messageOf(preview({ connection }));
+        const all = await Promise.all([1, 2, 3].map(fails));
+        all.push(await fails());
+        assert.equal(all.filter((text) => text.includes("API key")).length, 1);
+        assert.equal(requests(), 1);
+      }
     });
   });
 
@@ -188,6 +200,12 @@ describe("a plan", () => {
       await preview({ description: "known", hostports: unknown });
       await preview({ description: "a", hostports: ["moving:443"] });
       assert.deepEqual(await warnings(), []);
+    });
+
+    it("C19: a run names nothing as equal to what is not known in part", async () => {
+      const [holder = ""] = await others({ hostports: ["a:443"] });
+      await preview({ hostports: ["a:443", unknown] });
+      await warnsOf([holder, "this update will fail"], ["equals"]);
     });
 
     it("C19: a run that replaces a resource by force does not say that nobody has its object", async () => {

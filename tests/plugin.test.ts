@@ -207,6 +207,9 @@ describe("the plugin", () => {
       const hidden = await check("three", secret(["shared.example.com:443"]));
       assert.ok(hidden.includes("[secret]") && !hidden.includes("example.com"), hidden);
       await plugin.configure();
+      assert.equal(await check("private", secret(["secret.example.com:443"])), "");
+      const same = await check("open", ["secret.example.com:443"]);
+      assert.ok(same.includes("[secret]") && !same.includes("example.com"), same);
       assert.equal(await check("renamed", ["shared.example.com:443"]), "");
       for (const name of ["four", "five"]) assert.equal(await check(name, [unknown]), "");
     });
@@ -281,6 +284,12 @@ describe("the plugin", () => {
         assert.deepEqual([createdAt, description], [secret(created_at), secret("two")]);
       }
       assert.deepEqual((await edge().read(id, olds, news)).inputs, news);
+      // The tag in the state may be that of an earlier key.
+      const old = { ...olds, accountTag: "0" };
+      const planned = { id, olds: old, oldInputs, news, preview: true };
+      const updated = { id, olds, oldInputs, news };
+      const [plan, after] = [await answered("update", planned), await answered("update", updated)];
+      assert.equal(plan.accountTag, after.accountTag);
     });
 
     it("C50: has a value that is no secret any more in plain form in the state after the next update", async () => {
@@ -357,7 +366,9 @@ describe("the plugin", () => {
     const named = resourceOf("TLSEdge");
     const news = { description: "in time" };
     emulator.faults.add({ method: "POST", answer: { afterMs: 100 } });
+    takeMethods(emulator);
     const made = await plugin.call("create", { ...named, timeout: 60, properties: news });
+    assert.deepEqual(takeMethods(emulator), ["GET", "POST"], "no answer was lost");
     const state = valuesOf(made.getProperties());
     const late = { ...named, timeout: 0.2, id: made.getId(), olds: state, news };
     for (const [method, call, properties] of [
@@ -430,12 +441,16 @@ describe("the plugin", () => {
       };
     }
 
-    it("C1 C15: refuses a setting with a wrong name or value; a project named tlsedge may have settings of its own", async () => {
+    it("C1 C13 C15: refuses a setting with a wrong name or value; a project named tlsedge may have settings of its own", async () => {
       const stack = await start("default");
       assert.deepEqual((await stack.check({ size: "3" }, "tlsedge")).reasons, []);
       assert.match((await stack.check({ size: "3" }, "other")).reasons.join(), /unknown/);
       const { check } = await start("staging");
       assert.match((await check({ baseURL: baseUrl })).reasons.join(), /did you mean baseUrl/);
+      // What the engine adds.
+      const engine = { version: "0.1.0", pluginDownloadURL: "https://x.example", __internal: "{}" };
+      assert.deepEqual((await check({ baseUrl, apiKey: "k", ...engine })).reasons, []);
+      assert.deepEqual((await check({ baseUrl: unknown, apiKey: "k" })).reasons, []);
       assert.deepEqual((await check({ apiKey: "k", maxRetries: "many" })).reasons, [
         "maxRetries of the provider staging must be a whole number from 0 to 1000. Correct " +
           "maxRetries of the provider staging",

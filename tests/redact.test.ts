@@ -15,10 +15,18 @@ it("C4: an API key is known as it is, in JSON, in a URL and in base64", () => {
 });
 
 it("C50: a secret of 8 characters or more is cut as a whole, the longest first, and no other word", () => {
-  const secrets = ["a.example", "a.example.com:443", "example", "", '{"owner":"$& \\d"}'];
+  const secrets = [
+    "a.example",
+    "a.example.com:443",
+    "example",
+    "8letters",
+    "",
+    '{"owner":"$& \\d"}',
+  ];
   for (const [text, rest] of [
     ["a.example.com:443 is taken", "[secret] is taken"],
     ["a.example, A.EXAMPLE and example", "[secret], A.EXAMPLE and example"],
+    ["8letters", "[secret]"],
     ['no {"owner":"$& \\d"}: owner', "no [secret]: owner"],
   ] as const) {
     assert.equal(withoutSecrets(text, secrets), rest);
@@ -31,6 +39,7 @@ describe("an answer", () => {
     ["in PEM", `a ${key} b`, "a [secret] b"],
     ["in JSON", JSON.stringify({ key }), '{"key":"[secret]"}'],
     ["without its end", `a ${key.slice(0, 40)}`, "a [secret]"],
+    ["with a damaged start", `a ${key.slice(3)}`, "a [secret]"],
   ] as const) {
     it(`C50: has in no field a private key ${form}`, () => {
       assert.equal(withoutPrivateKeys()(text, "certificate_pem"), rest);

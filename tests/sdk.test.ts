@@ -226,7 +226,9 @@ describe("the SDK", () => {
     it("C50 a certificate gives its key, and nothing else, as a secret, whatever the program passes", async () => {
       for (const key of [privateKeyPem, pulumi.output(privateKeyPem)]) {
         const args = { certificatePem, privateKeyPem: key };
-        const { inputs } = await registration(new sdk.TLSCertificate("c", args));
+        const certificate = new sdk.TLSCertificate("c", args);
+        assert.ok(!("privateKeyPem" in certificate));
+        const { inputs } = await registration(certificate);
         const secrets = Object.keys(inputs).filter((name) =>
           pulumi.runtime.isRpcSecret(inputs[name]),
         );
@@ -264,7 +266,8 @@ describe("the SDK", () => {
       new sdk.TLSEdge("first", { hostports });
       new sdk.TLSEdge("port", { hostports: ["a.example.com:8443"] });
       new sdk.TLSEdge("elsewhere", { hostports, connection: "tlsedge-other" });
-      new sdk.TLSEdge("ignored", { hostports }, { ignoreChanges: ["hostports"] });
+      for (const path of ["hostports", "hostports[0]", "*"])
+        new sdk.TLSEdge(`ignored ${path}`, { hostports }, { ignoreChanges: [path] });
       assert.throws(
         () => new sdk.TLSEdge("second", { hostports: ["b.example.com:443", "A.example.com:443"] }),
         /"first" and "second" have the same hostport, a\.example\.com:443, which/,

@@ -112,6 +112,8 @@ describe("a TLS certificate", () => {
           beginRun();
           const stack = await deploy(news);
           assert.equal(stack.state.certificatePem, answered);
+          // States have this name.
+          assert.ok(stack.state.__sentChainFingerprint);
           assert.equal(await stack.up(news), "same");
           assert.equal(await stack.refresh(), "same");
           const changed = { ...news, description: "d" };

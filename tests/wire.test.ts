@@ -33,6 +33,7 @@ describe("the plugin's wire", () => {
     // Not what has another place in it.
     [{ hostports: ["a:1", "b:1", "c:1"] }, { hostports: ["c:1", "a:1"] }, "hostports[1]", "DELETE"],
     [{ hostports: ["a:1"] }, { hostports: ["b:1", "a:1"] }, "hostports[0]", "ADD"],
+    [{ hostports: ["a:1"] }, { hostports: ["b:1"] }, "hostports[0]", "UPDATE"],
     [{}, { description: "d" }, "description", "ADD"],
     [
       { tlsTermination: termination },
