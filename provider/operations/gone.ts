@@ -34,13 +34,10 @@ const youngMs = 120_000;
 /** The seconds before each try on a young object: together a minute. */
 const triesAfter = [0, 1, 2, 4, 8, 15, 15, 15];
 
-/**
- * Whether a service may find an object late (contract C39): it is younger than two minutes by the service's clock, or was
- * created without a time in the answer.
- */
+/** Whether a service may find an object late (contract C39): it is younger than two minutes by the service's clock. */
 export function isYoung({ account }: ManagedObject, state: Properties | undefined): boolean {
   const ageMs = Date.now() + account.client.clockSkewMs - Date.parse(String(state?.createdAt));
-  return state?.createdAt === "" || Math.abs(ageMs) < youngMs;
+  return Math.abs(ageMs) < youngMs;
 }
 
 /**
