@@ -319,8 +319,9 @@ export class World {
     const isUnsure = unsure.some((id) => id && error?.message.includes(id));
     if (!id && !isUnsure && error?.message.includes("is in the state"))
       throw new Broken("unstored", error.message);
-    // The option `import` names an object that a state may have.
-    if (args && !id && !args.__import && held.some(isNamed))
+    // The question for the account names an object of the state (contract C7), and so may the option `import`.
+    const isAsked = /SAME_ACCOUNT|see the first error about/.test(error?.message ?? "");
+    if (args && !id && !args.__import && !isAsked && held.some(isNamed))
       throw new Broken("misleading", error?.message ?? "");
     if (id) this.#judgeOwner(one);
   }
