@@ -119,7 +119,11 @@ async function findLost(
       if (cancelSignal.aborted) break;
     }
   }
-  const ids = seen.map(({ id }) => id).join(", ");
+  // A sibling's create may have been answered since.
+  const ids = seen
+    .filter(isFree)
+    .map(({ id }) => id)
+    .join(", ");
   const found = ids
     ? `It may be one of these objects with the same content, or none of them: ${ids}. `
     : "So far the list shows no new object with this content. ";
