@@ -24,18 +24,23 @@ module.exports = {
       { path: "^((dist/)?sdk|plugin)/" },
     ),
     never(
+      "values know no kind",
+      { path: "^provider/values/" },
+      { path: "^provider/(kinds|run|lifecycle|dynamic)/" },
+    ),
+    never(
       "kinds know no run",
       { path: "^provider/kinds/" },
-      { path: "^provider/(run|operations|dynamic)/" },
+      { path: "^provider/(run|lifecycle|dynamic)/" },
     ),
     never(
-      "a run knows no operation",
+      "a run knows no life cycle",
       { path: "^provider/run/" },
-      { path: "^provider/(operations|dynamic)/" },
+      { path: "^provider/(lifecycle|dynamic)/" },
     ),
     never(
-      "operations know no protocol",
-      { path: "^provider/operations/" },
+      "the life cycle knows no protocol",
+      { path: "^provider/lifecycle/" },
       { path: "^provider/dynamic/" },
     ),
     never(

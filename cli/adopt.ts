@@ -2,11 +2,11 @@ import { lstatSync, rmSync, writeFileSync } from "node:fs";
 import type { ServiceObject } from "../client/fields";
 import { plain, plainJson, withoutCommands } from "../client/plain";
 import { differences, inputsOf, type Kind as Resource } from "../provider/kinds/kind";
-import { isObject, type Properties } from "../provider/kinds/properties";
 import { problemsOfShape } from "../provider/kinds/shape";
 import { tlsCertificate } from "../provider/kinds/tlsCertificate";
 import { tlsEdge } from "../provider/kinds/tlsEdge";
-import { defaultConnection } from "../provider/run/settings";
+import { isObject, type Properties } from "../provider/values/properties";
+import { defaultConnection } from "../provider/values/settings";
 import type { Account } from "./account";
 import { cell, count, type Display, painted, section, wrapped } from "./table";
 

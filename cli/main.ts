@@ -2,7 +2,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { plain, plainJson } from "../client/plain";
 import { ConfigurationError, connect, sourcesOf } from "../provider/run/connection";
-import { defaultConnection, waysToSet } from "../provider/run/settings";
+import { defaultConnection, waysToSet } from "../provider/values/settings";
 import { readAccount } from "./account";
 import { type Adoption, adoptionText, filesOf, kinds, planOf, writeFiles } from "./adopt";
 import { checksOf, checkText } from "./check";

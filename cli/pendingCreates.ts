@@ -2,8 +2,8 @@ import type { ServiceObject } from "../client/fields";
 import { plainJson } from "../client/plain";
 import { importKey } from "../provider/dynamic/hidden";
 import { finderOf, type Kind, propertiesOf } from "../provider/kinds/kind";
-import { nameInUrn, type Properties, pick } from "../provider/kinds/properties";
-import { defaultConnection } from "../provider/run/settings";
+import { nameInUrn, type Properties, pick } from "../provider/values/properties";
+import { defaultConnection } from "../provider/values/settings";
 import type { Account } from "./account";
 import { adoptable, kinds, type Plan } from "./adopt";
 

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { plainKey } from "../provider/run/connection";
-import { waysToSet } from "../provider/run/settings";
+import { waysToSet } from "../provider/values/settings";
 
 /** Gives the JSON that the Pulumi CLI prints about a stack, in the current folder. No error shows it: it may have secrets. */
 export function readStack(stack: string, command: string[], env: NodeJS.ProcessEnv) {

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { defined } from "../provider/kinds/properties";
+import { defined } from "../provider/values/properties";
 import type * as sdk from "../sdk/index";
 import { pluginToken, typeToken } from "../sdk/kind";
 import {

@@ -1,7 +1,6 @@
 import { PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
-import { DeclaredHostports } from "../provider/kinds/hostport";
 import {
   driftOf,
   filesKey,
@@ -13,12 +12,11 @@ import {
   propertiesOf,
 } from "../provider/kinds/kind";
 import { kinds, lookups } from "../provider/kinds/kinds";
-import { defined, nameInUrn, type Properties, pick } from "../provider/kinds/properties";
 import { problemsOfShape, prune } from "../provider/kinds/shape";
-import { noteObject } from "../provider/operations/account";
-import { claim, idToImport, refuseImport } from "../provider/operations/adopt";
-import { create } from "../provider/operations/create";
-import { endRun, planDiff, planWrite } from "../provider/operations/plan";
+import { noteObject } from "../provider/lifecycle/account";
+import { claim, idToImport, refuseImport } from "../provider/lifecycle/adopt";
+import { create } from "../provider/lifecycle/create";
+import { endRun, planDiff, planWrite } from "../provider/lifecycle/plan";
 import {
   incomplete,
   noteSecrets,
@@ -28,12 +26,14 @@ import {
   textsOf,
   update,
   warningsOfInputs,
-} from "../provider/operations/resource";
+} from "../provider/lifecycle/resource";
 import { plainKey, problemOf, readSettings } from "../provider/run/connection";
+import { DeclaredHostports } from "../provider/run/declaredHostports";
 import { cancel } from "../provider/run/engine";
 import { type Show, showOnStderr } from "../provider/run/log";
 import { type Account, Run } from "../provider/run/run";
-import { type Connection, defaultConnection } from "../provider/run/settings";
+import { defined, nameInUrn, type Properties, pick } from "../provider/values/properties";
+import { type Connection, defaultConnection } from "../provider/values/settings";
 import { pluginToken } from "../sdk/kind";
 import { components } from "./construct";
 import { differentAccount, problemsOfConfig, sourceOf } from "./provider";

@@ -1,4 +1,3 @@
-import { defined, hasUnknown, nameInUrn, type Properties } from "../provider/kinds/properties";
 import {
   type ConfigReader,
   isSetting,
@@ -7,12 +6,13 @@ import {
   type Settings,
   unknownKeys,
 } from "../provider/run/connection";
+import { defined, hasUnknown, nameInUrn, type Properties } from "../provider/values/properties";
 import {
   type Connection,
   defaultConnection,
   isDefaultProvider,
   waysToSet,
-} from "../provider/run/settings";
+} from "../provider/values/settings";
 
 // The configuration of a provider: of the stack's own, or of one that a program makes.
 

@@ -7,7 +7,7 @@ import {
   type Properties,
   unknownValue,
   withOneMarker,
-} from "../provider/kinds/properties";
+} from "../provider/values/properties";
 
 /** Marks a special value on the wire. The key and the kind are Pulumi's. */
 const specialKey = "4dabf18193072939515e22adb298388d";

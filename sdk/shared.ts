@@ -1,8 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 import { plainMessage } from "../client/plain";
-import { DeclaredHostports } from "../provider/kinds/hostport";
-import { sharedObject } from "../provider/operations/adopt";
-import { defaultConnection } from "../provider/run/settings";
+import { sharedObject } from "../provider/lifecycle/adopt";
+import { DeclaredHostports } from "../provider/run/declaredHostports";
+import { defaultConnection } from "../provider/values/settings";
 import type { InputOf } from "./kind";
 import { failLater, mocks } from "./workarounds";
 

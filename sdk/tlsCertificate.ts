@@ -1,6 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
 import { findAll, findOne } from "../provider/kinds/lookup";
-import type { SubjectAlternativeNames } from "../provider/kinds/pem";
 import { stateNames, type TLSCertificateState } from "../provider/kinds/tlsCertificate";
 import {
   type GetTLSCertificateResult,
@@ -8,6 +7,7 @@ import {
   type TLSCertificateListFilter,
   type TLSCertificateQuery,
 } from "../provider/kinds/tlsCertificateLookup";
+import type { SubjectAlternativeNames } from "../provider/values/pem";
 import type { ObjectArgs } from "./args";
 import { warnOfChain } from "./chainWarnings";
 import { type InputOf, isOfKind } from "./kind";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
 import { kinds } from "../provider/kinds/kinds";
-import { pick } from "../provider/kinds/properties";
+import { pick } from "../provider/values/properties";
 import {
   deployed,
   fullEdge,

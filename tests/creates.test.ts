@@ -7,8 +7,8 @@ import { type Fault, type MadeCertificate, makeCertificate } from "../emulator/s
 import { isUnchanged } from "../provider/kinds/kind";
 import { tlsCertificate } from "../provider/kinds/tlsCertificate";
 import { tlsEdge } from "../provider/kinds/tlsEdge";
-import { create } from "../provider/operations/create";
-import { update } from "../provider/operations/resource";
+import { create } from "../provider/lifecycle/create";
+import { update } from "../provider/lifecycle/resource";
 import { Run } from "../provider/run/run";
 import {
   type Answer,

@@ -4,8 +4,8 @@ import { ServiceError } from "../client/errors";
 import { tlsEdges } from "../client/tlsEdge";
 import type { Fault } from "../emulator/server";
 import { tlsEdge } from "../provider/kinds/tlsEdge";
-import { create } from "../provider/operations/create";
-import { remove, update } from "../provider/operations/resource";
+import { create } from "../provider/lifecycle/create";
+import { remove, update } from "../provider/lifecycle/resource";
 import { Run } from "../provider/run/run";
 import { clientOf, failureOf, messageOf, skipPauses, until, useEmulator } from "./support";
 

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type MadeCertificate, makeCertificate } from "../emulator/server";
-import { covers, describeChain, parseChain, parseKey } from "../provider/kinds/pem";
 import { problemsOfShape } from "../provider/kinds/shape";
 import { expiryOf, tlsCertificate } from "../provider/kinds/tlsCertificate";
-import { textsOf } from "../provider/operations/resource";
+import { textsOf } from "../provider/lifecycle/resource";
+import { covers, describeChain, parseChain, parseKey } from "../provider/values/pem";
 import { type Properties, setEnv, unknown } from "./support";
 
 const day = 86_400_000;

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import type { Kind } from "../provider/kinds/kind";
-import { nearest } from "../provider/kinds/nearest";
 import { problemsOfShape, prune } from "../provider/kinds/shape";
 import { tlsCertificate } from "../provider/kinds/tlsCertificate";
 import { tlsEdge } from "../provider/kinds/tlsEdge";
-import { textsOf } from "../provider/operations/resource";
+import { textsOf } from "../provider/lifecycle/resource";
+import { nearest } from "../provider/values/nearest";
 import { holds } from "./cases";
 import { type Properties, unknown } from "./support";
 

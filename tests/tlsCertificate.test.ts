@@ -6,7 +6,7 @@ import { tlsCertificates } from "../client/tlsCertificate";
 import { type MadeCertificate, makeCertificate } from "../emulator/server";
 import { tlsCertificate } from "../provider/dynamic/dynamic";
 import { beginRun } from "../provider/dynamic/process";
-import { describeChain, parseChain } from "../provider/kinds/pem";
+import { describeChain, parseChain } from "../provider/values/pem";
 import { TLSCertificate } from "../sdk/tlsCertificate";
 import {
   deployed,

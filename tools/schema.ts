@@ -6,7 +6,7 @@ import ts from "typescript";
 import ours from "../package.json";
 import { type Kind, settingsOf } from "../provider/kinds/kind";
 import { kinds, lookupNames, lookups } from "../provider/kinds/kinds";
-import { defaultConnection, waysToSet } from "../provider/run/settings";
+import { defaultConnection, waysToSet } from "../provider/values/settings";
 import { repository } from "./folders";
 
 /** Where the schema is. */

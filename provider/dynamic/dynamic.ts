@@ -16,16 +16,8 @@ import {
   storedSettings,
 } from "../kinds/kind";
 import { isSameObject, kinds } from "../kinds/kinds";
-import {
-  defined,
-  nameInUrn,
-  type Properties,
-  pick,
-  unknownValue,
-  withOneMarker,
-} from "../kinds/properties";
 import { problemsOfShape, prune } from "../kinds/shape";
-import { noteObject } from "../operations/account";
+import { noteObject } from "../lifecycle/account";
 import {
   adopt,
   checkImportOption,
@@ -34,9 +26,9 @@ import {
   idToImport,
   noteAdoption,
   problemsOfAdoption,
-} from "../operations/adopt";
-import { create } from "../operations/create";
-import { planDiff, planWrite } from "../operations/plan";
+} from "../lifecycle/adopt";
+import { create } from "../lifecycle/create";
+import { planDiff, planWrite } from "../lifecycle/plan";
 import {
   incomplete,
   noteSecrets,
@@ -46,11 +38,19 @@ import {
   textsOf,
   update,
   warningsOfInputs,
-} from "../operations/resource";
+} from "../lifecycle/resource";
 import { problemOf } from "../run/connection";
 import { exitWithEngine } from "../run/engine";
 import type { Account, ManagedObject } from "../run/run";
-import { defaultConnection } from "../run/settings";
+import {
+  defined,
+  nameInUrn,
+  type Properties,
+  pick,
+  unknownValue,
+  withOneMarker,
+} from "../values/properties";
+import { defaultConnection } from "../values/settings";
 import { importKey, secretsKey, type Timed, type Timeouts, timeoutsKey } from "./hidden";
 import { currentRun, finishRun } from "./process";
 import {

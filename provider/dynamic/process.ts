@@ -1,5 +1,5 @@
-import { textOfAdoptions } from "../operations/adopt";
-import { endRun } from "../operations/plan";
+import { textOfAdoptions } from "../lifecycle/adopt";
+import { endRun } from "../lifecycle/plan";
 import { Run } from "../run/run";
 
 /** The run that a dynamic provider's process works for. */

@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { knownHostports } from "./hostport";
-import { hasUnknown } from "./properties";
+import { knownHostports } from "../values/hostport";
+import { hasUnknown } from "../values/properties";
 
 /**
  * The schemas of the inputs. Each states what a value must be, and never quotes the value, which may be

@@ -1,8 +1,9 @@
 import type { ObjectEntries, StrictObjectSchema } from "valibot";
 import type { Endpoints } from "../../client/endpoints";
 import type { ServiceObject } from "../../client/fields";
-import { defined, hasUnknown, isObject, type Properties, pick } from "./properties";
-import type { StateNames } from "./state";
+import { knownHostports } from "../values/hostport";
+import type { StateNames } from "../values/properties";
+import { defined, hasUnknown, isObject, type Properties, pick } from "../values/properties";
 
 /** A problem of the inputs. */
 export interface Problem {
@@ -51,7 +52,7 @@ export interface Remark {
 
 /**
  * A kind of resource: data, and pure functions. None makes a request, and none knows a protocol:
- * `operations/` has what is the same for all kinds.
+ * `lifecycle/` has what is the same for all kinds.
  *
  * `check`, `derived`, `replaces`, `wanted` and `remark` may get {@link unknownValue} for an unknown value. A
  * state has every property of the object except a private key, with the service's value, or null
@@ -166,6 +167,11 @@ export function differences(kind: Kind, state: Properties, inputs: Properties): 
       wanted: shown(property, inputs[property]),
       found: shown(property, state[property]),
     }));
+}
+
+/** {@link knownHostports} of inputs, a state or an object of the service; none of another kind. */
+export function hostportsOf({ exclusive }: Pick<Kind, "exclusive">, of: object): Set<string> {
+  return knownHostports(exclusive && (of as Properties)[exclusive]);
 }
 
 /** Equal for inputs and an object that was made from them; undefined for one that can't be read. */

@@ -1,6 +1,6 @@
+import type { Properties } from "../values/properties";
 import type { Kind } from "./kind";
 import { findAll, findOne, type Lookup, type LookupKind } from "./lookup";
-import type { Properties } from "./properties";
 import { tlsCertificate } from "./tlsCertificate";
 import * as tlsCertificateLookup from "./tlsCertificateLookup";
 import * as edge from "./tlsEdge";

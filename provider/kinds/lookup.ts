@@ -2,9 +2,9 @@ import { isIP } from "node:net";
 import type { Client } from "../../client/client";
 import { isNotFound } from "../../client/errors";
 import { plain } from "../../client/plain";
+import { fingerprintIn } from "../values/pem";
+import { isObject, type Properties, pick } from "../values/properties";
 import { noneWithId } from "./kind";
-import { fingerprintIn } from "./pem";
-import { isObject, type Properties, pick } from "./properties";
 import { misplacedKeys, wrongForm } from "./shape";
 import { idAndTime } from "./state";
 

@@ -3,9 +3,9 @@ import { type BaseIssue, safeParse } from "valibot";
 import { pathOf, typeOf } from "../../client/answer";
 import { plain } from "../../client/plain";
 import { holdsPrivateKey } from "../../client/redact";
+import { nearest } from "../values/nearest";
+import { defined, isObject, type Properties, unknownValue } from "../values/properties";
 import type { Kind, Problem } from "./kind";
-import { nearest } from "./nearest";
-import { defined, isObject, type Properties, unknownValue } from "./properties";
 
 /** The properties that hold PEM. Their own checks say when the two are swapped. */
 const pemProperties = ["certificatePem", "privateKeyPem"];

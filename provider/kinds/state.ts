@@ -1,4 +1,5 @@
 import type { ServiceObject } from "../../client/fields";
+import type { NamesOf } from "../values/properties";
 
 /** What state holds of every object of the service; null is unset. */
 export interface ServiceState {
@@ -17,14 +18,6 @@ export interface AccountState {
   /** 16 hex characters: equal for all objects made or last read with the same base URL and API key. */
   accountTag: string | null;
 }
-
-/** The names of a state's properties: whether each always has a value, or may be null. */
-export type StateNames = Readonly<Record<string, "always" | "nullable">>;
-
-/** {@link StateNames} of one kind of state: a name that is forgotten does not compile. */
-export type NamesOf<State> = {
-  readonly [Name in keyof State]-?: null extends State[Name] ? "nullable" : "always";
-};
 
 /** The names of {@link ServiceState}. */
 export const serviceNames: NamesOf<ServiceState> = {

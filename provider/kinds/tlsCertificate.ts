@@ -3,8 +3,6 @@ import { isDeepStrictEqual } from "node:util";
 import * as v from "valibot";
 import type { Endpoints } from "../../client/endpoints";
 import { type TLSCertificateWire, tlsCertificates } from "../../client/tlsCertificate";
-import { description, metadata, text } from "./inputs";
-import { type Kind, listed, type Problem } from "./kind";
 import {
   type ChainState,
   canSign,
@@ -20,9 +18,12 @@ import {
   parseKey,
   parseOrderedChain,
   validityOf,
-} from "./pem";
-import { defined, isSameJson, type Properties, pick, unknownValue } from "./properties";
-import { type NamesOf, type ServiceState, serviceNames, serviceState } from "./state";
+} from "../values/pem";
+import type { NamesOf } from "../values/properties";
+import { defined, isSameJson, type Properties, pick, unknownValue } from "../values/properties";
+import { description, metadata, text } from "./inputs";
+import { type Kind, listed, type Problem } from "./kind";
+import { type ServiceState, serviceNames, serviceState } from "./state";
 
 /** The inputs of a TLS certificate (api.md §4.2). `TLSCertificateArgs` in the sdk describes them. */
 export const schema = v.strictObject({

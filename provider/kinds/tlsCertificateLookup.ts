@@ -1,7 +1,7 @@
 import { type TLSCertificateWire, tlsCertificates } from "../../client/tlsCertificate";
+import { covers, fingerprintIn } from "../values/pem";
+import { defined } from "../values/properties";
 import { type LookupKind, matchesObject, type ObjectFilter, objectFilters } from "./lookup";
-import { covers, fingerprintIn } from "./pem";
-import { defined } from "./properties";
 import type { Found } from "./state";
 import { type TLSCertificateState, tlsCertificate, unparsedState } from "./tlsCertificate";
 

@@ -1,12 +1,13 @@
 import * as v from "valibot";
 import type { Ref, Unset } from "../../client/fields";
 import { type TLSEdgeMutation, type TLSEdgeWire, tlsEdges } from "../../client/tlsEdge";
-import { knownHostports } from "./hostport";
+import { knownHostports } from "../values/hostport";
+import type { NamesOf } from "../values/properties";
+import { defined, isObject, isSameJson, type Properties, unknownValue } from "../values/properties";
 import { choice, description, edgeModule, hostports, id, metadata, someIds } from "./inputs";
 import type { Kind, Problem, Remark } from "./kind";
 import { type LookupKind, matchesObject, type ObjectFilter, objectFilters } from "./lookup";
-import { defined, isObject, isSameJson, type Properties, unknownValue } from "./properties";
-import { type Found, type NamesOf, type ServiceState, serviceNames, serviceState } from "./state";
+import { type Found, type ServiceState, serviceNames, serviceState } from "./state";
 
 /** The inputs of a TLS edge (api.md §4.1). `TLSEdgeArgs` in sdk/tlsEdge.ts describes them. */
 export const schema = v.strictObject({

@@ -1,11 +1,11 @@
 import * as v from "valibot";
 import type { SettingKey } from "../../client/advice";
 import { Client, type ClientOptions } from "../../client/client";
-import { nearest } from "../kinds/nearest";
-import { defined } from "../kinds/properties";
+import { nearest } from "../values/nearest";
+import { defined } from "../values/properties";
+import { checks, type Key, keys } from "../values/settingChecks";
+import { type Connection, configFiles, defaultConnection, waysToSet } from "../values/settings";
 import { cancelSignal } from "./engine";
-import { checks, type Key, keys } from "./settingChecks";
-import { type Connection, configFiles, defaultConnection, waysToSet } from "./settings";
 
 /** A setting is missing or malformed. The message says how to set it. */
 export class ConfigurationError extends Error {

@@ -4,7 +4,8 @@ import { pause } from "../../client/pace";
 import { plainMessage } from "../../client/plain";
 import { withoutSecrets } from "../../client/redact";
 import type { Kind, Severity } from "../kinds/kind";
-import type { Properties } from "../kinds/properties";
+import type { Properties } from "../values/properties";
+import { type Connection, defaultConnection } from "../values/settings";
 import {
   type ConfigReader,
   connect,
@@ -16,7 +17,6 @@ import { cancelSignal } from "./engine";
 import { List } from "./list";
 import { type Show, showOnStderr } from "./log";
 import { Ownership } from "./ownership";
-import { type Connection, defaultConnection } from "./settings";
 
 /** A resource of the program that is to be created or changed. */
 export interface Planned {

@@ -1,7 +1,6 @@
 import { ServiceError } from "../../client/errors";
 import type { ServiceObject } from "../../client/fields";
-import { hostportsOf } from "../kinds/hostport";
-import type { Kind } from "../kinds/kind";
+import { hostportsOf, type Kind } from "../kinds/kind";
 import { idAndTime } from "../kinds/state";
 import type { ListItem } from "../run/list";
 import type { Account } from "../run/run";

@@ -1,5 +1,4 @@
-import type { Kind } from "./kind";
-import { hasUnknown, type Properties } from "./properties";
+import { knownHostports } from "../values/hostport";
 
 /**
  * The hostports of the edges that a program declares in one account. The service would refuse a
@@ -36,15 +35,4 @@ export class DeclaredHostports {
     for (const one of all) this.#edges.set(one, { name, isSecret });
     return undefined;
   }
-}
-
-/** The known ones of hostports, in the form in which equal ones are equal; none of what is no list. */
-export function knownHostports(hostports: unknown): Set<string> {
-  const known = Array.isArray(hostports) ? hostports.filter((one) => !hasUnknown(one)) : [];
-  return new Set(known.map((one) => String(one).toLowerCase()));
-}
-
-/** {@link knownHostports} of inputs, a state or an object of the service; none of another kind. */
-export function hostportsOf({ exclusive }: Pick<Kind, "exclusive">, of: object): Set<string> {
-  return knownHostports(exclusive && (of as Properties)[exclusive]);
 }

@@ -1,10 +1,10 @@
 import type { Page } from "../../client/endpoints";
 import { ConnectionError, isLostCreate, isSlow } from "../../client/errors";
 import { contentOf, finderOf, type Kind } from "../kinds/kind";
-import type { Properties } from "../kinds/properties";
 import { cancelSignal } from "../run/engine";
 import { type ListItem, newerThan } from "../run/list";
 import type { Account } from "../run/run";
+import type { Properties } from "../values/properties";
 import { proveAccount } from "./account";
 import { writeUntilFree } from "./hostports";
 

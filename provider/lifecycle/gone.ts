@@ -1,6 +1,6 @@
 import { type Attempted, isNotFound } from "../../client/errors";
-import type { Properties } from "../kinds/properties";
 import type { ManagedObject } from "../run/run";
+import type { Properties } from "../values/properties";
 import { noteReached, proveAccount } from "./account";
 
 /**

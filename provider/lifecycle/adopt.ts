@@ -1,8 +1,8 @@
 import { differences, hiddenArguments, type Kind, noneWithId, type Problem } from "../kinds/kind";
 import { lookups } from "../kinds/kinds";
 import { type Lookup, LookupError } from "../kinds/lookup";
-import { hasUnknown, nameInUrn, type Properties } from "../kinds/properties";
 import type { Account, ManagedObject, Run } from "../run/run";
+import { hasUnknown, nameInUrn, type Properties } from "../values/properties";
 import type { Created } from "./create";
 import { ifExists } from "./gone";
 

@@ -1,7 +1,7 @@
 import { isNotFound } from "../../client/errors";
-import type { Properties } from "../kinds/properties";
 import type { Account, ManagedObject, Proof } from "../run/run";
-import { waysToSet } from "../run/settings";
+import type { Properties } from "../values/properties";
+import { waysToSet } from "../values/settings";
 
 /**
  * Whether the present settings belong to the account of the state (contract C7). State keeps a tag of the base URL and

@@ -9,8 +9,8 @@ import {
   type Problem,
   storedSettings,
 } from "../kinds/kind";
-import { isObject, nameInUrn, type Properties, pick } from "../kinds/properties";
 import type { Account, ManagedObject, Run } from "../run/run";
+import { isObject, nameInUrn, type Properties, pick } from "../values/properties";
 import { noteObject, proveAccount } from "./account";
 import { ifInAccount, isYoung } from "./gone";
 import { writeUntilFree } from "./hostports";

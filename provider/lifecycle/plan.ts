@@ -1,11 +1,10 @@
 import type { ServiceError } from "../../client/errors";
-import { hostportsOf } from "../kinds/hostport";
-import { finderOf, type Kind } from "../kinds/kind";
-import type { Properties } from "../kinds/properties";
+import { finderOf, hostportsOf, type Kind } from "../kinds/kind";
 import { idAndTime } from "../kinds/state";
 import type { ListItem } from "../run/list";
 import type { Account, ManagedObject, Planned, Run } from "../run/run";
-import { defaultConnection } from "../run/settings";
+import type { Properties } from "../values/properties";
+import { defaultConnection } from "../values/settings";
 import { proveAccount } from "./account";
 import { remediesFor } from "./hostports";
 

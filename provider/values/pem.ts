@@ -9,7 +9,7 @@ import {
 } from "node:crypto";
 import { isIP, isIPv6 } from "node:net";
 import { adviceOnMissingBlock, adviceOnText } from "./pemAdvice";
-import type { NamesOf } from "./state";
+import type { NamesOf } from "./properties";
 
 /** A PEM text is invalid. The message never quotes the text. */
 export class PemError extends Error {
