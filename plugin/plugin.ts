@@ -1,44 +1,37 @@
 import { PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
-import {
-  driftOf,
-  filesKey,
-  hiddenArguments,
-  inputsOf,
-  isUnchanged,
-  type Kind,
-  keepEqual,
-  propertiesOf,
-} from "../provider/kinds/kind";
+import { filesKey, inputsOf, type Kind } from "../provider/kinds/kind";
 import { kinds, lookups } from "../provider/kinds/kinds";
-import { problemsOfShape, prune } from "../provider/kinds/shape";
-import { noteObject } from "../provider/lifecycle/account";
-import { claim, idToImport, refuseImport } from "../provider/lifecycle/adopt";
+import { problemsOfShape } from "../provider/kinds/shape";
+import type { Call, Protocol } from "../provider/lifecycle/call";
+import { check } from "../provider/lifecycle/check";
 import { create } from "../provider/lifecycle/create";
-import { endRun, planDiff, planWrite } from "../provider/lifecycle/plan";
-import {
-  incomplete,
-  noteSecrets,
-  read,
-  remove,
-  storedState,
-  textsOf,
-  update,
-  warningsOfInputs,
-} from "../provider/lifecycle/resource";
+import { diff } from "../provider/lifecycle/diff";
+import { endRun } from "../provider/lifecycle/endRun";
+import { planWrite } from "../provider/lifecycle/plan";
+import { type Found, read } from "../provider/lifecycle/read";
+import { remove } from "../provider/lifecycle/remove";
+import { update } from "../provider/lifecycle/update";
 import { plainKey, problemOf, readSettings } from "../provider/run/connection";
-import { DeclaredHostports } from "../provider/run/declaredHostports";
 import { cancel } from "../provider/run/engine";
 import { type Show, showOnStderr } from "../provider/run/log";
-import { type Account, Run } from "../provider/run/run";
-import { defined, nameInUrn, type Properties, pick } from "../provider/values/properties";
+import { Run } from "../provider/run/run";
+import { defined, type Properties, pick } from "../provider/values/properties";
 import { type Connection, defaultConnection } from "../provider/values/settings";
 import { pluginToken } from "../sdk/kind";
 import { components } from "./construct";
 import { differentAccount, problemsOfConfig, sourceOf } from "./provider";
 import { allShown, IncompleteError, serve, throughEngine } from "./rpc";
-import { detailedDiff, fromWire, plannedOutputs, propertyOf, toWire } from "./wire";
+import {
+  type Deployed,
+  detailedDiff,
+  fromWire,
+  plannedOutputs,
+  propertyOf,
+  type Received,
+  toWire,
+} from "./wire";
 
 /** The Pulumi package schema, as far as this file reads it. */
 export interface Schema {
@@ -66,6 +59,16 @@ export async function servePlugin(
   return { port, close, endRun: () => plugin.endRun(), stop: () => plugin.stop() };
 }
 
+/** A plan calls `create`, too, and a program in any language checks nothing. */
+const protocol: Protocol = { plansCreate: true, programChecks: false };
+
+/** A request about a resource. */
+interface AnyRequest {
+  getType(): string;
+  getUrn(): string;
+  getTimeout?(): number;
+}
+
 /** Answers the engine's calls. Each public method is a call, by its name in the protocol. */
 class Plugin {
   readonly #schema: Schema;
@@ -78,35 +81,23 @@ class Plugin {
   #reference = "";
   /** The service of this process. Any user of the machine can call its port, and configure it again. */
   #origin: string | undefined;
-  // The engine starts one process for each provider, and a provider has one account.
-  #declared = new DeclaredHostports();
 
   constructor(schema: Schema) {
     this.#schema = schema;
   }
 
-  get #account(): Account {
-    return this.#run.account(this.#connection);
-  }
-
-  /** The account for an operation. `seconds` is its deadline by `customTimeouts`; 0 when unset. */
-  #operation(seconds = 0, hidden: string[] = []): Account {
-    return this.#account.operation(seconds * 1000 || undefined, hidden.length > 0);
-  }
-
-  #resource(kind: Kind, urn: string, inputs: Properties, secrets: Set<string>) {
-    return { account: this.#account, kind, inputs, name: nameInUrn(urn), secrets };
-  }
-
-  /** What is wrong, if another edge of the program has one of the hostports. */
-  #sharedHostport({ exclusive }: Kind, urn: string, inputs: Properties, secrets: Set<string>) {
-    if (!exclusive) return undefined;
-    const isSecret = secrets.has(exclusive);
-    return this.#declared.declare(urn, nameInUrn(urn), inputs[exclusive], isSecret);
-  }
-
-  #outputsOf(token: string): string[] {
-    return Object.keys(this.#schema.resources[token]?.properties ?? {});
+  /** @param properties What the call is about: the inputs, the state or both. */
+  #call(request: AnyRequest, ...properties: Received[]): Call {
+    return {
+      run: this.#run,
+      protocol,
+      kind: kindOf(request.getType()),
+      connection: this.#connection,
+      urn: request.getUrn(),
+      secrets: new Set(properties.flatMap(({ secrets }) => [...secrets])),
+      // 0 when unset.
+      deadlineMs: (request.getTimeout?.() ?? 0) * 1000 || undefined,
+    };
   }
 
   /** Writes inputs. Those that the schema marks are secrets, even if the program gives them plain. */
@@ -165,7 +156,7 @@ class Plugin {
     const changed = Object.keys({ ...olds, ...news }).filter((key) => olds[key] !== news[key]);
     // A default provider also changes with the version of the package, perhaps with its key.
     const isMove = this.#isConfigured && this.#connection !== defaultConnection;
-    const settings = isMove ? this.#account.settings : undefined;
+    const settings = isMove ? this.#run.account(this.#connection).settings : undefined;
     const replaces = settings ? differentAccount(olds, settings) : [];
     return diffResponse([...changed, ...replaces]).setReplacesList(replaces);
   }
@@ -186,7 +177,6 @@ class Plugin {
     this.#connection = source.connection;
     this.#reference = `${request.getUrn()}::${request.getId()}`;
     this.#run = new Run(source.config, this.#show);
-    this.#declared = new DeclaredHostports();
     if (this.#connection === defaultConnection && values.apiKey && !secrets.has("apiKey"))
       throw new Error(plainKey(this.#connection));
     this.#isConfigured = true;
@@ -203,141 +193,107 @@ class Plugin {
       const { problem } = fromWire(request.getNews()).values;
       return new messages.CheckResponse().setFailuresList([failureOf(String(problem))]);
     }
-    const kind = kindOf(request.getType());
-    const [olds, news] = [fromWire(request.getOlds()).values, fromWire(request.getNews())];
-    const { [filesKey]: files, ...given } = news.values;
-    const pruned = prune(kind, given);
-    const { inputs, problems, warnings = [] } = kind.check(pruned, olds, new Date());
-    const all = [...problemsOfShape(kind, pruned), ...problems];
-    const urn = request.getUrn();
-    const shared = this.#sharedHostport(kind, urn, inputs, news.secrets);
-    if (shared) all.push({ path: "", reason: shared });
-    // In a replacement, the engine checks twice.
-    const isSecret = (name: string) => news.secrets.has(name);
-    for (const text of [...warnings, ...warningsOfInputs(kind, olds, inputs)])
-      this.#run.log("warning", text, urn);
-    noteSecrets(this.#run, kind, news.secrets, inputs);
-    this.#run.noteChecked(urn);
-    const stable = keepEqual(kind, olds, inputs);
+    const news = fromWire(request.getNews());
+    const { [filesKey]: files, ...args } = news.values;
+    const olds = fromWire(request.getOlds()).values;
+    const { inputs, failures } = await check(this.#call(request, news), { olds, args, files });
     return new messages.CheckResponse()
-      .setInputs(this.#inputsToWire(request.getType(), stable, news.secrets))
-      .setFailuresList(textsOf(all, isSecret, files).map(failureOf));
+      .setInputs(this.#inputsToWire(request.getType(), inputs, news.secrets))
+      .setFailuresList(failures.map(failureOf));
   }
 
   async diff(request: messages.DiffRequest) {
-    const kind = kindOf(request.getType());
-    const { values: state, secrets: old } = fromWire(request.getOlds());
-    const { values: inputs, secrets } = fromWire(request.getNews());
-    const { values: olds } = fromWire(request.getOldInputs());
-    const [id, urn] = [request.getId(), request.getUrn()];
-    // An import is diffed, too. A refresh without a program is not, nor an old name of a resource.
-    const isOfProgram = this.#run.isOfProgram(urn);
-    const object = this.#account.object(kind, id);
-    noteObject(object, state);
-    const replaces = kind.replaces(state, inputs);
-    const paths = detailedDiff(withoutOthers(kind, olds), inputs, replaces);
-    const changed = [...new Set([...paths.keys()].map(propertyOf))];
-    const isSame =
-      replaces.length === 0 &&
-      changed.every((name) => propertiesOf(kind).includes(name)) &&
-      isUnchanged(kind, state, inputs);
-    const isChanged = changed.length > 0 && !isSame;
-    if (isOfProgram) {
-      // What is replaced may be deleted first, by an old URN of the resource. `replaceOnChanges` may replace each change.
-      if (!isChanged) claim(object, urn);
-      const resource = this.#resource(kind, urn, inputs, secrets.union(old));
-      await planDiff(resource, object, state, isChanged);
-    }
-    // A dynamic provider has written this state: an update without changes rewrites it.
-    if (!isChanged) return diffResponse("__provider" in state ? ["__provider"] : []);
-    const response = diffResponse(changed)
+    const [old, news] = [fromWire(request.getOlds()), fromWire(request.getNews())];
+    const [state, inputs] = [old.values, news.values];
+    const call = this.#call(request, old, news);
+    const olds = withoutOthers(call.kind, fromWire(request.getOldInputs()).values);
+    const changed = [...new Set([...detailedDiff(olds, inputs).keys()].map(propertyOf))];
+    // A dynamic provider has written this state.
+    const isStale = "__provider" in state;
+    const compared = { id: request.getId(), state, inputs, changed, isStale };
+    const change = await diff(call, compared);
+    if (change === "none") return diffResponse([]);
+    const replaces = change === "update" ? [] : change.replaces;
+    const paths = detailedDiff(olds, inputs, replaces);
+    const names = [...new Set([...paths.keys()].map(propertyOf))];
+    const response = diffResponse(names.length > 0 ? names : ["__provider"])
       .setReplacesList(replaces)
       // Without a property that replaces, too: `replaceOnChanges` may name others.
-      .setDeletebeforereplace(kind.exclusive !== undefined)
+      .setDeletebeforereplace(call.kind.exclusive !== undefined)
       .setHasdetaileddiff(true);
     for (const [path, change] of paths) response.getDetaileddiffMap().set(path, change);
     return response;
   }
 
   async create(request: messages.CreateRequest) {
-    const kind = kindOf(request.getType());
-    const { values: inputs, secrets } = fromWire(request.getProperties());
-    await planWrite(this.#resource(kind, request.getUrn(), inputs, secrets), true);
+    const given = fromWire(request.getProperties());
+    const { values: inputs, secrets } = given;
+    const call = this.#call(request, given);
     if (request.getPreview()) {
-      const known = { ...inputs, ...kind.derived?.(inputs) };
-      const planned = plannedOutputs(kind, this.#outputsOf(request.getType()), known);
-      const outputs = { ...planned, accountTag: this.#account.tag };
-      return new messages.CreateResponse().setProperties(toWire(outputs, secrets));
+      await planWrite(call, inputs, true);
+      const known = { ...inputs, ...call.kind.derived?.(inputs) };
+      return new messages.CreateResponse().setProperties(this.#planned(request, known, secrets));
     }
-    noteSecrets(this.#run, kind, secrets, inputs);
-    const service = this.#operation(request.getTimeout(), hiddenArguments(kind, secrets));
-    const { id, state, problem } = await create(kind, service, inputs, request.getUrn());
-    const outputs = toWire(storedState(kind, service, state, inputs), secrets);
+    const { id, state, problem } = await create(call, inputs);
+    const outputs = toWire(state, secrets);
     if (!problem) return new messages.CreateResponse().setId(id).setProperties(outputs);
-    const message = incomplete(kind, id, problem);
     const details = new messages.ErrorResourceInitFailed()
       .setId(id)
       .setProperties(outputs)
       .setInputs(this.#inputsToWire(request.getType(), inputs, secrets))
-      .setReasonsList([message]);
-    throw new IncompleteError(message, details);
+      .setReasonsList([problem]);
+    throw new IncompleteError(problem, details);
   }
 
   async read(request: messages.ReadRequest) {
-    const kind = kindOf(request.getType());
     const props = fromWire(request.getProperties());
     const old = fromWire(request.getInputs());
-    // An import and a program's `get` have no state.
-    const stored = "uri" in props.values ? props.values : undefined;
-    const id = stored
-      ? request.getId()
-      : await idToImport(kind, this.#operation(request.getTimeout()), request.getId());
-    noteSecrets(this.#run, kind, props.secrets, props.values);
-    const service = this.#operation(request.getTimeout(), hiddenArguments(kind, props.secrets));
-    const object = service.object(kind, id);
-    const found = await read(object, stored);
-    if (!found && !stored) await refuseImport(object);
+    const call = this.#call(request, props);
+    const found = await read(call, request.getId(), props.values, old.values);
     if (!found) return new messages.ReadResponse();
-    const inputs = stored
-      ? withDrift(kind, stored, found, withoutOthers(kind, old.values))
-      : importedInputs(kind, found);
-    const outputs = storedState(kind, service, found, old.values);
+    const inputs =
+      "uri" in props.values
+        ? withDrift(call.kind, found, withoutOthers(call.kind, old.values))
+        : importedInputs(call.kind, found.state);
     const secrets = new Set([...props.secrets, ...old.secrets]);
     return new messages.ReadResponse()
-      .setId(id)
-      .setProperties(toWire(outputs, secrets))
+      .setId(found.id)
+      .setProperties(toWire(found.state, secrets))
       .setInputs(this.#inputsToWire(request.getType(), inputs, old.secrets));
   }
 
   async update(request: messages.UpdateRequest) {
-    const kind = kindOf(request.getType());
-    const { values: state, secrets: old } = fromWire(request.getOlds());
-    const { values: inputs, secrets } = fromWire(request.getNews());
+    const [old, news] = [fromWire(request.getOlds()), fromWire(request.getNews())];
+    const [state, inputs] = [old.values, news.values];
     // Of an argument, the program says whether it is a secret; of other outputs, the state does.
-    const marked = [...secrets, ...[...old].filter((name) => !(name in inputs))];
+    const marked = [...news.secrets, ...[...old.secrets].filter((name) => !(name in inputs))];
+    const call = this.#call(request, old, news);
     if (request.getPreview()) {
-      const olds = withoutOthers(kind, fromWire(request.getOldInputs()).values);
-      const names = this.#outputsOf(request.getType());
-      const planned = plannedOutputs(kind, names, inputs, { state, inputs: olds });
-      const outputs = { ...planned, accountTag: this.#account.tag };
-      return new messages.UpdateResponse().setProperties(toWire(outputs, marked));
+      const olds = withoutOthers(call.kind, fromWire(request.getOldInputs()).values);
+      const deployed = { state, inputs: olds };
+      const outputs = this.#planned(request, inputs, marked, deployed);
+      return new messages.UpdateResponse().setProperties(outputs);
     }
-    const all = [...secrets, ...old];
-    noteSecrets(this.#run, kind, all, inputs, state);
-    const service = this.#operation(request.getTimeout(), hiddenArguments(kind, all));
-    const object = service.object(kind, request.getId());
-    claim(object, request.getUrn());
-    const found = await update(object, state, inputs);
-    const outputs = storedState(kind, service, found, inputs);
+    const outputs = await update(call, request.getId(), state, inputs);
     return new messages.UpdateResponse().setProperties(toWire(outputs, marked));
   }
 
+  /** The outputs that a plan shows. */
+  #planned(
+    request: AnyRequest,
+    inputs: Properties,
+    secrets: Iterable<string>,
+    deployed?: Deployed,
+  ) {
+    const names = Object.keys(this.#schema.resources[request.getType()]?.properties ?? {});
+    const planned = plannedOutputs(kindOf(request.getType()), names, inputs, deployed);
+    const { tag } = this.#run.account(this.#connection);
+    return toWire({ ...planned, accountTag: tag }, secrets);
+  }
+
   async delete(request: messages.DeleteRequest) {
-    const kind = kindOf(request.getType());
-    const { values: state, secrets } = fromWire(request.getProperties());
-    noteSecrets(this.#run, kind, secrets, state);
-    const service = this.#operation(request.getTimeout(), hiddenArguments(kind, secrets));
-    await remove(service.object(kind, request.getId()), state, false, request.getUrn());
+    const state = fromWire(request.getProperties());
+    await remove(this.#call(request, state), request.getId(), state.values);
     return new Empty();
   }
 
@@ -356,9 +312,13 @@ class Plugin {
     const described = this.#schema.functions[token];
     if (!lookup || !described) throw new Error(`there is no function ${token}`);
     const { values: args, secrets } = fromWire(request.getArgs());
-    const result = await lookup(() => this.#operation().client, args, {
-      isSecret: secrets.size > 0,
-    });
+    const result = await lookup(
+      () => this.#run.account(this.#connection).operation().client,
+      args,
+      {
+        isSecret: secrets.size > 0,
+      },
+    );
     const [name = ""] = Object.keys(described.outputs.properties);
     const outputs = Array.isArray(result) ? { [name]: result } : (result as Properties);
     return new messages.InvokeResponse().setReturn(toWire(outputs));
@@ -412,18 +372,10 @@ function importedInputs(kind: Kind, found: Properties): Properties {
 }
 
 /** The inputs with the service's values where those have drifted. */
-function withDrift(
-  kind: Kind,
-  stored: Properties,
-  found: Properties,
-  inputs: Properties,
-): Properties {
-  const drifted = driftOf(kind, stored, found);
-  const service = inputsOf(kind, found);
-  return defined({
-    ...inputs,
-    ...Object.fromEntries(drifted.map((name) => [name, service[name]])),
-  });
+function withDrift(kind: Kind, { state, drifted }: Found, inputs: Properties): Properties {
+  const service = inputsOf(kind, state);
+  const values = drifted.map((name) => [name, service[name]]);
+  return defined({ ...inputs, ...Object.fromEntries(values) });
 }
 
 /** Leaves `property` empty: the engine would print the value of that property, secret or not. */

@@ -72,7 +72,7 @@ type Change = "ADD" | "DELETE" | "UPDATE";
 export function detailedDiff(
   olds: Properties,
   news: Properties,
-  replaces: readonly string[],
+  replaces: readonly string[] = [],
 ): Map<string, PropertyDiff> {
   const names = [...new Set([...Object.keys(olds), ...Object.keys(news)])];
   const changes = names.flatMap((name) => changesOf(name, olds[name], news[name]));
@@ -113,6 +113,12 @@ function changesOfList(path: string, old: unknown[], now: unknown[]): [string, C
   });
 }
 
+/** What is deployed of a resource. */
+export interface Deployed {
+  state: Properties;
+  inputs: Properties;
+}
+
 /**
  * The outputs that a plan shows: those that follow from the inputs, and in an update those that
  * don't change. What the service chooses is unknown. A property that the program could set and does
@@ -128,7 +134,7 @@ export function plannedOutputs(
   kind: Kind,
   names: readonly string[],
   inputs: Properties,
-  deployed?: { state: Properties; inputs: Properties },
+  deployed?: Deployed,
 ): Properties {
   const sent = deployed ? differences(kind, deployed.state, inputs) : [];
   const planned = names.flatMap((name): [string, unknown][] => {

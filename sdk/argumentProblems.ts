@@ -3,7 +3,7 @@ import { importKey } from "../provider/dynamic/hidden";
 import { filesKey } from "../provider/kinds/kind";
 import { kinds } from "../provider/kinds/kinds";
 import { problemsOfShape, prune } from "../provider/kinds/shape";
-import { textsOf } from "../provider/lifecycle/resource";
+import { textsOf } from "../provider/lifecycle/messages";
 import { isOfKind } from "./kind";
 
 /**

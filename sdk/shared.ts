@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { plainMessage } from "../client/plain";
-import { sharedObject } from "../provider/lifecycle/adopt";
+import { textOfShared } from "../provider/lifecycle/claim";
 import { DeclaredHostports } from "../provider/run/declaredHostports";
 import { defaultConnection } from "../provider/values/settings";
 import type { InputOf } from "./kind";
@@ -75,7 +75,7 @@ export function refuseSharedObject({ id }: pulumi.CustomResource, owner: Owner):
     owners.set(key, other);
     // Mocks may give each resource the same id.
     const isShared = other.id !== id && (owner.imported || other.imported || !mocks());
-    if (isShared) failLater(sharedObject(other.name, owner.name, object));
+    if (isShared) failLater(textOfShared(other.name, owner.name, object));
   };
   if (owner.imported) note(owner.imported);
   id.apply(note);

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
-import { beginRun, finishRun } from "../provider/dynamic/process";
+import { beginRun } from "../provider/dynamic/process";
 import {
   captureMessages,
   clientOf,
   deployed,
+  finishRun,
   makePair,
   messageOf,
   type Properties,

@@ -8,13 +8,14 @@ import { isUnchanged } from "../provider/kinds/kind";
 import { tlsCertificate } from "../provider/kinds/tlsCertificate";
 import { tlsEdge } from "../provider/kinds/tlsEdge";
 import { create } from "../provider/lifecycle/create";
-import { update } from "../provider/lifecycle/resource";
+import { update } from "../provider/lifecycle/update";
 import { Run } from "../provider/run/run";
 import {
   type Answer,
   answer,
   atScript,
   clientOf,
+  engineCall,
   failureOf,
   holdTimeouts,
   messageOf,
@@ -46,7 +47,7 @@ describe("a create", () => {
 
   /** Creates an edge in this run, in the account of a connection. */
   const make = (edge: Properties = inputs, connection?: string) =>
-    create(tlsEdge, run.account(connection).operation(), edge, "");
+    create(engineCall(run, tlsEdge, connection), edge);
   /** The next POST meets this fault. `work: "cleared"`: the service does the work when the faults are cleared. */
   const faultPost = (fault: Omit<Fault, "method">) =>
     emulator.faults.add({ method: "POST", ...fault });
@@ -143,6 +144,16 @@ describe("a create", () => {
     });
   }
 
+  it("C36: a create that loses its answer does not take what an equal create makes whose answer is slow", async () => {
+    faultPost({ work: false, answer: "reset" });
+    faultPost({ answer: "held" });
+    const [lost, slow] = [make(), make()];
+    assert.match(await messageOf(Promise.race([lost, slow])), /may have created/);
+    emulator.faults.clear();
+    const { id } = await slow;
+    assert.deepEqual(ids(), [id]);
+  });
+
   it("C36: of two equal creates the one that loses its answer keeps the other object", async () => {
     faultPost(afterWork);
     emulator.faults.add({ method: "GET", skip: 1, work: false, answer: "held" });
@@ -206,8 +217,8 @@ describe("a create", () => {
     const { id, state, problem } = await make();
     assert.deepEqual([ids(), takeMethods(emulator)], [[id], ["GET", "POST"]]);
     assert.match(problem ?? "", /description/);
-    const edge = run.account().operation().object(tlsEdge, id);
-    assert.ok(isUnchanged(tlsEdge, await update(edge, state, inputs), inputs));
+    const completed = await update(engineCall(run, tlsEdge), id, state, inputs);
+    assert.ok(isUnchanged(tlsEdge, completed, inputs));
   });
 
   it("C34: the row of a create that looks for its object says so, until a look is over", async () => {
@@ -219,12 +230,7 @@ describe("a create", () => {
 
   describe("of a certificate", () => {
     const upload = ({ certificatePem, privateKeyPem }: MadeCertificate, description?: string) =>
-      create(
-        tlsCertificate,
-        run.account().operation(),
-        { certificatePem, privateKeyPem, description },
-        "",
-      );
+      create(engineCall(run, tlsCertificate), { certificatePem, privateKeyPem, description });
     const newest = () => emulator.tlsCertificates.list()[0]?.id ?? "";
 
     it("C33: a lost certificate is found by its leaf, description and metadata, without its root, beside a chain that can't be read", async () => {

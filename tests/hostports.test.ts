@@ -5,9 +5,18 @@ import { tlsEdges } from "../client/tlsEdge";
 import type { Fault } from "../emulator/server";
 import { tlsEdge } from "../provider/kinds/tlsEdge";
 import { create } from "../provider/lifecycle/create";
-import { remove, update } from "../provider/lifecycle/resource";
+import { remove } from "../provider/lifecycle/remove";
+import { update } from "../provider/lifecycle/update";
 import { Run } from "../provider/run/run";
-import { clientOf, failureOf, messageOf, skipPauses, until, useEmulator } from "./support";
+import {
+  clientOf,
+  engineCall,
+  failureOf,
+  messageOf,
+  skipPauses,
+  until,
+  useEmulator,
+} from "./support";
 
 const [h1 = "", h2 = "", h3 = "", h4 = ""] = [1, 2, 3, 4].map((n) => `app${n}.example.com:443`);
 
@@ -30,11 +39,9 @@ describe("a hostport that another edge serves", () => {
     return { id: wire.id, state: { ...tlsEdge.toState(wire), accountTag: stranger.accountTag } };
   }
   type Edge = Awaited<ReturnType<typeof edge>>;
-  const object = ({ id }: Edge) => run.account().operation().object(tlsEdge, id);
-  const take = (...hostports: string[]) =>
-    create(tlsEdge, run.account().operation(), { hostports }, "");
+  const take = (...hostports: string[]) => create(engineCall(run, tlsEdge), { hostports });
   const change = (one: Edge, ...hostports: string[]) =>
-    update(object(one), one.state, { hostports });
+    update(engineCall(run, tlsEdge), one.id, one.state, { hostports });
   /** What the edges serve, the oldest first. */
   const served = () =>
     emulator.tlsEdges
@@ -60,7 +67,9 @@ describe("a hostport that another edge serves", () => {
         const [one, hostports] = [edges[n], after[n]];
         if (!one) await take(...(hostports ?? []));
         else
-          await (hostports ? change(one, ...hostports) : remove(object(one), one.state, false, ""));
+          await (hostports
+            ? change(one, ...hostports)
+            : remove(engineCall(run, tlsEdge), one.id, one.state));
       };
       const all = [...after.keys()];
       const takes = (n: number) => after[n]?.some((one) => !before[n]?.includes(one)) === true;

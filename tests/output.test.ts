@@ -49,15 +49,15 @@ for (const [protocol, ...ends] of endings) {
   });
 }
 
-describe("tlsCertificate.remark", () => {
+describe("tlsCertificate.planWarning", () => {
   const make = (
     names: string[],
     ips: string[] = [],
     notAfter = "2035-01-02",
     commonName = "a.example",
   ) => makeCertificate({ commonName, dnsNames: names, ips, notAfter: new Date(notAfter) });
-  const remark = (state: object, inputs: object) =>
-    tlsCertificate.remark?.({ ...state }, { ...inputs });
+  const planWarning = (state: object, inputs: object) =>
+    tlsCertificate.planWarning?.({ ...state }, { ...inputs });
 
   it("C14: a plan says of a replaced certificate when it expires and which names differ, in any letter case", async () => {
     const old = await make(["a.example", "b.example"]);
@@ -84,7 +84,7 @@ describe("tlsCertificate.remark", () => {
       [bare, await make(many), `names added: ${five} and 3 more, removed: old.example`],
       [await make(many), bare, `removed: ${five} and 3 more`],
     ] as const) {
-      const { text: found = "", severity } = remark(state, inputs) ?? {};
+      const { text: found = "", severity } = planWarning(state, inputs) ?? {};
       assert.ok(found.startsWith("expires ") && found.endsWith(text), found);
       assert.equal(severity, "info");
     }
@@ -92,18 +92,18 @@ describe("tlsCertificate.remark", () => {
 
   it("C23: a plan warns of a certificate that expires earlier than the one before", async () => {
     const [early, late] = [await make([], [], "2035-01-01"), await make([])];
-    assert.equal(remark(late, early)?.severity, "warning");
+    assert.equal(planWarning(late, early)?.severity, "warning");
   });
 
   it("C13: a plan says nothing of a replaced certificate where a chain is the same, or not known", async () => {
     const state = await make([]);
     for (const certificatePem of [state.certificatePem, unknownValue])
-      assert.equal(remark(state, { certificatePem }), undefined);
-    assert.equal(remark({ certificatePem: "no PEM" }, state), undefined);
+      assert.equal(planWarning(state, { certificatePem }), undefined);
+    assert.equal(planWarning({ certificatePem: "no PEM" }, state), undefined);
   });
 });
 
-describe("tlsEdge.remark", () => {
+describe("tlsEdge.planWarning", () => {
   const state = {
     backend: { enabled: true, backendId: "b" },
     ipRestriction: { enabled: true, ipPolicyIds: ["i"] },
@@ -114,7 +114,7 @@ describe("tlsEdge.remark", () => {
   const { backend: _, ipRestriction, ...others } = state;
   const change = (inputs: Properties) => ({ ...state, ...inputs });
   const off = { ...ipRestriction, enabled: false };
-  const rows: [inputs: Properties, remark?: RegExp][] = [
+  const rows: [inputs: Properties, planWarning?: RegExp][] = [
     [{ ...others, ipRestriction }, /^without its backend, its traffic ends; .*disabled/],
     [change({ ipRestriction: undefined }), /ipRestriction, clients from every/],
     [change({ ipRestriction: off }), /every address may connect$/],
@@ -128,12 +128,12 @@ describe("tlsEdge.remark", () => {
     [state],
   ];
   it("C23: a plan warns of what an edge loses, not of what is new, not known yet, or was off before", () => {
-    for (const [inputs, remark] of rows) {
-      const { text = "", severity } = tlsEdge.remark?.(state, inputs) ?? {};
-      assert.match(text, remark ?? /^$/);
-      assert.equal(severity, remark && "warning");
+    for (const [inputs, planWarning] of rows) {
+      const { text = "", severity } = tlsEdge.planWarning?.(state, inputs) ?? {};
+      assert.match(text, planWarning ?? /^$/);
+      assert.equal(severity, planWarning && "warning");
     }
     const before = { backend: { backendId: "b", enabled: false } };
-    assert.equal(tlsEdge.remark?.(before, {}), undefined);
+    assert.equal(tlsEdge.planWarning?.(before, {}), undefined);
   });
 });

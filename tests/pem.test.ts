@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { type MadeCertificate, makeCertificate } from "../emulator/server";
 import { problemsOfShape } from "../provider/kinds/shape";
 import { expiryOf, tlsCertificate } from "../provider/kinds/tlsCertificate";
-import { textsOf } from "../provider/lifecycle/resource";
+import { textsOf } from "../provider/lifecycle/messages";
 import { covers, describeChain, parseChain, parseKey } from "../provider/values/pem";
 import { type Properties, setEnv, unknown } from "./support";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { tlsEdges } from "../client/tlsEdge";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
-import { beginRun, finishRun } from "../provider/dynamic/process";
+import { beginRun } from "../provider/dynamic/process";
 import {
   answer,
   atScript,
@@ -9,6 +9,7 @@ import {
   clientOf,
   deployed,
   failureOf,
+  finishRun,
   makePair,
   messageOf,
   PlanFailure,
@@ -196,7 +197,6 @@ describe("a plan", () => {
       await others({ description: "b" }, { description: "known" });
       const stack = await inState({ description: "a", hostports: ["moving:443"] });
       await stack.preview({ description: "b", hostports: [] });
-      await preview({ hostports: ["moving:443"] });
       await preview({ description: "known", hostports: unknown });
       await preview({ description: "a", hostports: ["moving:443"] });
       assert.deepEqual(await warnings(), []);

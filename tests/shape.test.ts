@@ -4,7 +4,7 @@ import type { Kind } from "../provider/kinds/kind";
 import { problemsOfShape, prune } from "../provider/kinds/shape";
 import { tlsCertificate } from "../provider/kinds/tlsCertificate";
 import { tlsEdge } from "../provider/kinds/tlsEdge";
-import { textsOf } from "../provider/lifecycle/resource";
+import { textsOf } from "../provider/lifecycle/messages";
 import { nearest } from "../provider/values/nearest";
 import { holds } from "./cases";
 import { type Properties, unknown } from "./support";

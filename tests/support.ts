@@ -20,8 +20,12 @@ import {
   makeServerCertificate,
 } from "../emulator/pki";
 import { type Emulator, type Respond, startEmulator } from "../emulator/server";
-import { beginRun, finishRun } from "../provider/dynamic/process";
+import { beginRun, currentRun } from "../provider/dynamic/process";
 import { urnOf } from "../provider/dynamic/workarounds";
+import type { Kind } from "../provider/kinds/kind";
+import type { Call } from "../provider/lifecycle/call";
+import { endRun } from "../provider/lifecycle/endRun";
+import type { Run } from "../provider/run/run";
 import { secret } from "../tools/protocol";
 import { PlanFailure, type Properties, Resource, type ResourceProvider } from "../tools/resource";
 
@@ -240,6 +244,19 @@ export function captureMessages(): () => string[] {
   const shown = mock.method(console, "error", () => {});
   return () => shown.mock.calls.map((call) => String(call.arguments));
 }
+
+/** Ends the run of the dynamic providers. */
+export const finishRun = () => endRun(currentRun());
+
+/** A call of the engine about a resource without secrets, as the life cycle gets it. */
+export const engineCall = (run: Run, kind: Kind, connection = "tlsedge"): Call => ({
+  run,
+  kind,
+  connection,
+  protocol: { plansCreate: false, programChecks: true },
+  urn: "",
+  secrets: new Set(),
+});
 
 /** The warnings at the end of a run. */
 export async function planWarnings(end = finishRun): Promise<string[]> {

@@ -1,5 +1,3 @@
-import { textOfAdoptions } from "../lifecycle/adopt";
-import { endRun } from "../lifecycle/plan";
 import { Run } from "../run/run";
 
 /** The run that a dynamic provider's process works for. */
@@ -14,11 +12,4 @@ export function currentRun(): Run {
 export function beginRun(): Run {
   run = new Run(run.config);
   return run;
-}
-
-/** Ends a run: says what is only known at its end. */
-export async function finishRun(): Promise<void> {
-  // Only now is it known that no other adoption follows.
-  run.log("info", textOfAdoptions(run));
-  await endRun(run);
 }

@@ -44,7 +44,7 @@ export interface Difference {
 export type Severity = "info" | "warning";
 
 /** What a plan says of a change. */
-export interface Remark {
+export interface PlanWarning {
   severity: Severity;
   /** One line, without the kind and the id of the object. */
   text: string;
@@ -54,7 +54,7 @@ export interface Remark {
  * A kind of resource: data, and pure functions. None makes a request, and none knows a protocol:
  * `lifecycle/` has what is the same for all kinds.
  *
- * `check`, `derived`, `replaces`, `wanted` and `remark` may get {@link unknownValue} for an unknown value. A
+ * `check`, `derived`, `replaces`, `wanted` and `planWarning` may get {@link unknownValue} for an unknown value. A
  * state has every property of the object except a private key, with the service's value, or null
  * where the service has none.
  */
@@ -90,7 +90,7 @@ export interface Kind<Wire extends ServiceObject = ServiceObject> {
   /** A state without the values that the service chose where the program sets none. Default: the state. */
   withoutDefaults?(state: Properties): Properties;
   /** What a change means, in one line, where the diff does not say it. */
-  remark?(state: Properties, inputs: Properties): Remark | undefined;
+  planWarning?(state: Properties, inputs: Properties): PlanWarning | undefined;
   /** A value of a property as messages show it. Default: as it is. */
   shown?(property: string, value: unknown): unknown;
 
@@ -145,6 +145,16 @@ export function settingsOf({ schema, stateNames, secrets = [] }: Kind): string[]
 /** The settings as state has them, for reads and deletes; null when unset. */
 export function storedSettings(kind: Kind, inputs: Properties): Properties {
   return Object.fromEntries(settingsOf(kind).map((name) => [name, inputs[name] ?? null]));
+}
+
+/** What state has of an object besides what a protocol adds. */
+export function storedState(
+  kind: Kind,
+  accountTag: string,
+  state: Properties,
+  inputs: Properties,
+): Properties {
+  return { ...state, ...storedSettings(kind, inputs), accountTag };
 }
 
 /** The inputs that a state corresponds to, without a private key. */

@@ -150,7 +150,7 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
   },
 
   // Of a replaced chain the diff shows the PEM text first, and the dates and names far below.
-  remark(state, inputs) {
+  planWarning(state, inputs) {
     const [old, wanted] = [state, inputs].map(({ certificatePem }) => parsedChain(certificatePem));
     if (!old || !wanted || isDeployed(state, inputs)) return undefined;
     const [before, after] = [describeChain(old), describeChain(wanted)];

@@ -5,7 +5,7 @@ import { knownHostports } from "../values/hostport";
 import type { NamesOf } from "../values/properties";
 import { defined, isObject, isSameJson, type Properties, unknownValue } from "../values/properties";
 import { choice, description, edgeModule, hostports, id, metadata, someIds } from "./inputs";
-import type { Kind, Problem, Remark } from "./kind";
+import type { Kind, PlanWarning, Problem } from "./kind";
 import { type LookupKind, matchesObject, type ObjectFilter, objectFilters } from "./lookup";
 import { type Found, type ServiceState, serviceNames, serviceState } from "./state";
 
@@ -141,7 +141,7 @@ export const tlsEdge: Kind<TLSEdgeWire> = {
 
   withoutDefaults,
 
-  remark(state, inputs): Remark | undefined {
+  planWarning(state, inputs): PlanWarning | undefined {
     const lost = modules.filter((name) => losses[name] && isOn(state[name]) && !isOn(inputs[name]));
     const texts = lost.map((name) => `without its ${name}, ${losses[name]}`);
     if (texts.length === 0) return undefined;

@@ -1,75 +1,31 @@
-import { differences, hiddenArguments, type Kind, noneWithId, type Problem } from "../kinds/kind";
-import { lookups } from "../kinds/kinds";
-import { type Lookup, LookupError } from "../kinds/lookup";
+import { differences, hiddenArguments, noneWithId, type Problem } from "../kinds/kind";
 import type { Account, ManagedObject, Run } from "../run/run";
-import { hasUnknown, nameInUrn, type Properties } from "../values/properties";
-import type { Created } from "./create";
-import { ifExists } from "./gone";
-
-/** How old the list may be in which an import looks for a name: many share one. */
-const listAgeMs = 30_000;
-
-/**
- * The id of the object to import. A text that is no name is an id. Reads the list for a name alone.
- *
- * @throws LookupError when the name is that of no object or of several. It lists what there is.
- */
-export async function idToImport(kind: Kind, account: Account, text: string): Promise<string> {
-  const { importName } = kind;
-  const name = importName?.in(text);
-  if (!importName || name === undefined) return text;
-  const items = await account.list(kind).all(performance.now() - listAgeMs);
-  if (items.some(({ id }) => id === text)) return text;
-  const find = lookups[`get${kind.name}`] as Lookup<Properties, { id: string }>;
-  const options = { objects: items };
-  return (await find(() => account.client, { [importName.filter]: name }, options)).id;
-}
+import { hasUnknown, type Properties } from "../values/properties";
+import type { Call } from "./call";
+import { claim } from "./claim";
+import { idToImport } from "./import";
+import { ifExists } from "./read";
 
 /**
- * Says that an import names no object.
- *
- * @throws LookupError with what an import takes, and what there is.
- */
-export async function refuseImport({ kind, account, id }: ManagedObject): Promise<void> {
-  try {
-    await (lookups[`get${kind.name}`] as Lookup<Properties, object>)(() => account.client, { id });
-  } catch (error) {
-    if (!(error instanceof LookupError)) throw error;
-    const also = kind.importName ? `\n\`pulumi import\` also takes: ${kind.importName.filter}` : "";
-    throw new LookupError(error.message + also);
-  }
-}
-
-/** The problem of two resources of a program that have one object. */
-export const sharedObject = (one: string, other: string, id: string): string =>
-  `the resources "${one}" and "${other}" have the same object, ${id}, which only one resource can manage: ` +
-  "remove one from the program, and run `pulumi up` without --target: the object stays";
-
-/**
- * Claims an object for a resource of the program that has it or is to adopt it.
- *
- * @param urn Empty where the protocol does not tell it.
- * @throws Error when another resource of the program has the object.
- */
-export function claim({ account, id, key }: ManagedObject, urn: string): void {
-  const { ownership } = account.run;
-  const owner = ownership.ownerOf(key);
-  if (owner && urn && owner !== urn)
-    throw new Error(sharedObject(nameInUrn(owner), nameInUrn(urn), id));
-  ownership.claim(key, urn);
-}
-
-const maxValueLength = 200;
-
-/**
- * Reads the object that a resource adopts (contract C40). From then on, this run deletes it no more.
+ * The object that the option `import` names, and its state: read once in a run (contract C40). The resource claims it,
+ * and this run deletes it no more.
  *
  * @throws Error when the object does not exist.
  */
-export async function findToAdopt(object: ManagedObject, inputs: Properties): Promise<Properties> {
-  const { kind, account, id, title, key } = object;
+export async function findToAdopt(
+  { kind, urn }: Call,
+  account: Account,
+  name: string,
+  inputs: Properties,
+): Promise<{ object: ManagedObject; state: Properties }> {
+  const object = account.object(kind, await idToImport(kind, account, name));
+  claim(object, urn);
+  const { adoptions } = account.run;
+  const { id, title, key } = object;
+  const known = adoptions.get(key);
+  if (known) return { object, state: known.state };
   // An adopted object was not created by us, so its chain is compared as a whole.
-  const unsent = kind.replaces({}, inputs).map((name) => [name, undefined]);
+  const unsent = kind.replaces({}, inputs).map((property) => [property, undefined]);
   const sent = { ...inputs, ...Object.fromEntries(unsent) };
   const reading = account.list(kind).get(account.client, id);
   const state = await ifExists(
@@ -83,18 +39,17 @@ export async function findToAdopt(object: ManagedObject, inputs: Properties): Pr
         "`npx --no -- pulumi-tlsedge status` lists all ids",
     );
   }
-  const { adoptions } = account.run;
-  adoptions.set(key, adoptions.get(key) ?? { title, state, isEqual: false, isDone: false });
-  return state;
+  adoptions.set(key, { title, state, isEqual: false, isDone: false });
+  return { object, state };
 }
 
 /**
  * Notes that an object, which a check or an adoption has read, equals the program, so that it can be adopted. Where the
  * program has a secret, the object's name may be a part of it.
  */
-export function noteAdoption(
+export function noteEqual(
   { kind, account, id, key }: ManagedObject,
-  secrets: readonly string[],
+  secrets: Iterable<string>,
 ): void {
   const adoption = account.run.adoptions.get(key);
   if (!adoption) return;
@@ -118,6 +73,8 @@ export function textOfAdoptions({ adoptions }: Run): string | undefined {
   return `${which.length} of the creates ${verb} what exists, without a write:${names.join("")}`;
 }
 
+const maxValueLength = 200;
+
 /**
  * One problem with a table of the differences between object and inputs; none when they agree. It
  * shows neither value of a secret argument: the object may have the same secret, or a part of it.
@@ -126,7 +83,7 @@ export function problemsOfAdoption(
   { kind, title }: ManagedObject,
   found: Properties,
   inputs: Properties,
-  secrets: readonly string[],
+  secrets: Iterable<string>,
 ): Problem[] {
   const hidden = hiddenArguments(kind, secrets);
   const rows = differences(kind, found, inputs)
@@ -158,52 +115,22 @@ function shown(value: unknown, isSecret: boolean): string {
  * @throws Error when the object differs, or is gone.
  */
 export async function adopt(
-  object: ManagedObject,
+  call: Call,
+  account: Account,
+  name: string,
   inputs: Properties,
-  secrets: readonly string[],
-): Promise<Created> {
-  const { id, key, title, account } = object;
-  const { adoptions } = account.run;
-  // The check has just read it, unless the option came by another way.
-  const state = adoptions.get(key)?.state ?? (await findToAdopt(object, inputs));
-  const adoption = adoptions.get(key);
+): Promise<{ id: string; state: Properties }> {
+  const { secrets } = call;
+  const { object, state } = await findToAdopt(call, account, name, inputs);
+  const adoption = account.run.adoptions.get(object.key);
   if (adoption?.isDone) {
     throw new Error(
-      `the ${title} was adopted by another resource of this update: remove one of the two resources`,
+      `the ${adoption.title} was adopted by another resource of this update: remove one of the two resources`,
     );
   }
   const [problem] = problemsOfAdoption(object, state, inputs, secrets);
   if (problem) throw new Error(problem.reason);
-  noteAdoption(object, secrets);
+  noteEqual(object, secrets);
   if (adoption) adoption.isDone = true;
-  return { id, state };
-}
-
-/**
- * Checks a resource that is in state and still has the `import` option (contract C44). The option must name
- * the resource's own object, and no change may replace that object.
- *
- * @param isOwn Whether the option names the resource's own object.
- * @param replaces The changes that replace it.
- * @throws Error that says to remove the option, or to use another resource name.
- */
-export function checkImportOption(
-  { title }: ManagedObject,
-  option: unknown,
-  isOwn: boolean,
-  replaces: readonly string[],
-): void {
-  if (option === undefined) return;
-  if (!isOwn) {
-    throw new Error(
-      `the import option names ${option}, but this resource already manages the ${title}: ` +
-        `adopt ${option} in a resource with another name, or remove the option. If that object is deleted, first take ` +
-        "the resource out of the state with `pulumi state delete`",
-    );
-  }
-  if (replaces.length === 0) return;
-  throw new Error(
-    `a change of ${replaces.join(" and ")} replaces the ${title}, but the import option would ` +
-      "adopt the old object again: remove the option",
-  );
+  return { id: object.id, state };
 }

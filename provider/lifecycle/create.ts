@@ -1,19 +1,42 @@
 import type { Page } from "../../client/endpoints";
 import { ConnectionError, isLostCreate, isSlow } from "../../client/errors";
-import { contentOf, finderOf, type Kind } from "../kinds/kind";
+import { plainMessage } from "../../client/plain";
+import { contentOf, finderOf, type Kind, storedState } from "../kinds/kind";
 import { cancelSignal } from "../run/engine";
 import { type ListItem, newerThan } from "../run/list";
 import type { Account } from "../run/run";
 import type { Properties } from "../values/properties";
 import { proveAccount } from "./account";
+import { adopt } from "./adopt";
+import { begin, type Call } from "./call";
 import { writeUntilFree } from "./hostports";
+import { planWrite } from "./plan";
 
 /** The result of a create. */
 export interface Created {
   id: string;
   state: Properties;
-  /** Why a part of the service's answer can't be used. */
+  /** Why the object, which is in the state, is not complete. The next update completes it. */
   problem?: string;
+}
+
+/**
+ * Creates the object of a resource, or adopts the one that exists.
+ *
+ * @param imports The option `import`: the id or the name of an object.
+ * @throws Error when it is not known what the POST has created. Other errors are thrown unchanged.
+ */
+export async function create(call: Call, inputs: Properties, imports?: unknown): Promise<Created> {
+  const { protocol, kind } = call;
+  if (protocol.plansCreate) await planWrite(call, inputs, true);
+  const account = begin(call, inputs);
+  const { id, state, problem }: Created = await (typeof imports === "string"
+    ? adopt(call, account, imports, inputs)
+    : createObject(call, account, inputs));
+  const stored = storedState(kind, account.tag, state, inputs);
+  if (!problem) return { id, state: stored };
+  const text = `the ${kind.title} ${id} was created and is in the state, but ${problem}. The next \`pulumi up\` completes it`;
+  return { id, state: stored, problem: plainMessage(text) };
 }
 
 /** How old the newest page may be that says what was there before a POST. */
@@ -24,17 +47,12 @@ const staleMs = 60_000;
 const pauses = [1, 4, 10];
 
 /**
- * Creates one object for one resource (contract C33, C35, C36). An answer with an id is enough: the rest can be read
- * later.
- *
- * @param urn The resource; empty where the protocol does not tell it.
- * @throws Error when it is not known what the POST has created. Other errors are thrown unchanged.
+ * Creates one object with one POST (contract C33, C35, C36). An answer with an id is enough: the rest can be read later.
  */
-export async function create(
-  kind: Kind,
+async function createObject(
+  { kind, urn }: Call,
   account: Account,
   inputs: Properties,
-  urn: string,
 ): Promise<Created> {
   await proveAccount(account);
   const list = account.list(kind);
@@ -43,6 +61,8 @@ export async function create(
   const readAt = performance.now();
   const body = kind.toBody(inputs);
   const post = () => kind.endpoints.create(account.client, body);
+  const mine = { content: contentOf(kind, inputs) };
+  list.unanswered.add(mine);
   let problem: string | undefined;
   const wire = await writeUntilFree(kind, account, { body }, post).catch((error) => {
     if (error instanceof ConnectionError && error.objectId) {
@@ -51,10 +71,12 @@ export async function create(
     }
     if (isLostCreate(error)) {
       const isStale = performance.now() - readAt - error.elapsedMs > staleMs;
-      return findLost(kind, account, inputs, error, isStale ? undefined : before);
+      return findLost(kind, account, inputs, { error, before: isStale ? undefined : before });
     }
+    list.unanswered.delete(mine);
     throw error;
   });
+  list.unanswered.delete(mine);
   const { id } = wire;
   const { key } = account.object(kind, id);
   if (account.run.ownership.has(key)) {
@@ -76,7 +98,7 @@ export async function create(
 /**
  * The object of a POST whose answer is lost: the service may have created it, so the POST is not sent again. It is the
  * only object, in two looks in a row, that was not there before, equals the inputs and belongs to no resource of this
- * run. If two creates of this run with equal inputs lose their answers, neither takes an object.
+ * run. While another create of this run with equal inputs has no answer, none is taken.
  *
  * @param before The newest page before the POST; undefined when it could not be read.
  */
@@ -84,13 +106,11 @@ async function findLost(
   kind: Kind,
   account: Account,
   inputs: Properties,
-  error: Error,
-  before: Page<ListItem> | undefined,
+  { error, before }: { error: Error; before: Page<ListItem> | undefined },
 ): Promise<ListItem> {
   const { run } = account;
   const list = account.list(kind);
-  const lost = { content: contentOf(kind, inputs) };
-  list.lost.add(lost);
+  const content = contentOf(kind, inputs);
   const isFree = ({ id }: ListItem) => !run.ownership.has(account.object(kind, id).key);
   let seen: ListItem[] = [];
   let failure = "";
@@ -105,9 +125,8 @@ async function findLost(
       const [one] = now;
       const isSame = now.length === 1 && seen.length === 1 && one?.id === seen[0]?.id;
       [seen, failure] = [now, ""];
-      const isAlone = [...list.lost].every((it) => it === lost || it.content !== lost.content);
+      const isAlone = [...list.unanswered].filter((it) => it.content === content).length === 1;
       if (!before || !one || !isSame || !isAlone) continue;
-      list.lost.delete(lost);
       const warning =
         `the answer to this create was lost. ${one.id} is new and has the content of this resource, so this resource ` +
         "keeps it. If another run or another provider creates equal objects in this account at the same time, check " +

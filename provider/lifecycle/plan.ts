@@ -1,144 +1,30 @@
 import type { ServiceError } from "../../client/errors";
-import { finderOf, hostportsOf, type Kind } from "../kinds/kind";
-import { idAndTime } from "../kinds/state";
-import type { ListItem } from "../run/list";
-import type { Account, ManagedObject, Planned, Run } from "../run/run";
-import type { Properties } from "../values/properties";
-import { defaultConnection } from "../values/settings";
+import type { Account } from "../run/run";
+import { nameInUrn, type Properties } from "../values/properties";
 import { proveAccount } from "./account";
-import { remediesFor } from "./hostports";
-
-/** A resource that the program has, for the plan. */
-export type Resource = Omit<Planned, "isNew">;
+import type { Call } from "./call";
 
 /**
  * Asks the service before a resource is created or changed (contract C7, C19): one read for each kind in
  * a run. So a plan fails when the key is refused or the service is another one. Asks nothing with
  * the setting `offlinePlan`.
  *
+ * @param isNew Whether it is created.
  * @throws Error when the list can't be read, or the present settings may belong to another account.
  */
-export async function planWrite(resource: Resource, isNew: boolean): Promise<void> {
-  const { account, kind } = resource;
+export async function planWrite(call: Call, inputs: Properties, isNew: boolean): Promise<void> {
+  const { run, kind, urn, secrets, connection } = call;
+  const account = run.account(connection);
   if (!account.settings.offlinePlan) {
     const reading = account.list(kind).newestPage();
-    await reading.catch((error) => reportOnce(account, error));
+    await reading.catch((error) => failOnce(account, error));
     await proveAccount(account);
   }
-  account.run.planned.push({ ...resource, isNew });
+  run.planned.push({ account, kind, inputs, isNew, name: nameInUrn(urn) || undefined, secrets });
 }
 
-function reportOnce({ run, connection }: Account, error: Partial<ServiceError>): never {
+function failOnce({ run, connection }: Account, error: Partial<ServiceError>): never {
   const cause = error.status ?? error.code;
   if (run.once(`the question of ${JSON.stringify(connection)}: ${cause}`)) throw error;
   throw new Error("the service can't be asked: see the first error");
-}
-
-/**
- * {@link planWrite} a change that the diff of a resource of the program has found, and says what the diff does not show.
- * A resource without a change proves the account where another one changes, which may come first (contract C7).
- */
-export async function planDiff(
-  resource: Resource,
-  { title }: ManagedObject,
-  state: Properties,
-  isChanged: boolean,
-): Promise<void> {
-  const { account, kind, inputs } = resource;
-  if (!isChanged) {
-    const { run, settings } = account;
-    if (run.planned.length > 0 && !settings.offlinePlan) await proveAccount(account);
-    return;
-  }
-  const remark = kind.remark?.(state, inputs);
-  if (remark) account.run.log(remark.severity, `the ${title}: ${remark.text}`, "resource");
-  await planWrite(resource, false);
-}
-
-/** Says what is known only when all resources of the run are known. */
-export async function endRun(run: Run): Promise<void> {
-  logServices(run);
-  for (const account of run.accounts) {
-    if (account.settings.offlinePlan) continue;
-    const kinds = new Set(
-      run.planned.filter((one) => one.account === account).map(({ kind }) => kind),
-    );
-    for (const kind of kinds) await warnOf(account, kind);
-  }
-}
-
-/**
- * Says which service a run has used, where no state shows it: so a new stack that is to be made with a
- * wrong base URL is noticed.
- */
-function logServices(run: Run): void {
-  for (const account of run.accounts) {
-    const { connection, client, memory } = account;
-    const whose =
-      typeof connection === "string"
-        ? `${connection}: the service`
-        : `${defaultConnection}: the service of the provider ${connection.provider}`;
-    const isUsed = run.planned.some((one) => one.isNew && one.account === account);
-    if (isUsed && !memory.isKnown) run.log("info", `${whose} is ${client.baseUrl.host}`);
-  }
-}
-
-/**
- * Warns of what the newest page shows. Names ids and times, and hostports that are no secrets: other
- * texts may be secrets of the program.
- */
-async function warnOf(account: Account, kind: Kind): Promise<void> {
-  const { run } = account;
-  const page = await account.list(kind).newestPage();
-  const planned = run.planned.filter((one) => one.account === account && one.kind === kind);
-  const others = page.filter(({ id }) => !run.ownership.has(account.object(kind, id).key));
-  const equal = equals(kind, planned, others);
-  // In an update, each write has told what became of its hostports.
-  const holders = account.client.writes > 0 ? [] : others.filter((one) => !equal.has(one));
-  const wanted = new Map(
-    planned.flatMap((one) => [...hostportsOf(kind, one.inputs)].map((hostport) => [hostport, one])),
-  );
-  for (const other of holders) run.log("warning", warningOfHolder(kind, wanted, other));
-  run.log("warning", warningOfEqual(kind, equal));
-}
-
-function warningOfHolder(
-  kind: Kind,
-  wanted: Map<string, Planned>,
-  other: ListItem,
-): string | undefined {
-  const hostport = [...hostportsOf(kind, other)].find((one) => wanted.has(one));
-  const one = wanted.get(hostport ?? "");
-  if (!one) return undefined;
-  const whose = one.name === undefined ? "" : `${one.name}: `;
-  const shown = one.secrets.has(kind.exclusive ?? "") ? "[secret]" : hostport;
-  return (
-    `${whose}this update will fail: ${shown} is served by ${idAndTime(other)}, unless the update also replaces ` +
-    `that edge or takes the hostport from it. ${remediesFor(other)}`
-  );
-}
-
-/** The objects that equal what this run creates, each with what it equals. */
-function equals(kind: Kind, planned: Planned[], others: ListItem[]): Map<ListItem, Planned> {
-  const find = finderOf(kind, others);
-  const created = planned.filter(({ isNew }) => isNew);
-  return new Map(created.flatMap((one) => find(one.inputs).map((other) => [other, one])));
-}
-
-/** Names each object: after an update that was cut off, nothing else names them. */
-function warningOfEqual(kind: Kind, equal: Map<ListItem, Planned>): string | undefined {
-  if (equal.size === 0) return undefined;
-  const hostports = [...equal.keys()].flatMap((one) => [...hostportsOf(kind, one)]);
-  const otherwise =
-    hostports.length > 0 ? " Else this update will fail: one edge alone can serve a hostport." : "";
-  const lines = [...equal].map(
-    ([other, { name }]) => `\n  ${name === undefined ? "" : `${name}: `}${idAndTime(other)}`,
-  );
-  return (
-    `each ${kind.title} of this list equals one that this run creates:${lines.join("")}\n` +
-    `If this run replaces it, this is right.${otherwise} ` +
-    "If a resource was renamed, set its option `aliases`. If an update was " +
-    "cut off, it may have left the object: set the resource option `import` to its id to adopt it. " +
-    "`pulumi stack --show-ids` shows what other resources and stacks have"
-  );
 }

@@ -17,8 +17,8 @@ interface Reading<T> {
 
 /** The objects of one kind in one account, newest first: the only reader of their list. */
 export class List {
-  /** The contents of the creates whose answer was lost and whose object was not found. */
-  readonly lost = new Set<{ content: string | undefined }>();
+  /** The creates whose object is not known: they wait for their answer, or it was lost. */
+  readonly unanswered = new Set<{ content: string | undefined }>();
   readonly #client: Client;
   readonly #kind: Kind;
   #newest: Reading<Page<ListItem>> | undefined;

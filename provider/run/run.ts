@@ -13,6 +13,7 @@ import {
   type Settings,
   unknownVariables,
 } from "./connection";
+import { DeclaredHostports } from "./declaredHostports";
 import { cancelSignal } from "./engine";
 import { List } from "./list";
 import { type Show, showOnStderr } from "./log";
@@ -57,6 +58,8 @@ class Memory {
   readonly lists = new Map<string, List>();
   /** By the tag in state: of all tags but the account's own. */
   readonly proofs = new Map<unknown, Proof>();
+  /** The hostports of the program's edges. */
+  readonly declared = new DeclaredHostports();
   /** Whether a state shows that the service is the same as before. */
   isKnown = false;
 }

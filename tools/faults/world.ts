@@ -48,7 +48,7 @@ export class World {
   readonly #unstored = new Set<string>();
   /** Objects that a `destroy` has deleted; after an error a state may still have them. */
   readonly #deleted = new Set<string>();
-  #isEdited = false;
+  readonly #edited: Properties[] = [];
   /** Whether the last `up` has left something to the next one. */
   #leavesSome = false;
   /** Whether the next `up` runs the last resource of each stack alone. */
@@ -320,7 +320,9 @@ export class World {
     if (!id && !isUnsure && error?.message.includes("is in the state"))
       throw new Broken("unstored", error.message);
     // The question for the account names an object of the state (contract C7), and so may the option `import`.
-    const isAsked = /SAME_ACCOUNT|see the first error about/.test(error?.message ?? "");
+    const isAsked = /SAME_ACCOUNT|see the first error about|^GET \S+ (got|failed)/.test(
+      error?.message ?? "",
+    );
     if (args && !id && !args.__import && !isAsked && held.some(isNamed))
       throw new Broken("misleading", error?.message ?? "");
     if (id) this.#judgeOwner(one);
@@ -370,8 +372,11 @@ export class World {
     const one = free.find(({ id }) => id) ?? free[0];
     if (what === "reorder") all.reverse();
     else if (what === "inputs") {
-      this.#isEdited = true;
-      for (const { id, args } of editable) if (!id && args) editInputs(args);
+      for (const { id, args } of editable) {
+        if (id || !args) continue;
+        this.#edited.push({ ...args });
+        editInputs(args);
+      }
     } else if (what === "rename" && one) all.push(one.successor(`${one.name}-other`));
     else if (one) {
       const { name, args } = one;
@@ -390,7 +395,7 @@ export class World {
       const [one, ...more] = toCreate.filter(({ error }) => error?.message.includes(id));
       if (!one?.args) continue;
       // An object does not have edited inputs, so it can't be adopted.
-      if (adopts && !this.#isEdited && more.length === 0 && !one.args.__import) {
+      if (adopts && this.#edited.length === 0 && more.length === 0 && !one.args.__import) {
         one.args.__import = id;
         this.#owners.delete(id);
         this.#unstored.delete(id);
@@ -445,7 +450,7 @@ export class World {
     for (const object of own.filter(isLeft)) {
       const { id } = object;
       const equal = this.#all.filter(({ args }) => args && isLike(args, object));
-      if (!this.#messages.includes(id) && !this.#isUnknowable(equal)) {
+      if (!this.#messages.includes(id) && !this.#isUnknowable(object, equal)) {
         const made = own.filter((one) => equal[0]?.args && isLike(equal[0].args, one));
         const promise = made.length > equal.length ? "duplicate" : "orphan";
         throw new Broken(promise, `${id} is in no state, and nothing names it`);
@@ -455,9 +460,9 @@ export class World {
   }
 
   /** Whether no run can know that an object was made, which equals these resources. */
-  #isUnknowable(equal: Resource[]): boolean {
+  #isUnknowable(object: Wire, equal: Resource[]): boolean {
     // A plan finds objects by what the program is to create now.
-    if (this.#isEdited && (equal.length === 0 || this.counts.kills > 0)) return true;
+    if (this.#edited.some((args) => isLike(args, object))) return true;
     // Two processes can't tell their equal objects apart: the warning of a create that keeps one is all they say.
     const hasTaken = this.#messages.includes("this create was lost");
     return hasTaken && new Set(equal.map(({ home }) => home)).size > 1;

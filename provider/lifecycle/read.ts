@@ -1,7 +1,66 @@
-import { type Attempted, isNotFound } from "../../client/errors";
+import { type Attempted, isNotFound, type ServiceError } from "../../client/errors";
+import { driftOf, storedState } from "../kinds/kind";
 import type { ManagedObject } from "../run/run";
 import type { Properties } from "../values/properties";
-import { noteReached, proveAccount } from "./account";
+import { noteObject, noteReached, proveAccount } from "./account";
+import { begin, type Call } from "./call";
+import { idToImport, refuseImport } from "./import";
+
+/** An object that the service has. */
+export interface Found {
+  id: string;
+  state: Properties;
+  /** The properties that differ from the stored state; none where there is none. */
+  drifted: string[];
+}
+
+/**
+ * Reads an object for a refresh, an import or a program's `get`; undefined when that of a refresh is gone.
+ *
+ * @param name The id or, where no state is stored, what the kind's import takes.
+ * @param from The stored state; empty in an import and a `get`.
+ * @param inputs The inputs, for the settings that state has. Default: those of the state.
+ * @throws LookupError when an import names no object. It lists what there is.
+ */
+export async function read(
+  call: Call,
+  name: string,
+  from: Properties,
+  inputs = from,
+): Promise<Found | undefined> {
+  const { kind } = call;
+  const stored = "uri" in from ? from : undefined;
+  const account = begin(call, from);
+  const id = stored ? name : await idToImport(kind, account, name);
+  const object = account.object(kind, id);
+  const found = await readObject(object, stored);
+  if (!found && !stored) await refuseImport(object);
+  if (!found) return undefined;
+  const drifted = stored ? driftOf(kind, stored, found) : [];
+  return { id, state: storedState(kind, account.tag, found, inputs), drifted };
+}
+/**
+ * The state of an object; undefined when it is gone.
+ *
+ * @param stored The stored state; undefined in an import.
+ * @throws Error that tells a failure of the service in full once.
+ */
+export async function readObject(
+  object: ManagedObject,
+  stored?: Properties,
+): Promise<Properties | undefined> {
+  const { kind, account, id, title } = object;
+  noteObject(object, stored);
+  const reading = async () =>
+    kind.toState(await account.list(kind).get(account.client, id), stored);
+  return ifInAccount(object, stored, reading).catch((error: Partial<ServiceError>) => {
+    const cause = error.status ?? error.code;
+    // These may have to do with the object itself.
+    const isItsOwn = cause === undefined || [400, 404, "EBADANSWER"].includes(cause);
+    if (isItsOwn || account.run.once(`reads fail: ${cause}`)) throw error;
+    throw new Error(`the ${title} can't be read either: see the first error`);
+  });
+}
 
 /**
  * The result of the work, or undefined when the object is gone. A wrong base URL and a proxy can

@@ -1,0 +1,116 @@
+import { inputsOf, type Kind, keepEqual, type Problem } from "../kinds/kind";
+import { problemsOfShape, prune } from "../kinds/shape";
+import { problemOf } from "../run/connection";
+import type { ManagedObject } from "../run/run";
+import { nameInUrn, type Properties, unknownValue } from "../values/properties";
+import { findToAdopt, noteEqual, problemsOfAdoption } from "./adopt";
+import { begin, type Call, hideSecrets } from "./call";
+import { textsOf } from "./messages";
+import { planWrite } from "./plan";
+
+/** What a check is given. */
+export interface ToCheck {
+  /** The inputs of the last deployment; empty for a new resource. */
+  olds: Properties;
+  /** The arguments of the program. */
+  args: Properties;
+  /** What the program has instead of an argument: see `filesKey`. */
+  files?: unknown;
+  /** The option `import`: the id or the name of an object. */
+  imports?: unknown;
+}
+
+/** The inputs of a resource, and why they can't be deployed. */
+export interface Checked {
+  inputs: Properties;
+  failures: string[];
+}
+
+/** Checks the arguments of a resource. Reads the object that a new resource adopts. */
+export async function check(call: Call, { olds, args, ...more }: ToCheck): Promise<Checked> {
+  const { run, protocol, kind, urn, secrets, connection } = call;
+  const deployed = Object.keys(olds).length > 0 ? olds : undefined;
+  // Where a plan shows the inputs alone, they have what follows from them, and `ignoreChanges` gives it back.
+  const { plansCreate } = protocol;
+  const given = prune(kind, args, plansCreate ? {} : olds);
+  const problems = problemsOfShape(kind, given);
+  const unusable = problemOf(() => run.account(connection));
+  if (unusable) problems.push({ path: "", reason: unusable });
+  /** Asks the service, unless the inputs have problems. A failure becomes a problem. */
+  const attempt = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+    if (problems.length > 0) return undefined;
+    return work().catch((error: Error) => {
+      problems.push({ path: "", reason: error.message });
+      return undefined;
+    });
+  };
+  const { imports } = more;
+  const adopts = !deployed && typeof imports === "string";
+  const toAdopt = () => findToAdopt(call, begin(call, given), String(imports), given);
+  const adopted = adopts ? await attempt(toAdopt) : undefined;
+  // In an adoption, the object's inputs take the place of the old inputs.
+  const before = adopted ? inputsOf(kind, adopted.state) : deployed;
+  const { inputs, compared, ...found } = inputsFor(call, given, before);
+  problems.push(...found.problems);
+  if (!unusable) problems.push(...problemsOfHostports(call, compared));
+  run.noteChecked(urn);
+  hideSecrets(call, inputs);
+  for (const text of [...found.warnings, ...warningsOfLoss(kind, olds, inputs)])
+    run.log("warning", text, urn || "run");
+  if (adopted) problems.push(...problemsOfAdopted(call, adopted, compared, problems));
+  else if (!deployed && !plansCreate) await attempt(() => planWrite(call, inputs, true));
+  const isSecret = (name: string) => secrets.has(name);
+  return { inputs, failures: textsOf(problems, isSecret, more.files) };
+}
+
+/**
+ * The inputs of arguments.
+ *
+ * @param before The inputs of the last deployment, or those of the object that the resource adopts.
+ * @returns `compared`: the inputs without what follows from them, and not yet as they were before by meaning.
+ */
+function inputsFor({ kind, protocol }: Call, given: Properties, before: Properties | undefined) {
+  const { inputs: compared, problems, warnings = [] } = kind.check(given, before, new Date());
+  const derived = protocol.plansCreate ? {} : kind.derived?.(compared, before);
+  const inputs = { ...keepEqual(kind, before ?? {}, compared), ...derived };
+  return { inputs, compared, problems, warnings: protocol.programChecks ? [] : warnings };
+}
+
+/** The problem of an edge whose hostport another edge of the program has. */
+function problemsOfHostports(call: Call, inputs: Properties): Problem[] {
+  const { run, protocol, kind, connection, urn, secrets } = call;
+  const { exclusive } = kind;
+  if (!exclusive || protocol.programChecks) return [];
+  const { declared } = run.account(connection).memory;
+  const isSecret = secrets.has(exclusive);
+  const reason = declared.declare(urn, nameInUrn(urn), inputs[exclusive], isSecret);
+  return reason ? [{ path: "", reason }] : [];
+}
+
+/** What a plan warns of in the inputs: a secret that leaves the program. */
+function warningsOfLoss(
+  { title, secrets = [] }: Kind,
+  olds: Properties,
+  inputs: Properties,
+): string[] {
+  const lost = secrets.filter((name) => olds[name] !== undefined && inputs[name] === undefined);
+  return lost.map(
+    (name) =>
+      `${name} of this ${title} is no more in the program, so the state loses its last copy. Without it, the object ` +
+      "can't be created again",
+  );
+}
+
+/** Why an object can't be adopted. What the check has refused is not compared. */
+function problemsOfAdopted(
+  { secrets }: Call,
+  { object, state }: { object: ManagedObject; state: Properties },
+  inputs: Properties,
+  refused: Problem[],
+): Problem[] {
+  const unknown = refused.map(({ path }) => [path.split(".", 1)[0], unknownValue]);
+  const compared = { ...inputs, ...Object.fromEntries(unknown) };
+  const problems = problemsOfAdoption(object, state, compared, secrets);
+  if (refused.length + problems.length === 0) noteEqual(object, secrets);
+  return problems;
+}

@@ -1,0 +1,22 @@
+import { plainMessage } from "../../client/plain";
+import { openArgument, type Problem } from "../kinds/kind";
+
+/**
+ * The texts of the problems of the inputs, for the engine.
+ *
+ * @param files What the program has instead of a property: see `filesKey`.
+ */
+export function textsOf(
+  problems: readonly Problem[],
+  isSecret: (property: string) => boolean,
+  files: unknown = {},
+): string[] {
+  const fileOf = files as Record<string, string>;
+  const named = (text: string) => text.replace(/\w+Pem\b/g, (name) => fileOf[name] ?? name);
+  return problems.map(({ path, reason, value }) => {
+    const [property = ""] = path.split(/[.[]/, 1);
+    const isHidden = property !== openArgument && isSecret(property);
+    const text = value === undefined || isHidden ? reason : `${value} ${reason}`;
+    return plainMessage(named(path ? `${path}: ${text}` : text));
+  });
+}
