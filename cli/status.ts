@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { describedBy } from "../provider/kinds/tlsCertificateLookup";
 import { type TLSEdgeState, tlsEdge } from "../provider/kinds/tlsEdge";
-import { namesCovering } from "../provider/values/pem";
+import { namesCovering } from "../provider/values/names";
 import type { Account } from "./account";
 import type { ObjectStatus, Stored } from "./object";
 import {

@@ -148,7 +148,7 @@ function isValid({ notBefore, notAfter }: Certificate): boolean {
 
 /**
  * Whether a certificate covers a host (RFC 6125, 6.4). Letter case is ignored. A wildcard is the
- * whole leftmost label and covers one label. `provider/values/pem.ts` has a similar function, but a policy
+ * whole leftmost label and covers one label. `provider/values/names.ts` has a similar function, but a policy
  * may import only what a program imports.
  */
 function covers({ hosts }: Certificate, host: string): boolean {

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
 import { plainMessage } from "../client/plain";
 import { filesKey, listed } from "../provider/kinds/kind";
-import { covers, type SubjectAlternativeNames } from "../provider/values/pem";
+import { covers, type SubjectAlternativeNames } from "../provider/values/names";
 import { isObject } from "../provider/values/properties";
 import { isAsync, wrongForm } from "./args";
 import { type InputOf, isOfKind } from "./kind";

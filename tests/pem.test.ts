@@ -5,7 +5,9 @@ import { type MadeCertificate, makeCertificate } from "../emulator/server";
 import { problemsOfShape } from "../provider/kinds/shape";
 import { expiryOf, tlsCertificate } from "../provider/kinds/tlsCertificate";
 import { textsOf } from "../provider/lifecycle/resource";
-import { covers, describeChain, parseChain, parseKey } from "../provider/values/pem";
+import { Chain } from "../provider/values/chain";
+import { covers } from "../provider/values/names";
+import { PrivateKey } from "../provider/values/privateKey";
 import { type Properties, setEnv, unknown } from "./support";
 
 const day = 86_400_000;
@@ -264,17 +266,17 @@ describe("the inputs of a TLS certificate", () => {
   });
 
   it("C14 C20 fingerprints are those of the leaf, of its key and of the chain in its order", () => {
-    const chain = parseChain(leaf.certificatePem);
-    const [certificate, issuer] = chain as [X509Certificate, X509Certificate];
+    const chain = Chain.parse(leaf.certificatePem);
+    const [certificate, issuer] = chain.certificates as [X509Certificate, X509Certificate];
     const spki = certificate.publicKey.export({ type: "spki", format: "der" });
-    const { fingerprint, publicKeyFingerprint, chainFingerprint } = describeChain(chain);
+    const { fingerprint, publicKeyFingerprint, chainFingerprint } = chain.toState();
     assert.equal(fingerprint, sha256(certificate.raw));
     assert.equal(publicKeyFingerprint, sha256(spki));
     assert.equal(chainFingerprint, sha256(Buffer.concat([certificate.raw, issuer.raw])));
   });
 
   const described = (pem: string) => {
-    const { subjectAlternativeNames, ...fields } = describeChain(parseChain(pem));
+    const { subjectAlternativeNames, ...fields } = Chain.parse(pem).toState();
     return { ...fields, ...subjectAlternativeNames } as Properties;
   };
   it("C14 a leaf with unusual names is described", async () => {
@@ -317,23 +319,14 @@ describe("the inputs of a TLS certificate", () => {
     }
   });
 
-  it("a chain is parsed once, and only the last few are kept", () => {
-    const parse = (other: number) => parseChain(`# ${other}\n${leaf.certificatePem}`);
-    const chain = parse(0);
-    for (const other of [1, 2, 3]) parse(other);
-    assert.equal(parse(0), chain);
-    parse(4);
-    assert.notEqual(parse(0), chain);
-  });
-
   it("C91 a text of more than 256 kB is refused, and is not quoted", () => {
-    for (const parse of [parseChain, parseKey]) {
+    for (const parse of [Chain.parse, PrivateKey.parse]) {
       const begins = "-----BEGIN CERTIFICATE-----\n".repeat(10_000);
       assert.throws(() => parse(begins), /^PemError: is longer than 256 kB$/, parse.name);
       assert.throws(() => parse("é".repeat(140 * 1024)), /longer than 256 kB/, parse.name);
     }
     const long = `${leaf.certificatePem}${"-".repeat(250 * 1024)}`;
-    assert.equal(parseChain(long).length, 2);
+    assert.equal(Chain.parse(long).certificates.length, 2);
   });
 
   it("an address covers itself, and no name covers an address", () => {

@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import type { Client } from "../../client/client";
 import { isNotFound } from "../../client/errors";
 import { plain } from "../../client/plain";
-import { fingerprintIn } from "../values/pem";
+import { fingerprintIn } from "../values/chain";
 import { isObject, type Properties, pick } from "../values/properties";
 import { noneWithId } from "./kind";
 import { misplacedKeys, wrongForm } from "./shape";
