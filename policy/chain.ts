@@ -62,16 +62,8 @@ export class Certificate extends X509Certificate {
 
 type Chain = [Certificate, ...Certificate[]];
 
-/** What was read, by PEM text: several policies judge the same chain. */
-const chains = new Map<string, Chain | undefined>();
-
 /** The certificates of a chain, leaf first; undefined when one of them can't be read. */
 export function readChain(pem: string): Chain | undefined {
-  if (!chains.has(pem)) chains.set(pem, parseChain(pem));
-  return chains.get(pem);
-}
-
-function parseChain(pem: string): Chain | undefined {
   try {
     const [leaf, ...issuers] = PemConverter.decode(pem).map((der) => new Certificate(der));
     return leaf && [leaf, ...issuers];

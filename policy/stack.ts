@@ -104,6 +104,12 @@ export const hostportCertificate = stackPolicy([TLSEdge], {
     const { coveredElsewhere = [] } = getConfig<{ coveredElsewhere?: string[] }>();
     const certificates = resources.filter((resource) => resource.isType(TLSCertificate));
     const edges = resources.filter((resource) => resource.isType(TLSEdge));
+    const leaves = new Map<PolicyResource, Certificate | undefined>();
+    const leafOf = (certificate: PolicyResource) => {
+      if (!leaves.has(certificate))
+        leaves.set(certificate, readChain(certificate.props.certificatePem)?.[0]);
+      return leaves.get(certificate);
+    };
     judgeEach(edges, (resource) => {
       const { name, urn, props: edge } = resource;
       const account = accountOf(resource);
@@ -118,7 +124,7 @@ export const hostportCertificate = stackPolicy([TLSEdge], {
         const covered = someTrue(
           certificates.map((certificate) => () => {
             if (accountOf(certificate) !== account) return false;
-            const [leaf] = readChain(certificate.props.certificatePem) ?? [];
+            const leaf = leafOf(certificate);
             return leaf !== undefined && isValid(leaf) && covers(leaf, host);
           }),
         );
