@@ -212,13 +212,24 @@ function refuseOutside({ blocks, outside }: Pem): void {
 
 /** Throws when a certificate is not signed by the next one. */
 function refuseDisorder(chain: readonly X509Certificate[]): void {
-  chain.slice(1).forEach((issuer, index) => {
-    if (isSigned(chain[index] as X509Certificate, issuer)) return;
-    throw new PemError(
-      `certificate ${index + 2} did not sign certificate ${index + 1}: the leaf comes first, then each ` +
-        "certificate's issuer. Correct the order, add what is missing and remove what is twice",
-    );
-  });
+  const place = firstOutOfOrder(chain);
+  if (place < 0) return;
+  const fault = `certificate ${place + 1} did not sign certificate ${place}`;
+  // Such as a root after its cross-signed form.
+  const isExtra = place > 1 && firstOutOfOrder(chain.toSpliced(place, 1)) < 0;
+  throw new PemError(
+    isExtra
+      ? `${fault}, and the others are in order: remove certificate ${place + 1}, or add what is missing between the two`
+      : `${fault}: the leaf comes first, then each certificate's issuer. Correct the order, add what is missing and ` +
+          "remove what is twice",
+  );
+}
+
+/** The index of the first certificate that did not sign the one before it; -1 for a chain in order. */
+function firstOutOfOrder(chain: readonly X509Certificate[]): number {
+  return chain.findIndex(
+    (one, index) => index > 0 && !isSigned(chain[index - 1] as X509Certificate, one),
+  );
 }
 
 function isSigned(certificate: X509Certificate, issuer: X509Certificate): boolean {
