@@ -1,6 +1,14 @@
+import "reflect-metadata"; // @peculiar/x509 needs it.
 import assert from "node:assert/strict";
-import { createHash, createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import {
+  createHash,
+  createPrivateKey,
+  generateKeyPairSync,
+  type KeyObject,
+  X509Certificate,
+} from "node:crypto";
 import { readFileSync } from "node:fs";
+import * as x509 from "@peculiar/x509";
 import { type MadeCertificate, makeCertificate } from "../emulator/server";
 import { problemsOfShape } from "../provider/kinds/shape";
 import { expiryOf, tlsCertificate } from "../provider/kinds/tlsCertificate";
@@ -8,6 +16,7 @@ import { textsOf } from "../provider/lifecycle/resource";
 import { Chain } from "../provider/values/chain";
 import { covers } from "../provider/values/names";
 import { PrivateKey } from "../provider/values/privateKey";
+import { signed } from "./policyCases";
 import { type Properties, setEnv, unknown } from "./support";
 
 const day = 86_400_000;
@@ -249,6 +258,22 @@ describe("the inputs of a TLS certificate", () => {
     assert.match(await warnings({}, { notBefore: inDays(-20), notAfter: inDays(4) }), soon);
     assert.equal(await warnings({}, {}), "");
     assert.match(await warnings(future, {}), /^certificate 2 .* is not valid before .*$/);
+  });
+
+  it("C11 a leaf alone is warned of if it says where its issuer's certificate is: the intermediate is missing", async () => {
+    const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const issuer = { key: createPrivateKey(intermediate.privateKeyPem), name: "CN=between" };
+    const warnings = async (signer: typeof issuer | undefined, place: string, more = "") => {
+      const access = new x509.AuthorityInfoAccessExtension({ [place]: "http://ca.example/" });
+      const made = await signed(privateKey, "SHA-256", signer, undefined, [access]);
+      return Chain.parse(made.certificatePem + more)
+        .warnings(new Date())
+        .join();
+    };
+    assert.match(await warnings(issuer, "caIssuers"), /intermediate.*fullchain\.pem/);
+    assert.equal(await warnings(issuer, "caIssuers", intermediate.certificatePem), "");
+    assert.equal(await warnings(undefined, "caIssuers"), "");
+    assert.equal(await warnings(issuer, "ocsp"), "");
   });
 
   it("a renewal is warned of within renewBeforeDays, with the date, the time left and what to do", () => {

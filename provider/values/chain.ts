@@ -134,10 +134,10 @@ export class Chain {
 
   /** What a plan warns of, besides the expiry of the leaf. */
   warnings(now: Date): string[] {
-    return this.certificates.flatMap((certificate, index) => {
+    const rejected = "so clients may refuse the connection";
+    const ofDates = this.certificates.flatMap((certificate, index) => {
       const [start, end] = datesOf(certificate);
       const one = index === 0 ? "the leaf certificate" : `certificate ${index + 1} of the chain`;
-      const rejected = "so clients may refuse the connection";
       return [
         start > now && `${one} is not valid before ${timestamp(start)}, ${rejected}`,
         index > 0 &&
@@ -145,6 +145,19 @@ export class Chain {
           `${one} expired on ${timestamp(end)}, ${rejected}: ask the authority for its present intermediates`,
       ].filter((doubt) => doubt !== false);
     });
+    if (!this.#lacksIntermediate) return ofDates;
+    const missing = `the intermediate certificate is missing: the chain has the leaf alone, ${rejected}`;
+    return [
+      `${missing}. Give the whole chain (fullchain.pem of certbot, not cert.pem)`,
+      ...ofDates,
+    ];
+  }
+
+  /** A public authority's leaf says where the certificate of its issuer is. Who trusts a private authority may need none. */
+  get #lacksIntermediate(): boolean {
+    const { leaf } = this;
+    const namesIssuer = /^CA Issuers - /m.test(leaf.infoAccess ?? "");
+    return this.certificates.length === 1 && namesIssuer && !leaf.checkIssued(leaf);
   }
 
   /** What state holds. */
