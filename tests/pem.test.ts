@@ -136,6 +136,11 @@ describe("the inputs of a TLS certificate", () => {
       ["an end in month 99", noMonth, /1 has a date/],
       ["reversed", (pem) => blocks(pem).reverse().join(""), /2 did not sign .* leaf comes first/],
       ["with a stranger", (pem) => pem + rsa.certificatePem, /3 did not.* remove certificate 3,/],
+      [
+        "with two strangers",
+        (pem) => pem + rsa.certificatePem + ed25519.certificatePem,
+        /3 did not .* leaf comes first/,
+      ],
       ["another leaf", () => rsa.certificatePem, /^certificatePem: rsa\.example\.com \(serial/],
       ["an authority's", () => intermediate.certificatePem, /leaf first \(fullchain\.pem/],
     ],
