@@ -1,7 +1,8 @@
 import { isIP } from "node:net";
 import { describedBy } from "../provider/kinds/tlsCertificateLookup";
 import { type TLSEdgeState, tlsEdge } from "../provider/kinds/tlsEdge";
-import { namesCovering } from "../provider/values/pem";
+import { hostOf } from "../provider/values/hostport";
+import { namesCovering } from "../provider/values/names";
 import type { Account } from "./account";
 import type { ObjectStatus, Stored } from "./object";
 import {
@@ -51,13 +52,15 @@ type Twin = Pick<ObjectStatus, "id" | "createdAt">;
  * @param failOn `failing` has the edges that are `weak` or `open`, and the `twins`, too.
  */
 export function statusOf(account: Account, now: Date, failWithin?: number, failOn: Flag[] = []) {
-  const edges = account.edges.map((wire) =>
-    readEdge({ id: wire.id, ...tlsEdge.toState(wire) } as Stored<TLSEdgeState>),
+  const { edges, certificates } = linkCertificates(
+    account.edges.map((wire) =>
+      readEdge({ id: wire.id, ...tlsEdge.toState(wire) } as Stored<TLSEdgeState>),
+    ),
+    account.certificates
+      .map((wire) => readCertificate({ id: wire.id, ...describedBy(wire) }, now))
+      .sort(byUrgency(now)),
+    now,
   );
-  const certificates = account.certificates
-    .map((wire) => readCertificate({ id: wire.id, ...describedBy(wire) }, now))
-    .sort(byUrgency(now));
-  cover(edges, certificates, now);
   const status: Status = {
     at: now.toISOString(),
     service: account.service,
@@ -105,28 +108,34 @@ function add<K, T>(lists: Map<K, T[]>, key: K, value: T): void {
   if (!lists.get(key)?.push(value)) lists.set(key, [value]);
 }
 
-/** Finds which certificates a client can get that connects to a hostport. */
-function cover(edges: EdgeStatus[], certificates: CertificateStatus[], now: Date): void {
+/** The edges and the certificates, each with what a client can get that connects to a hostport. */
+function linkCertificates(edges: EdgeStatus[], certificates: CertificateStatus[], now: Date) {
   const byName = new Map<string, CertificateStatus[]>();
   for (const certificate of certificates.filter((one) => isValid(one, now))) {
     const { dnsNames, ips } = certificate;
     const names = new Set([...dnsNames.map(domainKey), ...ips.map(addressKey)]);
     for (const name of names) add(byName, name, certificate);
   }
+  const uncovered = new Map<EdgeStatus, string[]>();
+  const served = new Map<CertificateStatus, CertificateStatus["edges"]>();
   for (const edge of edges.filter((one) => !isPassedOn(one))) {
     const covered = new Map<CertificateStatus, string[]>();
     for (const hostport of edge.hostports) {
       const found = new Set(keysOf(hostport).flatMap((key) => byName.get(key) ?? []));
-      if (found.size === 0) edge.uncoveredHostports.push(hostport);
+      if (found.size === 0) add(uncovered, edge, hostport);
       for (const certificate of found) add(covered, certificate, hostport);
     }
-    for (const [{ edges }, hostports] of covered) edges.push({ id: edge.id, hostports });
+    for (const [one, hostports] of covered) add(served, one, { id: edge.id, hostports });
   }
+  return {
+    edges: edges.map((one) => ({ ...one, uncoveredHostports: uncovered.get(one) ?? [] })),
+    certificates: certificates.map((one) => ({ ...one, edges: served.get(one) ?? [] })),
+  };
 }
 
 /** The names that cover a hostport, as keys: an address is no domain that is written like it. */
 function keysOf(hostport: string): string[] {
-  const host = hostport.replace(/:\d+$/, "");
+  const host = hostOf(hostport);
   return isIP(host) ? [addressKey(host)] : namesCovering(host).map(domainKey);
 }
 

@@ -104,6 +104,12 @@ export const hostportCertificate = stackPolicy([TLSEdge], {
     const { coveredElsewhere = [] } = getConfig<{ coveredElsewhere?: string[] }>();
     const certificates = resources.filter((resource) => resource.isType(TLSCertificate));
     const edges = resources.filter((resource) => resource.isType(TLSEdge));
+    const leaves = new Map<PolicyResource, Certificate | undefined>();
+    const leafOf = (certificate: PolicyResource) => {
+      if (!leaves.has(certificate))
+        leaves.set(certificate, readChain(certificate.props.certificatePem)?.[0]);
+      return leaves.get(certificate);
+    };
     judgeEach(edges, (resource) => {
       const { name, urn, props: edge } = resource;
       const account = accountOf(resource);
@@ -118,7 +124,7 @@ export const hostportCertificate = stackPolicy([TLSEdge], {
         const covered = someTrue(
           certificates.map((certificate) => () => {
             if (accountOf(certificate) !== account) return false;
-            const [leaf] = readChain(certificate.props.certificatePem) ?? [];
+            const leaf = leafOf(certificate);
             return leaf !== undefined && isValid(leaf) && covers(leaf, host);
           }),
         );
@@ -148,7 +154,7 @@ function isValid({ notBefore, notAfter }: Certificate): boolean {
 
 /**
  * Whether a certificate covers a host (RFC 6125, 6.4). Letter case is ignored. A wildcard is the
- * whole leftmost label and covers one label. `provider/values/pem.ts` has a similar function, but a policy
+ * whole leftmost label and covers one label. `provider/values/names.ts` has a similar function, but a policy
  * may import only what a program imports.
  */
 function covers({ hosts }: Certificate, host: string): boolean {

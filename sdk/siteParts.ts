@@ -2,7 +2,8 @@ import { readFileSync, statSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
 import { plainMessage } from "../client/plain";
 import { filesKey, listed } from "../provider/kinds/kind";
-import { covers, type SubjectAlternativeNames } from "../provider/values/pem";
+import { hostOf } from "../provider/values/hostport";
+import { covers, type SubjectAlternativeNames } from "../provider/values/names";
 import { isObject } from "../provider/values/properties";
 import { isAsync, wrongForm } from "./args";
 import { type InputOf, isOfKind } from "./kind";
@@ -286,9 +287,7 @@ export function uncovered(
   names: SubjectAlternativeNames | undefined,
 ): number[] {
   const indexes = [...hostports.keys()];
-  return names
-    ? indexes.filter((index) => !covers(names, (hostports[index] ?? "").replace(/:\d+$/, "")))
-    : [];
+  return names ? indexes.filter((index) => !covers(names, hostOf(hostports[index] ?? ""))) : [];
 }
 
 /** The text of a file of a site. */

@@ -7,7 +7,7 @@ import {
   type TLSCertificateListFilter,
   type TLSCertificateQuery,
 } from "../provider/kinds/tlsCertificateLookup";
-import type { SubjectAlternativeNames } from "../provider/values/pem";
+import type { SubjectAlternativeNames } from "../provider/values/names";
 import type { ObjectArgs } from "./args";
 import { warnOfChain } from "./chainWarnings";
 import { type InputOf, isOfKind } from "./kind";

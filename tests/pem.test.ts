@@ -1,11 +1,22 @@
+import "reflect-metadata"; // @peculiar/x509 needs it.
 import assert from "node:assert/strict";
-import { createHash, createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import {
+  createHash,
+  createPrivateKey,
+  generateKeyPairSync,
+  type KeyObject,
+  X509Certificate,
+} from "node:crypto";
 import { readFileSync } from "node:fs";
+import * as x509 from "@peculiar/x509";
 import { type MadeCertificate, makeCertificate } from "../emulator/server";
 import { problemsOfShape } from "../provider/kinds/shape";
 import { expiryOf, tlsCertificate } from "../provider/kinds/tlsCertificate";
 import { textsOf } from "../provider/lifecycle/messages";
-import { covers, describeChain, parseChain, parseKey } from "../provider/values/pem";
+import { Chain } from "../provider/values/chain";
+import { covers } from "../provider/values/names";
+import { PrivateKey } from "../provider/values/privateKey";
+import { signed } from "./policyCases";
 import { type Properties, setEnv, unknown } from "./support";
 
 const day = 86_400_000;
@@ -124,7 +135,12 @@ describe("the inputs of a TLS certificate", () => {
       ["a path of Windows", () => "C:\\certs\\app", /path of/],
       ["an end in month 99", noMonth, /1 has a date/],
       ["reversed", (pem) => blocks(pem).reverse().join(""), /2 did not sign .* leaf comes first/],
-      ["with a stranger", (pem) => pem + rsa.certificatePem, /3 did not sign certificate 2/],
+      ["with a stranger", (pem) => pem + rsa.certificatePem, /3 did not.* remove certificate 3,/],
+      [
+        "with two strangers",
+        (pem) => pem + rsa.certificatePem + ed25519.certificatePem,
+        /3 did not .* leaf comes first/,
+      ],
       ["another leaf", () => rsa.certificatePem, /^certificatePem: rsa\.example\.com \(serial/],
       ["an authority's", () => intermediate.certificatePem, /leaf first \(fullchain\.pem/],
     ],
@@ -249,6 +265,22 @@ describe("the inputs of a TLS certificate", () => {
     assert.match(await warnings(future, {}), /^certificate 2 .* is not valid before .*$/);
   });
 
+  it("C11 a leaf alone is warned of if it says where its issuer's certificate is: the intermediate is missing", async () => {
+    const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const issuer = { key: createPrivateKey(intermediate.privateKeyPem), name: "CN=between" };
+    const warnings = async (signer: typeof issuer | undefined, place: string, more = "") => {
+      const access = new x509.AuthorityInfoAccessExtension({ [place]: "http://ca.example/" });
+      const made = await signed(privateKey, "SHA-256", signer, undefined, [access]);
+      return Chain.parse(made.certificatePem + more)
+        .warnings(new Date())
+        .join();
+    };
+    assert.match(await warnings(issuer, "caIssuers"), /intermediate.*fullchain\.pem/);
+    assert.equal(await warnings(issuer, "caIssuers", intermediate.certificatePem), "");
+    assert.equal(await warnings(undefined, "caIssuers"), "");
+    assert.equal(await warnings(issuer, "ocsp"), "");
+  });
+
   it("a renewal is warned of within renewBeforeDays, with the date, the time left and what to do", () => {
     const now = new Date("2030-01-01T00:00:00Z");
     const inDays = (days: number) => new Date(now.getTime() + days * day).toISOString();
@@ -264,17 +296,17 @@ describe("the inputs of a TLS certificate", () => {
   });
 
   it("C14 C20 fingerprints are those of the leaf, of its key and of the chain in its order", () => {
-    const chain = parseChain(leaf.certificatePem);
-    const [certificate, issuer] = chain as [X509Certificate, X509Certificate];
+    const chain = Chain.parse(leaf.certificatePem);
+    const [certificate, issuer] = chain.certificates as [X509Certificate, X509Certificate];
     const spki = certificate.publicKey.export({ type: "spki", format: "der" });
-    const { fingerprint, publicKeyFingerprint, chainFingerprint } = describeChain(chain);
+    const { fingerprint, publicKeyFingerprint, chainFingerprint } = chain.toState();
     assert.equal(fingerprint, sha256(certificate.raw));
     assert.equal(publicKeyFingerprint, sha256(spki));
     assert.equal(chainFingerprint, sha256(Buffer.concat([certificate.raw, issuer.raw])));
   });
 
   const described = (pem: string) => {
-    const { subjectAlternativeNames, ...fields } = describeChain(parseChain(pem));
+    const { subjectAlternativeNames, ...fields } = Chain.parse(pem).toState();
     return { ...fields, ...subjectAlternativeNames } as Properties;
   };
   it("C14 a leaf with unusual names is described", async () => {
@@ -317,23 +349,14 @@ describe("the inputs of a TLS certificate", () => {
     }
   });
 
-  it("a chain is parsed once, and only the last few are kept", () => {
-    const parse = (other: number) => parseChain(`# ${other}\n${leaf.certificatePem}`);
-    const chain = parse(0);
-    for (const other of [1, 2, 3]) parse(other);
-    assert.equal(parse(0), chain);
-    parse(4);
-    assert.notEqual(parse(0), chain);
-  });
-
   it("C91 a text of more than 256 kB is refused, and is not quoted", () => {
-    for (const parse of [parseChain, parseKey]) {
+    for (const parse of [Chain.parse, PrivateKey.parse]) {
       const begins = "-----BEGIN CERTIFICATE-----\n".repeat(10_000);
       assert.throws(() => parse(begins), /^PemError: is longer than 256 kB$/, parse.name);
       assert.throws(() => parse("é".repeat(140 * 1024)), /longer than 256 kB/, parse.name);
     }
     const long = `${leaf.certificatePem}${"-".repeat(250 * 1024)}`;
-    assert.equal(parseChain(long).length, 2);
+    assert.equal(Chain.parse(long).certificates.length, 2);
   });
 
   it("an address covers itself, and no name covers an address", () => {

@@ -5,7 +5,7 @@ import { makeCertificate } from "../emulator/server";
 import { servePlugin } from "../plugin/plugin";
 import schema from "../plugin/schema.json";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
-import { chainNames } from "../provider/values/pem";
+import { chainNames } from "../provider/values/chain";
 import { pick } from "../provider/values/properties";
 import { CallError, EnginePort, secret, valuesOf } from "../tools/protocol";
 import { resourceOf, startPlugin } from "./pluginProvider";

@@ -13,7 +13,7 @@ import * as pack from "../policy/index";
 import { shown } from "../policy/policy";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
 import { tlsCertificate as certificateKind, warningsOf } from "../provider/kinds/tlsCertificate";
-import { parseChain } from "../provider/values/pem";
+import { Chain } from "../provider/values/chain";
 import { TLSCertificate, TLSEdge } from "../sdk";
 import { assertInert, holds, hostileText, seed } from "./cases";
 import { certificates, type Pair, signed } from "./policyCases";
@@ -395,7 +395,7 @@ describe("policies", () => {
         const wire = { id: "cert_1", uri: "", created_at: "", certificate_pem: certificatePem };
         const account = { service: "", edges: [], certificates: [wire], tunnels: [] };
         const answers = [
-          warningsOf(parseChain(certificatePem), days, new Date()),
+          warningsOf(Chain.parse(certificatePem), days, new Date()),
           (await judge(pack.certificateExpiry, [certificate(pair)], { days })).violations,
           statusOf(account, new Date(), days).failing,
         ].map(({ length }) => length > 0);

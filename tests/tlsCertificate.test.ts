@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { createPrivateKey, X509Certificate } from "node:crypto";
+import crypto, { createPrivateKey, X509Certificate } from "node:crypto";
 import { mock } from "node:test";
 import * as pulumi from "@pulumi/pulumi";
 import { tlsCertificates } from "../client/tlsCertificate";
 import { type MadeCertificate, makeCertificate } from "../emulator/server";
 import { tlsCertificate } from "../provider/dynamic/dynamic";
 import { beginRun } from "../provider/dynamic/process";
-import { describeChain, parseChain } from "../provider/values/pem";
+import { Chain } from "../provider/values/chain";
 import { TLSCertificate } from "../sdk/tlsCertificate";
 import {
   deployed,
@@ -73,7 +73,7 @@ describe("a TLS certificate", () => {
     const stack = await deploy(rsa);
     const { inputs } = await stack.check(args);
     const { state } = await deploy(args);
-    for (const name of Object.keys(describeChain(parseChain(args.certificatePem)))) {
+    for (const name of Object.keys(Chain.parse(args.certificatePem).toState())) {
       assert.deepEqual(inputs[name], state[name], name);
     }
   });
@@ -147,6 +147,22 @@ describe("a TLS certificate", () => {
         const adopting = deploy({ certificatePem: chain, __import: id });
         assert.match((await failureOf(adopting, PlanFailure)).message, /certificatePem: /);
       });
+    });
+
+    it("a renewal makes six hashes at most, and parses the key once a call", async () => {
+      const stack = await deployed(tlsCertificate, args);
+      const [hash, key] = (["createHash", "createPrivateKey"] as const).map((name) => {
+        const counted = mock.method(crypto, name).mock;
+        // The emulator parses keys, too.
+        return () =>
+          counted.calls.filter(({ stack }) => stack.stack?.includes("/provider/values/")).length;
+      }) as [() => number, () => number];
+      assert.deepEqual([(await stack.preview(rsa)).verdict, key()], ["replace", 1]);
+      // The engine checks what replaces again, as one that is not there.
+      await deployed(tlsCertificate, rsa);
+      assert.equal(key(), 3);
+      await stack.leave();
+      assert.ok(hash() <= 6, `${hash()} hashes`);
     });
 
     it("C13: a chain that is not known yet replaces, an unknown description or key is only a change", async () => {

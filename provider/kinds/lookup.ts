@@ -2,7 +2,8 @@ import { isIP } from "node:net";
 import type { Client } from "../../client/client";
 import { isNotFound } from "../../client/errors";
 import { plain } from "../../client/plain";
-import { fingerprintIn } from "../values/pem";
+import { fingerprintIn } from "../values/chain";
+import { hostportIn } from "../values/hostport";
 import { isObject, type Properties, pick } from "../values/properties";
 import { noneWithId } from "./kind";
 import { misplacedKeys, wrongForm } from "./shape";
@@ -278,7 +279,7 @@ const isA: Record<ArgType, (value: unknown) => boolean> = {
     isString(value) && rfc3339.test(value) && !Number.isNaN(Date.parse(value)),
   "a SHA-256 fingerprint in hex": (value) => isString(value) && fingerprintIn(value) !== undefined,
   "a host and a port, such as app.example.com:443": (value) =>
-    isString(value) && /^[^\s/]+:\d+$/.test(value),
+    isString(value) && hostportIn(value) !== undefined,
   "a domain without a port": (value) =>
     isString(value) && (isIP(value) > 0 || /^[^\s/:]+$/.test(value)),
 };

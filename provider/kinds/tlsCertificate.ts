@@ -1,24 +1,11 @@
-import type { KeyObject, X509Certificate } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import * as v from "valibot";
 import type { Endpoints } from "../../client/endpoints";
 import { type TLSCertificateWire, tlsCertificates } from "../../client/tlsCertificate";
-import {
-  type ChainState,
-  canSign,
-  chainFingerprint,
-  chainNames,
-  chainWarnings,
-  describeChain,
-  fingerprintIn,
-  formatChain,
-  formatKey,
-  PemError,
-  parseChain,
-  parseKey,
-  parseOrderedChain,
-  validityOf,
-} from "../values/pem";
+import { Chain, type ChainState, chainBytes, chainNames, fingerprintIn } from "../values/chain";
+import { type LeafNames, namesOf } from "../values/names";
+import { PemError } from "../values/pem";
+import { PrivateKey } from "../values/privateKey";
 import type { NamesOf } from "../values/properties";
 import { defined, isSameJson, type Properties, pick, unknownValue } from "../values/properties";
 import { description, metadata, text } from "./inputs";
@@ -90,16 +77,17 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
       privateKeyPem !== undefined &&
       olds?.certificatePem === certificatePem &&
       olds?.privateKeyPem === privateKeyPem;
-    const chain = attempt(certificatePem, isChecked ? parseChain : parseOrderedChain, (reason) =>
+    const parse = isChecked ? Chain.parse : Chain.parseOrdered;
+    const chain = attempt(certificatePem, parse, (reason) =>
       problems.push({ path: "certificatePem", reason }),
     );
     const key = isChecked
       ? undefined
-      : attempt(privateKeyPem, parseKey, (reason) =>
+      : attempt(privateKeyPem, PrivateKey.parse, (reason) =>
           problems.push({ path: "privateKeyPem", reason }),
         );
     if (!chain) return { inputs: news, problems };
-    const pem = formatChain(chain);
+    const { pem } = chain;
     // An existing certificate may have expired and, after a refresh, may have no key in the inputs.
     const isNew = !tlsCertificate.same("certificatePem", olds?.certificatePem, pem);
     if (isNew && privateKeyPem === undefined) {
@@ -107,7 +95,7 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
       problems.push({ path: "privateKeyPem", reason });
     }
     if (key) problems.push(...problemsOfKey(chain, key));
-    const expired = isNew ? expiryOf(validityOf(chain), undefined, now) : undefined;
+    const expired = isNew ? expiryOf(chain.validity, undefined, now) : undefined;
     if (expired) problems.push({ path: "certificatePem", reason: expired });
     // A key in another encoding that matches the same leaf is no change.
     const deployedKey = !isNew && key ? olds?.privateKeyPem : undefined;
@@ -122,21 +110,18 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
     };
   },
 
-  derived(inputs, olds = {}) {
-    const isSame = tlsCertificate.same(
-      "certificatePem",
-      olds.certificatePem,
-      inputs.certificatePem,
-    );
+  derived({ certificatePem }, olds = {}) {
+    const isSame = tlsCertificate.same("certificatePem", olds.certificatePem, certificatePem);
     if (isSame && "chainFingerprint" in olds) return pick(olds, Object.keys(chainNames));
-    const chain = parsedChain(inputs.certificatePem);
-    return chain ? defined<Properties>({ ...describeChain(chain) }) : {};
+    return defined<Properties>({ ...parsedChain(certificatePem)?.toState() });
   },
 
   same(property, a, b) {
     if (property === "metadata" && isSameJson(a, b)) return true;
     if (property !== "certificatePem") return isDeepStrictEqual(a || null, b || null);
-    return a === b || (chainOf(a) !== undefined && chainOf(a) === chainOf(b));
+    if (a === b) return true;
+    const [one, other] = [attempt(a, chainBytes), attempt(b, chainBytes)];
+    return one !== undefined && other !== undefined && one.equals(other);
   },
 
   // An unknown chain counts as a changed one.
@@ -151,13 +136,14 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
 
   // Of a replaced chain the diff shows the PEM text first, and the dates and names far below.
   planWarning(state, inputs) {
+    if (isDeployed(state, inputs)) return undefined;
     const [old, wanted] = [state, inputs].map(({ certificatePem }) => parsedChain(certificatePem));
-    if (!old || !wanted || isDeployed(state, inputs)) return undefined;
-    const [before, after] = [describeChain(old), describeChain(wanted)];
-    const isEarlier = Date.parse(after.notAfter) < Date.parse(before.notAfter);
-    const days = [dayOf(before), dayOf(after)];
-    const ends = days[0] === days[1] ? [before.notAfter, after.notAfter] : days;
-    const text = `expires ${ends.join(" → ")}, ${renamed(before, after)}`;
+    if (!old || !wanted) return undefined;
+    const [before, after] = [old.validity.notAfter, wanted.validity.notAfter];
+    const days = [before.slice(0, 10), after.slice(0, 10)];
+    const ends = days[0] === days[1] ? [before, after] : days;
+    const text = `expires ${ends.join(" → ")}, ${renamed(old.names, wanted.names)}`;
+    const isEarlier = Date.parse(after) < Date.parse(before);
     if (!isEarlier) return { severity: "info", text };
     return { severity: "warning", text: `${text}: the new certificate expires earlier` };
   },
@@ -165,15 +151,14 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
   shown(property, value) {
     const chain = property === "certificatePem" ? parsedChain(value) : undefined;
     if (!chain) return value;
-    const leaf = describeChain(chain);
-    const [name = leaf.serialNumber] = namesOf(leaf);
-    return `${name}, until ${leaf.notAfter}, chain fingerprint ${leaf.chainFingerprint}`;
+    const [name = chain.serialNumber] = namesOf(chain.names);
+    return `${name}, until ${chain.validity.notAfter}, chain fingerprint ${chain.fingerprint}`;
   },
 
   toBody({ description, metadata, certificatePem, privateKeyPem }) {
     return defined({
       certificate_pem: certificatePem,
-      private_key_pem: privateKeyPem && formatKey(privateKeyPem as string),
+      private_key_pem: privateKeyPem && PrivateKey.parse(privateKeyPem as string).toPkcs8(),
       description,
       metadata,
     });
@@ -182,19 +167,22 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
   /** @throws Error when the chain can't be parsed. */
   toState(wire, known = {}) {
     const chain = chainIn(wire);
-    const leaf = describeChain(chain);
-    const certificatePem = formatChain(chain);
-    const found: TLSCertificateState = { ...unparsedState(wire), ...leaf, certificatePem };
-    const before = parsedChain(known.certificatePem);
-    const isSameLeaf = before?.[0]?.fingerprint256 === chain[0]?.fingerprint256;
-    const sent = known[sentKey] ?? (before && chainFingerprint(before));
-    const isOther = isSameLeaf && sent !== leaf.chainFingerprint;
+    const { pem } = chain;
+    const found: TLSCertificateState = {
+      ...unparsedState(wire),
+      ...chain.toState(),
+      certificatePem: pem,
+    };
+    const before = known.certificatePem === pem ? chain : parsedChain(known.certificatePem);
+    const isSameLeaf = before?.leafFingerprint === chain.leafFingerprint;
+    const sent = known[sentKey] ?? before?.fingerprint;
+    const isOther = isSameLeaf && sent !== chain.fingerprint;
     return isOther ? { ...found, [sentKey]: sent } : { ...found };
   },
 
   key(source: Partial<TLSCertificateInputs & TLSCertificateWire>) {
-    const [leaf] = parsedChain(source.certificatePem ?? source.certificate_pem) ?? [];
-    return leaf && [leaf.fingerprint256, source.description || "", source.metadata || ""];
+    const chain = parsedChain(source.certificatePem ?? source.certificate_pem);
+    return chain && [chain.leafFingerprint, source.description || "", source.metadata || ""];
   },
   names: (state) => namesOf(state as unknown as TLSCertificateState),
   importName: {
@@ -221,53 +209,35 @@ function attempt<T>(
 }
 
 /** A known chain; undefined when it can't be parsed. */
-export function parsedChain(certificatePem: unknown): X509Certificate[] | undefined {
-  return attempt(certificatePem, parseChain);
+export function parsedChain(certificatePem: unknown): Chain | undefined {
+  return attempt(certificatePem, Chain.parse);
 }
 
-function problemsOfKey(chain: X509Certificate[], key: KeyObject): Problem[] {
-  const leaf = chain[0] as X509Certificate;
-  if (!canSign(key)) {
+function problemsOfKey(chain: Chain, key: PrivateKey): Problem[] {
+  if (!key.canSign()) {
     const reason = "is damaged: it can't sign. Copy the whole file again";
     return [{ path: "privateKeyPem", reason }];
   }
-  if (leaf.checkPrivateKey(key)) return [];
-  const described = describeChain(chain);
+  if (key.belongsTo(chain)) return [];
   return [
     {
       path: "certificatePem",
-      value: `${listed(namesOf(described))} (serial ${described.serialNumber})`,
-      reason: `does not fit privateKeyPem, which is not the key of the leaf. ${adviceOnKey(leaf)}`,
+      value: `${listed(namesOf(chain.names))} (serial ${chain.serialNumber})`,
+      reason: `does not fit privateKeyPem, which is not the key of the leaf. ${adviceOnKey(chain)}`,
     },
   ];
 }
 
 /** What to do about a key that is not the leaf's. */
-function adviceOnKey(leaf: X509Certificate): string {
+function adviceOnKey({ leaf }: Chain): string {
   return leaf.ca && !leaf.checkIssued(leaf)
     ? "The first certificate is an authority's: give the whole chain, leaf first (fullchain.pem of certbot, " +
         "not chain.pem)"
     : "Give the key that the certificate was requested with, or the certificate of this key";
 }
 
-/**
- * The names that a certificate shows: the common name alone when there are no others, and first where it is one of
- * them.
- */
-function namesOf({
-  subjectAlternativeNames: { dnsNames, ips },
-  subjectCommonName,
-}: Pick<ChainState, "subjectAlternativeNames" | "subjectCommonName">): string[] {
-  const names = [...dnsNames, ...ips];
-  if (names.length === 0) return subjectCommonName ? [subjectCommonName] : [];
-  const common = subjectCommonName.toLowerCase();
-  return [...new Set([...names.filter((name) => name.toLowerCase() === common), ...names])];
-}
-
-const dayOf = ({ notAfter }: ChainState) => notAfter.slice(0, 10);
-
 /** Which names a certificate gains and loses. */
-function renamed(before: ChainState, after: ChainState): string {
+function renamed(before: LeafNames, after: LeafNames): string {
   const [had, has] = [before, after].map(
     (leaf) => new Set(namesOf(leaf).map((name) => name.toLowerCase())),
   ) as [Set<string>, Set<string>];
@@ -315,20 +285,10 @@ export function expiryOf(
 }
 
 /** What a plan warns of in a chain. */
-export function warningsOf(
-  chain: X509Certificate[],
-  renewBeforeDays: unknown,
-  now: Date,
-): string[] {
+export function warningsOf(chain: Chain, renewBeforeDays: unknown, now: Date): string[] {
   const days = typeof renewBeforeDays === "number" ? renewBeforeDays : undefined;
-  const expiry = expiryOf(validityOf(chain), days, now);
-  return [...(expiry ? [expiry] : []), ...chainWarnings(chain, now)];
-}
-
-/** The fingerprint of a chain; undefined when the chain is unknown or can't be parsed. */
-function chainOf(certificatePem: unknown): string | undefined {
-  const chain = parsedChain(certificatePem);
-  return chain && chainFingerprint(chain);
+  const expiry = expiryOf(chain.validity, days, now);
+  return [...(expiry ? [expiry] : []), ...chain.warnings(now)];
 }
 
 /** Whether the service has the chain of the inputs, or another with its leaf that was made from it. */
@@ -336,7 +296,7 @@ function isDeployed(state: Properties, { certificatePem }: Properties): boolean 
   const sent = state[sentKey];
   return (
     tlsCertificate.same("certificatePem", state.certificatePem, certificatePem) ||
-    (sent !== undefined && sent === chainOf(certificatePem))
+    (sent !== undefined && sent === parsedChain(certificatePem)?.fingerprint)
   );
 }
 
@@ -350,9 +310,9 @@ export function unparsedState(wire: TLSCertificateWire) {
   };
 }
 
-function chainIn(wire: TLSCertificateWire): X509Certificate[] {
+function chainIn(wire: TLSCertificateWire): Chain {
   try {
-    return parseChain(wire.certificate_pem);
+    return Chain.parse(wire.certificate_pem);
   } catch (error) {
     if (!(error instanceof PemError)) throw error;
     throw new Error(`certificate_pem of the TLS certificate ${wire.id} ${error.message}`);

@@ -1,5 +1,6 @@
 import { type TLSCertificateWire, tlsCertificates } from "../../client/tlsCertificate";
-import { covers, fingerprintIn } from "../values/pem";
+import { fingerprintIn } from "../values/chain";
+import { covers } from "../values/names";
 import { defined } from "../values/properties";
 import { type LookupKind, matchesObject, type ObjectFilter, objectFilters } from "./lookup";
 import type { Found } from "./state";

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { Ref, Unset } from "../../client/fields";
 import { type TLSEdgeMutation, type TLSEdgeWire, tlsEdges } from "../../client/tlsEdge";
-import { knownHostports } from "../values/hostport";
+import { hostportIn, knownHostports, plainHostport } from "../values/hostport";
 import type { NamesOf } from "../values/properties";
 import { defined, isObject, isSameJson, type Properties, unknownValue } from "../values/properties";
 import { choice, description, edgeModule, hostports, id, metadata, someIds } from "./inputs";
@@ -217,7 +217,7 @@ export const tlsEdge: Kind<TLSEdgeWire> = {
   importName: {
     filter: "hostport",
     of: ({ hostports }) => [...knownHostports(hostports)],
-    in: (text) => (/^[^\s/]+:\d+$/.test(text) ? text.toLowerCase() : undefined),
+    in: hostportIn,
   },
 };
 
@@ -278,7 +278,7 @@ function canonical(property: string, value: unknown): string {
   if (isUnset || (Array.isArray(value) && value.length === 0)) return "";
   return JSON.stringify(value, (_key, part) => {
     if (Array.isArray(part))
-      return part.map((one) => (property === "hostports" ? String(one).toLowerCase() : one)).sort();
+      return part.map((one) => (property === "hostports" ? plainHostport(one) : one)).sort();
     return isObject(part) ? Object.fromEntries(Object.entries(part).sort()) : part;
   });
 }
@@ -309,6 +309,6 @@ export const lookup: LookupKind<TLSEdgeWire, TLSEdgeFilter, GetTLSEdgeResult> = 
   result: (wire) =>
     defined({ id: wire.id, ...tlsEdge.toState(wire) }) as unknown as GetTLSEdgeResult,
   matches: (wire, { hostport, ...filter }) =>
-    (hostport === undefined || knownHostports(wire.hostports).has(hostport.toLowerCase())) &&
+    (hostport === undefined || knownHostports(wire.hostports).has(plainHostport(hostport))) &&
     matchesObject(wire, filter),
 };

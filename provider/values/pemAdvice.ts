@@ -54,10 +54,15 @@ export function adviceOnMissingBlock(text: string, wanted: string): string {
 }
 
 /**
- * Why a text of PEM can't be used, and what to do. Never quotes the text.
+ * Why a block of PEM can't be parsed, and what to do. Never quotes the text.
  *
- * @param otherwise The answer where nothing more is known.
+ * @param part The block, where the text has several.
  */
-export function adviceOnText(text: string, otherwise: string): string {
+export function adviceOnDamage(text: string, part = ""): string {
+  const damaged = "can't be parsed: the text is damaged. Copy the whole file again";
+  return adviceOnText(text, part ? `${part} ${damaged}` : damaged);
+}
+
+function adviceOnText(text: string, otherwise: string): string {
   return faults.find(([pattern]) => pattern.test(text.trim()))?.[1] ?? otherwise;
 }

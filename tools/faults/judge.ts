@@ -16,7 +16,7 @@ const promises = {
   orphan:
     "An error or a warning names each object that no state has, at the latest in the next plan. There are two exceptions: the inputs were edited since; and two stacks made equal objects at the same time, where a warning names the one that was kept.",
   misleading:
-    "No error names an object that another resource of the stack or another user has. There is one exception: the object was created in the second before its provider was killed.",
+    "No error names an object that another resource of the stack or another user has. There are two exceptions: the object was created in the second before its provider was killed; and an equal create of the same command got it after an error had said that it may be the object, or none.",
   unstored: "The state has each object of which an error says so.",
   gone: "No fault makes an object look deleted, and no object of a resource that stays is deleted.",
   stuck:

@@ -313,7 +313,10 @@ export class World {
     // Where the old object is deleted first, the error may be that of its delete.
     const own = replacement?.deletesFirst ? replacement.old.before.id : undefined;
     const inHome = this.#all.filter((other) => other.home === home);
-    const held = [...inHome.flatMap((other) => [other.id, other.before.id]), ...this.#others];
+    // An equal create may have got, after the last look, what an error says that it may be.
+    const isDoubt = error?.message.includes("or none of them");
+    const has = (other: Resource) => (isDoubt ? other.before.id : [other.id, other.before.id]);
+    const held = [...inHome.flatMap(has), ...this.#others];
     const isNamed = (held: string) =>
       held !== own && !unsure.includes(held) && this.#find(held) && error?.message.includes(held);
     const isUnsure = unsure.some((id) => id && error?.message.includes(id));
