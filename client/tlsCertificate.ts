@@ -5,61 +5,63 @@
  */
 
 import * as v from "valibot";
+import { object, text, texts } from "./answer";
 import { type Endpoints, endpointsOf } from "./endpoints";
-import { type FieldsOf, object, serviceObject, text, texts } from "./fields";
+import { type Item, itemOf, serviceFields } from "./fields";
+import { answered } from "./rows";
+import type { AnswerOf, BodyOf } from "./table";
 
 const fields = {
-  ...serviceObject,
+  ...serviceFields,
   /** The chain in PEM, leaf first. */
-  certificate_pem: v.string(),
+  certificatePem: answered("certificate_pem", v.string()),
   /** The leaf's common name. */
-  subject_common_name: text,
+  subjectCommonName: answered("subject_common_name", text),
   /** The other names that the leaf is valid for. */
-  subject_alternative_names: v.nullish(
-    object({
-      /** Domains, wildcards included. */
-      dns_names: texts,
-      /** IPv4 and IPv6 addresses. */
-      ips: texts,
-    }),
+  subjectAlternativeNames: answered(
+    "subject_alternative_names",
+    v.nullish(
+      object({
+        /** Domains, wildcards included. */
+        dns_names: texts,
+        /** IPv4 and IPv6 addresses. */
+        ips: texts,
+      }),
+    ),
   ),
   /** When the service issued the certificate, RFC 3339; null for an uploaded one. */
-  issued_at: text,
+  issuedAt: answered("issued_at", text),
   /** Start of validity, RFC 3339. */
-  not_before: text,
+  notBefore: answered("not_before", text),
   /** End of validity, RFC 3339. */
-  not_after: text,
+  notAfter: answered("not_after", text),
   /** What the key may be used for. */
-  key_usages: texts,
+  keyUsages: answered("key_usages", texts),
   /** The extended key usages. */
-  extended_key_usages: texts,
+  extendedKeyUsages: answered("extended_key_usages", texts),
   /** `rsa`, `ecdsa` or `ed25519`. */
-  private_key_type: text,
+  privateKeyType: answered("private_key_type", text),
   /** The common name of the leaf's issuer. */
-  issuer_common_name: text,
+  issuerCommonName: answered("issuer_common_name", text),
   /** The leaf's serial number. */
-  serial_number: text,
+  serialNumber: answered("serial_number", text),
   /** The organization in the leaf's subject. */
-  subject_organization: text,
+  subjectOrganization: answered("subject_organization", text),
   /** The organizational unit in the leaf's subject. */
-  subject_organizational_unit: text,
+  subjectOrganizationalUnit: answered("subject_organizational_unit", text),
   /** The locality, such as a city, in the leaf's subject. */
-  subject_locality: text,
+  subjectLocality: answered("subject_locality", text),
   /** The state or province in the leaf's subject. */
-  subject_province: text,
+  subjectProvince: answered("subject_province", text),
   /** The country in the leaf's subject. */
-  subject_country: text,
+  subjectCountry: answered("subject_country", text),
 };
 
 /** A TLS certificate in an answer of the service, which never has the private key (api.md §2.2). */
-export interface TLSCertificateWire extends FieldsOf<typeof fields> {}
+export interface TLSCertificateWire extends Item, AnswerOf<typeof fields> {}
 
 /** The body of an upload (api.md §4.2). */
-export interface TLSCertificateUpload {
-  /** For people; at most 255 bytes of UTF-8. */
-  description?: string;
-  /** For machines; at most 4096 bytes of UTF-8. */
-  metadata?: string;
+export interface TLSCertificateUpload extends BodyOf<typeof serviceFields> {
   /** The chain in PEM, leaf first. */
   certificate_pem: string;
   /** The leaf's key in PEM, not encrypted. */
@@ -79,4 +81,4 @@ export const tlsCertificates: Endpoints<
   TLSCertificateWire,
   TLSCertificateUpload,
   TLSCertificateUpdate
-> = endpointsOf("/tls_certificates", "tls_certificates", object(fields));
+> = endpointsOf("/tls_certificates", "tls_certificates", itemOf(fields));

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { dynamic } from "@pulumi/pulumi";
 import * as v from "valibot";
-import { text } from "../kinds/inputs";
+import { text } from "../../client/inputs";
 import {
   driftOf,
   filesKey,

@@ -2,6 +2,9 @@ import type { KeyObject, X509Certificate } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import * as v from "valibot";
 import type { Endpoints } from "../../client/endpoints";
+import { serviceFields } from "../../client/fields";
+import { text } from "../../client/inputs";
+import { inputsOf, stateNamesOf, stateOf } from "../../client/table";
 import { type TLSCertificateWire, tlsCertificates } from "../../client/tlsCertificate";
 import {
   type ChainState,
@@ -21,14 +24,12 @@ import {
 } from "../values/pem";
 import type { NamesOf } from "../values/properties";
 import { defined, isSameJson, type Properties, pick, unknownValue } from "../values/properties";
-import { description, metadata, text } from "./inputs";
 import { type Kind, listed, type Problem } from "./kind";
-import { type ServiceState, serviceNames, serviceState } from "./state";
+import type { ServiceState } from "./state";
 
 /** The inputs of a TLS certificate (api.md §4.2). `TLSCertificateArgs` in the sdk describes them. */
 export const schema = v.strictObject({
-  description,
-  metadata,
+  ...inputsOf(serviceFields),
   certificatePem: text,
   privateKeyPem: v.optional(text),
   renewBeforeDays: v.optional(
@@ -59,7 +60,7 @@ export interface TLSCertificateState extends ServiceState, ChainState {
 
 /** The names of {@link TLSCertificateState}. */
 export const stateNames: NamesOf<TLSCertificateState> = {
-  ...serviceNames,
+  ...stateNamesOf(serviceFields),
   ...chainNames,
   certificatePem: "always",
   issuedAt: "nullable",
@@ -343,7 +344,7 @@ function isDeployed(state: Properties, { certificatePem }: Properties): boolean 
 /** The properties that are not read from the chain. */
 export function unparsedState(wire: TLSCertificateWire) {
   return {
-    ...serviceState(wire),
+    ...stateOf(serviceFields, wire),
     issuedAt: wire.issued_at || null,
     keyUsages: wire.key_usages ?? [],
     extendedKeyUsages: wire.extended_key_usages ?? [],
