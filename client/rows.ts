@@ -34,6 +34,16 @@ export const text = <const Name extends string>(
   unset: "",
 });
 
+/** A text that a program must give, and that every answer has. */
+export const required = <const Name extends string>(wire: Name) => ({
+  answer: wire,
+  schema: v.string(),
+  read: (value: string) => value,
+  wire,
+  input: inputs.text,
+  write: (value: string) => value,
+});
+
 /** A list of texts. */
 export const list = <const Name extends string>(wire: Name, input: v.GenericSchema<string[]>) => ({
   answer: wire,

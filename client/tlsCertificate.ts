@@ -1,60 +1,66 @@
 /**
- * The endpoints of TLS certificates, with the names of the fields that the service has.
+ * TLS certificates: their fields, and their endpoints.
  *
  * @module pulumi-tlsedge/client/tlsCertificate
  */
 
 import * as v from "valibot";
-import { object, text, texts } from "./answer";
+import { object, text, texts, type Unset } from "./answer";
 import { type Endpoints, endpointsOf } from "./endpoints";
 import { type Item, itemOf, serviceFields } from "./fields";
-import { answered } from "./rows";
+import { answered, required } from "./rows";
 import type { AnswerOf, BodyOf } from "./table";
 
-const fields = {
+/** A text of the leaf; empty where it has none. */
+const ofLeaf = <const Name extends string>(name: Name) => ({
+  ...answered(name, text),
+  read: (value: Unset<string>) => value ?? "",
+});
+const textOrNull = <const Name extends string>(name: Name) => ({
+  ...answered(name, text),
+  read: (value: Unset<string>) => value || null,
+});
+const listOf = <const Name extends string>(name: Name) => ({
+  ...answered(name, texts),
+  read: (value: Unset<string[]>) => value ?? [],
+});
+const names = { dns_names: texts, ips: texts };
+
+/** The fields of a certificate: a row of each. `ChainState` has the texts of what the chain says. @internal */
+export const fields = {
   ...serviceFields,
-  /** The chain in PEM, leaf first. */
-  certificatePem: answered("certificate_pem", v.string()),
-  /** The leaf's common name. */
-  subjectCommonName: answered("subject_common_name", text),
-  /** The other names that the leaf is valid for. */
-  subjectAlternativeNames: answered(
-    "subject_alternative_names",
-    v.nullish(
-      object({
-        /** Domains, wildcards included. */
-        dns_names: texts,
-        /** IPv4 and IPv6 addresses. */
-        ips: texts,
-      }),
-    ),
-  ),
-  /** When the service issued the certificate, RFC 3339; null for an uploaded one. */
-  issuedAt: answered("issued_at", text),
-  /** Start of validity, RFC 3339. */
-  notBefore: answered("not_before", text),
-  /** End of validity, RFC 3339. */
-  notAfter: answered("not_after", text),
-  /** What the key may be used for. */
-  keyUsages: answered("key_usages", texts),
-  /** The extended key usages. */
-  extendedKeyUsages: answered("extended_key_usages", texts),
-  /** `rsa`, `ecdsa` or `ed25519`. */
-  privateKeyType: answered("private_key_type", text),
-  /** The common name of the leaf's issuer. */
-  issuerCommonName: answered("issuer_common_name", text),
-  /** The leaf's serial number. */
-  serialNumber: answered("serial_number", text),
-  /** The organization in the leaf's subject. */
-  subjectOrganization: answered("subject_organization", text),
-  /** The organizational unit in the leaf's subject. */
-  subjectOrganizationalUnit: answered("subject_organizational_unit", text),
-  /** The locality, such as a city, in the leaf's subject. */
-  subjectLocality: answered("subject_locality", text),
-  /** The state or province in the leaf's subject. */
-  subjectProvince: answered("subject_province", text),
-  /** The country in the leaf's subject. */
-  subjectCountry: answered("subject_country", text),
+  /**
+   * The PEM chain, leaf first, each certificate signed by the next. The leaf's key is RSA, ECDSA or
+   * Ed25519. Changing the chain replaces the certificate.
+   */
+  certificatePem: required("certificate_pem"),
+  subjectCommonName: ofLeaf("subject_common_name"),
+  subjectAlternativeNames: {
+    ...answered("subject_alternative_names", v.nullish(object(names))),
+    read: (value: Unset<{ dns_names?: Unset<string[]>; ips?: Unset<string[]> }>) => ({
+      dnsNames: value?.dns_names ?? [],
+      ips: value?.ips ?? [],
+    }),
+  },
+  /** When the service issued the certificate itself; unset for an uploaded one. */
+  issuedAt: textOrNull("issued_at"),
+  notBefore: ofLeaf("not_before"),
+  notAfter: ofLeaf("not_after"),
+  /** What the key may be used for, in the service's names. */
+  keyUsages: listOf("key_usages"),
+  /** The extended key usages, in the service's names. */
+  extendedKeyUsages: listOf("extended_key_usages"),
+  privateKeyType: textOrNull("private_key_type"),
+  issuerCommonName: ofLeaf("issuer_common_name"),
+  serialNumber: {
+    ...answered("serial_number", text),
+    read: (value: Unset<string>) => (value ?? "").toLowerCase(),
+  },
+  subjectOrganization: ofLeaf("subject_organization"),
+  subjectOrganizationalUnit: ofLeaf("subject_organizational_unit"),
+  subjectLocality: ofLeaf("subject_locality"),
+  subjectProvince: ofLeaf("subject_province"),
+  subjectCountry: ofLeaf("subject_country"),
 };
 
 /** A TLS certificate in an answer of the service, which never has the private key (api.md §2.2). */

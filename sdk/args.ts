@@ -5,7 +5,8 @@ import * as shape from "../provider/kinds/shape";
 
 /** What a program gives for the fields of a table: values, or outputs. */
 export type ArgsOf<T extends Table> = Given<InputsOf<T>>;
-type Given<Inputs> = { [K in keyof Inputs]: pulumi.Input<PartsOf<Inputs[K]>> };
+/** What a program gives for some inputs. */
+export type Given<Inputs> = { [K in keyof Inputs]: pulumi.Input<PartsOf<Inputs[K]>> };
 /** A value whose parts may be outputs. */
 type PartsOf<T> = T extends readonly (infer One)[]
   ? pulumi.Input<One>[]
