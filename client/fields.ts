@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import * as answers from "./answer";
-import * as inputs from "./inputs";
+import { textUpTo } from "./inputs";
 import { answered, text } from "./rows";
 import { type AnswerOf, answersOf, type Table } from "./table";
 
@@ -14,13 +14,13 @@ export const serviceFields = {
    * A description for people. At most 255 bytes of UTF-8. Updates in place. An empty text is the
    * same as none.
    */
-  description: text("description", v.pipe(inputs.text, inputs.atMostBytes(255))),
+  description: text("description", textUpTo(255)),
   /**
    * Any text for machines. At most 4096 bytes of UTF-8. Updates in place. An empty text is the same
    * as none. Lookups can filter by a JSON object of texts, such as `{"owner":"web"}`, which `TLSSite`
    * writes.
    */
-  metadata: text("metadata", v.pipe(inputs.json, inputs.atMostBytes(4096))),
+  metadata: text("metadata", textUpTo(4096, "a string, such as JSON")),
 };
 
 /** What every object of the service has. */

@@ -5,7 +5,6 @@ import * as v from "valibot";
  * a secret: `shape.ts` makes a sentence of it.
  */
 export const text = v.string("must be a string");
-export const json = v.string("must be a string, such as JSON");
 const list = <Item extends v.GenericSchema>(item: Item) =>
   v.array(item, "must be a list of strings");
 export const yesOrNo = v.boolean("must be true or false, without quotes");
@@ -16,11 +15,14 @@ export const choice = <const Options extends string[]>(...options: Options) => {
   return v.picklist(options, `must be ${names.replace(/, (?=[^,]*$)/, " or ")}`);
 };
 
-/** A documented limit (api.md §8). */
-export const atMostBytes = (limit: number) =>
-  v.maxBytes(
-    limit,
-    ({ received }) => `must be at most ${limit} bytes of UTF-8, but has ${received}`,
+/** A text with a documented limit (api.md §8). */
+export const textUpTo = (limit: number, what = "a string") =>
+  v.pipe(
+    v.string(`must be ${what}`),
+    v.maxBytes(
+      limit,
+      ({ received }) => `must be at most ${limit} bytes of UTF-8, but has ${received}`,
+    ),
   );
 
 /** Refuses a text that matches a pattern, with what is wrong then. The first pattern that matches decides. */
