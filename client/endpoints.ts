@@ -1,8 +1,7 @@
 import * as v from "valibot";
-import { type AnswerSchema, readAnswer } from "./answer";
+import { type AnswerSchema, object, readAnswer } from "./answer";
 import type { Client } from "./client";
 import { ConnectionError } from "./errors";
-import { object } from "./fields";
 import { holdsPrivateKey } from "./redact";
 
 /** The endpoints of one kind of resource: a verb, a path and two types each (api.md §4). */

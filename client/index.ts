@@ -7,7 +7,7 @@
  */
 
 export type { NameOf, SettingKey } from "./advice";
-export type { AnswerSchema } from "./answer";
+export type { AnswerSchema, FieldsOf, Ref, Unset } from "./answer";
 export { Client, type ClientOptions } from "./client";
 export type { Endpoints, Page } from "./endpoints";
-export type { FieldsOf, Ref, ServiceObject, Unset } from "./fields";
+export type { ServiceObject } from "./fields";

@@ -1,65 +1,73 @@
 /**
- * The endpoints of TLS certificates, with the names of the fields that the service has.
+ * TLS certificates: their fields, and their endpoints.
  *
  * @module pulumi-tlsedge/client/tlsCertificate
  */
 
 import * as v from "valibot";
+import { object, text, texts, type Unset } from "./answer";
 import { type Endpoints, endpointsOf } from "./endpoints";
-import { type FieldsOf, object, serviceObject, text, texts } from "./fields";
+import { type Item, itemOf, serviceFields } from "./fields";
+import { answered, required } from "./rows";
+import type { AnswerOf, BodyOf } from "./table";
 
-const fields = {
-  ...serviceObject,
-  /** The chain in PEM, leaf first. */
-  certificate_pem: v.string(),
-  /** The leaf's common name. */
-  subject_common_name: text,
-  /** The other names that the leaf is valid for. */
-  subject_alternative_names: v.nullish(
-    object({
-      /** Domains, wildcards included. */
-      dns_names: texts,
-      /** IPv4 and IPv6 addresses. */
-      ips: texts,
+/** A text of the leaf; empty where it has none. */
+const ofLeaf = <const Name extends string>(name: Name) => ({
+  ...answered(name, text),
+  read: (value: Unset<string>) => value ?? "",
+});
+const textOrNull = <const Name extends string>(name: Name) => ({
+  ...answered(name, text),
+  read: (value: Unset<string>) => value || null,
+});
+const listOf = <const Name extends string>(name: Name) => ({
+  ...answered(name, texts),
+  read: (value: Unset<string[]>) => value ?? [],
+});
+const names = { dns_names: texts, ips: texts };
+
+/** The fields of a certificate: a row of each. `ChainState` has the texts of what the chain says. @internal */
+export const fields = {
+  ...serviceFields,
+  /**
+   * The PEM chain, leaf first, each certificate signed by the next. The leaf's key is RSA, ECDSA or
+   * Ed25519. Changing the chain replaces the certificate.
+   */
+  certificatePem: required("certificate_pem"),
+  subjectCommonName: ofLeaf("subject_common_name"),
+  subjectAlternativeNames: {
+    ...answered("subject_alternative_names", v.nullish(object(names))),
+    read: (value: Unset<{ dns_names?: Unset<string[]>; ips?: Unset<string[]> }>) => ({
+      dnsNames: value?.dns_names ?? [],
+      ips: value?.ips ?? [],
     }),
-  ),
-  /** When the service issued the certificate, RFC 3339; null for an uploaded one. */
-  issued_at: text,
-  /** Start of validity, RFC 3339. */
-  not_before: text,
-  /** End of validity, RFC 3339. */
-  not_after: text,
-  /** What the key may be used for. */
-  key_usages: texts,
-  /** The extended key usages. */
-  extended_key_usages: texts,
-  /** `rsa`, `ecdsa` or `ed25519`. */
-  private_key_type: text,
-  /** The common name of the leaf's issuer. */
-  issuer_common_name: text,
-  /** The leaf's serial number. */
-  serial_number: text,
-  /** The organization in the leaf's subject. */
-  subject_organization: text,
-  /** The organizational unit in the leaf's subject. */
-  subject_organizational_unit: text,
-  /** The locality, such as a city, in the leaf's subject. */
-  subject_locality: text,
-  /** The state or province in the leaf's subject. */
-  subject_province: text,
-  /** The country in the leaf's subject. */
-  subject_country: text,
+  },
+  /** When the service issued the certificate itself; unset for an uploaded one. */
+  issuedAt: textOrNull("issued_at"),
+  notBefore: ofLeaf("not_before"),
+  notAfter: ofLeaf("not_after"),
+  /** What the key may be used for, in the service's names. */
+  keyUsages: listOf("key_usages"),
+  /** The extended key usages, in the service's names. */
+  extendedKeyUsages: listOf("extended_key_usages"),
+  privateKeyType: textOrNull("private_key_type"),
+  issuerCommonName: ofLeaf("issuer_common_name"),
+  serialNumber: {
+    ...answered("serial_number", text),
+    read: (value: Unset<string>) => (value ?? "").toLowerCase(),
+  },
+  subjectOrganization: ofLeaf("subject_organization"),
+  subjectOrganizationalUnit: ofLeaf("subject_organizational_unit"),
+  subjectLocality: ofLeaf("subject_locality"),
+  subjectProvince: ofLeaf("subject_province"),
+  subjectCountry: ofLeaf("subject_country"),
 };
 
 /** A TLS certificate in an answer of the service, which never has the private key (api.md §2.2). */
-export interface TLSCertificateWire extends FieldsOf<typeof fields> {}
+export interface TLSCertificateWire extends Item, AnswerOf<typeof fields> {}
 
 /** The body of an upload (api.md §4.2). */
-export interface TLSCertificateUpload {
-  /** For people; at most 255 bytes of UTF-8. */
-  description?: string;
-  /** For machines; at most 4096 bytes of UTF-8. */
-  metadata?: string;
+export interface TLSCertificateUpload extends BodyOf<typeof serviceFields> {
   /** The chain in PEM, leaf first. */
   certificate_pem: string;
   /** The leaf's key in PEM, not encrypted. */
@@ -79,4 +87,4 @@ export const tlsCertificates: Endpoints<
   TLSCertificateWire,
   TLSCertificateUpload,
   TLSCertificateUpdate
-> = endpointsOf("/tls_certificates", "tls_certificates", object(fields));
+> = endpointsOf("/tls_certificates", "tls_certificates", itemOf(fields));

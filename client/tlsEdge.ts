@@ -1,99 +1,73 @@
 /**
- * The endpoints of TLS edges, with the names of the fields that the service has.
+ * TLS edges: their fields, and their endpoints.
  *
  * @module pulumi-tlsedge/client/tlsEdge
  */
 
-import * as v from "valibot";
 import { type Endpoints, endpointsOf } from "./endpoints";
-import { type FieldsOf, object, oneRef, refs, serviceObject, text, texts } from "./fields";
+import { type Item, itemOf, serviceFields } from "./fields";
+import { hostports } from "./inputs";
+import { choice, flag, id, ids, list, part } from "./rows";
+import type { AnswerOf, BodyOf } from "./table";
 
-/** What each module of an edge has in an answer. */
-const moduleFields = {
-  /** Whether the module is applied to traffic; null means true. */
-  enabled: v.nullish(v.boolean()),
+/** What each module has. @internal */
+export const moduleFields = {
+  /** Whether the module is applied to traffic. Default true. */
+  enabled: flag("enabled", true),
 };
 
-const fields = {
-  ...serviceObject,
-  /** The hostports that the edge serves, each a host and a port. */
-  hostports: texts,
-  /** The backend behind the edge; unset when not configured. */
-  backend: v.nullish(
-    object({
-      ...moduleFields,
-      /** The backend itself. */
-      backend: oneRef,
-    }),
-  ),
-  /** Who may connect, by source address; unset when not configured. */
-  ip_restriction: v.nullish(
-    object({
-      ...moduleFields,
-      /** The policies: one, a list or null. */
-      ip_policies: refs,
-    }),
-  ),
-  /** Which authorities must sign the client certificates; unset when not configured. */
-  mutual_tls: v.nullish(
-    object({
-      ...moduleFields,
-      /** The authorities: one, a list or null. */
-      certificate_authorities: refs,
-    }),
-  ),
-  /** Where TLS ends: at the edge, or behind it; unset when not configured. */
-  tls_termination: v.nullish(
-    object({
-      ...moduleFields,
-      /** `edge` or `upstream`; services may add values. */
-      terminate_at: text,
-      /** Such as `1.2`; null with `upstream`. */
-      min_version: text,
-    }),
-  ),
+/** The modules of an edge. A request that names one replaces it as a whole (api.md §4.1). @internal */
+export const modules = {
+  /** The backend behind the edge. */
+  backend: part("backend", {
+    ...moduleFields,
+    /** The id of the backend. */
+    backendId: id("backend_id", "backend"),
+  }),
+  /** Who may connect, by source address. */
+  ipRestriction: part("ip_restriction", {
+    ...moduleFields,
+    /** The ids of the IP policies, one or more, in any order. */
+    ipPolicyIds: ids("ip_policy_ids", "ip_policies"),
+  }),
+  /** Which authorities sign the certificates that clients must present. Not where TLS ends at the upstream. */
+  mutualTls: part("mutual_tls", {
+    ...moduleFields,
+    /** The ids of the certificate authorities, one or more, in any order. */
+    certificateAuthorityIds: ids("certificate_authority_ids", "certificate_authorities"),
+  }),
+  /** Where TLS ends, and the lowest TLS version. */
+  tlsTermination: part("tls_termination", {
+    ...moduleFields,
+    /** `edge`: at the service. `upstream`: behind it. Default: the service's choice. */
+    terminateAt: choice("terminate_at", "edge", "upstream"),
+    /**
+     * The lowest TLS version. Not where TLS ends at the upstream. Default: the service's choice,
+     * which is a safe version.
+     */
+    minVersion: choice("min_version", "1.0", "1.1", "1.2", "1.3"),
+  }),
+};
+
+/** The fields of an edge: a row of each. @internal */
+export const fields = {
+  ...serviceFields,
+  /**
+   * The hostports that the edge serves, in any order: each a host name and a port from 1 to 65535,
+   * such as `app.example.com:443` or `*.example.com:443`. Letter case does not matter.
+   */
+  hostports: list("hostports", hostports),
+  ...modules,
 };
 
 /** A TLS edge in an answer of the service. Lists omit scalars that are unset (api.md §2.1). */
-export interface TLSEdgeWire extends FieldsOf<typeof fields> {}
+export interface TLSEdgeWire extends Item, AnswerOf<typeof fields> {}
 
 /** What each module of an edge has in a request. */
-export interface ModuleMutation {
-  /** Whether the module is applied to traffic. Default true. */
-  enabled?: boolean;
-}
+export interface ModuleMutation extends BodyOf<typeof moduleFields> {}
 
-/** The body of a create or an update. A given module replaces the whole module (api.md §4.1). */
-export interface TLSEdgeMutation {
-  /** For people; at most 255 bytes of UTF-8. */
-  description?: string;
-  /** For machines; at most 4096 bytes of UTF-8. */
-  metadata?: string;
-  /** The hostports that the edge serves, each a host and a port. */
-  hostports?: string[];
-  /** The backend behind the edge. */
-  backend?: ModuleMutation & {
-    /** The id of the backend. */
-    backend_id?: string;
-  };
-  /** Who may connect, by source address. */
-  ip_restriction?: ModuleMutation & {
-    /** The ids of the policies. */
-    ip_policy_ids?: string[];
-  };
-  /** Which authorities must sign the client certificates. */
-  mutual_tls?: ModuleMutation & {
-    /** The ids of the authorities. */
-    certificate_authority_ids?: string[];
-  };
-  /** Where TLS ends. */
-  tls_termination?: ModuleMutation & {
-    /** `edge` or `upstream`. */
-    terminate_at?: string;
-    /** Such as `1.2`; not with `upstream`. */
-    min_version?: string;
-  };
-}
+/** The body of a create or an update. */
+export interface TLSEdgeMutation extends BodyOf<typeof fields> {}
 
 /**
  * The TLS edge endpoints (api.md §4.1).
@@ -105,5 +79,5 @@ export interface TLSEdgeMutation {
 export const tlsEdges: Endpoints<TLSEdgeWire, TLSEdgeMutation> = endpointsOf(
   "/edges/tls",
   "tls_edges",
-  object(fields),
+  itemOf(fields),
 );

@@ -1,19 +1,21 @@
 import * as pulumi from "@pulumi/pulumi";
+import type { serviceFields } from "../client/fields";
+import type { InputsOf, Table } from "../client/table";
 import * as shape from "../provider/kinds/shape";
 
+/** What a program gives for the fields of a table: values, or outputs. */
+export type ArgsOf<T extends Table> = Given<InputsOf<T>>;
+/** What a program gives for some inputs. */
+export type Given<Inputs> = { [K in keyof Inputs]: pulumi.Input<PartsOf<Inputs[K]>> };
+/** A value whose parts may be outputs. */
+type PartsOf<T> = T extends readonly (infer One)[]
+  ? pulumi.Input<One>[]
+  : T extends object
+    ? Given<T>
+    : T;
+
 /** The arguments of every resource. */
-export interface ObjectArgs {
-  /**
-   * A description for people. At most 255 bytes of UTF-8. Updates in place. An empty text is the
-   * same as none.
-   */
-  description?: pulumi.Input<string | undefined>;
-  /**
-   * Any text for machines. At most 4096 bytes of UTF-8. Updates in place. An empty text is the same
-   * as none. Lookups can filter by a JSON object of texts, such as `{"owner":"web"}`, which `TLSSite`
-   * writes.
-   */
-  metadata?: pulumi.Input<string | undefined>;
+export interface ObjectArgs extends ArgsOf<typeof serviceFields> {
   /** The config namespace of the account. Default `tlsedge`; changing it replaces. */
   connection?: string | undefined;
 }

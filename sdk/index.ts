@@ -5,7 +5,7 @@
  * @module pulumi-tlsedge
  */
 
-export type { Ref } from "../client/fields";
+export type { Ref } from "../client/answer";
 export type {
   BackendState,
   IPRestrictionState,

@@ -1,6 +1,10 @@
 import * as pulumi from "@pulumi/pulumi";
 import { findAll, findOne } from "../provider/kinds/lookup";
-import { stateNames, type TLSCertificateState } from "../provider/kinds/tlsCertificate";
+import {
+  stateNames,
+  type TLSCertificateInputs,
+  type TLSCertificateState,
+} from "../provider/kinds/tlsCertificate";
 import {
   type GetTLSCertificateResult,
   lookup,
@@ -8,7 +12,7 @@ import {
   type TLSCertificateQuery,
 } from "../provider/kinds/tlsCertificateLookup";
 import type { SubjectAlternativeNames } from "../provider/values/names";
-import type { ObjectArgs } from "./args";
+import type { Given, ObjectArgs } from "./args";
 import { warnOfChain } from "./chainWarnings";
 import { type InputOf, isOfKind } from "./kind";
 import { type LookupArgs, type LookupOutputOptions, lookUp, lookUpOutput } from "./lookup";
@@ -18,23 +22,7 @@ import { idToGet } from "./workarounds";
 export type { GetTLSCertificateResult, SubjectAlternativeNames };
 
 /** The arguments of a {@link TLSCertificate}. */
-export interface TLSCertificateArgs extends ObjectArgs {
-  /**
-   * The PEM chain, leaf first, each certificate signed by the next. The leaf's key is RSA, ECDSA or
-   * Ed25519. Changing the chain replaces the certificate.
-   */
-  certificatePem: pulumi.Input<string>;
-  /**
-   * The leaf's private key in PEM: PKCS#8, PKCS#1 or SEC1, not encrypted. Always a secret. State
-   * has it once, encrypted. The service never returns it. Required for a new certificate.
-   */
-  privateKeyPem?: pulumi.Input<string | undefined>;
-  /**
-   * A plan warns when the leaf expires within this number of days, 1 to 3650, or within a third of its
-   * lifetime where that is shorter. Default: no warning before the leaf has expired. Not sent to the service.
-   */
-  renewBeforeDays?: pulumi.Input<number | undefined>;
-}
+export interface TLSCertificateArgs extends ObjectArgs, Given<TLSCertificateInputs> {}
 
 const registered: Registered = {
   type: "TLSCertificate",

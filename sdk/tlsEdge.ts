@@ -1,14 +1,16 @@
 import * as pulumi from "@pulumi/pulumi";
+import type { fields, moduleFields, modules } from "../client/tlsEdge";
 import { findAll, findOne } from "../provider/kinds/lookup";
 import {
   type GetTLSEdgeResult,
   lookup,
   stateNames,
   type TLSEdgeFilter,
+  type TLSEdgeInputs,
   type TLSEdgeQuery,
   type TLSEdgeState,
 } from "../provider/kinds/tlsEdge";
-import type { ObjectArgs } from "./args";
+import type { ArgsOf, ObjectArgs } from "./args";
 import { type InputOf, isOfKind } from "./kind";
 import { type LookupArgs, type LookupOutputOptions, lookUp, lookUpOutput } from "./lookup";
 import { type Outputs, type Registered, Registration } from "./resource";
@@ -17,65 +19,29 @@ import { idToGet } from "./workarounds";
 
 export type { GetTLSEdgeResult };
 
+type Modules = typeof modules;
+
 /** The arguments of a {@link TLSEdge}. All are optional. */
-export interface TLSEdgeArgs extends ObjectArgs {
-  /**
-   * The hostports that the edge serves, in any order: each a host name and a port from 1 to 65535,
-   * such as `app.example.com:443` or `*.example.com:443`. Letter case does not matter.
-   */
-  hostports?: pulumi.Input<pulumi.Input<string>[] | undefined>;
-  /** The backend behind the edge. */
+export interface TLSEdgeArgs
+  extends ObjectArgs,
+    ArgsOf<typeof fields>,
+    Pick<TLSEdgeInputs, "onModuleRemoval"> {
   backend?: pulumi.Input<BackendArgs | undefined>;
-  /** Who may connect, by source address. */
   ipRestriction?: pulumi.Input<IPRestrictionArgs | undefined>;
-  /**
-   * Which authorities sign the certificates that clients must present. Not where TLS
-   * ends at the upstream.
-   */
   mutualTls?: pulumi.Input<MutualTLSArgs | undefined>;
-  /** Where TLS ends, and the lowest TLS version. */
   tlsTermination?: pulumi.Input<TLSTerminationArgs | undefined>;
-  /**
-   * What to do when the program removes a module: an update of an edge can't remove one. `disable`
-   * disables the module in place, `replace` replaces the edge. Default `disable`.
-   */
-  onModuleRemoval?: "disable" | "replace" | undefined;
 }
 
 /** What each module of an edge can have. */
-export interface ModuleArgs {
-  /** Whether the module is applied to traffic. Default true. */
-  enabled?: pulumi.Input<boolean | undefined>;
-}
-
+export interface ModuleArgs extends ArgsOf<typeof moduleFields> {}
 /** The module `backend` of a {@link TLSEdge}. */
-export interface BackendArgs extends ModuleArgs {
-  /** The id of the backend. */
-  backendId: pulumi.Input<string>;
-}
-
+export interface BackendArgs extends ArgsOf<Modules["backend"]["fields"]> {}
 /** The module `ipRestriction` of a {@link TLSEdge}. */
-export interface IPRestrictionArgs extends ModuleArgs {
-  /** The ids of the IP policies, one or more, in any order. */
-  ipPolicyIds: pulumi.Input<pulumi.Input<string>[]>;
-}
-
+export interface IPRestrictionArgs extends ArgsOf<Modules["ipRestriction"]["fields"]> {}
 /** The module `mutualTls` of a {@link TLSEdge}. */
-export interface MutualTLSArgs extends ModuleArgs {
-  /** The ids of the certificate authorities, one or more, in any order. */
-  certificateAuthorityIds: pulumi.Input<pulumi.Input<string>[]>;
-}
-
+export interface MutualTLSArgs extends ArgsOf<Modules["mutualTls"]["fields"]> {}
 /** The module `tlsTermination` of a {@link TLSEdge}. */
-export interface TLSTerminationArgs extends ModuleArgs {
-  /** `edge`: at the service. `upstream`: behind it. Default: the service's choice. */
-  terminateAt?: pulumi.Input<"edge" | "upstream" | undefined>;
-  /**
-   * The lowest TLS version. Not where TLS ends at the upstream. Default: the service's choice,
-   * which is a safe version.
-   */
-  minVersion?: pulumi.Input<"1.0" | "1.1" | "1.2" | "1.3" | undefined>;
-}
+export interface TLSTerminationArgs extends ArgsOf<Modules["tlsTermination"]["fields"]> {}
 
 const registered: Registered = { type: "TLSEdge", provider: "tlsEdge", stateNames };
 

@@ -14,7 +14,7 @@ import { Client, type ClientOptions } from "../client/client";
 import { RequestError } from "../client/errors";
 import { Deadline, Pace } from "../client/pace";
 import { proxyFor } from "../client/proxy";
-import { tlsEdges } from "../client/tlsEdge";
+import { type TLSEdgeMutation, tlsEdges } from "../client/tlsEdge";
 import { tunnels } from "../client/tunnel";
 import { makeCertificate } from "../emulator/pki";
 import {
@@ -40,6 +40,16 @@ const done = answer(200, edge);
 const create = (client: Client, body = {}) => tlsEdges.create(client, body);
 const get = (client: Client) => tlsEdges.get(client, "edgtls_1");
 const update = (client: Client) => tlsEdges.update(client, "edgtls_1", { metadata: "m" });
+/** The compiler knows the fields of a body, at any depth: `npm run lint` compiles this. */
+const misspelt: TLSEdgeMutation[] = [
+  // @ts-expect-error
+  { hostport: [] },
+  // @ts-expect-error
+  { backend: { backendId: "b" } },
+  // @ts-expect-error
+  { ip_restriction: { ip_policy_ids: "i" } },
+];
+assert.ok(misspelt);
 const remove = (client: Client) => tlsEdges.delete(client, "edgtls_1");
 const listAll = (client: Client) => Array.fromAsync(tlsEdges.list(client));
 const firstPage = (client: Client) => tlsEdges.pages(client).next();

@@ -107,11 +107,11 @@ describe("the shape of inputs", () => {
 
   it("C13 a wrong value beside an unknown one is refused by its path, at any depth", () => {
     const wrong = problems({
-      hostports: [unknown, "no port"],
+      hostports: [unknown, unknown, "no port"],
       backend: { backendId: unknown, enabled: "yes" },
       ipRestriction: { ipPolicyIds: [unknown, 7] },
     });
-    const paths = ["hostports[1]", "backend.enabled", "ipRestriction.ipPolicyIds[1]"];
+    const paths = ["hostports[2]", "backend.enabled", "ipRestriction.ipPolicyIds[1]"];
     assert.deepEqual(
       wrong.map((reason) => reason.split(": ")[0]),
       paths,

@@ -3,6 +3,7 @@ import { mock } from "node:test";
 import type { TLSEdgeWire } from "../client/tlsEdge";
 import { tlsEdge } from "../provider/dynamic/dynamic";
 import { beginRun, currentRun } from "../provider/dynamic/process";
+import { stateNames } from "../provider/kinds/tlsEdge";
 import {
   deployed,
   fullEdge as full,
@@ -166,6 +167,11 @@ describe("a TLS edge", () => {
         __defaults: ["tlsTermination.minVersion"],
         ...{ onModuleRemoval: null, connection: "tlsedge" },
       });
+      const nullable = Object.entries(stateNames).filter(([, value]) => value === "nullable");
+      assert.deepEqual(
+        nullable.map(([name]) => name),
+        ["description", "metadata", "backend", "ipRestriction", "mutualTls", "tlsTermination"],
+      );
     });
   });
 

@@ -107,12 +107,8 @@ class Source {
       .replace(/(?<!\n)\n(?!\n)/g, " ");
   }
 
-  /**
-   * The properties of a type.
-   *
-   * @param documented Has the doc comments of properties that have none in `type`, at any depth.
-   */
-  fields(type: ts.Type, side: Side, documented?: ts.Type): Fields {
+  /** The properties of a type. */
+  fields(type: ts.Type, side: Side): Fields {
     const fields: Fields = { properties: {}, required: [] };
     const symbols = type.getProperties().toSorted((a, b) => (a.name < b.name ? -1 : 1));
     for (const symbol of symbols) {
@@ -123,10 +119,9 @@ class Source {
       // is no property, and every SDK adds the URN.
       const isMethod = symbol.flags & ts.SymbolFlags.Method;
       if (name === "connection" || name === "urn" || isMethod) continue;
-      const documentation = documented?.getProperty(name);
-      const description = this.doc(symbol) || this.doc(documentation);
+      const description = this.doc(symbol);
       if (!description) throw new Error(`${name} has no doc comment`);
-      const spec = this.#spec(value, name, side, description, documentation);
+      const spec = this.#spec(value, name, side, description);
       const secret = secrets.includes(name) && { secret: true };
       // A resource may be the output of another; in SDKs, the parts of a plain object are plain, too.
       const isPlain = side === "argument" && !("$ref" in spec) && !this.#wrapped(given);
@@ -160,13 +155,7 @@ class Source {
     return this.#checker.getTypeArguments(type as ts.TypeReference);
   }
 
-  #spec(
-    type: ts.Type,
-    name: string,
-    side: Side,
-    description: string,
-    documentation?: ts.Symbol,
-  ): object {
+  #spec(type: ts.Type, name: string, side: Side, description: string): object {
     const primitive = primitives.find(([flag]) => type.flags & flag);
     if (primitive) return { type: primitive[1] };
     if (type.symbol?.name in kinds) return { $ref: `#/resources/${token(type.symbol.name)}` };
@@ -182,15 +171,7 @@ class Source {
     if (type.isUnion()) return this.#enum(type, name, side, description);
     const named = type.isClassOrInterface() ? type.symbol : undefined;
     const own = named?.name ?? typeName(name) + (side === "output" ? "State" : "");
-    const fields = this.fields(type, side, this.#interfaceOf(documentation));
-    return this.define(own, this.doc(named) || description, fields);
-  }
-
-  /** The interface that a property may have, among outputs and promises of it. */
-  #interfaceOf(property: ts.Symbol | undefined): ts.Type | undefined {
-    const type = property && this.#checker.getTypeOfSymbol(property);
-    const types = type?.isUnion() ? type.types : [];
-    return types.find((one) => one.isClassOrInterface() && !one.getProperty("then"));
+    return this.define(own, this.doc(named) || description, this.fields(type, side));
   }
 
   #enum(type: ts.UnionType, name: string, side: Side, description: string): object {
@@ -318,7 +299,7 @@ function resourceOf(source: Source, name: string) {
   const settings = settingsOf(kinds[name as keyof typeof kinds] as Kind);
   const inputs = source.type(`provider/kinds/${file}.ts`, `${name}Inputs`);
   const state = source.type(`provider/kinds/${file}.ts`, `${name}State`);
-  const given = source.fields(inputs, "input", source.type("sdk/index.ts", `${name}Args`));
+  const given = source.fields(inputs, "input");
   const outputs = source.fields(state, "output");
   const account = source.fields(source.type("provider/kinds/state.ts", "AccountState"), "output");
   outputs.properties = { ...account.properties, ...outputs.properties };

@@ -1,6 +1,6 @@
 import type { dynamic } from "@pulumi/pulumi";
 import * as v from "valibot";
-import { text } from "../kinds/inputs";
+import { text } from "../../client/inputs";
 import { filesKey, inputsOf, type Kind, settingsOf } from "../kinds/kind";
 import { kinds } from "../kinds/kinds";
 import type { Call, Protocol } from "../lifecycle/call";

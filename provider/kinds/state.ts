@@ -1,40 +1,13 @@
-import type { ServiceObject } from "../../client/fields";
-import type { NamesOf } from "../values/properties";
+import type { serviceFields } from "../../client/fields";
+import type { StateOf } from "../../client/table";
 
 /** What state holds of every object of the service; null is unset. */
-export interface ServiceState {
-  /** The URI of the object on the service. */
-  uri: string;
-  /** When the object was created, RFC 3339 in UTC. */
-  createdAt: string;
-  /** The description for people; may be unset. */
-  description: string | null;
-  /** The text for machines; may be unset. */
-  metadata: string | null;
-}
+export interface ServiceState extends StateOf<typeof serviceFields> {}
 
 /** What state stores of the account. */
 export interface AccountState {
   /** 16 hex characters: equal for all objects made or last read with the same base URL and API key. */
   accountTag: string | null;
-}
-
-/** The names of {@link ServiceState}. */
-export const serviceNames: NamesOf<ServiceState> = {
-  uri: "always",
-  createdAt: "always",
-  description: "nullable",
-  metadata: "nullable",
-};
-
-/** What an answer says of every object. */
-export function serviceState(wire: ServiceObject): ServiceState {
-  return {
-    uri: wire.uri,
-    createdAt: wire.created_at,
-    description: wire.description || null,
-    metadata: wire.metadata || null,
-  };
 }
 
 /** An object that a lookup has found: its id and its state, without the properties that are unset. */

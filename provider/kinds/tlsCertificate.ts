@@ -1,23 +1,36 @@
 import { isDeepStrictEqual } from "node:util";
 import * as v from "valibot";
+import type { FieldsOf } from "../../client/answer";
 import type { Endpoints } from "../../client/endpoints";
-import { type TLSCertificateWire, tlsCertificates } from "../../client/tlsCertificate";
+import { text } from "../../client/inputs";
+import {
+  bodyOf,
+  type InputsOf,
+  inputsOf,
+  type StateOf,
+  stateNamesOf,
+  stateOf,
+} from "../../client/table";
+import { fields, type TLSCertificateWire, tlsCertificates } from "../../client/tlsCertificate";
 import { Chain, type ChainState, chainBytes, chainNames, fingerprintIn } from "../values/chain";
 import { type LeafNames, namesOf } from "../values/names";
 import { PemError } from "../values/pem";
 import { PrivateKey } from "../values/privateKey";
-import type { NamesOf } from "../values/properties";
 import { defined, isSameJson, type Properties, pick, unknownValue } from "../values/properties";
-import { description, metadata, text } from "./inputs";
 import { type Kind, listed, type Problem } from "./kind";
-import { type ServiceState, serviceNames, serviceState } from "./state";
+import type { ServiceState } from "./state";
 
-/** The inputs of a TLS certificate (api.md §4.2). `TLSCertificateArgs` in the sdk describes them. */
-export const schema = v.strictObject({
-  description,
-  metadata,
-  certificatePem: text,
+/** The inputs that no answer has. The last is not sent. */
+const others = {
+  /**
+   * The leaf's private key in PEM: PKCS#8, PKCS#1 or SEC1, not encrypted. Always a secret. State
+   * has it once, encrypted. The service never returns it. Required for a new certificate.
+   */
   privateKeyPem: v.optional(text),
+  /**
+   * A plan warns when the leaf expires within this number of days, 1 to 3650, or within a third of its
+   * lifetime where that is shorter. Default: no warning before the leaf has expired. Not sent to the service.
+   */
   renewBeforeDays: v.optional(
     v.pipe(
       v.number("must be a number, without quotes"),
@@ -27,32 +40,19 @@ export const schema = v.strictObject({
       ),
     ),
   ),
-});
+};
+
+/** The inputs of a TLS certificate (api.md §4.2). */
+export const schema = v.strictObject({ ...inputsOf(fields), ...others });
 
 /** The inputs of a TLS certificate, all known. */
-export type TLSCertificateInputs = v.InferInput<typeof schema>;
+export interface TLSCertificateInputs extends InputsOf<typeof fields>, FieldsOf<typeof others> {}
 
 /** What state holds of a TLS certificate; null is unset. */
-export interface TLSCertificateState extends ServiceState, ChainState {
-  /** The PEM chain, leaf first. */
-  certificatePem: string;
-  /** When the service issued the certificate itself; unset for an uploaded one. */
-  issuedAt: string | null;
-  /** What the key may be used for, in the service's names. */
-  keyUsages: string[];
-  /** The extended key usages, in the service's names. */
-  extendedKeyUsages: string[];
-}
+export interface TLSCertificateState extends ServiceState, ChainState, StateOf<typeof fields> {}
 
 /** The names of {@link TLSCertificateState}. */
-export const stateNames: NamesOf<TLSCertificateState> = {
-  ...serviceNames,
-  ...chainNames,
-  certificatePem: "always",
-  issuedAt: "nullable",
-  keyUsages: "always",
-  extendedKeyUsages: "always",
-};
+export const stateNames = { ...stateNamesOf(fields), ...chainNames };
 
 /**
  * The state's fingerprint of the chain that was sent, where the service has another with the same leaf:
@@ -155,13 +155,9 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
     return `${name}, until ${chain.validity.notAfter}, chain fingerprint ${chain.fingerprint}`;
   },
 
-  toBody({ description, metadata, certificatePem, privateKeyPem }) {
-    return defined({
-      certificate_pem: certificatePem,
-      private_key_pem: privateKeyPem && PrivateKey.parse(privateKeyPem as string).toPkcs8(),
-      description,
-      metadata,
-    });
+  toBody({ privateKeyPem, ...inputs }) {
+    const key = privateKeyPem && PrivateKey.parse(privateKeyPem as string).toPkcs8();
+    return defined({ ...bodyOf(fields, inputs), private_key_pem: key });
   },
 
   /** @throws Error when the chain can't be parsed. */
@@ -169,7 +165,7 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
     const chain = chainIn(wire);
     const { pem } = chain;
     const found: TLSCertificateState = {
-      ...unparsedState(wire),
+      ...stateOf(fields, wire),
       ...chain.toState(),
       certificatePem: pem,
     };
@@ -298,16 +294,6 @@ function isDeployed(state: Properties, { certificatePem }: Properties): boolean 
     tlsCertificate.same("certificatePem", state.certificatePem, certificatePem) ||
     (sent !== undefined && sent === parsedChain(certificatePem)?.fingerprint)
   );
-}
-
-/** The properties that are not read from the chain. */
-export function unparsedState(wire: TLSCertificateWire) {
-  return {
-    ...serviceState(wire),
-    issuedAt: wire.issued_at || null,
-    keyUsages: wire.key_usages ?? [],
-    extendedKeyUsages: wire.extended_key_usages ?? [],
-  };
 }
 
 function chainIn(wire: TLSCertificateWire): Chain {

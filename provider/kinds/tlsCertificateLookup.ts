@@ -1,10 +1,11 @@
-import { type TLSCertificateWire, tlsCertificates } from "../../client/tlsCertificate";
+import { stateOf } from "../../client/table";
+import { fields, type TLSCertificateWire, tlsCertificates } from "../../client/tlsCertificate";
 import { fingerprintIn } from "../values/chain";
 import { covers } from "../values/names";
 import { defined } from "../values/properties";
 import { type LookupKind, matchesObject, type ObjectFilter, objectFilters } from "./lookup";
 import type { Found } from "./state";
-import { type TLSCertificateState, tlsCertificate, unparsedState } from "./tlsCertificate";
+import { type TLSCertificateState, tlsCertificate } from "./tlsCertificate";
 
 /**
  * The result of a certificate lookup; unset fields are undefined. If the chain can't be parsed
@@ -86,32 +87,7 @@ export function describedBy(wire: TLSCertificateWire): Described {
     return tlsCertificate.toState(wire) as unknown as Described;
   } catch {
     // A certificate that this Node.js can't parse must not make the whole lookup fail.
-    return asAnswered(wire);
+    const unknown = { fingerprint: null, publicKeyFingerprint: null, chainFingerprint: null };
+    return { ...stateOf(fields, wire), ...unknown };
   }
-}
-
-const text = (value: string | null | undefined) => value ?? "";
-
-/** The fields with the service's own values. */
-function asAnswered(wire: TLSCertificateWire): Described {
-  const names = wire.subject_alternative_names;
-  return {
-    ...unparsedState(wire),
-    certificatePem: wire.certificate_pem,
-    subjectCommonName: text(wire.subject_common_name),
-    subjectAlternativeNames: { dnsNames: names?.dns_names ?? [], ips: names?.ips ?? [] },
-    issuerCommonName: text(wire.issuer_common_name),
-    serialNumber: text(wire.serial_number).toLowerCase(),
-    notBefore: text(wire.not_before),
-    notAfter: text(wire.not_after),
-    privateKeyType: wire.private_key_type ?? null,
-    fingerprint: null,
-    publicKeyFingerprint: null,
-    chainFingerprint: null,
-    subjectOrganization: text(wire.subject_organization),
-    subjectOrganizationalUnit: text(wire.subject_organizational_unit),
-    subjectLocality: text(wire.subject_locality),
-    subjectProvince: text(wire.subject_province),
-    subjectCountry: text(wire.subject_country),
-  };
 }

@@ -1,92 +1,71 @@
 import * as v from "valibot";
-import type { Ref, Unset } from "../../client/fields";
-import { type TLSEdgeMutation, type TLSEdgeWire, tlsEdges } from "../../client/tlsEdge";
+import type { FieldsOf } from "../../client/answer";
+import { choice } from "../../client/inputs";
+import {
+  bodyOf,
+  type InputsOf,
+  inputsOf,
+  type StateOf,
+  stateNamesOf,
+  stateOf,
+  wantedOf,
+} from "../../client/table";
+import {
+  fields,
+  type moduleFields,
+  modules,
+  type TLSEdgeWire,
+  tlsEdges,
+} from "../../client/tlsEdge";
 import { hostportIn, knownHostports, plainHostport } from "../values/hostport";
-import type { NamesOf } from "../values/properties";
 import { defined, isObject, isSameJson, type Properties, unknownValue } from "../values/properties";
-import { choice, description, edgeModule, hostports, id, metadata, someIds } from "./inputs";
 import type { Kind, PlanWarning, Problem } from "./kind";
 import { type LookupKind, matchesObject, type ObjectFilter, objectFilters } from "./lookup";
-import { type Found, type ServiceState, serviceNames, serviceState } from "./state";
+import type { Found, ServiceState } from "./state";
 
-/** The inputs of a TLS edge (api.md §4.1). `TLSEdgeArgs` in sdk/tlsEdge.ts describes them. */
-export const schema = v.strictObject({
-  description,
-  metadata,
-  hostports,
-  backend: edgeModule({ backendId: id }),
-  ipRestriction: edgeModule({ ipPolicyIds: someIds }),
-  mutualTls: edgeModule({ certificateAuthorityIds: someIds }),
-  tlsTermination: edgeModule({
-    terminateAt: v.optional(choice("edge", "upstream")),
-    minVersion: v.optional(choice("1.0", "1.1", "1.2", "1.3")),
-  }),
+/** The inputs that are not sent to the service. */
+const settings = {
+  /**
+   * What to do when the program removes a module: an update of an edge can't remove one. `disable`
+   * disables the module in place, `replace` replaces the edge. Default `disable`.
+   */
   onModuleRemoval: v.optional(choice("disable", "replace")),
-});
+};
+
+/** The inputs of a TLS edge (api.md §4.1). */
+export const schema = v.strictObject({ ...inputsOf(fields), ...settings });
 
 /** The inputs of a TLS edge, all known. */
-export type TLSEdgeInputs = v.InferInput<typeof schema>;
-
-/** A version of TLS. */
-export type TLSVersion = "1.0" | "1.1" | "1.2" | "1.3";
+export interface TLSEdgeInputs extends InputsOf<typeof fields>, FieldsOf<typeof settings> {}
 
 /** What state holds of a TLS edge; null is unset. */
-export interface TLSEdgeState extends ServiceState {
-  /** The hostports that the edge serves, each a host and a port. */
-  hostports: string[];
-  /** The backend behind the edge; unset when not configured. */
+export interface TLSEdgeState extends ServiceState, StateOf<typeof fields> {
   backend: BackendState | null;
-  /** Who may connect, by source address; unset when not configured. */
   ipRestriction: IPRestrictionState | null;
-  /** Which authorities must sign the client certificates; unset when not configured. */
   mutualTls: MutualTLSState | null;
-  /** Where TLS ends, with the values that the service chose; unset when not configured. */
   tlsTermination: TLSTerminationState | null;
 }
 
 /** The names of {@link TLSEdgeState}. */
-export const stateNames: NamesOf<TLSEdgeState> = {
-  ...serviceNames,
-  hostports: "always",
-  backend: "nullable",
-  ipRestriction: "nullable",
-  mutualTls: "nullable",
-  tlsTermination: "nullable",
-};
+export const stateNames = stateNamesOf(fields);
 
 /** What each module of a deployed edge has. */
-export interface ModuleState {
-  /** Whether the module is applied to traffic. */
-  enabled: boolean;
-}
+export interface ModuleState extends StateOf<typeof moduleFields> {}
 
+type Modules = typeof modules;
 /** The backend of a deployed edge. */
-export interface BackendState extends ModuleState {
-  /** The id of the backend. */
-  backendId: string;
-}
-
+export interface BackendState extends StateOf<Modules["backend"]["fields"]> {}
 /** The IP restriction of a deployed edge. */
-export interface IPRestrictionState extends ModuleState {
-  /** The ids of the IP policies. */
-  ipPolicyIds: string[];
-}
-
+export interface IPRestrictionState extends StateOf<Modules["ipRestriction"]["fields"]> {}
 /** The mutual TLS of a deployed edge. */
-export interface MutualTLSState extends ModuleState {
-  /** The ids of the certificate authorities. */
-  certificateAuthorityIds: string[];
-}
-
+export interface MutualTLSState extends StateOf<Modules["mutualTls"]["fields"]> {}
 /** The TLS termination of a deployed edge. */
-export interface TLSTerminationState extends ModuleState {
-  /** `edge`: at the service. `upstream`: behind it. */
-  terminateAt?: "edge" | "upstream";
-  /** The lowest TLS version. */
-  minVersion?: TLSVersion;
-}
+export interface TLSTerminationState extends StateOf<Modules["tlsTermination"]["fields"]> {}
 
-const modules = ["backend", "ipRestriction", "mutualTls", "tlsTermination"] as const;
+/** A version of TLS. */
+export type TLSVersion = NonNullable<TLSTerminationState["minVersion"]>;
+
+const moduleNames = Object.keys(modules);
 
 /** What a plan says of an edge that loses a module. */
 const losses: Record<string, string> = {
@@ -112,7 +91,7 @@ export const tlsEdge: Kind<TLSEdgeWire> = {
 
   check(news) {
     const inputs: Properties = { ...news };
-    for (const name of modules) {
+    for (const name of moduleNames) {
       const module = inputs[name];
       if (!isObject(module) || Array.isArray(module)) continue;
       inputs[name] = { ...module, enabled: module.enabled ?? true };
@@ -129,20 +108,21 @@ export const tlsEdge: Kind<TLSEdgeWire> = {
 
   replaces(state, inputs) {
     if (inputs.onModuleRemoval !== "replace") return [];
-    return modules.filter((name) => isOn(state[name]) && inputs[name] === undefined);
+    return moduleNames.filter((name) => isOn(state[name]) && inputs[name] === undefined);
   },
 
   wanted(state, inputs) {
     const found = withoutDefaults(state);
-    const { description = "", metadata = "", hostports = [] } = inputs;
-    const wanted = modules.map((name) => [name, inputs[name] ?? disabled(found[name], inputs)]);
-    return { description, metadata, hostports, ...Object.fromEntries(wanted) };
+    const kept = moduleNames.map((name) => [name, inputs[name] ?? disabled(found[name], inputs)]);
+    return { ...wantedOf(fields, inputs), ...Object.fromEntries(kept) };
   },
 
   withoutDefaults,
 
   planWarning(state, inputs): PlanWarning | undefined {
-    const lost = modules.filter((name) => losses[name] && isOn(state[name]) && !isOn(inputs[name]));
+    const lost = moduleNames.filter(
+      (name) => losses[name] && isOn(state[name]) && !isOn(inputs[name]),
+    );
     const texts = lost.map((name) => `without its ${name}, ${losses[name]}`);
     if (texts.length === 0) return undefined;
     const isReplaced = inputs.onModuleRemoval === "replace";
@@ -154,47 +134,11 @@ export const tlsEdge: Kind<TLSEdgeWire> = {
     };
   },
 
-  toBody(properties): TLSEdgeMutation {
-    const inputs = properties as TLSEdgeInputs;
-    const { description, metadata, hostports } = inputs;
-    const { backend, ipRestriction, mutualTls, tlsTermination } = inputs;
-    return defined({
-      description,
-      metadata,
-      hostports,
-      backend: backend && { enabled: backend.enabled, backend_id: backend.backendId },
-      ip_restriction: ipRestriction && {
-        enabled: ipRestriction.enabled,
-        ip_policy_ids: ipRestriction.ipPolicyIds,
-      },
-      mutual_tls: mutualTls && {
-        enabled: mutualTls.enabled,
-        certificate_authority_ids: mutualTls.certificateAuthorityIds,
-      },
-      tls_termination: tlsTermination && {
-        enabled: tlsTermination.enabled,
-        terminate_at: tlsTermination.terminateAt,
-        min_version: tlsTermination.minVersion,
-      },
-    });
-  },
+  toBody: (properties) => bodyOf(fields, properties),
 
   toState(wire, known = {}) {
     const before = withoutDefaults(known);
-    const found: Omit<TLSEdgeState, "tlsTermination"> & { tlsTermination: Properties | null } = {
-      ...serviceState(wire),
-      hostports: wire.hostports ?? [],
-      backend: moduleState(wire.backend, ({ backend }) => ({ backendId: backend?.id ?? "" })),
-      ipRestriction: moduleState(wire.ip_restriction, (module) => ({
-        ipPolicyIds: idsIn(module.ip_policies),
-      })),
-      mutualTls: moduleState(wire.mutual_tls, (module) => ({
-        certificateAuthorityIds: idsIn(module.certificate_authorities),
-      })),
-      tlsTermination: moduleState(wire.tls_termination, (module) =>
-        defined({ terminateAt: module.terminate_at, minVersion: module.min_version }),
-      ),
-    };
+    const found = stateOf(fields, wire);
     // What means the same keeps its form, such as the order of a list.
     const properties = Object.entries(found).map(([property, value]) => {
       const old = before[property];
@@ -241,14 +185,6 @@ function problemsOfTermination({ tlsTermination, mutualTls }: Properties): Probl
   return problems;
 }
 
-/** A module of an answer. Its fields may be missing (api.md §2.1). */
-function moduleState<Wire extends { enabled?: boolean | null }, Fields extends object>(
-  module: Unset<Wire>,
-  fieldsOf: (module: Wire) => Fields,
-) {
-  return module ? { enabled: module.enabled ?? true, ...fieldsOf(module) } : null;
-}
-
 /** The new value of a module that the program has removed; undefined for no change. */
 function disabled(module: unknown, { mutualTls }: Properties): Properties | undefined {
   if (!isObject(module)) return undefined;
@@ -282,9 +218,6 @@ function canonical(property: string, value: unknown): string {
     return isObject(part) ? Object.fromEntries(Object.entries(part).sort()) : part;
   });
 }
-
-/** The ids in one reference or a list of them (api.md §2.1). */
-const idsIn = (refs: Unset<Ref | Ref[]>) => [refs ?? []].flat().map(({ id }) => id);
 
 /** The result of an edge lookup; unset fields are undefined. */
 export interface GetTLSEdgeResult extends Found<TLSEdgeState> {}

@@ -1,32 +1,10 @@
-import type { Ref } from "../../client/fields";
-import { type TunnelWire, tunnels } from "../../client/tunnel";
+import type { Item } from "../../client/fields";
+import { type StateOf, stateOf } from "../../client/table";
+import { fields, type TunnelWire, tunnels } from "../../client/tunnel";
 import type { LookupKind } from "./lookup";
 
 /** A tunnel that is online; fields that the service leaves out are undefined. */
-export interface GetTunnelResult {
-  /** Assigned by the service, opaque. */
-  id: string;
-  /** The URL of the tunnel's public endpoint. */
-  publicUrl?: string;
-  /** When the tunnel was started, RFC 3339 in UTC. */
-  startedAt?: string;
-  /** The tunnel's metadata in the agent's configuration. */
-  metadata?: string;
-  /** `http`, `https`, `tcp` or `tls`. */
-  proto?: string;
-  /** The region in which the tunnel runs. */
-  region?: string;
-  /** The session on which the tunnel was started. */
-  tunnelSession?: Ref;
-  /** The endpoint of a tunnel that an agent started. */
-  endpoint?: Ref;
-  /** The labels that backends match. */
-  labels?: Record<string, string>;
-  /** The backends that the tunnel serves. */
-  backends?: Ref[];
-  /** Where the agent forwards traffic to: a URL or an address. */
-  forwardsTo?: string;
-}
+export interface GetTunnelResult extends Item, StateOf<typeof fields> {}
 
 /** Which tunnels to look up: those that match all given filters. */
 export interface TunnelFilter {
@@ -50,21 +28,7 @@ export interface TunnelQuery extends TunnelFilter {
   id?: string | undefined;
 }
 
-function result(wire: TunnelWire): GetTunnelResult {
-  return {
-    id: wire.id,
-    publicUrl: wire.public_url ?? undefined,
-    startedAt: wire.started_at ?? undefined,
-    metadata: wire.metadata ?? undefined,
-    proto: wire.proto ?? undefined,
-    region: wire.region ?? undefined,
-    tunnelSession: wire.tunnel_session ?? undefined,
-    endpoint: wire.endpoint ?? undefined,
-    labels: wire.labels ?? undefined,
-    backends: wire.backends ? [wire.backends].flat() : undefined,
-    forwardsTo: wire.forwards_to ?? undefined,
-  };
-}
+const result = (wire: TunnelWire): GetTunnelResult => ({ id: wire.id, ...stateOf(fields, wire) });
 
 function matches(tunnel: GetTunnelResult, { labels = {}, ...fields }: TunnelFilter): boolean {
   return (

@@ -36,9 +36,9 @@ export async function diff(call: Call, compared: ToCompare): Promise<Change> {
   const replaces = kind.replaces(state, inputs);
   if (connection !== call.connection) replaces.push("connection");
   if (imports) refuseImportOption(object, state, imports, replaces);
-  const isSame = changed?.length === 0 || isStored(call, state, inputs);
-  const inPlace = compared.isStale || !isSame ? "update" : "none";
-  const change = replaces.length > 0 ? { replaces } : inPlace;
+  const isSame = () => changed?.length === 0 || isStored(call, state, inputs);
+  const inPlace = () => (compared.isStale || !isSame() ? "update" : "none");
+  const change = replaces.length > 0 ? { replaces } : inPlace();
   if (!run.isOfProgram(urn)) return change;
   // What is replaced may be deleted first, by an old URN of the resource. `replaceOnChanges` may replace each change
   // that the engine sees.

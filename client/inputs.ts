@@ -1,15 +1,13 @@
 import * as v from "valibot";
-import { knownHostports } from "../values/hostport";
-import { hasUnknown } from "../values/properties";
 
 /**
- * The schemas of the inputs. Each states what a value must be, and never quotes the value, which may be
+ * The schemas of what a program gives. Each states what a value must be, and never quotes the value, which may be
  * a secret: `shape.ts` makes a sentence of it.
  */
 export const text = v.string("must be a string");
 const list = <Item extends v.GenericSchema>(item: Item) =>
   v.array(item, "must be a list of strings");
-const yesOrNo = v.boolean("must be true or false, without quotes");
+export const yesOrNo = v.boolean("must be true or false, without quotes");
 
 /** One of several texts. */
 export const choice = <const Options extends string[]>(...options: Options) => {
@@ -17,17 +15,15 @@ export const choice = <const Options extends string[]>(...options: Options) => {
   return v.picklist(options, `must be ${names.replace(/, (?=[^,]*$)/, " or ")}`);
 };
 
-/** A documented limit (api.md §8). */
-const atMostBytes = (limit: number) =>
-  v.maxBytes(
-    limit,
-    ({ received }) => `must be at most ${limit} bytes of UTF-8, but has ${received}`,
+/** A text with a documented limit (api.md §8). */
+export const textUpTo = (limit: number, what = "a string") =>
+  v.pipe(
+    v.string(`must be ${what}`),
+    v.maxBytes(
+      limit,
+      ({ received }) => `must be at most ${limit} bytes of UTF-8, but has ${received}`,
+    ),
   );
-
-export const description = v.optional(v.pipe(text, atMostBytes(255)));
-export const metadata = v.optional(
-  v.pipe(v.string("must be a string, such as JSON"), atMostBytes(4096)),
-);
 
 /** Refuses a text that matches a pattern, with what is wrong then. The first pattern that matches decides. */
 const without = (mistakes: [pattern: RegExp, reason: string][]) => {
@@ -52,19 +48,12 @@ export const someIds = v.pipe(
   v.nonEmpty("must not be empty: to restrict nothing, remove the module"),
 );
 
-/** A module of an edge. */
-export const edgeModule = <Entries extends v.ObjectEntries>(entries: Entries) => {
-  const properties = {
-    /** Whether the module is applied to traffic. Default true. */
-    enabled: v.optional(yesOrNo),
-    ...entries,
-  };
-  const names = Object.keys(properties).join(", ");
-  const message = `must be an object with some of these: ${names}`;
-  const module = v.strictObject(properties, message);
+/** An object with only these properties. */
+export const objectOf = (entries: v.ObjectEntries) => {
+  const message = `must be an object with some of these: ${Object.keys(entries).join(", ")}`;
   // Valibot accepts a list as an object.
-  const noList = v.custom<v.InferInput<typeof module>>((value) => !Array.isArray(value), message);
-  return v.optional(v.pipe(noList, module));
+  const noList = v.custom<object>((value) => !Array.isArray(value), message);
+  return v.pipe(noList, v.strictObject(entries, message));
 };
 
 const write = "a host name, a colon and a port, such as app.example.com:443";
@@ -89,12 +78,12 @@ const hostport = v.pipe(
   v.check((value) => !(Number(value.split(":")[1]) > 65_535), wrongPort),
 );
 
-export const hostports = v.optional(
-  v.pipe(
-    list(hostport),
-    v.check(
-      (values) => knownHostports(values).size === values.filter((one) => !hasUnknown(one)).length,
-      "has the same host and port twice: remove one of them",
-    ),
-  ),
+/** Hostports, each once. */
+export const hostports = v.pipe(
+  list(hostport),
+  v.check((values) => {
+    // What has no port is wrong by itself.
+    const names = values.filter((one) => one.includes(":")).map((one) => one.toLowerCase());
+    return new Set(names).size === names.length;
+  }, "has the same host and port twice: remove one of them"),
 );
