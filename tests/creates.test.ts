@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { mock } from "node:test";
+import { Client } from "../client/client";
 import { ServiceError } from "../client/errors";
 import { tlsCertificates } from "../client/tlsCertificate";
 import { tlsEdges } from "../client/tlsEdge";
@@ -69,6 +70,14 @@ describe("a create", () => {
     await make();
     const methods = takeMethods(emulator).sort();
     assert.deepEqual(methods, ["GET", ...Array(17).fill("POST")]);
+  });
+
+  it("C35: what can fail beside the service is done before the POST", async () => {
+    mock.getter(Client.prototype, "accountTag", () => {
+      throw new Error("no PBKDF2");
+    });
+    assert.match(await messageOf(make()), /no PBKDF2/);
+    assert.deepEqual(ids(), []);
   });
 
   it("C30: a refused create fails, and is not taken for a lost one by the next create", async () => {

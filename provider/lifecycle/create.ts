@@ -30,10 +30,12 @@ export async function create(call: Call, inputs: Properties, imports?: unknown):
   const { protocol, kind } = call;
   if (protocol.plansCreate) await planWrite(call, inputs, true);
   const account = begin(call, inputs);
+  // What can fail comes before the POST: after it, the object must get into the state.
+  const { tag } = account;
   const { id, state, problem }: Created = await (typeof imports === "string"
     ? adopt(call, account, imports, inputs)
     : createObject(call, account, inputs));
-  const stored = storedState(kind, account.tag, state, inputs);
+  const stored = storedState(kind, tag, state, inputs);
   if (!problem) return { id, state: stored };
   const text = `the ${kind.title} ${id} was created and is in the state, but ${problem}. The next \`pulumi up\` completes it`;
   return { id, state: stored, problem: plainMessage(text) };
