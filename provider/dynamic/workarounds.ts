@@ -7,7 +7,7 @@ import type { Show } from "../run/log";
 /** What works around faults of Pulumi and Node.js in the process of a provider, each with its fault. */
 
 /** The text of an error that the engine shows. */
-const shown = "[the engine shows this error of pulumi-tlsedge]";
+const shownByEngine = "[the engine shows this error of pulumi-tlsedge]";
 
 /**
  * The URN of the call in progress. The calls that load this package have none: what they say stands on the stack's row.
@@ -34,7 +34,10 @@ export function withoutSecondMessage<Functions extends object>(functions: Functi
         if (error instanceof Error) {
           Object.assign(error, { message: plainMessage(error.message), stack: "" });
           // Several calls may fail with one error.
-          Object.defineProperty(error, "toString", { value: () => shown, configurable: true });
+          Object.defineProperty(error, "toString", {
+            value: () => shownByEngine,
+            configurable: true,
+          });
         }
         throw error;
       } finally {
@@ -49,7 +52,7 @@ export function withoutSecondMessage<Functions extends object>(functions: Functi
 export function hideShownErrors(): void {
   const print = console.error;
   console.error = (...parts: unknown[]) => {
-    if (!String(parts[0]).startsWith(shown)) print(...parts);
+    if (!String(parts[0]).startsWith(shownByEngine)) print(...parts);
   };
 }
 

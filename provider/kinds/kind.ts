@@ -92,7 +92,7 @@ export interface Kind<Wire extends ServiceObject = ServiceObject> {
   /** What a change means, in one line, where the diff does not say it. */
   planWarning?(state: Properties, inputs: Properties): PlanWarning | undefined;
   /** A value of a property as messages show it. Default: as it is. */
-  shown?(property: string, value: unknown): unknown;
+  forPeople?(property: string, value: unknown): unknown;
 
   /** The body of a create, or of an update with some properties. */
   toBody(properties: Properties): object;
@@ -165,7 +165,8 @@ export function inputsOf(kind: Kind, state: Properties): Properties {
 /** The properties that an update would change. */
 export function differences(kind: Kind, state: Properties, inputs: Properties): Difference[] {
   const found = inputsOf(kind, state);
-  const shown = (property: string, value: unknown) => kind.shown?.(property, value) ?? value;
+  const forPeople = (property: string, value: unknown) =>
+    kind.forPeople?.(property, value) ?? value;
   // A part that the service does not have is sent, also where it changes nothing: a disabled module.
   const isThere = (name: string, sent: unknown) =>
     kind.same(name, sent, found[name]) && !(isObject(sent) && found[name] === undefined);
@@ -174,8 +175,8 @@ export function differences(kind: Kind, state: Properties, inputs: Properties): 
     .map(([property, sent]) => ({
       property,
       sent,
-      wanted: shown(property, inputs[property]),
-      found: shown(property, state[property]),
+      wanted: forPeople(property, inputs[property]),
+      found: forPeople(property, state[property]),
     }));
 }
 
@@ -228,9 +229,9 @@ export function driftOf(kind: Kind, stored: Properties, found: Properties): stri
   );
 }
 
-/** Says that no object of a kind has an id, which is `shown` to people. */
-export function noneWithId(title: string, id: string, shown = id): string {
-  return `no ${title} has the id ${shown}${/\s/.test(id) ? ", which has a space or a line break" : ""}`;
+/** Says that no object of a kind has an id, which people see as a text. */
+export function noneWithId(title: string, id: string, text = id): string {
+  return `no ${title} has the id ${text}${/\s/.test(id) ? ", which has a space or a line break" : ""}`;
 }
 
 /** How many names a message lists. */

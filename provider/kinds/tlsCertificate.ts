@@ -148,7 +148,7 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
     return { severity: "warning", text: `${text}: the new certificate expires earlier` };
   },
 
-  shown(property, value) {
+  forPeople(property, value) {
     const chain = property === "certificatePem" ? parsedChain(value) : undefined;
     if (!chain) return value;
     const [name = chain.serialNumber] = namesOf(chain.names);

@@ -90,7 +90,7 @@ export function problemsOfAdoption(
     .filter(({ wanted }) => !hasUnknown(wanted))
     .map(({ property, ...values }) => {
       const [wanted, there] = [values.wanted, values.found].map((value) =>
-        shown(value, hidden.includes(property)),
+        valueText(value, hidden.includes(property)),
       );
       return `\n  ${property}: ${wanted} / ${there}`;
     });
@@ -102,7 +102,7 @@ export function problemsOfAdoption(
   return [{ path: "", reason }];
 }
 
-function shown(value: unknown, isSecret: boolean): string {
+function valueText(value: unknown, isSecret: boolean): string {
   if (value === undefined || value === null || value === "") return "none";
   if (isSecret) return "[secret]";
   const text = JSON.stringify(value);

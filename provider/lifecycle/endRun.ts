@@ -64,9 +64,9 @@ function warningOfHolder(
   const one = wanted.get(hostport ?? "");
   if (!one) return undefined;
   const whose = one.name === undefined ? "" : `${one.name}: `;
-  const shown = one.secrets.has(kind.exclusive ?? "") ? "[secret]" : hostport;
+  const name = one.secrets.has(kind.exclusive ?? "") ? "[secret]" : hostport;
   return (
-    `${whose}this update will fail: ${shown} is served by ${idAndTime(other)}, unless the update also replaces ` +
+    `${whose}this update will fail: ${name} is served by ${idAndTime(other)}, unless the update also replaces ` +
     `that edge or takes the hostport from it. ${remediesFor(other)}`
   );
 }
