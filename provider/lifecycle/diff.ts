@@ -36,7 +36,9 @@ export async function diff(call: Call, compared: ToCompare): Promise<Change> {
   const replaces = kind.replaces(state, inputs);
   if (connection !== call.connection) replaces.push("connection");
   if (imports) refuseImportOption(object, state, imports, replaces);
-  const isSame = () => changed?.length === 0 || isStored(call, state, inputs);
+  // A key stands in the inputs alone, so an update stores it.
+  const hasKey = changed?.some((name) => kind.secrets?.includes(name));
+  const isSame = () => changed?.length === 0 || (!hasKey && isStored(call, state, inputs));
   const inPlace = () => (compared.isStale || !isSame() ? "update" : "none");
   const change = replaces.length > 0 ? { replaces } : inPlace();
   if (!run.isOfProgram(urn)) return change;
