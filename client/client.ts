@@ -90,6 +90,7 @@ interface Account {
   pace: Pace;
   clockSkewMs: number;
   writes: number;
+  lastWriteAt: number;
   /** Whether a write has reached the service. */
   hasWritten: boolean;
   show: ClientOptions["show"];
@@ -148,6 +149,11 @@ export class Client {
   /** The writes sent plus the writes ended. A change of this number makes earlier reads stale. */
   get writes(): number {
     return this.#account.writes;
+  }
+
+  /** When the last write was sent or has ended, by the monotonic clock. */
+  get lastWriteAt(): number {
+    return this.#account.lastWriteAt;
   }
 
   /** Milliseconds that the service's clock is ahead of ours, by the `Date` of the last answer. */
@@ -384,7 +390,9 @@ export class Client {
   }
 
   #countWrite(method: string): void {
-    if (method !== "GET") this.#account.writes += 1;
+    if (method === "GET") return;
+    this.#account.writes += 1;
+    this.#account.lastWriteAt = performance.now();
   }
 
   /** A text of the service as messages show it: plain, without secrets, and not too long. */
@@ -444,6 +452,7 @@ function accountOf(options: ClientOptions): Account {
     pace: new Pace(options.requestsPerMinute ?? 120, options.signal),
     clockSkewMs: 0,
     writes: 0,
+    lastWriteAt: Number.NEGATIVE_INFINITY,
     hasWritten: false,
     show: options.show,
     hide: options.hide ?? ((text) => text),

@@ -42,7 +42,7 @@ export interface TunnelWire extends FieldsOf<typeof fields> {}
  * @example
  * const { forwards_to } = await tunnels.get(client, "tn_…");
  */
-export const tunnels: Pick<Endpoints<TunnelWire, never>, "get" | "list"> = endpointsOf(
+export const tunnels: Pick<Endpoints<TunnelWire, never>, "get" | "list" | "pages"> = endpointsOf(
   "/tunnels",
   "tunnels",
   object(fields),

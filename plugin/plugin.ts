@@ -11,11 +11,12 @@ import {
   keepEqual,
   propertiesOf,
 } from "../provider/kinds/kind";
-import { kinds, lookups } from "../provider/kinds/kinds";
+import { kinds } from "../provider/kinds/kinds";
 import { problemsOfShape, prune } from "../provider/kinds/shape";
 import { noteObject } from "../provider/lifecycle/account";
 import { claim, idToImport, refuseImport } from "../provider/lifecycle/adopt";
 import { create } from "../provider/lifecycle/create";
+import { lookups } from "../provider/lifecycle/lookup";
 import { endRun, planDiff, planWrite } from "../provider/lifecycle/plan";
 import {
   incomplete,
@@ -356,7 +357,7 @@ class Plugin {
     const described = this.#schema.functions[token];
     if (!lookup || !described) throw new Error(`there is no function ${token}`);
     const { values: args, secrets } = fromWire(request.getArgs());
-    const result = await lookup(() => this.#operation().client, args, {
+    const result = await lookup(() => this.#operation(), args, {
       isSecret: secrets.size > 0,
     });
     const [name = ""] = Object.keys(described.outputs.properties);

@@ -1,5 +1,4 @@
 import * as pulumi from "@pulumi/pulumi";
-import { findAll, findOne } from "../provider/kinds/lookup";
 import {
   type GetTLSEdgeResult,
   lookup,
@@ -8,10 +7,12 @@ import {
   type TLSEdgeQuery,
   type TLSEdgeState,
 } from "../provider/kinds/tlsEdge";
+import { findAll, findOne } from "../provider/lifecycle/lookup";
 import type { ObjectArgs } from "./args";
 import { type InputOf, isOfKind } from "./kind";
 import { type LookupArgs, type LookupOutputOptions, lookUp, lookUpOutput } from "./lookup";
-import { type Outputs, type Registered, Registration } from "./resource";
+import type { Outputs } from "./outputs";
+import { type Registered, Registration } from "./registration";
 import { refuseSharedHostports } from "./shared";
 import { idToGet } from "./workarounds";
 

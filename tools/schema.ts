@@ -5,7 +5,8 @@ import { isDeepStrictEqual } from "node:util";
 import ts from "typescript";
 import ours from "../package.json";
 import { type Kind, settingsOf } from "../provider/kinds/kind";
-import { kinds, lookupNames, lookups } from "../provider/kinds/kinds";
+import { kinds, lookupNames } from "../provider/kinds/kinds";
+import { lookups } from "../provider/lifecycle/lookup";
 import { defaultConnection, waysToSet } from "../provider/values/settings";
 import { repository } from "./folders";
 

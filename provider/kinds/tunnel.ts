@@ -86,6 +86,7 @@ export const lookup: LookupKind<TunnelWire, TunnelFilter, GetTunnelResult> = {
     forwardsTo: "a string",
   },
   ...tunnels,
+  isLive: true,
   result,
   matches: (wire, filter) => matches(result(wire), filter),
   label: ({ publicUrl, labels, forwardsTo }) => {

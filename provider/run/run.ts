@@ -14,7 +14,7 @@ import {
   unknownVariables,
 } from "./connection";
 import { cancelSignal } from "./engine";
-import { List } from "./list";
+import { List, type Listed } from "./list";
 import { type Show, showOnStderr } from "./log";
 import { Ownership } from "./ownership";
 
@@ -83,7 +83,7 @@ export class Account {
   }
 
   /** The list of a kind. */
-  list(kind: Kind): List {
+  list(kind: Listed): List {
     const { lists } = this.memory;
     const list = lists.get(kind.title) ?? new List(this.client.account, kind);
     lists.set(kind.title, list);
