@@ -196,8 +196,7 @@ describe("the lookups", () => {
       [sdk.getTunnel({ id: "tn_none" }), /tn_none.*tn_1/s],
       [sdk.getTLSEdge({ id: "edgtls_none" }), /edgtls_none.*edgtls_/s],
       [sdk.getTLSCertificate({ id: "cert_none" }), /cert_none.*cert_/s],
-      [sdk.getTLSEdge({ description: "nowhere" }), /nowhere.*edgtls_\w+ \(created 20/s],
-      [sdk.getTLSCertificate({ domain: "none.example" }), /none\.example.*cert_/s],
+      [sdk.getTLSEdge({ metadata: { no: "one" } }), /"no":"one".*edgtls_\w+ \(created 20/s],
       [
         sdk.getTunnel({ region: "mars" }),
         /"region":"mars".*tn_1 .*tn_2 .*tn_3 .*"env":"staging".*tn_4 .*hooks\.example.*http:\/\/a:80.*tn_5/s,
@@ -210,6 +209,25 @@ describe("the lookups", () => {
     }
     respond = () => ({ tunnels: [] });
     assert.match(await messageOf(sdk.getTunnel({ region: "mars" })), /none$/);
+  });
+
+  it("C61: one that nothing matches names the nearest hostports, domains or descriptions, and `status`", async () => {
+    const id = (description: string) => stack(description).id;
+    const cases: [lookup: Promise<unknown>, nearest: string[]][] = [
+      [sdk.getTLSEdge({ hostport: "C.exmple.com:443" }), [`c.example.com:443 (${id("second")})`]],
+      [sdk.getTLSEdge({ description: "firts" }), [`first (${id("first")})`]],
+      [sdk.getTLSCertificate({ domain: "ap.example.com" }), [`app.example.com (${id("soon")})`]],
+      [
+        sdk.getTunnel({ publicUrl: "http://hooks.example" }),
+        ["https://hooks.example (tn_4)", "tcp://ssh.example:22 (tn_5)"],
+      ],
+    ];
+    for (const [lookup, nearest] of cases) {
+      const [, ...lines] = (await messageOf(lookup)).split("\n").map((line) => line.trim());
+      assert.deepEqual(lines.slice(0, nearest.length), nearest);
+      assert.match(String(lines.at(-1)), /`status` lists all/);
+      assert.ok(lines.length <= 6);
+    }
   });
 
   it("C60 C61: one that several match fails with those alone", async () => {

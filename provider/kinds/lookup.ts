@@ -1,5 +1,7 @@
 import { isIP } from "node:net";
+import { distance } from "fastest-levenshtein";
 import type { Endpoints } from "../../client/endpoints";
+import type { Unset } from "../../client/fields";
 import { plain } from "../../client/plain";
 import { fingerprintIn } from "../values/pem";
 import { isObject, type Properties, pick } from "../values/properties";
@@ -37,6 +39,11 @@ export interface ObjectFilter {
 export const objectFilters: { [F in keyof ObjectFilter]-?: ArgType } = {
   description: "a string",
   metadata: "a map of strings",
+};
+
+/** What the filters of {@link ObjectFilter} are compared with. */
+export const objectTexts = {
+  description: (wire: { description?: string | null }) => [wire.description],
 };
 
 /** Whether an object of the service matches. */
@@ -83,6 +90,8 @@ export interface LookupKind<Wire extends Item, Filter extends object, Result ext
    * other texts may be secrets of a program.
    */
   label?(result: Result): string;
+  /** What an object has that a filter is compared with: if nothing matches, an error lists the nearest. */
+  texts: { [F in keyof Filter]?: (wire: Wire) => readonly Unset<string>[] };
   /** Whether others make and end the objects while a program runs: each lookup reads what there is when it is asked. */
   isLive?: boolean;
 }
@@ -152,11 +161,15 @@ export function chosen<Wire extends Item, Filter extends object, Result extends 
   const shownFilter = isSecret
     ? `the filter by ${Object.keys(filter).join(", ")} ([secret])`
     : JSON.stringify(filter);
-  const list = listOf(kind, first ? matching : account, isSecret);
+  if (!first) {
+    const others = isSecret ? "" : nearestOf(kind, account, filter);
+    const list = others || newestOf(kind, account, isSecret);
+    throw new LookupError(`no ${title} matches ${shownFilter}.${list}`);
+  }
+  const narrower = `use a narrower filter${recency ? ", mostRecent" : ""} or an id`;
+  const list = listOf(kind, matching, isSecret);
   throw new LookupError(
-    first
-      ? `${matching.length} ${title} objects match ${shownFilter}: use a narrower filter${recency ? ", mostRecent" : ""} or an id:${list}`
-      : `no ${title} matches ${shownFilter}. The account has:${list}`,
+    `${matching.length} ${title} objects match ${shownFilter}: ${narrower}:${list}`,
   );
 }
 
@@ -168,9 +181,44 @@ export function noneWith<Wire extends Item, Filter extends object, Result extend
   isSecret: boolean,
 ): LookupError {
   const none = noneWithId(kind.title, id, isSecret ? "[secret]" : id);
-  return new LookupError(
-    `${none}. The newest that the account has:${listOf(kind, newest.slice(0, maxCandidates), isSecret)}`,
+  return new LookupError(`${none}.${newestOf(kind, newest, isSecret)}`);
+}
+
+/** The newest objects, after an error that none is the one that was looked up. */
+function newestOf<Wire extends Item, Filter extends object, Result extends Item>(
+  kind: LookupKind<Wire, Filter, Result>,
+  wires: Wire[],
+  isSecret: boolean,
+): string {
+  if (wires.length === 0) return " The account has none";
+  const list = listOf(kind, wires.slice(0, maxOthers), isSecret);
+  return ` The newest that the account has:${list}\n${toSeeAll}`;
+}
+
+/** The objects with the texts that are nearest to the filter, a line each; empty where the filter has no text. */
+function nearestOf<Wire extends Item, Filter extends object>(
+  { texts }: Pick<LookupKind<Wire, Filter, never>, "texts">,
+  wires: Wire[],
+  filter: Filter,
+): string {
+  const short = (text: unknown) => String(text).slice(0, maxTextLength);
+  const compared = (text: unknown) => short(text).toLowerCase();
+  const wanted = Object.entries(filter) as [keyof Filter, unknown][];
+  const all = wires.flatMap((wire) =>
+    wanted.flatMap(([name, value]) =>
+      (texts[name]?.(wire) ?? [])
+        .filter((text) => text)
+        .map((text) => ({ wire, text, far: distance(compared(value), compared(text)) })),
+    ),
   );
+  const near = Map.groupBy(
+    all.sort((one, other) => one.far - other.far),
+    ({ wire }) => wire.id,
+  );
+  const lines = [...near]
+    .slice(0, maxOthers)
+    .map(([id, [nearest]]) => `\n  ${plain(`${short(nearest?.text)} (${id})`)}`);
+  return lines.length > 0 ? ` The nearest:${lines.join("")}\n${toSeeAll}` : "";
 }
 
 /** The first objects, a line each, and how many more there are. */
@@ -186,10 +234,15 @@ function listOf<Wire extends Item, Filter extends object, Result extends Item>(
   });
   const rest = wires.length - lines.length;
   if (rest > 0) lines.push(`\n  and ${rest} more`);
-  return lines.join("") || " none";
+  return lines.join("");
 }
 
 const maxCandidates = 10;
+/** How many objects an error names that are not the one that was looked up. */
+const maxOthers = 5;
+const toSeeAll = "The command `status` lists all";
+/** How much of a text is compared, and shown. */
+const maxTextLength = 256;
 const maxLineLength = 1000;
 
 /** A JavaScript program may pass anything. */

@@ -1,7 +1,13 @@
 import { type TLSCertificateWire, tlsCertificates } from "../../client/tlsCertificate";
 import { covers, fingerprintIn } from "../values/pem";
 import { defined } from "../values/properties";
-import { type LookupKind, matchesObject, type ObjectFilter, objectFilters } from "./lookup";
+import {
+  type LookupKind,
+  matchesObject,
+  type ObjectFilter,
+  objectFilters,
+  objectTexts,
+} from "./lookup";
 import type { Found } from "./state";
 import { type TLSCertificateState, tlsCertificate, unparsedState } from "./tlsCertificate";
 
@@ -63,6 +69,10 @@ export const lookup: LookupKind<
     ...objectFilters,
   },
   listFilters: ["expiresBefore"],
+  texts: {
+    domain: ({ subject_alternative_names: names }) => names?.dns_names ?? [],
+    ...objectTexts,
+  },
   ...tlsCertificates,
   recency: (wire) => Date.parse(describedBy(wire).notBefore) || 0,
   result: (wire) =>

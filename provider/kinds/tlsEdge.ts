@@ -6,7 +6,13 @@ import type { NamesOf } from "../values/properties";
 import { defined, isObject, isSameJson, type Properties, unknownValue } from "../values/properties";
 import { choice, description, edgeModule, hostports, id, metadata, someIds } from "./inputs";
 import type { Kind, Problem, Remark } from "./kind";
-import { type LookupKind, matchesObject, type ObjectFilter, objectFilters } from "./lookup";
+import {
+  type LookupKind,
+  matchesObject,
+  type ObjectFilter,
+  objectFilters,
+  objectTexts,
+} from "./lookup";
 import { type Found, type ServiceState, serviceNames, serviceState } from "./state";
 
 /** The inputs of a TLS edge (api.md §4.1). `TLSEdgeArgs` in sdk/tlsEdge.ts describes them. */
@@ -305,6 +311,7 @@ export interface TLSEdgeQuery extends TLSEdgeFilter {
 export const lookup: LookupKind<TLSEdgeWire, TLSEdgeFilter, GetTLSEdgeResult> = {
   title: tlsEdge.title,
   filters: { hostport: "a host and a port, such as app.example.com:443", ...objectFilters },
+  texts: { hostport: ({ hostports }) => hostports ?? [], ...objectTexts },
   ...tlsEdges,
   result: (wire) =>
     defined({ id: wire.id, ...tlsEdge.toState(wire) }) as unknown as GetTLSEdgeResult,

@@ -87,6 +87,7 @@ export const lookup: LookupKind<TunnelWire, TunnelFilter, GetTunnelResult> = {
   },
   ...tunnels,
   isLive: true,
+  texts: { publicUrl: (wire) => [wire.public_url], forwardsTo: (wire) => [wire.forwards_to] },
   result,
   matches: (wire, filter) => matches(result(wire), filter),
   label: ({ publicUrl, labels, forwardsTo }) => {
