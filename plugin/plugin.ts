@@ -13,6 +13,7 @@ import {
 } from "../provider/kinds/kind";
 import { kinds } from "../provider/kinds/kinds";
 import { problemsOfShape, prune } from "../provider/kinds/shape";
+import { pluginToken } from "../provider/kinds/token";
 import { noteObject } from "../provider/lifecycle/account";
 import { claim, idToImport, refuseImport } from "../provider/lifecycle/adopt";
 import { create } from "../provider/lifecycle/create";
@@ -35,7 +36,6 @@ import { type Show, showOnStderr } from "../provider/run/log";
 import { type Account, Run } from "../provider/run/run";
 import { defined, nameInUrn, type Properties, pick } from "../provider/values/properties";
 import { type Connection, defaultConnection } from "../provider/values/settings";
-import { pluginToken } from "../sdk/kind";
 import { components } from "./construct";
 import { differentAccount, problemsOfConfig, sourceOf } from "./provider";
 import { allShown, IncompleteError, serve, throughEngine } from "./rpc";

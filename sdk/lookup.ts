@@ -1,12 +1,13 @@
 import * as pulumi from "@pulumi/pulumi";
 import { plainMessage } from "../client/plain";
 import * as kinds from "../provider/kinds/lookup";
+import { pluginToken } from "../provider/kinds/token";
 import type { Lookup, LookupOptions } from "../provider/lifecycle/lookup";
 import type { Account } from "../provider/run/run";
 import { defined } from "../provider/values/properties";
 import { defaultConnection } from "../provider/values/settings";
 import { checkConnection } from "./connection";
-import { type InputOf, pluginToken } from "./kind";
+import type { InputOf } from "./kind";
 import { program } from "./program";
 import { childrenOf, mocks, withMessageAlone } from "./workarounds";
 

@@ -1,11 +1,11 @@
 import * as pulumi from "@pulumi/pulumi";
 import { importKey, millisecondsOf, secretsKey, timeoutsKey } from "../provider/dynamic/hidden";
 import { filesKey } from "../provider/kinds/kind";
+import { typeToken } from "../provider/kinds/token";
 import type { StateNames } from "../provider/values/properties";
 import { defined } from "../provider/values/properties";
 import { defaultConnection } from "../provider/values/settings";
 import { checkConnection } from "./connection";
-import { typeToken } from "./kind";
 import { type Owner, program } from "./program";
 import { checkResolvable } from "./resolvable";
 import { secretsOf } from "./secrets";

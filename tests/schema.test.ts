@@ -147,7 +147,7 @@ describe("the schema of the plugin", () => {
     assert.deepEqual(Object.keys(providers).sort(), names.map(baseNameOf).sort());
     assert.deepEqual(
       Object.values(adoptable)
-        .map(({ resource }) => resource.name)
+        .map(({ kind }) => kind.name)
         .sort(),
       names.sort(),
     );
