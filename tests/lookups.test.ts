@@ -424,8 +424,10 @@ describe("the lookups", () => {
       assert.equal(first?.id, resource.id);
       requests();
       await Promise.all([sdk.getTunnels(), sdk.getTunnels()]);
-      await sdk.getTunnels();
-      assert.equal(requests(), 3);
+      await failureOf(sdk.getTunnel({ region: "mars" }), LookupError);
+      const [{ id: tunnel, forwards_to: forwardsTo = "" } = assert.fail()] = many.tunnels.list();
+      assert.equal((await sdk.getTunnel({ forwardsTo: String(forwardsTo) })).id, tunnel);
+      assert.equal(requests(), 4);
     });
   });
 

@@ -47,7 +47,7 @@ export function findAll<Wire extends Item, Filter extends object, Result extends
     checkFilter(kind, args);
     if (options.instead) return listIn<Result>(await options.instead());
     const filter = filterIn(kind, args);
-    const all = await allOf(kind, account(), options.since);
+    const all = await allOf(kind, account(), kind.isLive ? performance.now() : options.since);
     return all.filter((wire) => kind.matches(wire, filter)).map(kind.result);
   };
 }
@@ -64,7 +64,7 @@ export function findOne<Wire extends Item, Filter extends object, Result extends
     if (args.id !== undefined) return getById(kind, from, args.id, isSecret);
     const askedAt = performance.now();
     const filter = filterIn(kind, args);
-    let all = await allOf(kind, from, since);
+    let all = await allOf(kind, from, kind.isLive ? askedAt : since);
     // Another process may have made it since.
     if (!all.some((wire) => kind.matches(wire, filter))) all = await allOf(kind, from, askedAt);
     return chosen(kind, all, args, isSecret);
@@ -104,13 +104,13 @@ function listIn<Result>(answer: object): Result[] {
 
 /** All objects of a kind, newest first, from a reading that lookups share. */
 function allOf<Wire extends Item>(
-  kind: Pick<LookupKind<Wire, never, never>, "title" | "isLive" | "get" | "list" | "pages">,
+  kind: Pick<LookupKind<Wire, never, never>, "title" | "get" | "list" | "pages">,
   account: Account,
   since = account.client.lastWriteAt,
 ): Promise<Wire[]> {
   // A list has the objects as its endpoints give them.
   const list = account.list({ title: kind.title, endpoints: kind as never });
-  return list.all(kind.isLive ? performance.now() : since) as Promise<unknown> as Promise<Wire[]>;
+  return list.all(since) as Promise<unknown> as Promise<Wire[]>;
 }
 
 /** The lookups, by their names. */
