@@ -89,8 +89,17 @@ function coversDomain({ subject_alternative_names: names }: TLSCertificateWire, 
   return covers({ dnsNames: names?.dns_names ?? [], ips: [] }, domain);
 }
 
+/** Many lookups judge the certificates of one reading: each is parsed once. */
+const described = new WeakMap<TLSCertificateWire, Described>();
+
 /** What a certificate says: by its chain or, if this Node.js can't parse it, by the service's answer. */
 export function describedBy(wire: TLSCertificateWire): Described {
+  const known = described.get(wire) ?? describe(wire);
+  described.set(wire, known);
+  return known;
+}
+
+function describe(wire: TLSCertificateWire): Described {
   try {
     return tlsCertificate.toState(wire) as unknown as Described;
   } catch {
