@@ -1,10 +1,11 @@
 import { lstatSync, rmSync, writeFileSync } from "node:fs";
 import type { ServiceObject } from "../client/fields";
 import { plain, plainJson, withoutCommands } from "../client/plain";
-import { differences, inputsOf, type Kind as Resource } from "../provider/kinds/kind";
+import { differences, inputsOf, type Kind } from "../provider/kinds/kind";
 import { problemsOfShape } from "../provider/kinds/shape";
 import { tlsCertificate } from "../provider/kinds/tlsCertificate";
 import { tlsEdge } from "../provider/kinds/tlsEdge";
+import { pluginToken } from "../provider/kinds/token";
 import { isObject, type Properties } from "../provider/values/properties";
 import { defaultConnection } from "../provider/values/settings";
 import type { Account } from "./account";
@@ -12,8 +13,8 @@ import { cell, count, type Display, painted, section, wrapped } from "./table";
 
 /** The kinds that a program can adopt, in the order of reports. */
 export const adoptable = {
-  edges: { noun: "edge", resource: tlsEdge as Resource },
-  certificates: { noun: "certificate", resource: tlsCertificate as Resource },
+  edges: { noun: "edge", kind: tlsEdge as Kind },
+  certificates: { noun: "certificate", kind: tlsCertificate as Kind },
 };
 
 export const kinds = ["edges", "certificates"] as const;
@@ -68,11 +69,11 @@ export function planOf(
   const settings = connection === defaultConnection ? {} : { connection };
   const plan: Plan = { edges: [], certificates: [], skipped: [], unmatched: 0 };
   for (const key of kinds) {
-    const { noun, resource } = adoptable[key];
+    const { noun, kind } = adoptable[key];
     const taken = new Map<string, number>();
     for (const wire of account[key].toReversed()) {
       const { id } = wire;
-      const { names, args, reasons } = judged(resource, wire, now);
+      const { names, args, reasons } = judged(kind, wire, now);
       const texts = [id, wire.description ?? "", wire.metadata ?? "", ...names];
       if (!texts.some((text) => text.toLowerCase().includes(filter.toLowerCase()))) {
         plan.unmatched += 1;
@@ -87,27 +88,27 @@ export function planOf(
   return plan;
 }
 
-function judged(resource: Resource, wire: ServiceObject, now: Date) {
+function judged(kind: Kind, wire: ServiceObject, now: Date) {
   let state: Properties;
   try {
-    state = resource.toState(wire);
+    state = kind.toState(wire);
   } catch (error) {
     return { names: [], args: {}, reasons: [(error as Error).message] };
   }
-  const args = argsOf(resource, state);
-  const reasons = reasonsAgainst(resource, args, resource.toState(wire, args), now);
-  return { names: resource.names(state), args, reasons };
+  const args = argsOf(kind, state);
+  const reasons = reasonsAgainst(kind, args, kind.toState(wire, args), now);
+  return { names: kind.names(state), args, reasons };
 }
 
 /** Why an adoption would fail: the provider's own check decides. */
-function reasonsAgainst(resource: Resource, args: Properties, state: Properties, now: Date) {
+function reasonsAgainst(kind: Kind, args: Properties, state: Properties, now: Date) {
   if (state.issuedAt) {
     return ["the service issued it, and renews it itself: read it with TLSCertificate.get"];
   }
-  const { inputs, problems } = resource.check(args, inputsOf(resource, state), now);
-  const found = [...problemsOfShape(resource, args), ...problems];
+  const { inputs, problems } = kind.check(args, inputsOf(kind, state), now);
+  const found = [...problemsOfShape(kind, args), ...problems];
   if (found.length > 0) return found.map(({ path, reason }) => `${path}: ${reason}`);
-  return differences(resource, state, inputs).map(
+  return differences(kind, state, inputs).map(
     ({ property }) => `${property}: no input gives this value, so an update would change it`,
   );
 }
@@ -115,8 +116,8 @@ function reasonsAgainst(resource: Resource, args: Properties, state: Properties,
 const isEmpty = (value: unknown) => value === "" || (Array.isArray(value) && value.length === 0);
 
 /** The inputs of an object, without what is empty, and without `enabled: true`, the default. */
-function argsOf(resource: Resource, state: Properties): Properties {
-  const args = Object.entries(inputsOf(resource, state)).map(([name, value]) => {
+function argsOf(kind: Kind, state: Properties): Properties {
+  const args = Object.entries(inputsOf(kind, state)).map(([name, value]) => {
     if (!isObject(value) || Array.isArray(value)) return [name, value];
     const fields = Object.entries(value);
     // A disabled module with an empty field is the same as none, and the schema refuses it.
@@ -181,7 +182,7 @@ export function filesOf(plan: Plan, isPlugin: boolean): Map<string, string> {
   if (isPlugin) {
     const resources = kinds.flatMap((key) =>
       plan[key].map(({ id, name }) => ({
-        type: `tlsedge:index:${adoptable[key].resource.name}`,
+        type: pluginToken(adoptable[key].kind.name),
         // A variable in the program that Pulumi writes: a name in every language. Pulumi makes it unique.
         name: `${adoptable[key].noun}_${name.replace(/\W/g, "_")}`,
         logicalName: name,

@@ -96,7 +96,7 @@ function accountOf({ connection, stack }: Options, { env, stderr }: IO) {
   const retries = waysToSet(connection, "maxRetries").variable;
   const config = stack === undefined ? undefined : readConfig(stack, connection, env);
   try {
-    const show = (_: string, text: string) => void (text && stderr.write(`${text}\n`));
+    const show = (_: string, text?: string) => void (text && stderr.write(`${text}\n`));
     const few = { ...env, [retries]: env[retries] ?? "2" };
     const client = connect(connection, config, few, { show });
     return { client, sources: sourcesOf(connection, config, env) };

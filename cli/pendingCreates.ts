@@ -2,6 +2,7 @@ import type { ServiceObject } from "../client/fields";
 import { plainJson } from "../client/plain";
 import { importKey } from "../provider/dynamic/hidden";
 import { finderOf, type Kind, propertiesOf } from "../provider/kinds/kind";
+import { pluginToken, typeToken } from "../provider/kinds/token";
 import { nameInUrn, type Properties, pick } from "../provider/values/properties";
 import { defaultConnection } from "../provider/values/settings";
 import type { Account } from "./account";
@@ -17,7 +18,7 @@ export interface Deployment {
   pending_operations?: { type: string; resource: Resource }[];
 }
 
-const dynamicType = "pulumi-nodejs:dynamic/tlsedge:";
+const dynamicType = typeToken("");
 const isDynamic = ({ type }: Resource) => type.startsWith(dynamicType);
 type Objects = Pick<Account, "edges" | "certificates">;
 
@@ -27,7 +28,7 @@ export function findCreates(stack: Deployment, account: Objects, connection: str
   const found: Resource[] = [];
   const taken = new Set(stack.resources?.map(({ id }) => id));
   for (const list of kinds) {
-    const { noun, resource: kind } = adoptable[list];
+    const { noun, kind } = adoptable[list];
     const free = account[list].filter(({ id }) => !taken.has(id));
     const creates = createsOf(stack, kind, connection, free);
     const equal = Map.groupBy(creates, ({ ids }) => ids.join(", "));
@@ -52,7 +53,7 @@ export function findCreates(stack: Deployment, account: Objects, connection: str
 
 /** The creates that were cut off, each with the ids of the objects that equal it, or why it can't be compared. */
 function createsOf(stack: Deployment, kind: Kind, connection: string, objects: ServiceObject[]) {
-  const types = [dynamicType + kind.name, `tlsedge:index:${kind.name}`];
+  const types = [typeToken(kind.name), pluginToken(kind.name)];
   const findEqual = finderOf(kind, objects);
   // What the stack has is to be replaced, or was created since.
   const urns = new Set(stack.resources?.map(({ urn }) => urn));

@@ -15,8 +15,10 @@ import {
   mayBeDone,
   type Outcome,
   pauseMs,
+  refusedFor,
+  tooLate,
 } from "./outcome";
-import { Deadline, Pace, pause, type ShowTurn } from "./pace";
+import { Deadline, Pace, pause, type ShowTurn, type ShowWait } from "./pace";
 import { plain } from "./plain";
 import { type HttpProxy, proxyFor } from "./proxy";
 import { formsOf, withoutPrivateKeys, withoutSecrets, withTexts } from "./redact";
@@ -63,9 +65,9 @@ export interface ClientOptions {
   nameOf?: NameOf;
   /**
    * Shows a message: an `info` when a list leaves out objects, and a `status` for each request that waits for a second
-   * or more: at once, every 15 s, and an empty one when the wait is over.
+   * or more: at once, every 15 s, and one without a text when the wait is over.
    */
-  show?: (severity: "info" | "status", text: string) => void;
+  show?: (severity: "info" | "status", text: string | undefined) => void;
   /** Cuts further secrets out of a text of the service before an error or a message shows it. */
   hide?: (text: string) => string;
   /**
@@ -90,6 +92,7 @@ interface Account {
   pace: Pace;
   clockSkewMs: number;
   writes: number;
+  lastWriteAt: number;
   /** Whether a write has reached the service. */
   hasWritten: boolean;
   show: ClientOptions["show"];
@@ -148,6 +151,11 @@ export class Client {
   /** The writes sent plus the writes ended. A change of this number makes earlier reads stale. */
   get writes(): number {
     return this.#account.writes;
+  }
+
+  /** When the last write was sent or has ended, by the monotonic clock. */
+  get lastWriteAt(): number {
+    return this.#account.lastWriteAt;
   }
 
   /** Milliseconds that the service's clock is ahead of ours, by the `Date` of the last answer. */
@@ -268,20 +276,16 @@ export class Client {
   async #request(request: Request): Promise<{ json: unknown; tries: Attempted }> {
     const { deadlineMs, pace } = this.#account;
     const { method } = request;
+    const deadline = this.#deadline ?? new Deadline(deadlineMs);
     // The query may be that of the service's next_page_uri.
     const path = this.#shown(request.path, (own) => own);
-    const deadline = this.#deadline ?? new Deadline(deadlineMs);
     const tries = { method, path, attempts: 0, elapsedMs: 0, ambiguous: false };
-    if (deadline.leftMs <= 0)
-      throw this.#errorOf({ code: "ETIMEDOUT", message: "", wasSent: true }, request, tries);
+    if (deadline.leftMs <= 0) throw this.#errorOf(tooLate, request, tries);
     let firstAt: number | undefined;
     let retries = 0;
     for (;;) {
       const startedAt = await deadline.waitFor(pace.turn(deadline.ms, this.#showTurn));
-      if (startedAt === undefined) {
-        const headers = { "retry-after": Math.ceil(pace.heldMs / 1000) };
-        throw this.#errorOf({ status: 429, headers, json: null }, request, tries);
-      }
+      if (startedAt === undefined) throw this.#errorOf(refusedFor(pace.heldMs), request, tries);
       firstAt ??= startedAt;
       tries.attempts += 1;
       const outcome = await this.#try(request, tries, deadline, startedAt);
@@ -291,10 +295,10 @@ export class Client {
       if (outcome.status === 429 && pace.refusedMs < deadline.ms) continue;
       tries.ambiguous ||= method !== "GET" && mayBeDone(outcome);
       retries += 1;
-      const pauseOf = this.#pauseBefore(retries, outcome, tries, deadline);
-      if (pauseOf === undefined) throw this.#errorOf(outcome, request, tries);
-      const name = request.isItem ? path.slice(path.lastIndexOf("/") + 1) : path.split("?", 1)[0];
-      await this.#pause(pauseOf, retries, outcome, `${method} ${name}`);
+      const ms = this.#pauseBefore(retries, outcome, tries, deadline);
+      if (ms === undefined) throw this.#errorOf(outcome, request, tries);
+      debug("%s %s: retry in %d ms", method, path, ms);
+      await pause(ms, this.#account.signal, this.#showRetry(outcome, retries, request, path));
     }
   }
 
@@ -309,16 +313,6 @@ export class Client {
     const ms = pauseMs(outcome, retries, this.clockSkewMs);
     const isLate = ms >= Math.min(leftMs, this.#maxRetryMs(outcome) - elapsedMs);
     return isEnded || isLate ? undefined : ms;
-  }
-
-  /** Waits before another try. What it says is short: a terminal cuts it. */
-  async #pause(ms: number, retries: number, outcome: Outcome, what: string): Promise<void> {
-    debug("%s: retry in %d ms", what, ms);
-    const cause = outcome.code ? `no answer (${outcome.code})` : outcome.status;
-    const more = `(${retries} of ${this.#account.maxRetries}): ${what}`;
-    await pause(ms, this.#account.signal, (seconds) =>
-      this.#showWait(seconds, `${cause}, tries again in ${seconds} s ${more}`),
-    );
   }
 
   #errorOf(outcome: Outcome, { isItem }: Request, tries: Attempted) {
@@ -341,8 +335,21 @@ export class Client {
     this.#showWait(seconds, `waits ${seconds} s ${limit}`);
   };
 
-  #showWait(seconds: number, text: string): void {
-    this.#account.show?.("status", seconds > 0 ? text : "");
+  /** What is shown while another try waits. It is short: a terminal cuts it. */
+  #showRetry(
+    outcome: Outcome,
+    retries: number,
+    { method, isItem }: Request,
+    path: string,
+  ): ShowWait {
+    const cause = outcome.code ? `no answer (${outcome.code})` : outcome.status;
+    const name = isItem ? path.slice(path.lastIndexOf("/") + 1) : path.split("?", 1)[0];
+    const more = `(${retries} of ${this.#account.maxRetries}): ${method} ${name}`;
+    return (seconds) => this.#showWait(seconds, `${cause}, tries again in ${seconds} s ${more}`);
+  }
+
+  #showWait(seconds: number | undefined, text: string): void {
+    this.#account.show?.("status", seconds === undefined ? undefined : text);
   }
 
   /** Sends a request once. */
@@ -384,7 +391,9 @@ export class Client {
   }
 
   #countWrite(method: string): void {
-    if (method !== "GET") this.#account.writes += 1;
+    if (method === "GET") return;
+    this.#account.writes += 1;
+    this.#account.lastWriteAt = performance.now();
   }
 
   /** A text of the service as messages show it: plain, without secrets, and not too long. */
@@ -444,6 +453,7 @@ function accountOf(options: ClientOptions): Account {
     pace: new Pace(options.requestsPerMinute ?? 120, options.signal),
     clockSkewMs: 0,
     writes: 0,
+    lastWriteAt: Number.NEGATIVE_INFINITY,
     hasWritten: false,
     show: options.show,
     hide: options.hide ?? ((text) => text),

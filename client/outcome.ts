@@ -23,6 +23,16 @@ export interface NoAnswer {
 /** The result of one try of a request. */
 export type Outcome = Answer | NoAnswer;
 
+/** An operation whose deadline is over before the request. */
+export const tooLate: NoAnswer = { code: "ETIMEDOUT", message: "", wasSent: true };
+
+/** The answer to a request that the service would refuse for its rate until after its deadline. */
+export const refusedFor = (ms: number): Answer => ({
+  status: 429,
+  headers: { "retry-after": Math.ceil(ms / 1000) },
+  json: null,
+});
+
 const firstBackoffMs = 500;
 const maxBackoffMs = 20_000;
 

@@ -8,14 +8,14 @@ const minuteMs = 60_000;
 const minShownMs = 1000;
 const showEveryMs = 15_000;
 
-/** Shows how many seconds are left of a pause; 0 when it is over. */
-export type ShowPause = (seconds: number) => void;
+/** Shows how many seconds are left of a wait; undefined: it is over. */
+export type ShowWait = (seconds: number | undefined) => void;
 
 /**
  * A pause that ends with the signal's reason when the signal is aborted. `show` is called for a pause of a second or
  * more: at its start, every 15 s, and at its end.
  */
-export async function pause(ms: number, signal?: AbortSignal, show?: ShowPause): Promise<void> {
+export async function pause(ms: number, signal?: AbortSignal, show?: ShowWait): Promise<void> {
   const endsAt = performance.now() + ms;
   for (let left = ms; left >= 1; left = endsAt - performance.now()) {
     if (left >= minShownMs) show?.(Math.ceil(left / 1000));
@@ -23,7 +23,7 @@ export async function pause(ms: number, signal?: AbortSignal, show?: ShowPause):
       throw signal?.reason;
     });
   }
-  if (ms >= minShownMs) show?.(0);
+  if (ms >= minShownMs) show?.(undefined);
 }
 
 /** The hold after a refusal that names no time. It doubles with each one that follows. */
@@ -35,8 +35,8 @@ const unmeasured = 2;
 const fastest = 20;
 const faster = 0.02;
 
-/** Shows how many seconds are left until a request may start, and whether it waits because of refusals. */
-export type ShowTurn = (seconds: number, isRefused: boolean) => void;
+/** {@link ShowWait} of the wait until a request may start, and whether refusals are its cause. */
+export type ShowTurn = (seconds: number | undefined, isRefused: boolean) => void;
 
 /**
  * When the requests of an account start, in the order of the calls: so many in a minute.
@@ -98,7 +98,7 @@ export class Pace {
       }
     } finally {
       this.#started += 1;
-      if (shownAt > 0) show?.(0, false);
+      if (shownAt > 0) show?.(undefined, false);
     }
     this.#lastStart = performance.now();
     this.#starts.push(this.#lastStart);

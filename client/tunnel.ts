@@ -47,7 +47,7 @@ export interface TunnelWire extends Item, AnswerOf<typeof fields> {}
  * @example
  * const { forwards_to } = await tunnels.get(client, "tn_…");
  */
-export const tunnels: Pick<Endpoints<TunnelWire, never>, "get" | "list"> = endpointsOf(
+export const tunnels: Pick<Endpoints<TunnelWire, never>, "get" | "list" | "pages"> = endpointsOf(
   "/tunnels",
   "tunnels",
   itemOf(fields),

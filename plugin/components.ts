@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
+import { pluginToken, typeToken } from "../provider/kinds/token";
 import { defined } from "../provider/values/properties";
 import type * as sdk from "../sdk/index";
-import { pluginToken, typeToken } from "../sdk/kind";
 import {
   checkedArgs,
   inputsOf,

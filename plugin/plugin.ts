@@ -2,13 +2,15 @@ import { PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { filesKey, inputsOf, type Kind } from "../provider/kinds/kind";
-import { kinds, lookups } from "../provider/kinds/kinds";
+import { kinds } from "../provider/kinds/kinds";
 import { problemsOfShape } from "../provider/kinds/shape";
+import { pluginToken } from "../provider/kinds/token";
 import type { Call, Protocol } from "../provider/lifecycle/call";
 import { check } from "../provider/lifecycle/check";
 import { create } from "../provider/lifecycle/create";
 import { diff } from "../provider/lifecycle/diff";
 import { endRun } from "../provider/lifecycle/endRun";
+import { lookups } from "../provider/lifecycle/lookup";
 import { planWrite } from "../provider/lifecycle/plan";
 import { type Found, read } from "../provider/lifecycle/read";
 import { remove } from "../provider/lifecycle/remove";
@@ -19,7 +21,6 @@ import { type Show, showOnStderr } from "../provider/run/log";
 import { Run } from "../provider/run/run";
 import { defined, type Properties, pick } from "../provider/values/properties";
 import { type Connection, defaultConnection } from "../provider/values/settings";
-import { pluginToken } from "../sdk/kind";
 import { components } from "./construct";
 import { differentAccount, problemsOfConfig, sourceOf } from "./provider";
 import { allShown, IncompleteError, serve, throughEngine } from "./rpc";
@@ -312,13 +313,8 @@ class Plugin {
     const described = this.#schema.functions[token];
     if (!lookup || !described) throw new Error(`there is no function ${token}`);
     const { values: args, secrets } = fromWire(request.getArgs());
-    const result = await lookup(
-      () => this.#run.account(this.#connection).operation().client,
-      args,
-      {
-        isSecret: secrets.size > 0,
-      },
-    );
+    const account = () => this.#run.account(this.#connection).operation();
+    const result = await lookup(account, args, { isSecret: secrets.size > 0 });
     const [name = ""] = Object.keys(described.outputs.properties);
     const outputs = Array.isArray(result) ? { [name]: result } : (result as Properties);
     return new messages.InvokeResponse().setReturn(toWire(outputs));

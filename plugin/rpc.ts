@@ -99,7 +99,10 @@ export function throughEngine(address: string): Show {
   return (severity, text, about) => {
     const level = severity === "warning" ? LogSeverity.WARNING : LogSeverity.INFO;
     const urn = { run: "", resource: urnOf.getStore() ?? "" }[about] ?? about;
-    const request = new LogRequest().setSeverity(level).setMessage(text).setUrn(urn);
+    const request = new LogRequest()
+      .setSeverity(level)
+      .setMessage(text ?? "")
+      .setUrn(urn);
     request.setEphemeral(severity === "status");
     // An engine that has ended gives an error, and nobody reads the message.
     const isShown = new Promise<void>((resolve) => engine.log(request, () => resolve()));

@@ -1,13 +1,8 @@
 import type * as pulumi from "@pulumi/pulumi";
+import { pluginToken, typeToken } from "../provider/kinds/token";
 
 /** A value that may be an output, or that may have outputs as parts. */
 export type InputOf<T> = pulumi.Input<T extends object ? { [K in keyof T]: InputOf<T[K]> } : T>;
-
-/** The type token of a resource. Every state names it, so it never changes. */
-export const typeToken = (name: string) => `pulumi-nodejs:dynamic/tlsedge:${name}`;
-
-/** The type token of a resource of the plugin. */
-export const pluginToken = (name: string) => `tlsedge:index:${name}`;
 
 /**
  * Whether a value is a resource of this name, of any copy of this package or of the plugin.

@@ -1,12 +1,14 @@
 import * as pulumi from "@pulumi/pulumi";
-import type { Client } from "../client/client";
 import { plainMessage } from "../client/plain";
-import * as lookups from "../provider/kinds/lookup";
-import { Run } from "../provider/run/run";
+import * as kinds from "../provider/kinds/lookup";
+import { pluginToken } from "../provider/kinds/token";
+import type { Lookup, LookupOptions } from "../provider/lifecycle/lookup";
+import type { Account } from "../provider/run/run";
 import { defined } from "../provider/values/properties";
 import { defaultConnection } from "../provider/values/settings";
-import { type InputOf, pluginToken } from "./kind";
-import { checkConnection, stackConfig } from "./resource";
+import { checkConnection } from "./connection";
+import type { InputOf } from "./kind";
+import { program } from "./program";
 import { childrenOf, mocks, withMessageAlone } from "./workarounds";
 
 /** The arguments that every lookup takes. */
@@ -25,20 +27,22 @@ export class LookupError extends pulumi.RunError {}
  * Calls a lookup, or the mock of it in a unit test.
  *
  * @param name The name of the plugin's function, by which mocks know the lookup.
- * @param isSecret Whether the arguments are secrets: then an error shows no value.
+ * @param options `isSecret`: whether the arguments are secrets: then an error shows no value. `since`: when the reading
+ * begins at the earliest. Default: when the engine was last done with a resource of the program.
  */
 export async function lookUp<Args, Result>(
   name: string,
-  lookup: lookups.Lookup<Args, Result>,
+  lookup: Lookup<Args, Result>,
   args: Args & LookupArgs,
-  isSecret = false,
+  { isSecret = false, since = program().changedAt }: LookupOptions = {},
 ): Promise<Result> {
   // A JavaScript program may pass none.
   const { connection = defaultConnection, ...filter } = { ...args };
   try {
-    return await lookup(() => connectTo(connection), filter as unknown as Args, {
+    return await lookup(() => accountOf(connection), filter as unknown as Args, {
       ...mockOf(name, args),
       isSecret,
+      since,
     });
   } catch (error) {
     throw forPulumi(error);
@@ -51,7 +55,7 @@ export async function lookUp<Args, Result>(
  */
 export function lookUpOutput<Args, Result>(
   name: string,
-  lookup: lookups.Lookup<Args, Result>,
+  lookup: Lookup<Args, Result>,
   args: InputOf<Args & LookupArgs>,
   { dependsOn = [] }: LookupOutputOptions = {},
 ): pulumi.Output<Result> {
@@ -61,8 +65,13 @@ export function lookUpOutput<Args, Result>(
     const named = [needed].flat().filter(pulumi.Resource.isInstance);
     return pulumi.all(await idsOf([...named, ...(await pulumi.getAllResources(inputs))]));
   });
-  return ids.apply(() =>
-    output.apply(async (known) => lookUp(name, lookup, known, await pulumi.isSecret(output))),
+  return ids.apply((all) =>
+    output.apply(async (known) => {
+      const isSecret = await pulumi.isSecret(output);
+      // What it needs may be changed by another package.
+      const since = Object.keys(all).length > 0 ? performance.now() : undefined;
+      return lookUp(name, lookup, known, { isSecret, since });
+    }),
   );
 }
 
@@ -74,27 +83,24 @@ async function idsOf(resources: Iterable<pulumi.Resource>): Promise<unknown[]> {
   return (await Promise.all(ids)).flat();
 }
 
-/** What the lookups of this program know: its accounts. */
-const program = new Run(stackConfig);
-
 /** The mock of a lookup; nothing when a program really runs. */
-function mockOf(name: string, args: object): lookups.LookupOptions {
+function mockOf(name: string, args: object): Pick<LookupOptions, "instead"> {
   const mocked = mocks();
   if (!mocked) return {};
   const call = { token: pluginToken(name), inputs: defined({ ...args }) };
   return { instead: async () => mocked.call(call) };
 }
 
-/** The client of the account that a lookup reads. */
-function connectTo(connection: string): Client {
+/** The account that a lookup reads. */
+function accountOf(connection: string): Account {
   checkConnection(connection);
-  return program.accountNow(connection).client;
+  return program().run.accountNow(connection);
 }
 
 /** Changes an error so that Pulumi shows only its message. */
 function forPulumi(cause: unknown): unknown {
   if (!(cause instanceof Error)) return cause;
-  const isOurs = cause instanceof lookups.LookupError;
+  const isOurs = cause instanceof kinds.LookupError;
   // The trace of an error in a mock says where it is.
   if (mocks() && !isOurs) return cause;
   const message = plainMessage(cause.message);

@@ -4,26 +4,8 @@ import { textOfShared } from "../provider/lifecycle/claim";
 import { DeclaredHostports } from "../provider/run/declaredHostports";
 import { defaultConnection } from "../provider/values/settings";
 import type { InputOf } from "./kind";
+import { type Owner, type Program, program } from "./program";
 import { failLater, mocks } from "./workarounds";
-
-/** What only one resource of a program may have, by connection. */
-class Declared {
-  readonly hostports = new Map<string, DeclaredHostports>();
-  /** By kind and connection, and by id or import option. */
-  readonly owners = new Map<string, Owner & { id: object }>();
-}
-
-/** By stack: one process may declare several. */
-const declaredIn = new WeakMap<object, Declared>();
-
-/** What the resources of the running stack declare; undefined where there is no stack. */
-function declared(): Declared | undefined {
-  const stack = pulumi.runtime.getStackResource();
-  if (!stack) return undefined;
-  const known = declaredIn.get(stack) ?? new Declared();
-  declaredIn.set(stack, known);
-  return known;
-}
 
 /** Fails the plan when two edges have the same hostport. */
 export function refuseSharedHostports(
@@ -31,9 +13,9 @@ export function refuseSharedHostports(
   args: { hostports?: InputOf<string[] | undefined>; connection?: string },
   opts: pulumi.CustomResourceOptions,
 ): void {
-  const all = declared()?.hostports;
+  const { hostports: all } = program();
   const isIgnored = opts.ignoreChanges?.some((path) => /^(\*$|hostports)/.test(path));
-  if (!all || isIgnored) return;
+  if (isIgnored) return;
   const { hostports, connection = defaultConnection } = args;
   const edges = all.get(connection) ?? new DeclaredHostports();
   all.set(connection, edges);
@@ -53,30 +35,20 @@ export function refuseSharedHostports(
   });
 }
 
-/** A resource of the program. */
-export interface Owner {
-  /** Its kind and connection. */
-  kind: string;
-  name: string;
-  /** Its option `import`. */
-  imported: string | undefined;
-}
-
 /**
  * Fails the program when two of its resources have one object, or are to import it. The provider compares the
  * objects, too, but in the first call of its process it does not know the resource.
  */
-export function refuseSharedObject({ id }: pulumi.CustomResource, owner: Owner): void {
-  const owners = declared()?.owners;
-  if (!owners) return;
-  const note = (object: string) => {
-    const key = `${owner.kind} ${object}`;
-    const other = owners.get(key) ?? { ...owner, id };
-    owners.set(key, other);
-    // Mocks may give each resource the same id.
-    const isShared = other.id !== id && (owner.imported || other.imported || !mocks());
-    if (isShared) failLater(textOfShared(other.name, owner.name, object));
-  };
-  if (owner.imported) note(owner.imported);
-  id.apply(note);
+export function refuseSharedObject(
+  { owners }: Program,
+  { id }: pulumi.CustomResource,
+  owner: Owner,
+  object: string,
+): void {
+  const key = `${owner.kind} ${object}`;
+  const other = owners.get(key) ?? { ...owner, id };
+  owners.set(key, other);
+  // Mocks may give each resource the same id.
+  const isShared = other.id !== id && (owner.imported || other.imported || !mocks());
+  if (isShared) failLater(textOfShared(other.name, owner.name, object));
 }

@@ -1,5 +1,4 @@
 import * as pulumi from "@pulumi/pulumi";
-import { findAll, findOne } from "../provider/kinds/lookup";
 import {
   stateNames,
   type TLSCertificateInputs,
@@ -11,12 +10,14 @@ import {
   type TLSCertificateListFilter,
   type TLSCertificateQuery,
 } from "../provider/kinds/tlsCertificateLookup";
+import { findAll, findOne } from "../provider/lifecycle/lookup";
 import type { SubjectAlternativeNames } from "../provider/values/names";
 import type { Given, ObjectArgs } from "./args";
 import { warnOfChain } from "./chainWarnings";
 import { type InputOf, isOfKind } from "./kind";
 import { type LookupArgs, type LookupOutputOptions, lookUp, lookUpOutput } from "./lookup";
-import { type Outputs, type Registered, Registration } from "./resource";
+import type { Outputs } from "./outputs";
+import { type Registered, Registration } from "./registration";
 import { idToGet } from "./workarounds";
 
 export type { GetTLSCertificateResult, SubjectAlternativeNames };

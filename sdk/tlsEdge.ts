@@ -1,6 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { fields, moduleFields, modules } from "../client/tlsEdge";
-import { findAll, findOne } from "../provider/kinds/lookup";
 import {
   type GetTLSEdgeResult,
   lookup,
@@ -10,10 +9,12 @@ import {
   type TLSEdgeQuery,
   type TLSEdgeState,
 } from "../provider/kinds/tlsEdge";
+import { findAll, findOne } from "../provider/lifecycle/lookup";
 import type { ArgsOf, ObjectArgs } from "./args";
 import { type InputOf, isOfKind } from "./kind";
 import { type LookupArgs, type LookupOutputOptions, lookUp, lookUpOutput } from "./lookup";
-import { type Outputs, type Registered, Registration } from "./resource";
+import type { Outputs } from "./outputs";
+import { type Registered, Registration } from "./registration";
 import { refuseSharedHostports } from "./shared";
 import { idToGet } from "./workarounds";
 

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { pluginToken } from "./kind";
+import { pluginToken } from "../provider/kinds/token";
 import { checkedArgs, inputsOf, partsOf, type SiteParts, type TLSSiteArgs } from "./siteParts";
 import { TLSCertificate } from "./tlsCertificate";
 import { TLSEdge } from "./tlsEdge";

@@ -1,11 +1,11 @@
 import type * as pulumi from "@pulumi/pulumi";
-import { findAll, findOne } from "../provider/kinds/lookup";
 import {
   type GetTunnelResult,
   lookup,
   type TunnelFilter,
   type TunnelQuery,
 } from "../provider/kinds/tunnel";
+import { findAll, findOne } from "../provider/lifecycle/lookup";
 import type { InputOf } from "./kind";
 import { type LookupArgs, type LookupOutputOptions, lookUp, lookUpOutput } from "./lookup";
 

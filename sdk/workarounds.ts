@@ -22,14 +22,14 @@ export class PausedTraces {
 }
 
 /**
- * Whether Pulumi keeps a store for this program, because its process may run several: inline programs of the
- * Automation API, and components.
+ * The store that Pulumi keeps for this program, because its process may run several: inline programs of the
+ * Automation API, and components. Undefined where the process has one program.
  */
-export function hasOwnStore(): boolean {
+export function ownStore(): object | undefined {
   const { asyncLocalStorage: stores } = globalThis as {
-    asyncLocalStorage?: { getStore(): unknown };
+    asyncLocalStorage?: { getStore(): object | undefined };
   };
-  return stores?.getStore() !== undefined;
+  return stores?.getStore();
 }
 
 /**
@@ -58,7 +58,7 @@ export async function childrenOf(component: pulumi.Resource): Promise<Iterable<p
  * programs of the Automation API each have a store of their own, where an error is counted.
  */
 export function failLater(message: string): void {
-  if (!hasOwnStore()) throw new pulumi.RunError(message);
+  if (!ownStore()) throw new pulumi.RunError(message);
   void pulumi.log.error(message);
 }
 

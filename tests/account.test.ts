@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import type { Account } from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
 import { beginRun } from "../provider/dynamic/process";
-import { findAll, findOne } from "../provider/kinds/lookup";
 import { lookup } from "../provider/kinds/tlsEdge";
-import { connect } from "../provider/run/connection";
+import { findAll, findOne } from "../provider/lifecycle/lookup";
+import { Run } from "../provider/run/run";
 import {
   deployed,
   later,
@@ -154,8 +154,8 @@ describe("the account that the state was made with", () => {
     const [there, loose] = await edges(2);
     await there.refresh();
     await change(there);
-    await findOne(lookup)(() => connect("tlsedge"), { id: there.id });
-    await findAll(lookup)(() => connect("tlsedge"), {});
+    await findOne(lookup)(() => new Run().account(), { id: there.id });
+    await findAll(lookup)(() => new Run().account(), {});
     beginRun();
     const adopted = await deployed(tlsEdge, { __import: loose.id, description: "1" });
     await adopted.get(there.id);

@@ -83,7 +83,7 @@ describe("adoption", () => {
     assert.match(missing, /no TLS edge has the id edgtls_none/);
     const none = await messageOf(plan(importing("b.example.com:443", args)));
     assert.match(none, /no TLS edge matches .*b\.example\.com:443/);
-    assert.ok(none.includes(`${existing.id} (created 20`), none);
+    assert.ok(none.includes(`a.example.com:443 (${existing.id})`), none);
     const [twin, other] = [await upload(), await upload()];
     const { certificatePem } = pair;
     const several = await messageOf(

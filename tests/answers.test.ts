@@ -330,13 +330,19 @@ describe("for any answer", () => {
     it("C90: no lookup lists it as it is", async () => {
       await holds(hostileText, 60, async (text) => {
         const name = text.replace(unseen, "");
-        const tunnels = ["a", "b"].map((id) => ({ id: id + name, labels: { [text]: text } }));
+        const common = { labels: { [text]: text }, public_url: `tls://${text}` };
+        const tunnels = ["a", "b"].map((id) => ({ id: id + name, ...common }));
         emulator.respond = (body, { method }) =>
           method === "GET" ? { tunnels, next_page_uri: null } : body;
-        for (const filter of [{ labels: { [text]: text } }, { region: text }]) {
+        // Of those that match, and with a line of advice the newest, and the nearest.
+        for (const [filter, lines] of [
+          [{ labels: { [text]: text } }, 2],
+          [{ region: text }, 3],
+          [{ publicUrl: `${text}!` }, 3],
+        ] as const) {
           const failed = await failureOf(sdk.getTunnel(filter), Error);
           for (const shown of [failed.message, failed.stack ?? ""]) assertInert(shown);
-          assert.equal(failed.message.split("\n").length, 3, "a line for each candidate");
+          assert.equal(failed.message.split("\n").length, 1 + lines, "a line for each candidate");
         }
       });
     });

@@ -416,11 +416,11 @@ describe("the client", () => {
         skipPauses();
         mock.method(Math, "random", () => 1);
         const shown: string[] = [];
-        const show = (...message: string[]) => void shown.push(message.join(": "));
+        const show = (severity: string, text = "over") => void shown.push(`${severity}: ${text}`);
         const last = answer(200, { ...edge, tls_edges: [] });
         const { client } = await scripted([...answers, last, last], { show, requestsPerMinute });
         await work(client);
-        const all = told.length > 0 ? [...told, ""] : [];
+        const all = told.length > 0 ? [...told, "over"] : [];
         assert.equal(shown.join("\n"), all.map((text) => `status: ${text}`).join("\n"));
       });
     }
@@ -719,7 +719,7 @@ describe("the client", () => {
       const wrong = { ...edge, id: "edgtls_2", hostports: [7] };
       const others = [{ id: "x".repeat(1001) }, "edgtls_4"] as object[];
       const told: string[] = [];
-      const show = (_severity: string, text: string) => void told.push(text);
+      const show = (_severity: string, text = "over") => void told.push(text);
       const { client } = await scripted([pageOf(null, wrong, odd, ...others)], { show });
       assert.deepEqual(await listAll(client), [odd]);
       assert.equal(told.length, 1);
@@ -806,7 +806,7 @@ describe("the client", () => {
         answer(200, labelled),
         answer(200, { tunnels: [labelled] }),
       ];
-      const show = (_severity: string, text: string) => void told.push(text);
+      const show = (_severity: string, text = "over") => void told.push(text);
       const { client } = await scripted(answers, { show });
       const fields = { code: "E [secret]", operationId: "op\\u001b [secret]" };
       const refused = await failure(create(client), fields);

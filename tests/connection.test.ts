@@ -17,7 +17,7 @@ import {
   unknownKeys,
 } from "../provider/run/connection";
 import { Run } from "../provider/run/run";
-import { checkConnection } from "../sdk/resource";
+import { checkConnection } from "../sdk/connection";
 import {
   captureMessages,
   deployed,

@@ -42,7 +42,7 @@ describe("a create", () => {
   let shown: Record<"warning" | "status" | "info", string[]>;
   beforeEach(() => {
     shown = { warning: [], status: [], info: [] };
-    run = new Run(undefined, (severity, text) => void shown[severity].push(text));
+    run = new Run(undefined, (severity, text = "over") => void shown[severity].push(text));
     skipPauses();
   });
 
@@ -234,7 +234,7 @@ describe("a create", () => {
     faultPost(afterWork);
     await make();
     const waits = "to look for what this create has made: its answer was lost";
-    assert.deepEqual(shown.status, [`waits 1 s ${waits}`, "", `waits 4 s ${waits}`, ""]);
+    assert.deepEqual(shown.status, [`waits 1 s ${waits}`, "over", `waits 4 s ${waits}`, "over"]);
   });
 
   describe("of a certificate", () => {

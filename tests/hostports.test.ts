@@ -26,7 +26,7 @@ describe("a hostport that another edge serves", () => {
   let stranger: Client;
   const statuses: string[] = [];
   beforeEach(() => {
-    run = new Run(undefined, (severity, text) => {
+    run = new Run(undefined, (severity, text = "over") => {
       if (severity === "status") statuses.push(text);
     });
     stranger = clientOf(emulator);
@@ -123,7 +123,7 @@ describe("a hostport that another edge serves", () => {
       assert.deepEqual(served(), [[h1, h2], [h3]]);
       const shown = [1, 2, 4, 6, 6].flatMap((n) => [
         `waits ${n} s for a hostport of ${id}, to send again`,
-        "",
+        "over",
       ]);
       assert.deepEqual(statuses, shown);
     }

@@ -2,20 +2,25 @@ import assert from "node:assert/strict";
 import { mock } from "node:test";
 import * as pulumi from "@pulumi/pulumi";
 import { ServiceError } from "../client/errors";
+import { tlsEdges } from "../client/tlsEdge";
 import { type CertificateOptions, makeCertificate } from "../emulator/pki";
 import { type Emulator, type Respond, startEmulator } from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
 import * as sdk from "../sdk";
 import { valuesOf } from "../tools/protocol";
-import { startPlugin } from "./pluginProvider";
+import { resourceOf, startPlugin } from "./pluginProvider";
 import {
   captureMessages,
+  clientOf,
   failureOf,
+  known,
   messageOf,
   type Properties,
   Stack,
   setEnv,
   setEnvFor,
+  setMocks,
+  takeMethods,
 } from "./support";
 
 const { LookupError } = sdk;
@@ -101,8 +106,8 @@ describe("the lookups", () => {
     getTLSCertificates: "tlsCertificates",
   };
   /** What the plugin's function of that name gives: a list as its only property. */
-  async function ofPlugin(name: string, args: object) {
-    const response = await plugin.call("invoke", { tok: `tlsedge:index:${name}`, args });
+  async function ofPlugin(name: string, args: object, from = plugin) {
+    const response = await from.call("invoke", { tok: `tlsedge:index:${name}`, args });
     const values = valuesOf(response.getReturn());
     const list = listNames[name];
     return list ? values[list] : values;
@@ -190,8 +195,7 @@ describe("the lookups", () => {
       [sdk.getTunnel({ id: "tn_none" }), /tn_none.*tn_1/s],
       [sdk.getTLSEdge({ id: "edgtls_none" }), /edgtls_none.*edgtls_/s],
       [sdk.getTLSCertificate({ id: "cert_none" }), /cert_none.*cert_/s],
-      [sdk.getTLSEdge({ description: "nowhere" }), /nowhere.*edgtls_\w+ \(created 20/s],
-      [sdk.getTLSCertificate({ domain: "none.example" }), /none\.example.*cert_/s],
+      [sdk.getTLSEdge({ metadata: { no: "one" } }), /"no":"one".*edgtls_\w+ \(created 20/s],
       [
         sdk.getTunnel({ region: "mars" }),
         /"region":"mars".*tn_1 .*tn_2 .*tn_3 .*"env":"staging".*tn_4 .*hooks\.example.*http:\/\/a:80.*tn_5/s,
@@ -204,6 +208,25 @@ describe("the lookups", () => {
     }
     respond = () => ({ tunnels: [] });
     assert.match(await messageOf(sdk.getTunnel({ region: "mars" })), /none$/);
+  });
+
+  it("C61: one that nothing matches names the nearest hostports, domains or descriptions, and `status`", async () => {
+    const id = (description: string) => stack(description).id;
+    const cases: [lookup: Promise<unknown>, nearest: string[]][] = [
+      [sdk.getTLSEdge({ hostport: "C.exmple.com:443" }), [`c.example.com:443 (${id("second")})`]],
+      [sdk.getTLSEdge({ description: "firts" }), [`first (${id("first")})`]],
+      [sdk.getTLSCertificate({ domain: "ap.example.com" }), [`app.example.com (${id("soon")})`]],
+      [
+        sdk.getTunnel({ publicUrl: "http://hooks.example" }),
+        ["https://hooks.example (tn_4)", "tcp://ssh.example:22 (tn_5)"],
+      ],
+    ];
+    for (const [lookup, nearest] of cases) {
+      const [, ...lines] = (await messageOf(lookup)).split("\n").map((line) => line.trim());
+      assert.deepEqual(lines.slice(0, nearest.length), nearest);
+      assert.match(String(lines.at(-1)), /`status` lists all/);
+      assert.ok(lines.length <= 6);
+    }
   });
 
   it("C60 C61: one that several match fails with those alone", async () => {
@@ -324,6 +347,87 @@ describe("the lookups", () => {
       undo();
       await many.close();
     }
+  });
+
+  describe("of one program", () => {
+    let many: Emulator;
+    let own: typeof plugin;
+    let undo: () => void;
+    const edge = (hostport: string, to = many) =>
+      tlsEdges.create(clientOf(to, { requestsPerMinute: 0 }), { hostports: [hostport] });
+    const requests = () => takeMethods(many).length;
+    before(async () => {
+      many = await startEmulator();
+      undo = setEnvFor(many);
+      own = await startPlugin();
+      await Promise.all(Array.from({ length: 150 }, (_, n) => edge(`a${n}.example.com:443`)));
+    });
+    beforeEach(() => {
+      const stack = {};
+      mock.method(pulumi.runtime, "getStackResource", () => stack);
+      takeMethods(many);
+    });
+    afterEach(() => mock.reset());
+    after(() => {
+      own.close();
+      undo();
+      return many.close();
+    });
+
+    it("C61: many lookups read the list once, at a time or one after the other", async () => {
+      const findByPlugin = (args: object) => ofPlugin("getTLSEdge", args, own);
+      for (const find of [sdk.getTLSEdge, findByPlugin]) {
+        await own.configure();
+        const args = Array.from({ length: 50 }, (_, n) => ({ hostport: `a${n}.example.com:443` }));
+        await Promise.all(args.map(find));
+        for (const one of args.slice(0, 5)) await find(one);
+        await find({ hostport: "a149.example.com:443" });
+        assert.equal(requests(), 2);
+      }
+    });
+
+    it("C61: a lookup sees what a resource that it needs has made, and the others share its reading", async () => {
+      const hostport = "a0.example.com:443";
+      await sdk.getTLSEdges();
+      requests();
+      const site = { __pulumiResource: true, __pulumiCustomResource: true, id: pulumi.output("s") };
+      const dependsOn = site as unknown as pulumi.CustomResource;
+      const made = await edge("new.example.com:443");
+      const all = () => settled(sdk.getTLSEdgesOutput({}, { dependsOn }));
+      const found = await Promise.all(Array.from({ length: 50 }, all));
+      for (const edges of found) assert.equal(edges[0]?.id, made.id);
+      assert.ok(requests() <= 1 + 4);
+      // Another package may have made it, without a word.
+      const later = await edge("later.example.com:443");
+      assert.equal((await sdk.getTLSEdge({ hostport: "later.example.com:443" })).id, later.id);
+      await sdk.getTLSEdge({ hostport });
+      assert.equal(requests(), 1 + 2);
+    });
+
+    it("C61: a lookup sees what this program has changed: in a program once a resource is done, in the plugin after a write", async () => {
+      await sdk.getTLSEdges();
+      const restoreMocks = setMocks({
+        newResource: ({ name }) => ({ id: name, state: {} }),
+        call: () => ({}),
+      });
+      const { id } = new sdk.TLSEdge("own");
+      await known(id).finally(restoreMocks);
+      const made = await edge("own.example.com:443");
+      assert.equal((await sdk.getTLSEdges())[0]?.id, made.id);
+
+      await own.configure();
+      await ofPlugin("getTLSEdges", {}, own);
+      const resource = new Stack(own.resource(resourceOf("TLSEdge")));
+      await resource.up({ hostports: ["plugin.example.com:443"] });
+      const [first] = (await ofPlugin("getTLSEdges", {}, own)) as { id: string }[];
+      assert.equal(first?.id, resource.id);
+      requests();
+      await Promise.all([sdk.getTunnels(), sdk.getTunnels()]);
+      await failureOf(sdk.getTunnel({ region: "mars" }), LookupError);
+      const [{ id: tunnel, forwards_to: forwardsTo = "" } = assert.fail()] = many.tunnels.list();
+      assert.equal((await sdk.getTunnel({ forwardsTo: String(forwardsTo) })).id, tunnel);
+      assert.equal(requests(), 4);
+    });
   });
 
   it("C62: what the service leaves out is undefined, and what it adds is ignored", async () => {

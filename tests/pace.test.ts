@@ -129,7 +129,7 @@ describe("the pace of requests", () => {
     );
     assert.deepEqual(shown, [
       [1, true],
-      [0, false],
+      [undefined, false],
     ]);
     assert.ok(pace.refusedMs > 0);
   });

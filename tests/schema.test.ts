@@ -5,12 +5,12 @@ import { adoptable } from "../cli/adopt";
 import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
 import schema from "../plugin/schema.json";
 import * as providers from "../provider/dynamic/dynamic";
-import { kinds, lookups } from "../provider/kinds/kinds";
-import { findAll } from "../provider/kinds/lookup";
+import { kinds } from "../provider/kinds/kinds";
 import { schema as certificateInputs } from "../provider/kinds/tlsCertificate";
 import { schema as edgeInputs } from "../provider/kinds/tlsEdge";
 import { lookup as tunnels } from "../provider/kinds/tunnel";
-import { connect } from "../provider/run/connection";
+import { findAll, lookups } from "../provider/lifecycle/lookup";
+import { Run } from "../provider/run/run";
 import { defined } from "../provider/values/properties";
 import * as sdk from "../sdk/index";
 import { repository } from "../tools/folders";
@@ -147,7 +147,7 @@ describe("the schema of the plugin", () => {
     assert.deepEqual(Object.keys(providers).sort(), names.map(baseNameOf).sort());
     assert.deepEqual(
       Object.values(adoptable)
-        .map(({ resource }) => resource.name)
+        .map(({ kind }) => kind.name)
         .sort(),
       names.sort(),
     );
@@ -156,7 +156,7 @@ describe("the schema of the plugin", () => {
   describe("beside what the provider gives", () => {
     let emulator: Emulator;
     let restore: () => void;
-    const client = () => connect("tlsedge");
+    const account = () => new Run().account();
     const certificates = new Stack(providers.tlsCertificate);
     const edges = new Stack(providers.tlsEdge);
 
@@ -200,7 +200,7 @@ describe("the schema of the plugin", () => {
 
     it("C60 C61 has each property of what a lookup finds", async () => {
       const asked = { getTLSEdge: edges.id, getTLSCertificate: certificates.id };
-      const [tunnel] = await findAll(tunnels)(client, {});
+      const [tunnel] = await findAll(tunnels)(account, {});
       const ids: Record<string, string> = { ...asked, getTunnel: tunnel?.id ?? "" };
       assert.deepEqual(
         Object.keys(schema.functions),
@@ -212,7 +212,7 @@ describe("the schema of the plugin", () => {
         ] as { outputs: Spec };
         const [list = ""] = Object.keys(outputs.properties ?? {});
         const id = ids[name];
-        const found = await lookup(client, { ...(id !== undefined && { id }) });
+        const found = await lookup(account, { ...(id !== undefined && { id }) });
         assert.deepEqual(
           problems(Array.isArray(found) ? { [list]: found } : found, outputs, name),
           [],

@@ -5,7 +5,9 @@ import { isDeepStrictEqual } from "node:util";
 import ts from "typescript";
 import ours from "../package.json";
 import { type Kind, settingsOf } from "../provider/kinds/kind";
-import { kinds, lookupNames, lookups } from "../provider/kinds/kinds";
+import { kinds, lookupNames } from "../provider/kinds/kinds";
+import { pluginToken as token, typeToken } from "../provider/kinds/token";
+import { lookups } from "../provider/lifecycle/lookup";
 import { defaultConnection, waysToSet } from "../provider/values/settings";
 import { repository } from "./folders";
 
@@ -65,7 +67,6 @@ interface Fields {
  */
 type Side = "input" | "output" | "argument";
 
-const token = (name: string) => `tlsedge:index:${name}`;
 const capitalized = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
 /** The name of the type of a property. As in `TLSEdge`, acronyms are capital letters. */
 const typeName = (property: string) =>
@@ -313,7 +314,7 @@ function resourceOf(source: Source, name: string) {
     ...outputs,
     inputProperties: given.properties,
     requiredInputs: given.required,
-    aliases: [{ type: `pulumi-nodejs:dynamic/tlsedge:${name}` }],
+    aliases: [{ type: typeToken(name) }],
     listInputs: {},
   };
 }

@@ -84,7 +84,7 @@ export function besideResource(show: Show): Show {
     const resource = { urn: { promise: async () => urn } } as unknown as Resource;
     const write = severity === "warning" ? log.warn : log.info;
     allShown = asyncLocalStorage.run(store, () =>
-      write(text, resource, undefined, severity === "status"),
+      write(text ?? "", resource, undefined, severity === "status"),
     );
   };
 }

@@ -1,6 +1,5 @@
 import type { Properties } from "../values/properties";
 import type { Kind } from "./kind";
-import { findAll, findOne, type Lookup, type LookupKind } from "./lookup";
 import { tlsCertificate } from "./tlsCertificate";
 import * as tlsCertificateLookup from "./tlsCertificateLookup";
 import * as edge from "./tlsEdge";
@@ -10,7 +9,7 @@ import * as tunnel from "./tunnel";
 export const kinds = { TLSEdge: edge.tlsEdge, TLSCertificate: tlsCertificate };
 
 /** The lookups: the names of what each gives, and its kind. */
-const lookupKinds = [
+export const lookupKinds = [
   ["Tunnel", "Tunnels", tunnel.lookup],
   ["TLSEdge", "TLSEdges", edge.lookup],
   ["TLSCertificate", "TLSCertificates", tlsCertificateLookup.lookup],
@@ -22,18 +21,6 @@ export const lookupNames = lookupKinds.map(([one, all, { title }]) => ({
   all: `get${all}`,
   title,
 }));
-
-/** The lookups, by their names. */
-export const lookups: Readonly<Record<string, Lookup<Properties, object>>> = Object.fromEntries(
-  lookupKinds.flatMap(([one, all, kind]) => {
-    // Each checks its arguments.
-    const lookup = kind as LookupKind<{ id: string }, object, { id: string }>;
-    return [
-      [`get${one}`, findOne(lookup)],
-      [`get${all}`, findAll(lookup)],
-    ];
-  }),
-);
 
 /** Whether a text, an id or a name, names the object in a state. */
 export function isSameObject(

@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
-import type { Client } from "../../client/client";
-import { isNotFound } from "../../client/errors";
+import { distance } from "fastest-levenshtein";
+import type { Unset } from "../../client/answer";
+import type { Endpoints } from "../../client/endpoints";
 import { plain } from "../../client/plain";
 import { fingerprintIn } from "../values/chain";
 import { hostportIn } from "../values/hostport";
@@ -41,6 +42,11 @@ export const objectFilters: { [F in keyof ObjectFilter]-?: ArgType } = {
   metadata: "a map of strings",
 };
 
+/** What the filters of {@link ObjectFilter} are compared with. */
+export const objectTexts = {
+  description: (wire: { description?: string | null }) => [wire.description],
+};
+
 /** Whether an object of the service matches. */
 export function matchesObject(
   wire: { description?: string | null; metadata?: string | null },
@@ -68,16 +74,14 @@ export interface Item {
 }
 
 /** One kind of object that can be looked up. */
-export interface LookupKind<Wire extends Item, Filter extends object, Result extends Item> {
+export interface LookupKind<Wire extends Item, Filter extends object, Result extends Item>
+  extends Pick<Endpoints<Wire, never>, "get" | "list" | "pages"> {
   /** For messages: "TLS edge". */
   title: string;
   /** Every filter with its type. */
   filters: { [F in keyof Filter]-?: ArgType };
   /** The filters that only the lookup of all objects has. */
   listFilters?: readonly (keyof Filter)[];
-  get(client: Client, id: string): Promise<Wire>;
-  /** All objects, newest first, page by page. */
-  list(client: Client): AsyncIterable<Wire>;
   result(wire: Wire): Result;
   matches(wire: Wire, filter: Filter): boolean;
   /** When an object became valid: `mostRecent` takes the latest. Default: there is no such argument. */
@@ -87,118 +91,62 @@ export interface LookupKind<Wire extends Item, Filter extends object, Result ext
    * other texts may be secrets of a program.
    */
   label?(result: Result): string;
+  /** What an object has that a filter is compared with: if nothing matches, an error lists the nearest. */
+  texts: { [F in keyof Filter]?: (wire: Wire) => readonly Unset<string>[] };
+  /** Whether others make and end the objects while a program runs: each lookup reads what there is when it is asked. */
+  isLive?: boolean;
 }
 
-/** What depends on who calls a lookup. */
-export interface LookupOptions {
-  /** Whether the arguments are secrets: then an error shows no value. */
-  isSecret?: boolean;
-  /** Gives the answer of the plugin's function in place of the service: the mocks of a unit test. */
-  instead?(): Promise<object>;
-  /** The objects of the account, newest first, if the caller has read them. Default: they are read. */
-  objects?: readonly unknown[];
+/** How the lookup of one object takes one, besides by filters. */
+export interface Choice {
+  id?: string;
+  mostRecent?: boolean;
 }
 
-/**
- * Looks up objects.
- *
- * @param client Gives the client of the account. Called once the arguments are checked.
- * @throws LookupError
- */
-export type Lookup<Args, Result> = (
-  client: () => Client,
-  args: Args,
-  options?: LookupOptions,
-) => Promise<Result>;
+/** What a kind says of its lookups' arguments. */
+type Filters<Filter extends object> = Pick<
+  LookupKind<never, Filter, never>,
+  "title" | "filters" | "listFilters" | "recency"
+>;
 
-/** The lookup of all matching objects. */
-export function findAll<Wire extends Item, Filter extends object, Result extends Item>(
-  kind: LookupKind<Wire, Filter, Result>,
-): Lookup<Filter, Result[]> {
-  return async (client, args, options = {}) => {
-    checkArgs(kind.title, kind.filters, args);
-    if (options.instead) return listIn<Result>(await options.instead());
-    const filter = filterIn(kind, args);
-    const found: Result[] = [];
-    for await (const wire of kind.list(client()))
-      if (kind.matches(wire, filter)) found.push(kind.result(wire));
-    return found;
-  };
+/** Refuses wrong arguments of the lookup of all objects. */
+export function checkFilter<Filter extends object>(
+  { title, filters }: Filters<Filter>,
+  args: Filter,
+): void {
+  checkArgs(title, filters, args);
+}
+
+/** Refuses wrong arguments of the lookup of one object, and none. */
+export function checkChoice<Filter extends object>(
+  kind: Filters<Filter>,
+  args: Filter & Choice,
+): void {
+  const { title, filters, listFilters = [], recency } = kind;
+  const own = { id: "a string", ...(recency && { mostRecent: "true or false" }), ...filters };
+  const types = { ...own } as Record<string, ArgType>;
+  for (const name of listFilters) delete types[name as string];
+  checkArgs(title, types, args);
+  if (args.id !== undefined || Object.keys(filterIn(kind, args)).length > 0) return;
+  const names = Object.keys(types).filter((name) => name in filters);
+  throw new LookupError(`the ${title} lookup needs an id or a filter: ${names.join(", ")}`);
 }
 
 /** The filters that are set among the arguments. */
-function filterIn<Filter extends object>(
-  { filters }: Pick<LookupKind<never, Filter, never>, "filters">,
+export function filterIn<Filter extends object>(
+  { filters }: Pick<Filters<Filter>, "filters">,
   args: object,
 ): Filter {
   return pick(args as Properties, Object.keys(filters)) as Filter;
 }
 
-/** The list in the answer of a function of the plugin: its only property. */
-function listIn<Result>(answer: object): Result[] {
-  const list = Object.values(answer).find(Array.isArray);
-  if (list) return list;
-  throw new LookupError(
-    "the mock of a lookup that gives a list must give an object with the list, such as { tunnels: [] }",
-  );
-}
-
-/** How the lookup of one object takes one, besides by filters. */
-interface Choice {
-  id?: string;
-  mostRecent?: boolean;
-}
-
-/** The lookup of one object: by id, or the only one that matches. */
-export function findOne<Wire extends Item, Filter extends object, Result extends Item>(
-  kind: LookupKind<Wire, Filter, Result>,
-): Lookup<Filter & Choice, Result> {
-  const { title, filters, listFilters = [], recency } = kind;
-  const own = { id: "a string", ...(recency && { mostRecent: "true or false" }), ...filters };
-  const types = { ...own } as Record<string, ArgType>;
-  for (const name of listFilters) delete types[name as string];
-  return async (client, args, options = {}) => {
-    checkArgs(title, types, args);
-    const { id } = args;
-    if (id === undefined && Object.keys(filterIn(kind, args)).length === 0) {
-      const names = Object.keys(types).filter((name) => name in filters);
-      throw new LookupError(`the ${title} lookup needs an id or a filter: ${names.join(", ")}`);
-    }
-    if (options.instead) return options.instead() as Promise<Result>;
-    const { isSecret = false } = options;
-    const all = async () =>
-      (options.objects as Wire[]) ?? (await Array.fromAsync(kind.list(client())));
-    return id === undefined
-      ? findMatching(kind, await all(), args, isSecret)
-      : getById(kind, client(), id, isSecret);
-  };
-}
-
-async function getById<Wire extends Item, Filter extends object, Result extends Item>(
-  kind: LookupKind<Wire, Filter, Result>,
-  client: Client,
-  id: string,
-  isSecret: boolean,
-): Promise<Result> {
-  try {
-    return kind.result(await kind.get(client, id));
-  } catch (error) {
-    if (isNotFound(error)) {
-      const newest = listOf(kind, await newestOf(kind.list(client)), isSecret);
-      throw new LookupError(
-        `${noneWithId(kind.title, id, isSecret ? "[secret]" : id)}. The newest that the account has:${newest}`,
-      );
-    }
-    if (isSecret && error instanceof Error) {
-      error.message = error.message
-        .replaceAll(encodeURIComponent(id), "[secret]")
-        .replaceAll(id, "[secret]");
-    }
-    throw error;
-  }
-}
-
-function findMatching<Wire extends Item, Filter extends object, Result extends Item>(
+/**
+ * The object that a lookup of one gives: the only one that matches or, with `mostRecent`, the latest.
+ *
+ * @param account All objects, newest first.
+ * @throws LookupError when none or several match. It lists candidates.
+ */
+export function chosen<Wire extends Item, Filter extends object, Result extends Item>(
   kind: LookupKind<Wire, Filter, Result>,
   account: Wire[],
   args: Filter & Choice,
@@ -214,19 +162,64 @@ function findMatching<Wire extends Item, Filter extends object, Result extends I
   const shownFilter = isSecret
     ? `the filter by ${Object.keys(filter).join(", ")} ([secret])`
     : JSON.stringify(filter);
-  const list = listOf(kind, first ? matching : account, isSecret);
+  if (!first) {
+    const others = isSecret ? "" : nearestOf(kind, account, filter);
+    const list = others || newestOf(kind, account, isSecret);
+    throw new LookupError(`no ${title} matches ${shownFilter}.${list}`);
+  }
+  const narrower = `use a narrower filter${recency ? ", mostRecent" : ""} or an id`;
+  const list = listOf(kind, matching, isSecret);
   throw new LookupError(
-    first
-      ? `${matching.length} ${title} objects match ${shownFilter}: use a narrower filter${recency ? ", mostRecent" : ""} or an id:${list}`
-      : `no ${title} matches ${shownFilter}. The account has:${list}`,
+    `${matching.length} ${title} objects match ${shownFilter}: ${narrower}:${list}`,
   );
 }
 
-/** The first objects of a list, of which only one page is read. */
-async function newestOf<Wire>(list: AsyncIterable<Wire>): Promise<Wire[]> {
-  const newest: Wire[] = [];
-  for await (const wire of list) if (newest.push(wire) === maxCandidates) break;
-  return newest;
+/** The error about an id that no object has. `newest` are the newest objects. */
+export function noneWith<Wire extends Item, Filter extends object, Result extends Item>(
+  kind: LookupKind<Wire, Filter, Result>,
+  id: string,
+  newest: Wire[],
+  isSecret: boolean,
+): LookupError {
+  const none = noneWithId(kind.title, id, isSecret ? "[secret]" : id);
+  return new LookupError(`${none}.${newestOf(kind, newest, isSecret)}`);
+}
+
+/** The newest objects, after an error that none is the one that was looked up. */
+function newestOf<Wire extends Item, Filter extends object, Result extends Item>(
+  kind: LookupKind<Wire, Filter, Result>,
+  wires: Wire[],
+  isSecret: boolean,
+): string {
+  if (wires.length === 0) return " The account has none";
+  const list = listOf(kind, wires.slice(0, maxOthers), isSecret);
+  return ` The newest that the account has:${list}\n${toSeeAll}`;
+}
+
+/** The objects with the texts that are nearest to the filter, a line each; empty where the filter has no text. */
+function nearestOf<Wire extends Item, Filter extends object>(
+  { texts }: Pick<LookupKind<Wire, Filter, never>, "texts">,
+  wires: Wire[],
+  filter: Filter,
+): string {
+  const short = (text: unknown) => String(text).slice(0, maxTextLength);
+  const compared = (text: unknown) => short(text).toLowerCase();
+  const wanted = Object.entries(filter) as [keyof Filter, unknown][];
+  const all = wires.flatMap((wire) =>
+    wanted.flatMap(([name, value]) =>
+      (texts[name]?.(wire) ?? [])
+        .filter((text) => text)
+        .map((text) => ({ wire, text, far: distance(compared(value), compared(text)) })),
+    ),
+  );
+  const near = Map.groupBy(
+    all.sort((one, other) => one.far - other.far),
+    ({ wire }) => wire.id,
+  );
+  const lines = [...near]
+    .slice(0, maxOthers)
+    .map(([id, [nearest]]) => `\n  ${plain(`${short(nearest?.text)} (${id})`)}`);
+  return lines.length > 0 ? ` The nearest:${lines.join("")}\n${toSeeAll}` : "";
 }
 
 /** The first objects, a line each, and how many more there are. */
@@ -242,13 +235,18 @@ function listOf<Wire extends Item, Filter extends object, Result extends Item>(
   });
   const rest = wires.length - lines.length;
   if (rest > 0) lines.push(`\n  and ${rest} more`);
-  return lines.join("") || " none";
+  return lines.join("");
 }
 
 const maxCandidates = 10;
+/** How many objects an error names that are not the one that was looked up. */
+const maxOthers = 5;
+const toSeeAll = "The command `status` lists all";
+/** How much of a text is compared, and shown. */
+const maxTextLength = 256;
 const maxLineLength = 1000;
 
-/** Refuses invalid arguments: a JavaScript program may pass anything. */
+/** A JavaScript program may pass anything. */
 function checkArgs(title: string, filters: Record<string, ArgType>, args: unknown): void {
   const problem = problemOf(filters, args);
   if (problem) throw new LookupError(`the ${title} lookup: ${problem}`);

@@ -3,7 +3,13 @@ import { fields, type TLSCertificateWire, tlsCertificates } from "../../client/t
 import { fingerprintIn } from "../values/chain";
 import { covers } from "../values/names";
 import { defined } from "../values/properties";
-import { type LookupKind, matchesObject, type ObjectFilter, objectFilters } from "./lookup";
+import {
+  type LookupKind,
+  matchesObject,
+  type ObjectFilter,
+  objectFilters,
+  objectTexts,
+} from "./lookup";
 import type { Found } from "./state";
 import { type TLSCertificateState, tlsCertificate } from "./tlsCertificate";
 
@@ -65,6 +71,10 @@ export const lookup: LookupKind<
     ...objectFilters,
   },
   listFilters: ["expiresBefore"],
+  texts: {
+    domain: ({ subject_alternative_names: names }) => names?.dns_names ?? [],
+    ...objectTexts,
+  },
   ...tlsCertificates,
   recency: (wire) => Date.parse(describedBy(wire).notBefore) || 0,
   result: (wire) =>
@@ -81,8 +91,17 @@ function coversDomain({ subject_alternative_names: names }: TLSCertificateWire, 
   return covers({ dnsNames: names?.dns_names ?? [], ips: [] }, domain);
 }
 
+/** Many lookups judge the certificates of one reading: each is parsed once. */
+const described = new WeakMap<TLSCertificateWire, Described>();
+
 /** What a certificate says: by its chain or, if this Node.js can't parse it, by the service's answer. */
 export function describedBy(wire: TLSCertificateWire): Described {
+  const known = described.get(wire) ?? describe(wire);
+  described.set(wire, known);
+  return known;
+}
+
+function describe(wire: TLSCertificateWire): Described {
   try {
     return tlsCertificate.toState(wire) as unknown as Described;
   } catch {

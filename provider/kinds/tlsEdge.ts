@@ -20,7 +20,13 @@ import {
 import { hostportIn, knownHostports, plainHostport } from "../values/hostport";
 import { defined, isObject, isSameJson, type Properties, unknownValue } from "../values/properties";
 import type { Kind, PlanWarning, Problem } from "./kind";
-import { type LookupKind, matchesObject, type ObjectFilter, objectFilters } from "./lookup";
+import {
+  type LookupKind,
+  matchesObject,
+  type ObjectFilter,
+  objectFilters,
+  objectTexts,
+} from "./lookup";
 import type { Found, ServiceState } from "./state";
 
 /** The inputs that are not sent to the service. */
@@ -238,6 +244,7 @@ export interface TLSEdgeQuery extends TLSEdgeFilter {
 export const lookup: LookupKind<TLSEdgeWire, TLSEdgeFilter, GetTLSEdgeResult> = {
   title: tlsEdge.title,
   filters: { hostport: "a host and a port, such as app.example.com:443", ...objectFilters },
+  texts: { hostport: ({ hostports }) => hostports ?? [], ...objectTexts },
   ...tlsEdges,
   result: (wire) =>
     defined({ id: wire.id, ...tlsEdge.toState(wire) }) as unknown as GetTLSEdgeResult,

@@ -50,6 +50,8 @@ export const lookup: LookupKind<TunnelWire, TunnelFilter, GetTunnelResult> = {
     forwardsTo: "a string",
   },
   ...tunnels,
+  isLive: true,
+  texts: { publicUrl: (wire) => [wire.public_url], forwardsTo: (wire) => [wire.forwards_to] },
   result,
   matches: (wire, filter) => matches(result(wire), filter),
   label: ({ publicUrl, labels, forwardsTo }) => {

@@ -1,8 +1,8 @@
 import type { Kind } from "../kinds/kind";
-import { lookups } from "../kinds/kinds";
-import { type Lookup, LookupError } from "../kinds/lookup";
+import { LookupError } from "../kinds/lookup";
 import type { Account, ManagedObject } from "../run/run";
 import type { Properties } from "../values/properties";
+import { type Lookup, lookups } from "./lookup";
 
 /** How old the list may be in which an import looks for a name: many share one. */
 const listAgeMs = 30_000;
@@ -16,11 +16,11 @@ export async function idToImport(kind: Kind, account: Account, text: string): Pr
   const { importName } = kind;
   const name = importName?.in(text);
   if (!importName || name === undefined) return text;
-  const items = await account.list(kind).all(performance.now() - listAgeMs);
+  const since = performance.now() - listAgeMs;
+  const items = await account.list(kind).all(since);
   if (items.some(({ id }) => id === text)) return text;
   const find = lookups[`get${kind.name}`] as Lookup<Properties, { id: string }>;
-  const options = { objects: items };
-  return (await find(() => account.client, { [importName.filter]: name }, options)).id;
+  return (await find(() => account, { [importName.filter]: name }, { since })).id;
 }
 
 /**
@@ -30,7 +30,7 @@ export async function idToImport(kind: Kind, account: Account, text: string): Pr
  */
 export async function refuseImport({ kind, account, id }: ManagedObject): Promise<void> {
   try {
-    await (lookups[`get${kind.name}`] as Lookup<Properties, object>)(() => account.client, { id });
+    await (lookups[`get${kind.name}`] as Lookup<Properties, object>)(() => account, { id });
   } catch (error) {
     if (!(error instanceof LookupError)) throw error;
     const also = kind.importName ? `\n\`pulumi import\` also takes: ${kind.importName.filter}` : "";

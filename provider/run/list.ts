@@ -1,12 +1,18 @@
 import type { Client } from "../../client/client";
-import type { Page } from "../../client/endpoints";
+import type { Endpoints, Page } from "../../client/endpoints";
 import { ConnectionError } from "../../client/errors";
 import type { ServiceObject } from "../../client/fields";
-import type { Kind } from "../kinds/kind";
 
 /** An object of a list, with the fields that are compared with other objects. */
 export interface ListItem extends ServiceObject {
   hostports?: string[] | null;
+}
+
+/** What has a list. */
+export interface Listed {
+  /** Tells the lists of an account apart. */
+  title: string;
+  endpoints: Pick<Endpoints<ListItem, never>, "get" | "list" | "pages">;
 }
 
 /** A read of the list, and when it began by the monotonic clock. */
@@ -20,13 +26,13 @@ export class List {
   /** The creates whose object is not known: they wait for their answer, or it was lost. */
   readonly unanswered = new Set<{ content: string | undefined }>();
   readonly #client: Client;
-  readonly #kind: Kind;
+  readonly #kind: Listed;
   #newest: Reading<Page<ListItem>> | undefined;
   #all: Reading<ListItem[]> | undefined;
   #pages: Pages | undefined;
 
   /** @param client The account's own client: so each read has its own deadline. */
-  constructor(client: Client, kind: Kind) {
+  constructor(client: Client, kind: Listed) {
     this.#client = client;
     this.#kind = kind;
   }
@@ -53,7 +59,7 @@ export class List {
   }
 
   /**
-   * The whole list.
+   * The whole list. Names the objects that can't be used.
    *
    * @param since When its read begins at the earliest, by the monotonic clock: operations share a later one.
    * @throws Error when the list can't be read.
@@ -65,9 +71,12 @@ export class List {
       await Promise.allSettled([last.result]);
       if (this.#all === last) break;
     }
-    const pages = this.#kind.endpoints.pages(this.#client.operation());
-    const result = Array.fromAsync(pages).then((all) => all.flat());
-    this.#all = { beganAt: performance.now(), result };
+    const result = Array.fromAsync(this.#kind.endpoints.list(this.#client.operation()));
+    const reading = { beganAt: performance.now(), result };
+    this.#all = reading;
+    result.catch(() => {
+      if (this.#all === reading) this.#all = undefined;
+    });
     return result;
   }
 
@@ -100,7 +109,7 @@ class Pages {
   #hasEnded = false;
   #reading: Promise<void> | undefined;
 
-  constructor(client: Client, kind: Kind) {
+  constructor(client: Client, kind: Listed) {
     this.#client = client;
     this.#writes = client.writes;
     this.#pages = kind.endpoints.pages(client);

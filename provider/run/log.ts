@@ -2,11 +2,11 @@ import type { Severity } from "../kinds/kind";
 
 /**
  * Shows a message to the user. A `status` says why an operation in progress waits: it stands beside the resource until
- * the next one, and in no list of messages. An empty one ends it.
+ * the next one, and in no list of messages. One without a text says that the wait is over.
  *
  * @param about What it is about: `run`, the `resource` of the operation in progress, or a URN.
  */
-export type Show = (severity: Severity | "status", text: string, about: string) => void;
+export type Show = (severity: Severity | "status", text: string | undefined, about: string) => void;
 
 const statusEveryMs = 10_000;
 
@@ -18,7 +18,7 @@ export function showOnStderr(): Show {
   let nextStatusAt = 0;
   return (severity, text) => {
     if (severity === "status") {
-      if (text === "" || performance.now() < nextStatusAt) return;
+      if (text === undefined || performance.now() < nextStatusAt) return;
       nextStatusAt = performance.now() + statusEveryMs;
     }
     console.error(severity === "warning" ? `warning: ${text}` : text);

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Client } from "../../client/client";
-import { pause } from "../../client/pace";
+import type { Client, ClientOptions } from "../../client/client";
+import { pause, type ShowWait } from "../../client/pace";
 import { plainMessage } from "../../client/plain";
 import { withoutSecrets } from "../../client/redact";
 import type { Kind, Severity } from "../kinds/kind";
@@ -15,7 +15,7 @@ import {
 } from "./connection";
 import { DeclaredHostports } from "./declaredHostports";
 import { cancelSignal } from "./engine";
-import { List } from "./list";
+import { List, type Listed } from "./list";
 import { type Show, showOnStderr } from "./log";
 import { Ownership } from "./ownership";
 
@@ -86,7 +86,7 @@ export class Account {
   }
 
   /** The list of a kind. */
-  list(kind: Kind): List {
+  list(kind: Listed): List {
     const { lists } = this.memory;
     const list = lists.get(kind.title) ?? new List(this.client.account, kind);
     lists.set(kind.title, list);
@@ -110,8 +110,8 @@ export class Account {
    * @throws Error when the update is cancelled.
    */
   wait(seconds: number, what: string): Promise<void> {
-    const show = (left: number) =>
-      this.run.show("status", left > 0 ? `waits ${left} s ${what}` : "", "resource");
+    const show: ShowWait = (left) =>
+      this.run.show("status", left === undefined ? left : `waits ${left} s ${what}`, "resource");
     return pause(seconds * this.waitUnitMs, cancelSignal, show);
   }
 }
@@ -174,8 +174,8 @@ export class Run {
     const equal = accounts.filter((one) => isDeepStrictEqual(one.settings, settings));
     const same = equal.find((one) => one.connection === connection);
     if (same) return same;
-    const show = (severity: "info" | "status", text: string) =>
-      this.show(severity, plainMessage(text), "resource");
+    const show: ClientOptions["show"] = (severity, text) =>
+      this.show(severity, text && plainMessage(text), "resource");
     const hide = (text: string) => withoutSecrets(text, this.secrets);
     const client =
       equal[0]?.client ?? connect(connection, config, process.env, { show, hide }, settings);

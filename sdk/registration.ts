@@ -1,17 +1,16 @@
-import { createRequire } from "node:module";
-import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { importKey, millisecondsOf, secretsKey, timeoutsKey } from "../provider/dynamic/hidden";
 import { filesKey } from "../provider/kinds/kind";
-import type { AccountState } from "../provider/kinds/state";
-import { plainKey, problemOf, readSettings, unknownKeys } from "../provider/run/connection";
+import { typeToken } from "../provider/kinds/token";
 import type { StateNames } from "../provider/values/properties";
-import { defined, isObject } from "../provider/values/properties";
-import { defaultConnection, waysToSet } from "../provider/values/settings";
-import { isAsync } from "./args";
-import { typeToken } from "./kind";
-import { type Owner, refuseSharedObject } from "./shared";
-import { hasOwnStore, isConfigSecret, mocks, PausedTraces } from "./workarounds";
+import { defined } from "../provider/values/properties";
+import { defaultConnection } from "../provider/values/settings";
+import { checkConnection } from "./connection";
+import { type Owner, program } from "./program";
+import { checkResolvable } from "./resolvable";
+import { secretsOf } from "./secrets";
+import { refuseSharedObject } from "./shared";
+import { PausedTraces } from "./workarounds";
 
 /** What a resource of this package is to the engine. */
 export interface Registered {
@@ -50,6 +49,7 @@ export class Registration {
   readonly traces: PausedTraces;
   readonly #registered: Registered;
   readonly #owner: Owner;
+  readonly #program = program();
 
   constructor(
     registered: Registered,
@@ -60,7 +60,7 @@ export class Registration {
     const { connection = defaultConnection } = args;
     const { type, provider, stateNames, secrets = [] } = registered;
     checkConnection(connection);
-    checkResolvable();
+    checkResolvable(this.#program);
     if (imported === "") {
       throw new pulumi.RunError("the import option is empty: give the id of the object to adopt");
     }
@@ -88,7 +88,7 @@ export class Registration {
     const { stateNames, secrets = [] } = this.#registered;
     this.traces.end();
     // A `get` manages nothing.
-    if (!this.options.id) refuseSharedObject(resource, this.#owner);
+    if (!this.options.id) this.#noteObject(resource);
     const outputs = resource as unknown as Record<string, pulumi.Output<unknown>>;
     // Pulumi makes each argument a property. An export of the resource must contain no key.
     for (const name of [...secrets, filesKey]) delete outputs[name];
@@ -99,6 +99,16 @@ export class Registration {
         (value) => value ?? undefined,
       );
     }
+  }
+
+  #noteObject(resource: pulumi.CustomResource): void {
+    const [known, owner] = [this.#program, this.#owner];
+    if (owner.imported) refuseSharedObject(known, resource, owner, owner.imported);
+    resource.id.apply((id) => {
+      // A plan changes nothing.
+      if (!pulumi.runtime.isDryRun()) known.changedAt = performance.now();
+      refuseSharedObject(known, resource, owner, id);
+    });
   }
 }
 
@@ -113,85 +123,4 @@ function timeoutsOf(option: pulumi.CustomTimeouts = {}): pulumi.Inputs {
   const timeouts = Object.entries(option).map(([name, text]) => [name, millisecondsOf(`${text}`)]);
   const known = defined(Object.fromEntries(timeouts));
   return Object.keys(known).length > 0 ? { [timeoutsKey]: known } : {};
-}
-
-/** The names of the arguments that are secrets for the program, or have a secret part. */
-async function secretsOf(args: pulumi.Inputs, known: readonly string[]): Promise<string[]> {
-  const parts = Object.entries(args)
-    .filter(([name]) => !known.includes(name))
-    // A plain value has no output: Pulumi would make one of each of its parts.
-    .flatMap(([name, value]) => asyncParts(value).map((part) => [name, part] as const));
-  // Of an argument that fails, the registration tells.
-  const isSecret = ([, part]: readonly [string, unknown]) =>
-    pulumi.isSecret(pulumi.output(part)).catch(() => true);
-  const marks = await Promise.all(parts.map(isSecret));
-  const secrets = parts.filter((_, index) => marks[index]).map(([name]) => name);
-  return [...new Set([...known, ...secrets])];
-}
-
-/** The outputs and promises in a value, at any depth; not those of a resource, which may be a cycle. */
-function asyncParts(value: unknown): unknown[] {
-  if (pulumi.Resource.isInstance(value)) return [];
-  if (isAsync(value)) return [value];
-  return isObject(value) ? Object.values(value).flatMap(asyncParts) : [];
-}
-
-/** The outputs of a resource: what its state holds, with undefined where state has null. */
-export type Outputs<State> = {
-  readonly [Name in keyof (State & StoredState)]-?: pulumi.Output<
-    (State & StoredState)[Name] extends infer Value ? Unset<Value> : never
-  >;
-};
-type Unset<Value> = Value extends null ? undefined : Value;
-
-/** What state holds beside the object. */
-interface StoredState extends AccountState {
-  /** The config namespace of the account. */
-  connection: string;
-}
-
-/** Reads a value of the running stack's config. */
-export const stackConfig = (key: string): string | undefined => pulumi.runtime.getConfig(key);
-
-/** Checks a connection in the program, so that a problem is reported once, not per resource. */
-export function checkConnection(connection: unknown): void {
-  if (typeof connection !== "string") {
-    throw new pulumi.RunError(
-      "connection must be a string with the name of a config namespace, not an output",
-    );
-  }
-  const { configKey } = waysToSet(connection, "apiKey");
-  const config = pulumi.runtime.allConfig();
-  if (config[configKey] !== undefined && !isConfigSecret(configKey)) {
-    throw new pulumi.RunError(plainKey(connection));
-  }
-  // The namespace with the project's name has the program's own settings, too.
-  const isProject = connection === pulumi.getProject();
-  const problem = isProject ? undefined : unknownKeys(connection, Object.keys(config));
-  if (problem) throw new pulumi.RunError(problem);
-  // A unit test reaches no account.
-  if (mocks()) return;
-  const wrong = problemOf(() => readSettings(connection, (key) => config[key], process.env));
-  if (wrong) throw new pulumi.RunError(wrong);
-}
-
-/** The folders from which this package was found. */
-const resolvableFrom = new Set<string>();
-
-/** Fails if the engine can't load the provider, which it loads from the folder of the project's program. */
-function checkResolvable(): void {
-  // The folder of an inline program or of a component's program is known to the engine alone, whose error names what
-  // it can't load.
-  if (hasOwnStore()) return;
-  const folder = process.cwd();
-  if (resolvableFrom.has(folder)) return;
-  try {
-    createRequire(join(folder, "index.js")).resolve("pulumi-tlsedge/provider");
-    resolvableFrom.add(folder);
-  } catch {
-    throw new pulumi.RunError(
-      `pulumi-tlsedge can't be found from ${folder}, where the engine looks for it: add pulumi-tlsedge to the ` +
-        "dependencies there",
-    );
-  }
 }

@@ -1,0 +1,126 @@
+import { isNotFound } from "../../client/errors";
+import { lookupKinds } from "../kinds/kinds";
+import {
+  type Choice,
+  checkChoice,
+  checkFilter,
+  chosen,
+  filterIn,
+  type Item,
+  LookupError,
+  type LookupKind,
+  noneWith,
+} from "../kinds/lookup";
+import type { Account } from "../run/run";
+import type { Properties } from "../values/properties";
+
+/** What depends on who calls a lookup. */
+export interface LookupOptions {
+  /** Whether the arguments are secrets: then an error shows no value. */
+  isSecret?: boolean;
+  /** Gives the answer of the plugin's function in place of the service: the mocks of a unit test. */
+  instead?(): Promise<object>;
+  /**
+   * When the reading of the list that it takes has begun at the earliest, by the monotonic clock: all lookups may share
+   * one. Default: when this process has last written.
+   */
+  since?: number | undefined;
+}
+
+/**
+ * Looks up objects.
+ *
+ * @param account Gives the account. Called once the arguments are checked.
+ * @throws LookupError
+ */
+export type Lookup<Args, Result> = (
+  account: () => Account,
+  args: Args,
+  options?: LookupOptions,
+) => Promise<Result>;
+
+/** The lookup of all matching objects. */
+export function findAll<Wire extends Item, Filter extends object, Result extends Item>(
+  kind: LookupKind<Wire, Filter, Result>,
+): Lookup<Filter, Result[]> {
+  return async (account, args, options = {}) => {
+    checkFilter(kind, args);
+    if (options.instead) return listIn<Result>(await options.instead());
+    const filter = filterIn(kind, args);
+    const all = await allOf(kind, account(), kind.isLive ? performance.now() : options.since);
+    return all.filter((wire) => kind.matches(wire, filter)).map(kind.result);
+  };
+}
+
+/** The lookup of one object: by id, or the only one that matches. */
+export function findOne<Wire extends Item, Filter extends object, Result extends Item>(
+  kind: LookupKind<Wire, Filter, Result>,
+): Lookup<Filter & Choice, Result> {
+  return async (account, args, options = {}) => {
+    checkChoice(kind, args);
+    if (options.instead) return options.instead() as Promise<Result>;
+    const { isSecret = false, since } = options;
+    const from = account();
+    if (args.id !== undefined) return getById(kind, from, args.id, isSecret);
+    const askedAt = performance.now();
+    const filter = filterIn(kind, args);
+    let all = await allOf(kind, from, kind.isLive ? askedAt : since);
+    // Another process may have made it since.
+    if (!all.some((wire) => kind.matches(wire, filter))) all = await allOf(kind, from, askedAt);
+    return chosen(kind, all, args, isSecret);
+  };
+}
+
+async function getById<Wire extends Item, Filter extends object, Result extends Item>(
+  kind: LookupKind<Wire, Filter, Result>,
+  account: Account,
+  id: string,
+  isSecret: boolean,
+): Promise<Result> {
+  try {
+    return kind.result(await kind.get(account.client, id));
+  } catch (error) {
+    if (isNotFound(error)) {
+      const { value: newest } = await kind.pages(account.client).next();
+      throw noneWith(kind, id, newest ?? [], isSecret);
+    }
+    if (isSecret && error instanceof Error) {
+      error.message = error.message
+        .replaceAll(encodeURIComponent(id), "[secret]")
+        .replaceAll(id, "[secret]");
+    }
+    throw error;
+  }
+}
+
+/** The list in the answer of a function of the plugin: its only property. */
+function listIn<Result>(answer: object): Result[] {
+  const list = Object.values(answer).find(Array.isArray);
+  if (list) return list;
+  throw new LookupError(
+    "the mock of a lookup that gives a list must give an object with the list, such as { tunnels: [] }",
+  );
+}
+
+/** All objects of a kind, newest first, from a reading that lookups share. */
+function allOf<Wire extends Item>(
+  kind: Pick<LookupKind<Wire, never, never>, "title" | "get" | "list" | "pages">,
+  account: Account,
+  since = account.client.lastWriteAt,
+): Promise<Wire[]> {
+  // A list has the objects as its endpoints give them.
+  const list = account.list({ title: kind.title, endpoints: kind as never });
+  return list.all(since) as Promise<unknown> as Promise<Wire[]>;
+}
+
+/** The lookups, by their names. */
+export const lookups: Readonly<Record<string, Lookup<Properties, object>>> = Object.fromEntries(
+  lookupKinds.flatMap(([one, all, kind]) => {
+    // Each checks its arguments.
+    const lookup = kind as LookupKind<Item, object, Item>;
+    return [
+      [`get${one}`, findOne(lookup)],
+      [`get${all}`, findAll(lookup)],
+    ];
+  }),
+);

@@ -1,0 +1,39 @@
+import * as pulumi from "@pulumi/pulumi";
+import type { DeclaredHostports } from "../provider/run/declaredHostports";
+import { Run } from "../provider/run/run";
+import { ownStore } from "./workarounds";
+
+/** A resource of a program. */
+export interface Owner {
+  /** Its kind and connection. */
+  kind: string;
+  name: string;
+  /** Its option `import`. */
+  imported: string | undefined;
+}
+
+/** What this package knows of one program. */
+export class Program {
+  /** The accounts that its lookups read. */
+  readonly run = new Run((key) => pulumi.runtime.getConfig(key));
+  /** The connections whose settings are right. */
+  readonly connections = new Set<string>();
+  /** The folders from which this package was found. */
+  readonly resolvableFrom = new Set<string>();
+  /** What its edges declare, by connection. */
+  readonly hostports = new Map<string, DeclaredHostports>();
+  /** Which resource has or imports an object, by kind and connection, and by id or import option. */
+  readonly owners = new Map<string, Owner & { id: object }>();
+  /** When the engine was last done with a resource of this package: a lookup reads what is there since. */
+  changedAt = Number.NEGATIVE_INFINITY;
+}
+
+const programs = new WeakMap<object, Program>();
+
+/** The running program: that of the stack or, in a component's program, of Pulumi's store. Without both, a new one. */
+export function program(): Program {
+  const of = pulumi.runtime.getStackResource() ?? ownStore();
+  const known = (of && programs.get(of)) ?? new Program();
+  if (of) programs.set(of, known);
+  return known;
+}
