@@ -6,7 +6,7 @@ import { problemsOfShape } from "../provider/kinds/shape";
 import { tlsCertificate } from "../provider/kinds/tlsCertificate";
 import { tlsEdge } from "../provider/kinds/tlsEdge";
 import { isObject, type Properties } from "../provider/values/properties";
-import { defaultConnection } from "../provider/values/settings";
+import { defaultConnection } from "../provider/values/setting";
 import type { Account } from "./account";
 import { cell, count, type Display, painted, section, wrapped } from "./table";
 

@@ -4,9 +4,9 @@ import { plainMessage } from "../client/plain";
 import * as lookups from "../provider/kinds/lookup";
 import { Run } from "../provider/run/run";
 import { defined } from "../provider/values/properties";
-import { defaultConnection } from "../provider/values/settings";
+import { defaultConnection } from "../provider/values/setting";
 import { type InputOf, pluginToken } from "./kind";
-import { checkConnection, stackConfig } from "./resource";
+import { checkConnection } from "./resource";
 import { childrenOf, mocks, withMessageAlone } from "./workarounds";
 
 /** The arguments that every lookup takes. */
@@ -75,7 +75,7 @@ async function idsOf(resources: Iterable<pulumi.Resource>): Promise<unknown[]> {
 }
 
 /** What the lookups of this program know: its accounts. */
-const program = new Run(stackConfig);
+const program = new Run();
 
 /** The mock of a lookup; nothing when a program really runs. */
 function mockOf(name: string, args: object): lookups.LookupOptions {
@@ -87,8 +87,7 @@ function mockOf(name: string, args: object): lookups.LookupOptions {
 
 /** The client of the account that a lookup reads. */
 function connectTo(connection: string): Client {
-  checkConnection(connection);
-  return program.accountNow(connection).client;
+  return program.accountOf(checkConnection(connection)).client;
 }
 
 /** Changes an error so that Pulumi shows only its message. */

@@ -4,13 +4,13 @@ import * as pulumi from "@pulumi/pulumi";
 import { importKey, millisecondsOf, secretsKey, timeoutsKey } from "../provider/dynamic/hidden";
 import { filesKey } from "../provider/kinds/kind";
 import type { AccountState } from "../provider/kinds/state";
-import { plainKey, problemOf, readSettings, unknownKeys } from "../provider/run/connection";
+import { Configuration } from "../provider/run/connection";
 import type { StateNames } from "../provider/values/properties";
 import { defined, isObject } from "../provider/values/properties";
-import { defaultConnection, waysToSet } from "../provider/values/settings";
+import { defaultConnection } from "../provider/values/setting";
 import { isAsync } from "./args";
 import { typeToken } from "./kind";
-import { type Owner, refuseSharedObject } from "./shared";
+import { declared, type Owner, refuseSharedObject } from "./shared";
 import { hasOwnStore, isConfigSecret, mocks, PausedTraces } from "./workarounds";
 
 /** What a resource of this package is to the engine. */
@@ -150,29 +150,35 @@ interface StoredState extends AccountState {
   connection: string;
 }
 
-/** Reads a value of the running stack's config. */
-export const stackConfig = (key: string): string | undefined => pulumi.runtime.getConfig(key);
-
-/** Checks a connection in the program, so that a problem is reported once, not per resource. */
-export function checkConnection(connection: unknown): void {
+/**
+ * The settings of a connection, read and checked once in a program, so that a problem is reported once, not per
+ * resource.
+ */
+export function checkConnection(connection: unknown): Configuration {
   if (typeof connection !== "string") {
     throw new pulumi.RunError(
       "connection must be a string with the name of a config namespace, not an output",
     );
   }
-  const { configKey } = waysToSet(connection, "apiKey");
+  const checked = declared()?.configurations;
+  const known = checked?.get(connection);
+  if (known) return known;
   const config = pulumi.runtime.allConfig();
-  if (config[configKey] !== undefined && !isConfigSecret(configKey)) {
-    throw new pulumi.RunError(plainKey(connection));
-  }
-  // The namespace with the project's name has the program's own settings, too.
-  const isProject = connection === pulumi.getProject();
-  const problem = isProject ? undefined : unknownKeys(connection, Object.keys(config));
+  const configuration = new Configuration(connection, (key) => config[key]);
+  const apiKey = configuration.setting("apiKey");
+  const isPlain = apiKey.inConfig !== undefined && !isConfigSecret(apiKey.configKey);
+  const before = `${connection}:`;
+  const names = Object.keys(config).flatMap((key) =>
+    key.startsWith(before) ? key.slice(before.length) : [],
+  );
+  const problem =
+    (isPlain ? apiKey.whySecret : undefined) ??
+    configuration.unknown(names, pulumi.getProject()) ??
+    // A unit test reaches no account.
+    (mocks() ? undefined : configuration.problem);
   if (problem) throw new pulumi.RunError(problem);
-  // A unit test reaches no account.
-  if (mocks()) return;
-  const wrong = problemOf(() => readSettings(connection, (key) => config[key], process.env));
-  if (wrong) throw new pulumi.RunError(wrong);
+  checked?.set(connection, configuration);
+  return configuration;
 }
 
 /** The folders from which this package was found. */

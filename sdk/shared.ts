@@ -1,13 +1,16 @@
 import * as pulumi from "@pulumi/pulumi";
 import { plainMessage } from "../client/plain";
 import { sharedObject } from "../provider/lifecycle/adopt";
+import type { Configuration } from "../provider/run/connection";
 import { DeclaredHostports } from "../provider/run/declaredHostports";
-import { defaultConnection } from "../provider/values/settings";
+import { defaultConnection } from "../provider/values/setting";
 import type { InputOf } from "./kind";
 import { failLater, mocks } from "./workarounds";
 
 /** What only one resource of a program may have, by connection. */
 class Declared {
+  /** The settings of each connection. */
+  readonly configurations = new Map<string, Configuration>();
   readonly hostports = new Map<string, DeclaredHostports>();
   /** By kind and connection, and by id or import option. */
   readonly owners = new Map<string, Owner & { id: object }>();
@@ -17,7 +20,7 @@ class Declared {
 const declaredIn = new WeakMap<object, Declared>();
 
 /** What the resources of the running stack declare; undefined where there is no stack. */
-function declared(): Declared | undefined {
+export function declared(): Declared | undefined {
   const stack = pulumi.runtime.getStackResource();
   if (!stack) return undefined;
   const known = declaredIn.get(stack) ?? new Declared();

@@ -4,7 +4,7 @@ import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
 import { beginRun } from "../provider/dynamic/process";
 import { findAll, findOne } from "../provider/kinds/lookup";
 import { lookup } from "../provider/kinds/tlsEdge";
-import { connect } from "../provider/run/connection";
+import { Configuration, connect } from "../provider/run/connection";
 import {
   deployed,
   later,
@@ -154,8 +154,8 @@ describe("the account that the state was made with", () => {
     const [there, loose] = await edges(2);
     await there.refresh();
     await change(there);
-    await findOne(lookup)(() => connect("tlsedge"), { id: there.id });
-    await findAll(lookup)(() => connect("tlsedge"), {});
+    await findOne(lookup)(() => connect(new Configuration("tlsedge")), { id: there.id });
+    await findAll(lookup)(() => connect(new Configuration("tlsedge")), {});
     beginRun();
     const adopted = await deployed(tlsEdge, { __import: loose.id, description: "1" });
     await adopted.get(there.id);

@@ -10,12 +10,7 @@ import {
   startEmulator,
 } from "../emulator/server";
 import { tlsEdge } from "../provider/dynamic/dynamic";
-import {
-  ConfigurationError,
-  readSettings,
-  sourcesOf,
-  unknownKeys,
-} from "../provider/run/connection";
+import { Configuration, ConfigurationError } from "../provider/run/connection";
 import { Run } from "../provider/run/run";
 import { checkConnection } from "../sdk/resource";
 import {
@@ -35,7 +30,7 @@ import {
 type Config = Record<string, string>;
 
 const read = (env: NodeJS.ProcessEnv, config: Config = {}, connection = "tlsedge") =>
-  readSettings(connection, (key) => config[key], env);
+  new Configuration(connection, (key) => config[key], env).settings;
 
 const enough = { TLSEDGE_BASE_URL: "https://a.example", TLSEDGE_API_KEY: "from-environment" };
 
@@ -71,7 +66,7 @@ describe("the settings of a connection", () => {
     const config = { "tlsedge:baseUrl": "https://b.example", "tlsedge:timeoutSeconds": "60" };
     const env = { ...enough, TLSEDGE_MAX_RETRIES: "" };
     assert.equal(
-      sourcesOf("tlsedge", (key) => config[key as keyof typeof config], env),
+      new Configuration("tlsedge", (key) => config[key as keyof typeof config], env).sources,
       "baseUrl (https://b.example) from tlsedge:baseUrl, not TLSEDGE_BASE_URL; " +
         "apiKey from TLSEDGE_API_KEY; timeoutSeconds from tlsedge:timeoutSeconds",
     );
@@ -86,12 +81,12 @@ describe("the settings of a connection", () => {
   });
 
   it("C1 that are misspelt in the namespace are refused, with the nearest name", () => {
-    const ofKeys = (...keys: string[]) => unknownKeys("tlsedge", keys) ?? "";
-    assert.match(ofKeys("tlsedge:baseurl"), /tlsedge:baseurl .*tlsedge:baseUrl\?.*Pulumi\.yaml/);
-    const far = ofKeys("tlsedge:colour", "tlsedge:caFiles");
+    const configuration = new Configuration("tlsedge", () => undefined, enough);
+    const ofNames = (...names: string[]) => configuration.unknown(names, "project") ?? "";
+    assert.match(ofNames("baseurl"), /tlsedge:baseurl .*tlsedge:baseUrl\?.*Pulumi\.yaml/);
+    const far = ofNames("colour", "caFiles");
     assert.match(far, /tlsedge:colour, .*tlsedge:caFile\?.*requestsPerMinute/);
-    // Another namespace is another's: that of a connection is judged when it is used.
-    assert.equal(ofKeys("tlsedge-staging:baseurl", "app:baseurl", "tlsedge:maxRetries"), "");
+    assert.equal(ofNames("maxRetries"), "");
   });
 
   it("C1 that are missing are named together, with both ways to set each", () => {

@@ -10,7 +10,7 @@ import { findAll } from "../provider/kinds/lookup";
 import { schema as certificateInputs } from "../provider/kinds/tlsCertificate";
 import { schema as edgeInputs } from "../provider/kinds/tlsEdge";
 import { lookup as tunnels } from "../provider/kinds/tunnel";
-import { connect } from "../provider/run/connection";
+import { Configuration, connect } from "../provider/run/connection";
 import { defined } from "../provider/values/properties";
 import * as sdk from "../sdk/index";
 import { repository } from "../tools/folders";
@@ -156,7 +156,7 @@ describe("the schema of the plugin", () => {
   describe("beside what the provider gives", () => {
     let emulator: Emulator;
     let restore: () => void;
-    const client = () => connect("tlsedge");
+    const client = () => connect(new Configuration("tlsedge"));
     const certificates = new Stack(providers.tlsCertificate);
     const edges = new Stack(providers.tlsEdge);
 

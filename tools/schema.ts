@@ -6,7 +6,8 @@ import ts from "typescript";
 import ours from "../package.json";
 import { type Kind, settingsOf } from "../provider/kinds/kind";
 import { kinds, lookupNames, lookups } from "../provider/kinds/kinds";
-import { defaultConnection, waysToSet } from "../provider/values/settings";
+import { defaultConnection, variableOf } from "../provider/values/setting";
+import type { Key } from "../provider/values/settingChecks";
 import { repository } from "./folders";
 
 /** Where the schema is. */
@@ -307,7 +308,7 @@ function configOf(source: Source): Fields["properties"] {
     "input",
   );
   for (const [key, property] of Object.entries(properties)) {
-    const { variable } = waysToSet(defaultConnection, key);
+    const variable = variableOf(defaultConnection, key as Key);
     property.description += ` Environment variable: \`${variable}\`.`;
   }
   return properties;

@@ -39,7 +39,6 @@ import {
   update,
   warningsOfInputs,
 } from "../lifecycle/resource";
-import { problemOf } from "../run/connection";
 import { exitWithEngine } from "../run/engine";
 import type { Account, ManagedObject } from "../run/run";
 import {
@@ -50,7 +49,7 @@ import {
   unknownValue,
   withOneMarker,
 } from "../values/properties";
-import { defaultConnection } from "../values/settings";
+import { defaultConnection } from "../values/setting";
 import { importKey, secretsKey, type Timed, type Timeouts, timeoutsKey } from "./hidden";
 import { currentRun, finishRun } from "./process";
 import {
@@ -324,6 +323,6 @@ function connectionOf(properties: Properties): string {
 }
 
 function problemsOfConnection(connection: string): Problem[] {
-  const reason = problemOf(() => currentRun().account(connection));
+  const reason = currentRun().configuration(connection).problem;
   return reason ? [{ path: "", reason }] : [];
 }

@@ -4,7 +4,7 @@ import { idAndTime } from "../kinds/state";
 import type { ListItem } from "../run/list";
 import type { Account, ManagedObject, Planned, Run } from "../run/run";
 import type { Properties } from "../values/properties";
-import { defaultConnection } from "../values/settings";
+import { defaultConnection } from "../values/setting";
 import { proveAccount } from "./account";
 import { remediesFor } from "./hostports";
 
