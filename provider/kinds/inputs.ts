@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { knownHostports } from "../values/hostport";
+import { unset } from "../values/mistakes";
 import { hasUnknown } from "../values/properties";
 
 /**
@@ -43,6 +44,7 @@ export const id = v.pipe(
   text,
   without([
     [/^$/, "must not be empty"],
+    unset,
     [/[^\x21-\x7e]/, "has a space, or a character that is not ASCII: no id has one"],
   ]),
 );
@@ -78,6 +80,7 @@ const hostport = v.pipe(
       /[^\x20-\x7e]/,
       "has a line break, or a character that is not ASCII: remove it, or write the name as DNS has it (xn--…)",
     ],
+    unset,
     [/^[^:]*:?$/, `has no port: write ${write}`],
     // A colon, and no other colon and no path behind it: what is left is the port.
     [
