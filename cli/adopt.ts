@@ -7,7 +7,7 @@ import { tlsCertificate } from "../provider/kinds/tlsCertificate";
 import { tlsEdge } from "../provider/kinds/tlsEdge";
 import { pluginToken } from "../provider/kinds/token";
 import { isObject, type Properties } from "../provider/values/properties";
-import { defaultConnection } from "../provider/values/settings";
+import { defaultConnection } from "../provider/values/setting";
 import type { Account } from "./account";
 import { cell, count, type Display, painted, section, wrapped } from "./table";
 

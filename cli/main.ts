@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { plain, plainJson } from "../client/plain";
-import { ConfigurationError, connect, sourcesOf } from "../provider/run/connection";
-import { defaultConnection, waysToSet } from "../provider/values/settings";
+import { Configuration, ConfigurationError, connect } from "../provider/run/connection";
+import { defaultConnection } from "../provider/values/setting";
 import { readAccount } from "./account";
 import { type Adoption, adoptionText, filesOf, kinds, planOf, writeFiles } from "./adopt";
 import { checksOf, checkText } from "./check";
@@ -93,13 +93,12 @@ async function check(options: Options, io: IO): Promise<number> {
 
 /** The client of an account, which says what it waits for and retries little, and the sources of its settings. */
 function accountOf({ connection, stack }: Options, { env, stderr }: IO) {
-  const retries = waysToSet(connection, "maxRetries").variable;
   const config = stack === undefined ? undefined : readConfig(stack, connection, env);
   try {
     const show = (_: string, text?: string) => void (text && stderr.write(`${text}\n`));
-    const few = { ...env, [retries]: env[retries] ?? "2" };
-    const client = connect(connection, config, few, { show });
-    return { client, sources: sourcesOf(connection, config, env) };
+    const configuration = new Configuration(connection, config, env);
+    const client = connect(configuration, { show, maxRetries: 2 });
+    return { client, sources: configuration.sources };
   } catch (error) {
     if (config || !(error instanceof ConfigurationError)) throw error;
     throw new Error(`${error.message}. If a stack's config has the settings, add --stack NAME`);

@@ -4,7 +4,7 @@ import { importKey } from "../provider/dynamic/hidden";
 import { finderOf, type Kind, propertiesOf } from "../provider/kinds/kind";
 import { pluginToken, typeToken } from "../provider/kinds/token";
 import { nameInUrn, type Properties, pick } from "../provider/values/properties";
-import { defaultConnection } from "../provider/values/settings";
+import { defaultConnection } from "../provider/values/setting";
 import type { Account } from "./account";
 import { adoptable, kinds, type Plan } from "./adopt";
 

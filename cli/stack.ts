@@ -1,6 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { plainKey } from "../provider/run/connection";
-import { waysToSet } from "../provider/values/settings";
+import { Setting } from "../provider/values/setting";
 
 /** Gives the JSON that the Pulumi CLI prints about a stack, in the current folder. No error shows it: it may have secrets. */
 export function readStack(stack: string, command: string[], env: NodeJS.ProcessEnv) {
@@ -34,7 +33,8 @@ export function readConfig(stack: string, connection: string, env: NodeJS.Proces
     ["config", "--show-secrets", "--json"],
     env,
   );
-  const apiKey = config[waysToSet(connection, "apiKey").configKey];
-  if (apiKey && !apiKey.secret) throw new Error(plainKey(connection));
-  return (key: string) => config[key]?.value;
+  const read = (key: string) => config[key]?.value;
+  const apiKey = new Setting("apiKey", { connection, config: read, env });
+  if (config[apiKey.configKey]?.secret === false) throw new Error(apiKey.whySecret);
+  return read;
 }

@@ -1,5 +1,5 @@
 import { type Attempted, ConnectionError, ServiceError } from "./errors";
-import type { NoAnswer, Outcome } from "./outcome";
+import { handshakeFailure, type NoAnswer, type Outcome, wantsCertificate } from "./outcome";
 
 /** The settings that an error may name. */
 export type SettingKey = "baseUrl" | "apiKey" | "caFile" | "timeoutSeconds" | "requestsPerMinute";
@@ -73,32 +73,51 @@ function reasonInText(text: string): string {
 }
 
 /** Why a request got no answer, and what to do. */
-function whyNoAnswer({ code, message, wasSent }: NoAnswer, context: Context): string {
-  const { nameOf, host, hasCaFile, proxy } = context;
+function whyNoAnswer(failure: NoAnswer, context: Context): string {
+  const { code, message, wasSent, alert } = failure;
+  const { nameOf, proxy } = context;
   if (code === "ETIMEDOUT" && wasSent) {
     const setting = nameOf("timeoutSeconds");
     return `no answer in time (ETIMEDOUT): ${setting} sets the deadline of an operation`;
   }
-  if (/CERT|SIGNATURE|ISSUER/.test(code)) {
-    // Node.js may advise an option that has no effect here.
-    const what = message.replace(/; if the root CA .*--use-system-ca$/, "");
-    const reason = `the service's certificate is not trusted (${code}: ${what})`;
-    // It has expired, or has other names: no authority helps.
-    if (!/SIGN|ISSUER/.test(code)) return reason;
-    const setting = nameOf("caFile");
-    return hasCaFile
-      ? `${reason}. No certificate in the file that ${setting} names has signed it`
-      : `${reason}. If a private authority signed it, give that authority's PEM file in ${setting}`;
+  const server = failure.isOfProxy ? `the proxy in ${proxy}` : context.host;
+  if (alert === handshakeFailure || wantsCertificate(alert)) {
+    const orElse = alert === handshakeFailure ? ", or TLS that Node.js does not speak" : "";
+    const where = failure.isOfProxy ? proxy : nameOf("baseUrl");
+    return (
+      `${server} wants a certificate of the client${orElse} (TLS alert ${alert}). There is no setting for a client's ` +
+      `certificate: set ${where} to an address that wants none`
+    );
   }
+  if (/CERT|SIGNATURE|ISSUER/.test(code)) return whyUntrusted(failure, context);
   if (wasSent || code === "EPROXY") return message;
   // Of a handshake that fails, OpenSSL gives places in its own source.
-  const noTls = `${host} does not speak TLS, or none that Node.js accepts (${code})`;
+  const noTls = `${server} does not speak TLS, or none that Node.js accepts (${code})`;
   const reasons: Record<string, string> = { ETIMEDOUT: "no connection in time", EPROTO: noTls };
   const reason = reasons[code] ?? message;
   const network = proxy
     ? `, the network and the proxy in ${proxy} (http:// or https://)`
     : " and the network";
   return `${reason}. Check the base URL in ${nameOf("baseUrl")}${network}`;
+}
+
+/** Why the certificate of the service, or of the proxy, is not trusted, and what to do. */
+function whyUntrusted({ code, message, isOfProxy }: NoAnswer, context: Context): string {
+  const { nameOf, hasCaFile, proxy } = context;
+  // Node.js may advise an option that has no effect here.
+  const what = message.replace(/; if the root CA .*--use-system-ca$/, "");
+  const whose = isOfProxy
+    ? `the certificate of the proxy in ${proxy}`
+    : "the service's certificate";
+  const reason = `${whose} is not trusted (${code}: ${what})`;
+  // It has expired, or has other names: no authority helps.
+  if (!/SIGN|ISSUER/.test(code)) return reason;
+  const setting = nameOf("caFile");
+  if (hasCaFile) {
+    return `${reason}. No certificate in the file that ${setting} names has signed it`;
+  }
+  const file = isOfProxy ? "a PEM file with it and the service's" : "that authority's PEM file";
+  return `${reason}. If a private authority signed it, give ${file} in ${setting}`;
 }
 
 /**

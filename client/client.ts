@@ -9,6 +9,7 @@ import { type AnswerSchema, readAnswer } from "./answer";
 import { type Attempted, ConnectionError } from "./errors";
 import {
   type Answer,
+  alertIn,
   askedMs,
   canRetry,
   isSuccess,
@@ -17,6 +18,7 @@ import {
   pauseMs,
   refusedFor,
   tooLate,
+  wantsCertificate,
 } from "./outcome";
 import { Deadline, Pace, pause, type ShowTurn, type ShowWait } from "./pace";
 import { plain } from "./plain";
@@ -487,13 +489,15 @@ async function send(
     return { status, headers, ...parsed(data, keyForms, body) };
   } catch (error) {
     if (!axios().isAxiosError(error)) throw error;
-    // Node.js sends no part of a request before the TLS handshake has authorized the server.
-    const wasSent = error.request?.socket?.authorized === true;
     const { code = "EUNKNOWN", message } = error;
+    const alert = alertIn(message);
+    // Node.js sends no part of a request before the TLS handshake has authorized the server.
+    const wasSent = error.request?.socket?.authorized === true && !wantsCertificate(alert);
     if (message.startsWith("maxContentLength")) {
       return { code: "EBADANSWER", message: "the answer has more than 32 MiB", wasSent };
     }
-    return { code: codes[code] ?? code, message, wasSent };
+    const isOfProxy = proxy !== undefined && !error.request?.socket;
+    return { code: codes[code] ?? code, message, wasSent, alert, isOfProxy };
   }
 }
 

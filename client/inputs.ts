@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { unset } from "./mistakes";
 
 /**
  * The schemas of what a program gives. Each states what a value must be, and never quotes the value, which may be
@@ -39,6 +40,7 @@ export const id = v.pipe(
   text,
   without([
     [/^$/, "must not be empty"],
+    unset,
     [/[^\x21-\x7e]/, "has a space, or a character that is not ASCII: no id has one"],
   ]),
 );
@@ -67,6 +69,7 @@ const hostport = v.pipe(
       /[^\x20-\x7e]/,
       "has a line break, or a character that is not ASCII: remove it, or write the name as DNS has it (xn--…)",
     ],
+    unset,
     [/^[^:]*:?$/, `has no port: write ${write}`],
     // A colon, and no other colon and no path behind it: what is left is the port.
     [

@@ -18,6 +18,10 @@ export interface NoAnswer {
   message: string;
   /** Whether the request may have reached the service. */
   wasSent: boolean;
+  /** The TLS alert by which the other side has ended the connection (RFC 8446, section 6). */
+  alert?: number | undefined;
+  /** Whether the connection to the proxy failed, before one to the service was tried. */
+  isOfProxy?: boolean;
 }
 
 /** The result of one try of a request. */
@@ -57,6 +61,21 @@ export function mayBeDone(outcome: Outcome): boolean {
   const { status } = outcome;
   if (status === undefined) return outcome.wasSent;
   return status === 408 || status < 400 || status >= 500;
+}
+
+/** The TLS alert for what the two sides do not share: before TLS 1.3, also for a certificate of the client. */
+export const handshakeFailure = 40;
+/** The TLS alerts about the other side's certificate. The client has none. */
+const certificateAlerts = [42, 43, 44, 45, 46, 48, 49, 116];
+
+/** Whether the server wants a certificate of the client: then it has taken no request. */
+export const wantsCertificate = (alert: number | undefined): boolean =>
+  certificateAlerts.includes(Number(alert));
+
+/** The TLS alert that a message of OpenSSL names: no field of an error has it. */
+export function alertIn(message: string): number | undefined {
+  const [, alert] = /SSL alert number (\d+)/.exec(message) ?? [];
+  return alert ? Number(alert) : undefined;
 }
 
 /** Whether to retry the request. A POST that the service may have done is never retried. */

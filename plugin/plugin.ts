@@ -15,14 +15,13 @@ import { planWrite } from "../provider/lifecycle/plan";
 import { type Found, read } from "../provider/lifecycle/read";
 import { remove } from "../provider/lifecycle/remove";
 import { update } from "../provider/lifecycle/update";
-import { plainKey, problemOf, readSettings } from "../provider/run/connection";
 import { cancel } from "../provider/run/engine";
 import { type Show, showOnStderr } from "../provider/run/log";
 import { Run } from "../provider/run/run";
 import { defined, type Properties, pick } from "../provider/values/properties";
-import { type Connection, defaultConnection } from "../provider/values/settings";
+import { type Connection, defaultConnection } from "../provider/values/setting";
 import { components } from "./construct";
-import { differentAccount, problemsOfConfig, sourceOf } from "./provider";
+import { configurationOf, differentAccount, problemsOfConfig } from "./provider";
 import { allShown, IncompleteError, serve, throughEngine } from "./rpc";
 import {
   type Deployed,
@@ -137,12 +136,12 @@ class Plugin {
 
   checkConfig(request: messages.CheckRequest) {
     const { values, secrets } = fromWire(request.getNews());
-    const from = sourceOf(request.getUrn(), values);
-    const problems = problemsOfConfig(from, values, request.getUrn());
+    const configuration = configurationOf(request.getUrn(), values);
+    const problems = problemsOfConfig(configuration, values, request.getUrn());
     this.#isConfigured = false;
     // The engine does not say here which values are secrets, but restores that in the answer. A key
     // of a program always is. A key of the stack's config stays as it is: configure refuses plain text.
-    const isStack = from.connection === defaultConnection;
+    const isStack = configuration.connection === defaultConnection;
     const always = isStack ? [] : secretsIn(this.#schema.provider.inputProperties);
     return new messages.CheckResponse()
       .setInputs(toWire(values, [...secrets, ...always]))
@@ -157,29 +156,29 @@ class Plugin {
     const changed = Object.keys({ ...olds, ...news }).filter((key) => olds[key] !== news[key]);
     // A default provider also changes with the version of the package, perhaps with its key.
     const isMove = this.#isConfigured && this.#connection !== defaultConnection;
-    const settings = isMove ? this.#run.account(this.#connection).settings : undefined;
-    const replaces = settings ? differentAccount(olds, settings) : [];
+    const { configuration } = this.#run.account(this.#connection);
+    const replaces = isMove ? differentAccount(olds, configuration) : [];
     return diffResponse([...changed, ...replaces]).setReplacesList(replaces);
   }
 
   configure(request: messages.ConfigureRequest) {
     const { values, secrets } = fromWire(request.getArgs());
-    const source = sourceOf(request.getUrn() ?? "", values);
+    const configuration = configurationOf(request.getUrn() ?? "", values);
+    const { connection, config, problem } = configuration;
     // Settings that can't be used fail the checks of the resources.
-    problemOf(() => {
-      const { baseUrl } = readSettings(source.connection, source.config, process.env);
-      const configured = new URL(baseUrl).origin;
+    if (!problem) {
+      const configured = new URL(configuration.settings.baseUrl).origin;
       this.#origin ??= configured;
       if (configured !== this.#origin)
         throw new Error(
           `this process was configured for ${this.#origin}, and is kept to that service`,
         );
-    });
-    this.#connection = source.connection;
+    }
+    this.#connection = connection;
     this.#reference = `${request.getUrn()}::${request.getId()}`;
-    this.#run = new Run(source.config, this.#show);
-    if (this.#connection === defaultConnection && values.apiKey && !secrets.has("apiKey"))
-      throw new Error(plainKey(this.#connection));
+    this.#run = new Run(config, this.#show);
+    if (connection === defaultConnection && values.apiKey && !secrets.has("apiKey"))
+      throw new Error(configuration.setting("apiKey").whySecret);
     this.#isConfigured = true;
     // Engines before 3.250 read what this plugin can do from here, not from the handshake.
     return new messages.ConfigureResponse()

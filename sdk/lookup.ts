@@ -5,7 +5,7 @@ import { pluginToken } from "../provider/kinds/token";
 import type { Lookup, LookupOptions } from "../provider/lifecycle/lookup";
 import type { Account } from "../provider/run/run";
 import { defined } from "../provider/values/properties";
-import { defaultConnection } from "../provider/values/settings";
+import { defaultConnection } from "../provider/values/setting";
 import { checkConnection } from "./connection";
 import type { InputOf } from "./kind";
 import { program } from "./program";
@@ -93,8 +93,7 @@ function mockOf(name: string, args: object): Pick<LookupOptions, "instead"> {
 
 /** The account that a lookup reads. */
 function accountOf(connection: string): Account {
-  checkConnection(connection);
-  return program().run.accountNow(connection);
+  return program().run.accountOf(checkConnection(connection));
 }
 
 /** Changes an error so that Pulumi shows only its message. */

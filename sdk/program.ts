@@ -1,4 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
+import type { Configuration } from "../provider/run/connection";
 import type { DeclaredHostports } from "../provider/run/declaredHostports";
 import { Run } from "../provider/run/run";
 import { ownStore } from "./workarounds";
@@ -16,8 +17,8 @@ export interface Owner {
 export class Program {
   /** The accounts that its lookups read. */
   readonly run = new Run((key) => pulumi.runtime.getConfig(key));
-  /** The connections whose settings are right. */
-  readonly connections = new Set<string>();
+  /** The settings of each connection, where they are right. */
+  readonly configurations = new Map<string, Configuration>();
   /** The folders from which this package was found. */
   readonly resolvableFrom = new Set<string>();
   /** What its edges declare, by connection. */

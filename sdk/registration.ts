@@ -4,7 +4,7 @@ import { filesKey } from "../provider/kinds/kind";
 import { typeToken } from "../provider/kinds/token";
 import type { StateNames } from "../provider/values/properties";
 import { defined } from "../provider/values/properties";
-import { defaultConnection } from "../provider/values/settings";
+import { defaultConnection } from "../provider/values/setting";
 import { checkConnection } from "./connection";
 import { type Owner, program } from "./program";
 import { checkResolvable } from "./resolvable";

@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { plainMessage } from "../client/plain";
 import { textOfShared } from "../provider/lifecycle/claim";
 import { DeclaredHostports } from "../provider/run/declaredHostports";
-import { defaultConnection } from "../provider/values/settings";
+import { defaultConnection } from "../provider/values/setting";
 import type { InputOf } from "./kind";
 import { type Owner, type Program, program } from "./program";
 import { failLater, mocks } from "./workarounds";

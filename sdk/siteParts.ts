@@ -1,10 +1,10 @@
-import { readFileSync, statSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
 import { plainMessage } from "../client/plain";
 import { filesKey, listed } from "../provider/kinds/kind";
 import { hostOf } from "../provider/values/hostport";
 import { covers, type SubjectAlternativeNames } from "../provider/values/names";
 import { isObject } from "../provider/values/properties";
+import { readTextFile } from "../provider/values/textFile";
 import { isAsync, wrongForm } from "./args";
 import { type InputOf, isOfKind } from "./kind";
 import type { TLSCertificate, TLSCertificateArgs } from "./tlsCertificate";
@@ -294,21 +294,18 @@ export function uncovered(
 function textOf(site: string, name: Name, file: string): string {
   const refuse = (reason: string) =>
     new pulumi.RunError(`the certificate of the site ${site}: ${reason}`);
-  let text: string;
-  try {
-    // A device or a pipe may never end.
-    text = statSync(file).isFile() ? readFileSync(file, "utf8") : "";
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    // The value may be a private key.
+  // The value may be a private key.
+  if (file.includes("-----BEGIN"))
     throw refuse(
-      String(file).includes("-----BEGIN")
-        ? "chainFile and keyFile are paths: give PEM text as certificatePem and privateKeyPem"
-        : `${name} ${file} can't be read from ${process.cwd()} (${code})`,
+      "chainFile and keyFile are paths: give PEM text as certificatePem and privateKeyPem",
     );
+  try {
+    const text = readTextFile(file);
+    if (text.trim()) return text;
+  } catch (error) {
+    throw refuse(`${name} ${file} ${(error as Error).message}`);
   }
-  if (text.trim()) return text;
-  throw refuse(`${name} ${file} is empty, or is no regular file`);
+  throw refuse(`${name} ${file} is empty`);
 }
 
 function modulesOf({ ipPolicyIds, certificateAuthorityIds }: TLSSiteAccess) {

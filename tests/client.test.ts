@@ -7,6 +7,7 @@ import { type ClientRequest, createServer, type IncomingMessage } from "node:htt
 import { type AddressInfo, connect, createServer as createTcpServer, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { mock } from "node:test";
+import { createServer as createTlsServer } from "node:tls";
 import { inspect, promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import * as v from "valibot";
@@ -739,6 +740,25 @@ describe("the client", () => {
       assert.equal(requests.length, 0);
     });
 
+    it("C33: that is to have a certificate of the client says so, and nothing has taken the request", async () => {
+      const { certificatePem: cert, privateKeyPem: key } = await makeCertificate({
+        commonName: "localhost",
+      });
+      const wanting = { cert, key, ca: cert, requestCert: true };
+      // As a server in Go does.
+      const badCertificate = Buffer.from([21, 3, 3, 0, 2, 2, 42]);
+      for (const server of [
+        createTlsServer(wanting),
+        createTlsServer({ ...wanting, maxVersion: "TLSv1.2" }),
+        createTcpServer((socket) => socket.once("data", () => socket.end(badCertificate))),
+      ]) {
+        const baseUrl = await listening(server);
+        const client = new Client({ baseUrl, apiKey, caFile: fileWith(cert) });
+        const { message } = await failure(create(client), { attempts: 1, ambiguous: false });
+        assert.match(message, /localhost:\d+ wants a certificate of the client.*option baseUrl/);
+      }
+    });
+
     it("C1: trusts the authorities of caFile in place of those of Node.js", async () => {
       const { url, caFile } = await scripted([done]);
       const { certificatePem } = await makeCertificate({ commonName: "other", isCa: true });
@@ -985,6 +1005,21 @@ describe("the client", () => {
       const fields = { code: "ECONNREFUSED", ambiguous: false, attempts: 2 };
       const { message } = await failure(create(client), fields);
       assert.match(message, /the network and the proxy in HTTPS_PROXY/);
+    });
+
+    it("C1: whose own certificate is not trusted, or that does not speak TLS, is named", async () => {
+      const { client, requests } = await proxied([], pass, "https://");
+      const { message } = await failure(create(client), { code: "EPROTO", ambiguous: false });
+      assert.match(message, /the proxy in HTTPS_PROXY does not speak TLS/);
+      const { certificatePem: cert, privateKeyPem: key } = await makeCertificate({
+        commonName: "localhost",
+      });
+      setEnv({ HTTPS_PROXY: await listening(createTlsServer({ cert, key })) });
+      const other = new Client({ baseUrl: client.baseUrl.href, apiKey });
+      const reason =
+        /: the certificate of the proxy in HTTPS_PROXY is not trusted .* in the option caFile$/;
+      assert.match((await failure(create(other), { ambiguous: false })).message, reason);
+      assert.equal(requests.length, 0);
     });
 
     it("C1 C4: whose URL is malformed is named by its variable, without its password", () => {

@@ -10,12 +10,7 @@ import {
   startEmulator,
 } from "../emulator/server";
 import { tlsEdge } from "../provider/dynamic/dynamic";
-import {
-  ConfigurationError,
-  readSettings,
-  sourcesOf,
-  unknownKeys,
-} from "../provider/run/connection";
+import { Configuration, ConfigurationError } from "../provider/run/connection";
 import { Run } from "../provider/run/run";
 import { checkConnection } from "../sdk/connection";
 import {
@@ -35,7 +30,7 @@ import {
 type Config = Record<string, string>;
 
 const read = (env: NodeJS.ProcessEnv, config: Config = {}, connection = "tlsedge") =>
-  readSettings(connection, (key) => config[key], env);
+  new Configuration(connection, (key) => config[key], env).settings;
 
 const enough = { TLSEDGE_BASE_URL: "https://a.example", TLSEDGE_API_KEY: "from-environment" };
 
@@ -71,7 +66,7 @@ describe("the settings of a connection", () => {
     const config = { "tlsedge:baseUrl": "https://b.example", "tlsedge:timeoutSeconds": "60" };
     const env = { ...enough, TLSEDGE_MAX_RETRIES: "" };
     assert.equal(
-      sourcesOf("tlsedge", (key) => config[key as keyof typeof config], env),
+      new Configuration("tlsedge", (key) => config[key as keyof typeof config], env).sources,
       "baseUrl (https://b.example) from tlsedge:baseUrl, not TLSEDGE_BASE_URL; " +
         "apiKey from TLSEDGE_API_KEY; timeoutSeconds from tlsedge:timeoutSeconds",
     );
@@ -86,12 +81,12 @@ describe("the settings of a connection", () => {
   });
 
   it("C1 that are misspelt in the namespace are refused, with the nearest name", () => {
-    const ofKeys = (...keys: string[]) => unknownKeys("tlsedge", keys) ?? "";
-    assert.match(ofKeys("tlsedge:baseurl"), /tlsedge:baseurl .*tlsedge:baseUrl\?.*Pulumi\.yaml/);
-    const far = ofKeys("tlsedge:colour", "tlsedge:caFiles");
+    const configuration = new Configuration("tlsedge", () => undefined, enough);
+    const ofNames = (...names: string[]) => configuration.unknown(names, "project") ?? "";
+    assert.match(ofNames("baseurl"), /tlsedge:baseurl .*tlsedge:baseUrl\?.*Pulumi\.yaml/);
+    const far = ofNames("colour", "caFiles");
     assert.match(far, /tlsedge:colour, .*tlsedge:caFile\?.*requestsPerMinute/);
-    // Another namespace is another's: that of a connection is judged when it is used.
-    assert.equal(ofKeys("tlsedge-staging:baseurl", "app:baseurl", "tlsedge:maxRetries"), "");
+    assert.equal(ofNames("maxRetries"), "");
   });
 
   it("C1 that are missing are named together, with both ways to set each", () => {
@@ -105,16 +100,23 @@ describe("the settings of a connection", () => {
   const url = "must be https://, a host and perhaps a path, such as https://api.example.com";
   const characters = "has a space, a line break or a character that a key can't have";
   const quoted = "has quotation marks around it";
+  const unset = "has undefined, null or None in it: a variable was not set";
   const number = "must be a whole number from";
   /** Mistakes by variable: the value, and what is said of it, after the variable. */
   const mistakes: Record<string, [value: string, reason: string][]> = {
     TLSEDGE_BASE_URL: [
-      ...["api.example.com", "http://a.example", '"https://a.example"', "https://a.example:70000"],
-      ...["https://", "https://user:tlse_key@a.example", "https://a.example/?x=tlse_key"],
-      // Perhaps an API key, put there by mistake.
-      "tlse_key_0123456789ABCDEFGHIJKLMNOPQ",
-    ].map((value) => [value, url]),
+      ['"https://a.example"', `${quoted}, which are no part of the URL`],
+      ["https://undefined/v2", unset],
+      ["https://api.None.example", unset],
+      ...[
+        ...["api.example.com", "http://a.example", "https://a.example:70000", "https://"],
+        ...["https://user:tlse_key@a.example", "https://a.example/?x=tlse_key"],
+        // Perhaps an API key, put there by mistake.
+        "tlse_key_0123456789ABCDEFGHIJKLMNOPQ",
+      ].map((value): [string, string] => [value, url]),
+    ],
     TLSEDGE_API_KEY: [
+      ["undefined", unset],
       ["tlse_key with spaces", characters],
       ["tlse_key\nwith-a-break", characters],
       ["tlse_keyschlüssel", characters],
@@ -124,13 +126,18 @@ describe("the settings of a connection", () => {
     TLSEDGE_API_VERSION: [["tlse_key_4bHq9Z", "must be a whole number, such as 2"]],
     TLSEDGE_VERSION_HEADER: [["Api: tlse_key", "must be the name of a header"]],
     TLSEDGE_CA_FILE: [
-      [
-        "tlse_key/ca.pem",
-        `must be the path of a PEM file, and can't be read from ${process.cwd()} (`,
-      ],
+      ["tlse_key/ca.pem", `can't be read from ${process.cwd()} (`],
+      ['"tlse_key/ca.pem"', `${quoted}, which are no part of the path`],
+      ["file:///tlse_key/ca.pem", "is a URL: write the path alone"],
+      ["tlse_key\\ca.pem", "has a \\, which separates no folders"],
+      ["tlse_key\fa.pem", "has a control character"],
+      ["~/tlse_key/ca.pem", "begins with ~ or $"],
       // As a pipe, another device may never end.
       [devNull, "is no regular file"],
-    ],
+    ].map(([value = "", reason]): [string, string] => [
+      value,
+      `must be the path of a PEM file, and ${reason}`,
+    ]),
     TLSEDGE_TIMEOUT_SECONDS: ["0", "soon", "86401"].map((value) => [value, `${number} 1 to 86400`]),
     TLSEDGE_MAX_RETRIES: [["-1", `${number} 0 to 1000`]],
     TLSEDGE_REQUESTS_PER_MINUTE: [["1.5", `${number} 0 to 1000000`]],

@@ -123,6 +123,7 @@ describe("the shape of inputs", () => {
   const none = `is no hostport: write only ${write}, or *.example.com:443 for all names of one more label`;
   const ascii =
     "has a line break, or a character that is not ASCII: remove it, or write the name as DNS has it (xn--…)";
+  const unset = "has undefined, null or None in it: a variable was not set when the text was made";
   const label = (length: number) => "a".repeat(length);
   /** A host name of this many characters, of labels of at most 63. */
   const host = (length: number) => {
@@ -140,11 +141,14 @@ describe("the shape of inputs", () => {
       ...["-a.example.com:443", "a-.example.com:443", `${label(64)}.com:443`],
     ],
     [ascii]: ["münchen.example:443", "“shop.example.org:443”"],
+    // The texts of JavaScript, Java and Python.
+    [unset]: ["undefined.example.com:443", "null:443", "a.None.org:443", "a.org:undefined"],
   };
   it("C15 a right hostport and an empty list pass; a host name may have 253 characters, and no line break", () => {
     for (const right of [
       ...[`${host(253)}:443`, `*.${host(251)}:443`, `${label(63)}.example.com:443`],
       ...["a-b.example.com:443", "*.example.com:8443", "localhost:1", "x_y.z:65535"],
+      ...["undefined-1.example.com:443", "nullable.example.com:443", "none.example.com:443"],
     ]) {
       assert.deepEqual(problems({ hostports: [right] }), []);
     }
@@ -187,6 +191,7 @@ describe("the shape of inputs", () => {
     "backend.backendId": [
       ["", '"" must not be empty'],
       ["bkdtg_1 ", `"bkdtg_1 " ${noId}`],
+      ["None:1", `"None:1" ${unset}`],
       ["bkdtg_\u0661", `"bkdtg_\u0661" ${noId}`],
     ],
     "backend.enabled": [["yes", "is a string, but must be true or false, without quotes"]],

@@ -144,11 +144,8 @@ describe("a TLS site", () => {
     ["an output for a file", withKey(() => pulumi.output("x")), /keyFile must/],
     ["a file that is not there", withKey(() => "/no/such.pem"), /: keyFile \/no\/such.pem can/],
     ["an empty file", withKey(() => fileWith("\n")), /: keyFile .* is empty/],
-    [
-      "a folder in place of a file",
-      withKey(() => "."),
-      /: keyFile \. is empty, or is no regular file/,
-    ],
+    ["a folder in place of a file", withKey(() => "."), /: keyFile \. is no regular file/],
+    ["a URL in place of a path", withKey(() => "file:///k.pem"), /k\.pem is a URL: write the path/],
     ["a key in place of its file", withKey(() => made.privateKeyPem), /are paths/],
     ["text as metadata", changed({ metadata: "tier" }), /metadata/],
     ["a list as metadata", changed({ metadata: [] }), /metadata/],

@@ -8,7 +8,8 @@ import { type Kind, settingsOf } from "../provider/kinds/kind";
 import { kinds, lookupNames } from "../provider/kinds/kinds";
 import { pluginToken as token, typeToken } from "../provider/kinds/token";
 import { lookups } from "../provider/lifecycle/lookup";
-import { defaultConnection, waysToSet } from "../provider/values/settings";
+import { defaultConnection, variableOf } from "../provider/values/setting";
+import type { Key } from "../provider/values/settingChecks";
 import { repository } from "./folders";
 
 /** Where the schema is. */
@@ -289,7 +290,7 @@ function configOf(source: Source): Fields["properties"] {
     "input",
   );
   for (const [key, property] of Object.entries(properties)) {
-    const { variable } = waysToSet(defaultConnection, key);
+    const variable = variableOf(defaultConnection, key as Key);
     property.description += ` Environment variable: \`${variable}\`.`;
   }
   return properties;

@@ -13,7 +13,7 @@ import { remove } from "../lifecycle/remove";
 import { update } from "../lifecycle/update";
 import { exitWithEngine } from "../run/engine";
 import { defined, type Properties, pick, withOneMarker } from "../values/properties";
-import { defaultConnection } from "../values/settings";
+import { defaultConnection } from "../values/setting";
 import { importKey, secretsKey, type Timed, type Timeouts, timeoutsKey } from "./hidden";
 import { currentRun } from "./process";
 import {

@@ -1,7 +1,6 @@
 import { isNotFound } from "../../client/errors";
 import type { Account, ManagedObject, Proof } from "../run/run";
 import type { Properties } from "../values/properties";
-import { waysToSet } from "../values/settings";
 
 /**
  * Whether the present settings belong to the account of the state (contract C7). State keeps a tag of the base URL and
@@ -56,9 +55,9 @@ async function ask(account: Account, proof: Proof): Promise<void> {
   }
 }
 
-function doubt({ connection, client }: Account, title: string): string {
-  const [base, key] = [waysToSet(connection, "baseUrl"), waysToSet(connection, "apiKey")];
-  const { variable } = waysToSet(connection, "sameAccount");
+function doubt({ configuration, client }: Account, title: string): string {
+  const [base, key] = [configuration.setting("baseUrl"), configuration.setting("apiKey")];
+  const { variable } = configuration.setting("sameAccount");
   return (
     `the ${title} was not found at ${client.baseUrl.href}, and the state was stored with another base URL or API key. ` +
     "So either it was deleted, or the present ones belong to another account or service. This run writes nothing more. If " +

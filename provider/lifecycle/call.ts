@@ -1,7 +1,7 @@
 import { hiddenArguments, type Kind } from "../kinds/kind";
 import type { Account, Run } from "../run/run";
 import { isObject, type Properties, pick } from "../values/properties";
-import type { Connection } from "../values/settings";
+import type { Connection } from "../values/setting";
 
 /** One call of the engine about a resource, without its protocol. */
 export interface Call {

@@ -1,6 +1,5 @@
 import { inputsOf, type Kind, keepEqual, type Problem } from "../kinds/kind";
 import { problemsOfShape, prune } from "../kinds/shape";
-import { problemOf } from "../run/connection";
 import type { ManagedObject } from "../run/run";
 import { nameInUrn, type Properties, unknownValue } from "../values/properties";
 import { findToAdopt, noteEqual, problemsOfAdoption } from "./adopt";
@@ -34,7 +33,7 @@ export async function check(call: Call, { olds, args, ...more }: ToCheck): Promi
   const { plansCreate } = protocol;
   const given = prune(kind, args, plansCreate ? {} : olds);
   const problems = problemsOfShape(kind, given);
-  const unusable = problemOf(() => run.account(connection));
+  const unusable = run.configuration(connection).problem;
   if (unusable) problems.push({ path: "", reason: unusable });
   /** Asks the service, unless the inputs have problems. A failure becomes a problem. */
   const attempt = async <T>(work: () => Promise<T>): Promise<T | undefined> => {

@@ -3,7 +3,7 @@ import { isUnchanged, storedSettings } from "../kinds/kind";
 import { isSameObject } from "../kinds/kinds";
 import type { Account, ManagedObject } from "../run/run";
 import type { Properties } from "../values/properties";
-import type { Connection } from "../values/settings";
+import type { Connection } from "../values/setting";
 import { noteObject, proveAccount } from "./account";
 import type { Call } from "./call";
 import { claim } from "./claim";

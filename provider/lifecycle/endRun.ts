@@ -2,7 +2,7 @@ import { finderOf, hostportsOf, type Kind } from "../kinds/kind";
 import { idAndTime } from "../kinds/state";
 import type { ListItem } from "../run/list";
 import type { Account, Planned, Run } from "../run/run";
-import { defaultConnection } from "../values/settings";
+import { defaultConnection } from "../values/setting";
 import { textOfAdoptions } from "./adopt";
 import { remediesFor } from "./hostports";
 

@@ -5,14 +5,8 @@ import { plainMessage } from "../../client/plain";
 import { withoutSecrets } from "../../client/redact";
 import type { Kind, Severity } from "../kinds/kind";
 import type { Properties } from "../values/properties";
-import { type Connection, defaultConnection } from "../values/settings";
-import {
-  type ConfigReader,
-  connect,
-  readSettings,
-  type Settings,
-  unknownVariables,
-} from "./connection";
+import { type ConfigReader, type Connection, defaultConnection } from "../values/setting";
+import { Configuration, connect, type Settings, unknownVariables } from "./connection";
 import { DeclaredHostports } from "./declaredHostports";
 import { cancelSignal } from "./engine";
 import { List, type Listed } from "./list";
@@ -68,16 +62,23 @@ class Memory {
 export class Account {
   constructor(
     readonly run: Run,
-    readonly connection: Connection,
-    readonly settings: Settings,
+    readonly configuration: Configuration,
     readonly client: Client,
     readonly memory: Memory,
   ) {}
 
+  get connection(): Connection {
+    return this.configuration.connection;
+  }
+
+  get settings(): Settings {
+    return this.configuration.settings;
+  }
+
   /** The account for one operation, whose requests share a deadline: see {@link Client.operation}. */
   operation(deadlineMs?: number, hidesTexts?: boolean): Account {
     const client = this.client.operation(deadlineMs, hidesTexts);
-    return new Account(this.run, this.connection, this.settings, client, this.memory);
+    return new Account(this.run, this.configuration, client, this.memory);
   }
 
   /** Tells base URL and key apart from others. State keeps it of each object that was made or read with them. */
@@ -155,34 +156,37 @@ export class Run {
     public show: Show = showOnStderr(),
   ) {}
 
+  /** The settings of a connection. Those of an account are read once in a run. */
+  configuration(connection: Connection = defaultConnection): Configuration {
+    const known = this.accounts.find((one) => one.connection === connection);
+    return known?.configuration ?? new Configuration(connection, this.config);
+  }
+
   /**
-   * The account of a connection, whose settings are read once in a run. Its operations share one client, so that
-   * all requests share its limit.
+   * The account of a connection. Its operations share one client, so that all requests share its limit.
    *
    * @throws ConfigurationError that names every missing or malformed setting.
    */
-  account(connection: Connection = defaultConnection): Account {
-    const known = this.accounts.find((one) => one.connection === connection);
+  account(connection?: Connection): Account {
     if (this.accounts.length === 0) this.log("warning", unknownVariables(process.env));
-    return known ?? this.accountNow(connection);
+    return this.accountOf(this.configuration(connection));
   }
 
-  /** {@link account} by the present settings: a process may run several programs, each with its own. */
-  accountNow(connection: Connection): Account {
-    const { config, accounts } = this;
-    const settings = readSettings(connection, config, process.env);
+  /** {@link account} by its settings: a process may run several programs, each with its own. */
+  accountOf(configuration: Configuration): Account {
+    const { accounts } = this;
+    const { connection, settings } = configuration;
     const equal = accounts.filter((one) => isDeepStrictEqual(one.settings, settings));
     const same = equal.find((one) => one.connection === connection);
     if (same) return same;
     const show: ClientOptions["show"] = (severity, text) =>
       this.show(severity, text && plainMessage(text), "resource");
     const hide = (text: string) => withoutSecrets(text, this.secrets);
-    const client =
-      equal[0]?.client ?? connect(connection, config, process.env, { show, hide }, settings);
+    const client = equal[0]?.client ?? connect(configuration, { show, hide });
     const ofKey = accounts.find(({ settings: { baseUrl, apiKey } }) =>
       isDeepStrictEqual([baseUrl, apiKey], [settings.baseUrl, settings.apiKey]),
     );
-    const account = new Account(this, connection, settings, client, ofKey?.memory ?? new Memory());
+    const account = new Account(this, configuration, client, ofKey?.memory ?? new Memory());
     accounts.push(account);
     return account;
   }

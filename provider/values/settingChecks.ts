@@ -1,10 +1,15 @@
 import { X509Certificate } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
 import * as v from "valibot";
+import { quoted, unset } from "../../client/mistakes";
+import { readTextFile } from "./textFile";
 
 /** The checks of the settings. No reason has the value, which may be an API key. */
 
 const text = v.string();
+const without = (pattern: RegExp, reason: string) =>
+  v.check<string, string>((value) => !pattern.test(value), reason);
+const withoutMarks = (what: string) =>
+  without(quoted, `has quotation marks around it, which are no part of the ${what}`);
 const matching = (pattern: RegExp, reason: string) => v.pipe(text, v.regex(pattern, reason));
 const wholeNumber = (least: number, most: number) => {
   const reason = `must be a whole number from ${least} to ${most}`;
@@ -23,6 +28,8 @@ const yesOrNo = v.pipe(
 
 const baseUrl = v.pipe(
   text,
+  withoutMarks("URL"),
+  without(...unset),
   v.check(isBase, "must be https://, a host and perhaps a path, such as https://api.example.com"),
   v.transform((value) => new URL(value).href.replace(/\/+$/, "")),
 );
@@ -35,10 +42,8 @@ function isBase(value: string): boolean {
 
 const apiKey = v.pipe(
   text,
-  v.check(
-    (value) => !/^(["'\u2018\u201c]).*["'\u2019\u201d]$/s.test(value),
-    "has quotation marks around it, which are no part of the key",
-  ),
+  withoutMarks("key"),
+  without(...unset),
   v.regex(/^[\x21-\x7e]+$/, "has a space, a line break or a character that a key can't have"),
 );
 
@@ -53,12 +58,9 @@ const caFile = v.pipe(
 function problemOfCaFile(path: string): string | undefined {
   let pem: string;
   try {
-    // A device or a pipe may never end.
-    if (!statSync(path).isFile()) return "is no regular file";
-    pem = readFileSync(path, "utf8");
+    pem = readTextFile(path);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    return `must be the path of a PEM file, and can't be read from ${process.cwd()} (${code})`;
+    return `must be the path of a PEM file, and ${(error as Error).message}`;
   }
   try {
     new X509Certificate(pem.slice(pem.indexOf("-----BEGIN CERTIFICATE-----")));
