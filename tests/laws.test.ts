@@ -12,6 +12,130 @@ import { Secrets } from "../tools/secrets";
 import { anyJson, character, holds, withOther } from "./cases";
 import { fullEdge, PlanFailure, type Properties, Stack, unknown, useEmulator } from "./support";
 
+/** What holds for any inputs that a program may give, in drawn cases. */
+describe("for any inputs", () => {
+  const emulator = useEmulator();
+
+  before(async () => {
+    const root = await makeCertificate({ commonName: "root", isCa: true });
+    const issuer = await makeCertificate({ commonName: "between", isCa: true, issuer: root });
+    const dnsNames = ["app.example.com", "*.app.example.com"];
+    const [a, ca] = [{ commonName: "a" }, { commonName: "a", issuer }];
+    Object.assign(pool, {
+      rsa: await makeCertificate({ ...ca, organization: "Acme, Inc.", keyType: "rsa" }),
+      ecdsa: await makeCertificate({ ...ca, locality: "Zürich", dnsNames, ips: ["::1"] }),
+      ed25519: await makeCertificate({ ...a, keyType: "ed25519" }),
+      other: await makeCertificate(a),
+    });
+  });
+
+  /** Checked again, with and without a deployment in between, the inputs are the same. */
+  async function isIdempotent(
+    provider: dynamic.ResourceProvider,
+    args: Properties,
+    { own = args, rewritten = args } = {},
+  ) {
+    const first = await new Stack(provider).check(args);
+    const again = Object.entries(first.inputs).filter(([name]) => name in own);
+    const second = await new Stack(provider).check(Object.fromEntries(again));
+    assert.deepEqual(second.failures, first.failures);
+    assert.ok(isDeepStrictEqual(second.inputs, first.inputs), "another check, other inputs");
+    if (first.failures.length > 0) return;
+    for (const news of [first.inputs, rewritten]) {
+      const later = await new Stack(provider).check(news, first.inputs);
+      assert.deepEqual(later.failures, []);
+      assert.ok(isDeepStrictEqual(later.inputs, first.inputs), "another update, other inputs");
+    }
+  }
+
+  it("C13 C25: the check of an edge is idempotent, valid or not, known or not", async () => {
+    const cases = fc.tuple(fc.oneof(edge, wrongEdge), fc.oneof(fc.constant<number[]>([]), places));
+    await holds(cases, 800, ([args, places]) => isIdempotent(tlsEdge, withUnknown(args, places)));
+  });
+
+  it("C21: the check of a certificate is idempotent, in whatever form its PEM is written", async () => {
+    const cases = fc.record({
+      name: certificateName,
+      keyOf: certificateName,
+      texts: fc.record(texts, { requiredKeys: [] }),
+      first: writing,
+      second: writing,
+    });
+    await holds(cases, 150, async ({ name, keyOf, texts, first, second }) => {
+      const argsIn = (way: typeof first): Properties => ({
+        ...texts,
+        certificatePem: written(name, way).certificatePem,
+        privateKeyPem: written(keyOf, way).privateKeyPem,
+      });
+      // A program does not set what follows from the chain.
+      const options = { own: certificateSchema.entries, rewritten: argsIn(second) };
+      await isIdempotent(tlsCertificate, argsIn(first), options);
+    });
+  });
+
+  it("C13: a value that is not known yet passes the plan at any depth, and is never sent", async () => {
+    const cases = fc.record({ before: edge, after: edge, places });
+    await holds(cases, 100, async ({ before, after, places }) => {
+      emulator.reset();
+      beginRun();
+      const planned = withUnknown(after, places);
+      if (!JSON.stringify(planned).includes(unknown)) return;
+      const stack = new Stack(tlsEdge);
+      const plan = async () => {
+        emulator.requests.length = 0;
+        const { verdict, inputs } = await stack.preview(planned);
+        assert.deepEqual(emulator.requests, []);
+        assert.ok(JSON.stringify(inputs).includes(unknown));
+        return verdict;
+      };
+      assert.equal(await plan(), "create");
+      await stack.up({ ...before });
+      assert.equal(await plan(), "update");
+      await stack.up({ ...after });
+      assert.ok(!JSON.stringify(emulator.requests).includes(unknown));
+    });
+  });
+
+  /** Nothing that an update shows has the secret in it. */
+  async function hides(secret: string, stack: Stack, args: Properties): Promise<void> {
+    const warn = mock.method(console, "error", () => {});
+    const outcome = await stack.up(args).catch((error: unknown) => error);
+    const warnings = warn.mock.calls.map((call) => call.arguments);
+    warn.mock.restore();
+    const failures = outcome instanceof PlanFailure ? outcome.failures : [];
+    const all = { depth: null, showHidden: true, maxStringLength: null, maxArrayLength: null };
+    const shown = inspect([outcome, String(outcome), failures, warnings], all);
+    const secrets = new Secrets();
+    // The whole body, however short its lines are.
+    secrets.add("a key", (secret.split(/-----[A-Z ]+-----/)[1] ?? secret).trim());
+    assert.deepEqual(secrets.in(shown), []);
+  }
+
+  it("C10 C50: no plan shows a key, wherever a damaged one stands", async () => {
+    const cases = fc.record({
+      name: certificateName,
+      keyOf: certificateName,
+      writing,
+      damage: fc.array(damage, { maxLength: 2 }),
+      place: fc.nat(999),
+    });
+    const edge = { ...fullEdge, onModuleRemoval: "replace", connection: "tlsedge" };
+    await holds(cases, 100, async ({ name, keyOf, writing, damage, place }) => {
+      emulator.reset();
+      const { certificatePem } = written(name, writing);
+      const { privateKeyPem: whole } = written(keyOf, writing);
+      const key = damage.reduce(
+        (key, [kind, at]) => damages[kind]?.(key, at % Math.max(1, key.length)) ?? key,
+        whole,
+      );
+      const args = { certificatePem, privateKeyPem: key, metadata: "m" };
+      await hides(whole, new Stack(tlsCertificate), args);
+      await hides(whole, new Stack(tlsCertificate), withOther(args, [[place, key]]));
+      await hides(whole, new Stack(tlsEdge), withOther<Properties>(edge, [[place, key]]));
+    });
+  });
+});
+
 /* An edge of a program: every value is valid, and anything may be left out, null or empty. */
 
 const textUpTo = (bytes: number) =>
@@ -158,127 +282,3 @@ const damages: ((key: string, place: number) => string)[] = [
   (key) => key.replaceAll("PRIVATE KEY", "ENCRYPTED PRIVATE KEY"),
 ];
 const damage = fc.tuple(fc.nat(damages.length - 1), fc.nat(9999));
-
-/** What holds for any inputs that a program may give, in drawn cases. */
-describe("for any inputs", () => {
-  const emulator = useEmulator();
-
-  before(async () => {
-    const root = await makeCertificate({ commonName: "root", isCa: true });
-    const issuer = await makeCertificate({ commonName: "between", isCa: true, issuer: root });
-    const dnsNames = ["app.example.com", "*.app.example.com"];
-    const [a, ca] = [{ commonName: "a" }, { commonName: "a", issuer }];
-    Object.assign(pool, {
-      rsa: await makeCertificate({ ...ca, organization: "Acme, Inc.", keyType: "rsa" }),
-      ecdsa: await makeCertificate({ ...ca, locality: "Zürich", dnsNames, ips: ["::1"] }),
-      ed25519: await makeCertificate({ ...a, keyType: "ed25519" }),
-      other: await makeCertificate(a),
-    });
-  });
-
-  /** Checked again, with and without a deployment in between, the inputs are the same. */
-  async function isIdempotent(
-    provider: dynamic.ResourceProvider,
-    args: Properties,
-    { own = args, rewritten = args } = {},
-  ) {
-    const first = await new Stack(provider).check(args);
-    const again = Object.entries(first.inputs).filter(([name]) => name in own);
-    const second = await new Stack(provider).check(Object.fromEntries(again));
-    assert.deepEqual(second.failures, first.failures);
-    assert.ok(isDeepStrictEqual(second.inputs, first.inputs), "another check, other inputs");
-    if (first.failures.length > 0) return;
-    for (const news of [first.inputs, rewritten]) {
-      const later = await new Stack(provider).check(news, first.inputs);
-      assert.deepEqual(later.failures, []);
-      assert.ok(isDeepStrictEqual(later.inputs, first.inputs), "another update, other inputs");
-    }
-  }
-
-  it("C13 C25: the check of an edge is idempotent, valid or not, known or not", async () => {
-    const cases = fc.tuple(fc.oneof(edge, wrongEdge), fc.oneof(fc.constant<number[]>([]), places));
-    await holds(cases, 800, ([args, places]) => isIdempotent(tlsEdge, withUnknown(args, places)));
-  });
-
-  it("C21: the check of a certificate is idempotent, in whatever form its PEM is written", async () => {
-    const cases = fc.record({
-      name: certificateName,
-      keyOf: certificateName,
-      texts: fc.record(texts, { requiredKeys: [] }),
-      first: writing,
-      second: writing,
-    });
-    await holds(cases, 150, async ({ name, keyOf, texts, first, second }) => {
-      const argsIn = (way: typeof first): Properties => ({
-        ...texts,
-        certificatePem: written(name, way).certificatePem,
-        privateKeyPem: written(keyOf, way).privateKeyPem,
-      });
-      // A program does not set what follows from the chain.
-      const options = { own: certificateSchema.entries, rewritten: argsIn(second) };
-      await isIdempotent(tlsCertificate, argsIn(first), options);
-    });
-  });
-
-  it("C13: a value that is not known yet passes the plan at any depth, and is never sent", async () => {
-    const cases = fc.record({ before: edge, after: edge, places });
-    await holds(cases, 100, async ({ before, after, places }) => {
-      emulator.reset();
-      beginRun();
-      const planned = withUnknown(after, places);
-      if (!JSON.stringify(planned).includes(unknown)) return;
-      const stack = new Stack(tlsEdge);
-      const plan = async () => {
-        emulator.requests.length = 0;
-        const { verdict, inputs } = await stack.preview(planned);
-        assert.deepEqual(emulator.requests, []);
-        assert.ok(JSON.stringify(inputs).includes(unknown));
-        return verdict;
-      };
-      assert.equal(await plan(), "create");
-      await stack.up({ ...before });
-      assert.equal(await plan(), "update");
-      await stack.up({ ...after });
-      assert.ok(!JSON.stringify(emulator.requests).includes(unknown));
-    });
-  });
-
-  /** Nothing that an update shows has the secret in it. */
-  async function hides(secret: string, stack: Stack, args: Properties): Promise<void> {
-    const warn = mock.method(console, "error", () => {});
-    const outcome = await stack.up(args).catch((error: unknown) => error);
-    const warnings = warn.mock.calls.map((call) => call.arguments);
-    warn.mock.restore();
-    const failures = outcome instanceof PlanFailure ? outcome.failures : [];
-    const all = { depth: null, showHidden: true, maxStringLength: null, maxArrayLength: null };
-    const shown = inspect([outcome, String(outcome), failures, warnings], all);
-    const secrets = new Secrets();
-    // The whole body, however short its lines are.
-    secrets.add("a key", (secret.split(/-----[A-Z ]+-----/)[1] ?? secret).trim());
-    assert.deepEqual(secrets.in(shown), []);
-  }
-
-  it("C10 C50: no plan shows a key, wherever a damaged one stands", async () => {
-    const cases = fc.record({
-      name: certificateName,
-      keyOf: certificateName,
-      writing,
-      damage: fc.array(damage, { maxLength: 2 }),
-      place: fc.nat(999),
-    });
-    const edge = { ...fullEdge, onModuleRemoval: "replace", connection: "tlsedge" };
-    await holds(cases, 100, async ({ name, keyOf, writing, damage, place }) => {
-      emulator.reset();
-      const { certificatePem } = written(name, writing);
-      const { privateKeyPem: whole } = written(keyOf, writing);
-      const key = damage.reduce(
-        (key, [kind, at]) => damages[kind]?.(key, at % Math.max(1, key.length)) ?? key,
-        whole,
-      );
-      const args = { certificatePem, privateKeyPem: key, metadata: "m" };
-      await hides(whole, new Stack(tlsCertificate), args);
-      await hides(whole, new Stack(tlsCertificate), withOther(args, [[place, key]]));
-      await hides(whole, new Stack(tlsEdge), withOther<Properties>(edge, [[place, key]]));
-    });
-  });
-});
