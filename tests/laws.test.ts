@@ -236,35 +236,28 @@ const writing = fc.record({
 });
 type ValueOf<T> = T extends fc.Arbitrary<infer Value> ? Value : never;
 
-function write(label: string, der: Buffer, form: ValueOf<typeof style>): string {
+/** The blocks of a PEM text, written in this way. */
+function rewritten(pem: string, form: ValueOf<typeof style>): string {
   const { columns, lineEnd, before, after, trailing } = form;
-  const body = der.toString("base64").match(new RegExp(`.{1,${columns}}`, "g")) ?? [];
-  const lines = [`-----BEGIN ${label}-----`, ...body, `-----END ${label}-----`];
-  return before + lines.map((line) => line + trailing).join(lineEnd) + (after || lineEnd);
-}
-
-/** The bytes of the PEM blocks in a text. */
-const bytesOf = (pem: string): Buffer[] =>
-  [...pem.matchAll(/-----BEGIN [^-]+-----([^-]*)-----END/g)].map(([, body = ""]) =>
-    Buffer.from(body, "base64"),
+  return pem.replace(
+    /(-----BEGIN .*-----)([^-]*)(-----END .*-----)\n/g,
+    (_, begin: string, text: string, end: string) => {
+      const body = text.replaceAll("\n", "").match(new RegExp(`.{1,${columns}}`, "g")) ?? [];
+      const lines = [begin, ...body, end].map((line) => line + trailing);
+      return before + lines.join(lineEnd) + (after || lineEnd);
+    },
   );
-
-/** The label and the bytes of a key in one of the forms that tools write. */
-function keyBlock(pem: string, form: string): [label: string, der: Buffer] {
-  const key = createPrivateKey(pem);
-  const kind = form === "traditional" ? key.asymmetricKeyType : undefined;
-  if (kind === "rsa") return ["RSA PRIVATE KEY", key.export({ type: "pkcs1", format: "der" })];
-  if (kind === "ec") return ["EC PRIVATE KEY", key.export({ type: "sec1", format: "der" })];
-  return ["PRIVATE KEY", key.export({ type: "pkcs8", format: "der" })];
 }
 
 /** A certificate and a key of the pool, written in this way. */
 function written(name: ValueOf<typeof certificateName>, way: ValueOf<typeof writing>) {
-  const { certificatePem, privateKeyPem } = pool[name];
-  const blocks = bytesOf(certificatePem).map((der) => write("CERTIFICATE", der, way.chain));
+  const { certificatePem, privateKeyPem, keyType } = pool[name];
+  const traditional = { rsa: "pkcs1", ecdsa: "sec1", ed25519: "pkcs8" }[keyType] as "pkcs8";
+  const type = way.form === "traditional" ? traditional : "pkcs8";
+  const key = String(createPrivateKey(privateKeyPem).export({ type, format: "pem" }));
   return {
-    certificatePem: blocks.join(""),
-    privateKeyPem: write(...keyBlock(privateKeyPem, way.form), way.key),
+    certificatePem: rewritten(certificatePem, way.chain),
+    privateKeyPem: rewritten(key, way.key),
   };
 }
 
