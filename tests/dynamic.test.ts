@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { mock } from "node:test";
-import { makeCertificate } from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
 import { millisecondsOf } from "../provider/dynamic/hidden";
 import { beginRun } from "../provider/dynamic/process";
@@ -12,6 +11,7 @@ import {
   failureOf,
   fullEdge,
   holdTimeouts,
+  makePair,
   messageOf,
   type Properties,
   Stack,
@@ -24,10 +24,9 @@ import {
 
 describe("the dynamic providers", () => {
   const emulator = useEmulator();
-  let certificate: { certificatePem: string; privateKeyPem: string };
+  let certificate: Awaited<ReturnType<typeof makePair>>;
   before(async () => {
-    const { certificatePem, privateKeyPem } = await makeCertificate({ commonName: "a.example" });
-    certificate = { certificatePem, privateKeyPem };
+    certificate = await makePair({ commonName: "a.example" });
   });
 
   it("C10 C15: a wrong hostport is shown, unless it is a secret or that is not known, and no property is named", async () => {

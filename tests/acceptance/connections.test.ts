@@ -35,7 +35,7 @@ scenario("two accounts of a program, as connections", ["dynamic"], () => {
       outside: async (project) => {
         await project.certificate(".", { commonName: "app.example.com" });
         const { url, apiKey, ca } = staging.service;
-        project.keepSecret("the API key of staging", apiKey);
+        project.secrets.add("the API key of staging", apiKey);
         await project.file("staging.pem", ca);
         const settings = { baseUrl: url, caFile: join(project.folder, "staging.pem") };
         for (const [name, value] of Object.entries(settings))
@@ -109,7 +109,7 @@ scenario("three accounts of a program, as the default and explicit providers", [
           project.env.TLSEDGE_API_KEY = "of-the-environment";
           await project.file("staging-ca.pem", staging.service.ca);
           for (const [name, { apiKey }] of Object.entries({ staging: staging.service, third })) {
-            project.keepSecret(`the API key of ${name}`, apiKey);
+            project.secrets.add(`the API key of ${name}`, apiKey);
             await project.file(`${name}-key`, apiKey);
           }
         },

@@ -11,7 +11,7 @@ import { Project } from "../../tools/engine";
 import { repository } from "../../tools/folders";
 import { generateSdks, missing, printProgram, programs } from "../../tools/languages";
 import { schemaFile } from "../../tools/schema";
-import { upload } from "../support";
+import { clientOf, upload } from "../support";
 
 const plugin = path.join(repository, "plugin", "dist");
 const unattended = ["--yes", "--skip-preview"];
@@ -56,7 +56,7 @@ describe("the code that the engine's import writes of what adopt found", () => {
     sdks = await generateSdks(schemaFile);
     project = await Project.create({}, {}, "plugin");
     await project.program("");
-    await seed(project.newClient());
+    await seed(clientOf(project.emulator));
     held = objects();
     const { folder: cwd, env } = project;
     const args = [path.join(repository, "dist", "cli", "main.js"), "adopt", "--plugin"];
