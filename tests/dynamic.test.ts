@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
-import { mock } from "node:test";
+import type { Fault } from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
 import { millisecondsOf } from "../provider/dynamic/hidden";
 import { beginRun } from "../provider/dynamic/process";
 import type { PartialResource } from "../tools/resource";
 import {
+  assertTimesOut,
   captureMessages,
   deployed,
   failureOf,
   fullEdge,
-  holdTimeouts,
   makePair,
   messageOf,
   type Properties,
@@ -18,7 +18,6 @@ import {
   skipPauses,
   takeMethods,
   takeRequests,
-  until,
   useEmulator,
 } from "./support";
 
@@ -135,21 +134,8 @@ describe("the dynamic providers", () => {
     const within = (...operations: string[]) => ({
       __timeouts: Object.fromEntries(operations.map((one) => [one, 200])),
     });
-    /** The clocks, which are held, reach the deadline of 200 ms when the request is there. */
-    const timesOut = async (method: "POST" | "GET" | "PATCH" | "DELETE", work: () => unknown) => {
-      skipPauses();
-      const asked: number[] = [];
-      const endTry = holdTimeouts(asked);
-      emulator.faults.add({ method, answer: "silence" });
-      const message = messageOf(Promise.resolve(work()));
-      await until(() => emulator.faults.list()[0]?.hits === 1);
-      assert.equal(asked.at(-1), 200);
-      mock.timers.tick(200);
-      endTry();
-      assert.match(await message, /no answer in time/);
-      emulator.faults.clear();
-      mock.reset();
-    };
+    const timesOut = (method: Fault["method"], work: () => Promise<unknown>) =>
+      assertTimesOut(emulator, method, 200, work);
 
     it("C93: creates, reads, updates and deletes end in time, of which state tells the latter", async () => {
       await timesOut("POST", () => new Stack(tlsEdge).up(within("create")));
