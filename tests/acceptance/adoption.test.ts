@@ -1,13 +1,10 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { tlsEdges } from "../../client/tlsEdge";
 import type { Project } from "../../tools/engine";
-import { repository } from "../../tools/folders";
 import { clientOf, upload } from "../support";
-import { scenario } from "./scenario";
+import { bin, scenario } from "./scenario";
 
 /**
  * What the engine does around an adoption; tests/adoption.test.ts has each mistake and each order, tests/adopt.test.ts
@@ -36,9 +33,8 @@ scenario("an adoption of a whole account", ["dynamic"], () => {
         key = shop.private_key_pem;
         project.secrets.add("the key of the shop", key);
         before = objects(project);
-        const bin = join(repository, "dist", "cli", "main.js");
-        const { env, folder } = project;
-        await promisify(execFile)(process.execPath, [bin, "adopt"], { cwd: folder, env });
+        const { code, output } = await project.start(["adopt"], bin).done;
+        assert.equal(code, 0, output);
         await project.file("Pulumi.yaml", "name: acceptance\nruntime: nodejs\n");
         await project.file("package.json", '{ "name": "acceptance", "main": "index.ts" }');
         await project.file("index.ts", 'import "./adoption";\n');

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type Account, type Emulator, startEmulator } from "../../emulator/server";
 import type { Project } from "../../tools/engine";
-import { repository } from "../../tools/folders";
-import { certificate, edge, lists, scenario } from "./scenario";
+import { bin, certificate, edge, lists, scenario } from "./scenario";
 
 /** The first hostport of each account's edges. */
 const served = (...accounts: Account[]) =>
@@ -59,7 +58,6 @@ scenario("two accounts of a program, as connections", ["dynamic"], () => {
     "C1 C50: a command reads the stack's config, which wins; an error says on one line what to do":
       {
         outside: async (project) => {
-          const bin = join(repository, "dist", "cli", "main.js");
           const says = async (line: string, text: RegExp | string) => {
             const { code, output } = await project.start(line.split(" "), bin).done;
             assert.match(`${code} ${output}`, new RegExp(text));
