@@ -3,9 +3,9 @@ import { X509Certificate } from "node:crypto";
 import * as x509 from "@peculiar/x509";
 import * as v from "valibot";
 import { Refusal, reasons } from "./errors";
+import { findBlocks, fits } from "./pem";
 import { labels, type Resource, readBody, strictObject, withoutUnset } from "./requests";
-import { type Made, newId, type Unset } from "./wire";
-import { alternativeNames, findBlocks, fits, ipOf, keyTypeOf, refuseAsGo, timeOf } from "./x509";
+import { type Made, newId, timestamp, type Unset } from "./wire";
 
 /** A TLS certificate, without its private key (api.md §2.2). */
 export interface TLSCertificateWire extends Made {
@@ -60,14 +60,18 @@ export const tlsCertificates: Resource<TLSCertificateWire> = {
     create(c, certificates) {
       const { certificate_pem, private_key_pem, ...texts } = readBody(c, upload);
       const chain = readChain(certificate_pem);
-      refuseKey(private_key_pem, chain);
+      const fields = fieldsOf(chain[0]);
+      if (!fields.private_key_type) {
+        throw new Refusal(reasons.keyTypeUnsupported, "A key must be RSA, ECDSA or Ed25519.");
+      }
+      refuseKey(private_key_pem, chain[0]);
       refuseDisorder(chain);
       return certificates.set({
         ...certificates.ref(newId("cert")),
         created_at: certificates.service.now(),
         ...texts,
-        certificate_pem: chain.map(({ certificate }) => `${pem(certificate.raw)}\n`).join(""),
-        ...chain[0].fields,
+        certificate_pem: chain.map(({ raw }) => `${pem(raw)}\n`).join(""),
+        ...fields,
       });
     },
     update(c, certificates, id) {
@@ -80,10 +84,8 @@ function pem(raw: Uint8Array): string {
   return x509.PemConverter.encode(Uint8Array.from(raw).buffer, "CERTIFICATE");
 }
 
-type Read = ReturnType<typeof readCertificate>;
-
 /** The certificates of a PEM text, leaf first. Text around the blocks is ignored. */
-function readChain(text: string): [Read, ...Read[]] {
+function readChain(text: string): [X509Certificate, ...X509Certificate[]] {
   if (text.trim() === "") {
     throw new Refusal(reasons.certificateMissing, "certificate_pem is missing.");
   }
@@ -101,43 +103,37 @@ function readChain(text: string): [Read, ...Read[]] {
   throw new Refusal(reasons.certificateUnparsable, "certificate_pem holds no CERTIFICATE block.");
 }
 
-function readCertificate(der: Buffer, index: number) {
+function readCertificate(der: Buffer, index: number): X509Certificate {
   try {
-    const certificate = new X509Certificate(der);
-    const parsed = new x509.X509Certificate(Uint8Array.from(der));
-    refuseAsGo(certificate, parsed);
-    return { certificate, fields: fieldsOf(parsed) };
+    return new X509Certificate(der);
   } catch (cause) {
     const message = `Certificate ${index + 1} of certificate_pem can't be parsed.`;
     throw new Refusal(reasons.certificateUnparsable, message, { cause });
   }
 }
 
-function refuseKey(text: string, chain: [Read, ...Read[]]): void {
+function refuseKey(text: string, leaf: X509Certificate): void {
   if (text.trim() === "") throw new Refusal(reasons.keyMissing, "private_key_pem is missing.");
-  if (!chain.every(({ fields }) => fields.private_key_type)) {
-    throw new Refusal(reasons.keyTypeUnsupported, "A key must be RSA, ECDSA or Ed25519.");
-  }
   const block = findBlocks(text).find(({ label }) => /^(.* )?PRIVATE KEY$/.test(label));
   if (block?.label.startsWith("ENCRYPTED ") || block?.headers.includes("ENCRYPTED")) {
     throw new Refusal(reasons.keyEncrypted, "private_key_pem is encrypted: send it decrypted.");
   }
-  if (!isKeyOf(chain[0], block?.der)) {
+  if (!isKeyOf(leaf, block?.der)) {
     throw new Refusal(reasons.keyMismatch, "private_key_pem is not the key of the leaf.");
   }
 }
 
-function isKeyOf({ certificate }: Read, der: Buffer = Buffer.alloc(0)): boolean {
+function isKeyOf(leaf: X509Certificate, der: Buffer = Buffer.alloc(0)): boolean {
   try {
-    return fits(der, certificate);
+    return fits(der, leaf);
   } catch (cause) {
     throw new Refusal(reasons.keyUnparsable, "private_key_pem can't be parsed.", { cause });
   }
 }
 
-function refuseDisorder(chain: Read[]): void {
-  chain.slice(1).forEach(({ certificate: issuer }, index) => {
-    const certificate = chain[index]?.certificate;
+function refuseDisorder(chain: X509Certificate[]): void {
+  chain.slice(1).forEach((issuer, index) => {
+    const certificate = chain[index];
     if (certificate?.checkIssued(issuer) && certificate.verify(issuer.publicKey)) return;
     throw new Refusal(
       reasons.chainOutOfOrder,
@@ -146,24 +142,30 @@ function refuseDisorder(chain: Read[]): void {
   });
 }
 
+/** The types of api.md §2.2, by the library's names of their algorithms. */
+const keyTypes: Record<string, string> = {
+  "RSASSA-PKCS1-v1_5": "rsa",
+  ECDSA: "ecdsa",
+  Ed25519: "ed25519",
+};
+
 /** The fields that the service takes from the leaf (api.md §2.2). */
-function fieldsOf(leaf: x509.X509Certificate) {
-  const { subjectName, issuerName } = leaf;
-  const part = (name: string) => subjectName.getField(name)[0] ?? "";
-  const names = alternativeNames(leaf);
+function fieldsOf({ raw }: X509Certificate) {
+  const leaf = new x509.X509Certificate(Uint8Array.from(raw));
+  const part = (name: string) => leaf.subjectName.getField(name)[0] ?? "";
+  const names = leaf.getExtension(x509.SubjectAlternativeNameExtension)?.names.items ?? [];
   const named = (type: string) => names.flatMap((name) => (name.type === type ? [name.value] : []));
   return {
-    // Of several common names, Go takes the last.
-    subject_common_name: subjectName.getField("CN").at(-1) ?? "",
-    subject_alternative_names: { dns_names: named("dns"), ips: named("ip").map(ipOf) },
+    subject_common_name: part("CN"),
+    subject_alternative_names: { dns_names: named("dns"), ips: named("ip") },
     // Null: a person has uploaded it.
     issued_at: null as Unset<string>,
-    not_before: timeOf(leaf, leaf.notBefore),
-    not_after: timeOf(leaf, leaf.notAfter),
+    not_before: timestamp(leaf.notBefore),
+    not_after: timestamp(leaf.notAfter),
     key_usages: keyUsages(leaf.getExtension(x509.KeyUsagesExtension)?.usages ?? 0),
     extended_key_usages: extendedKeyUsages(leaf),
-    private_key_type: keyTypeOf(leaf),
-    issuer_common_name: issuerName.getField("CN").at(-1) ?? "",
+    private_key_type: keyTypes[leaf.publicKey.algorithm.name],
+    issuer_common_name: leaf.issuerName.getField("CN")[0] ?? "",
     serial_number: leaf.serialNumber,
     subject_organization: part("O"),
     subject_organizational_unit: part("OU"),

@@ -29,87 +29,6 @@ import {
   useEmulator,
 } from "./support";
 
-/** What stands in an answer instead: JSON, or one of the special values. */
-const special: Record<string, () => unknown> = {
-  missing: () => undefined,
-  huge: () => "x".repeat(300_000),
-  deep: () => JSON.parse(`${"[".repeat(1000)}${"]".repeat(1000)}`),
-  many: () => Array.from({ length: 5000 }, (_, n) => n),
-  proto: () => JSON.parse('{"__proto__":{"id":1},"constructor":{"name":2},"toString":3}'),
-};
-type Instead = { json: unknown } | { special: string };
-/** A case has the name of a special value, so that a failure can be read. */
-const instead: fc.Arbitrary<Instead> = fc.oneof(
-  { weight: 6, arbitrary: anyJson.map((json) => ({ json })) },
-  {
-    weight: 1,
-    arbitrary: fc.constantFrom(...Object.keys(special)).map((special) => ({ special })),
-  },
-);
-const standIn = (one: Instead) => ("json" in one ? one.json : special[one.special]?.());
-
-/** Another value at one place of an answer; the last place is a field more. */
-interface Change {
-  place: number;
-  instead: Instead;
-}
-const change: fc.Arbitrary<Change> = fc.record({ place: fc.noBias(fc.nat(199)), instead });
-
-function changed(body: unknown, { place, instead }: Change): { body: unknown; path: string } {
-  const paths = [[], ...pathsIn(body), ["added"]];
-  const path = paths[place % paths.length] ?? [];
-  const value = standIn(instead);
-  if (path.length === 0) return { body: value ?? null, path: "" };
-  const text = path.map((name) => (typeof name === "number" ? `[${name}]` : `.${name}`)).join("");
-  return { body: withValueAt(body, path, value), path: text.slice(1) };
-}
-
-const isNothing = (value: unknown) => value === null || value === undefined;
-
-/** Whether a value has the form of a complete one: the types of its parts. Any part may be unset. */
-function hasForm(value: unknown, complete: unknown): boolean {
-  if (isNothing(value) || isNothing(complete)) return true;
-  if (typeof value !== typeof complete || Array.isArray(value) !== Array.isArray(complete))
-    return false;
-  if (typeof complete !== "object") return true;
-  if (Array.isArray(value)) return value.every((one) => hasForm(one, Object(complete)[0]));
-  return Object.entries(Object(complete)).every(([name, part]) =>
-    hasForm(Object(value)[name], part),
-  );
-}
-
-/** Whether Pulumi can store a value: no undefined in a list, no NaN, nothing but plain data. */
-function isPlain(value: unknown): boolean {
-  if (value === null || ["string", "boolean"].includes(typeof value)) return true;
-  if (typeof value === "number") return Number.isFinite(value);
-  if (Array.isArray(value))
-    return Object.keys(value).length === value.length && value.every(isPlain);
-  if (typeof value !== "object" || Object.getPrototypeOf(value) !== Object.prototype) return false;
-  return Object.values(value).every((part) => part === undefined || isPlain(part));
-}
-
-/** Whether one of two paths is within the other. An error may name a list, or one of its items. */
-function isAbout(field: string, path: string): boolean {
-  const isBelow = (one: string, other: string) =>
-    one === other || one.startsWith(`${other}.`) || one.startsWith(`${other}[`);
-  return path === "" || isBelow(path, field) || isBelow(field, path);
-}
-
-/** The error of an answer that can't be used names the field. */
-function namesField(error: unknown, paths: string[]): void {
-  assert.ok(error instanceof ConnectionError, `not a ConnectionError: ${inspect(error)}`);
-  assert.equal(error.code, "EBADANSWER");
-  const { field = "" } = error;
-  assert.ok(
-    paths.some((path) => isAbout(field, path)),
-    `${field} is named, not ${paths}`,
-  );
-  assert.ok(error.message.includes(field));
-}
-
-const isChainError = (error: unknown) =>
-  error instanceof Error && error.message.startsWith("certificate_pem ");
-
 /** The provider makes of any answer a right state, or an error that names the field, and shows its texts inert. */
 describe("for any answer", () => {
   const emulator = useEmulator();
@@ -348,3 +267,84 @@ describe("for any answer", () => {
     });
   });
 });
+
+/** What stands in an answer instead: JSON, or one of the special values. */
+const special: Record<string, () => unknown> = {
+  missing: () => undefined,
+  huge: () => "x".repeat(300_000),
+  deep: () => JSON.parse(`${"[".repeat(1000)}${"]".repeat(1000)}`),
+  many: () => Array.from({ length: 5000 }, (_, n) => n),
+  proto: () => JSON.parse('{"__proto__":{"id":1},"constructor":{"name":2},"toString":3}'),
+};
+type Instead = { json: unknown } | { special: string };
+/** A case has the name of a special value, so that a failure can be read. */
+const instead: fc.Arbitrary<Instead> = fc.oneof(
+  { weight: 6, arbitrary: anyJson.map((json) => ({ json })) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(...Object.keys(special)).map((special) => ({ special })),
+  },
+);
+const standIn = (one: Instead) => ("json" in one ? one.json : special[one.special]?.());
+
+/** Another value at one place of an answer; the last place is a field more. */
+interface Change {
+  place: number;
+  instead: Instead;
+}
+const change: fc.Arbitrary<Change> = fc.record({ place: fc.noBias(fc.nat(199)), instead });
+
+function changed(body: unknown, { place, instead }: Change): { body: unknown; path: string } {
+  const paths = [[], ...pathsIn(body), ["added"]];
+  const path = paths[place % paths.length] ?? [];
+  const value = standIn(instead);
+  if (path.length === 0) return { body: value ?? null, path: "" };
+  const text = path.map((name) => (typeof name === "number" ? `[${name}]` : `.${name}`)).join("");
+  return { body: withValueAt(body, path, value), path: text.slice(1) };
+}
+
+const isNothing = (value: unknown) => value === null || value === undefined;
+
+/** Whether a value has the form of a complete one: the types of its parts. Any part may be unset. */
+function hasForm(value: unknown, complete: unknown): boolean {
+  if (isNothing(value) || isNothing(complete)) return true;
+  if (typeof value !== typeof complete || Array.isArray(value) !== Array.isArray(complete))
+    return false;
+  if (typeof complete !== "object") return true;
+  if (Array.isArray(value)) return value.every((one) => hasForm(one, Object(complete)[0]));
+  return Object.entries(Object(complete)).every(([name, part]) =>
+    hasForm(Object(value)[name], part),
+  );
+}
+
+/** Whether Pulumi can store a value: no undefined in a list, no NaN, nothing but plain data. */
+function isPlain(value: unknown): boolean {
+  if (value === null || ["string", "boolean"].includes(typeof value)) return true;
+  if (typeof value === "number") return Number.isFinite(value);
+  if (Array.isArray(value))
+    return Object.keys(value).length === value.length && value.every(isPlain);
+  if (typeof value !== "object" || Object.getPrototypeOf(value) !== Object.prototype) return false;
+  return Object.values(value).every((part) => part === undefined || isPlain(part));
+}
+
+/** Whether one of two paths is within the other. An error may name a list, or one of its items. */
+function isAbout(field: string, path: string): boolean {
+  const isBelow = (one: string, other: string) =>
+    one === other || one.startsWith(`${other}.`) || one.startsWith(`${other}[`);
+  return path === "" || isBelow(path, field) || isBelow(field, path);
+}
+
+/** The error of an answer that can't be used names the field. */
+function namesField(error: unknown, paths: string[]): void {
+  assert.ok(error instanceof ConnectionError, `not a ConnectionError: ${inspect(error)}`);
+  assert.equal(error.code, "EBADANSWER");
+  const { field = "" } = error;
+  assert.ok(
+    paths.some((path) => isAbout(field, path)),
+    `${field} is named, not ${paths}`,
+  );
+  assert.ok(error.message.includes(field));
+}
+
+const isChainError = (error: unknown) =>
+  error instanceof Error && error.message.startsWith("certificate_pem ");

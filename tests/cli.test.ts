@@ -27,77 +27,6 @@ import {
   useEmulator,
 } from "./support";
 
-const certificateOf = (id: string, days: number, dns_names: string[] = [], more = {}) =>
-  certificateWire({
-    ...{ id, not_after: inDays(days).toISOString() },
-    subject_alternative_names: { dns_names, ips: [] },
-    ...more,
-  });
-const edgeOf = (hostports: string[], more: Partial<TLSEdgeWire> = {}) =>
-  edgeWire({ hostports, ...more });
-const unknownDate = { not_after: null };
-const early = { not_before: inDays(1).toISOString() };
-
-const statusWith = (parts: Partial<Account>, failWithin?: number, failOn?: Flag[]) => {
-  const account = { service: "api.example.com", edges: [], certificates: [], tunnels: [] };
-  return statusOf({ ...account, ...parts }, now, failWithin, failOn);
-};
-const textOf = (status: Status, width = 80, colour = false) =>
-  statusText(status, { width, colour });
-const idsOf = (objects: { id: string }[]) => objects.map(({ id }) => id).join();
-
-const usualReport = `Service: api.example.com
-
-Edges
-ID        HOSTPORTS                      MODULES
-edgtls_1  the shop                       open to all
-          environment: prod, owner: api
-          x.example:443
-edgtls_1  environment: prod, owner: web  backend bkdtg_1
-          d.example:1                    TLS edge 1.0+
-                                         weak TLS
-                                         open to all
-edgtls_3  no hostports                   IP rules ipp_1 off
-                                         mTLS on
-
-Certificates
-ID      NAMES       EXPIRES
-cert_3  x.example   2026-02-28, expired
-cert_5  x.example   unknown
-cert_1  x.example   2026-03-06, 5 days
-        old
-        owner: web
-cert_2  y.example   2026-03-09, 8 days
-cert_4  x.example   2026-03-10, 9 days
-                    valid from 2026-03-02
-
-Hostports without a certificate
-EDGE      HOSTPORT
-edgtls_1  d.example:1
-
-Unused certificates
-ID      NAMES      WHY
-cert_3  x.example  expired on 2026-02-28
-cert_5  x.example  its expiry date is not known
-cert_2  y.example  covers no hostport that needs a certificate
-cert_4  x.example  not valid before 2026-03-02
-
-Tunnels online
-ID    URL OR LABELS         FORWARDS TO  REGION
-tn_1  tcp://ssh.example:22  h:22         us
-tn_2  app=web, env=prod     -            -
-
-3 edges (1 hostport uncovered, 1 with weak TLS, 2 open to all, 1 module off), 5 certificates (1
-expired, 1 expiring in 7 days, 1 with no known expiry date), 2 tunnels`;
-
-/** How many columns a text takes: two for each character of this test's one wide alphabet. */
-const columns = (line: string) => line.length + (line.match(/\p{Script=Katakana}/gu) ?? []).length;
-
-function assertFits(report: string, width: number): void {
-  for (const line of stripVTControlCharacters(report).split("\n"))
-    assert.ok(columns(line) <= width, `${columns(line)} columns: ${line}`);
-}
-
 /** What `status` says of an account; below, the commands as a shell runs them. */
 describe("statusOf and statusText", () => {
   it("the most urgent certificate comes first, and fails a status with too few days left or an unknown date", () => {
@@ -591,3 +520,74 @@ describe("pulumi-tlsedge", () => {
     assert.doesNotMatch(program.stderr, /dist.cli.main|commander|string-width|axios/);
   });
 });
+
+const certificateOf = (id: string, days: number, dns_names: string[] = [], more = {}) =>
+  certificateWire({
+    ...{ id, not_after: inDays(days).toISOString() },
+    subject_alternative_names: { dns_names, ips: [] },
+    ...more,
+  });
+const edgeOf = (hostports: string[], more: Partial<TLSEdgeWire> = {}) =>
+  edgeWire({ hostports, ...more });
+const unknownDate = { not_after: null };
+const early = { not_before: inDays(1).toISOString() };
+
+const statusWith = (parts: Partial<Account>, failWithin?: number, failOn?: Flag[]) => {
+  const account = { service: "api.example.com", edges: [], certificates: [], tunnels: [] };
+  return statusOf({ ...account, ...parts }, now, failWithin, failOn);
+};
+const textOf = (status: Status, width = 80, colour = false) =>
+  statusText(status, { width, colour });
+const idsOf = (objects: { id: string }[]) => objects.map(({ id }) => id).join();
+
+const usualReport = `Service: api.example.com
+
+Edges
+ID        HOSTPORTS                      MODULES
+edgtls_1  the shop                       open to all
+          environment: prod, owner: api
+          x.example:443
+edgtls_1  environment: prod, owner: web  backend bkdtg_1
+          d.example:1                    TLS edge 1.0+
+                                         weak TLS
+                                         open to all
+edgtls_3  no hostports                   IP rules ipp_1 off
+                                         mTLS on
+
+Certificates
+ID      NAMES       EXPIRES
+cert_3  x.example   2026-02-28, expired
+cert_5  x.example   unknown
+cert_1  x.example   2026-03-06, 5 days
+        old
+        owner: web
+cert_2  y.example   2026-03-09, 8 days
+cert_4  x.example   2026-03-10, 9 days
+                    valid from 2026-03-02
+
+Hostports without a certificate
+EDGE      HOSTPORT
+edgtls_1  d.example:1
+
+Unused certificates
+ID      NAMES      WHY
+cert_3  x.example  expired on 2026-02-28
+cert_5  x.example  its expiry date is not known
+cert_2  y.example  covers no hostport that needs a certificate
+cert_4  x.example  not valid before 2026-03-02
+
+Tunnels online
+ID    URL OR LABELS         FORWARDS TO  REGION
+tn_1  tcp://ssh.example:22  h:22         us
+tn_2  app=web, env=prod     -            -
+
+3 edges (1 hostport uncovered, 1 with weak TLS, 2 open to all, 1 module off), 5 certificates (1
+expired, 1 expiring in 7 days, 1 with no known expiry date), 2 tunnels`;
+
+/** How many columns a text takes: two for each character of this test's one wide alphabet. */
+const columns = (line: string) => line.length + (line.match(/\p{Script=Katakana}/gu) ?? []).length;
+
+function assertFits(report: string, width: number): void {
+  for (const line of stripVTControlCharacters(report).split("\n"))
+    assert.ok(columns(line) <= width, `${columns(line)} columns: ${line}`);
+}

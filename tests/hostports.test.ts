@@ -87,10 +87,9 @@ describe("a hostport that another edge serves", () => {
 
   for (const isRead of [false, true]) {
     it(`C38: a hostport moves when another process gives it up ${isRead ? "after" : "before"} the list of edges is read`, async () => {
-      const holder = await edge(h1, h2);
-      // The baseline of the create, and then the list of who has it.
-      emulator.faults.add({ method: "GET", skip: 1, answer: "held", work: isRead });
-      const done = take(h2);
+      const [holder, taker] = [await edge(h1, h2), await edge()];
+      emulator.faults.add({ method: "GET", answer: "held", work: isRead });
+      const done = change(taker, h2);
       await until(() => emulator.faults.list()[0]?.hits === 1);
       await tlsEdges.update(stranger, holder.id, { hostports: [h1] });
       emulator.faults.clear();
@@ -112,8 +111,8 @@ describe("a hostport that another edge serves", () => {
       const seconds = (performance.now() - start) / 1000;
       assert.ok(seconds >= 20 && seconds < 21, `${seconds} s`);
       const isCreate = writes()[0]?.method === "POST";
-      // Besides the writes: the list for the holder, and before a create the newest page.
-      assert.deepEqual([writes().length, emulator.requests.length], [8, isCreate ? 10 : 9]);
+      assert.equal(writes().length, 8);
+      assert.ok(emulator.requests.length <= 10, "the holder is looked for once");
       const time = new Date(String(emulator.tlsEdges.get(id)?.created_at)).toISOString();
       const ways = ["`aliases`", "two updates", "another stack", `\`import\` to ${id}`];
       for (const text of [`${id} (created ${time}) serves it`, ...ways])

@@ -12,153 +12,6 @@ import { Secrets } from "../tools/secrets";
 import { anyJson, character, holds, withOther } from "./cases";
 import { fullEdge, PlanFailure, type Properties, Stack, unknown, useEmulator } from "./support";
 
-/* An edge of a program: every value is valid, and anything may be left out, null or empty. */
-
-const textUpTo = (bytes: number) =>
-  fc
-    .oneof(
-      fc.constantFrom("", "x".repeat(bytes), "é".repeat(bytes / 2), "é", "e\u0301"),
-      fc.string({ unit: "grapheme", maxLength: 30 }),
-      fc.string({ unit: character, maxLength: 60 }),
-    )
-    .filter((text) => Buffer.byteLength(text) <= bytes);
-const texts = { description: fc.option(textUpTo(255)), metadata: fc.option(textUpTo(4096)) };
-const someId = fc.stringMatching(/^[!-~]{1,20}$/);
-const ids = fc.uniqueArray(someId, { minLength: 1, maxLength: 4 });
-const hostLabel = fc.stringMatching(/^[A-Za-z0-9_]([A-Za-z0-9_-]{0,8}[A-Za-z0-9_])?$/);
-const hostport = fc
-  .record({
-    wildcard: fc.constantFrom("", "*."),
-    labels: fc.array(hostLabel, { minLength: 1, maxLength: 4 }),
-    port: fc.integer({ min: 1, max: 65_535 }),
-  })
-  .map(({ wildcard, labels, port }) => `${wildcard}${labels.join(".")}:${port}`);
-const hostports = fc.uniqueArray(
-  fc.oneof(fc.constantFrom("a.example.com:443", "B.example.com:443", "*.c.example:1"), hostport),
-  { maxLength: 4, selector: (one) => one.toLowerCase() },
-);
-const enabled = fc.option(fc.boolean());
-const moduleOf = (field: string, value: fc.Arbitrary<unknown>) =>
-  fc.option(fc.record({ enabled, [field]: value }, { requiredKeys: [field] }));
-const termination = {
-  enabled,
-  terminateAt: fc.option(fc.constant("edge")),
-  minVersion: fc.option(fc.constantFrom("1.0", "1.1", "1.2", "1.3")),
-};
-const modules = {
-  backend: moduleOf("backendId", someId),
-  ipRestriction: moduleOf("ipPolicyIds", ids),
-  mutualTls: moduleOf("certificateAuthorityIds", ids),
-  tlsTermination: fc.oneof(
-    fc.record(termination, { requiredKeys: [] }),
-    fc.record({ enabled, terminateAt: fc.constant("upstream") }),
-    fc.constant(null),
-  ),
-};
-/** C12: with `upstream`, an edge can't ask for client certificates. */
-function withoutContradiction(edge: Properties): Properties {
-  const { mutualTls, ...rest } = edge as { [name: string]: Properties | null };
-  const isOff = mutualTls?.enabled === false;
-  return !isOff && rest.tlsTermination?.terminateAt === "upstream" ? rest : edge;
-}
-const edge: fc.Arbitrary<Properties> = fc
-  .record(
-    {
-      ...texts,
-      hostports: fc.option(hostports),
-      ...modules,
-      onModuleRemoval: fc.constantFrom("disable", null),
-    },
-    { requiredKeys: [] },
-  )
-  .map(withoutContradiction);
-
-const places = fc.array(fc.nat(999), { minLength: 1, maxLength: 3 });
-const withUnknown = (args: Properties, places: number[]) =>
-  withOther(
-    args,
-    places.map((place) => [place, unknown]),
-  );
-
-/** An edge with stray properties and wrong types, at any depth. */
-const wrongEdge = fc.oneof(
-  fc
-    .tuple(edge, fc.array(fc.tuple(fc.nat(999), anyJson), { minLength: 1, maxLength: 3 }))
-    .map(([edge, others]) => withOther(edge, others)),
-  fc.dictionary(
-    fc.oneof(fc.constantFrom("hostports", "onModuleRemoval", ...Object.keys(modules)), fc.string()),
-    anyJson,
-  ) as fc.Arbitrary<Properties>,
-);
-
-/* A certificate of a program: a case has only its name and form, so that a failure prints no key. */
-
-const names = ["rsa", "ecdsa", "ed25519", "other"] as const;
-const certificateName = fc.constantFrom(...names);
-const pool = {} as Record<(typeof names)[number], MadeCertificate>;
-
-/** How PEM text may be written without another meaning. */
-const style = fc.record({
-  columns: fc.integer({ min: 1, max: 19 }).map((quads) => quads * 4),
-  lineEnd: fc.constantFrom("\n", "\r\n"),
-  before: fc.constantFrom("", "\n\n", "# leaf first\n", "subject=CN = app\r\nissuer=CN = ca\r\n"),
-  after: fc.constantFrom("", "\n", "\r\n\r\n", "\n# end\n"),
-  trailing: fc.constantFrom("", " ", "\t"),
-});
-const writing = fc.record({
-  chain: style,
-  key: style,
-  form: fc.constantFrom("pkcs8", "traditional"),
-});
-type ValueOf<T> = T extends fc.Arbitrary<infer Value> ? Value : never;
-
-function write(label: string, der: Buffer, form: ValueOf<typeof style>): string {
-  const { columns, lineEnd, before, after, trailing } = form;
-  const body = der.toString("base64").match(new RegExp(`.{1,${columns}}`, "g")) ?? [];
-  const lines = [`-----BEGIN ${label}-----`, ...body, `-----END ${label}-----`];
-  return before + lines.map((line) => line + trailing).join(lineEnd) + (after || lineEnd);
-}
-
-/** The bytes of the PEM blocks in a text. */
-const bytesOf = (pem: string): Buffer[] =>
-  [...pem.matchAll(/-----BEGIN [^-]+-----([^-]*)-----END/g)].map(([, body = ""]) =>
-    Buffer.from(body, "base64"),
-  );
-
-/** The label and the bytes of a key in one of the forms that tools write. */
-function keyBlock(pem: string, form: string): [label: string, der: Buffer] {
-  const key = createPrivateKey(pem);
-  const kind = form === "traditional" ? key.asymmetricKeyType : undefined;
-  if (kind === "rsa") return ["RSA PRIVATE KEY", key.export({ type: "pkcs1", format: "der" })];
-  if (kind === "ec") return ["EC PRIVATE KEY", key.export({ type: "sec1", format: "der" })];
-  return ["PRIVATE KEY", key.export({ type: "pkcs8", format: "der" })];
-}
-
-/** A certificate and a key of the pool, written in this way. */
-function written(name: ValueOf<typeof certificateName>, way: ValueOf<typeof writing>) {
-  const { certificatePem, privateKeyPem } = pool[name];
-  const blocks = bytesOf(certificatePem).map((der) => write("CERTIFICATE", der, way.chain));
-  return {
-    certificatePem: blocks.join(""),
-    privateKeyPem: write(...keyBlock(privateKeyPem, way.form), way.key),
-  };
-}
-
-/* What must not be shown. */
-
-/** What becomes of a key that was copied badly. */
-const damages: ((key: string, place: number) => string)[] = [
-  (key, place) => key.slice(0, place),
-  ...["\n", "\0", "=", "é", "Proc-Type: 4,ENCRYPTED\n", "-----BEGIN KEY-----\n"].map(
-    (text) => (key: string, place: number) => key.slice(0, place) + text + key.slice(place),
-  ),
-  (key) => key + key,
-  (key) => Buffer.from(key).toString("base64"),
-  (key) => key.replace(/\s+/g, " "),
-  (key) => key.replaceAll("PRIVATE KEY", "ENCRYPTED PRIVATE KEY"),
-];
-const damage = fc.tuple(fc.nat(damages.length - 1), fc.nat(9999));
-
 /** What holds for any inputs that a program may give, in drawn cases. */
 describe("for any inputs", () => {
   const emulator = useEmulator();
@@ -282,3 +135,143 @@ describe("for any inputs", () => {
     });
   });
 });
+
+/* An edge of a program: every value is valid, and anything may be left out, null or empty. */
+
+const textUpTo = (bytes: number) =>
+  fc
+    .oneof(
+      fc.constantFrom("", "x".repeat(bytes), "é".repeat(bytes / 2), "é", "e\u0301"),
+      fc.string({ unit: "grapheme", maxLength: 30 }),
+      fc.string({ unit: character, maxLength: 60 }),
+    )
+    .filter((text) => Buffer.byteLength(text) <= bytes);
+const texts = { description: fc.option(textUpTo(255)), metadata: fc.option(textUpTo(4096)) };
+const someId = fc.stringMatching(/^[!-~]{1,20}$/);
+const ids = fc.uniqueArray(someId, { minLength: 1, maxLength: 4 });
+const hostLabel = fc.stringMatching(/^[A-Za-z0-9_]([A-Za-z0-9_-]{0,8}[A-Za-z0-9_])?$/);
+const hostport = fc
+  .record({
+    wildcard: fc.constantFrom("", "*."),
+    labels: fc.array(hostLabel, { minLength: 1, maxLength: 4 }),
+    port: fc.integer({ min: 1, max: 65_535 }),
+  })
+  .map(({ wildcard, labels, port }) => `${wildcard}${labels.join(".")}:${port}`);
+const hostports = fc.uniqueArray(
+  fc.oneof(fc.constantFrom("a.example.com:443", "B.example.com:443", "*.c.example:1"), hostport),
+  { maxLength: 4, selector: (one) => one.toLowerCase() },
+);
+const enabled = fc.option(fc.boolean());
+const moduleOf = (field: string, value: fc.Arbitrary<unknown>) =>
+  fc.option(fc.record({ enabled, [field]: value }, { requiredKeys: [field] }));
+const termination = {
+  enabled,
+  terminateAt: fc.option(fc.constant("edge")),
+  minVersion: fc.option(fc.constantFrom("1.0", "1.1", "1.2", "1.3")),
+};
+const modules = {
+  backend: moduleOf("backendId", someId),
+  ipRestriction: moduleOf("ipPolicyIds", ids),
+  mutualTls: moduleOf("certificateAuthorityIds", ids),
+  tlsTermination: fc.oneof(
+    fc.record(termination, { requiredKeys: [] }),
+    fc.record({ enabled, terminateAt: fc.constant("upstream") }),
+    fc.constant(null),
+  ),
+};
+/** C12: with `upstream`, an edge can't ask for client certificates. */
+function withoutContradiction(edge: Properties): Properties {
+  const { mutualTls, ...rest } = edge as { [name: string]: Properties | null };
+  const isOff = mutualTls?.enabled === false;
+  return !isOff && rest.tlsTermination?.terminateAt === "upstream" ? rest : edge;
+}
+const edge: fc.Arbitrary<Properties> = fc
+  .record(
+    {
+      ...texts,
+      hostports: fc.option(hostports),
+      ...modules,
+      onModuleRemoval: fc.constantFrom("disable", null),
+    },
+    { requiredKeys: [] },
+  )
+  .map(withoutContradiction);
+
+const places = fc.array(fc.nat(999), { minLength: 1, maxLength: 3 });
+const withUnknown = (args: Properties, places: number[]) =>
+  withOther(
+    args,
+    places.map((place) => [place, unknown]),
+  );
+
+/** An edge with stray properties and wrong types, at any depth. */
+const wrongEdge = fc.oneof(
+  fc
+    .tuple(edge, fc.array(fc.tuple(fc.nat(999), anyJson), { minLength: 1, maxLength: 3 }))
+    .map(([edge, others]) => withOther(edge, others)),
+  fc.dictionary(
+    fc.oneof(fc.constantFrom("hostports", "onModuleRemoval", ...Object.keys(modules)), fc.string()),
+    anyJson,
+  ) as fc.Arbitrary<Properties>,
+);
+
+/* A certificate of a program: a case has only its name and form, so that a failure prints no key. */
+
+const names = ["rsa", "ecdsa", "ed25519", "other"] as const;
+const certificateName = fc.constantFrom(...names);
+const pool = {} as Record<(typeof names)[number], MadeCertificate>;
+
+/** How PEM text may be written without another meaning. */
+const style = fc.record({
+  columns: fc.integer({ min: 1, max: 19 }).map((quads) => quads * 4),
+  lineEnd: fc.constantFrom("\n", "\r\n"),
+  before: fc.constantFrom("", "\n\n", "# leaf first\n", "subject=CN = app\r\nissuer=CN = ca\r\n"),
+  after: fc.constantFrom("", "\n", "\r\n\r\n", "\n# end\n"),
+  trailing: fc.constantFrom("", " ", "\t"),
+});
+const writing = fc.record({
+  chain: style,
+  key: style,
+  form: fc.constantFrom("pkcs8", "traditional"),
+});
+type ValueOf<T> = T extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** The blocks of a PEM text, written in this way. */
+function rewritten(pem: string, form: ValueOf<typeof style>): string {
+  const { columns, lineEnd, before, after, trailing } = form;
+  return pem.replace(
+    /(-----BEGIN .*-----)([^-]*)(-----END .*-----)\n/g,
+    (_, begin: string, text: string, end: string) => {
+      const body = text.replaceAll("\n", "").match(new RegExp(`.{1,${columns}}`, "g")) ?? [];
+      const lines = [begin, ...body, end].map((line) => line + trailing);
+      return before + lines.join(lineEnd) + (after || lineEnd);
+    },
+  );
+}
+
+/** A certificate and a key of the pool, written in this way. */
+function written(name: ValueOf<typeof certificateName>, way: ValueOf<typeof writing>) {
+  const { certificatePem, privateKeyPem, keyType } = pool[name];
+  const traditional = { rsa: "pkcs1", ecdsa: "sec1", ed25519: "pkcs8" }[keyType] as "pkcs8";
+  const type = way.form === "traditional" ? traditional : "pkcs8";
+  const key = String(createPrivateKey(privateKeyPem).export({ type, format: "pem" }));
+  return {
+    certificatePem: rewritten(certificatePem, way.chain),
+    privateKeyPem: rewritten(key, way.key),
+  };
+}
+
+/* What must not be shown. */
+
+/** What becomes of a key that was copied badly. */
+const damages: ((key: string, place: number) => string)[] = [
+  (key, place) => key.slice(0, place),
+  ...["\n", "\0", "=", "é", "Proc-Type: 4,ENCRYPTED\n", "-----BEGIN KEY-----\n"].map(
+    (text) => (key: string, place: number) => key.slice(0, place) + text + key.slice(place),
+  ),
+  (key) => key + key,
+  (key) => Buffer.from(key).toString("base64"),
+  (key) => key.replace(/\s+/g, " "),
+  (key) => key.replaceAll("PRIVATE KEY", "ENCRYPTED PRIVATE KEY"),
+];
+const damage = fc.tuple(fc.nat(damages.length - 1), fc.nat(9999));

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { makeCertificate } from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
 import type { Protocol } from "../tools/protocol";
 import { resourceOf, startPlugin } from "./pluginProvider";
 import {
   captureMessages,
   deployed,
+  makePair,
   messageOf,
   type Properties,
   runs,
@@ -19,11 +19,10 @@ describe("an object", () => {
   const kinds = { TLSEdge: tlsEdge, TLSCertificate: tlsCertificate };
   type Kind = keyof typeof kinds;
   let plugin: Awaited<ReturnType<typeof startPlugin>>;
-  let certificate: { certificatePem: string; privateKeyPem: string };
+  let certificate: Awaited<ReturnType<typeof makePair>>;
   before(async () => {
     plugin = await startPlugin();
-    const { certificatePem, privateKeyPem } = await makeCertificate({ commonName: "a.example" });
-    certificate = { certificatePem, privateKeyPem };
+    certificate = await makePair({ commonName: "a.example" });
   });
   after(() => plugin.close());
   const run = () => Promise.all([...runs].map((begin) => begin()));

@@ -19,8 +19,277 @@ import { assertInert, holds, hostileText, seed } from "./cases";
 import { certificates, type Pair, signed } from "./policyCases";
 import { captureMessages, fileWith, type Properties, Stack, unknown } from "./support";
 
-const read = (file: string) => readFileSync(file, "utf8");
 const { policies } = pack;
+
+/** Each policy with what it accepts and refuses; below, the pack and the check of its config. */
+describe("policies", () => {
+  /** The texts in a value, at any depth. */
+  const textsIn = (value: unknown): string[] =>
+    typeof value === "string" ? [value] : Object.values(value ?? {}).flatMap(textsIn);
+
+  async function assertCase(policy: Policy, [declared, parts, more = {}]: Case): Promise<void> {
+    const expected = typeof parts === "number" ? Array(parts).fill(/"app"/) : parts;
+    const { violations, unknown: isUnknown } = await judge(policy, declared, more.settings);
+    const what = JSON.stringify([declared.map(({ args }) => args), violations]);
+    assert.equal(violations.length, expected.length, what);
+    assert.equal(isUnknown, more.unknown ?? false, what);
+    for (const [n, part] of expected.entries()) assert.match(violations[n] ?? "", part);
+  }
+
+  let pairs: Pairs;
+  before(async () => {
+    pairs = await certificates();
+  });
+
+  for (const policy of policies) {
+    const numbers = policy === pack.hostportCertificate ? "C5 C50 C70 C82 C90" : "C50 C70 C90";
+    it(`${numbers} ${policy.name} finds what violates it, nothing else, and quotes no argument`, async () => {
+      const all = await Promise.all((await cases[policy.name]?.(pairs)) ?? []);
+      for (const one of all) await assertCase(policy, one);
+      // Arguments may be secrets, and a name may be a command for a terminal or a CI system.
+      const [declared] = all[0] ?? assert.fail(`no case of ${policy.name}`);
+      for (const resource of declared) resource.name = "\n::error::\u001b]0;x\u0007<{%reset%}>";
+      const { violations } = await judge(policy, declared);
+      assert.ok(violations.length > 0);
+      assertInert(violations.join());
+      const named = policy === pack.hostportCertificate ? { hostports: [] } : {};
+      for (const text of declared.flatMap(({ args }) => textsIn({ ...args, ...named }))) {
+        assert.ok(!violations.join().includes(text.replace(/:\d+$/, "")), violations.join());
+      }
+      const messages = captureMessages();
+      const excepted = await judge(policy, declared, { except: { "*": "-" } });
+      mock.reset();
+      assertInert(messages().join());
+      assert.deepEqual([messages().length, excepted.violations], [1, []]);
+      const resources = await Promise.all(declared.map(resourceOf));
+      const foreign = { isType: () => false, asType: () => undefined };
+      const others = resources.map((one) => ({ ...one, ...foreign }));
+      assert.deepEqual(await verdictOn(policy, others), { violations: [], unknown: false });
+    });
+  }
+
+  it("C90 a policy shows texts of others so that no terminal and no CI system obeys them", async () => {
+    await holds(hostileText, 300, async (text) => assertInert(shown(text)));
+  });
+
+  it("C11 C70 plan, policy and status take a certificate for due by one rule: never before the last third of its life", async () => {
+    for (const [life, days, border] of [
+      [6, 21, 2],
+      [6, 1, 1],
+      [47, 21, 47 / 3],
+      [90, 21, 21],
+      [0.9, 21, 0.3],
+    ] as const) {
+      for (const left of [border * 1.01, border * 0.99]) {
+        const pair = await issue({ notBefore: inDays(left - life), notAfter: inDays(left) });
+        const { certificatePem } = pair;
+        const wire = { id: "cert_1", uri: "", created_at: "", certificate_pem: certificatePem };
+        const account = { service: "", edges: [], certificates: [wire], tunnels: [] };
+        const answers = [
+          warningsOf(Chain.parse(certificatePem), days, new Date()),
+          (await judge(pack.certificateExpiry, [certificate(pair)], { days })).violations,
+          statusOf(account, new Date(), days).failing,
+        ].map(({ length }) => length > 0);
+        assert.deepEqual(answers, Array(3).fill(left < border), `${left} of ${life}, ${days}`);
+      }
+    }
+  });
+
+  it("C70 edge-tls-version remediates what violates, in place, and nothing else", async () => {
+    const remediate = async (tlsTermination: Properties | undefined, except = {}) => {
+      const resource = await resourceOf(edge({ tlsTermination, description: unknown }));
+      const args = { ...resource, getConfig: () => ({ minVersion: "1.2", except }) };
+      return pack.edgeTlsVersion.remediateResource?.(args as never);
+    };
+    const changed = (await remediate({ minVersion: "1.0" })) as Properties;
+    assert.deepEqual(Object.keys(changed).sort(), ["__provider", "description", "tlsTermination"]);
+    assert.equal((changed.tlsTermination as Properties).minVersion, "1.2");
+    for (const right of [{ minVersion: "1.0", enabled: false }, { minVersion: "1.3" }, undefined]) {
+      assert.equal(await remediate(right), undefined);
+    }
+    assert.equal(await remediate({ minVersion: "1.0" }, { app: "old clients" }), undefined);
+  });
+
+  it("C92 deployed-tls-version judges what is deployed where the program sets no version", async () => {
+    const { validateResource } = pack.deployedTlsVersion as pulumi.ResourceValidationPolicy;
+    const old = { enabled: true, terminateAt: "edge", minVersion: "1.0" };
+    for (const [tlsTermination, deployed, count] of [
+      [{ minVersion: "1.0" }, old, 0],
+      [{ minVersion: unknown }, old, 0],
+      [unknown, old, 0],
+      [{ terminateAt: "edge" }, old, 1],
+      [undefined, old, 1],
+      [undefined, { ...old, terminateAt: unknown }, 1],
+      [undefined, { ...old, minVersion: "TLSv1" }, 1],
+      [undefined, { ...old, enabled: false }, 0],
+      [undefined, { ...old, minVersion: "1.2" }, 0],
+      [undefined, { ...old, minVersion: null }, 0],
+      [undefined, null, 0],
+    ] as const) {
+      const resource = await resourceOf(edge({ tlsTermination }));
+      await (validateResource as pulumi.ResourceValidation)(resource as never, assert.fail);
+      const atService = { ...resource, props: { tlsTermination: deployed } };
+      const { violations } = await verdictOn(pack.deployedTlsVersion, [atService]);
+      assert.equal(violations.length, count, JSON.stringify([tlsTermination, deployed]));
+    }
+  });
+
+  it("C92 a chain that can't be read is a violation of each, and one not known yet is none", async () => {
+    const pair = await signed(rsaKey(), "SHA-1");
+    const strong = new X509Certificate(pair.certificatePem).raw;
+    const sha1WithRSA = Buffer.from("300d06092a864886f70d010105", "hex");
+    strong[strong.lastIndexOf(sha1WithRSA) + 12] = 0x0b; // SHA-256, in the copy that nothing signs.
+    for (const policy of policies.filter(({ name }) => /^certificate-|^key-/.test(name))) {
+      for (const certificatePem of ["", "no PEM", pemOf(Buffer.alloc(3)), pemOf(strong)]) {
+        const { violations } = await judge(policy, [certificate({ ...pair, certificatePem })]);
+        assert.equal(violations.length, 1, policy.name);
+        assert.match(violations.join(), /"app" can't be read/);
+      }
+      const open = certificate({ ...pair, certificatePem: unknown });
+      assert.deepEqual(await judge(policy, [open]), { violations: [], unknown: true });
+    }
+  });
+
+  it("C92 no byte makes a weak certificate pass: refused, or judged by each policy", async () => {
+    const weak = await signed(rsaKey(1024), "SHA-1", { name: "CN=CA", key: rsaKey() });
+    const der = new X509Certificate(weak.certificatePem).raw;
+    const drawn = fc.sample(fc.integer({ min: 1, max: 255 }), { seed, numRuns: der.length });
+    // 0x20 marks a value as made of others: parsers differ in how strictly they read it.
+    const changes = [...drawn.entries(), ...Array.from(der.keys(), (index) => [index, 0x20])];
+    let accepted = 0;
+    for (const [index = 0, change = 0] of changes) {
+      const changed = Buffer.from(der);
+      changed[index] = (der[index] as number) ^ change;
+      const one = certificate({ ...weak, certificatePem: pemOf(changed) });
+      const { problems } = certificateKind.check(one.args, undefined, new Date());
+      if (problems.length > 0) continue;
+      accepted += 1;
+      const resource = await resourceOf(one);
+      for (const policy of [
+        pack.certificateKey,
+        pack.certificateSignature,
+        pack.certificateChain,
+      ]) {
+        const { violations } = await verdictOn(policy, [resource]);
+        assert.ok(violations.length > 0, `${policy.name}: byte ${index}, change ${change}`);
+      }
+    }
+    assert.ok(accepted > der.length / 2);
+  });
+});
+
+describe("the policy pack", () => {
+  /** What a policy prints, and the names of the resources that violate it. */
+  async function printed(policy: Policy, names: string[], settings: Properties) {
+    const messages = captureMessages();
+    const site = certificate({ certificatePem: "", privateKeyPem: "" }, "site");
+    const declared = [...names.map((name) => edge({}, name)), site];
+    const { violations } = await judge(policy, declared, settings);
+    mock.reset();
+    return [messages(), violations.map((violation) => /"(.*)"/.exec(violation)?.[1])] as const;
+  }
+
+  it("C70 C90 a policy excepts resources by name, and says which, and why", async () => {
+    const except = { "blog-*": "read by all", "a::b": "the public\npage", "x.*": "-", site: "-" };
+    const names = ["a::b", "b", "blog-1", "blog-2", "my-blog-1", "xy"];
+    assert.deepEqual(await printed(pack.edgeAccess, names, { except }), [
+      [
+        "edge-access has 2 exceptions: a::b, the public\\u000apage; blog-* (blog-1, blog-2), read by all",
+        "warning: the exception site of edge-access matches no resource that it judges",
+        "warning: the exception x.* of edge-access matches no resource that it judges",
+      ],
+      ["b", "my-blog-1", "xy"],
+    ]);
+    const [[near]] = await printed(pack.edgeAccess, ["app"], { except: { ap: "-" } });
+    assert.match(near ?? "", /exception ap of .* judges: did you mean app\?$/);
+    assert.deepEqual(await printed(pack.edgeAccess, ["app"], {}), [[], ["app"]]);
+  });
+
+  it("C70: a policy warns once of a setting that it does not have", async () => {
+    const settings = { day: 14, enforcmentLevel: "disabled", a: 1 };
+    assert.deepEqual(await printed(pack.certificateExpiry, ["app", "app2"], settings), [
+      [
+        "warning: the policy certificate-expiry has no setting day: did you mean days?",
+        "warning: the policy certificate-expiry has no setting enforcmentLevel: did you mean enforcementLevel?",
+        "warning: the policy certificate-expiry has no setting a: it has enforcementLevel, days, except",
+      ],
+      ["site"],
+    ]);
+  });
+
+  it("C70 the pack and docs/policies.md have the levels and settings of baseline.json, and a profile makes all mandatory", () => {
+    const own = policies.map((policy) => [
+      policy.name,
+      { enforcementLevel: policy.enforcementLevel, ...defaults(policy) },
+    ]);
+    assert.deepEqual(baseline, Object.fromEntries(own));
+    assert.deepEqual(Object.keys(production), Object.keys(baseline));
+    for (const [name, settings] of Object.entries<Properties>(production)) {
+      assert.deepEqual(Object.keys(settings), Object.keys(baseline[name]));
+      assert.equal(settings.enforcementLevel, "mandatory");
+    }
+    const document = read("docs/policies.md");
+    for (const policy of policies) {
+      const level = `${baseline[policy.name].enforcementLevel} +\\| mandatory `;
+      assert.match(document, new RegExp(`^\\| .*\`${policy.name}\`.* \\| ${level}`, "m"));
+      for (const [setting] of settingsOf(policy)) assert.ok(document.includes(`\`${setting}\``));
+    }
+  });
+});
+
+describe("the command that checks a config of policies", () => {
+  /** Its exit code, and what it prints. */
+  const run = (...args: string[]) => {
+    const printed: Record<"stdout" | "stderr", string[]> = { stdout: [], stderr: [] };
+    const to = (texts: string[]) => ({ write: (text: string) => texts.push(text) });
+    const code = main(args, { stdout: to(printed.stdout), stderr: to(printed.stderr) });
+    return { code, stdout: printed.stdout.join(""), stderr: printed.stderr.join("") };
+  };
+
+  it("C70 the check of a config accepts the profiles and the example's file", () => {
+    const files = [...profiles, "examples/policies/policies.json"];
+    const stdout = files.map((file) => `${file}: nothing is wrong\n`).join("");
+    assert.deepEqual(run(...files), { code: 0, stdout, stderr: "" });
+  });
+
+  for (const [config, problem] of [
+    [{ "edge-acces": "mandatory" }, "no policy edge-acces: did you mean edge-access?"],
+    [{ access: "mandatory" }, "no policy access: it has all, edge-"],
+    [{ "certificate-expiry": { day: 14 } }, "has no setting day: did you mean days?"],
+    [{ owner: { team: "a" } }, "has no setting team: it has enforcementLevel, property, except"],
+    [{ "edge-tls-version": { minVersion: "0.9" } }, "allowed values 1.2, 1.3"],
+    [{ all: "warning" }, "all must be equal to one of the allowed values advisory, "],
+    [{ all: "mandatry" }, ", mandatory, remediate: did you mean mandatory?"],
+    [{ owner: { enforcementLevel: "Mandatory" } }, ", remediate: did you mean mandatory?"],
+    [{ owner: { except: ["app"] } }, "owner.except must be object"],
+    [{ owner: { except: { app: "" } } }, "owner.except.app must NOT have fewer than 1 characters"],
+    [{ "hostport-certificate": { coveredElsewhere: ["a.example.com:443"] } }, "must match"],
+    [{ "\u001b]0;x\u0007": "mandatory" }, "policy \\u001b]0;x"],
+    ["{", "JSON"],
+  ] as const) {
+    const text = typeof config === "string" ? config : JSON.stringify(config);
+    it(`C70 C90 the check of a config refuses ${text}: ${problem}`, () => {
+      const file = fileWith(text, ".json");
+      const { code, stdout, stderr } = run(file);
+      assert.deepEqual([code, stdout], [1, ""]);
+      assert.ok(stderr.startsWith(`error: ${file}: `) && stderr.includes(problem), stderr);
+      assert.equal(stderr.split("\n").length, 2, stderr);
+      assertInert(stderr);
+    });
+  }
+
+  it("C70 the check of a config names all that is wrong in all files, and prints a schema", () => {
+    const [right, wrong] = [fileWith("{}"), fileWith('{"a":"mandatory","owner":{"b":1}}')];
+    const { code, stdout, stderr } = run(right, wrong, "none.json");
+    assert.deepEqual([code, stdout], [1, `${right}: nothing is wrong\n`]);
+    assert.match(stderr, /no policy a:.*no setting b:.*none\.json/s);
+    const { properties } = JSON.parse(run("--schema").stdout);
+    assert.deepEqual(Object.keys(properties), ["all", ...policies.map(({ name }) => name)]);
+    assert.equal(run().code, 1, "no file");
+  });
+});
+
+const read = (file: string) => readFileSync(file, "utf8");
 const profiles = ["baseline", "production"].map((name) => `policy/profiles/${name}.json`);
 const [baseline, production] = profiles.map((file) => JSON.parse(read(file)));
 type Policy = (typeof policies)[number];
@@ -329,271 +598,3 @@ const cases: Record<string, (pairs: Pairs) => Cases | Promise<Cases>> = {
     ];
   },
 };
-
-/** Each policy with what it accepts and refuses; below, the pack and the check of its config. */
-describe("policies", () => {
-  /** The texts in a value, at any depth. */
-  const textsIn = (value: unknown): string[] =>
-    typeof value === "string" ? [value] : Object.values(value ?? {}).flatMap(textsIn);
-
-  async function assertCase(policy: Policy, [declared, parts, more = {}]: Case): Promise<void> {
-    const expected = typeof parts === "number" ? Array(parts).fill(/"app"/) : parts;
-    const { violations, unknown: isUnknown } = await judge(policy, declared, more.settings);
-    const what = JSON.stringify([declared.map(({ args }) => args), violations]);
-    assert.equal(violations.length, expected.length, what);
-    assert.equal(isUnknown, more.unknown ?? false, what);
-    for (const [n, part] of expected.entries()) assert.match(violations[n] ?? "", part);
-  }
-
-  let pairs: Pairs;
-  before(async () => {
-    pairs = await certificates();
-  });
-
-  for (const policy of policies) {
-    const numbers = policy === pack.hostportCertificate ? "C5 C50 C70 C82 C90" : "C50 C70 C90";
-    it(`${numbers} ${policy.name} finds what violates it, nothing else, and quotes no argument`, async () => {
-      const all = await Promise.all((await cases[policy.name]?.(pairs)) ?? []);
-      for (const one of all) await assertCase(policy, one);
-      // Arguments may be secrets, and a name may be a command for a terminal or a CI system.
-      const [declared] = all[0] ?? assert.fail(`no case of ${policy.name}`);
-      for (const resource of declared) resource.name = "\n::error::\u001b]0;x\u0007<{%reset%}>";
-      const { violations } = await judge(policy, declared);
-      assert.ok(violations.length > 0);
-      assertInert(violations.join());
-      const named = policy === pack.hostportCertificate ? { hostports: [] } : {};
-      for (const text of declared.flatMap(({ args }) => textsIn({ ...args, ...named }))) {
-        assert.ok(!violations.join().includes(text.replace(/:\d+$/, "")), violations.join());
-      }
-      const messages = captureMessages();
-      const excepted = await judge(policy, declared, { except: { "*": "-" } });
-      mock.reset();
-      assertInert(messages().join());
-      assert.deepEqual([messages().length, excepted.violations], [1, []]);
-      const resources = await Promise.all(declared.map(resourceOf));
-      const foreign = { isType: () => false, asType: () => undefined };
-      const others = resources.map((one) => ({ ...one, ...foreign }));
-      assert.deepEqual(await verdictOn(policy, others), { violations: [], unknown: false });
-    });
-  }
-
-  it("C90 a policy shows texts of others so that no terminal and no CI system obeys them", async () => {
-    await holds(hostileText, 300, async (text) => assertInert(shown(text)));
-  });
-
-  it("C11 C70 plan, policy and status take a certificate for due by one rule: never before the last third of its life", async () => {
-    for (const [life, days, border] of [
-      [6, 21, 2],
-      [6, 1, 1],
-      [47, 21, 47 / 3],
-      [90, 21, 21],
-      [0.9, 21, 0.3],
-    ] as const) {
-      for (const left of [border * 1.01, border * 0.99]) {
-        const pair = await issue({ notBefore: inDays(left - life), notAfter: inDays(left) });
-        const { certificatePem } = pair;
-        const wire = { id: "cert_1", uri: "", created_at: "", certificate_pem: certificatePem };
-        const account = { service: "", edges: [], certificates: [wire], tunnels: [] };
-        const answers = [
-          warningsOf(Chain.parse(certificatePem), days, new Date()),
-          (await judge(pack.certificateExpiry, [certificate(pair)], { days })).violations,
-          statusOf(account, new Date(), days).failing,
-        ].map(({ length }) => length > 0);
-        assert.deepEqual(answers, Array(3).fill(left < border), `${left} of ${life}, ${days}`);
-      }
-    }
-  });
-
-  it("C70 edge-tls-version remediates what violates, in place, and nothing else", async () => {
-    const remediate = async (tlsTermination: Properties | undefined, except = {}) => {
-      const resource = await resourceOf(edge({ tlsTermination, description: unknown }));
-      const args = { ...resource, getConfig: () => ({ minVersion: "1.2", except }) };
-      return pack.edgeTlsVersion.remediateResource?.(args as never);
-    };
-    const changed = (await remediate({ minVersion: "1.0" })) as Properties;
-    assert.deepEqual(Object.keys(changed).sort(), ["__provider", "description", "tlsTermination"]);
-    assert.equal((changed.tlsTermination as Properties).minVersion, "1.2");
-    for (const right of [{ minVersion: "1.0", enabled: false }, { minVersion: "1.3" }, undefined]) {
-      assert.equal(await remediate(right), undefined);
-    }
-    assert.equal(await remediate({ minVersion: "1.0" }, { app: "old clients" }), undefined);
-  });
-
-  it("C92 deployed-tls-version judges what is deployed where the program sets no version", async () => {
-    const { validateResource } = pack.deployedTlsVersion as pulumi.ResourceValidationPolicy;
-    const old = { enabled: true, terminateAt: "edge", minVersion: "1.0" };
-    for (const [tlsTermination, deployed, count] of [
-      [{ minVersion: "1.0" }, old, 0],
-      [{ minVersion: unknown }, old, 0],
-      [unknown, old, 0],
-      [{ terminateAt: "edge" }, old, 1],
-      [undefined, old, 1],
-      [undefined, { ...old, terminateAt: unknown }, 1],
-      [undefined, { ...old, minVersion: "TLSv1" }, 1],
-      [undefined, { ...old, enabled: false }, 0],
-      [undefined, { ...old, minVersion: "1.2" }, 0],
-      [undefined, { ...old, minVersion: null }, 0],
-      [undefined, null, 0],
-    ] as const) {
-      const resource = await resourceOf(edge({ tlsTermination }));
-      await (validateResource as pulumi.ResourceValidation)(resource as never, assert.fail);
-      const atService = { ...resource, props: { tlsTermination: deployed } };
-      const { violations } = await verdictOn(pack.deployedTlsVersion, [atService]);
-      assert.equal(violations.length, count, JSON.stringify([tlsTermination, deployed]));
-    }
-  });
-
-  it("C92 a chain that can't be read is a violation of each, and one not known yet is none", async () => {
-    const pair = await signed(rsaKey(), "SHA-1");
-    const strong = new X509Certificate(pair.certificatePem).raw;
-    const sha1WithRSA = Buffer.from("300d06092a864886f70d010105", "hex");
-    strong[strong.lastIndexOf(sha1WithRSA) + 12] = 0x0b; // SHA-256, in the copy that nothing signs.
-    for (const policy of policies.filter(({ name }) => /^certificate-|^key-/.test(name))) {
-      for (const certificatePem of ["", "no PEM", pemOf(Buffer.alloc(3)), pemOf(strong)]) {
-        const { violations } = await judge(policy, [certificate({ ...pair, certificatePem })]);
-        assert.equal(violations.length, 1, policy.name);
-        assert.match(violations.join(), /"app" can't be read/);
-      }
-      const open = certificate({ ...pair, certificatePem: unknown });
-      assert.deepEqual(await judge(policy, [open]), { violations: [], unknown: true });
-    }
-  });
-
-  it("C92 no byte makes a weak certificate pass: refused, or judged by each policy", async () => {
-    const weak = await signed(rsaKey(1024), "SHA-1", { name: "CN=CA", key: rsaKey() });
-    const der = new X509Certificate(weak.certificatePem).raw;
-    const drawn = fc.sample(fc.integer({ min: 1, max: 255 }), { seed, numRuns: der.length });
-    // 0x20 marks a value as made of others: parsers differ in how strictly they read it.
-    const changes = [...drawn.entries(), ...Array.from(der.keys(), (index) => [index, 0x20])];
-    let accepted = 0;
-    for (const [index = 0, change = 0] of changes) {
-      const changed = Buffer.from(der);
-      changed[index] = (der[index] as number) ^ change;
-      const one = certificate({ ...weak, certificatePem: pemOf(changed) });
-      const { problems } = certificateKind.check(one.args, undefined, new Date());
-      if (problems.length > 0) continue;
-      accepted += 1;
-      const resource = await resourceOf(one);
-      for (const policy of [
-        pack.certificateKey,
-        pack.certificateSignature,
-        pack.certificateChain,
-      ]) {
-        const { violations } = await verdictOn(policy, [resource]);
-        assert.ok(violations.length > 0, `${policy.name}: byte ${index}, change ${change}`);
-      }
-    }
-    assert.ok(accepted > der.length / 2);
-  });
-});
-
-describe("the policy pack", () => {
-  /** What a policy prints, and the names of the resources that violate it. */
-  async function printed(policy: Policy, names: string[], settings: Properties) {
-    const messages = captureMessages();
-    const site = certificate({ certificatePem: "", privateKeyPem: "" }, "site");
-    const declared = [...names.map((name) => edge({}, name)), site];
-    const { violations } = await judge(policy, declared, settings);
-    mock.reset();
-    return [messages(), violations.map((violation) => /"(.*)"/.exec(violation)?.[1])] as const;
-  }
-
-  it("C70 C90 a policy excepts resources by name, and says which, and why", async () => {
-    const except = { "blog-*": "read by all", "a::b": "the public\npage", "x.*": "-", site: "-" };
-    const names = ["a::b", "b", "blog-1", "blog-2", "my-blog-1", "xy"];
-    assert.deepEqual(await printed(pack.edgeAccess, names, { except }), [
-      [
-        "edge-access has 2 exceptions: a::b, the public\\u000apage; blog-* (blog-1, blog-2), read by all",
-        "warning: the exception site of edge-access matches no resource that it judges",
-        "warning: the exception x.* of edge-access matches no resource that it judges",
-      ],
-      ["b", "my-blog-1", "xy"],
-    ]);
-    const [[near]] = await printed(pack.edgeAccess, ["app"], { except: { ap: "-" } });
-    assert.match(near ?? "", /exception ap of .* judges: did you mean app\?$/);
-    assert.deepEqual(await printed(pack.edgeAccess, ["app"], {}), [[], ["app"]]);
-  });
-
-  it("C70: a policy warns once of a setting that it does not have", async () => {
-    const settings = { day: 14, enforcmentLevel: "disabled", a: 1 };
-    assert.deepEqual(await printed(pack.certificateExpiry, ["app", "app2"], settings), [
-      [
-        "warning: the policy certificate-expiry has no setting day: did you mean days?",
-        "warning: the policy certificate-expiry has no setting enforcmentLevel: did you mean enforcementLevel?",
-        "warning: the policy certificate-expiry has no setting a: it has enforcementLevel, days, except",
-      ],
-      ["site"],
-    ]);
-  });
-
-  it("C70 the pack and docs/policies.md have the levels and settings of baseline.json, and a profile makes all mandatory", () => {
-    const own = policies.map((policy) => [
-      policy.name,
-      { enforcementLevel: policy.enforcementLevel, ...defaults(policy) },
-    ]);
-    assert.deepEqual(baseline, Object.fromEntries(own));
-    assert.deepEqual(Object.keys(production), Object.keys(baseline));
-    for (const [name, settings] of Object.entries<Properties>(production)) {
-      assert.deepEqual(Object.keys(settings), Object.keys(baseline[name]));
-      assert.equal(settings.enforcementLevel, "mandatory");
-    }
-    const document = read("docs/policies.md");
-    for (const policy of policies) {
-      const level = `${baseline[policy.name].enforcementLevel} +\\| mandatory `;
-      assert.match(document, new RegExp(`^\\| .*\`${policy.name}\`.* \\| ${level}`, "m"));
-      for (const [setting] of settingsOf(policy)) assert.ok(document.includes(`\`${setting}\``));
-    }
-  });
-});
-
-describe("the command that checks a config of policies", () => {
-  /** Its exit code, and what it prints. */
-  const run = (...args: string[]) => {
-    const printed: Record<"stdout" | "stderr", string[]> = { stdout: [], stderr: [] };
-    const to = (texts: string[]) => ({ write: (text: string) => texts.push(text) });
-    const code = main(args, { stdout: to(printed.stdout), stderr: to(printed.stderr) });
-    return { code, stdout: printed.stdout.join(""), stderr: printed.stderr.join("") };
-  };
-
-  it("C70 the check of a config accepts the profiles and the example's file", () => {
-    const files = [...profiles, "examples/policies/policies.json"];
-    const stdout = files.map((file) => `${file}: nothing is wrong\n`).join("");
-    assert.deepEqual(run(...files), { code: 0, stdout, stderr: "" });
-  });
-
-  for (const [config, problem] of [
-    [{ "edge-acces": "mandatory" }, "no policy edge-acces: did you mean edge-access?"],
-    [{ access: "mandatory" }, "no policy access: it has all, edge-"],
-    [{ "certificate-expiry": { day: 14 } }, "has no setting day: did you mean days?"],
-    [{ owner: { team: "a" } }, "has no setting team: it has enforcementLevel, property, except"],
-    [{ "edge-tls-version": { minVersion: "0.9" } }, "allowed values 1.2, 1.3"],
-    [{ all: "warning" }, "all must be equal to one of the allowed values advisory, "],
-    [{ all: "mandatry" }, ", mandatory, remediate: did you mean mandatory?"],
-    [{ owner: { enforcementLevel: "Mandatory" } }, ", remediate: did you mean mandatory?"],
-    [{ owner: { except: ["app"] } }, "owner.except must be object"],
-    [{ owner: { except: { app: "" } } }, "owner.except.app must NOT have fewer than 1 characters"],
-    [{ "hostport-certificate": { coveredElsewhere: ["a.example.com:443"] } }, "must match"],
-    [{ "\u001b]0;x\u0007": "mandatory" }, "policy \\u001b]0;x"],
-    ["{", "JSON"],
-  ] as const) {
-    const text = typeof config === "string" ? config : JSON.stringify(config);
-    it(`C70 C90 the check of a config refuses ${text}: ${problem}`, () => {
-      const file = fileWith(text, ".json");
-      const { code, stdout, stderr } = run(file);
-      assert.deepEqual([code, stdout], [1, ""]);
-      assert.ok(stderr.startsWith(`error: ${file}: `) && stderr.includes(problem), stderr);
-      assert.equal(stderr.split("\n").length, 2, stderr);
-      assertInert(stderr);
-    });
-  }
-
-  it("C70 the check of a config names all that is wrong in all files, and prints a schema", () => {
-    const [right, wrong] = [fileWith("{}"), fileWith('{"a":"mandatory","owner":{"b":1}}')];
-    const { code, stdout, stderr } = run(right, wrong, "none.json");
-    assert.deepEqual([code, stdout], [1, `${right}: nothing is wrong\n`]);
-    assert.match(stderr, /no policy a:.*no setting b:.*none\.json/s);
-    const { properties } = JSON.parse(run("--schema").stdout);
-    assert.deepEqual(Object.keys(properties), ["all", ...policies.map(({ name }) => name)]);
-    assert.equal(run().code, 1, "no file");
-  });
-});

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { adoptable } from "../cli/adopt";
-import { type Emulator, makeCertificate, startEmulator } from "../emulator/server";
+import { type Emulator, startEmulator } from "../emulator/server";
 import schema from "../plugin/schema.json";
 import * as providers from "../provider/dynamic/dynamic";
 import { kinds } from "../provider/kinds/kinds";
@@ -15,7 +15,7 @@ import { defined } from "../provider/values/properties";
 import * as sdk from "../sdk/index";
 import { repository } from "../tools/folders";
 import { baseNameOf, makeSchema } from "../tools/schema";
-import { type Properties, Stack, setEnvFor } from "./support";
+import { makePair, type Properties, Stack, setEnvFor } from "./support";
 
 /** A type of the schema, as far as the values of outputs go. */
 interface Spec {
@@ -167,8 +167,8 @@ describe("the schema of the plugin", () => {
       ];
       emulator = await startEmulator({ tunnels });
       restore = setEnvFor(emulator);
-      const { certificatePem, privateKeyPem } = await makeCertificate({ commonName: "a.example" });
-      await certificates.up({ certificatePem, privateKeyPem, renewBeforeDays: 21 });
+      const pair = await makePair({ commonName: "a.example" });
+      await certificates.up({ ...pair, renewBeforeDays: 21 });
       await edges.up({
         ...{ description: "d", metadata: "m", hostports: ["a.example:443"] },
         ...{ backend: { backendId: "b" }, ipRestriction: { ipPolicyIds: ["i"], enabled: false } },

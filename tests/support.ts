@@ -19,7 +19,7 @@ import {
   makeCertificate,
   makeServerCertificate,
 } from "../emulator/pki";
-import { type Emulator, type Respond, startEmulator } from "../emulator/server";
+import { type Emulator, type Fault, type Respond, startEmulator } from "../emulator/server";
 import { beginRun, currentRun } from "../provider/dynamic/process";
 import { urnOf } from "../provider/dynamic/workarounds";
 import type { Kind } from "../provider/kinds/kind";
@@ -228,6 +228,30 @@ export function holdTimeouts(asked: number[] = []): () => void {
     return tries.at(-1)?.signal;
   });
   return () => tries.at(-1)?.abort();
+}
+
+/**
+ * The work sends a request of this method, which has so many milliseconds, and fails when they are over: the clocks are
+ * held until then.
+ */
+export async function assertTimesOut(
+  { faults }: Emulator,
+  method: Fault["method"],
+  ms: number,
+  work: () => Promise<unknown>,
+): Promise<void> {
+  skipPauses();
+  const asked: number[] = [];
+  const endTry = holdTimeouts(asked);
+  faults.add({ method, answer: "silence" });
+  const message = messageOf(work());
+  await until(() => faults.list().at(-1)?.hits === 1);
+  assert.equal(asked.at(-1), ms);
+  mock.timers.tick(ms);
+  endTry();
+  assert.match(await message, /no answer in time/);
+  faults.clear();
+  mock.reset();
 }
 
 /** The requests to the emulator since the last time. */

@@ -4,7 +4,6 @@ import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import * as YAML from "yaml";
-import { Client } from "../client/client";
 import {
   type CertificateOptions,
   type Emulator,
@@ -46,7 +45,7 @@ export class Project {
   stack = "dev";
   /** How the programs of {@link program} reach the resources. */
   protocol: Protocol = "dynamic";
-  /** No command may print or store one of these. */
+  /** A command that prints or stores one of these, or a part of it, throws. */
   readonly secrets = new Secrets();
 
   private constructor(
@@ -119,14 +118,13 @@ export class Project {
   }
 
   /** Writes Pulumi.yaml and package.json for a program in plain JavaScript. */
-  async manifest(dependencies: Record<string, string> = {}): Promise<void> {
+  async manifest(): Promise<void> {
     const runtime = "runtime: { name: nodejs, options: { typescript: false } }";
     const plugin = path.join(repository, "plugin", "dist");
     const plugins = `plugins: { providers: [{ name: tlsedge, path: ${plugin} }] }`;
     const lines = ["name: acceptance", runtime, ...(this.protocol === "plugin" ? [plugins] : [])];
     await this.file("Pulumi.yaml", lines.join("\n"));
-    const manifest = { name: "acceptance", main: "index.js", dependencies };
-    await this.file("package.json", JSON.stringify(manifest));
+    await this.file("package.json", '{ "name": "acceptance", "main": "index.js" }');
   }
 
   /** Writes the program. `tlsedge` and `pulumi` are in scope; exports are stack outputs. */
@@ -149,28 +147,17 @@ export class Project {
   /** Makes a certificate and writes it and its key as an ACME client does. */
   async certificate(folder: string, options: CertificateOptions): Promise<MadeCertificate> {
     const made = await makeCertificate(options);
-    this.keepSecret(`the key of ${folder}`, made.privateKeyPem);
+    this.secrets.add(`the key of ${folder}`, made.privateKeyPem);
     await mkdir(path.join(this.folder, folder), { recursive: true });
     await this.file(path.join(folder, "fullchain.pem"), made.certificatePem);
     await this.file(path.join(folder, "privkey.pem"), made.privateKeyPem);
     return made;
   }
 
-  /** From now on a command that prints or stores this text, or a part of it, throws. */
-  keepSecret(name: string, text: string): void {
-    this.secrets.add(name, text);
-  }
-
   /** Changes the stack of all commands; creates it if it does not exist. */
   async select(stack: string): Promise<void> {
     this.stack = stack;
     await this.succeedsQuietly("stack", "select", "--create");
-  }
-
-  /** A client of the account: what another user, or a person, does with it. */
-  newClient(): Client {
-    const { url: baseUrl, apiKey } = this.emulator;
-    return new Client({ baseUrl, apiKey, caFile: this.env.TLSEDGE_CA_FILE, requestsPerMinute: 0 });
   }
 
   /** Stops the emulator and removes the folder. */

@@ -1,13 +1,10 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { tlsEdges } from "../../client/tlsEdge";
 import type { Project } from "../../tools/engine";
-import { repository } from "../../tools/folders";
-import { upload } from "../support";
-import { scenario } from "./scenario";
+import { clientOf, upload } from "../support";
+import { bin, scenario } from "./scenario";
 
 /**
  * What the engine does around an adoption; tests/adoption.test.ts has each mistake and each order, tests/adopt.test.ts
@@ -27,18 +24,17 @@ scenario("an adoption of a whole account", ["dynamic"], () => {
   return {
     "C40: the program that adopt writes adopts all as it is, and names it": {
       outside: async (project) => {
-        const client = project.newClient();
+        const client = clientOf(project.emulator);
         const description = 'it\'s "${quoted}" `back\\slashed`\n\u202e\u2028 Ünïcödé 🔐';
         await tlsEdges.create(client, { description, metadata: JSON.stringify({ description }) });
         // An edge and a certificate may have the same name.
         await tlsEdges.create(client, { hostports: ["shop.example.com:443"] });
         const shop = await upload(client, { commonName: "shop.example.com" });
         key = shop.private_key_pem;
-        project.keepSecret("the key of the shop", key);
+        project.secrets.add("the key of the shop", key);
         before = objects(project);
-        const bin = join(repository, "dist", "cli", "main.js");
-        const { env, folder } = project;
-        await promisify(execFile)(process.execPath, [bin, "adopt"], { cwd: folder, env });
+        const { code, output } = await project.start(["adopt"], bin).done;
+        assert.equal(code, 0, output);
         await project.file("Pulumi.yaml", "name: acceptance\nruntime: nodejs\n");
         await project.file("package.json", '{ "name": "acceptance", "main": "index.ts" }');
         await project.file("index.ts", 'import "./adoption";\n');

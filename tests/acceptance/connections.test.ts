@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type Account, type Emulator, startEmulator } from "../../emulator/server";
 import type { Project } from "../../tools/engine";
-import { repository } from "../../tools/folders";
-import { certificate, edge, lists, scenario } from "./scenario";
+import { bin, certificate, edge, lists, scenario } from "./scenario";
 
 /** The first hostport of each account's edges. */
 const served = (...accounts: Account[]) =>
@@ -35,7 +34,7 @@ scenario("two accounts of a program, as connections", ["dynamic"], () => {
       outside: async (project) => {
         await project.certificate(".", { commonName: "app.example.com" });
         const { url, apiKey, ca } = staging.service;
-        project.keepSecret("the API key of staging", apiKey);
+        project.secrets.add("the API key of staging", apiKey);
         await project.file("staging.pem", ca);
         const settings = { baseUrl: url, caFile: join(project.folder, "staging.pem") };
         for (const [name, value] of Object.entries(settings))
@@ -59,7 +58,6 @@ scenario("two accounts of a program, as connections", ["dynamic"], () => {
     "C1 C50: a command reads the stack's config, which wins; an error says on one line what to do":
       {
         outside: async (project) => {
-          const bin = join(repository, "dist", "cli", "main.js");
           const says = async (line: string, text: RegExp | string) => {
             const { code, output } = await project.start(line.split(" "), bin).done;
             assert.match(`${code} ${output}`, new RegExp(text));
@@ -109,7 +107,7 @@ scenario("three accounts of a program, as the default and explicit providers", [
           project.env.TLSEDGE_API_KEY = "of-the-environment";
           await project.file("staging-ca.pem", staging.service.ca);
           for (const [name, { apiKey }] of Object.entries({ staging: staging.service, third })) {
-            project.keepSecret(`the API key of ${name}`, apiKey);
+            project.secrets.add(`the API key of ${name}`, apiKey);
             await project.file(`${name}-key`, apiKey);
           }
         },

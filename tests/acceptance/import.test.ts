@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { tlsEdges } from "../../client/tlsEdge";
 import type { CertificateOptions } from "../../emulator/server";
-import { upload } from "../support";
+import { clientOf, upload } from "../support";
 import { edge, scenario } from "./scenario";
 
 const leaves: Record<string, CertificateOptions> = {
@@ -18,11 +18,11 @@ scenario("an import by the engine", ["plugin"], () => {
     "C89: import takes a file of ids, hostports and fingerprints, without keys": {
       outside: async (project) => {
         await project.program("");
-        const client = project.newClient();
+        const client = clientOf(project.emulator);
         const resources: { type: string; name: string; id: string }[] = [];
         for (const [name, options] of Object.entries(leaves)) {
           const { id, certificate_pem, private_key_pem } = await upload(client, options);
-          project.keepSecret(`the key of ${name}`, private_key_pem);
+          project.secrets.add(`the key of ${name}`, private_key_pem);
           await project.file(`${name}.key`, private_key_pem);
           await project.file(`${name}.pem`, certificate_pem.replaceAll("\n", "\r\n"));
           ids[name] = id;

@@ -4,7 +4,7 @@ import { edge, lists, scenario } from "./scenario";
 /** How the engine shows what a check finds; tests/shape.test.ts and its neighbours have each rule. */
 scenario("inputs in a plan", ["dynamic"], {
   "C10 C15 C50: each wrong input is refused by its name, and no value of a secret is shown": {
-    outside: (project) => project.keepSecret("the hostport", "https://hidden.example.org"),
+    outside: (project) => project.secrets.add("the hostport", "https://hidden.example.org"),
     program: `
       const hidden = pulumi.secret("https://hidden.example.org");
       new tlsedge.TLSEdge("e", { hostport: ["x"], description: 5, hostports: ["nope", hidden] });`,

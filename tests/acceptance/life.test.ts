@@ -79,7 +79,7 @@ scenario("a stack's life", ["dynamic", "plugin"], (protocol) => {
           project.env.TLSEDGE_CA_FILE = "ca.pem";
           authority = await makeCertificate({ commonName: "Test CA", isCa: true });
           key = (await issue(project)).privateKeyPem;
-          project.keepSecret("the description", description);
+          project.secrets.add("the description", description);
           await project.file("description", description);
         },
         program: program(hostports + modules),
@@ -134,7 +134,7 @@ scenario("a stack's life", ["dynamic", "plugin"], (protocol) => {
           const chain = (await read("fullchain.pem")).replaceAll("\n", "\r\n");
           const key = createPrivateKey(await read("privkey.pem"));
           const sec1 = key.export({ type: "sec1", format: "pem" }).toString();
-          project.keepSecret("the SEC1 key", sec1);
+          project.secrets.add("the SEC1 key", sec1);
           await project.file("fullchain.pem", `# the leaf\n\n${chain}\r\n\r\n`);
           await project.file("privkey.pem", sec1);
         },

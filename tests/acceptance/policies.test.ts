@@ -4,6 +4,7 @@ import { tlsEdges } from "../../client/tlsEdge";
 import type { Project } from "../../tools/engine";
 import { nameOf, type Run } from "../../tools/engineLog";
 import { certificates } from "../policyCases";
+import { clientOf } from "../support";
 import { scenario, served } from "./scenario";
 
 const pack = join(__dirname, "..", "..", "node_modules", "pulumi-tlsedge-policy");
@@ -23,7 +24,7 @@ const violations = ({ events }: Run) =>
 async function configure(project: Project, config: object) {
   await project.file("policies.json", JSON.stringify(config));
   for (const [name, pair] of Object.entries(await certificates())) {
-    project.keepSecret(`the key of ${name}`, pair.privateKeyPem);
+    project.secrets.add(`the key of ${name}`, pair.privateKeyPem);
     await project.file(`${name}.pem`, pair.certificatePem);
     await project.file(`${name}.key`, pair.privateKeyPem);
   }
@@ -41,7 +42,7 @@ const program = (resources: string) => `
 
 /** An edge that no stack has created. */
 const existing = async (project: Project, args: object) =>
-  (await tlsEdges.create(project.newClient(), args)).id;
+  (await tlsEdges.create(clientOf(project.emulator), args)).id;
 
 /** tests/policy.test.ts has the policies one by one. */
 scenario("policies on a stack of the plugin", ["plugin"], () => {
@@ -49,7 +50,7 @@ scenario("policies on a stack of the plugin", ["plugin"], () => {
   return {
     "C14 C70 C82: policies stop an update in its preview, and show what is advisory": {
       outside: async (project) => {
-        project.keepSecret("the hostport", "unlisted-host.example.net:443");
+        project.secrets.add("the hostport", "unlisted-host.example.net:443");
         await configure(project, {
           "certificate-expiry": { days: 400 },
           "edge-modules": "mandatory",

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { type ExportedResource, Project, type Protocol } from "../../tools/engine";
 import { nameOf, type Run } from "../../tools/engineLog";
+import { repository } from "../../tools/folders";
 
 const protocolNames: Record<Protocol, string> = {
   dynamic: "through dynamic providers",
@@ -113,6 +115,9 @@ async function take(step: Step, project: Project): Promise<void> {
   await step.state?.(await project.exported(), project);
   await step.check?.(project, run);
 }
+
+/** The command `pulumi-tlsedge`. */
+export const bin = join(repository, "dist", "cli", "main.js");
 
 /** Requests that are made several times. */
 export const times = (count: number, request: string): string[] => Array(count).fill(request);

@@ -37,7 +37,7 @@ scenario("a site of the plugin", ["plugin"], {
         hostport: "hidden.example:443",
       };
       for (const [name, text] of Object.entries(secrets)) {
-        project.keepSecret(`the ${name}`, text);
+        project.secrets.add(`the ${name}`, text);
         await project.file(name, text);
       }
       for (const name of ["kept", "own"]) await issue(project, name);

@@ -13,7 +13,7 @@ import { Project } from "../../tools/engine";
 import { linkModules, newFolder, repository } from "../../tools/folders";
 import { generateSdks, missing, programs, writeSdks } from "../../tools/languages";
 import { findOrBuildPulumi } from "../../tools/pulumi";
-import { upload } from "../support";
+import { clientOf, upload } from "../support";
 import { examples, programsIn } from "./examples";
 
 const run = promisify(execFile);
@@ -52,7 +52,7 @@ describe("a program of the documents", () => {
   for (const language of ["ts", "python"] as const) {
     it(`C60 C61 docs/guide.md: the lookups find in ${language} what they say`, async function () {
       await start(this, language);
-      const client = project.newClient();
+      const client = clientOf(project.emulator);
       const { id } = await tlsEdges.create(client, { hostports: ["app.example.com:443"] });
       const metadata = JSON.stringify({ owner: "web" });
       for (const [commonName, end] of [

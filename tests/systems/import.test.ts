@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { promisify } from "node:util";
 import type { Adoption } from "../../cli/adopt";
 import type { Client } from "../../client/client";
 import { tlsEdges } from "../../client/tlsEdge";
@@ -11,7 +9,7 @@ import { Project } from "../../tools/engine";
 import { repository } from "../../tools/folders";
 import { generateSdks, missing, printProgram, programs } from "../../tools/languages";
 import { schemaFile } from "../../tools/schema";
-import { upload } from "../support";
+import { clientOf, upload } from "../support";
 
 const plugin = path.join(repository, "plugin", "dist");
 const unattended = ["--yes", "--skip-preview"];
@@ -56,12 +54,11 @@ describe("the code that the engine's import writes of what adopt found", () => {
     sdks = await generateSdks(schemaFile);
     project = await Project.create({}, {}, "plugin");
     await project.program("");
-    await seed(project.newClient());
+    await seed(clientOf(project.emulator));
     held = objects();
-    const { folder: cwd, env } = project;
-    const args = [path.join(repository, "dist", "cli", "main.js"), "adopt", "--plugin"];
-    const node = promisify(execFile)(process.execPath, [...args, "--format", "json"], { cwd, env });
-    const { edges, certificates, skipped }: Adoption = JSON.parse((await node).stdout);
+    const bin = path.join(repository, "dist", "cli", "main.js");
+    const { output } = await project.start(["adopt", "--plugin", "--format", "json"], bin).done;
+    const { edges, certificates, skipped }: Adoption = JSON.parse(output);
     assert.deepEqual([edges.length, certificates.length, skipped], [5, 2, []]);
   });
   after(() => project?.close());

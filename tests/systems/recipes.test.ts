@@ -13,7 +13,7 @@ import { repository } from "../../tools/folders";
 import { findGo, goEnv, pulumiVersion } from "../../tools/pulumi";
 import { pack } from "../../tools/tarball";
 import { makeIssuer } from "../policyCases";
-import { upload } from "../support";
+import { clientOf, upload } from "../support";
 import { startWith } from "./examples";
 
 const day = 86_400_000;
@@ -225,7 +225,7 @@ describe("the template stack and the recipes, from `pulumi new` on", () => {
     assert.match(drift.output, /"by hand"/);
     project.emulator.tlsEdges.patch(id, { description });
     const soon = { notBefore: new Date(0), notAfter: new Date(Date.now() + 10.5 * day) };
-    await upload(project.newClient(), { commonName: "other.example.com", ...soon });
+    await upload(clientOf(project.emulator), { commonName: "other.example.com", ...soon });
     const expiry = await run("account");
     assert.deepEqual([expiry.code, expiry.writes], [2, []], expiry.output);
     assert.match(await text("summary.md"), /other\.example\.com.*10 days/);

@@ -36,10 +36,8 @@ export class World {
   /** Two processes share an object, which a message names: nothing more is promised then. */
   isOver = false;
   ups = 0;
-  /** For the totals. `named` are objects that no state had. */
-  readonly counts = { kills: 0, objects: 0, named: 0 };
-  /** How often each command was drawn, and how many faults with each answer met a request. */
-  readonly met: Record<string, number> = {};
+  /** How often each command was drawn, how many faults with each answer met a request, and what they led to. */
+  readonly counts: Record<string, number> = {};
   /** Objects of another user. */
   #others: string[] = [];
   /** Which resource has had which object. */
@@ -174,7 +172,7 @@ export class World {
   /** The user deletes what an error or a warning has named. */
   #delete(id: string): void {
     this.#accountOf(id)?.delete(id);
-    this.counts.named += 1;
+    this.count("named");
   }
 
   #newProcess(how: Partial<Run>, protocol: Protocol, key: Key): Promise<Provider> {
@@ -238,7 +236,7 @@ export class World {
   }
 
   count(title: string, by = 1): void {
-    this.met[title] = (this.met[title] ?? 0) + by;
+    this.counts[title] = (this.counts[title] ?? 0) + by;
   }
 
   #endUp(): void {
@@ -287,7 +285,7 @@ export class World {
     const killed = isMet() && this.stacks[stack % this.stacks.length];
     if (!killed) return [];
     await killed.end(victim);
-    this.counts.kills += 1;
+    this.count("kills");
     return killed.all;
   }
 
@@ -403,7 +401,7 @@ export class World {
         this.#owners.delete(id);
         this.#unstored.delete(id);
       } else {
-        this.counts.objects += 1;
+        this.count("objects");
         this.#delete(id);
       }
     }
@@ -449,7 +447,7 @@ export class World {
     const isLeft = ({ id }: Wire) => !this.#isHeld(id);
     if (this.#own.some(isLeft)) await this.run("preview");
     const own = this.#own;
-    this.counts.objects += own.length;
+    this.count("objects", own.length);
     for (const object of own.filter(isLeft)) {
       const { id } = object;
       const equal = this.#all.filter(({ args }) => args && isLike(args, object));
