@@ -1,6 +1,7 @@
 import type { Kind } from "../kinds/kind";
 import { lookups } from "../kinds/kinds";
 import { type Lookup, LookupError } from "../kinds/lookup";
+import type { ListItem } from "../run/list";
 import type { Account, ManagedObject } from "../run/run";
 import type { Properties } from "../values/properties";
 
@@ -16,11 +17,24 @@ export async function idToImport(kind: Kind, account: Account, text: string): Pr
   const { importName } = kind;
   const name = importName?.in(text);
   if (!importName || name === undefined) return text;
-  const items = await account.list(kind).all(performance.now() - listAgeMs);
-  if (items.some(({ id }) => id === text)) return text;
+  const namesOf = (object: ListItem) => [object.id, ...namesIn(kind, object)];
+  const { all, byName } = await account.list(kind).named(performance.now() - listAgeMs, namesOf);
+  if (byName.get(text)?.some(({ id }) => id === text)) return text;
+  const [found, ...others] = byName.get(name) ?? [];
+  if (found && others.length === 0) return found.id;
+  // The lookup says what there is.
   const find = lookups[`get${kind.name}`] as Lookup<Properties, { id: string }>;
-  const options = { objects: items };
+  const options = { objects: all };
   return (await find(() => account.client, { [importName.filter]: name }, options)).id;
+}
+
+/** What an import takes besides the id of an object: nothing of one that can't be parsed. */
+function namesIn(kind: Kind, object: ListItem): string[] {
+  try {
+    return kind.importName?.of(kind.toState(object)) ?? [];
+  } catch {
+    return [];
+  }
 }
 
 /**
