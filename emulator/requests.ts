@@ -85,6 +85,8 @@ export interface Resource<T extends { id: string }> {
   /** The list's name in an answer, and its path. */
   name: string;
   path: string;
+  /** The values of an object that requests give to one object alone. Default: none. */
+  exclusive?(object: T): string[];
   /** What an answer shows of an object in a list, or alone. Default: all of it. */
   inList?(object: T): object;
   alone?(object: T): object;

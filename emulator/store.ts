@@ -42,6 +42,8 @@ type Change = [list: string, id: string, object?: Stored];
 export class Collection<T extends Stored> {
   /** In the order of their creation. A deleted one keeps its place, for `before_id`. */
   readonly #objects = new Map<string, T | undefined>();
+  /** The ids of those that have a value which requests give to one alone. */
+  readonly #holders = new Map<string, Set<string>>();
 
   /** @internal The name of their list. */
   readonly name: string;
@@ -50,7 +52,7 @@ export class Collection<T extends Stored> {
   /** @internal */
   constructor(
     /** @internal */ readonly service: Service,
-    kind: { name: string; path: string },
+    private readonly kind: { name: string; path: string; exclusive?(object: T): string[] },
     private readonly keep?: (...change: Change) => void,
   ) {
     this.name = kind.name;
@@ -92,8 +94,13 @@ export class Collection<T extends Stored> {
   /** @internal The same for a change that is kept already. */
   load(id: string, object?: T): void {
     // What is created once more is the newest.
-    if (!this.get(id)) this.#objects.delete(id);
+    const before = this.get(id);
+    if (!before) this.#objects.delete(id);
     this.#objects.set(id, object);
+    const valuesOf = (one?: T) => (one && this.kind.exclusive?.(one)) ?? [];
+    for (const value of valuesOf(before)) this.#holders.get(value)?.delete(id);
+    for (const value of valuesOf(object))
+      this.#holders.set(value, (this.#holders.get(value) ?? new Set()).add(id));
     this.service.ids.add(id);
   }
 
@@ -107,6 +114,11 @@ export class Collection<T extends Stored> {
     const object = this.get(id);
     if (object) return object;
     throw new Refusal(reasons.notFound, `There is no ${id} in ${this.name}.`);
+  }
+
+  /** @internal The id of another object that has an exclusive value. */
+  holderOf(value: string, id: string): string | undefined {
+    return [...(this.#holders.get(value) ?? [])].find((one) => one !== id);
   }
 
   /** @internal The objects that are older than `beforeId`, newest first. */
@@ -123,6 +135,7 @@ export class Collection<T extends Stored> {
   /** @internal Forgets every object, deleted ones too. */
   clear(): void {
     this.#objects.clear();
+    this.#holders.clear();
   }
 }
 

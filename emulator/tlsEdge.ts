@@ -45,6 +45,7 @@ type Mutation = v.InferOutput<typeof mutation>;
 export const tlsEdges: Resource<TLSEdgeWire> = {
   name: "tls_edges",
   path: "/edges/tls",
+  exclusive: ({ hostports }) => (hostports ?? []).map((one) => one.toLowerCase()),
   inList: withoutUnset,
   write: {
     create(c, edges) {
@@ -111,22 +112,17 @@ function terminated(termination: NonNullable<Mutation["tls_termination"]>) {
 }
 
 function refuseHostports(edges: Collection<TLSEdgeWire>, id: string, hostports: string[]): void {
-  const holders = new Map(
-    edges.list().flatMap((edge) => {
-      if (edge.id === id) return [];
-      return (edge.hostports ?? []).map((hostport) => [hostport.toLowerCase(), edge.id] as const);
-    }),
-  );
+  const given = new Set<string>();
   for (const hostport of hostports) {
     const key = hostport.toLowerCase();
     const shown = `The hostport ${JSON.stringify(hostport.slice(0, 300))}`;
     if (!isHostport(key)) {
       throw new Refusal(reasons.hostportMalformed, `${shown} is not host:port.`);
     }
-    const holder = holders.get(key);
-    if (holder === id) throw new Refusal(reasons.hostportRepeated, `${shown} is given twice.`);
+    const holder = edges.holderOf(key, id);
+    if (given.has(key)) throw new Refusal(reasons.hostportRepeated, `${shown} is given twice.`);
     if (holder) throw new Refusal(reasons.hostportTaken, `${shown} is served by ${holder}.`);
-    holders.set(key, id);
+    given.add(key);
   }
 }
 

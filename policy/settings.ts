@@ -16,12 +16,17 @@ export const exceptSchema: PolicyConfigSchema["properties"][string] = {
 };
 
 export function isExcepted({ except = {} }: Settings, name: string): boolean {
-  return Object.keys(except).some((pattern) => matches(pattern, name));
+  const isMatched = (one: string) => isPattern(one) && matching(one, [name]).length > 0;
+  return Object.hasOwn(except, name) || Object.keys(except).some(isMatched);
 }
 
-function matches(pattern: string, name: string): boolean {
+const isPattern = (exception: string) => exception.includes("*");
+
+/** Those of some names that a pattern is about. */
+function matching(pattern: string, names: readonly string[]): string[] {
   const parts = pattern.split("*").map((part) => part.replace(/[\\^$.+?()[\]{}|]/g, "\\$&"));
-  return new RegExp(`^${parts.join(".*")}$`, "s").test(name);
+  const expression = new RegExp(`^${parts.join(".*")}$`, "s");
+  return names.filter((name) => expression.test(name));
 }
 
 /**
@@ -39,13 +44,14 @@ export function remarksOn(
 ): string[] {
   const used: string[] = [];
   const warnings: string[] = [];
-  for (const [pattern, reason] of Object.entries(settings.except ?? {}).sort()) {
-    const matched = names.filter((name) => matches(pattern, name));
-    const named = pattern.includes("*") ? `${pattern} (${matched.join(", ")})` : pattern;
-    if (matched.length > 0) used.push(`${named}, ${reason}`);
+  const all = new Set(names);
+  for (const [exception, reason] of Object.entries(settings.except ?? {}).sort()) {
+    const matched = isPattern(exception) ? matching(exception, names) : [];
+    if (matched.length > 0) used.push(`${exception} (${matched.join(", ")}), ${reason}`);
+    else if (all.has(exception)) used.push(`${exception}, ${reason}`);
     else {
-      const what = `the exception ${pattern} of ${policy} matches no resource that it judges`;
-      warnings.push(`${what}${didYouMean(pattern, names)}`);
+      const what = `the exception ${exception} of ${policy} matches no resource that it judges`;
+      warnings.push(`${what}${didYouMean(exception, names)}`);
     }
   }
   for (const name of Object.keys(settings)) {

@@ -102,14 +102,10 @@ export const hostportCertificate = stackPolicy([TLSEdge], {
   },
   validateStack({ resources, getConfig }, report) {
     const { coveredElsewhere = [] } = getConfig<{ coveredElsewhere?: string[] }>();
+    const elsewhere = new Set(coveredElsewhere.map((name) => name.toLowerCase()));
     const certificates = resources.filter((resource) => resource.isType(TLSCertificate));
+    const { names, errors } = namesCovered(certificates);
     const edges = resources.filter((resource) => resource.isType(TLSEdge));
-    const leaves = new Map<PolicyResource, Certificate | undefined>();
-    const leafOf = (certificate: PolicyResource) => {
-      if (!leaves.has(certificate))
-        leaves.set(certificate, readChain(certificate.props.certificatePem)?.[0]);
-      return leaves.get(certificate);
-    };
     judgeEach(edges, (resource) => {
       const { name, urn, props: edge } = resource;
       const account = accountOf(resource);
@@ -120,15 +116,13 @@ export const hostportCertificate = stackPolicy([TLSEdge], {
       if (!endsTls) return;
       judgeEach((edge.hostports ?? []) as string[], (hostport, index) => {
         const host = hostport.replace(/:\d+$/, "");
-        if (isAmong(coveredElsewhere, host)) return;
-        const covered = someTrue(
-          certificates.map((certificate) => () => {
-            if (accountOf(certificate) !== account) return false;
-            const leaf = leafOf(certificate);
-            return leaf !== undefined && isValid(leaf) && covers(leaf, host);
-          }),
+        const type = isIP(host) ? "ip" : "dns";
+        const isCovered = namesCovering(host).some(
+          (one) => elsewhere.has(one) || names.has(`${account} ${type} ${one}`),
         );
-        if (covered) return;
+        if (isCovered) return;
+        // A certificate that is not known yet may cover it.
+        if (errors.has(account)) throw errors.get(account);
         report(
           `No certificate of the stack is valid now for hostports[${index}] of the TLS edge "${name}". ` +
             "Add a TLSCertificate with its host name in the subject alternative names, or renew the " +
@@ -153,20 +147,32 @@ function isValid({ notBefore, notAfter }: Certificate): boolean {
 }
 
 /**
- * Whether a certificate covers a host (RFC 6125, 6.4). Letter case is ignored. A wildcard is the
- * whole leftmost label and covers one label. `provider/values/names.ts` has a similar function, but a policy
- * may import only what a program imports.
+ * The names that the valid ones of some certificates cover, in lower case, each after its account and type; and by
+ * account the error of a certificate that is not known yet.
  */
-function covers({ hosts }: Certificate, host: string): boolean {
-  const kind = isIP(host) ? "ip" : "dns";
-  const names = hosts.filter(({ type }) => type === kind).map(({ value }) => value);
-  return isAmong(names, host);
+function namesCovered(certificates: PolicyResource[]) {
+  const names = new Set<string>();
+  const errors = new Map<string, unknown>();
+  for (const certificate of certificates) {
+    const account = accountOf(certificate);
+    try {
+      const leaf = readChain(certificate.props.certificatePem)?.[0];
+      const hosts = leaf && isValid(leaf) ? leaf.hosts : [];
+      for (const { type, value } of hosts) names.add(`${account} ${type} ${value.toLowerCase()}`);
+    } catch (error) {
+      errors.set(account, error);
+    }
+  }
+  return { names, errors };
 }
 
-function isAmong(names: string[], host: string): boolean {
-  const wanted = host.toLowerCase();
-  const forms = [wanted, ...(isIP(wanted) ? [] : [wanted.replace(/^[^.]+/, "*")])];
-  return names.some((name) => forms.includes(name.toLowerCase()));
+/**
+ * The names that cover a host, in lower case (RFC 6125, 6.4). A wildcard is the whole leftmost label and covers one
+ * label. `provider/values/names.ts` has a similar function, but a policy may import only what a program imports.
+ */
+function namesCovering(host: string): string[] {
+  const name = host.toLowerCase();
+  return isIP(name) ? [name] : [name, name.replace(/^[^.]+/, "*")];
 }
 
 /** No two certificates have the same key. */

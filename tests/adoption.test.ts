@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { mock } from "node:test";
 import { type TLSEdgeWire, tlsEdges } from "../client/tlsEdge";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
 import { beginRun } from "../provider/dynamic/process";
@@ -90,6 +91,22 @@ describe("adoption", () => {
       planCertificate(importing(twin.fingerprint, { certificatePem })),
     );
     for (const { stack } of [twin, other]) assert.ok(several.includes(stack.id), several);
+    // Its chain can't be parsed now, so it has no fingerprint.
+    emulator.tlsCertificates.patch(other.stack.id, { certificate_pem: "none" });
+    beginRun();
+    await planCertificate(importing(twin.fingerprint, { certificatePem }));
+  });
+
+  it("C40: imports share a reading of the list for 30 seconds", async () => {
+    const hostports = ["new.example.com:443"];
+    const option = importing("new.example.com:443", { ...args, hostports });
+    for (let n = 0; n < 2; n++) {
+      assert.match(await messageOf(plan(option)), /no TLS edge matches/);
+      emulator.tlsEdges.patch(existing.id, { hostports });
+    }
+    const now = performance.now();
+    mock.method(performance, "now", () => now + 30_001);
+    assert.equal((await adopt(option)).id, existing.id);
   });
 
   it("C40 C50: a plan and an update name at their end what they adopt, and no secret", async () => {

@@ -215,6 +215,18 @@ describe("the emulator", () => {
       await refused("mutualTLSUpstream", "PATCH", edge.uri, { tls_termination: upstream });
       assert.deepEqual(emulator.tlsEdges.list(), [holder, edge]);
     });
+
+    it("give a hostport to another when its last holder gives it up", async () => {
+      const hostports = ["a.example:1"];
+      const [first, second] = [await create(edges, { hostports }), await create(edges, {})];
+      emulator.tlsEdges.patch(second.id, { hostports });
+      emulator.tlsEdges.delete(second.id);
+      await refused("hostportTaken", "POST", edges, { hostports });
+      await send("PATCH", first.uri, { hostports: ["b.example:1"] });
+      await create(edges, { hostports });
+      emulator.reset();
+      await create(edges, { hostports });
+    });
   });
 
   it("lists from newest to oldest, page by page, also when objects are deleted meanwhile", async () => {

@@ -541,6 +541,7 @@ const cases: Record<string, (pairs: Pairs) => Cases | Promise<Cases>> = {
       const one = { ...edge({ hostports, ...args }), provider: "default_0_1_0" };
       return [[one, { ...certificate(shop), provider }], count];
     };
+    const open = certificate({ ...shop, certificatePem: unknown }, "open");
     const [none, sub] = [{ dnsNames: [] }, { dnsNames: ["*.example.com"] }];
     return [
       served("a.b.example.com:443", sub, [/hostports\[0\] of .* "app"/]),
@@ -564,7 +565,9 @@ const cases: Record<string, (pairs: Pairs) => Cases | Promise<Cases>> = {
       // What is known is judged beside what is not.
       ...ofEdges(1, [{ hostports: [unknown, "a.example.com:443"] }], notKnown),
       [[edge({ hostports: unknown }, "b"), edge({ hostports })], 1, notKnown],
-      [[edge({ hostports }), certificate({ ...shop, certificatePem: unknown })], 0, notKnown],
+      [[edge({ hostports }), open], 0, notKnown],
+      [[edge({ hostports }), open, certificate(shop)], 0],
+      [[edge({ hostports }), { ...open, args: { ...open.args, connection: "other" } }], 1],
       served("app.example.com:443", { notBefore: inDays(-2), notAfter: inDays(-1) }, 1),
       served("app.example.com:443", { notBefore: inDays(1), notAfter: inDays(2) }, 1),
       // C5, C82: a certificate of another account covers nothing.

@@ -1,5 +1,6 @@
 import type { Kind } from "../kinds/kind";
 import { LookupError } from "../kinds/lookup";
+import type { ListItem } from "../run/list";
 import type { Account, ManagedObject } from "../run/run";
 import type { Properties } from "../values/properties";
 import { type Lookup, lookups } from "./lookup";
@@ -17,10 +18,23 @@ export async function idToImport(kind: Kind, account: Account, text: string): Pr
   const name = importName?.in(text);
   if (!importName || name === undefined) return text;
   const since = performance.now() - listAgeMs;
-  const items = await account.list(kind).all(since);
-  if (items.some(({ id }) => id === text)) return text;
+  const namesOf = (object: ListItem) => [object.id, ...namesIn(kind, object)];
+  const byName = await account.list(kind).named(since, namesOf);
+  if (byName.get(text)?.some(({ id }) => id === text)) return text;
+  const [found, ...others] = byName.get(name) ?? [];
+  if (found && others.length === 0) return found.id;
+  // The lookup says what there is.
   const find = lookups[`get${kind.name}`] as Lookup<Properties, { id: string }>;
   return (await find(() => account, { [importName.filter]: name }, { since })).id;
+}
+
+/** What an import takes besides the id of an object: nothing of one that can't be parsed. */
+function namesIn(kind: Kind, object: ListItem): string[] {
+  try {
+    return kind.importName?.of(kind.toState(object)) ?? [];
+  } catch {
+    return [];
+  }
 }
 
 /**

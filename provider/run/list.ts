@@ -29,6 +29,7 @@ export class List {
   readonly #kind: Listed;
   #newest: Reading<Page<ListItem>> | undefined;
   #all: Reading<ListItem[]> | undefined;
+  #named: { all: ListItem[]; byName: Map<string, ListItem[]> } | undefined;
   #pages: Pages | undefined;
 
   /** @param client The account's own client: so each read has its own deadline. */
@@ -78,6 +79,19 @@ export class List {
       if (this.#all === reading) this.#all = undefined;
     });
     return result;
+  }
+
+  /** The objects of {@link all} by their names. Each reading is indexed once: `namesOf` never changes. */
+  async named(since: number, namesOf: (object: ListItem) => string[]) {
+    const all = await this.all(since);
+    if (this.#named?.all !== all) {
+      const byName = new Map<string, ListItem[]>();
+      for (const object of all)
+        for (const name of namesOf(object))
+          if (!byName.get(name)?.push(object)) byName.set(name, [object]);
+      this.#named = { all, byName };
+    }
+    return this.#named.byName;
   }
 
   /**

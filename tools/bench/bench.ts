@@ -11,6 +11,7 @@ import { Project } from "../engine";
 import { newFolder, repository } from "../folders";
 import { missing, programs } from "../languages";
 import { findOrBuildPulumi } from "../pulumi";
+import { measureGrowth } from "./growth";
 import { measureLimits } from "./limits";
 
 /** How each answer of the service is delayed. */
@@ -160,17 +161,19 @@ async function measureAll(names: [Name, Name], args: Args[], run: number) {
 }
 
 async function main(): Promise<void> {
-  const { limits, runs } = program
+  const { limits, growth, runs } = program
     .name("npm run bench --")
     .description(`Measures what must cost in proportion, and stacks of both protocols on the real engine, in turns.
 Prints ratios and tables; docs/performance.md has what users need of them. Exits with 1 above a limit.`)
     .option("--limits", "measures no stacks")
+    .option("--growth", "measures only features with n and 4 n of what they work with")
     .option("--runs <n>", "how often each is measured", wholeNumber, 3)
     .parse()
-    .opts<{ limits?: boolean; runs: number }>();
-  const isWithin = await measureLimits(runs);
-  if (!limits) await measureStacks(runs);
-  process.exitCode = isWithin ? 0 : 1;
+    .opts<{ limits?: boolean; growth?: boolean; runs: number }>();
+  const areWithin = [await measureGrowth(runs)];
+  if (!growth) areWithin.push(await measureLimits(runs));
+  if (!growth && !limits) await measureStacks(runs);
+  process.exitCode = areWithin.every(Boolean) ? 0 : 1;
 }
 
 async function measureStacks(runs: number): Promise<void> {
