@@ -18,6 +18,7 @@ import { PemError } from "../values/pem";
 import { PrivateKey } from "../values/privateKey";
 import { defined, isSameJson, type Properties, pick, unknownValue } from "../values/properties";
 import { type Kind, listed, type Problem } from "./kind";
+import { outputInText } from "./shape";
 import type { ServiceState } from "./state";
 
 /** The inputs that no answer has. The last is not sent. */
@@ -188,7 +189,7 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
   },
 };
 
-/** Parses a known text; undefined for another value, and for PEM that is invalid. */
+/** Parses a known text; undefined for another value, and for PEM that is invalid. The shape reports an output in it. */
 function attempt<T>(
   value: unknown,
   parse: (text: string) => T,
@@ -199,7 +200,7 @@ function attempt<T>(
     return parse(value);
   } catch (error) {
     if (!(error instanceof PemError)) throw error;
-    report(error.message);
+    if (!outputInText(value)) report(error.message);
     return undefined;
   }
 }
