@@ -115,7 +115,8 @@ describe("a hostport that another edge serves", () => {
       // Besides the writes: the list for the holder, and before a create the newest page.
       assert.deepEqual([writes().length, emulator.requests.length], [8, isCreate ? 10 : 9]);
       const time = new Date(String(emulator.tlsEdges.get(id)?.created_at)).toISOString();
-      const ways = ["`aliases`", "two updates", "another stack", `\`import\` to ${id}`];
+      const ways = ["If `pulumi stack --show-ids` names it: ", "`aliases`", "two updates"];
+      ways.push("in the stack that has", `\`import\` to ${id}`);
       for (const text of [`${id} (created ${time}) serves it`, ...ways])
         assert.ok(message.includes(text), message);
       assert.equal(message.includes("`deleteBeforeReplace`"), isCreate);
@@ -127,6 +128,15 @@ describe("a hostport that another edge serves", () => {
       ]);
       assert.deepEqual(statuses, shown);
     }
+  });
+
+  it("C38: of a holder that this stack has, no other stack and no adoption is named", async () => {
+    skipPauses();
+    const { id } = await edge(h2);
+    run.ownership.note(run.account().object(tlsEdge, id).key);
+    const message = await messageOf(take(h2));
+    assert.ok(message.includes("This stack has it: "), message);
+    for (const text of ["`import`", "--show-ids"]) assert.ok(!message.includes(text), message);
   });
 
   /** Faults, and how often the write is sent until it fails as it is. */
