@@ -119,7 +119,7 @@ describe("a hostport that another edge serves", () => {
       ways.push("in the stack that has", `\`import\` to ${id}`);
       for (const text of [`${id} (created ${time}) serves it`, ...ways])
         assert.ok(message.includes(text), message);
-      assert.equal(message.includes("`deleteBeforeReplace`"), isCreate);
+      assert.equal(message.includes("`deleteBeforeReplace` without `retainOnDelete`"), isCreate);
       assert.ok(!message.includes("of another stack"), message);
       assert.deepEqual(served(), [[h1, h2], [h3]]);
       const shown = [1, 2, 4, 6, 6].flatMap((n) => [

@@ -95,7 +95,9 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
       const reason = "is missing: a new certificate needs its key";
       problems.push({ path: "privateKeyPem", reason });
     }
-    if (key) problems.push(...problemsOfKey(chain, key));
+    const isKeyNew = olds?.privateKeyPem !== privateKeyPem;
+    const isHalf = olds?.privateKeyPem !== undefined && isKeyNew !== isNew;
+    if (key) problems.push(...problemsOfKey(chain, key, isHalf));
     const expired = isNew ? expiryOf(chain.validity, undefined, now) : undefined;
     if (expired) problems.push({ path: "certificatePem", reason: expired });
     // A key in another encoding that matches the same leaf is no change.
@@ -210,7 +212,8 @@ export function parsedChain(certificatePem: unknown): Chain | undefined {
   return attempt(certificatePem, Chain.parse);
 }
 
-function problemsOfKey(chain: Chain, key: PrivateKey): Problem[] {
+/** @param isHalf Whether only one of the two has changed. */
+function problemsOfKey(chain: Chain, key: PrivateKey, isHalf: boolean): Problem[] {
   if (!key.canSign()) {
     const reason = "is damaged: it can't sign. Copy the whole file again";
     return [{ path: "privateKeyPem", reason }];
@@ -220,10 +223,13 @@ function problemsOfKey(chain: Chain, key: PrivateKey): Problem[] {
     {
       path: "certificatePem",
       value: `${listed(namesOf(chain.names))} (serial ${chain.serialNumber})`,
-      reason: `does not fit privateKeyPem, which is not the key of the leaf. ${adviceOnKey(chain)}`,
+      reason: `does not fit privateKeyPem, which is not the key of the leaf. ${isHalf ? halfChanged : adviceOnKey(chain)}`,
     },
   ];
 }
+
+const halfChanged =
+  "Only one of the two has changed: renew both. If the resource option `ignoreChanges` names one, name both";
 
 /** What to do about a key that is not the leaf's. */
 function adviceOnKey({ leaf }: Chain): string {

@@ -62,7 +62,9 @@ export function remediesFor(
   { isNew, isOfStack = false }: { isNew: boolean; isOfStack?: boolean },
 ): string {
   const whose = isOfStack ? "This stack has it" : "If `pulumi stack --show-ids` names it";
-  const option = isNew ? ", or `deleteBeforeReplace` if this resource replaces it" : "";
+  const option = isNew
+    ? ", or `deleteBeforeReplace` without `retainOnDelete` if this resource replaces it"
+    : "";
   const otherStacks =
     ". Else remove the hostport in the stack that has that edge, or if none has it, adopt it: set the resource " +
     `option \`import\` to ${id}`;
