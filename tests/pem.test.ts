@@ -194,9 +194,8 @@ describe("the inputs of a TLS certificate", () => {
 
   it("C11 C37 of a chain or a key that changes alone, `ignoreChanges` is named; of a new pair, and of both, it is not", () => {
     const olds = check(argsOf(rsa)).inputs;
-    const [{ certificatePem, privateKeyPem }, { certificatePem: other }] = [leaf, ed25519].map(
-      argsOf,
-    ) as [Properties, Properties];
+    const { certificatePem, privateKeyPem } = argsOf(leaf);
+    const { certificatePem: other } = argsOf(ed25519);
     const said = (news: Properties, before?: Properties) =>
       reasons({ ...olds, ...news }, before).join();
     for (const alone of [{ certificatePem }, { privateKeyPem }])
