@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { plainMessage } from "../client/plain";
 import { filesKey, listed } from "../provider/kinds/kind";
+import { misplacedTexts } from "../provider/kinds/shape";
 import { hostOf } from "../provider/values/hostport";
 import { covers, type SubjectAlternativeNames } from "../provider/values/names";
 import { isObject } from "../provider/values/properties";
@@ -209,7 +210,8 @@ export function checkedArgs(
     wrongCertificate(args) ??
     wrongForm(args.access, accessNames, "option", "access.") ??
     wrongAccess(args.access) ??
-    wrongMetadata(args);
+    wrongMetadata(args) ??
+    wrongText(args);
   if (problem) throw new pulumi.RunError(`the site ${site}: ${problem}`);
   const { chainFile, keyFile, ...others } = args;
   if (chainFile == null || keyFile == null) return args;
@@ -229,6 +231,17 @@ function missing(args: TLSSiteArgs): string | undefined {
 function wrongMetadata({ metadata = {} }: TLSSiteArgs): string | undefined {
   const isValid = isAsync(metadata) || (isObject(metadata) && !Array.isArray(metadata));
   return isValid ? undefined : "metadata must be a map: the site writes it as JSON";
+}
+
+/** The first text that can't be meant. The children have `owner` by another name. Of a path, its file tells. */
+function wrongText({
+  certificate,
+  chainFile,
+  keyFile,
+  ...others
+}: TLSSiteArgs): string | undefined {
+  const [misplaced] = misplacedTexts(others);
+  return misplaced && `${misplaced.path}: ${misplaced.reason}`;
 }
 
 function wrongCertificate(args: TLSSiteArgs): string | undefined {

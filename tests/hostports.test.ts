@@ -114,10 +114,11 @@ describe("a hostport that another edge serves", () => {
       assert.equal(writes().length, 8);
       assert.ok(emulator.requests.length <= 10, "the holder is looked for once");
       const time = new Date(String(emulator.tlsEdges.get(id)?.created_at)).toISOString();
-      const ways = ["`aliases`", "two updates", "another stack", `\`import\` to ${id}`];
+      const ways = ["If `pulumi stack --show-ids` names it: ", "`aliases`", "two updates"];
+      ways.push("in the stack that has", `\`import\` to ${id}`);
       for (const text of [`${id} (created ${time}) serves it`, ...ways])
         assert.ok(message.includes(text), message);
-      assert.equal(message.includes("`deleteBeforeReplace`"), isCreate);
+      assert.equal(message.includes("`deleteBeforeReplace` without `retainOnDelete`"), isCreate);
       assert.ok(!message.includes("of another stack"), message);
       assert.deepEqual(served(), [[h1, h2], [h3]]);
       const shown = [1, 2, 4, 6, 6].flatMap((n) => [
@@ -126,6 +127,15 @@ describe("a hostport that another edge serves", () => {
       ]);
       assert.deepEqual(statuses, shown);
     }
+  });
+
+  it("C38: of a holder that this stack has, no other stack and no adoption is named", async () => {
+    skipPauses();
+    const { id } = await edge(h2);
+    run.ownership.note(run.account().object(tlsEdge, id).key);
+    const message = await messageOf(take(h2));
+    assert.ok(message.includes("This stack has it: "), message);
+    for (const text of ["`import`", "--show-ids"]) assert.ok(!message.includes(text), message);
   });
 
   /** Faults, and how often the write is sent until it fails as it is. */

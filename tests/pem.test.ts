@@ -61,6 +61,23 @@ describe("the inputs of a TLS certificate", () => {
     assert.equal(reason(leaf, "certificatePem"), reason(leaf));
   });
 
+  it("C11 C37 of a chain or a key that changes alone, `ignoreChanges` is named; of a new pair, and of both, it is not", () => {
+    const olds = check(argsOf(rsa)).inputs;
+    const { certificatePem, privateKeyPem } = argsOf(leaf);
+    const { certificatePem: other } = argsOf(ed25519);
+    const said = (news: Properties, before?: Properties) =>
+      reasons({ ...olds, ...news }, before).join();
+    for (const alone of [{ certificatePem }, { privateKeyPem }])
+      assert.match(said(alone, olds), /does not fit privateKeyPem.*`ignoreChanges`/);
+    const { privateKeyPem: _, ...adopted } = olds;
+    for (const [news, before] of [
+      [{ certificatePem }],
+      [{ certificatePem: other, privateKeyPem }, olds],
+      [{ privateKeyPem }, adopted],
+    ] as [Properties, Properties?][])
+      assert.match(said(news, before), /does not fit privateKeyPem(?!.*ignoreChanges)/);
+  });
+
   it("C11 a swapped certificate and key each get a message of their own", () => {
     const { certificatePem, privateKeyPem } = argsOf(leaf);
     const found = reasons({ certificatePem: privateKeyPem, privateKeyPem: certificatePem });

@@ -160,7 +160,10 @@ describe("a plan", () => {
       await preview({ hostports: ["taken:443", unknown] });
       const { created_at } = emulator.tlsEdges.get(holder) ?? {};
       const time = new Date(String(created_at)).toISOString();
-      await warnsOf([`taken:443 is served by ${holder} (created ${time}), unless`], ["hidden"]);
+      await warnsOf(
+        [`taken:443 is served by ${holder} (created ${time}). If \`pulumi stack`],
+        ["hidden"],
+      );
       assert.deepEqual(await warnings(), [], "once");
     });
 
@@ -174,7 +177,21 @@ describe("a plan", () => {
       const args = { hostports: ["taken:443"], description: "equal" };
       const [equal = ""] = await others(args);
       await preview(args);
-      await warnsOf([equal, "aliases", "this update will fail"]);
+      await warnsOf([equal, "this update will fail"]);
+    });
+
+    it("C19: what a run says of equal objects begins with the commonest case, and warns of an import", async () => {
+      await others({ description: "equal" });
+      await preview({ description: "equal" });
+      const [, advice = ""] = (await warnings()).join().split(/\n(?=If)/);
+      const order = ["`aliases`", "replaces it", "delete it with its resource", "cut-off"];
+      const places = order.map((text) => advice.indexOf(text));
+      assert.ok(!places.includes(-1) && advice.length <= 280, advice);
+      assert.deepEqual(
+        places,
+        places.toSorted((a, b) => a - b),
+        advice,
+      );
     });
 
     it("C19: a run warns of what is equal to a new resource, by meaning, and names each", async () => {

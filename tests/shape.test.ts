@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { inspect } from "node:util";
+import * as pulumi from "@pulumi/pulumi";
 import * as fc from "fast-check";
 import type { Kind } from "../provider/kinds/kind";
 import { problemsOfShape, prune } from "../provider/kinds/shape";
@@ -55,6 +57,63 @@ describe("the shape of inputs", () => {
     const pems = { certificatePem: key, privateKeyPem: key };
     assert.match(problem({ ...pems, metadata: key }, tlsCertificate), /^metadata: .*private key/);
     assert.deepEqual(problems(pems, tlsCertificate), []);
+  });
+
+  /** What each language makes of an output in a string, and the remedy that is named. */
+  const outputs: [language: string, text: string, remedy: string][] = [
+    ["TypeScript", `${pulumi.output("id")}`, "pulumi.interpolate`"],
+    ["TypeScript, in lower case", `${pulumi.output("id")}`.toLowerCase(), "pulumi.interpolate`"],
+    ["TypeScript, in JSON", JSON.stringify({ id: pulumi.output("id") }), "pulumi.jsonStringify("],
+    ["TypeScript, inspected", inspect(pulumi.output("id")), "pulumi.interpolate`"],
+    ["Python", "Calling __str__ on an Output[T] is not supported.\n", "pulumi.Output.concat("],
+    ["Python, in a list", "[<pulumi.output.Output object at 0x7f3a>]", "pulumi.Output.format("],
+    ["C#", "Calling [ToString] on an [Output<T>] is not supported.", "Output.Format("],
+    ["C#, in JSON", "Calling [ToString] on an [Output\\u003CT\\u003E] is", "Output.JsonSerialize("],
+    ["Java", "Calling 'toString' on an 'Output<T>' is not supported.", "Output.format("],
+    [
+      "Java, in JSON",
+      "Calling \\u0027toString\\u0027 on an \\u0027Output\\u003cT",
+      "Output.format(",
+    ],
+    ["Go, %v", "map[id:{0xc000137180}]", "pulumi.Sprintf("],
+    ["Go, %+v", "{OutputState:0x14000102018}", "pulumi.Sprintf("],
+    ["Go, %s", "{%!s(*internal.OutputState=&{0x2ee5bc49ba00 <nil> 1 x})}", "pulumi.Sprintf("],
+  ];
+  for (const [language, output, remedy] of outputs)
+    it(`C15 an output in a string of ${language} is refused at any depth, with what to write`, () => {
+      const texts = [output, `a ${output} b`];
+      for (const text of texts) {
+        const edge: [Properties, string][] = [
+          [{ metadata: text }, "metadata"],
+          [{ hostports: ["a:1", text] }, "hostports[1]"],
+          [{ backend: { backendId: text } }, "backend.backendId"],
+          [{ ipRestriction: { ipPolicyIds: [text] } }, "ipRestriction.ipPolicyIds[0]"],
+        ];
+        for (const [news, path] of edge) {
+          const reason = problem(news);
+          assert.ok(reason.startsWith(`${path}: holds the text that stands for an output`), reason);
+          assert.ok(reason.includes(remedy), reason);
+        }
+        for (const name of ["certificatePem", "privateKeyPem"]) {
+          const news = { certificatePem: unknown, [name]: text };
+          const { problems: others } = tlsCertificate.check(news, undefined, new Date());
+          assert.deepEqual(
+            others.filter(({ path }) => path === name),
+            [],
+          );
+          assert.ok(problem(news, tlsCertificate).startsWith(`${name}: holds the text`));
+        }
+      }
+    });
+
+  it("C15 a text about outputs is none of them", () => {
+    for (const text of [
+      "{0x1f}",
+      "Output<T>",
+      "calls toString on an Output",
+      "{ id: 0xc000137180 }",
+    ])
+      assert.deepEqual(problems({ metadata: text }), []);
   });
 
   it("C15 the error of an unknown name lists all names when none is near", () => {

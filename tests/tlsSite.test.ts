@@ -132,6 +132,12 @@ describe("a TLS site", () => {
     ["access as an output", said(pulumi.output({})), /access/],
     ["access that is public and restricted", said(both), /public and restricted/],
     ["access by an output", said({ public: pulumi.output(true) }), /access\.public/],
+    ["an output in a text", changed({ owner: `${pulumi.output("x")}` }), /owner: .*interpolate/],
+    [
+      "an output in a text of the metadata",
+      changed({ metadata: { team: "a", id: `${pulumi.output("x")}`, of: pulumi.output("b") } }),
+      /metadata\.id: .*interpolate/,
+    ],
     ["files as certificate", () => ({ ...rest, certificate: files }), /must be a TLSCertificate/],
     ["a chain and no key", () => ({ ...rest, chainFile: "x" }), /keyFile is missing/],
     ["a key and no chain", () => ({ ...rest, keyFile: "x" }), /chainFile is missing/],

@@ -7,7 +7,7 @@ import { fingerprintIn } from "../values/chain";
 import { hostportIn } from "../values/hostport";
 import { isObject, type Properties, pick } from "../values/properties";
 import { noneWithId } from "./kind";
-import { misplacedKeys, wrongForm } from "./shape";
+import { misplacedTexts, wrongForm } from "./shape";
 import { idAndTime } from "./state";
 
 /** A lookup of one object has found none or several, or the arguments of a lookup are invalid. */
@@ -262,7 +262,7 @@ function problemOf(types: Record<string, ArgType>, args: unknown): string | unde
     if (value === "" || (isObject(value) && Object.keys(value).length === 0))
       return `${name} is empty`;
   }
-  const [misplaced] = misplacedKeys(args);
+  const [misplaced] = misplacedTexts(args);
   return misplaced && `${misplaced.path}: ${misplaced.reason}`;
 }
 

@@ -41,23 +41,55 @@ function withoutNull(value: unknown): unknown {
 
 const keyInName = "a property has a private key as its name";
 
-/** The problems of texts that hold a private key: the service and the state would show it. */
-export function misplacedKeys(value: unknown, path = ""): Problem[] {
-  if (typeof value === "string" && holdsPrivateKey(value)) {
-    return [{ path, reason: "holds a private key, which belongs only in privateKeyPem" }];
+/** The text that an output becomes in a string of each language, and what gives its value. */
+const outputTexts: [RegExp, string][] = [
+  [
+    /Calling \[ToString\] on an \S{0,9}Output/,
+    'in C#, write `Output.Format($"…")`, or `Output.JsonSerialize(…)` for JSON',
+  ],
+  [
+    /Calling \[to(String|JSON)\] on an \S{0,9}Output|\bOutputImpl \{/i,
+    "in TypeScript, write pulumi.interpolate`…`, or `pulumi.jsonStringify(…)` for JSON",
+  ],
+  [
+    /Calling __str__ on an Output|<pulumi\.output\.Output object/i,
+    "in Python, write `pulumi.Output.concat(…)` or `pulumi.Output.format(…)`, or `pulumi.Output.json_dumps(…)` for JSON",
+  ],
+  // In JSON, an apostrophe may be escaped.
+  [/Calling ('|\\u0027)toString\1 on an \S{0,9}Output/i, 'in Java, write `Output.format("…", …)`'],
+  // A struct with an address, in each verb of `fmt`.
+  [
+    /\{(OutputState:)?0x[\da-f]{8,16}[ }]|\*\w{1,9}\.OutputState\b/i,
+    'in Go, write `pulumi.Sprintf("…", …)`, or `pulumi.JSONMarshal(…)` for JSON',
+  ],
+];
+
+/** Why a text can't be the one that is meant: a program has put an output into it. Undefined for another text. */
+export function outputInText(text: string): string | undefined {
+  const advice = outputTexts.find(([pattern]) => pattern.test(text))?.[1];
+  return advice && `holds the text that stands for an output, not the output's value: ${advice}`;
+}
+
+/** The problems of texts that hold an output, or a private key: the service and the state would show it. */
+export function misplacedTexts(value: unknown, path = ""): Problem[] {
+  if (typeof value === "string") {
+    const isKey = holdsPrivateKey(value) && !pemProperties.includes(path);
+    const reason = isKey
+      ? "holds a private key, which belongs only in privateKeyPem"
+      : outputInText(value);
+    return reason ? [{ path, reason }] : [];
   }
   if (!isObject(value)) return [];
   return Object.entries(value).flatMap(([name, part]) => {
     if (holdsPrivateKey(name)) return [{ path, reason: keyInName }];
-    if (path === "" && pemProperties.includes(name)) return [];
     const below = Array.isArray(value) ? `${path}[${name}]` : path ? `${path}.${name}` : name;
-    return misplacedKeys(part, below);
+    return misplacedTexts(part, below);
   });
 }
 
 /** The problems that the schema finds, except those of unknown values. */
 export function problemsOfShape({ schema }: Pick<Kind, "schema">, news: Properties): Problem[] {
-  const misplaced = misplacedKeys(news);
+  const misplaced = misplacedTexts(news);
   const misspelt = problemsOfNames(schema, news);
   const issues: BaseIssue<unknown>[] = safeParse(schema, news).issues ?? [];
   const wrong = issues

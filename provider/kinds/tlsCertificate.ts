@@ -18,6 +18,7 @@ import { PemError } from "../values/pem";
 import { PrivateKey } from "../values/privateKey";
 import { defined, isSameJson, type Properties, pick, unknownValue } from "../values/properties";
 import { type Kind, listed, type Problem } from "./kind";
+import { outputInText } from "./shape";
 import type { ServiceState } from "./state";
 
 /** The inputs that no answer has. The last is not sent. */
@@ -94,7 +95,9 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
       const reason = "is missing: a new certificate needs its key";
       problems.push({ path: "privateKeyPem", reason });
     }
-    if (key) problems.push(...problemsOfKey(chain, key));
+    const isKeyNew = olds?.privateKeyPem !== privateKeyPem;
+    const isHalf = olds?.privateKeyPem !== undefined && isKeyNew !== isNew;
+    if (key) problems.push(...problemsOfKey(chain, key, isHalf));
     const expired = isNew ? expiryOf(chain.validity, undefined, now) : undefined;
     if (expired) problems.push({ path: "certificatePem", reason: expired });
     // A key in another encoding that matches the same leaf is no change.
@@ -188,7 +191,7 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
   },
 };
 
-/** Parses a known text; undefined for another value, and for PEM that is invalid. */
+/** Parses a known text; undefined for another value, and for PEM that is invalid. The shape reports an output in it. */
 function attempt<T>(
   value: unknown,
   parse: (text: string) => T,
@@ -199,7 +202,7 @@ function attempt<T>(
     return parse(value);
   } catch (error) {
     if (!(error instanceof PemError)) throw error;
-    report(error.message);
+    if (!outputInText(value)) report(error.message);
     return undefined;
   }
 }
@@ -209,7 +212,8 @@ export function parsedChain(certificatePem: unknown): Chain | undefined {
   return attempt(certificatePem, Chain.parse);
 }
 
-function problemsOfKey(chain: Chain, key: PrivateKey): Problem[] {
+/** @param isHalf Whether only one of the two has changed. */
+function problemsOfKey(chain: Chain, key: PrivateKey, isHalf: boolean): Problem[] {
   if (!key.canSign()) {
     const reason = "is damaged: it can't sign. Copy the whole file again";
     return [{ path: "privateKeyPem", reason }];
@@ -219,10 +223,13 @@ function problemsOfKey(chain: Chain, key: PrivateKey): Problem[] {
     {
       path: "certificatePem",
       value: `${listed(namesOf(chain.names))} (serial ${chain.serialNumber})`,
-      reason: `does not fit privateKeyPem, which is not the key of the leaf. ${adviceOnKey(chain)}`,
+      reason: `does not fit privateKeyPem, which is not the key of the leaf. ${isHalf ? halfChanged : adviceOnKey(chain)}`,
     },
   ];
 }
+
+const halfChanged =
+  "Only one of the two has changed: renew both. If the resource option `ignoreChanges` names one, name both";
 
 /** What to do about a key that is not the leaf's. */
 function adviceOnKey({ leaf }: Chain): string {

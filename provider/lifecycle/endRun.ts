@@ -66,8 +66,8 @@ function warningOfHolder(
   const whose = one.name === undefined ? "" : `${one.name}: `;
   const name = one.secrets.has(kind.exclusive ?? "") ? "[secret]" : hostport;
   return (
-    `${whose}this update will fail: ${name} is served by ${idAndTime(other)}, unless the update also replaces ` +
-    `that edge or takes the hostport from it. ${remediesFor(other)}`
+    `${whose}this update will fail, unless it replaces that edge: ${name} is served by ${idAndTime(other)}. ` +
+    remediesFor(other, one)
   );
 }
 
@@ -89,9 +89,8 @@ function warningOfEqual(kind: Kind, equal: Map<ListItem, Planned>): string | und
   );
   return (
     `each ${kind.title} of this list equals one that this run creates:${lines.join("")}\n` +
-    `If this run replaces it, this is right.${otherwise} ` +
-    "If a resource was renamed, set its option `aliases`. If an update was " +
-    "cut off, it may have left the object: set the resource option `import` to its id to adopt it. " +
-    "`pulumi stack --show-ids` shows what other resources and stacks have"
+    "If a resource was renamed or moved to another provider, set its option `aliases`. If this run replaces it, this " +
+    `is right.${otherwise} The resource option \`import\` with an id of \`pulumi stack --show-ids\` would delete it ` +
+    "with its resource: adopt only what a cut-off update left"
   );
 }

@@ -46,19 +46,30 @@ export async function writeUntilFree<Wire extends ServiceObject>(
   }
   if (!(answer instanceof ServiceError)) return answer;
   if (!holder) throw answer;
-  const option = id
-    ? ""
-    : ". If this resource replaces that edge, set its resource option `deleteBeforeReplace`";
-  throw new Error(
-    `${answer.message}. The edge ${idAndTime(holder)} serves it. ${remediesFor(holder)}${option}`,
-  );
+  const isOfStack = account.run.ownership.has(account.object(kind, holder.id).key);
+  const remedies = remediesFor(holder, { isNew: !id, isOfStack });
+  throw new Error(`${answer.message}. The edge ${idAndTime(holder)} serves it. ${remedies}`);
 }
 
-/** What to do about an edge that has a wanted hostport, the likeliest case first. */
-export function remediesFor({ id }: ListItem): string {
+/**
+ * What to do about an edge that has a wanted hostport, in one sentence if this stack has it, else in two.
+ *
+ * @param isNew Whether the resource that wants it is to be created: then it may replace that edge.
+ * @param isOfStack Whether this stack is known to have that edge.
+ */
+export function remediesFor(
+  { id }: ListItem,
+  { isNew, isOfStack = false }: { isNew: boolean; isOfStack?: boolean },
+): string {
+  const whose = isOfStack ? "This stack has it" : "If `pulumi stack --show-ids` names it";
+  const option = isNew
+    ? ", or `deleteBeforeReplace` without `retainOnDelete` if this resource replaces it"
+    : "";
+  const otherStacks =
+    ". Else remove the hostport in the stack that has that edge, or if none has it, adopt it: set the resource " +
+    `option \`import\` to ${id}`;
   return (
-    "If a resource was renamed, set its option `aliases`. If that edge gives it up or leaves this program, make two " +
-    "updates: in the first, take the hostport from that edge, and give it to no other. If another stack has it, remove " +
-    `the hostport there. If no stack has it, adopt it: set the resource option \`import\` to ${id}`
+    `${whose}: set the resource option \`aliases\` if its resource was renamed${option}; else make two updates, and in ` +
+    `the first, take the hostport from it and give it to no other${isOfStack ? "" : otherStacks}`
   );
 }

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { setTimeout } from "node:timers/promises";
-import { ignoreClosedOutput, letProcessEnd } from "./workarounds";
+import { ignoreClosedOutput, letProcessEnd, onCancelCall } from "./workarounds";
 
 const checkEveryMs = 1000;
 const connectTimeoutMs = 5000;
@@ -61,6 +61,7 @@ export async function exitWithEngine(onOrderlyEnd: () => Promise<void>): Promise
       });
     });
   }
+  onCancelCall(() => cancel());
   ignoreClosedOutput();
   while (await isEngineAlive(port)) await setTimeout(checkEveryMs, undefined, { ref: false });
   cancel("the engine has exited: this request is not sent");

@@ -1,3 +1,4 @@
+import { subscribe } from "node:diagnostics_channel";
 import { Server } from "node:net";
 
 /** What works around faults of Pulumi and Node.js in the process of a provider, each with its fault. */
@@ -18,4 +19,15 @@ export function letProcessEnd(): void {
   // Not documented.
   const { _getActiveHandles: handles } = process as { _getActiveHandles?: () => unknown[] };
   for (const handle of handles?.() ?? []) if (handle instanceof Server) handle.unref();
+}
+
+/**
+ * Pulumi's server of dynamic providers answers the engine's call "cancel", and tells no provider. Node.js tells of each
+ * call from version 24 on.
+ */
+export function onCancelCall(listener: () => void): void {
+  subscribe("http2.server.stream.created", (message) => {
+    const { headers } = message as { headers?: Record<string, unknown> };
+    if (headers?.[":path"] === "/pulumirpc.ResourceProvider/Cancel") listener();
+  });
 }

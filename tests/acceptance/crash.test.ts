@@ -117,3 +117,19 @@ scenario("a command that is stopped", ["plugin"], {
     },
   },
 });
+
+scenario("a create that is cancelled", ["dynamic"], {
+  "C33: the search for what it has made ends, and the error says what to do": {
+    outside: async (project) => {
+      await project.program(edge("lost", ""));
+      const fault: Fault = { method: "POST", answer: { status: 504 } };
+      const { output } = await project.onFault(fault, ["up"], async (engine) => {
+        const { requests } = project.emulator;
+        while (!requests.some(({ method, status }) => method === "POST" && status === 504))
+          await setTimeout(50);
+        process.kill(engine, "SIGINT");
+      });
+      assert.match(output, /the list can't be read \(the update was cancelled\)/);
+    },
+  },
+});

@@ -7,11 +7,13 @@ scenario("inputs in a plan", ["dynamic"], {
     outside: (project) => project.secrets.add("the hostport", "https://hidden.example.org"),
     program: `
       const hidden = pulumi.secret("https://hidden.example.org");
-      new tlsedge.TLSEdge("e", { hostport: ["x"], description: 5, hostports: ["nope", hidden] });`,
+      const metadata = \`\${hidden}\`;
+      new tlsedge.TLSEdge("e", { hostport: ["x"], description: 5, hostports: ["nope", hidden], metadata });`,
     preview: "fails",
     says: [
       /hostport: no such property: did you mean hostports/,
       /description: is a number, but must be a string/,
+      /metadata: holds the text that stands for an output.* write pulumi\.interpolate/,
       /hostports\[1\]: is no hostport: write only a host name/,
     ],
     requests: [],

@@ -7,6 +7,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { runInNewContext } from "node:vm";
 import { parse } from "yaml";
+import { tlsEdges } from "../../client/tlsEdge";
 import ours from "../../package.json";
 import type { Project } from "../../tools/engine";
 import { repository } from "../../tools/folders";
@@ -156,7 +157,9 @@ describe("the template stack and the recipes, from `pulumi new` on", () => {
       if (!command || command === "npm ci" || done.code !== 0) continue;
       assert.doesNotMatch(command, /\$\{\{/, "a value in a command could be read as a command");
       const files = { GITHUB_OUTPUT: "output.txt", GITHUB_STEP_SUMMARY: "summary.md" };
-      done = await shell(command, { ...contexts.env, ...filled(env), ...files }, settings);
+      const step = await shell(command, { ...contexts.env, ...filled(env), ...files }, settings);
+      const [output, writes] = [done.output + step.output, [...done.writes, ...step.writes]];
+      done = { ...step, output, writes };
     }
     return done;
   }
@@ -194,6 +197,27 @@ describe("the template stack and the recipes, from `pulumi new` on", () => {
       assert.deepEqual(writes, []);
     }
     await project.file("Pulumi.prod.yaml", own);
+  });
+
+  it("C19 fails a pull request whose update would fail, and names who has the hostport", async () => {
+    const args = { hostports: ["app.example.com:443"] };
+    const { id } = await tlsEdges.create(clientOf(project.emulator), args);
+    const { preview } = await recipe("gitlab-ci.yml");
+    const gitlab = {
+      STACK: "prod",
+      PROFILE: "production",
+      PACK: "node_modules/pulumi-tlsedge-policy",
+    };
+    const { jobs } = await recipe("github-actions-plugin.yml");
+    for (const { code, output } of [
+      await run("preview"),
+      await shell(preview.script.join("\n"), gitlab),
+      await shell(jobs.preview.steps.at(-1).run, gitlab),
+    ]) {
+      assert.notEqual(code, 0, output);
+      assert.match(output, new RegExp(`this update will fail.*${id}`));
+    }
+    project.emulator.tlsEdges.delete(id);
   });
 
   it("C25 C50 deploys a stack, and changes nothing the second time", async () => {
