@@ -156,7 +156,7 @@ class Plugin {
     const changed = Object.keys({ ...olds, ...news }).filter((key) => olds[key] !== news[key]);
     // A default provider also changes with the version of the package, perhaps with its key.
     const isMove = this.#isConfigured && this.#connection !== defaultConnection;
-    const { configuration } = this.#run.account(this.#connection);
+    const configuration = this.#run.configuration(this.#connection);
     const replaces = isMove ? differentAccount(olds, configuration) : [];
     return diffResponse([...changed, ...replaces]).setReplacesList(replaces);
   }

@@ -240,6 +240,13 @@ export interface TLSEdgeQuery extends TLSEdgeFilter {
   id?: string | undefined;
 }
 
+/** Whether the hostports have one, if it is given. */
+function isServed(hostports: string[], wanted: string | undefined): boolean {
+  if (wanted === undefined) return true;
+  const hostport = plainHostport(wanted);
+  return hostports.some((one) => plainHostport(one) === hostport);
+}
+
 /** How edges are looked up. */
 export const lookup: LookupKind<TLSEdgeWire, TLSEdgeFilter, GetTLSEdgeResult> = {
   title: tlsEdge.title,
@@ -248,7 +255,6 @@ export const lookup: LookupKind<TLSEdgeWire, TLSEdgeFilter, GetTLSEdgeResult> = 
   ...tlsEdges,
   result: (wire) =>
     defined({ id: wire.id, ...tlsEdge.toState(wire) }) as unknown as GetTLSEdgeResult,
-  matches: (wire, { hostport, ...filter }) =>
-    (hostport === undefined || knownHostports(wire.hostports).has(plainHostport(hostport))) &&
-    matchesObject(wire, filter),
+  matches: (wire, filter) =>
+    isServed(wire.hostports ?? [], filter.hostport) && matchesObject(wire, filter),
 };

@@ -9,7 +9,6 @@ import { edgeAccess, hostportCertificate } from "../../policy/index";
 import { tlsCertificate, tlsEdge } from "../../provider/dynamic/dynamic";
 import { beginRun, currentRun } from "../../provider/dynamic/process";
 import { endRun } from "../../provider/lifecycle/endRun";
-import { getTLSEdge } from "../../sdk";
 import { environment, newFolder } from "../folders";
 import type { ResourceProvider } from "../resource";
 
@@ -78,10 +77,6 @@ const features: Record<string, [n: number, work: (hosts: Host[]) => unknown]> = 
       const edges = hosts.map(({ hostports }) => ({ hostports }));
       return deploy(tlsEdge, edges, (one) => one.hostports[0]);
     },
-  ],
-  "lookups by hostport": [
-    100,
-    (hosts) => Promise.all(hosts.map(({ hostports }) => getTLSEdge({ hostport: hostports[0] }))),
   ],
   "the end of a plan": [
     25,
