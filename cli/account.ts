@@ -32,7 +32,7 @@ export async function readAccount<Key extends keyof typeof lists>(
   try {
     for (const key of keys) {
       show(`Reading ${key}…`);
-      const objects: AsyncIterable<{ id: string }> = lists[key](client, warn);
+      const objects: AsyncIterable<{ id: string }> = lists[key](client.operation(), warn);
       // A list that changes while it is read can contain an object twice.
       const byId = new Map((await Array.fromAsync(objects)).map((one) => [one.id, one]));
       Object.assign(found, { [key]: [...byId.values()] });

@@ -15,9 +15,9 @@ export interface Endpoints<Wire, Create, Update = Create> {
   /** Deletes one object; fails with 404 when it does not exist. */
   delete(client: Client, id: string): Promise<void>;
   /**
-   * All objects, newest first. Holds one page in memory. The requests share one deadline, in which the
-   * time between them does not count. Objects that can't be used are left out: `warn` is called with a
-   * message that names the first of them. Default: the option `show` of the client.
+   * All objects, newest first. Holds one page in memory. Each page has its own deadline, but in an operation.
+   * Objects that can't be used are left out: `warn` is called with a message that names them. Default: the option
+   * `show` of the client.
    */
   list(client: Client, warn?: (text: string) => void): AsyncGenerator<Wire, void, undefined>;
   /** The same in pages of at most 100 objects, each requested when it is needed. Leaves out those that can't be used. */
@@ -52,8 +52,7 @@ export function endpointsOf<Wire, Create extends object, Update extends object =
     async *list(client, warn) {
       const leftOut: string[] = [];
       const items = usable(collection, schema, leftOut);
-      for await (const page of pagesOf(withOneDeadline(client), path, collection, items))
-        yield* page;
+      for await (const page of pagesOf(client, path, collection, items)) yield* page;
       const what = `${leftOut.length} of ${collection} can't be used, and are left out`;
       if (leftOut.length > 0) client.tell(`${what}: ${leftOut.join(", ")}`, warn);
     },
@@ -74,22 +73,6 @@ function pathOfId(path: string, id: string): string {
     );
   }
   return `${path}/${encodeURIComponent(id)}`;
-}
-
-type Reader = Pick<Client, "get">;
-
-function withOneDeadline(client: Client): Reader {
-  // An operation has one.
-  if (client !== client.account) return client;
-  let { leftMs } = client;
-  return {
-    get(...request) {
-      const one = client.operation(leftMs);
-      return one.get(...request).finally(() => {
-        leftMs = one.leftMs;
-      });
-    },
-  };
 }
 
 /** How many objects a page has at most (api.md §4.4). */
@@ -113,7 +96,7 @@ const usable = <Wire>(collection: string, schema: AnswerSchema<Wire>, leftOut: s
 
 /** The pages of a list (api.md §4.4). */
 async function* pagesOf<Wire>(
-  client: Reader,
+  client: Client,
   path: string,
   collection: string,
   itemsOf: v.PipeItem<unknown[], Wire[], v.BaseIssue<unknown>>,
