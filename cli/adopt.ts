@@ -1,6 +1,6 @@
 import { lstatSync, rmSync, writeFileSync } from "node:fs";
 import type { ServiceObject } from "../client/fields";
-import { plain, plainJson, withoutCommands } from "../client/plain";
+import { escapeCiCommands, plain, plainJson } from "../client/plain";
 import { differences, inputsOf, type Kind } from "../provider/kinds/kind";
 import { problemsOfShape } from "../provider/kinds/shape";
 import { tlsCertificate } from "../provider/kinds/tlsCertificate";
@@ -241,7 +241,7 @@ and run \`pulumi up\`: it adopts the objects, which the plan shows as \`create\`
     painted(wrapped(sum, display.width), "bold", display),
     files.length > 0 && `${stack === undefined ? next : stepsOf(stack, files)}\n${otherStacks}`,
   ];
-  return withoutCommands(parts.filter(Boolean).join("\n\n"));
+  return escapeCiCommands(parts.filter(Boolean).join("\n\n"));
 }
 
 /** What to do with the files of `adopt --pending-creates`. */

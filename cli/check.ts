@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { Client } from "../client/client";
 import { ServiceError } from "../client/errors";
-import { plain, withoutCommands } from "../client/plain";
+import { escapeCiCommands, plain } from "../client/plain";
 import { tlsEdges } from "../client/tlsEdge";
 import { unknownVariables } from "../provider/run/connection";
 import { type Display, painted, wrapped } from "./table";
@@ -113,5 +113,5 @@ export function checkText(checks: Check[], display: Display): string {
     const message = wrapped(plain(text), width).replaceAll("\n", `\n${indent}`);
     return painted(begin, paint, display) + message;
   });
-  return withoutCommands(lines.join("\n"));
+  return escapeCiCommands(lines.join("\n"));
 }

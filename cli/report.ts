@@ -1,4 +1,4 @@
-import { plain, withoutCommands } from "../client/plain";
+import { escapeCiCommands, plain } from "../client/plain";
 import { listed } from "../provider/kinds/kind";
 import { failuresOf, type Status } from "./status";
 import {
@@ -173,5 +173,5 @@ export function statusText(status: Status, display: Display): string {
     painted(wrapped(totalsOf(status), display.width), paint, display),
   ];
   // A text may begin a line only now that it is wrapped.
-  return withoutCommands(report.join("\n\n"));
+  return escapeCiCommands(report.join("\n\n"));
 }

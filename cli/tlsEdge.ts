@@ -49,10 +49,11 @@ export function readEdge(state: Stored<TLSEdgeState>): EdgeStatus {
   };
 }
 
-function moduleStatus(module: ModuleState | null, unset: object = {}): ModuleStatus | null {
+/** A module with the fields that the service leaves out. */
+function moduleStatus(module: ModuleState | null, defaults: object = {}): ModuleStatus | null {
   if (!module) return null;
   const fields = Object.entries(module).map(([key, value]) => [key, value === "" ? null : value]);
-  return { enabled: module.enabled, ...unset, ...Object.fromEntries(fields) };
+  return { enabled: module.enabled, ...defaults, ...Object.fromEntries(fields) };
 }
 
 /** The shortest of its hostports, or its id. */

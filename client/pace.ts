@@ -83,10 +83,10 @@ export class Pace {
    * @returns Undefined when the service will have taken no request for the deadline before the request may start.
    */
   async turn(deadlineMs = Number.POSITIVE_INFINITY, show?: ShowTurn): Promise<number | undefined> {
-    const place = this.#asked++;
+    const ticket = this.#asked++;
     let shownAt = Number.NEGATIVE_INFINITY;
     try {
-      for (let wait = this.#waitOf(place); wait.ms >= 1; wait = this.#waitOf(place)) {
+      for (let wait = this.#waitOf(ticket); wait.ms >= 1; wait = this.#waitOf(ticket)) {
         if (this.heldMs > 0 && this.refusedMs >= deadlineMs) return undefined;
         const now = performance.now();
         if (wait.ms >= minShownMs && now - shownAt >= showEveryMs) {
@@ -106,24 +106,24 @@ export class Pace {
     return this.#lastStart;
   }
 
-  /** How long the request of this place still waits, in milliseconds, and whether because of refusals. */
-  #waitOf(place: number): { ms: number; isRefused: boolean } {
+  /** How long the request with this ticket still waits, in milliseconds, and whether because of refusals. */
+  #waitOf(ticket: number): { ms: number; isRefused: boolean } {
     const now = performance.now();
-    const before = place - this.#started;
+    const ahead = ticket - this.#started;
     const { length } = this.#starts;
     // The start that must be a minute ago.
-    const old = length + before - this.requestsPerMinute;
+    const old = length + ahead - this.requestsPerMinute;
     const isFull = this.requestsPerMinute > 0 && old >= 0;
     const freeAt = Number(this.#starts[old % length]) + windowMs * (1 + Math.floor(old / length));
     const gapMs = 1000 / this.#rate;
-    const own = isFull ? freeAt : now;
-    const slowed = Math.max(
-      this.#heldUntil + before * gapMs,
-      this.#lastStart + (before + 1) * gapMs,
+    const ownLimitAt = isFull ? freeAt : now;
+    const slowedUntil = Math.max(
+      this.#heldUntil + ahead * gapMs,
+      this.#lastStart + (ahead + 1) * gapMs,
     );
     // Those before it start first, also where they may start at the same time.
-    const ms = Math.max(Math.max(own, slowed) - now, Math.min(before, 1));
-    return { ms, isRefused: slowed > own };
+    const ms = Math.max(Math.max(ownLimitAt, slowedUntil) - now, Math.min(ahead, 1));
+    return { ms, isRefused: slowedUntil > ownLimitAt };
   }
 
   /** Notes that the service has taken a request. One that was under way at a refusal says nothing of what comes after. */

@@ -13,15 +13,15 @@ const escaped = (characters: string) =>
 
 /**
  * A text that others wrote, on one line, for a terminal or a log. Escapes the characters that a
- * terminal obeys or hides, and breaks up what {@link withoutCommands} does.
+ * terminal obeys or hides, and breaks up what {@link escapeCiCommands} does.
  */
 export function plain(text: string): string {
-  return withoutCommands(text.replace(unseen, escaped));
+  return escapeCiCommands(text.replace(unseen, escaped));
 }
 
 /** {@link plain} for a message of this package that quotes others: its line breaks stay. */
 export function plainMessage(text: string): string {
-  return withoutCommands(text.replace(unseenInLine, escaped));
+  return escapeCiCommands(text.replace(unseenInLine, escaped));
 }
 
 /**
@@ -29,7 +29,7 @@ export function plainMessage(text: string): string {
  * commands of GitHub (`::add-mask::` at the start of a line) and of others (`##[`, `##vso[`). Part
  * of each sign becomes an escape, so that a reader still sees what was there.
  */
-export function withoutCommands(text: string): string {
+export function escapeCiCommands(text: string): string {
   return text
     .replace(/<\{(?=%)/g, "<\\u007b")
     .replace(/##(?=\w*\[)/g, "#\\u0023")

@@ -31,7 +31,7 @@ export const text = <const Name extends string>(
   wire,
   input: v.optional(input),
   write: (value: string) => value,
-  unset: "",
+  whenOmitted: "",
 });
 
 /** A text that a program must give, and that every answer has. */
@@ -52,7 +52,7 @@ export const list = <const Name extends string>(wire: Name, input: v.GenericSche
   wire,
   input: v.optional(input),
   write: (value: string[]) => value,
-  unset: [],
+  whenOmitted: [],
 });
 
 /** One of several texts. The service may choose where a program does not, and may add texts. */

@@ -18,7 +18,7 @@ export interface InputField extends Field {
   readonly wire: string;
   write(input: never): unknown;
   /** What a request sends where a program gives nothing. Default: the field stays as it is. */
-  readonly unset?: unknown;
+  readonly whenOmitted?: unknown;
 }
 
 /** The fields of an object or of a part of one, by the names that programs use. */
@@ -82,7 +82,7 @@ export function stateOf<T extends Table>(table: T, answer: object): StateOf<T> {
 
 /** What the inputs of a program ask for, also where they are not set. */
 export function wantedOf(table: Table, inputs: Record<string, unknown>): Record<string, unknown> {
-  const parts = inputRows(table).map(([name, { unset }]) => [name, inputs[name] ?? unset]);
+  const parts = inputRows(table).map(([name, row]) => [name, inputs[name] ?? row.whenOmitted]);
   return Object.fromEntries(parts);
 }
 

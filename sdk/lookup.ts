@@ -84,11 +84,11 @@ async function idsOf(resources: Iterable<pulumi.Resource>): Promise<unknown[]> {
 }
 
 /** The mock of a lookup; nothing when a program really runs. */
-function mockOf(name: string, args: object): Pick<LookupOptions, "instead"> {
+function mockOf(name: string, args: object): Pick<LookupOptions, "mockAnswer"> {
   const mocked = mocks();
   if (!mocked) return {};
   const call = { token: pluginToken(name), inputs: defined({ ...args }) };
-  return { instead: async () => mocked.call(call) };
+  return { mockAnswer: async () => mocked.call(call) };
 }
 
 /** The account that a lookup reads. */

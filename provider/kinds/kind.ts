@@ -109,7 +109,7 @@ export interface Kind<Wire extends ServiceObject = ServiceObject> {
    * What the service answers unchanged of what was sent: equal for inputs and an object made from
    * them. Undefined for an object that can't be read.
    */
-  key(inputsOrWire: object): unknown;
+  contentKey(inputsOrWire: object): unknown;
   /** The names that people know an object by, the best name first. */
   names(state: Properties): string[];
   /** What an import takes besides an id. Default: nothing. */
@@ -187,7 +187,7 @@ export function hostportsOf({ exclusive }: Pick<Kind, "exclusive">, of: object):
 
 /** Equal for inputs and an object that was made from them; undefined for one that can't be read. */
 export function contentOf(kind: Kind, inputsOrWire: object): string | undefined {
-  const key = kind.key(inputsOrWire);
+  const key = kind.contentKey(inputsOrWire);
   return key === undefined ? undefined : JSON.stringify([kind.title, key]);
 }
 

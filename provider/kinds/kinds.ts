@@ -23,7 +23,7 @@ export const lookupNames = lookupKinds.map(([one, all, { title }]) => ({
 }));
 
 /** Whether a text, an id or a name, names the object in a state. */
-export function isSameObject(
+export function namesObject(
   { importName }: Kind,
   id: string,
   state: Properties,

@@ -81,7 +81,7 @@ export interface LookupKind<Wire extends Item, Filter extends object, Result ext
   /** Every filter with its type. */
   filters: { [F in keyof Filter]-?: ArgType };
   /** The filters that only the lookup of all objects has. */
-  listFilters?: readonly (keyof Filter)[];
+  listOnlyFilters?: readonly (keyof Filter)[];
   result(wire: Wire): Result;
   matches(wire: Wire, filter: Filter): boolean;
   /** When an object became valid: `mostRecent` takes the latest. Default: there is no such argument. */
@@ -94,7 +94,7 @@ export interface LookupKind<Wire extends Item, Filter extends object, Result ext
   /** What an object has that a filter is compared with: if nothing matches, an error lists the nearest. */
   texts: { [F in keyof Filter]?: (wire: Wire) => readonly Unset<string>[] };
   /** Whether others make and end the objects while a program runs: each lookup reads what there is when it is asked. */
-  isLive?: boolean;
+  isReadAfresh?: boolean;
 }
 
 /** How the lookup of one object takes one, besides by filters. */
@@ -106,7 +106,7 @@ export interface Choice {
 /** What a kind says of its lookups' arguments. */
 type Filters<Filter extends object> = Pick<
   LookupKind<never, Filter, never>,
-  "title" | "filters" | "listFilters" | "recency"
+  "title" | "filters" | "listOnlyFilters" | "recency"
 >;
 
 /** Refuses wrong arguments of the lookup of all objects. */
@@ -122,7 +122,7 @@ export function checkChoice<Filter extends object>(
   kind: Filters<Filter>,
   args: Filter & Choice,
 ): void {
-  const { title, filters, listFilters = [], recency } = kind;
+  const { title, filters, listOnlyFilters: listFilters = [], recency } = kind;
   const own = { id: "a string", ...(recency && { mostRecent: "true or false" }), ...filters };
   const types = { ...own } as Record<string, ArgType>;
   for (const name of listFilters) delete types[name as string];

@@ -179,7 +179,7 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
     return isOther ? { ...found, [sentKey]: sent } : { ...found };
   },
 
-  key(source: Partial<TLSCertificateInputs & TLSCertificateWire>) {
+  contentKey(source: Partial<TLSCertificateInputs & TLSCertificateWire>) {
     const chain = parsedChain(source.certificatePem ?? source.certificate_pem);
     return chain && [chain.leafFingerprint, source.description || "", source.metadata || ""];
   },

@@ -70,7 +70,7 @@ export const lookup: LookupKind<
     expiresBefore: "an RFC 3339 time, such as 2027-01-31T00:00:00Z",
     ...objectFilters,
   },
-  listFilters: ["expiresBefore"],
+  listOnlyFilters: ["expiresBefore"],
   texts: {
     domain: ({ subject_alternative_names: names }) => names?.dns_names ?? [],
     ...objectTexts,

@@ -160,7 +160,7 @@ export const tlsEdge: Kind<TLSEdgeWire> = {
     };
   },
 
-  key({ description, metadata, hostports }: Partial<TLSEdgeWire>) {
+  contentKey({ description, metadata, hostports }: Partial<TLSEdgeWire>) {
     return [description || "", metadata || "", [...knownHostports(hostports)].sort()];
   },
   names: ({ hostports }) => (hostports as string[]).toSorted().sort((a, b) => a.length - b.length),

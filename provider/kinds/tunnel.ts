@@ -50,7 +50,7 @@ export const lookup: LookupKind<TunnelWire, TunnelFilter, GetTunnelResult> = {
     forwardsTo: "a string",
   },
   ...tunnels,
-  isLive: true,
+  isReadAfresh: true,
   texts: { publicUrl: (wire) => [wire.public_url], forwardsTo: (wire) => [wire.forwards_to] },
   result,
   matches: (wire, filter) => matches(result(wire), filter),

@@ -32,12 +32,12 @@ export function noteReached({ account }: ManagedObject, state: Properties = {}):
  *
  * @throws Error when an object of the state was not found, or can't be read. The first error says what to do.
  */
-export async function proveAccount(account: Account): Promise<void> {
+export async function verifyAccount(account: Account): Promise<void> {
   if (account.settings.sameAccount) return;
   for (const proof of account.memory.proofs.values()) {
     proof.asked ??= ask(account, proof);
     await proof.asked.catch((error: Error) => {
-      if (account.run.once(error.message)) throw error;
+      if (account.run.isFirst(error.message)) throw error;
       throw new Error(`nothing is written: see the first error about the ${proof.object.title}`);
     });
   }

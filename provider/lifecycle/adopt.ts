@@ -39,7 +39,7 @@ export async function findToAdopt(
         "`npx --no -- pulumi-tlsedge status` lists all ids",
     );
   }
-  adoptions.set(key, { title, state, isEqual: false, isDone: false });
+  adoptions.set(key, { title, state, isAdoptable: false, isDone: false });
   return { object, state };
 }
 
@@ -47,13 +47,13 @@ export async function findToAdopt(
  * Notes that an object, which a check or an adoption has read, equals the program, so that it can be adopted. Where the
  * program has a secret, the object's name may be a part of it.
  */
-export function noteEqual(
+export function markAdoptable(
   { kind, account, id, key }: ManagedObject,
   secrets: Iterable<string>,
 ): void {
   const adoption = account.run.adoptions.get(key);
   if (!adoption) return;
-  adoption.isEqual = true;
+  adoption.isAdoptable = true;
   const isSecret = hiddenArguments(kind, secrets).length > 0;
   const [name = id] = isSecret ? [] : kind.names(adoption.state);
   adoption.title = `${kind.title} ${name}`;
@@ -64,7 +64,7 @@ export function noteEqual(
  * are none. How many creates the engine shows in all, a provider can't know: other packages have some, too.
  */
 export function textOfAdoptions({ adoptions }: Run): string | undefined {
-  const all = [...adoptions.values()].filter(({ isEqual }) => isEqual);
+  const all = [...adoptions.values()].filter(({ isAdoptable: isEqual }) => isEqual);
   if (all.length === 0) return undefined;
   const done = all.filter(({ isDone }) => isDone);
   const plan = all.length === 1 ? "adopts" : "adopt";
@@ -79,7 +79,7 @@ const maxValueLength = 200;
  * One problem with a table of the differences between object and inputs; none when they agree. It
  * shows neither value of a secret argument: the object may have the same secret, or a part of it.
  */
-export function problemsOfAdoption(
+export function differencesOf(
   { kind, title }: ManagedObject,
   found: Properties,
   inputs: Properties,
@@ -128,9 +128,9 @@ export async function adopt(
       `the ${adoption.title} was adopted by another resource of this update: remove one of the two resources`,
     );
   }
-  const [problem] = problemsOfAdoption(object, state, inputs, secrets);
+  const [problem] = differencesOf(object, state, inputs, secrets);
   if (problem) throw new Error(problem.reason);
-  noteEqual(object, secrets);
+  markAdoptable(object, secrets);
   if (adoption) adoption.isDone = true;
   return { id: object.id, state };
 }

@@ -2,7 +2,7 @@ import { inputsOf, type Kind, keepEqual, type Problem } from "../kinds/kind";
 import { problemsOfShape, prune } from "../kinds/shape";
 import type { ManagedObject } from "../run/run";
 import { nameInUrn, type Properties, unknownValue } from "../values/properties";
-import { findToAdopt, noteEqual, problemsOfAdoption } from "./adopt";
+import { differencesOf, findToAdopt, markAdoptable } from "./adopt";
 import { begin, type Call, hideSecrets } from "./call";
 import { textsOf } from "./messages";
 import { planWrite } from "./plan";
@@ -49,14 +49,14 @@ export async function check(call: Call, { olds, args, ...more }: ToCheck): Promi
   const adopted = adopts ? await attempt(toAdopt) : undefined;
   // In an adoption, the object's inputs take the place of the old inputs.
   const before = adopted ? inputsOf(kind, adopted.state) : deployed;
-  const { inputs, compared, ...found } = inputsFor(call, given, before);
+  const { inputs, checkedInputs, ...found } = inputsFor(call, given, before);
   problems.push(...found.problems);
-  if (!unusable) problems.push(...problemsOfHostports(call, compared));
+  if (!unusable) problems.push(...problemsOfHostports(call, checkedInputs));
   run.noteChecked(urn);
   hideSecrets(call, inputs);
-  for (const text of [...found.warnings, ...warningsOfLoss(kind, olds, inputs)])
+  for (const text of [...found.warnings, ...warningsOfLostSecrets(kind, olds, inputs)])
     run.log("warning", text, urn || "run");
-  if (adopted) problems.push(...problemsOfAdopted(call, adopted, compared, problems));
+  if (adopted) problems.push(...problemsOfAdoption(call, adopted, checkedInputs, problems));
   else if (!deployed && !plansCreate) await attempt(() => planWrite(call, inputs, true));
   const isSecret = (name: string) => secrets.has(name);
   return { inputs, failures: textsOf(problems, isSecret, more.files) };
@@ -66,13 +66,13 @@ export async function check(call: Call, { olds, args, ...more }: ToCheck): Promi
  * The inputs of arguments.
  *
  * @param before The inputs of the last deployment, or those of the object that the resource adopts.
- * @returns `compared`: the inputs without what follows from them, and not yet as they were before by meaning.
+ * @returns `checkedInputs`: without what follows from them, and before equal values are replaced by the old ones.
  */
 function inputsFor({ kind, protocol }: Call, given: Properties, before: Properties | undefined) {
-  const { inputs: compared, problems, warnings = [] } = kind.check(given, before, new Date());
-  const derived = protocol.plansCreate ? {} : kind.derived?.(compared, before);
-  const inputs = { ...keepEqual(kind, before ?? {}, compared), ...derived };
-  return { inputs, compared, problems, warnings: protocol.programChecks ? [] : warnings };
+  const { inputs: checkedInputs, problems, warnings = [] } = kind.check(given, before, new Date());
+  const derived = protocol.plansCreate ? {} : kind.derived?.(checkedInputs, before);
+  const inputs = { ...keepEqual(kind, before ?? {}, checkedInputs), ...derived };
+  return { inputs, checkedInputs, problems, warnings: protocol.programChecks ? [] : warnings };
 }
 
 /** The problem of an edge whose hostport another edge of the program has. */
@@ -87,7 +87,7 @@ function problemsOfHostports(call: Call, inputs: Properties): Problem[] {
 }
 
 /** What a plan warns of in the inputs: a secret that leaves the program. */
-function warningsOfLoss(
+function warningsOfLostSecrets(
   { title, secrets = [] }: Kind,
   olds: Properties,
   inputs: Properties,
@@ -101,7 +101,7 @@ function warningsOfLoss(
 }
 
 /** Why an object can't be adopted. What the check has refused is not compared. */
-function problemsOfAdopted(
+function problemsOfAdoption(
   { secrets }: Call,
   { object, state }: { object: ManagedObject; state: Properties },
   inputs: Properties,
@@ -109,7 +109,7 @@ function problemsOfAdopted(
 ): Problem[] {
   const unknown = refused.map(({ path }) => [path.split(".", 1)[0], unknownValue]);
   const compared = { ...inputs, ...Object.fromEntries(unknown) };
-  const problems = problemsOfAdoption(object, state, compared, secrets);
-  if (refused.length + problems.length === 0) noteEqual(object, secrets);
+  const problems = differencesOf(object, state, compared, secrets);
+  if (refused.length + problems.length === 0) markAdoptable(object, secrets);
   return problems;
 }

@@ -6,7 +6,7 @@ import { cancelSignal } from "../run/engine";
 import { type ListItem, newerThan } from "../run/list";
 import type { Account } from "../run/run";
 import type { Properties } from "../values/properties";
-import { proveAccount } from "./account";
+import { verifyAccount } from "./account";
 import { adopt } from "./adopt";
 import { begin, type Call } from "./call";
 import { writeUntilFree } from "./hostports";
@@ -56,7 +56,7 @@ async function createObject(
   account: Account,
   inputs: Properties,
 ): Promise<Created> {
-  await proveAccount(account);
+  await verifyAccount(account);
   const list = account.list(kind);
   // Without this page the create goes on. Then the object of a lost answer can't be known.
   const before = await list.newestPage(baselineAgeMs).catch(() => undefined);

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { isUnchanged, storedSettings } from "../kinds/kind";
-import { isSameObject } from "../kinds/kinds";
+import { namesObject } from "../kinds/kinds";
 import type { Account, ManagedObject } from "../run/run";
 import type { Properties } from "../values/properties";
 import type { Connection } from "../values/setting";
-import { noteObject, proveAccount } from "./account";
+import { noteObject, verifyAccount } from "./account";
 import type { Call } from "./call";
 import { claim } from "./claim";
 import { planWrite } from "./plan";
@@ -70,7 +70,7 @@ async function planChange(
 
 /** A resource without a change proves the account where another one changes, which may come first (contract C7). */
 async function proveBeside(account: Account): Promise<void> {
-  if (account.run.planned.length > 0 && !account.settings.offlinePlan) await proveAccount(account);
+  if (account.run.planned.length > 0 && !account.settings.offlinePlan) await verifyAccount(account);
 }
 
 /**
@@ -86,7 +86,7 @@ function refuseImportOption(
   replaces: readonly string[],
 ): void {
   if (now === undefined) return;
-  if (now !== before && !isSameObject(kind, id, state, now)) {
+  if (now !== before && !namesObject(kind, id, state, now)) {
     throw new Error(
       `the import option names ${now}, but this resource already manages the ${title}: ` +
         `adopt ${now} in a resource with another name, or remove the option. If that object is deleted, first take ` +

@@ -19,7 +19,7 @@ export interface LookupOptions {
   /** Whether the arguments are secrets: then an error shows no value. */
   isSecret?: boolean;
   /** Gives the answer of the plugin's function in place of the service: the mocks of a unit test. */
-  instead?(): Promise<object>;
+  mockAnswer?(): Promise<object>;
   /**
    * When the reading of the list that it takes has begun at the earliest, by the monotonic clock: all lookups may share
    * one. Default: when this process has last written.
@@ -45,9 +45,9 @@ export function findAll<Wire extends Item, Filter extends object, Result extends
 ): Lookup<Filter, Result[]> {
   return async (account, args, options = {}) => {
     checkFilter(kind, args);
-    if (options.instead) return listIn<Result>(await options.instead());
+    if (options.mockAnswer) return listIn<Result>(await options.mockAnswer());
     const filter = filterIn(kind, args);
-    const all = await allOf(kind, account(), kind.isLive ? performance.now() : options.since);
+    const all = await allOf(kind, account(), kind.isReadAfresh ? performance.now() : options.since);
     return all.filter((wire) => kind.matches(wire, filter)).map(kind.result);
   };
 }
@@ -58,13 +58,13 @@ export function findOne<Wire extends Item, Filter extends object, Result extends
 ): Lookup<Filter & Choice, Result> {
   return async (account, args, options = {}) => {
     checkChoice(kind, args);
-    if (options.instead) return options.instead() as Promise<Result>;
+    if (options.mockAnswer) return options.mockAnswer() as Promise<Result>;
     const { isSecret = false, since } = options;
     const from = account();
     if (args.id !== undefined) return getById(kind, from, args.id, isSecret);
     const askedAt = performance.now();
     const filter = filterIn(kind, args);
-    let all = await allOf(kind, from, kind.isLive ? askedAt : since);
+    let all = await allOf(kind, from, kind.isReadAfresh ? askedAt : since);
     // Another process may have made it since.
     if (!all.some((wire) => kind.matches(wire, filter))) all = await allOf(kind, from, askedAt);
     return chosen(kind, all, args, isSecret);

@@ -1,7 +1,7 @@
 import type { ServiceError } from "../../client/errors";
 import type { Account } from "../run/run";
 import { nameInUrn, type Properties } from "../values/properties";
-import { proveAccount } from "./account";
+import { verifyAccount } from "./account";
 import type { Call } from "./call";
 
 /**
@@ -18,13 +18,13 @@ export async function planWrite(call: Call, inputs: Properties, isNew: boolean):
   if (!account.settings.offlinePlan) {
     const reading = account.list(kind).newestPage();
     await reading.catch((error) => failOnce(account, error));
-    await proveAccount(account);
+    await verifyAccount(account);
   }
   run.planned.push({ account, kind, inputs, isNew, name: nameInUrn(urn) || undefined, secrets });
 }
 
 function failOnce({ run, connection }: Account, error: Partial<ServiceError>): never {
   const cause = error.status ?? error.code;
-  if (run.once(`the question of ${JSON.stringify(connection)}: ${cause}`)) throw error;
+  if (run.isFirst(`the question of ${JSON.stringify(connection)}: ${cause}`)) throw error;
   throw new Error("the service can't be asked: see the first error");
 }

@@ -2,7 +2,7 @@ import { type Attempted, isNotFound, type ServiceError } from "../../client/erro
 import { driftOf, storedState } from "../kinds/kind";
 import type { ManagedObject } from "../run/run";
 import type { Properties } from "../values/properties";
-import { noteObject, noteReached, proveAccount } from "./account";
+import { noteObject, noteReached, verifyAccount } from "./account";
 import { begin, type Call } from "./call";
 import { idToImport, refuseImport } from "./import";
 
@@ -57,7 +57,7 @@ export async function readObject(
     const cause = error.status ?? error.code;
     // These may have to do with the object itself.
     const isItsOwn = cause === undefined || [400, 404, "EBADANSWER"].includes(cause);
-    if (isItsOwn || account.run.once(`reads fail: ${cause}`)) throw error;
+    if (isItsOwn || account.run.isFirst(`reads fail: ${cause}`)) throw error;
     throw new Error(`the ${title} can't be read either: see the first error`);
   });
 }
@@ -127,7 +127,7 @@ export async function ifInAccount<T>(
     }
     // To a delete whose first answer was lost, 404 is a success.
     if (mayBeDone || !state) return undefined;
-    await proveAccount(account);
+    await verifyAccount(account);
     if (!isYoung(object, state)) return undefined;
   }
   throw new Error(

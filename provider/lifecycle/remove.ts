@@ -1,6 +1,6 @@
 import type { ManagedObject } from "../run/run";
 import { nameInUrn, type Properties } from "../values/properties";
-import { noteObject, proveAccount } from "./account";
+import { noteObject, verifyAccount } from "./account";
 import { begin, type Call } from "./call";
 import { ifInAccount } from "./read";
 
@@ -25,7 +25,7 @@ export async function remove(
     run.log("warning", `the ${object.title} stays on the service, because ${why}`, "resource");
     return;
   }
-  await proveAccount(account);
+  await verifyAccount(account);
   await ifInAccount(object, state, async () => {
     await kind.endpoints.delete(account.client, id);
     return true;

@@ -2,7 +2,7 @@ import { isNotFound } from "../../client/errors";
 import { differences, driftOf, storedState } from "../kinds/kind";
 import type { ManagedObject } from "../run/run";
 import { type Properties, pick } from "../values/properties";
-import { proveAccount } from "./account";
+import { verifyAccount } from "./account";
 import { begin, type Call } from "./call";
 import { claim } from "./claim";
 import { writeUntilFree } from "./hostports";
@@ -25,7 +25,7 @@ export async function update(
   const account = begin(call, inputs, state);
   const object = account.object(kind, id);
   claim(object, urn);
-  await proveAccount(account);
+  await verifyAccount(account);
   for (let tries = 1; ; tries++) {
     try {
       const found = await write(object, state, inputs);

@@ -42,7 +42,7 @@ export class List {
    * The newest page. Who needs it at the same time shares the request.
    *
    * @param maxAgeMs How old it may be. Default: as old as the run.
-   * @throws Error when the list can't be read. The run remembers it only where it has read no page before.
+   * @throws Error when the list can't be read. A failed read is kept for later callers only if no page was read before.
    */
   newestPage(maxAgeMs: number = Number.POSITIVE_INFINITY): Promise<Page<ListItem>> {
     const now = performance.now();

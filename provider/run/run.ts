@@ -33,7 +33,7 @@ export interface Adoption {
   /** The state that was read. */
   state: Properties;
   /** Whether the object equals the program. */
-  isEqual: boolean;
+  isAdoptable: boolean;
   /** Whether a create has adopted it. */
   isDone: boolean;
 }
@@ -207,7 +207,7 @@ export class Run {
   }
 
   /** Whether this is asked for the first time in this run: what is said once has a key. */
-  once(key: string): boolean {
+  isFirst(key: string): boolean {
     const isFirst = !this.#said.has(key);
     this.#said.add(key);
     return isFirst;
@@ -215,6 +215,6 @@ export class Run {
 
   /** Shows a message, each one once. Does nothing when the text is undefined. */
   log(severity: Severity, text: string | undefined, about = "run"): void {
-    if (text && this.once(`${about} ${text}`)) this.show(severity, plainMessage(text), about);
+    if (text && this.isFirst(`${about} ${text}`)) this.show(severity, plainMessage(text), about);
   }
 }

@@ -153,7 +153,10 @@ export class Chain {
     ];
   }
 
-  /** A public authority's leaf says where the certificate of its issuer is. Who trusts a private authority may need none. */
+  /**
+   * Whether the intermediate is probably missing: one certificate, not self-signed, that gives its issuer's URL (AIA).
+   * Private authorities often give none, and their clients may need no intermediate.
+   */
   get #lacksIntermediate(): boolean {
     const { leaf } = this;
     const namesIssuer = /^CA Issuers - /m.test(leaf.infoAccess ?? "");

@@ -135,7 +135,7 @@ export class Setting {
     return `set ${variable} in the environment${this.#hasConfig ? `, or run ${this.#command}` : ""}`;
   }
 
-  /** A variable does not override a wrong value in config. */
+  /** How to correct a wrong value, at the place that it comes from. A variable does not override config. */
   get #howToCorrect(): string {
     if (!this.inConfig) return this.#howToSet.replace(/^set /, "Correct ");
     if (this.#isProvider) return `Correct ${this.configKey}`;
