@@ -221,7 +221,7 @@ export function keepEqual(kind: Kind, olds: Properties, news: Properties): Prope
   );
 }
 
-/** The properties that differ from state. What state does not have, a later version added: no drift. */
+/** The properties that differ from state. One that the state lacks is no drift: a later version of the provider added it. */
 export function driftOf(kind: Kind, stored: Properties, found: Properties): string[] {
   const [had, has] = [inputsOf(kind, stored), inputsOf(kind, found)];
   return propertiesOf(kind).filter(

@@ -117,7 +117,7 @@ export function checkFilter<Filter extends object>(
   checkArgs(title, filters, args);
 }
 
-/** Refuses wrong arguments of the lookup of one object, and none. */
+/** Refuses wrong arguments of the lookup of one object, and a lookup with neither an id nor a filter. */
 export function checkChoice<Filter extends object>(
   kind: Filters<Filter>,
   args: Filter & Choice,

@@ -45,7 +45,7 @@ export async function update(
   );
 }
 
-/** Sends what differs, or reads the object. Gives its state. */
+/** Sends the properties that differ, or reads the object if none does. Gives its new state. */
 async function write(
   { kind, account, id, title }: ManagedObject,
   state: Properties,

@@ -161,7 +161,7 @@ class Pages {
   }
 }
 
-/** The objects of a page that are newer than all of an earlier page; all where there is no earlier one. */
+/** The objects of a page that are newer than all of an earlier page; all where there is no earlier one. Both are newest first. */
 export function newerThan(before: Page<ListItem> | undefined, page: Page<ListItem>): ListItem[] {
   const old = new Set(before?.map(({ id }) => id));
   const first = page.findIndex(({ id }) => old.has(id));
