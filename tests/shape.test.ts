@@ -151,7 +151,7 @@ describe("the shape of inputs", () => {
 
   for (const [property, limit] of Object.entries({ description: 255, metadata: 4096 })) {
     it(`C10 ${property} may have ${limit} bytes of UTF-8 and not one more`, () => {
-      for (const text of ["", "😀".repeat(60)]) {
+      for (const text of ["", "😀".repeat(Math.floor(limit / 5))]) {
         const rest = "x".repeat(limit - Buffer.byteLength(text));
         assert.deepEqual(problems({ [property]: text + rest }), []);
         const found = problemsOfShape(tlsEdge, { [property]: `${text}${rest}y` });
