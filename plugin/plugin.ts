@@ -313,7 +313,9 @@ class Plugin {
     if (!lookup || !described) throw new Error(`there is no function ${token}`);
     const { values: args, secrets } = fromWire(request.getArgs());
     const account = () => this.#run.account(this.#connection).operation();
-    const result = await lookup(account, args, { isSecret: secrets.size > 0 });
+    // Another process of the run may have written: each reading begins after the question.
+    const since = performance.now();
+    const result = await lookup(account, args, { isSecret: secrets.size > 0, since });
     const [name = ""] = Object.keys(described.outputs.properties);
     const outputs = Array.isArray(result) ? { [name]: result } : (result as Properties);
     return new messages.InvokeResponse().setReturn(toWire(outputs));

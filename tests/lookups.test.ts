@@ -210,17 +210,18 @@ describe("the lookups", () => {
     assert.match(await messageOf(sdk.getTunnel({ region: "mars" })), /none$/);
   });
 
-  it("C61: one that nothing matches names the nearest hostports, domains or descriptions, and `status`", async () => {
+  it("C61: one that nothing matches names the nearest hostports, domains or URLs, and `status`, and no description", async () => {
     const id = (description: string) => stack(description).id;
     const cases: [lookup: Promise<unknown>, nearest: string[]][] = [
       [sdk.getTLSEdge({ hostport: "C.exmple.com:443" }), [`c.example.com:443 (${id("second")})`]],
-      [sdk.getTLSEdge({ description: "firts" }), [`first (${id("first")})`]],
       [sdk.getTLSCertificate({ domain: "ap.example.com" }), [`app.example.com (${id("soon")})`]],
       [
         sdk.getTunnel({ publicUrl: "http://hooks.example" }),
         ["https://hooks.example (tn_4)", "tcp://ssh.example:22 (tn_5)"],
       ],
     ];
+    // Descriptions may be secrets of a program.
+    assert.doesNotMatch(await messageOf(sdk.getTLSEdge({ description: "firts" })), /first/);
     for (const [lookup, nearest] of cases) {
       const [, ...lines] = (await messageOf(lookup)).split("\n").map((line) => line.trim());
       assert.deepEqual(lines.slice(0, nearest.length), nearest);
@@ -374,16 +375,19 @@ describe("the lookups", () => {
       return many.close();
     });
 
-    it("C61: many lookups read the list once, at a time or one after the other", async () => {
-      const findByPlugin = (args: object) => ofPlugin("getTLSEdge", args, own);
-      for (const find of [sdk.getTLSEdge, findByPlugin]) {
-        await own.configure();
-        const args = Array.from({ length: 50 }, (_, n) => ({ hostport: `a${n}.example.com:443` }));
-        await Promise.all(args.map(find));
-        for (const one of args.slice(0, 5)) await find(one);
-        await find({ hostport: "a149.example.com:443" });
-        assert.equal(requests(), 2);
-      }
+    it("C61: many lookups read the list once, at a time or one after the other; in the plugin twice, at a time", async () => {
+      const args = Array.from({ length: 50 }, (_, n) => ({ hostport: `a${n}.example.com:443` }));
+      await Promise.all(args.map((one) => sdk.getTLSEdge(one)));
+      for (const one of args.slice(0, 5)) await sdk.getTLSEdge(one);
+      await sdk.getTLSEdge({ hostport: "a149.example.com:443" });
+      assert.equal(requests(), 2);
+      await own.configure();
+      await Promise.all(args.map((one) => ofPlugin("getTLSEdge", one, own)));
+      assert.ok(requests() <= 4);
+      // Another process of the run may have made it.
+      const made = await edge("beside.example.com:443");
+      const [first] = (await ofPlugin("getTLSEdges", {}, own)) as { id: string }[];
+      assert.equal(first?.id, made.id);
     });
 
     it("C61: a lookup sees what a resource that it needs has made, and the others share its reading", async () => {

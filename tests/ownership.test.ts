@@ -80,6 +80,20 @@ describe("an object", () => {
         await second.preview(args);
       });
 
+      if (protocol === "plugin") {
+        it("C81: of two resources of the program is an error also where a dynamic provider has written the state", async () => {
+          const first = await deploy("first");
+          const second = alsoAs("second", first);
+          await run();
+          for (const stack of [first, second]) stack.state.__provider = "text";
+          await first.preview(args);
+          assert.match(
+            await messageOf(second.preview(args)),
+            /"first" and "second" have the same object/,
+          );
+        });
+      }
+
       it("C37 C81: is deleted when the engine alone replaces its resource, which becomes equal to another one", async () => {
         const [one, two] = [
           await deploy("one", { ...certificate, description: "one" }, "TLSCertificate"),

@@ -42,11 +42,6 @@ export const objectFilters: { [F in keyof ObjectFilter]-?: ArgType } = {
   metadata: "a map of strings",
 };
 
-/** What the filters of {@link ObjectFilter} are compared with. */
-export const objectTexts = {
-  description: (wire: { description?: string | null }) => [wire.description],
-};
-
 /** Whether an object of the service matches. */
 export function matchesObject(
   wire: { description?: string | null; metadata?: string | null },
@@ -91,7 +86,7 @@ export interface LookupKind<Wire extends Item, Filter extends object, Result ext
    * other texts may be secrets of a program.
    */
   label?(result: Result): string;
-  /** What an object has that a filter is compared with: if nothing matches, an error lists the nearest. */
+  /** What an object has that a filter is compared with: if nothing matches, an error lists the nearest. No description. */
   texts: { [F in keyof Filter]?: (wire: Wire) => readonly Unset<string>[] };
   /** Whether others make and end the objects while a program runs: each lookup reads what there is when it is asked. */
   isReadAfresh?: boolean;

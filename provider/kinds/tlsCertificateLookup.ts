@@ -3,13 +3,7 @@ import { fields, type TLSCertificateWire, tlsCertificates } from "../../client/t
 import { fingerprintIn } from "../values/chain";
 import { covers } from "../values/names";
 import { defined } from "../values/properties";
-import {
-  type LookupKind,
-  matchesObject,
-  type ObjectFilter,
-  objectFilters,
-  objectTexts,
-} from "./lookup";
+import { type LookupKind, matchesObject, type ObjectFilter, objectFilters } from "./lookup";
 import type { Found } from "./state";
 import { type TLSCertificateState, tlsCertificate } from "./tlsCertificate";
 
@@ -73,7 +67,6 @@ export const lookup: LookupKind<
   listOnlyFilters: ["expiresBefore"],
   texts: {
     domain: ({ subject_alternative_names: names }) => names?.dns_names ?? [],
-    ...objectTexts,
   },
   ...tlsCertificates,
   recency: (wire) => Date.parse(describedBy(wire).notBefore) || 0,

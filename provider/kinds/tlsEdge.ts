@@ -20,13 +20,7 @@ import {
 import { hostportIn, knownHostports, plainHostport } from "../values/hostport";
 import { defined, isObject, isSameJson, type Properties, unknownValue } from "../values/properties";
 import type { Kind, PlanWarning, Problem } from "./kind";
-import {
-  type LookupKind,
-  matchesObject,
-  type ObjectFilter,
-  objectFilters,
-  objectTexts,
-} from "./lookup";
+import { type LookupKind, matchesObject, type ObjectFilter, objectFilters } from "./lookup";
 import type { Found, ServiceState } from "./state";
 
 /** The inputs that are not sent to the service. */
@@ -251,7 +245,7 @@ function isServed(hostports: string[], wanted: string | undefined): boolean {
 export const lookup: LookupKind<TLSEdgeWire, TLSEdgeFilter, GetTLSEdgeResult> = {
   title: tlsEdge.title,
   filters: { hostport: "a host and a port, such as app.example.com:443", ...objectFilters },
-  texts: { hostport: ({ hostports }) => hostports ?? [], ...objectTexts },
+  texts: { hostport: ({ hostports }) => hostports ?? [] },
   ...tlsEdges,
   result: (wire) =>
     defined({ id: wire.id, ...tlsEdge.toState(wire) }) as unknown as GetTLSEdgeResult,

@@ -44,7 +44,7 @@ export async function diff(call: Call, compared: ToCompare): Promise<Change> {
   if (!run.isOfProgram(urn)) return change;
   // What is replaced may be deleted first, by an old URN of the resource. `replaceOnChanges` may replace each change
   // that the engine sees.
-  if (change === "none" || (change === "update" && !changed)) claim(object, urn);
+  if (change === "none" || (change === "update" && !changed?.length)) claim(object, urn);
   if (change === "none") await proveBeside(run.account(call.connection));
   else await planChange(call, object, state, inputs);
   return change;

@@ -5,19 +5,23 @@ import type { Account, ManagedObject } from "../run/run";
 import type { Properties } from "../values/properties";
 import { type Lookup, lookups } from "./lookup";
 
-/** How old the list may be in which an import looks for a name: many share one. */
-const listAgeMs = 30_000;
+/** The earliest reading of a list in which an import looks for a name: many share one for 30 seconds. */
+export const sharedSince = () => performance.now() - 30_000;
 
 /**
  * The id of the object to import. A text that is no name is an id. Reads the list for a name alone.
  *
  * @throws LookupError when the name is that of no object or of several. It lists what there is.
  */
-export async function idToImport(kind: Kind, account: Account, text: string): Promise<string> {
+export async function idToImport(
+  kind: Kind,
+  account: Account,
+  text: string,
+  since = sharedSince(),
+): Promise<string> {
   const { importName } = kind;
   const name = importName?.in(text);
   if (!importName || name === undefined) return text;
-  const since = performance.now() - listAgeMs;
   const namesOf = (object: ListItem) => [object.id, ...namesIn(kind, object)];
   const byName = await account.list(kind).named(since, namesOf);
   if (byName.get(text)?.some(({ id }) => id === text)) return text;

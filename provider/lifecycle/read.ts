@@ -4,7 +4,7 @@ import type { ManagedObject } from "../run/run";
 import type { Properties } from "../values/properties";
 import { noteObject, noteReached, verifyAccount } from "./account";
 import { begin, type Call } from "./call";
-import { idToImport, refuseImport } from "./import";
+import { idToImport, refuseImport, sharedSince } from "./import";
 
 /** An object that the service has. */
 export interface Found {
@@ -31,7 +31,9 @@ export async function read(
   const { kind } = call;
   const stored = "uri" in from ? from : undefined;
   const account = begin(call, from);
-  const id = stored ? name : await idToImport(kind, account, name);
+  // What this run has written may have taken the name.
+  const since = Math.max(sharedSince(), account.client.lastWriteAt);
+  const id = stored ? name : await idToImport(kind, account, name, since);
   const object = account.object(kind, id);
   const found = await readObject(object, stored);
   if (!found && !stored) await refuseImport(object);
