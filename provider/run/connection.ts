@@ -39,6 +39,7 @@ export class Configuration {
   /** Each missing or malformed setting; undefined if there is none. */
   readonly problem: string | undefined;
   readonly #all: Setting[];
+  #settings: Settings | undefined;
 
   /** @param config Undefined outside a stack: then only the environment is read. */
   constructor(
@@ -71,9 +72,10 @@ export class Configuration {
    */
   get settings(): Settings {
     if (this.problem) throw new ConfigurationError(this.problem);
-    const values = this.#all.map(({ key, value }) => [key, value]);
+    const values = () => this.#all.map(({ key, value }) => [key, value]);
     // Without a problem, each has the type of its check.
-    return defined(Object.fromEntries(values)) as Settings;
+    this.#settings ??= defined(Object.fromEntries(values())) as Settings;
+    return this.#settings;
   }
 
   /** The source of each setting that is set, for people. */

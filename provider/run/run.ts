@@ -158,8 +158,11 @@ export class Run {
 
   /** The settings of a connection. Those of an account are read once in a run. */
   configuration(connection: Connection = defaultConnection): Configuration {
-    const known = this.accounts.find((one) => one.connection === connection);
-    return known?.configuration ?? new Configuration(connection, this.config);
+    return this.#known(connection)?.configuration ?? new Configuration(connection, this.config);
+  }
+
+  #known(connection: Connection): Account | undefined {
+    return this.accounts.find((one) => one.connection === connection);
   }
 
   /**
@@ -167,9 +170,9 @@ export class Run {
    *
    * @throws ConfigurationError that names every missing or malformed setting.
    */
-  account(connection?: Connection): Account {
+  account(connection: Connection = defaultConnection): Account {
     if (this.accounts.length === 0) this.log("warning", unknownVariables(process.env));
-    return this.accountOf(this.configuration(connection));
+    return this.#known(connection) ?? this.accountOf(this.configuration(connection));
   }
 
   /** {@link account} by its settings: a process may run several programs, each with its own. */
