@@ -24,6 +24,8 @@ import { components } from "./construct";
 import { configurationOf, differentAccount, problemsOfConfig } from "./provider";
 import { allShown, IncompleteError, serve, throughEngine } from "./rpc";
 import {
+  changedProperties,
+  changesIn,
   type Deployed,
   detailedDiff,
   fromWire,
@@ -207,21 +209,22 @@ class Plugin {
     const [state, inputs] = [old.values, news.values];
     const call = this.#call(request, old, news);
     const olds = withoutOthers(call.kind, fromWire(request.getOldInputs()).values);
-    const changed = [...new Set([...detailedDiff(olds, inputs).keys()].map(propertyOf))];
+    const changes = changesIn(olds, inputs);
+    const changed = changedProperties(changes);
     // A dynamic provider has written this state.
     const isStale = "__provider" in state;
     const compared = { id: request.getId(), state, inputs, changed, isStale };
     const change = await diff(call, compared);
     if (change === "none") return diffResponse([]);
     const replaces = change === "update" ? [] : change.replaces;
-    const paths = detailedDiff(olds, inputs, replaces);
-    const names = [...new Set([...paths.keys()].map(propertyOf))];
+    const names = [...new Set([...changed, ...replaces])];
     const response = diffResponse(names.length > 0 ? names : ["__provider"])
       .setReplacesList(replaces)
       // Without a property that replaces, too: `replaceOnChanges` may name others.
       .setDeletebeforereplace(call.kind.exclusive !== undefined)
       .setHasdetaileddiff(true);
-    for (const [path, change] of paths) response.getDetaileddiffMap().set(path, change);
+    for (const [path, change] of detailedDiff(changes, replaces))
+      response.getDetaileddiffMap().set(path, change);
     return response;
   }
 

@@ -60,27 +60,34 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(parts);
 }
 
-/** What happened to the value at a path of the inputs. */
-type Change = "ADD" | "DELETE" | "UPDATE";
+/** A path of the inputs, such as `tlsTermination.minVersion` or `hostports[0]`, and what happened to the value there. */
+type Change = [path: string, what: "ADD" | "DELETE" | "UPDATE"];
+
+/** The changes of the inputs. Values that mean the same to the service are none. */
+export function changesIn(olds: Properties, news: Properties): Change[] {
+  const names = [...new Set([...Object.keys(olds), ...Object.keys(news)])];
+  return names.flatMap((name) => changesOf(name, olds[name], news[name]));
+}
+
+/** The properties in which changes are. */
+export function changedProperties(changes: Change[]): string[] {
+  return [...new Set(changes.map(([path]) => propertyOf(path)))];
+}
 
 /**
- * The paths of the inputs that changed, such as `tlsTermination.minVersion` or `hostports[0]`.
- * Values that mean the same to the service are no change.
+ * Changes as the engine is told them, by their paths.
  *
  * @param replaces The properties that can't be updated in place. Each has a path in the result.
  */
 export function detailedDiff(
-  olds: Properties,
-  news: Properties,
-  replaces: readonly string[] = [],
+  changes: Change[],
+  replaces: readonly string[],
 ): Map<string, PropertyDiff> {
-  const names = [...new Set([...Object.keys(olds), ...Object.keys(news)])];
-  const changes = names.flatMap((name) => changesOf(name, olds[name], news[name]));
-  const changed = changes.map(([path]) => propertyOf(path));
+  const changed = changedProperties(changes);
   const forced = replaces.filter((name) => !changed.includes(name));
-  changes.push(...forced.map((name): [string, Change] => [name, "UPDATE"]));
+  const all = [...changes, ...forced.map((name): Change => [name, "UPDATE"])];
   return new Map(
-    changes.map(([path, change]) => {
+    all.map(([path, change]) => {
       const kind = replaces.includes(propertyOf(path)) ? (`${change}_REPLACE` as const) : change;
       return [path, new PropertyDiff().setKind(PropertyDiff.Kind[kind]).setInputdiff(true)];
     }),
@@ -92,7 +99,7 @@ export function propertyOf(path: string): string {
   return path.split(/[.[]/, 1)[0] as string;
 }
 
-function changesOf(path: string, old: unknown, now: unknown): [string, Change][] {
+function changesOf(path: string, old: unknown, now: unknown): Change[] {
   if (isDeepStrictEqual(old, now)) return [];
   if (old === undefined) return [[path, "ADD"]];
   if (now === undefined) return [[path, "DELETE"]];
@@ -103,9 +110,9 @@ function changesOf(path: string, old: unknown, now: unknown): [string, Change][]
 }
 
 /** The order of a list has no meaning. */
-function changesOfList(path: string, old: unknown[], now: unknown[]): [string, Change][] {
+function changesOfList(path: string, old: unknown[], now: unknown[]): Change[] {
   const places = Array.from({ length: Math.max(old.length, now.length) }, (_, index) => index);
-  return places.flatMap((index): [string, Change][] => {
+  return places.flatMap((index): Change[] => {
     const isRemoved = index < old.length && !now.includes(old[index]);
     const isAdded = index < now.length && !old.includes(now[index]);
     if (!isRemoved && !isAdded) return [];
