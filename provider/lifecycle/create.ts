@@ -63,7 +63,7 @@ async function createObject(
   const readAt = performance.now();
   const body = kind.toBody(inputs);
   const post = () => kind.endpoints.create(account.client, body);
-  const mine = { content: contentOf(kind, inputs) };
+  const mine = { inputs };
   list.unanswered.add(mine);
   let problem: string | undefined;
   const wire = await writeUntilFree(kind, account, { body }, post).catch((error) => {
@@ -127,7 +127,8 @@ async function findLost(
       const [one] = now;
       const isSame = now.length === 1 && seen.length === 1 && one?.id === seen[0]?.id;
       [seen, failure] = [now, ""];
-      const isAlone = [...list.unanswered].filter((it) => it.content === content).length === 1;
+      const isEqual = (one: Properties) => contentOf(kind, one) === content;
+      const isAlone = [...list.unanswered].filter((one) => isEqual(one.inputs)).length === 1;
       if (!before || !one || !isSame || !isAlone) continue;
       const warning =
         `the answer to this create was lost. ${one.id} is new and has the content of this resource, so this resource ` +

@@ -2,6 +2,7 @@ import type { Client } from "../../client/client";
 import type { Endpoints, Page } from "../../client/endpoints";
 import { ConnectionError } from "../../client/errors";
 import type { ServiceObject } from "../../client/fields";
+import type { Properties } from "../values/properties";
 
 /** An object of a list, with the fields that are compared with other objects. */
 export interface ListItem extends ServiceObject {
@@ -21,10 +22,10 @@ interface Reading<T> {
   result: Promise<T>;
 }
 
-/** The objects of one kind in one account, newest first: the only reader of their list. */
+/** The objects of one kind in one account, newest first: the readings of their list that a run shares. */
 export class List {
   /** The creates whose object is not known: they wait for their answer, or it was lost. */
-  readonly unanswered = new Set<{ content: string | undefined }>();
+  readonly unanswered = new Set<{ inputs: Properties }>();
   readonly #client: Client;
   readonly #kind: Listed;
   #newest: Reading<Page<ListItem>> | undefined;
