@@ -37,6 +37,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
   const { entries } = kind.schema;
   /** A program of these providers may also name a config namespace. */
   const schema = { ...kind.schema, entries: { ...entries, connection: v.optional(text) } };
+  const kindOfCheck: Kind = { ...kind, schema };
   /** @param properties The inputs or, in a read and a delete, the state. */
   const callOf = (properties: Properties, timed?: Timed, state: Properties = {}): Call => {
     const timeouts = (properties[timeoutsKey] ?? {}) as Timeouts;
@@ -67,7 +68,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
       const { [importKey]: imports, [timeoutsKey]: timeouts, [secretsKey]: marked, ...args } = all;
       // Another copy of this package may have registered the resource without the names.
       const secrets: string[] = Array.isArray(marked) ? marked : Object.keys(entries);
-      const call = { ...callOf({ ...args, [secretsKey]: secrets }), kind: { ...kind, schema } };
+      const call = { ...callOf({ ...args, [secretsKey]: secrets }), kind: kindOfCheck };
       const { inputs, failures } = await check(call, { olds, args, files, imports });
       const hidden = {
         [importKey]: imports,

@@ -86,7 +86,7 @@ export interface LookupKind<Wire extends Item, Filter extends object, Result ext
    * other texts may be secrets of a program.
    */
   label?(result: Result): string;
-  /** What an object has that a filter is compared with: if nothing matches, an error lists the nearest. No description. */
+  /** What an object has that a filter is compared with: if nothing matches, an error lists the nearest. None that may be a secret. */
   texts: { [F in keyof Filter]?: (wire: Wire) => readonly Unset<string>[] };
   /** Whether others make and end the objects while a program runs: each lookup reads what there is when it is asked. */
   isReadAfresh?: boolean;
@@ -138,18 +138,18 @@ export function filterIn<Filter extends object>(
 /**
  * The object that a lookup of one gives: the only one that matches or, with `mostRecent`, the latest.
  *
- * @param account All objects, newest first.
+ * @param objects All objects of the account, newest first.
  * @throws LookupError when none or several match. It lists candidates.
  */
 export function chosen<Wire extends Item, Filter extends object, Result extends Item>(
   kind: LookupKind<Wire, Filter, Result>,
-  account: Wire[],
+  objects: Wire[],
   args: Filter & Choice,
   isSecret: boolean,
 ): Result {
   const { recency, title } = kind;
   const filter = filterIn(kind, args);
-  const matching = account.filter((wire) => kind.matches(wire, filter));
+  const matching = objects.filter((wire) => kind.matches(wire, filter));
   // Of equal ones, the newest stays first.
   if (recency && args.mostRecent) matching.sort((one, other) => recency(other) - recency(one));
   const [first] = matching;
@@ -158,8 +158,8 @@ export function chosen<Wire extends Item, Filter extends object, Result extends 
     ? `the filter by ${Object.keys(filter).join(", ")} ([secret])`
     : JSON.stringify(filter);
   if (!first) {
-    const others = isSecret ? "" : nearestOf(kind, account, filter);
-    const list = others || newestOf(kind, account, isSecret);
+    const others = isSecret ? "" : nearestOf(kind, objects, filter);
+    const list = others || newestOf(kind, objects, isSecret);
     throw new LookupError(`no ${title} matches ${shownFilter}.${list}`);
   }
   const narrower = `use a narrower filter${recency ? ", mostRecent" : ""} or an id`;

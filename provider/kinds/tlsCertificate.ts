@@ -10,6 +10,7 @@ import {
   type StateOf,
   stateNamesOf,
   stateOf,
+  wantedOf,
 } from "../../client/table";
 import { fields, type TLSCertificateWire, tlsCertificates } from "../../client/tlsCertificate";
 import { Chain, type ChainState, chainBytes, chainNames, fingerprintIn } from "../values/chain";
@@ -131,10 +132,10 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
   replaces: (state, inputs) => (isDeployed(state, inputs) ? [] : ["certificatePem"]),
 
   wanted(state, inputs) {
-    const { description = "", metadata = "", certificatePem } = inputs;
+    const { certificatePem, ...others } = wantedOf(fields, inputs);
     // A chain that is unknown, or that the check has refused, has no difference.
     const isKept = isDeployed(state, inputs) || !parsedChain(certificatePem);
-    return { certificatePem: isKept ? undefined : certificatePem, description, metadata };
+    return { certificatePem: isKept ? undefined : certificatePem, ...others };
   },
 
   // Of a replaced chain the diff shows the PEM text first, and the dates and names far below.

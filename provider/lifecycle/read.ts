@@ -41,6 +41,7 @@ export async function read(
   const drifted = stored ? driftOf(kind, stored, found) : [];
   return { id, state: storedState(kind, account.tag, found, inputs), drifted };
 }
+
 /**
  * The state of an object; undefined when it is gone.
  *
