@@ -9,7 +9,7 @@ module.exports = {
   forbidden: [
     never("no circles, of types neither", {}, { circular: true }),
     never(
-      "only client/client.ts talks HTTP",
+      "only client/transport.ts talks HTTP",
       { pathNot: ["^client/client\\.ts$", outside] },
       { path: "^node_modules/axios/" },
     ),

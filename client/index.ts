@@ -8,6 +8,7 @@
 
 export type { NameOf, SettingKey } from "./advice";
 export type { AnswerSchema, FieldsOf, Ref, Unset } from "./answer";
-export { Client, type ClientOptions } from "./client";
+export { Client } from "./client";
 export type { Endpoints, Page } from "./endpoints";
 export type { ServiceObject } from "./fields";
+export type { ClientOptions } from "./options";

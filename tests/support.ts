@@ -10,7 +10,8 @@ import { text } from "node:stream/consumers";
 import { mock } from "node:test";
 import timers from "node:timers/promises";
 import * as pulumi from "@pulumi/pulumi";
-import { Client, type ClientOptions } from "../client/client";
+import { Client } from "../client/client";
+import type { ClientOptions } from "../client/options";
 import { tlsCertificates } from "../client/tlsCertificate";
 import {
   type CertificateOptions,

@@ -1,5 +1,6 @@
 import type { SettingKey } from "../../client/advice";
-import { Client, type ClientOptions } from "../../client/client";
+import { Client } from "../../client/client";
+import type { ClientOptions } from "../../client/options";
 import { nearest } from "../values/nearest";
 import { defined } from "../values/properties";
 import {

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Client, ClientOptions } from "../../client/client";
+import type { Client } from "../../client/client";
+import type { ClientOptions } from "../../client/options";
 import { pause, type ShowWait } from "../../client/pace";
 import { plainMessage } from "../../client/plain";
 import { withoutSecrets } from "../../client/redact";
