@@ -4,13 +4,11 @@ import {
   type TLSCertificateInputs,
   type TLSCertificateState,
 } from "../provider/kinds/tlsCertificate";
-import {
-  type GetTLSCertificateResult,
-  lookup,
-  type TLSCertificateListFilter,
-  type TLSCertificateQuery,
+import type {
+  GetTLSCertificateResult,
+  TLSCertificateListFilter,
+  TLSCertificateQuery,
 } from "../provider/kinds/tlsCertificateLookup";
-import { findAll, findOne } from "../provider/lifecycle/lookup";
 import type { SubjectAlternativeNames } from "../provider/values/names";
 import type { Given, ObjectArgs } from "./args";
 import { warnOfChain } from "./chainWarnings";
@@ -102,7 +100,7 @@ export interface GetTLSCertificateArgs extends TLSCertificateQuery, LookupArgs {
 export async function getTLSCertificates(
   args: GetTLSCertificatesArgs = {},
 ): Promise<GetTLSCertificateResult[]> {
-  return lookUp("getTLSCertificates", findAll(lookup), args);
+  return lookUp("getTLSCertificates", args);
 }
 
 /**
@@ -115,7 +113,7 @@ export async function getTLSCertificates(
 export async function getTLSCertificate(
   args: GetTLSCertificateArgs,
 ): Promise<GetTLSCertificateResult> {
-  return lookUp("getTLSCertificate", findOne(lookup), args);
+  return lookUp("getTLSCertificate", args);
 }
 
 /** {@link getTLSCertificate} for arguments that are outputs. An error shows no secret value. */
@@ -123,7 +121,7 @@ export function getTLSCertificateOutput(
   args: InputOf<GetTLSCertificateArgs>,
   opts?: LookupOutputOptions,
 ): pulumi.Output<GetTLSCertificateResult> {
-  return lookUpOutput("getTLSCertificate", findOne(lookup), args, opts);
+  return lookUpOutput("getTLSCertificate", args, opts);
 }
 
 /** {@link getTLSCertificates} for arguments that are outputs. */
@@ -131,5 +129,5 @@ export function getTLSCertificatesOutput(
   args: InputOf<GetTLSCertificatesArgs> = {},
   opts?: LookupOutputOptions,
 ): pulumi.Output<GetTLSCertificateResult[]> {
-  return lookUpOutput("getTLSCertificates", findAll(lookup), args, opts);
+  return lookUpOutput("getTLSCertificates", args, opts);
 }

@@ -2,14 +2,12 @@ import * as pulumi from "@pulumi/pulumi";
 import type { fields, moduleFields, modules } from "../client/tlsEdge";
 import {
   type GetTLSEdgeResult,
-  lookup,
   stateNames,
   type TLSEdgeFilter,
   type TLSEdgeInputs,
   type TLSEdgeQuery,
   type TLSEdgeState,
 } from "../provider/kinds/tlsEdge";
-import { findAll, findOne } from "../provider/lifecycle/lookup";
 import type { ArgsOf, ObjectArgs } from "./args";
 import { type InputOf, isOfKind } from "./kind";
 import { type LookupArgs, type LookupOutputOptions, lookUp, lookUpOutput } from "./lookup";
@@ -112,7 +110,7 @@ export interface GetTLSEdgeArgs extends TLSEdgeQuery, LookupArgs {}
 
 /** All matching edges of the account, newest first. */
 export async function getTLSEdges(args: GetTLSEdgesArgs = {}): Promise<GetTLSEdgeResult[]> {
-  return lookUp("getTLSEdges", findAll(lookup), args);
+  return lookUp("getTLSEdges", args);
 }
 
 /**
@@ -123,7 +121,7 @@ export async function getTLSEdges(args: GetTLSEdgesArgs = {}): Promise<GetTLSEdg
  * const { id } = await getTLSEdge({ hostport: "app.example.com:443" });
  */
 export async function getTLSEdge(args: GetTLSEdgeArgs): Promise<GetTLSEdgeResult> {
-  return lookUp("getTLSEdge", findOne(lookup), args);
+  return lookUp("getTLSEdge", args);
 }
 
 /** {@link getTLSEdge} for arguments that are outputs. An error shows no secret value. */
@@ -131,7 +129,7 @@ export function getTLSEdgeOutput(
   args: InputOf<GetTLSEdgeArgs>,
   opts?: LookupOutputOptions,
 ): pulumi.Output<GetTLSEdgeResult> {
-  return lookUpOutput("getTLSEdge", findOne(lookup), args, opts);
+  return lookUpOutput("getTLSEdge", args, opts);
 }
 
 /** {@link getTLSEdges} for arguments that are outputs. */
@@ -139,5 +137,5 @@ export function getTLSEdgesOutput(
   args: InputOf<GetTLSEdgesArgs> = {},
   opts?: LookupOutputOptions,
 ): pulumi.Output<GetTLSEdgeResult[]> {
-  return lookUpOutput("getTLSEdges", findAll(lookup), args, opts);
+  return lookUpOutput("getTLSEdges", args, opts);
 }

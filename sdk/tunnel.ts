@@ -1,11 +1,5 @@
 import type * as pulumi from "@pulumi/pulumi";
-import {
-  type GetTunnelResult,
-  lookup,
-  type TunnelFilter,
-  type TunnelQuery,
-} from "../provider/kinds/tunnel";
-import { findAll, findOne } from "../provider/lifecycle/lookup";
+import type { GetTunnelResult, TunnelFilter, TunnelQuery } from "../provider/kinds/tunnel";
 import type { InputOf } from "./kind";
 import { type LookupArgs, type LookupOutputOptions, lookUp, lookUpOutput } from "./lookup";
 
@@ -19,7 +13,7 @@ export interface GetTunnelArgs extends TunnelQuery, LookupArgs {}
 
 /** All matching tunnels that are online, newest first, from any number of pages. */
 export async function getTunnels(args: GetTunnelsArgs = {}): Promise<GetTunnelResult[]> {
-  return lookUp("getTunnels", findAll(lookup), args);
+  return lookUp("getTunnels", args);
 }
 
 /**
@@ -31,7 +25,7 @@ export async function getTunnels(args: GetTunnelsArgs = {}): Promise<GetTunnelRe
  * const { publicUrl } = await getTunnel({ labels: { app: "web", env: "prod" } });
  */
 export async function getTunnel(args: GetTunnelArgs): Promise<GetTunnelResult> {
-  return lookUp("getTunnel", findOne(lookup), args);
+  return lookUp("getTunnel", args);
 }
 
 /** {@link getTunnel} for arguments that are outputs. An error shows no secret value. */
@@ -39,7 +33,7 @@ export function getTunnelOutput(
   args: InputOf<GetTunnelArgs>,
   opts?: LookupOutputOptions,
 ): pulumi.Output<GetTunnelResult> {
-  return lookUpOutput("getTunnel", findOne(lookup), args, opts);
+  return lookUpOutput("getTunnel", args, opts);
 }
 
 /** {@link getTunnels} for arguments that are outputs. */
@@ -47,5 +41,5 @@ export function getTunnelsOutput(
   args: InputOf<GetTunnelsArgs> = {},
   opts?: LookupOutputOptions,
 ): pulumi.Output<GetTunnelResult[]> {
-  return lookUpOutput("getTunnels", findAll(lookup), args, opts);
+  return lookUpOutput("getTunnels", args, opts);
 }

@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import { distance } from "fastest-levenshtein";
 import type { Unset } from "../../client/answer";
 import type { Endpoints } from "../../client/endpoints";
+import type { Item } from "../../client/fields";
 import { plain } from "../../client/plain";
 import { fingerprintIn } from "../values/chain";
 import { hostportIn } from "../values/hostport";
@@ -37,7 +38,7 @@ export interface ObjectFilter {
 }
 
 /** The types of {@link ObjectFilter}. */
-export const objectFilters: { [F in keyof ObjectFilter]-?: ArgType } = {
+export const objectFilters: Record<keyof ObjectFilter, ArgType> = {
   description: "a string",
   metadata: "a map of strings",
 };
@@ -63,20 +64,18 @@ export function objectIn(text: string): Map<string, unknown> {
   }
 }
 
-/** An object that is looked up, of the service or as a result. */
-export interface Item {
-  id: string;
-}
-
 /** One kind of object that can be looked up. */
-export interface LookupKind<Wire extends Item, Filter extends object, Result extends Item>
-  extends Pick<Endpoints<Wire, never>, "get" | "list" | "pages"> {
+export interface LookupKind<
+  Wire extends Item = Item,
+  Filter extends object = object,
+  Result extends Item = Item,
+> extends Pick<Endpoints<Wire, never>, "get" | "list" | "pages"> {
   /** For messages: "TLS edge". */
   title: string;
   /** Every filter with its type. */
-  filters: { [F in keyof Filter]-?: ArgType };
+  filters: Record<keyof Filter & string, ArgType>;
   /** The filters that only the lookup of all objects has. */
-  listOnlyFilters?: readonly (keyof Filter)[];
+  listOnlyFilters?: readonly string[];
   result(wire: Wire): Result;
   matches(wire: Wire, filter: Filter): boolean;
   /** When an object became valid: `mostRecent` takes the latest. Default: there is no such argument. */
@@ -86,8 +85,11 @@ export interface LookupKind<Wire extends Item, Filter extends object, Result ext
    * other texts may be secrets of a program.
    */
   label?(result: Result): string;
-  /** What an object has that a filter is compared with: if nothing matches, an error lists the nearest. None that may be a secret. */
-  texts: { [F in keyof Filter]?: (wire: Wire) => readonly Unset<string>[] };
+  /**
+   * What an object has that a filter is compared with: if nothing matches, an error lists the nearest. None that may
+   * be a secret.
+   */
+  texts(wire: Wire): Partial<Record<keyof Filter & string, readonly Unset<string>[]>>;
   /** Whether others make and end the objects while a program runs: each lookup reads what there is when it is asked. */
   isReadAfresh?: boolean;
 }
@@ -98,41 +100,30 @@ export interface Choice {
   mostRecent?: boolean;
 }
 
-/** What a kind says of its lookups' arguments. */
-type Filters<Filter extends object> = Pick<
-  LookupKind<never, Filter, never>,
-  "title" | "filters" | "listOnlyFilters" | "recency"
->;
-
-/** Refuses wrong arguments of the lookup of all objects. */
-export function checkFilter<Filter extends object>(
-  { title, filters }: Filters<Filter>,
-  args: Filter,
+/** Refuses wrong arguments of the lookup of all objects. A JavaScript program may pass anything. */
+export function checkFilter(
+  { title, filters }: Pick<LookupKind, "title" | "filters">,
+  args: unknown,
 ): void {
-  checkArgs(title, filters, args);
+  const problem = problemOf(filters, args);
+  if (problem) throw new LookupError(`the ${title} lookup: ${problem}`);
 }
 
 /** Refuses wrong arguments of the lookup of one object, and a lookup with neither an id nor a filter. */
-export function checkChoice<Filter extends object>(
-  kind: Filters<Filter>,
-  args: Filter & Choice,
-): void {
-  const { title, filters, listOnlyFilters: listFilters = [], recency } = kind;
-  const own = { id: "a string", ...(recency && { mostRecent: "true or false" }), ...filters };
-  const types = { ...own } as Record<string, ArgType>;
-  for (const name of listFilters) delete types[name as string];
-  checkArgs(title, types, args);
+export function checkChoice(kind: LookupKind, args: Choice): void {
+  const { title, listOnlyFilters = [], recency } = kind;
+  const others = Object.entries(kind.filters).filter(([name]) => !listOnlyFilters.includes(name));
+  const filters = Object.fromEntries(others);
+  const own = { id: "a string", ...(recency && { mostRecent: "true or false" }) };
+  checkFilter({ title, filters: { ...own, ...filters } }, args);
   if (args.id !== undefined || Object.keys(filterIn(kind, args)).length > 0) return;
-  const names = Object.keys(types).filter((name) => name in filters);
-  throw new LookupError(`the ${title} lookup needs an id or a filter: ${names.join(", ")}`);
+  const names = Object.keys(filters).join(", ");
+  throw new LookupError(`the ${title} lookup needs an id or a filter: ${names}`);
 }
 
 /** The filters that are set among the arguments. */
-export function filterIn<Filter extends object>(
-  { filters }: Pick<Filters<Filter>, "filters">,
-  args: object,
-): Filter {
-  return pick(args as Properties, Object.keys(filters)) as Filter;
+export function filterIn({ filters }: LookupKind, args: object): Properties {
+  return pick(args as Properties, Object.keys(filters));
 }
 
 /**
@@ -141,12 +132,7 @@ export function filterIn<Filter extends object>(
  * @param objects All objects of the account, newest first.
  * @throws LookupError when none or several match. It lists candidates.
  */
-export function chosen<Wire extends Item, Filter extends object, Result extends Item>(
-  kind: LookupKind<Wire, Filter, Result>,
-  objects: Wire[],
-  args: Filter & Choice,
-  isSecret: boolean,
-): Result {
+export function chosen(kind: LookupKind, objects: Item[], args: Choice, isSecret: boolean): Item {
   const { recency, title } = kind;
   const filter = filterIn(kind, args);
   const matching = objects.filter((wire) => kind.matches(wire, filter));
@@ -170,10 +156,10 @@ export function chosen<Wire extends Item, Filter extends object, Result extends 
 }
 
 /** The error about an id that no object has. `newest` are the newest objects. */
-export function noneWith<Wire extends Item, Filter extends object, Result extends Item>(
-  kind: LookupKind<Wire, Filter, Result>,
+export function noneWith(
+  kind: LookupKind,
   id: string,
-  newest: Wire[],
+  newest: Item[],
   isSecret: boolean,
 ): LookupError {
   const none = noneWithId(kind.title, id, isSecret ? "[secret]" : id);
@@ -181,30 +167,21 @@ export function noneWith<Wire extends Item, Filter extends object, Result extend
 }
 
 /** The newest objects, after an error that none is the one that was looked up. */
-function newestOf<Wire extends Item, Filter extends object, Result extends Item>(
-  kind: LookupKind<Wire, Filter, Result>,
-  wires: Wire[],
-  isSecret: boolean,
-): string {
+function newestOf(kind: LookupKind, wires: Item[], isSecret: boolean): string {
   if (wires.length === 0) return " The account has none";
   const list = listOf(kind, wires.slice(0, maxOthers), isSecret);
   return ` The newest that the account has:${list}\n${toSeeAll}`;
 }
 
 /** The objects with the texts that are nearest to the filter, a line each; empty where the filter has no text. */
-function nearestOf<Wire extends Item, Filter extends object>(
-  { texts }: Pick<LookupKind<Wire, Filter, never>, "texts">,
-  wires: Wire[],
-  filter: Filter,
-): string {
+function nearestOf(kind: LookupKind, wires: Item[], filter: Properties): string {
   const short = (text: unknown) => String(text).slice(0, maxTextLength);
   const compared = (text: unknown) => short(text).toLowerCase();
-  const wanted = Object.entries(filter) as [keyof Filter, unknown][];
   const all = wires.flatMap((wire) =>
-    wanted.flatMap(([name, value]) =>
-      (texts[name]?.(wire) ?? [])
-        .filter((text) => text)
-        .map((text) => ({ wire, text, far: distance(compared(value), compared(text)) })),
+    Object.entries<readonly Unset<string>[]>(kind.texts(wire)).flatMap(([name, texts]) =>
+      texts
+        .filter((text) => text && name in filter)
+        .map((text) => ({ wire, text, far: distance(compared(filter[name]), compared(text)) })),
     ),
   );
   const near = Map.groupBy(
@@ -218,11 +195,7 @@ function nearestOf<Wire extends Item, Filter extends object>(
 }
 
 /** The first objects, a line each, and how many more there are. */
-function listOf<Wire extends Item, Filter extends object, Result extends Item>(
-  { label, result }: LookupKind<Wire, Filter, Result>,
-  wires: Wire[],
-  isSecret: boolean,
-): string {
+function listOf({ label, result }: LookupKind, wires: Item[], isSecret: boolean): string {
   const lines = wires.slice(0, maxCandidates).map((wire) => {
     // A label may contain a value of the filter.
     const text = label && !isSecret ? `${wire.id} (${label(result(wire))})` : idAndTime(wire);
@@ -240,12 +213,6 @@ const toSeeAll = "The command `status` lists all";
 /** How much of a text is compared, and shown. */
 const maxTextLength = 256;
 const maxLineLength = 1000;
-
-/** A JavaScript program may pass anything. */
-function checkArgs(title: string, filters: Record<string, ArgType>, args: unknown): void {
-  const problem = problemOf(filters, args);
-  if (problem) throw new LookupError(`the ${title} lookup: ${problem}`);
-}
 
 function problemOf(types: Record<string, ArgType>, args: unknown): string | undefined {
   const wrong = wrongForm(args, Object.keys(types), "filter");

@@ -65,9 +65,7 @@ export const lookup: LookupKind<
     ...objectFilters,
   },
   listOnlyFilters: ["expiresBefore"],
-  texts: {
-    domain: ({ subject_alternative_names: names }) => names?.dns_names ?? [],
-  },
+  texts: ({ subject_alternative_names: names }) => ({ domain: names?.dns_names ?? [] }),
   ...tlsCertificates,
   recency: (wire) => Date.parse(describedBy(wire).notBefore) || 0,
   result: (wire) =>

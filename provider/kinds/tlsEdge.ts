@@ -245,7 +245,7 @@ function isServed(hostports: string[], wanted: string | undefined): boolean {
 export const lookup: LookupKind<TLSEdgeWire, TLSEdgeFilter, GetTLSEdgeResult> = {
   title: tlsEdge.title,
   filters: { hostport: "a host and a port, such as app.example.com:443", ...objectFilters },
-  texts: { hostport: ({ hostports }) => hostports ?? [] },
+  texts: ({ hostports }) => ({ hostport: hostports ?? [] }),
   ...tlsEdges,
   result: (wire) =>
     defined({ id: wire.id, ...tlsEdge.toState(wire) }) as unknown as GetTLSEdgeResult,

@@ -51,7 +51,7 @@ export const lookup: LookupKind<TunnelWire, TunnelFilter, GetTunnelResult> = {
   },
   ...tunnels,
   isReadAfresh: true,
-  texts: { publicUrl: (wire) => [wire.public_url], forwardsTo: (wire) => [wire.forwards_to] },
+  texts: (wire) => ({ publicUrl: [wire.public_url], forwardsTo: [wire.forwards_to] }),
   result,
   matches: (wire, filter) => matches(result(wire), filter),
   label: ({ publicUrl, labels, forwardsTo }) => {
