@@ -1,8 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 import {
-  stateNames,
   type TLSCertificateInputs,
   type TLSCertificateState,
+  tlsCertificate,
 } from "../provider/kinds/tlsCertificate";
 import type {
   GetTLSCertificateResult,
@@ -15,20 +15,13 @@ import { warnOfChain } from "./chainWarnings";
 import { type InputOf, isOfKind } from "./kind";
 import { type LookupArgs, type LookupOutputOptions, lookUp, lookUpOutput } from "./lookup";
 import type { Outputs } from "./outputs";
-import { type Registered, Registration } from "./registration";
+import { Registration } from "./registration";
 import { idToGet } from "./workarounds";
 
 export type { GetTLSCertificateResult, SubjectAlternativeNames };
 
 /** The arguments of a {@link TLSCertificate}. */
 export interface TLSCertificateArgs extends ObjectArgs, Given<TLSCertificateInputs> {}
-
-const registered: Registered = {
-  type: "TLSCertificate",
-  provider: "tlsCertificate",
-  stateNames,
-  secrets: ["privateKeyPem"],
-};
 
 export interface TLSCertificate extends Outputs<TLSCertificateState> {}
 
@@ -55,6 +48,7 @@ export class TLSCertificate extends pulumi.CustomResource {
   /** Assigned by the service, opaque. */
   declare readonly id: pulumi.Output<pulumi.ID>;
   constructor(name: string, args: TLSCertificateArgs, opts: pulumi.CustomResourceOptions = {}) {
+    const registered = { kind: tlsCertificate, provider: "tlsCertificate" } as const;
     // A JavaScript program may pass no arguments: then the provider reports what is missing.
     const registration = new Registration(registered, name, { ...args }, opts);
     try {

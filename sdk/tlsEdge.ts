@@ -2,17 +2,17 @@ import * as pulumi from "@pulumi/pulumi";
 import type { fields, moduleFields, modules } from "../client/tlsEdge";
 import {
   type GetTLSEdgeResult,
-  stateNames,
   type TLSEdgeFilter,
   type TLSEdgeInputs,
   type TLSEdgeQuery,
   type TLSEdgeState,
+  tlsEdge,
 } from "../provider/kinds/tlsEdge";
 import type { ArgsOf, ObjectArgs } from "./args";
 import { type InputOf, isOfKind } from "./kind";
 import { type LookupArgs, type LookupOutputOptions, lookUp, lookUpOutput } from "./lookup";
 import type { Outputs } from "./outputs";
-import { type Registered, Registration } from "./registration";
+import { Registration } from "./registration";
 import { refuseSharedHostports } from "./shared";
 import { idToGet } from "./workarounds";
 
@@ -42,8 +42,6 @@ export interface MutualTLSArgs extends ArgsOf<Modules["mutualTls"]["fields"]> {}
 /** The module `tlsTermination` of a {@link TLSEdge}. */
 export interface TLSTerminationArgs extends ArgsOf<Modules["tlsTermination"]["fields"]> {}
 
-const registered: Registered = { type: "TLSEdge", provider: "tlsEdge", stateNames };
-
 export interface TLSEdge extends Outputs<TLSEdgeState> {}
 
 /**
@@ -72,6 +70,7 @@ export class TLSEdge extends pulumi.CustomResource {
     refuseSharedHostports(name, args ?? {}, opts);
     // As an option, not as a result of diff, so that it also applies to a forced replacement.
     const options = pulumi.mergeOptions({ deleteBeforeReplace: true }, opts);
+    const registered = { kind: tlsEdge, provider: "tlsEdge" } as const;
     const registration = new Registration(registered, name, { ...args }, options);
     try {
       super(registration.token, name, registration.properties, registration.options);

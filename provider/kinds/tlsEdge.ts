@@ -46,9 +46,6 @@ export interface TLSEdgeState extends ServiceState, StateOf<typeof fields> {
   tlsTermination: TLSTerminationState | null;
 }
 
-/** The names of {@link TLSEdgeState}. */
-export const stateNames = stateNamesOf(fields);
-
 /** What each module of a deployed edge has. */
 export interface ModuleState extends StateOf<typeof moduleFields> {}
 
@@ -86,7 +83,7 @@ export const tlsEdge: Kind<TLSEdgeWire> = {
   title: "TLS edge",
   endpoints: tlsEdges,
   schema,
-  stateNames,
+  stateNames: stateNamesOf(fields),
   exclusive: "hostports",
 
   check(news) {
