@@ -38,8 +38,11 @@ export async function lookUp<Result>(
   const { connection = defaultConnection, ...filter } = { ...args };
   const account = () => program().run.accountOf(checkConnection(connection));
   const lookup = lookups[name] as Lookup;
+  const mocked = mocks();
+  const call = { token: pluginToken(name), inputs: defined({ ...args }) };
+  const mockAnswer = mocked && (async () => mocked.call(call));
   try {
-    return (await lookup(account, filter, { ...mockOf(name, args), isSecret, since })) as Result;
+    return (await lookup(account, filter, { mockAnswer, isSecret, since })) as Result;
   } catch (error) {
     throw forPulumi(error);
   }
@@ -76,14 +79,6 @@ async function idsOf(resources: Iterable<pulumi.Resource>): Promise<unknown[]> {
     pulumi.CustomResource.isInstance(resource) ? resource.id : idsOf(await childrenOf(resource)),
   );
   return (await Promise.all(ids)).flat();
-}
-
-/** The mock of a lookup; nothing when a program really runs. */
-function mockOf(name: string, args: object): Pick<LookupOptions, "mockAnswer"> {
-  const mocked = mocks();
-  if (!mocked) return {};
-  const call = { token: pluginToken(name), inputs: defined({ ...args }) };
-  return { mockAnswer: async () => mocked.call(call) };
 }
 
 /** Changes an error so that Pulumi shows only its message. */

@@ -56,7 +56,7 @@ export class Registration {
     if (imported === "") {
       throw new pulumi.RunError("the import option is empty: give the id of the object to adopt");
     }
-    const hidden = asSecrets(args, kind.secrets ?? []);
+    const secrets = (kind.secrets ?? []).filter((name) => args[name] !== undefined);
     const outputs = [...Object.keys(kind.stateNames), "connection", "accountTag"];
     this.#kind = kind;
     this.#owner = { kind: `${kind.name} ${connection}`, name, imported };
@@ -64,23 +64,22 @@ export class Registration {
     this.properties = {
       ...Object.fromEntries(outputs.map((output) => [output, undefined])),
       ...args,
-      ...hidden,
+      ...Object.fromEntries(secrets.map((name) => [name, pulumi.secret(args[name])])),
       ...timeoutsOf(options.customTimeouts),
       ...(imported && { [importKey]: imported }),
       // A `get` manages nothing.
-      ...(!options.id && { [secretsKey]: secretsOf(args, Object.keys(hidden)) }),
+      ...(!options.id && { [secretsKey]: secretsOf(args, secrets) }),
       __provider: `exports.handler = () => require("pulumi-tlsedge/provider").${provider}`,
     };
     this.options = options;
     this.traces = new PausedTraces();
   }
 
-  /** Ends the registration of a resource. */
   done(resource: pulumi.CustomResource): void {
     const { stateNames, secrets = [] } = this.#kind;
     this.traces.end();
     // A `get` manages nothing.
-    if (!this.options.id) this.#noteObject(resource);
+    if (!this.options.id) this.#claimObject(resource);
     const outputs = resource as unknown as Record<string, pulumi.Output<unknown>>;
     // Pulumi makes each argument a property. An export of the resource must contain no key.
     for (const name of [...secrets, filesKey]) delete outputs[name];
@@ -93,7 +92,8 @@ export class Registration {
     }
   }
 
-  #noteObject(resource: pulumi.CustomResource): void {
+  /** Fails the program when another resource has the object, or is to import it. */
+  #claimObject(resource: pulumi.CustomResource): void {
     const [known, owner] = [this.#program, this.#owner];
     if (owner.imported) refuseSharedObject(known, resource, owner, owner.imported);
     resource.id.apply((id) => {
@@ -102,12 +102,6 @@ export class Registration {
       refuseSharedObject(known, resource, owner, id);
     });
   }
-}
-
-/** The named arguments that are set, as secrets. */
-function asSecrets(args: pulumi.Inputs, names: readonly string[]): pulumi.Inputs {
-  const set = names.filter((name) => args[name] !== undefined);
-  return Object.fromEntries(set.map((name) => [name, pulumi.secret(args[name])]));
 }
 
 /** The deadlines of the operations as an input; none where the option sets none. */

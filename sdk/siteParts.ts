@@ -76,9 +76,7 @@ export interface TLSSiteArgs {
 
 /** The way to the resources, dynamic providers or the plugin: the classes of a site's children. */
 export interface Classes {
-  /** The class of the certificate. */
   TLSCertificate: ResourceClass<TLSCertificateArgs, TLSCertificate>;
-  /** The class of the edge. */
   TLSEdge: ResourceClass<TLSEdgeArgs, TLSEdge>;
   /** The type that the child of this name has when it goes the other way: its alias. */
   otherType: (name: string) => string;
@@ -89,7 +87,6 @@ export interface Classes {
   unprotected: pulumi.CustomResourceOptions;
 }
 
-/** A class of resources. */
 export type ResourceClass<Args, Made> = new (
   name: string,
   args: Args,
@@ -303,7 +300,6 @@ export function uncovered(
   return names ? indexes.filter((index) => !covers(names, hostOf(hostports[index] ?? ""))) : [];
 }
 
-/** The text of a file of a site. */
 function textOf(site: string, name: Name, file: string): string {
   const refuse = (reason: string) =>
     new pulumi.RunError(`the certificate of the site ${site}: ${reason}`);

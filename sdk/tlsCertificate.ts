@@ -6,8 +6,8 @@ import {
 } from "../provider/kinds/tlsCertificate";
 import type {
   GetTLSCertificateResult,
+  TLSCertificateFilter,
   TLSCertificateListFilter,
-  TLSCertificateQuery,
 } from "../provider/kinds/tlsCertificateLookup";
 import type { SubjectAlternativeNames } from "../provider/values/names";
 import type { Given, ObjectArgs } from "./args";
@@ -88,7 +88,15 @@ export class TLSCertificate extends pulumi.CustomResource {
 export interface GetTLSCertificatesArgs extends TLSCertificateListFilter, LookupArgs {}
 
 /** Which certificate to look up: by `id`, or the only one that matches all given filters. */
-export interface GetTLSCertificateArgs extends TLSCertificateQuery, LookupArgs {}
+export interface GetTLSCertificateArgs extends TLSCertificateFilter, LookupArgs {
+  /** The id of the certificate. With an id, other filters are ignored. */
+  id?: string | undefined;
+  /**
+   * Whether to take the one whose validity starts last, if several match. Of equal ones, the one created
+   * last is taken. Default false: several are an error.
+   */
+  mostRecent?: boolean | undefined;
+}
 
 /** All matching certificates of the account, newest first. */
 export async function getTLSCertificates(

@@ -4,7 +4,6 @@ import {
   type GetTLSEdgeResult,
   type TLSEdgeFilter,
   type TLSEdgeInputs,
-  type TLSEdgeQuery,
   type TLSEdgeState,
   tlsEdge,
 } from "../provider/kinds/tlsEdge";
@@ -105,7 +104,10 @@ export class TLSEdge extends pulumi.CustomResource {
 export interface GetTLSEdgesArgs extends TLSEdgeFilter, LookupArgs {}
 
 /** Which edge to look up: by `id`, or the only one that matches all given filters. */
-export interface GetTLSEdgeArgs extends TLSEdgeQuery, LookupArgs {}
+export interface GetTLSEdgeArgs extends TLSEdgeFilter, LookupArgs {
+  /** The id of the edge. With an id, other filters are ignored. */
+  id?: string | undefined;
+}
 
 /** All matching edges of the account, newest first. */
 export async function getTLSEdges(args: GetTLSEdgesArgs = {}): Promise<GetTLSEdgeResult[]> {

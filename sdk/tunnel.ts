@@ -1,5 +1,5 @@
 import type * as pulumi from "@pulumi/pulumi";
-import type { GetTunnelResult, TunnelFilter, TunnelQuery } from "../provider/kinds/tunnel";
+import type { GetTunnelResult, TunnelFilter } from "../provider/kinds/tunnel";
 import type { InputOf } from "./kind";
 import { type LookupArgs, type LookupOutputOptions, lookUp, lookUpOutput } from "./lookup";
 
@@ -9,7 +9,10 @@ export type { GetTunnelResult };
 export interface GetTunnelsArgs extends TunnelFilter, LookupArgs {}
 
 /** Which tunnel to look up: by `id`, or the only one that matches all given filters. */
-export interface GetTunnelArgs extends TunnelQuery, LookupArgs {}
+export interface GetTunnelArgs extends TunnelFilter, LookupArgs {
+  /** The id of the tunnel. With an id, other filters are ignored. */
+  id?: string | undefined;
+}
 
 /** All matching tunnels that are online, newest first, from any number of pages. */
 export async function getTunnels(args: GetTunnelsArgs = {}): Promise<GetTunnelResult[]> {

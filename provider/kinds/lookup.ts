@@ -16,7 +16,6 @@ export class LookupError extends Error {
   override readonly name = "LookupError";
 }
 
-/** The type of an argument's value. */
 type ArgType =
   | "a string"
   | "true or false"
@@ -37,13 +36,11 @@ export interface ObjectFilter {
   metadata?: Record<string, string> | undefined;
 }
 
-/** The types of {@link ObjectFilter}. */
 export const objectFilters: Record<keyof ObjectFilter, ArgType> = {
   description: "a string",
   metadata: "a map of strings",
 };
 
-/** Whether an object of the service matches. */
 export function matchesObject(
   wire: { description?: string | null; metadata?: string | null },
   { description, metadata }: ObjectFilter,
@@ -64,7 +61,6 @@ export function objectIn(text: string): Map<string, unknown> {
   }
 }
 
-/** One kind of object that can be looked up. */
 export interface LookupKind<
   Wire extends Item = Item,
   Filter extends object = object,
@@ -72,9 +68,7 @@ export interface LookupKind<
 > extends Pick<Endpoints<Wire, never>, "get" | "list" | "pages"> {
   /** For messages: "TLS edge". */
   title: string;
-  /** Every filter with its type. */
   filters: Record<keyof Filter & string, ArgType>;
-  /** The filters that only the lookup of all objects has. */
   listOnlyFilters?: readonly string[];
   result(wire: Wire): Result;
   matches(wire: Wire, filter: Filter): boolean;

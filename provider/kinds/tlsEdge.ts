@@ -225,12 +225,6 @@ export interface TLSEdgeFilter extends ObjectFilter {
   hostport?: string | undefined;
 }
 
-/** Which edge to look up: by `id`, or the only one that matches all given filters. */
-export interface TLSEdgeQuery extends TLSEdgeFilter {
-  /** The id of the edge. With an id, other filters are ignored. */
-  id?: string | undefined;
-}
-
 /** Whether the hostports have one, if it is given. */
 function isServed(hostports: string[], wanted: string | undefined): boolean {
   if (wanted === undefined) return true;

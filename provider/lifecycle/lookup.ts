@@ -38,7 +38,6 @@ export type Lookup = (
   options?: LookupOptions,
 ) => Promise<object>;
 
-/** The lookup of all matching objects. */
 function findAll(kind: LookupKind): Lookup {
   return async (account, args, options = {}) => {
     checkFilter(kind, args);
@@ -49,7 +48,6 @@ function findAll(kind: LookupKind): Lookup {
   };
 }
 
-/** The lookup of one object: by id, or the only one that matches. */
 function findOne(kind: LookupKind): Lookup {
   return async (account, args: Choice, options = {}) => {
     checkChoice(kind, args);
@@ -107,7 +105,6 @@ function allOf(
   return account.list({ title: kind.title, endpoints: kind as never }).all(since);
 }
 
-/** The lookups, by their names. */
 export const lookups: Readonly<Record<string, Lookup>> = Object.fromEntries(
   lookupKinds.flatMap(([one, all, kind]) => [
     [`get${one}`, findOne(kind)],

@@ -1,6 +1,5 @@
 import { isIP, isIPv6 } from "node:net";
 
-/** The names of a leaf. */
 export interface LeafNames {
   /** The leaf's common name; empty when it has none. */
   subjectCommonName: string;

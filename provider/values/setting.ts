@@ -43,7 +43,6 @@ export function variableOf(connection: Connection, key: Key): string {
 
 /** A setting of a connection: its names, where it is set and to what, and what to do if it is missing or wrong. */
 export class Setting {
-  /** The name of the environment variable. */
   readonly variable: string;
   /** The full key in stack config, or the provider's property. Its value overrides the variable. */
   readonly configKey: string;
