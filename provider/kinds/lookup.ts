@@ -16,15 +16,6 @@ export class LookupError extends Error {
   override readonly name = "LookupError";
 }
 
-type ArgType =
-  | "a string"
-  | "true or false"
-  | "a map of strings"
-  | "an RFC 3339 time, such as 2027-01-31T00:00:00Z"
-  | "a SHA-256 fingerprint in hex"
-  | "a host and a port, such as app.example.com:443"
-  | "a domain without a port";
-
 /** What edges and certificates are looked up by, besides what each kind has of its own. */
 export interface ObjectFilter {
   /** Only those with exactly this description. */
@@ -172,11 +163,13 @@ function nearestOf(kind: LookupKind, wires: Item[], filter: Properties): string 
   const short = (text: unknown) => String(text).slice(0, maxTextLength);
   const compared = (text: unknown) => short(text).toLowerCase();
   const all = wires.flatMap((wire) =>
-    Object.entries<readonly Unset<string>[]>(kind.texts(wire)).flatMap(([name, texts]) =>
-      texts
-        .filter((text) => text && name in filter)
-        .map((text) => ({ wire, text, far: distance(compared(filter[name]), compared(text)) })),
-    ),
+    Object.entries<readonly Unset<string>[]>(kind.texts(wire))
+      .filter(([name]) => name in filter)
+      .flatMap(([name, texts]) =>
+        texts
+          .filter((text) => text)
+          .map((text) => ({ wire, text, far: distance(compared(filter[name]), compared(text)) })),
+      ),
   );
   const near = Map.groupBy(
     all.sort((one, other) => one.far - other.far),
@@ -224,16 +217,19 @@ function problemOf(types: Record<string, ArgType>, args: unknown): string | unde
 
 const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
 const isString = (value: unknown): value is string => typeof value === "string";
-const isA: Record<ArgType, (value: unknown) => boolean> = {
+/** What an argument may be, as errors say it. */
+const isA = {
   "a string": isString,
-  "true or false": (value) => typeof value === "boolean",
-  "a map of strings": (value) =>
+  "true or false": (value: unknown) => typeof value === "boolean",
+  "a map of strings": (value: unknown) =>
     isObject(value) && !Array.isArray(value) && Object.values(value).every(isString),
-  "an RFC 3339 time, such as 2027-01-31T00:00:00Z": (value) =>
+  "an RFC 3339 time, such as 2027-01-31T00:00:00Z": (value: unknown) =>
     isString(value) && rfc3339.test(value) && !Number.isNaN(Date.parse(value)),
-  "a SHA-256 fingerprint in hex": (value) => isString(value) && fingerprintIn(value) !== undefined,
-  "a host and a port, such as app.example.com:443": (value) =>
+  "a SHA-256 fingerprint in hex": (value: unknown) =>
+    isString(value) && fingerprintIn(value) !== undefined,
+  "a host and a port, such as app.example.com:443": (value: unknown) =>
     isString(value) && hostportIn(value) !== undefined,
-  "a domain without a port": (value) =>
+  "a domain without a port": (value: unknown) =>
     isString(value) && (isIP(value) > 0 || /^[^\s/:]+$/.test(value)),
 };
+type ArgType = keyof typeof isA;

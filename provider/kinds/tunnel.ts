@@ -1,6 +1,7 @@
 import type { Item } from "../../client/fields";
 import { type StateOf, stateOf } from "../../client/table";
 import { fields, type TunnelWire, tunnels } from "../../client/tunnel";
+import type { Properties } from "../values/properties";
 import type { LookupKind } from "./lookup";
 
 /** A tunnel that is online; fields that the service leaves out are undefined. */
@@ -36,8 +37,8 @@ export const lookup: LookupKind<TunnelWire, TunnelFilter, GetTunnelResult> = {
   texts: (wire) => ({ publicUrl: [wire.public_url], forwardsTo: [wire.forwards_to] }),
   result: (wire) => ({ id: wire.id, ...stateOf(fields, wire) }),
   matches(wire, { labels = {}, ...texts }) {
-    const tunnel = new Map<string, unknown>(Object.entries(stateOf(fields, wire)));
-    const hasText = ([name, text]: [string, unknown]) => tunnel.get(name) === text;
+    const tunnel: Properties = stateOf(fields, wire);
+    const hasText = ([name, text]: [string, unknown]) => tunnel[name] === text;
     const hasLabel = ([label, value]: [string, string]) => wire.labels?.[label] === value;
     return Object.entries(texts).every(hasText) && Object.entries(labels).every(hasLabel);
   },
