@@ -97,10 +97,10 @@ export function checkFilter(
 /** Refuses wrong arguments of the lookup of one object, and a lookup with neither an id nor a filter. */
 export function checkChoice(kind: LookupKind, args: Choice): void {
   const { title, listOnlyFilters = [], recency } = kind;
-  const others = Object.entries(kind.filters).filter(([name]) => !listOnlyFilters.includes(name));
-  const filters = Object.fromEntries(others);
-  const own = { id: "a string", ...(recency && { mostRecent: "true or false" }) };
-  checkFilter({ title, filters: { ...own, ...filters } }, args);
+  const allowed = Object.entries(kind.filters).filter(([name]) => !listOnlyFilters.includes(name));
+  const filters = Object.fromEntries(allowed);
+  const choice = { id: "a string", ...(recency && { mostRecent: "true or false" }) };
+  checkFilter({ title, filters: { ...choice, ...filters } }, args);
   if (args.id !== undefined || Object.keys(filterIn(kind, args)).length > 0) return;
   const names = Object.keys(filters).join(", ");
   throw new LookupError(`the ${title} lookup needs an id or a filter: ${names}`);

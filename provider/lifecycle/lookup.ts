@@ -101,7 +101,7 @@ function allOf(
   account: Account,
   since = account.client.lastWriteAt,
 ): Promise<Item[]> {
-  // A list has the objects as its endpoints give them.
+  // Tunnels lack fields that the type of a list's objects has: only lookups read their list.
   return account.list({ title: kind.title, endpoints: kind as never }).all(since);
 }
 

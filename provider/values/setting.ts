@@ -69,6 +69,7 @@ export class Setting {
         ? `${connection}:${key}`
         : `${key} of the provider ${connection.provider}`;
     this.inConfig = config?.(this.configKey, key)?.trim();
+    // Such a property of an explicit provider is never taken from the environment.
     this.#inEnv = this.#mustBeOwn || this.#isEmpty ? undefined : env[this.variable]?.trim();
     this.#parsed = this.#text ? parse(key, this.#text) : undefined;
   }
