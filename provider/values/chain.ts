@@ -37,7 +37,7 @@ const properties = {
    * form. The key of a curve has two forms, compressed and uncompressed. Unset for a kind of key that
    * Node.js does not support.
    */
-  publicKeyFingerprint({ leaf }: Chain) {
+  publicKeyFingerprint: ({ leaf }: Chain) => {
     const key = publicKey(leaf);
     return key ? sha256(key.export({ type: "spki", format: "der" })) : null;
   },
